@@ -45,7 +45,7 @@ class Crossbar final : public Component {
       for (unsigned other = 0; other < outputs_.size(); ++other)
         require(other == output || outputs_[other].select != input, "two outputs of a crossbar are set to one input");
     outputs_.at(output).select = input;
-    domain_->wake(id_, domain_->scheduler.now());
+    wake(0);
   }
   [[nodiscard]] std::optional<unsigned> input_of(unsigned output) const { return outputs_[output].select; }
   /// The output that is set to an input.

@@ -83,6 +83,12 @@ class EthernetPort final : public External {
     return true;
   }
   [[nodiscard]] const Session& session(unsigned port) const { return sessions_.at(port); }
+  /// A new circuit has no session.
+  void set_circuit(unsigned port, const std::optional<Circuit>& to, std::uint64_t credits) override {
+    circuits.set(port, to);
+    open_session(port, 0);
+    set_credits(port, credits);
+  }
   /// 0: none.
   void open_session(unsigned port, std::uint16_t number) {
     sessions_.at(port).open(number, end_.domain->scheduler.next());

@@ -37,6 +37,7 @@ inline void add_kinds(Kinds& known, Tick ticks_per_second, ethernet::Frames& fra
                       .virtual_ports = values.has("virtual_ports") ? values.get<unsigned>("virtual_ports") : 1,
                       .dmas = values.get<unsigned>("dmas"),
                       .kernels = values.get<unsigned>("kernels"),
+                      .sequencers = values.has("sequencers") ? values.get<unsigned>("sequencers") : 0,
                       .banks = values.get<unsigned>("banks"),
                       .bank_bytes = values.get<std::uint64_t>("bank_bytes"),
                       .bank = {.latency = std::max<Tick>(1, cycles(values, "bank_ns", shell)),

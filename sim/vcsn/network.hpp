@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "cluster/assembly.hpp"
@@ -71,12 +72,9 @@ class Network final : public Engine {
     std::optional<Circuit> circuit;
     if (to) {
       check(at, *to);
-      circuit = Circuit{address_of(to->node, to->port), static_cast<std::uint8_t>(to->virtual_port)};
+      circuit = circuit_to(*to);
     }
-    port.circuits.set(at.virtual_port, circuit);
-    port.set_credits(at.virtual_port, 0);
-    port.open_session(at.virtual_port, 0);
-    port.encoder.wake(0);
+    port.set_circuit(at.virtual_port, circuit, 0);
   }
   /// The rows to write, in the order of nodes and ports, so that some nodes have these circuits, each of two ends, and no others. Throws
   /// std::invalid_argument.
@@ -164,11 +162,32 @@ class Network final : public Engine {
   /// std::invalid_argument.
   void connect(unsigned number, unsigned output, std::optional<unsigned> input) {
     Node& of = node(number);
-    const unsigned all = of.kernel_place(of.config.kernels);
-    for (const unsigned each : {output, input.value_or(0)})
-      require(each < all, "a crossbar has no input or output " + std::to_string(each) + "; node " +
-                              std::to_string(number) + " has " + std::to_string(all));
+    check_places(of, number, output, input);
     of.crossbar.set(output, input);
+  }
+  /// A sequencer's program. Rows are given by the places of both ends; `credits`: the circuit uses them.
+  struct Row {
+    unsigned port = 0, virtual_port = 0;
+    std::optional<Place> to;
+    bool credits = false;
+  };
+  using Instruction = std::variant<Row, ConnectCommand, SendCommand, ReceiveCommand, ReadCommand, WriteCommand>;
+  /// Starts a program in an FPGA, which completes under its handle. Throws std::invalid_argument.
+  void sequence(Handle handle, unsigned number, unsigned sequencer, const std::vector<Instruction>& program) {
+    Node& of = node(number);
+    require(sequencer < of.config.sequencers, "node " + std::to_string(number) + " has no sequencer " +
+                                                  std::to_string(sequencer) + "; it has " +
+                                                  std::to_string(of.config.sequencers));
+    require(!of.sequencers[sequencer].runs(),
+            "sequencer " + std::to_string(sequencer) + " of node " + std::to_string(number) + " runs a program");
+    require(!program.empty() && program.size() <= Sequencer::kMost,
+            "a sequencer's program has " + std::to_string(program.size()) + " commands; it has 1 to " +
+                std::to_string(Sequencer::kMost));
+    std::vector<Command> commands;
+    for (const Instruction& each : program)
+      commands.push_back(std::visit([&](const auto& one) { return command(of, number, one); }, each));
+    open(handle, {number, sequencer, false, now(), true});
+    of.sequencers[sequencer].start(handle, std::move(commands));
   }
   void set_pace(const Place& at, const Pace& pace) {
     EthernetPort& port = external(at);
@@ -195,10 +214,8 @@ class Network final : public Engine {
     require(other.circuits.joins(to.virtual_port,
                                  {address_of(at.node, at.port), static_cast<std::uint8_t>(at.virtual_port)}),
             to_string(to) + " is not joined with " + to_string(at) + "; credits are of a circuit of two ends");
-    // A frame is taken where the longest one has room.
-    const auto words = [](const NodeConfig& config) { return config.receive_words - config.frame_words + 1; };
-    one.set_credits(at.virtual_port, used ? words(node(to.node).config) : 0);
-    other.set_credits(to.virtual_port, used ? words(node(at.node).config) : 0);
+    one.set_credits(at.virtual_port, used ? credits_of(to.node) : 0);
+    other.set_credits(to.virtual_port, used ? credits_of(at.node) : 0);
   }
   /// All words that a virtual port was given by its crossbar have been sent. Throws std::invalid_argument.
   [[nodiscard]] bool drained(const Place& at) { return external(at).drained(at.virtual_port); }
@@ -297,6 +314,14 @@ class Network final : public Engine {
                          .since = now(),
                          .where = {}});
       }
+      for (unsigned k = 0; k < of.config.sequencers; ++k)
+        if (of.sequencers[k].runs())
+          all.push_back({.who = "sequencer " + std::to_string(k) + " of node " + std::to_string(n),
+                         .what = "at " + of.sequencers[k].at(),
+                         .on = {},
+                         .why = {},
+                         .since = now(),
+                         .where = {}});
     }
     return all;
   }
@@ -317,7 +342,8 @@ class Network final : public Engine {
   };
 
   void open(Handle handle, const Open& of) {
-    require(handle != kNoHandle && !open_.contains(handle), "handle " + std::to_string(handle) + " is in use");
+    require(handle < Node::kSequencers && !open_.contains(handle),
+            "handle " + std::to_string(handle) + " is in use or is none");
     open_[handle] = of;
     ended_bytes_.erase(handle);
   }
@@ -329,6 +355,14 @@ class Network final : public Engine {
   }
   [[nodiscard]] static Place place_of(const Circuit& row) {
     return {static_cast<unsigned>(row.address & 0xFFFF), static_cast<unsigned>(row.address >> 16 & 0xFF), row.port};
+  }
+  [[nodiscard]] static Circuit circuit_to(const Place& place) {
+    return {address_of(place.node, place.port), static_cast<std::uint8_t>(place.virtual_port)};
+  }
+  /// Words that a virtual port there has room for: a frame is taken where the longest one has room.
+  [[nodiscard]] std::uint64_t credits_of(unsigned number) {
+    const NodeConfig& config = node(number).config;
+    return config.receive_words - config.frame_words + 1;
   }
   /// A circuit may join two virtual ports.
   void check(const Place& at, const Place& to) {
@@ -359,14 +393,40 @@ class Network final : public Engine {
     require(found, to_string(place) + " is at a serial link, which has no circuits");
     return *found;
   }
+  static void check_places(const Node& of, unsigned number, unsigned output, std::optional<unsigned> input) {
+    const unsigned all = of.sequencer_place(of.config.sequencers);
+    for (const unsigned each : {output, input.value_or(0)})
+      require(each < all, "a crossbar has no input or output " + std::to_string(each) + "; node " +
+                              std::to_string(number) + " has " + std::to_string(all));
+  }
+  Command command(const Node&, unsigned number, const Row& row) {
+    const Place at{number, row.port, row.virtual_port};
+    external(at);
+    if (!row.to) return RowCommand{row.port, row.virtual_port, std::nullopt, 0};
+    check(at, *row.to);
+    return RowCommand{row.port, row.virtual_port, circuit_to(*row.to), row.credits ? credits_of(row.to->node) : 0};
+  }
+  Command command(const Node& of, unsigned number, const ConnectCommand& connect) {
+    check_places(of, number, connect.output, connect.input);
+    return connect;
+  }
+  template <class Other>
+  Command command(const Node& of, unsigned number, const Other& other) {
+    if constexpr (requires { other.segments; }) check_segments(of, number, other.engine, other.segments);
+    return other;
+  }
   Node& checked(unsigned number, unsigned engine, const Transfer& transfer) {
     Node& of = node(number);
+    check_segments(of, number, engine, transfer.segments);
+    return of;
+  }
+  static void check_segments(const Node& of, unsigned number, unsigned engine, const std::vector<Segment>& segments) {
     require(engine < of.config.dmas, "node " + std::to_string(number) + " has no DMA engine " + std::to_string(engine));
-    require(!transfer.segments.empty(), "a transfer without segments");
-    for (std::size_t k = 0; k < transfer.segments.size(); ++k) {
-      const Segment& segment = transfer.segments[k];
+    require(!segments.empty(), "a transfer without segments");
+    for (std::size_t k = 0; k < segments.size(); ++k) {
+      const Segment& segment = segments[k];
       require(segment.bytes > 0, "a segment of a transfer has no bytes");
-      require(segment.address % kWord == 0 && (segment.bytes % kWord == 0 || k + 1 == transfer.segments.size()),
+      require(segment.address % kWord == 0 && (segment.bytes % kWord == 0 || k + 1 == segments.size()),
               "segments of a transfer begin at multiples of 64 bytes, and all but the last one are whole words of 64");
       require(segment.address <= of.memory.bytes.size() && segment.bytes <= of.memory.bytes.size() - segment.address,
               of.memory.bytes.name() + " has " + std::to_string(of.memory.bytes.size()) + " bytes; " +
@@ -374,7 +434,6 @@ class Network final : public Engine {
       require(segment.address / of.config.bank_bytes == (segment.address + segment.bytes - 1) / of.config.bank_bytes,
               "a segment of a transfer is in one bank of the memory");
     }
-    return of;
   }
   [[nodiscard]] static std::string input_name(const Node& of, unsigned number, unsigned input) {
     return place_name(of, number, input, "read engine ");
@@ -384,6 +443,8 @@ class Network final : public Engine {
   }
   [[nodiscard]] static std::string place_name(const Node& of, unsigned number, unsigned place, const char* engine) {
     if (place < of.config.dmas) return engine + std::to_string(place) + " of node " + std::to_string(number);
+    if (place >= of.sequencer_place(0))
+      return "sequencer " + std::to_string(place - of.sequencer_place(0)) + " of node " + std::to_string(number);
     if (place >= of.kernel_place(0))
       return "kernel " + std::to_string(place - of.kernel_place(0)) + " of node " + std::to_string(number);
     const unsigned port = place - of.config.dmas;

@@ -18,6 +18,7 @@
 #include "vcsn/dma.hpp"
 #include "vcsn/external.hpp"
 #include "vcsn/kernel_port.hpp"
+#include "vcsn/sequencer.hpp"
 
 namespace thalweg::vcsn {
 
@@ -60,6 +61,14 @@ class Node final : public AssembledNode, public Component {
       kernel.ended = [this](const Ended& transfer) { later(transfer); };
       kernel.taken = [this](Handle handle, Taken data) { taken(handle, std::move(data)); };
     }
+    for (unsigned k = 0; k < config.sequencers; ++k) {
+      auto& of = sequencers.emplace_back(shell, kSequencers + k, crossbar, reads, writes, externals);
+      KernelPort& stream = of.stream;
+      stream.offered = [this, input = crossbar.add(static_cast<Source&>(stream))] { crossbar.source_changed(input); };
+      stream.freed = [this, output = crossbar.add(static_cast<Sink&>(stream))] { crossbar.sink_changed(output); };
+      of.ended = stream.ended = [this](const Ended& transfer) { later(transfer); };
+      stream.taken = [](Handle, const Taken&) {};
+    }
   }
 
   const NodeConfig config;
@@ -69,6 +78,9 @@ class Node final : public AssembledNode, public Component {
   std::deque<WriteDma> writes;
   std::vector<std::unique_ptr<External>> externals;
   std::deque<KernelPort> kernels;
+  std::deque<Sequencer> sequencers;
+  /// Handles of what sequencers wait for are at and above it; none but kNoHandle of others is.
+  static constexpr Handle kSequencers = Handle{1} << 63;
 
   [[nodiscard]] const Domain& shell() const { return *shell_; }
   /// Of a virtual port, as an input and an output of the crossbar; engines are before them, and streams of user logic behind.
@@ -76,6 +88,7 @@ class Node final : public AssembledNode, public Component {
     return config.dmas + port * config.virtual_ports + virtual_port;
   }
   [[nodiscard]] unsigned kernel_place(unsigned kernel) const { return place(config.ports, 0) + kernel; }
+  [[nodiscard]] unsigned sequencer_place(unsigned sequencer) const { return kernel_place(config.kernels) + sequencer; }
 
   [[nodiscard]] LinkPort& port(unsigned number) override {
     require(number < externals.size(), "an FPGA has no external port " + std::to_string(number));
@@ -89,7 +102,10 @@ class Node final : public AssembledNode, public Component {
   bool step(Tick now) override {
     std::erase_if(ended_, [&](const Ended& transfer) {
       if (transfer.cycle > now) return false;
-      ended(transfer);
+      if (transfer.handle >= kSequencers && transfer.handle - kSequencers < sequencers.size())
+        sequencers[static_cast<std::size_t>(transfer.handle - kSequencers)].complete(now);
+      else
+        ended(transfer);
       return true;
     });
     return false;

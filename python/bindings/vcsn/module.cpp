@@ -5,6 +5,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstddef>
@@ -41,11 +42,16 @@ struct SessionView {
   SessionCounts counts;
 };
 
-Transfer transfer_of(Handle handle, const std::vector<std::pair<std::uint64_t, std::uint64_t>>& segments,
-                     std::uint8_t channel) {
-  Transfer transfer{.handle = handle, .segments = {}, .channel = channel};
-  for (const auto& [address, bytes] : segments) transfer.segments.push_back({address, bytes});
-  return transfer;
+using Segments = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
+
+std::vector<Segment> segments_of(const Segments& given) {
+  std::vector<Segment> segments;
+  for (const auto& [address, bytes] : given) segments.push_back({address, bytes});
+  return segments;
+}
+
+Transfer transfer_of(Handle handle, const Segments& segments, std::uint8_t channel) {
+  return {.handle = handle, .segments = segments_of(segments), .channel = channel};
 }
 
 }  // namespace thalweg::vcsn
@@ -66,6 +72,41 @@ NB_MODULE(_sim, module) {
         return "Place(" + std::to_string(place.node) + ", " + std::to_string(place.port) + ", " +
                std::to_string(place.virtual_port) + ")";
       });
+
+  module.attr("SEQUENCER_COMMANDS") = Sequencer::kMost;
+  nb::class_<Network::Row>(module, "Row", "A sequencer's command: writes a virtual port's row of the circuit table.")
+      .def(
+          "__init__",
+          [](Network::Row* made, unsigned port, unsigned virtual_port, const std::optional<Place>& to, bool credits) {
+            new (made) Network::Row{port, virtual_port, to, credits};
+          },
+          nb::arg("port"), nb::arg("virtual_port"), nb::arg("to").none(), nb::arg("credits") = false);
+  nb::class_<ConnectCommand>(module, "Connect", "A sequencer's command: sets an output of the crossbar.")
+      .def(
+          "__init__",
+          [](ConnectCommand* made, unsigned output, std::optional<unsigned> input) {
+            new (made) ConnectCommand{output, input};
+          },
+          nb::arg("output"), nb::arg("input").none());
+  nb::class_<SendCommand>(module, "Send", "A sequencer's command: a packet of one word from its input of the crossbar.")
+      .def(nb::init<>());
+  nb::class_<ReceiveCommand>(module, "Receive",
+                             "A sequencer's command: waits for a packet of one word at its output of the crossbar.")
+      .def(nb::init<>());
+  nb::class_<ReadCommand>(module, "Read", "A sequencer's command: (address, bytes) of the memory as one packet.")
+      .def(
+          "__init__",
+          [](ReadCommand* made, unsigned engine, const Segments& segments) {
+            new (made) ReadCommand{engine, segments_of(segments)};
+          },
+          nb::arg("engine"), nb::arg("segments"));
+  nb::class_<WriteCommand>(module, "Write", "A sequencer's command: the next packet to (address, bytes) of the memory.")
+      .def(
+          "__init__",
+          [](WriteCommand* made, unsigned engine, const Segments& segments) {
+            new (made) WriteCommand{engine, segments_of(segments)};
+          },
+          nb::arg("engine"), nb::arg("segments"));
 
   nb::class_<SessionView>(module, "Session", "Of an end of a circuit.")
       .def_ro("state", &SessionView::state,
@@ -179,6 +220,21 @@ NB_MODULE(_sim, module) {
           "drained", [](Bound& self, const Place& at) { return self.network.drained(at); }, nb::arg("at"),
           "Whether all words that a virtual port was given by its crossbar have been sent.\n\nRaises ValueError.")
       .def(
+          "sequence",
+          [](Bound& self, Handle handle, unsigned node, unsigned sequencer,
+             const std::vector<Network::Instruction>& program) {
+            self.network.sequence(handle, node, sequencer, program);
+          },
+          nb::arg("handle"), nb::arg("node"), nb::arg("sequencer"), nb::arg("program"),
+          "Starts a program of commands in an FPGA, which run one after another without a host; completes under the "
+          "handle.\n\nRaises ValueError.")
+      .def(
+          "sequencer_place",
+          [](Bound& self, unsigned node, unsigned sequencer) {
+            return self.network.node(node).sequencer_place(sequencer);
+          },
+          nb::arg("node"), nb::arg("sequencer"), "Of a sequencer at its node's crossbar.\n\nRaises ValueError.")
+      .def(
           "set_session",
           [](Bound& self, const Place& at, std::uint16_t number) { self.network.set_session(at, number); },
           nb::arg("at"), nb::arg("number"),
@@ -231,8 +287,7 @@ NB_MODULE(_sim, module) {
           nb::arg("node"), "Of all external ports together.")
       .def(
           "read",
-          [](Bound& self, unsigned node, unsigned engine,
-             const std::vector<std::pair<std::uint64_t, std::uint64_t>>& segments, std::uint8_t channel,
+          [](Bound& self, unsigned node, unsigned engine, const Segments& segments, std::uint8_t channel,
              std::optional<Handle> handle) {
             self.network.read(node, engine, transfer_of(handle.value_or(Network::kNoHandle), segments, channel));
           },
@@ -243,8 +298,7 @@ NB_MODULE(_sim, module) {
           "last word has left the engine.\n\nRaises ValueError.")
       .def(
           "write",
-          [](Bound& self, Handle handle, unsigned node, unsigned engine,
-             const std::vector<std::pair<std::uint64_t, std::uint64_t>>& segments) {
+          [](Bound& self, Handle handle, unsigned node, unsigned engine, const Segments& segments) {
             self.network.write(node, engine, transfer_of(handle, segments, 0));
           },
           nb::arg("handle"), nb::arg("node"), nb::arg("engine"), nb::arg("segments"),

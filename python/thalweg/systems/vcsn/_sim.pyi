@@ -31,6 +31,46 @@ class Place:
 
     def __repr__(self) -> str: ...
 
+SEQUENCER_COMMANDS: int = 1024
+
+class Row:
+    """
+    A sequencer's command: writes a virtual port's row of the circuit table.
+    """
+
+    def __init__(self, port: int, virtual_port: int, to: Place | None, credits: bool = False) -> None: ...
+
+class Connect:
+    """A sequencer's command: sets an output of the crossbar."""
+
+    def __init__(self, output: int, input: int | None) -> None: ...
+
+class Send:
+    """
+    A sequencer's command: a packet of one word from its input of the crossbar.
+    """
+
+    def __init__(self) -> None: ...
+
+class Receive:
+    """
+    A sequencer's command: waits for a packet of one word at its output of the crossbar.
+    """
+
+    def __init__(self) -> None: ...
+
+class Read:
+    """A sequencer's command: (address, bytes) of the memory as one packet."""
+
+    def __init__(self, engine: int, segments: Sequence[tuple[int, int]]) -> None: ...
+
+class Write:
+    """
+    A sequencer's command: the next packet to (address, bytes) of the memory.
+    """
+
+    def __init__(self, engine: int, segments: Sequence[tuple[int, int]]) -> None: ...
+
 class Session:
     """Of an end of a circuit."""
 
@@ -191,6 +231,20 @@ class Network:
     def drained(self, at: Place) -> bool:
         """
         Whether all words that a virtual port was given by its crossbar have been sent.
+
+        Raises ValueError.
+        """
+
+    def sequence(self, handle: int, node: int, sequencer: int, program: Sequence[Row | Connect | Send | Receive | Read | Write]) -> None:
+        """
+        Starts a program of commands in an FPGA, which run one after another without a host; completes under the handle.
+
+        Raises ValueError.
+        """
+
+    def sequencer_place(self, node: int, sequencer: int) -> int:
+        """
+        Of a sequencer at its node's crossbar.
 
         Raises ValueError.
         """

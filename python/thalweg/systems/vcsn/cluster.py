@@ -69,6 +69,7 @@ class Node(Fpga):
     kind: Literal["vcsn"]
     frame_words: FrameWords = 143
     virtual_ports: int = Field(ge=1, le=64, description="of each external port")
+    sequencers: int = Field(0, ge=0, le=16, description="that run programs of transfers without a host")
     resend_us: float = Field(20, gt=0, le=1e9, description="without an answer, after which a session sends again")
     reorder_frames: int = Field(
         3, ge=0, le=64, description="sent later that come before a session takes a frame for lost"

@@ -56,6 +56,10 @@ class Collective:
     divided: Circuits | None = None  #: whose partitions the network has
 
     @property
+    def stages(self) -> int:
+        return len(self.schedule.stages)
+
+    @property
     def padded(self) -> int:
         """Bytes from a block to the next one in a memory."""
         return -(-self.size // WORD) * WORD

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from thalweg.bench.operation import (
@@ -21,11 +21,13 @@ from thalweg.bench.operation import (
 )
 from thalweg.errors import InputError
 from thalweg.systems.vcsn import models, rewiring, schedules
+from thalweg.systems.vcsn._sim import SEQUENCER_COMMANDS
 from thalweg.systems.vcsn.circuit_file import Circuits
-from thalweg.systems.vcsn.cluster import WORD, Cluster
+from thalweg.systems.vcsn.cluster import WORD, Cluster, Node
 from thalweg.systems.vcsn.collectives import Collective
 from thalweg.systems.vcsn.recording import recorded
 from thalweg.systems.vcsn.schedules import Move, Schedule, Stage
+from thalweg.systems.vcsn.sequenced import COMMANDS, Sequenced
 from thalweg.trace import Recorded
 from thalweg.trace.recorded import in_turn
 
@@ -43,9 +45,31 @@ def _wanted(cluster: Cluster, sizes: Sizes, blocks: int) -> list[int]:
     return wanted
 
 
-def _servers(cluster: Cluster, schedule: Schedule) -> None:
-    """Raises InputError where an FPGA of a schedule is in no server."""
-    for node in sorted(schedule.nodes):
+def _sequencers(cluster: Cluster, nodes: Sequence[int], root: int, sizes: Sequence[int]) -> None:
+    """Raises InputError where FPGAs cannot run the programs of a gather."""
+    table = cluster.fpga(root)
+    have = table.sequencers if isinstance(table, Node) else 0
+    if have < table.ports:
+        raise InputError(
+            f"a gather by fabric takes a sequencer for each of {table.ports} external ports; {cluster.name} has {have} in an FPGA"
+        )
+    stages = Sequenced(cluster, nodes, root, max(sizes)).stages
+    if (commands := stages * COMMANDS) > SEQUENCER_COMMANDS:
+        raise InputError(
+            f"nodes is {len(nodes)}: a sequencer of the root has {commands} commands; it holds {SEQUENCER_COMMANDS}"
+        )
+    if (most := stages * -(-max(sizes) // WORD) * WORD) > table.bank_bytes:
+        raise InputError(f"gather of {max(sizes)} bytes puts {most} bytes into a bank; it has {table.bank_bytes}")
+    if table.banks < table.ports:
+        raise InputError(
+            f"a gather by fabric takes a bank of the root's memory for each of {table.ports} external ports; there are {table.banks}"
+        )
+    _servers(cluster, nodes)
+
+
+def _servers(cluster: Cluster, nodes: Iterable[int]) -> None:
+    """Raises InputError where an FPGA that takes part is in no server."""
+    for node in sorted(nodes):
         if cluster.server_of(node) is None:
             raise InputError(f"FPGA {node} is in no server (kind vcsn-server), whose program starts transfers")
 
@@ -73,7 +97,9 @@ def _wire_us(cluster: Cluster, size: int, port: int = 0) -> float:
     return (wire - cluster.gap_bytes) * 8e-3 / cluster.gbit_s(port)
 
 
-def _measured(cluster: Cluster, collective: Collective, moved: int, size: int, least_us: float, own: Row) -> Measured:
+def _measured(
+    cluster: Cluster, collective: Collective | Sequenced, moved: int, size: int, least_us: float, own: Row
+) -> Measured:
     network, time, right = collective.run()
     per_us = network.ticks_per_second / 1e6
     ends = [end for node in cluster.fpgas for _, _, _, end, _ in network.passed(node)]
@@ -81,7 +107,7 @@ def _measured(cluster: Cluster, collective: Collective, moved: int, size: int, l
     lost = sum(count for _, _, count in network.lost)
     dropped = "; ".join(f"{count} {what} of node {node}" for node, what, count in network.lost)
     own = own | {
-        "stages": len(collective.schedule.stages),
+        "stages": collective.stages,
         "gb_per_s": moved / time / 1e3,
         "data_us": (max(ends) - min(begins)) / per_us,
         "lost": lost,
@@ -90,7 +116,7 @@ def _measured(cluster: Cluster, collective: Collective, moved: int, size: int, l
     return Measured(size, time, least_us, right and not lost, own)
 
 
-def _recorded(title: str, collectives: Sequence[Collective]) -> Recorded:
+def _recorded(title: str, collectives: Sequence[Collective | Sequenced]) -> Recorded:
     return in_turn(title, [recorded(collective.cluster, collective.run()[0]) for collective in collectives])
 
 
@@ -144,7 +170,7 @@ def transfer(
         for one, other in (opened.all if opened else ())
     )
     schedule = Schedule(destination, (Stage((move,)),), steps=True, others=others)
-    _servers(cluster, schedule)
+    _servers(cluster, schedule.nodes)
     _banks(cluster, schedule, "transfer", wanted)
 
     def measure(progress: Progress, _: int) -> Iterator[Measured]:
@@ -283,7 +309,9 @@ def _schedule(cluster: Cluster, name: str, by: str, nodes: Sequence[int], root: 
 def _collective(
     cluster: Cluster, name: str, by: str, nodes: int, root: int, sizes: Sizes, late: bool, seed: int
 ) -> Plan:
-    ways = ("ring",) if name == "allgather" else (*schedules.GATHERS, *(("servers",) if name == "gather" else ()))
+    ways = (
+        ("ring",) if name == "allgather" else (*schedules.GATHERS, *(("fabric", "servers") if name == "gather" else ()))
+    )
     by = one_of("way", by or ("ring" if cluster.is_direct or name == "allgather" else "tree"), ways)
     if by == "servers":
         return _gather_by_servers(cluster, nodes, sizes)
@@ -307,9 +335,17 @@ def _collective(
             _port(cluster, port, taking_part)
     wanted = _wanted(cluster, sizes, (nodes if name == "allgather" else 1) * (nodes - 1))
     at_least("seed", seed, 0)
-    schedule = _schedule(cluster, name, by, taking_part, root)
-    _servers(cluster, schedule)
-    _banks(cluster, schedule, name, wanted)
+    if by == "fabric":
+        _sequencers(cluster, taking_part, root, wanted)
+    else:
+        schedule = _schedule(cluster, name, by, taking_part, root)
+        _servers(cluster, schedule.nodes)
+        _banks(cluster, schedule, name, wanted)
+
+    def made(size: int) -> Collective | Sequenced:
+        if by == "fabric":
+            return Sequenced(cluster, taking_part, root, size, seed)
+        return Collective(cluster, schedule, size, seed, late)
 
     def measure(progress: Progress, _: int) -> Iterator[Measured]:
         for index, size in enumerate(wanted):
@@ -317,17 +353,22 @@ def _collective(
             # The root's ports carry all blocks but its own, as all nodes' do in an allgather.
             least = _wire_us(cluster, -(-(nodes - 1) // table.ports) * size)
             own: Row = {"by": by, "nodes": nodes}
-            measured = _measured(cluster, Collective(cluster, schedule, size, seed, late), moved, size, least, own)
+            measured = _measured(cluster, made(size), moved, size, least, own)
             measured.own["share_of_ports"] = measured.own["gb_per_s"] / (table.ports * cluster.payload_gb)
             yield measured
             progress((index + 1) / len(wanted))
 
     def record(rows: Sequence[Row]) -> Recorded:
-        return _recorded(title, [Collective(cluster, schedule, row["bytes"], seed, late) for row in rows])
+        return _recorded(title, [made(row["bytes"]) for row in rows])
 
     where = {"gather": f"to node {root} of", "scatter": f"from node {root} of", "allgather": "of"}[name]
     title = f"{name} {where} {nodes} by {by} on {cluster.name}, bytes of each node"
-    return Plan(cluster, name, title, "the last program has its interrupt", measure, {"data": seed}, _check, record)
+    ends = (
+        "the root's program has its interrupts, from its start"
+        if by == "fabric"
+        else "the last program has its interrupt"
+    )
+    return Plan(cluster, name, title, ends, measure, {"data": seed}, _check, record)
 
 
 def gather(
@@ -340,8 +381,8 @@ def gather(
     late: bool = False,
     seed: int = 1,
 ) -> Plan:
-    """Of the first `nodes` FPGAs (0: all) to `root`. `by`: ring, tree or relink; by default tree, and ring over serial links; servers: MPI_Gather of so
-    many servers, without FPGAs, as a model. `late`: barriers take what they take on average after work (section 6.3)."""
+    """Of the first `nodes` FPGAs (0: all) to `root`. `by`: ring, tree or relink; by default tree, and ring over serial links; fabric: by sequencers in the FPGAs,
+    whose programs are there when the root begins; servers: MPI_Gather of so many servers, without FPGAs, as a model. `late`: barriers take what they take on average after work (section 6.3)."""
     return _collective(cluster, "gather", by, nodes, root, sizes, late, seed)
 
 

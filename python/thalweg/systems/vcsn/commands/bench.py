@@ -76,7 +76,11 @@ _late = click.option("--late", is_flag=True, help="Barriers take what they take 
 
 @click.command()
 @_cluster
-@_by("servers", about="; servers: MPI_Gather of the servers, without FPGAs, as a model")
+@_by(
+    "fabric",
+    "servers",
+    about="; fabric: by sequencers in the FPGAs, without servers between transfers; servers: MPI_Gather of the servers, without FPGAs, as a model",
+)
 @_nodes
 @_root
 @_late

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Transfers that FPGAs schedule without a host: a gather near its bound, and programs that are checked or that wait for ever."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+import thalweg
+from thalweg._core import NEVER
+from thalweg.errors import InputError
+from thalweg.systems.vcsn import models
+from thalweg.systems.vcsn._sim import Connect, Network, Place, Read, Receive, Row, Send, Write
+from thalweg.systems.vcsn.cluster import Cluster
+
+CLUSTER = "vcsn-64"
+
+
+def test_a_gather_of_64_nodes_is_near_its_bound() -> None:
+    """64 KiB from each: data at the rate of Equation 2 over two ports, and a re-wiring of less than a microsecond (section 6.4)."""
+    (row,) = thalweg.measure("gather", CLUSTER, by="fabric", sizes="64K")
+    bound_us = 32 * 65_536 / models.vcsn_rate() * 1e6
+    assert row["verified"] and row["lost"] == 0
+    assert bound_us < row["time_us"] <= 1.5 * (bound_us + 1)
+    (servers,) = thalweg.measure("gather", CLUSTER, by="tree", sizes="64K")
+    assert servers["time_us"] > 3_000
+
+
+def test_gathers_of_any_size_nodes_and_root_are_right(seed: int = 1) -> None:
+    """Blocks that are larger than the receive buffer of 160 KB, too: credits hold them."""
+    draw = random.Random(seed)
+    for _ in range(12):
+        nodes = draw.randint(2, 20)
+        options = {"nodes": nodes, "root": draw.randrange(nodes), "sizes": str(draw.choice([1, 64, 9_153, 300_000]))}
+        (row,) = thalweg.measure("gather", CLUSTER, by="fabric", **options)
+        assert row["verified"] and row["lost"] == 0, (seed, options)
+
+
+@pytest.mark.parametrize(
+    ("cluster", "options", "said"),
+    [
+        ("vcsn-d5005", {}, "takes a sequencer for each of 2 external ports; vcsn-d5005 has 0"),
+        ("dcn-d5005", {}, "gather by fabric takes circuits"),
+    ],
+)
+def test_what_cannot_be_is_refused(cluster: str, options: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        thalweg.measure("gather", cluster, by="fabric", **options)
+
+
+def test_programs_are_checked() -> None:
+    network: Any = Cluster.load(CLUSTER).network()
+    for program, said in (
+        ([], "a sequencer's program has 0 commands"),
+        ([Send()] * 1025, "a sequencer's program has 1025 commands"),
+        ([Row(2, 0, None)], "there is no virtual port 2.0 of node 0"),
+        ([Row(0, 0, Place(0, 0, 0))], "can't be joined with itself"),
+        ([Connect(20, None)], "a crossbar has no input or output 20"),
+        ([Read(5, [(0, 64)])], "node 0 has no DMA engine 5"),
+        ([Write(0, [(1, 64)])], "begin at multiples of 64 bytes"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            network.sequence(1, 0, 0, program)
+    with pytest.raises(ValueError, match="node 0 has no sequencer 2; it has 2"):
+        network.sequence(1, 0, 2, [Send()])
+    network.sequence(1, 0, 0, [Receive()])
+    with pytest.raises(ValueError, match="sequencer 0 of node 0 runs a program"):
+        network.sequence(2, 0, 0, [Send()])
+
+
+def test_one_that_waits_for_ever_is_named() -> None:
+    network: Network = Cluster.load(CLUSTER).network()
+    network.sequence(1, 3, 1, [Connect(network.sequencer_place(3, 1), network.place(3, 0, 0)), Receive()])
+    assert network.advance(NEVER) == []
+    (blocked,) = network.blocked
+    assert (blocked.who, blocked.what) == ("sequencer 1 of node 3", "at command 2, for a word")
+
+
+def test_two_outputs_on_one_input_end_the_run_with_a_line() -> None:
+    network: Network = Cluster.load(CLUSTER).network()
+    network.sequence(1, 0, 0, [Connect(0, 3), Connect(1, 3)])
+    with pytest.raises(ValueError, match="two outputs of a crossbar are set to one input"):
+        network.advance(NEVER)
