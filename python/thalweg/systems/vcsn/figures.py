@@ -87,6 +87,14 @@ def _gathers(rows: Sequence[Row]) -> Figure:
             color="tab:orange",
             label="its counterpart for DCN",
         )
+        if points[0].about["servers_us"] is not None:
+            axes.plot(
+                sizes,
+                [row.about["servers_us"] for row in points],
+                ":",
+                color="tab:gray",
+                label="MPI_Gather of servers, a model",
+            )
         axes.set_yscale("log")
         axes.set_title(f"{nodes} nodes")
         _size_axis(axes, sizes)
