@@ -45,6 +45,8 @@ class AsyncFifo {
     if (words_.size() == 1) show(seen);
   }
 
+  /// Words that are in it, or on their way to the reader.
+  [[nodiscard]] std::size_t size() const { return words_.size(); }
   /// Nothing is in it, not even on its way to the reader.
   [[nodiscard]] bool empty() const { return words_.empty(); }
   /// Is a word at the output in this cycle?

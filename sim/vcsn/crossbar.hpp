@@ -54,6 +54,18 @@ class Crossbar final : public Component {
       if (outputs_[output].select == input) return output;
     return std::nullopt;
   }
+  /// A restart: no output is set, and words in its registers are dropped. How many.
+  std::uint64_t reset() {
+    std::uint64_t dropped = 0;
+    for (Output& output : outputs_) {
+      dropped += output.in.count() - output.out.count();
+      Sink* const sink = output.sink;
+      output = {};
+      output.sink = sink;
+    }
+    taken_by_.assign(sources_.size(), std::nullopt);
+    return dropped;
+  }
   /// The packets that have passed whole.
   [[nodiscard]] const std::vector<Passed>& passed() const { return passed_; }
 

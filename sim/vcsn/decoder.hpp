@@ -75,6 +75,13 @@ class Decoder final : public Component {
   [[nodiscard]] const Received& received() const { return received_; }
   /// The MAC has dropped a frame that is no Ethernet frame.
   void misfit() { ++received_.misfits; }
+  /// A restart: the rest of a frame that comes is dropped. Its words of data.
+  std::uint64_t reset() {
+    const auto words = held_ ? words_of(*held_->frame, kHeader, 0).words : 0;
+    held_.reset();
+    monitor_ = {};
+    return words;
+  }
   void set(const Monitor& monitor) { monitor_ = monitor; }
 
   bool step(Tick now) override {

@@ -118,6 +118,18 @@ class ReadDma final : public Component, public Source {
     if (waiting_.size() == 1) wake(domain_->scheduler.now());
   }
   [[nodiscard]] bool empty() const { return waiting_.empty() && words_.empty(); }
+  /// A restart: it forgets all transfers.
+  void reset() {
+    waiting_.clear();
+    walk_ = {};
+    words_ = Ring<Entry>(timing_.buffer);
+    taken_ = Times(timing_.buffer);
+    read_ = 0;
+    next_ = 0;
+    data_at_ = -1;
+    begins_ = true;
+    waits_ = false;
+  }
 
   bool step(Tick now) override {
     if (waiting_.empty()) return false;
@@ -214,6 +226,21 @@ class WriteDma final : public Component, public Sink {
     waiting_.push_back({std::move(transfer), domain_->scheduler.now()});
     if (!bursts_.empty()) wake(std::max(next_, bursts_.front().cycle + 1));
     changed();
+  }
+  /// A restart: it forgets all transfers; how many words that have not been written.
+  std::uint64_t reset() {
+    const std::uint64_t dropped = words_.size();
+    waiting_.clear();
+    walk_ = {};
+    words_ = Ring<Word>(timing_.buffer);
+    bursts_ = Ring<Burst>(timing_.buffer);
+    left_ = Times(timing_.buffer);
+    put_ = written_ = 0;
+    gathered_ = 0;
+    ends_ = 0;
+    next_ = complete_ = 0;
+    full_ = open_ = false;
+    return dropped;
   }
   /// Words that came beyond the segments.
   [[nodiscard]] std::uint64_t overrun() const { return overrun_; }

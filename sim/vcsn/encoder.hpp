@@ -102,6 +102,13 @@ class Encoder final : public Component {
   void left(unsigned port) {
     if (credits_[port].words > 0 || (*sessions_)[port].used()) wake(0);
   }
+  /// A restart, but for the frame that it sends.
+  void reset() {
+    ports_ = Multiplexer(circuits_->ports());
+    reacting_.assign(circuits_->ports(), {});
+    credits_.assign(circuits_->ports(), {});
+    indications_.clear();
+  }
   /// Indications that came for a virtual port.
   [[nodiscard]] std::uint64_t indications(unsigned port) const { return reacting_.at(port).indications; }
 

@@ -89,6 +89,15 @@ class EthernetPort final : public External {
     open_session(port, 0);
     set_credits(port, credits);
   }
+  std::uint64_t reset() override {
+    std::uint64_t dropped = decoder.reset();
+    for (unsigned port = 0; port < sends_.size(); ++port) {
+      set_circuit(port, std::nullopt, 0);
+      dropped += sends_[port].reset() + receives_[port].reset();
+    }
+    encoder.reset();
+    return dropped;
+  }
   /// 0: none.
   void open_session(unsigned port, std::uint16_t number) {
     sessions_.at(port).open(number, end_.domain->scheduler.next());

@@ -19,7 +19,7 @@ namespace thalweg::vcsn {
 struct NodeConfig {
   unsigned ports = 2, virtual_ports = 2;  ///< external ones, and virtual ones of each
   unsigned dmas = 2;                      ///< pairs of a read and a write engine
-  unsigned kernels = 0;  ///< streams of user logic
+  unsigned kernels = 0;                   ///< streams of user logic
   unsigned sequencers = 0;
   unsigned banks = 1;
   std::uint64_t bank_bytes = 1 << 20;
@@ -41,6 +41,9 @@ class External {
   [[nodiscard]] virtual Source& source(unsigned port) = 0;
   /// Writes a row of its circuit table. The circuit then has so many credits; 0: none are used. Throws std::logic_error where it has no table.
   virtual void set_circuit(unsigned port, const std::optional<Circuit>& to, std::uint64_t credits) = 0;
+  /// A restart: as before time starts, but for a frame that is on the line. How many words were dropped. Throws std::logic_error where both ends
+  /// would have to.
+  virtual std::uint64_t reset() = 0;
   /// Once all links are joined. Throws std::invalid_argument where a line is too fast.
   virtual void start() = 0;
   /// Appends what it has dropped; `at`: names it.

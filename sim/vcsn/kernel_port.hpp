@@ -58,6 +58,19 @@ class KernelPort final : public Source, public Sink {
     move();
     freed();
   }
+  /// A restart: it forgets all operations; how many words that were there.
+  std::uint64_t reset() {
+    const std::uint64_t dropped = out_.size() + in_.size();
+    out_.clear();
+    in_.clear();
+    receives_.clear();
+    left_ = Times(kDepth);
+    put_ = 0;
+    offer_ = from_ = 0;
+    last_ = -1;
+    begins_ = true;
+    return dropped;
+  }
   /// The first operation that waits for words.
   [[nodiscard]] bool receives() const { return !receives_.empty(); }
   [[nodiscard]] Handle receiving() const { return receives_.front().handle; }

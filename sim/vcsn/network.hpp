@@ -195,6 +195,15 @@ class Network final : public Engine {
     port.encoder.wake(0);
   }
 
+  /// An FPGA starts again: its tables, crossbar and buffers are empty, its operations never complete, and what it has forgotten is counted as lost.
+  /// Its memory stays as it is. Throws std::invalid_argument where it has serial links.
+  void restart(unsigned number) {
+    Node& of = node(number);
+    external({number, 0, 0});
+    const auto operations = std::erase_if(open_, [&](const auto& each) { return each.second.node == number; });
+    of.restart(operations);
+  }
+
   /// What is too fast at an external port, and what a virtual port does after an indication. Throw std::invalid_argument.
   void set_monitor(unsigned number, unsigned port, const Monitor& monitor) {
     external({number, port, 0}).decoder.set(monitor);

@@ -99,6 +99,18 @@ class Node final : public AssembledNode, public Component {
     for (const auto& port : externals) port->start();
   }
 
+  /// As before time starts, but for the memory, counts, and frames that are on lines. `operations`: that it has not completed.
+  void restart(std::uint64_t operations) {
+    dropped_operations_ += operations;
+    dropped_words_ += crossbar.reset();
+    for (const auto& port : externals) dropped_words_ += port->reset();
+    for (auto& engine : reads) engine.reset();
+    for (auto& engine : writes) dropped_words_ += engine.reset();
+    for (auto& kernel : kernels) dropped_words_ += kernel.reset();
+    for (auto& sequencer : sequencers) dropped_words_ += sequencer.reset();
+    ended_.clear();
+  }
+
   bool step(Tick now) override {
     std::erase_if(ended_, [&](const Ended& transfer) {
       if (transfer.cycle > now) return false;
@@ -114,6 +126,8 @@ class Node final : public AssembledNode, public Component {
   void lost(NodeId node, std::vector<Lost>& all) const override {
     for (unsigned port = 0; port < externals.size(); ++port)
       externals[port]->lost(" at port " + std::to_string(port), node, all);
+    if (dropped_operations_ > 0) all.push_back({node, "operations that a restart ended", dropped_operations_});
+    if (dropped_words_ > 0) all.push_back({node, "words that a restart dropped", dropped_words_});
     for (unsigned k = 0; k < writes.size(); ++k) {
       const std::string of = "write engine " + std::to_string(k);
       const auto add = [&](std::uint64_t count, const std::string& what) {
@@ -134,6 +148,7 @@ class Node final : public AssembledNode, public Component {
   Domain* shell_;
   ComponentId id_;
   std::vector<Ended> ended_;
+  std::uint64_t dropped_operations_ = 0, dropped_words_ = 0;
 };
 
 }  // namespace thalweg::vcsn

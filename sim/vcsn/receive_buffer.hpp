@@ -22,10 +22,21 @@ class ReceiveBuffer final : public Source {
  public:
   /// `frame_words`: those of a frame at most, for which there has to be room where one begins.
   ReceiveBuffer(Clock shell, Clock mac, unsigned words, unsigned frame_words)
-      : crossing_(kCrossingWords, kCrossingStages, mac, shell),
+      : shell_(shell),
+        mac_(mac),
+        crossing_(kCrossingWords, kCrossingStages, mac, shell),
         left_(std::bit_ceil(std::size_t{words} + 1)),
         words_(words),
         frame_words_(frame_words) {}
+
+  /// A restart: all words that it holds are dropped. How many.
+  std::uint64_t reset() {
+    const std::uint64_t dropped = crossing_.size() + written_ - left_.count();
+    auto keep = std::move(leaves);
+    *this = ReceiveBuffer(shell_, mac_, static_cast<unsigned>(words_), static_cast<unsigned>(frame_words_));
+    leaves = std::move(keep);
+    return dropped;
+  }
 
   // The MAC's side.
 
@@ -83,6 +94,7 @@ class ReceiveBuffer final : public Source {
     if (moved) leaves();
   }
 
+  Clock shell_, mac_;
   AsyncFifo<Word> crossing_;
   std::deque<Received> frames_;
   Times left_;

@@ -31,7 +31,9 @@ class SendBuffer final : public Sink {
  public:
   /// `words`: a power of two, not less than `frame_words`, those of a frame at most. `frames`, a power of two: that wait at most.
   SendBuffer(Clock shell, Clock mac, unsigned words, unsigned frame_words, unsigned frames)
-      : crossing_(kCrossingWords, kCrossingStages, shell, mac),
+      : shell_(shell),
+        mac_(mac),
+        crossing_(kCrossingWords, kCrossingStages, shell, mac),
         words_(words),
         read_(words),
         frames_(frames),
@@ -41,6 +43,15 @@ class SendBuffer final : public Sink {
         frame_words_(frame_words) {}
 
   std::function<void(Tick)> whole;  ///< a frame is there from this cycle on
+
+  /// A restart: all words that it holds are dropped. How many.
+  std::uint64_t reset() {
+    const std::uint64_t dropped = crossing_.size() + written_ - read_.count();
+    auto keep = std::move(whole);
+    *this = SendBuffer(shell_, mac_, static_cast<unsigned>(most_), frame_words_, static_cast<unsigned>(most_frames_));
+    whole = std::move(keep);
+    return dropped;
+  }
 
   // The shell's side.
   [[nodiscard]] Tick accepts() const override { return crossing_.place(); }
@@ -109,6 +120,7 @@ class SendBuffer final : public Sink {
     }
   }
 
+  Clock shell_, mac_;
   AsyncFifo<Word> crossing_;
   std::vector<Word> words_;
   Times read_;

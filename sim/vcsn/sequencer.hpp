@@ -86,8 +86,14 @@ class Sequencer final : public Component {
     from_ = domain_->scheduler.next() + 1;
     domain_->wake(id_, from_);
   }
+  /// A restart: it forgets its program.
+  std::uint64_t reset() {
+    program_.clear();
+    return stream.reset();
+  }
   /// The operation that it waits for is complete.
   void complete(Tick now) {
+    if (program_.empty()) return;
     from_ = now + kCommand;
     domain_->wake(id_, from_);
   }

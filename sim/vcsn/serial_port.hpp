@@ -59,6 +59,7 @@ class SerialPort final : public External, public Component {
   void set_circuit(unsigned, const std::optional<Circuit>&, std::uint64_t) override {
     throw std::logic_error("a serial link has no circuits");
   }
+  std::uint64_t reset() override { throw std::logic_error("a serial link's ends keep count of each other"); }
   void start() override {}
   void lost(const std::string&, NodeId, std::vector<Lost>&) const override {}
 

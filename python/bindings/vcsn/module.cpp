@@ -235,6 +235,11 @@ NB_MODULE(_sim, module) {
           },
           nb::arg("node"), nb::arg("sequencer"), "Of a sequencer at its node's crossbar.\n\nRaises ValueError.")
       .def(
+          "restart", [](Bound& self, unsigned node) { self.network.restart(node); }, nb::arg("node"),
+          "An FPGA starts again: tables, crossbar and buffers are empty, its operations never complete, and what it "
+          "has "
+          "forgotten is counted as lost. Its memory stays as it is.\n\nRaises ValueError.")
+      .def(
           "set_session",
           [](Bound& self, const Place& at, std::uint16_t number) { self.network.set_session(at, number); },
           nb::arg("at"), nb::arg("number"),

@@ -249,6 +249,13 @@ class Network:
         Raises ValueError.
         """
 
+    def restart(self, node: int) -> None:
+        """
+        An FPGA starts again: tables, crossbar and buffers are empty, its operations never complete, and what it has forgotten is counted as lost. Its memory stays as it is.
+
+        Raises ValueError.
+        """
+
     def set_session(self, at: Place, number: int) -> None:
         """
         Begins a session at an end of a circuit, of a number that none of the circuit had before: all words arrive, once and in order, or both ends know that it has ended. The other end begins one, too. 0: none.
