@@ -73,6 +73,8 @@ class Session {
   [[nodiscard]] bool used() const { return id_ != 0; }
   [[nodiscard]] SessionState state() const { return state_; }
   [[nodiscard]] const SessionCounts& counts() const { return counts_; }
+  /// Everything that came has left the receive buffer, and its sender knows.
+  [[nodiscard]] bool settled() const { return left_ == in_order_ && peer_base_ == in_order_; }
   /// Frames that are not acknowledged.
   [[nodiscard]] std::uint64_t under_way() const { return next_ - base_; }
 

@@ -39,6 +39,7 @@ class Bound {
 struct SessionView {
   std::string state;
   std::uint64_t under_way = 0;
+  bool settled = false;
   SessionCounts counts;
 };
 
@@ -113,6 +114,7 @@ NB_MODULE(_sim, module) {
               "none, opening (its peer is not known yet), open, refused (its peer has begun another), silent (its peer "
               "did not answer)")
       .def_ro("under_way", &SessionView::under_way, "frames that are not acknowledged")
+      .def_ro("settled", &SessionView::settled, "all that came has left the receive buffer, and its sender knows")
       .def_prop_ro(
           "sent", [](const SessionView& of) { return of.counts.sent; }, "frames, each once")
       .def_prop_ro(
@@ -250,7 +252,7 @@ NB_MODULE(_sim, module) {
           "session",
           [](Bound& self, const Place& at) {
             const vcsn::Session& of = self.network.session(at);
-            return SessionView{std::string(name(of.state())), of.under_way(), of.counts()};
+            return SessionView{std::string(name(of.state())), of.under_way(), of.settled(), of.counts()};
           },
           nb::arg("at"), "The session of a virtual port.\n\nRaises ValueError.")
       .def(

@@ -34,6 +34,37 @@ inline constexpr std::array<std::string_view, 5> frame_kind_names{
 };
 [[nodiscard]] constexpr std::string_view name(FrameKind value) { return frame_kind_names[static_cast<std::size_t>(value)]; }
 
+/// Single fields of a VcsnAcknowledgement, for code that needs no other.
+namespace vcsn_acknowledgement {
+inline constexpr unsigned bits = 64;
+inline constexpr unsigned received_lsb = 0;
+inline constexpr std::uint64_t received_mask = std::uint64_t{0xffffffffffffffff} << 0;
+/// a bit for each frame from the sequence header's number on, the lowest first: it has come
+[[nodiscard]] constexpr std::uint64_t received(std::uint64_t word) {
+  return static_cast<std::uint64_t>(word >> 0 & 0xffffffffffffffff);
+}
+/// The word with another received.
+[[nodiscard]] constexpr std::uint64_t with_received(std::uint64_t word, std::uint64_t received) {
+  return (word & ~(std::uint64_t{0xffffffffffffffff} << 0)) | (static_cast<std::uint64_t>(received) & 0xffffffffffffffff) << 0;
+}
+}  // namespace vcsn_acknowledgement
+
+/// Of an acknowledgement, at the begin of its one word; the word's other bytes are zero. Beyond the paper.
+struct VcsnAcknowledgement {
+  std::uint64_t received{};  ///< a bit for each frame from the sequence header's number on, the lowest first: it has come
+
+  [[nodiscard]] static constexpr VcsnAcknowledgement unpack(std::uint64_t word) {
+    return {
+        .received = vcsn_acknowledgement::received(word),
+    };
+  }
+  /// A value that is wider than its field is cut.
+  [[nodiscard]] constexpr std::uint64_t pack() const {
+    return (static_cast<std::uint64_t>(received) & 0xffffffffffffffff) << 0;
+  }
+  friend bool operator==(const VcsnAcknowledgement&, const VcsnAcknowledgement&) = default;
+};
+
 /// Single fields of a VcsnCredit, for code that needs no other.
 namespace vcsn_credit {
 inline constexpr unsigned bits = 64;

@@ -16,9 +16,10 @@ fields.last = ProtoField.bool("vcsn.last", "last", 8, nil, 0x8, "the packet ends
 fields.sequenced = ProtoField.bool("vcsn.sequenced", "sequenced", 8, nil, 0x4, "the header of a session follows (beyond the paper)")
 fields.session = ProtoField.uint16("vcsn.session", "session", base.DEC, nil, nil, "of the source, which its host has drawn; never 0")
 fields.peer = ProtoField.uint16("vcsn.peer", "peer", base.DEC, nil, nil, "session of the destination that the source knows; 0: none yet")
-fields.number = ProtoField.uint32("vcsn.number", "number", base.DEC, nil, nil, "of data: the frame's. Else all frames below it have come and have left the receive buffer")
+fields.number = ProtoField.uint32("vcsn.number", "number", base.DEC, nil, nil, "of data: the frame's. Of an acknowledgement: all frames below it have come and have left the receive buffer. Of a refusal: the peer that the refused frame named")
 fields.base = ProtoField.uint32("vcsn.base", "base", base.DEC, nil, nil, "all frames of the source below it are acknowledged")
 fields.taken = ProtoField.uint64("vcsn.taken", "taken", base.DEC, nil, nil, "words that have left the receive buffer of the virtual port that sends it")
+fields.received = ProtoField.uint64("vcsn.received", "received", base.DEC, nil, nil, "a bit for each frame from the sequence header's number on, the lowest first: it has come")
 fields.data = ProtoField.bytes("vcsn.data", "data")
 
 function protocol.dissector(frame, packet, root)
@@ -56,6 +57,11 @@ function protocol.dissector(frame, packet, root)
   if values.kind == 2 and at + 8 <= frame:len() then
     local part = tree:add(protocol, frame(at, 8), "vcsn credit")
     part:add_le(fields.taken, frame(at, 8))
+    at = at + 8
+  end
+  if values.sequenced == 1 and values.kind == 3 and at + 8 <= frame:len() then
+    local part = tree:add(protocol, frame(at, 8), "vcsn acknowledgement")
+    part:add_le(fields.received, frame(at, 8))
     at = at + 8
   end
   if at < frame:len() then

@@ -85,6 +85,10 @@ class Session:
         """frames that are not acknowledged"""
 
     @property
+    def settled(self) -> bool:
+        """all that came has left the receive buffer, and its sender knows"""
+
+    @property
     def sent(self) -> int:
         """frames, each once"""
 

@@ -3,29 +3,33 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from thalweg.errors import CheckFailed, InputError
+from thalweg.errors import CheckFailed, FabricStopped, InputError
 from thalweg.systems.vcsn import hosts
 from thalweg.systems.vcsn._sim import Place
-from thalweg.systems.vcsn.cluster import WORD, Cluster
+from thalweg.systems.vcsn.cluster import WORD, Cluster, Node, Server
 from thalweg.systems.vcsn.hosts import Interrupt, Program, Work
 from thalweg.systems.vcsn.network import Network
 
 _CHUNK = 64 << 20  #: bytes of a file that are copied at once
 _SENT, _RECEIVED = 0, 1  #: handles
-_DRAIN_US = (
-    10.0  #: after which a virtual port is asked again whether it has sent everything; a frame is on the line for less
-)
+_PAUSE_US = 10.0  #: after which a virtual port is asked again whether it has sent everything
+_WATCH = -1  #: the program that asks whether the session has ended
+_WATCH_US = 1000.0  #: between its questions
+_LINGERS = 8  #: times of resending for which an end answers after its last words
+_ENDS = {"refused": "the other end has begun another one", "silent": "the other end did not answer"}
+DELIVERIES = ("plain", "credits", "session")
 
 
 @dataclass(frozen=True)
 class Exchange:
-    """What a node sends and receives over one circuit. `size`: bytes to receive; 0: to the packet's end, in whole words of 64. `credits`: as both ends
-    have it."""
+    """What a node sends and receives over one circuit. `size`: bytes to receive; 0: to the packet's end, in whole words of 64. `delivery`: one of
+    DELIVERIES, as both ends have it."""
 
     cluster: Cluster
     here: Place
@@ -33,7 +37,7 @@ class Exchange:
     send: Path | None = None
     receive: Path | None = None
     size: int = 0
-    credits: bool = True
+    delivery: str = "session"
 
     def check(self) -> None:
         """Raises InputError."""
@@ -79,11 +83,7 @@ class Exchange:
                 while data := file.read(_CHUNK):
                     network.store(node, address, data)
                     address += len(data)
-        server = self.cluster.server_of(node)
-        assert server is not None
-        hosts.run(
-            network, {server: self.cluster.server_tables[server]}, lambda _: self._program(network, server, ready)
-        )
+        self._simulate(network, ready)
         network.close()
         rows = []
         if self.send:
@@ -100,15 +100,39 @@ class Exchange:
                 )
         return rows
 
-    def _program(self, network: Network, server: int, ready: Callable[[], None]) -> Program:
-        costs = self.cluster.server_tables[server]
+    def _simulate(self, network: Network, ready: Callable[[], None]) -> None:
+        """Raises FabricStopped."""
+        server = self.cluster.server_of(self.here.node)
+        assert server is not None
+        table = self.cluster.server_tables[server]
+        done = False
+
+        def program() -> Program:
+            nonlocal done
+            yield from self._exchange(network, table, ready)
+            done = True
+            yield from self._close(network)
+
+        def watch() -> Program:
+            while not done:
+                self._check_session(network)
+                yield Work(_WATCH_US)
+
+        programs = {server: program, _WATCH: watch}
+        hosts.run(network, dict.fromkeys(programs, table), lambda which: programs[which]())
+
+    def _exchange(self, network: Network, costs: Server, ready: Callable[[], None]) -> Program:
         node, engine = self.here.node, 0
         place = network.place(node, self.here.port, self.here.virtual_port)
         yield Work(costs.circuit_us)
         network.set_circuit(self.here, self.peer)
-        if self.credits:  # the other end's row is in another process; this one says what its buffer has room for
-            network.set_circuit(self.peer, self.here)
+        if self.delivery == "credits":
+            network.set_circuit(
+                self.peer, self.here
+            )  # its own row is elsewhere; this says what its buffer has room for
             network.set_credits(self.here)
+        elif self.delivery == "session":
+            network.set_session(self.here, random.SystemRandom().randrange(1, 1 << 16))
         yield Work(costs.crossbar_us)
         network.connect(node, place, engine)
         network.connect(node, engine, place)
@@ -121,10 +145,27 @@ class Exchange:
             network.read(node, engine, [(0, self.send.stat().st_size)], handle=_SENT)
             yield Interrupt(_SENT)
             while not network.drained(self.here):
-                yield Work(_DRAIN_US)
-            yield Work(_DRAIN_US)
+                yield Work(_PAUSE_US)
         if self.receive:
             yield Interrupt(_RECEIVED)
+
+    def _check_session(self, network: Network) -> None:
+        """Raises FabricStopped where it has ended, and nothing will move any more."""
+        if (state := network.session(self.here).state) in _ENDS:
+            raise FabricStopped(f"the session of {self.here} with {self.peer} has ended: {_ENDS[state]}")
+
+    def _close(self, network: Network) -> Program:
+        """What it has sent last is on the line for less than the first pause. The other end of a session may not know yet that all has come, or
+        ask for this one's knowledge again."""
+        yield Work(_PAUSE_US)
+        if self.delivery != "session":
+            return
+        fpga = self.cluster.fpga(self.here.node)
+        assert isinstance(fpga, Node)
+        while not (session := network.session(self.here)).settled and session.state not in _ENDS:
+            yield Work(fpga.resend_us)
+        for _ in range(_LINGERS):
+            yield Work(fpga.resend_us)
 
     def _row(self, network: Network, direction: str, moved: int) -> dict[str, Any]:
         """Of the words at the crossbar."""

@@ -19,7 +19,7 @@ from thalweg.errors import InputError
 from thalweg.systems.ethernet._sim import GAP, wire_bytes
 from thalweg.systems.ethernet.forwarding import flood_ports, routes
 from thalweg.systems.vcsn.network import Network
-from thalweg.systems.vcsn.spec import VcsnHeader
+from thalweg.systems.vcsn.spec import VcsnHeader, VcsnSequence
 
 WORD = 64  #: bytes of a word of a stream
 
@@ -319,7 +319,7 @@ class Cluster(Assembled):
         try:
             network.attach(
                 lines=[(outside[port], node, name) for port, name in interfaces.items()],
-                longest=14 + VcsnHeader.BITS // 8 + self.frame_words * WORD,
+                longest=14 + (VcsnHeader.BITS + VcsnSequence.BITS) // 8 + self.frame_words * WORD,
                 ratio=ratio,
                 limit_s=limit_s,
             )

@@ -157,7 +157,7 @@ class _Run:
             if completions := self.network.advance(until):
                 for completion in completions:
                     self._complete(completion.handle, completion.at)
-            elif self.due:
+            elif self.due and not self.network.failure:
                 at, _, who = heapq.heappop(self.due)
                 if isinstance(who, Kernel):
                     self._act(who, at)

@@ -24,6 +24,33 @@ class FrameKind(IntEnum):
 
 
 @dataclass(frozen=True)
+class VcsnAcknowledgement:
+    """Of an acknowledgement, at the begin of its one word; the word's other bytes are zero. Beyond the paper."""
+
+    BITS: ClassVar[int] = 64
+
+    received: int = 0
+
+    def pack(self) -> bytes:
+        """The bytes on the wire; ValueError where a value doesn't fit its field."""
+        packed = (
+            0x0
+            | field(self.received, 64, 0, "received")
+        )
+        return packed.to_bytes(8, "little")
+
+    @classmethod
+    def unpack(cls, data: bytes) -> VcsnAcknowledgement:
+        """Reads the first 8 bytes; ValueError where they are fewer, or a code has no meaning."""
+        if len(data) < 8:
+            raise ValueError(f"vcsn_acknowledgement has 8 bytes, not {len(data)}")
+        packed = int.from_bytes(data[:8], "little")
+        return cls(
+            received=int(packed & 0xFFFFFFFFFFFFFFFF),
+        )
+
+
+@dataclass(frozen=True)
 class VcsnCredit:
     """Of a credit frame, at the begin of its one word; the word's other bytes are zero. Beyond the paper."""
 

@@ -13,6 +13,17 @@ package tw_vcsn_spec_pkg;
     FrameKindRefusal = 3'd4
   } frame_kind_e;
 
+  // Of an acknowledgement, at the begin of its one word; the word's other bytes are zero. Beyond the paper.
+  typedef struct packed {
+    logic [63:0] received;  // a bit for each frame from the sequence header's number on, the lowest first: it has come
+  } vcsn_acknowledgement_t;
+  // All fields 0, but those that are constant.
+  function automatic vcsn_acknowledgement_t vcsn_acknowledgement_empty();
+    vcsn_acknowledgement_t packet;
+    packet = vcsn_acknowledgement_t'(64'd0);
+    return packet;
+  endfunction
+
   // Of a credit frame, at the begin of its one word; the word's other bytes are zero. Beyond the paper.
   typedef struct packed {
     logic [63:0] taken;  // words that have left the receive buffer of the virtual port that sends it

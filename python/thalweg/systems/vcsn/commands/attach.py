@@ -14,7 +14,7 @@ from thalweg.commands import completion
 from thalweg.commands.measured import cluster_option
 from thalweg.commands.output import OutputFile, json_option, print_line, write_json
 from thalweg.systems.vcsn._sim import Place
-from thalweg.systems.vcsn.attach import Exchange, dropped, interfaces_of, place_of
+from thalweg.systems.vcsn.attach import DELIVERIES, Exchange, dropped, interfaces_of, place_of
 from thalweg.systems.vcsn.cluster import Cluster
 from thalweg.systems.vcsn.network import Network
 
@@ -66,10 +66,12 @@ class VirtualPort(click.ParamType[list[int]]):
     help="That are received [default: to the packet's end, in whole words of 64]",
 )
 @click.option(
-    "--credits/--no-credits",
-    default=True,
+    "--delivery",
+    type=click.Choice(DELIVERIES),
+    default="session",
     show_default=True,
-    help="Both ends send no more than the other has room for. Without, what a slow end has no room for is lost.",
+    help="As the other end has it. session: all arrives once and in order, or both ends know; credits: no end sends more than the other has "
+    "room for; plain: what finds no room is lost, too.",
 )
 @click.option(
     "--ratio",
@@ -92,7 +94,7 @@ def command(
     send: Path | None,
     receive: Path | None,
     size: int | None,
-    credits: bool,
+    delivery: str,
     ratio: float,
     limit: float,
     pcap: Path | None,
@@ -100,15 +102,15 @@ def command(
 ) -> None:
     """Put a simulated FPGA on a real Ethernet: its external ports end at network interfaces of this computer.
 
-    It opens a circuit with a virtual port elsewhere, such as one of another such command, sets its crossbar, and sends or receives by DMA. Start
-    the receiver first.
+    It opens a circuit with a virtual port elsewhere, such as one of another such command, sets its crossbar, and sends or receives by DMA. Without
+    sessions, start the receiver first.
 
     Virtual time follows the wall clock at --ratio and is never ahead of it; a frame arrives at the virtual time at which it is read. No two runs are
     the same.
     """
     of = Cluster.load(cluster)
     interfaces = interfaces_of(of, node, taps)
-    exchange = Exchange(of, Place(node, *at), Place(*to), send, receive, size or 0, credits)
+    exchange = Exchange(of, Place(node, *at), Place(*to), send, receive, size or 0, delivery)
     exchange.check()
     network = of.attached(node, interfaces, ratio=ratio, limit_s=limit, pcap=str(pcap or ""))
     rows: list[dict[str, Any]] = []
