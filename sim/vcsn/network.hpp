@@ -115,15 +115,22 @@ class Network final : public Engine {
       require(number < nodes_.size() && nodes_[number], "node " + std::to_string(number) + " is no FPGA");
       then[number] = name;
     }
-    for (unsigned n = 0; n < nodes_.size(); ++n)
-      for (unsigned port = 0; nodes_[n] && port < nodes_[n]->externals.size(); ++port) {
+    const auto check = [&](const Place& at, const std::optional<Circuit>& row, const char* has) {
+      require(!row || then[at.node] == then[place_of(*row).node],
+              to_string(at) + has + to_string(place_of(*row)) + ", which would leave its partition");
+    };
+    for (unsigned n = 0; n < nodes_.size(); ++n) {
+      if (!nodes_[n]) continue;
+      for (unsigned port = 0; port < nodes_[n]->externals.size(); ++port) {
         auto* found = dynamic_cast<EthernetPort*>(nodes_[n]->externals[port].get());
         for (unsigned each = 0; found && each < found->circuits.ports(); ++each)
-          if (const auto& row = found->circuits.of(each))
-            require(then[n] == then[place_of(*row).node], to_string({n, port, each}) + " has a circuit with " +
-                                                              to_string(place_of(*row)) +
-                                                              ", which would leave its partition");
+          check({n, port, each}, found->circuits.of(each), " has a circuit with ");
       }
+      for (const Sequencer& sequencer : nodes_[n]->sequencers)
+        for (const Command& command : sequencer.program())
+          if (const auto* row = std::get_if<RowCommand>(&command))
+            check({n, row->port, row->virtual_port}, row->to, " gets a circuit by a sequencer's program with ");
+    }
     partitions_ = std::move(then);
   }
   /// A frame arrives at an external port as if from outside, behind those that are under way: its bytes from the destination address on, without

@@ -73,6 +73,7 @@ class Sequencer final : public Component {
   std::function<void(const Ended&)> ended;
 
   [[nodiscard]] bool runs() const { return !program_.empty(); }
+  [[nodiscard]] const std::vector<Command>& program() const { return program_; }
   /// The number of the command that it is at, and what that waits for.
   [[nodiscard]] std::string at() const {
     static constexpr std::array kWaits{"a row", "a crossbar", "room for a word", "a word", "a read", "a write"};

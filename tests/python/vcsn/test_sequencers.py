@@ -69,6 +69,23 @@ def test_programs_are_checked() -> None:
         network.sequence(2, 0, 0, [Send()])
 
 
+def test_programs_stay_in_their_partition() -> None:
+    """Rows are checked when a program is given, and when a partition changes that it still runs in."""
+    network: Any = Cluster.load(CLUSTER).network()
+    mine = network.partition("mine", range(8))
+    with pytest.raises(ValueError, match="node 0 is in mine, virtual port 0.0 of node 8 is in none"):
+        mine.sequence(1, 0, 0, [Row(0, 0, Place(8, 0, 0))])
+    with pytest.raises(InputError, match="node 8 is not in partition mine"):
+        mine.sequence(1, 8, 0, [Row(0, 0, Place(9, 0, 0))])
+    mine.sequence(1, 0, 0, [Receive(), Row(0, 1, Place(7, 0, 0))])
+    with pytest.raises(
+        InputError, match="0.1 of node 0 gets a circuit by a sequencer's program with virtual port 0.0 of"
+    ):
+        network.partition("yours", [7])
+    network.restart(0)  # forgets its program
+    network.partition("yours", [7])
+
+
 def test_one_that_waits_for_ever_is_named() -> None:
     network: Network = Cluster.load(CLUSTER).network()
     network.sequence(1, 3, 1, [Connect(network.sequencer_place(3, 1), network.place(3, 0, 0)), Receive()])

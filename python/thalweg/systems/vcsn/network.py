@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 Row = tuple[Place, Place | None]
 """A row of a circuit table: a virtual port and its new other end, or None to close the circuit."""
 
+Command = _sim.Row | _sim.Connect | _sim.Send | _sim.Receive | _sim.Read | _sim.Write
+"""Of a program of a sequencer."""
+
 Wiring = topologies.Topology | Mapping[Place, Place] | Iterable[topologies.Circuit]
 """A topology, which is mapped on virtual ports, or both ends of each circuit."""
 
@@ -278,6 +281,9 @@ class Partition:
 
     def write(self, handle: int, node: int, engine: int, segments: Sequence[tuple[int, int]]) -> None:
         self._network.write(handle, self._own(node), engine, segments)
+
+    def sequence(self, handle: int, node: int, sequencer: int, program: Sequence[Command]) -> None:
+        self._network.sequence(handle, self._own(node), sequencer, program)
 
     def _own(self, node: int) -> int:
         if node not in self.nodes:

@@ -18,9 +18,8 @@ from thalweg.systems.vcsn import hosts
 from thalweg.systems.vcsn._sim import Connect, Place, Read, Receive, Row, Send, Write
 from thalweg.systems.vcsn.cluster import WORD, Cluster
 from thalweg.systems.vcsn.hosts import Barrier, Interrupt, Program, Work
-from thalweg.systems.vcsn.network import Network
+from thalweg.systems.vcsn.network import Command, Network
 
-Command = Row | Connect | Send | Receive | Read | Write
 COMMANDS = 6  #: of a root's sequencer for each source: four grant, two write
 GRANTED = 2  #: sources that may send to an external port at once
 
