@@ -91,18 +91,16 @@ Interface::Interface(const std::string& name, std::size_t longest) : name_(name)
   if (const auto needed = static_cast<int>(longest - ETH_HLEN); mtu.ifr_mtu < needed)
     fail("its MTU is " + std::to_string(mtu.ifr_mtu) + ", and frames have up to " + std::to_string(needed) +
          " bytes behind their header; ip link set dev " + name + " mtu " + std::to_string(needed));
-  if (tap_)
-    open_tap();
-  else
-    open_socket(static_cast<int>(index));
+  if (tap_) open_tap();
   // The kernel takes up to a second to see that a TAP device has been opened, and a bridge forwards nothing before.
   for (int tries = 0; !(requests.flags(name) & IFF_RUNNING); ++tries) {
     if (tries == kCarrierTries) {
-      close(descriptor_);
+      if (tap_) close(descriptor_);
       fail("the interface has no carrier: nothing is joined with it, or the other end is down");
     }
     std::this_thread::sleep_for(kCarrierPause);
   }
+  if (!tap_) open_socket(static_cast<int>(index));
 }
 
 Interface::Interface(Interface&& other) noexcept

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import pytest
+from bridge import needs_bridge, needs_tshark
 from programs import ROOT
 
 from examples import Example, examples
@@ -11,11 +12,15 @@ from examples import Example, examples
 LONG = "lammps/run.py", "thalweg-torus-4x4x4", "reproduce smi"
 """In commands that take half a minute or more."""
 
+NEEDS = {"examples/bridge": needs_bridge, "tshark": needs_tshark}
+"""What commands take that not every computer has."""
+
 
 def marks(example: Example) -> list[pytest.MarkDecorator]:
+    needed = [mark for name, mark in NEEDS.items() if name in example.commands[-1]]
     if any(name in example.commands[-1] for name in LONG):
-        return [pytest.mark.long]
-    return [pytest.mark.slow] + [pytest.mark.serial] * bool(example.ranges)
+        return [pytest.mark.long, *needed]
+    return [pytest.mark.slow, *needed] + [pytest.mark.serial] * bool(example.ranges)
 
 
 @pytest.mark.parametrize(

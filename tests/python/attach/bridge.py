@@ -42,6 +42,7 @@ def missing() -> str:
 
 needs_bridge = pytest.mark.skipif(bool(why := missing()), reason=why)
 needs_faults = pytest.mark.skipif(bool(why) or not shutil.which("nft"), reason=why or "nft (nftables) is not installed")
+needs_tshark = pytest.mark.skipif(not shutil.which("tshark"), reason="tshark is not installed")
 
 
 @dataclass(frozen=True)

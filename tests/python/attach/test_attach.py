@@ -6,9 +6,7 @@ from __future__ import annotations
 
 import filecmp
 import json
-import os
 import random
-import shutil
 import signal
 import subprocess
 import sys
@@ -18,10 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bridge import Bridge, Faults, captured, dissected, needs_bridge, needs_faults
+from bridge import Bridge, Faults, captured, dissected, needs_bridge, needs_faults, needs_tshark
 from thalweg.cli import main
 
-ROOT = Path(__file__).resolve().parents[3]
 PRESET = "vcsn-attached"
 
 
@@ -38,7 +35,7 @@ def ready(started: subprocess.Popen[str]) -> subprocess.Popen[str]:
 
 
 def ended(started: subprocess.Popen[str]) -> str:
-    out, err = started.communicate(timeout=60)
+    out, err = started.communicate(timeout=320)
     assert started.returncode == 0, out + err
     return out
 
@@ -53,7 +50,7 @@ def results(file: Path) -> dict[str, Any]:
 @pytest.mark.parametrize("kind", ["veth", "tap"])
 def test_a_file_crosses_a_bridge_as_it_is_at_no_more_than_the_ratio(tmp_path: Path, kind: str, seed: int) -> None:
     size = 10_000_001  # the last frame is short, and its last word is not full
-    ratio = 0.005
+    ratio = 0.0005  # 1.6 s
     sent, came = tmp_path / "sent", tmp_path / "came"
     sent.write_bytes(random.Random(seed).randbytes(size))
     with Bridge(2, kind) as net:
@@ -69,10 +66,10 @@ def test_a_file_crosses_a_bridge_as_it_is_at_no_more_than_the_ratio(tmp_path: Pa
     (line,), (there,) = one["interfaces"], other["interfaces"]
     assert line["sent"] == there["received"] == frames
     assert line["sent_bytes"] == frames * 18 + -(-size // 64) * 64
-    assert there["sent"] == line["received"] > 0  # credits
+    assert there["sent"] >= line["received"] > 0  # credits; the last ones come when the sender has ended
     for run in (one, other):
         (row,) = run["transfers"]
-        assert row["bytes"] == size and 0 < row["data_us"] * 1e-6 <= ratio * (row["wall_s"] + 0.03)
+        assert row["bytes"] == size and 0 < row["data_us"] * 1e-6 <= ratio * (row["wall_s"] + 0.3)
     assert "dropped here: nothing" in text
 
 
@@ -170,7 +167,7 @@ def sessions(frames: Iterable[dict[str, str]], size: int) -> tuple[int, int]:
 
 
 @needs_faults
-@pytest.mark.skipif(not shutil.which("tshark"), reason="tshark is not installed")
+@needs_tshark
 @pytest.mark.parametrize(
     "size", [pytest.param(20_000_001, marks=pytest.mark.slow), pytest.param(1_000_000_000, marks=pytest.mark.long)]
 )
@@ -292,46 +289,39 @@ def test_bad_input_has_one_line(capfd: pytest.CaptureFixture[str], tmp_path: Pat
     assert line in said
 
 
+REFUSALS = """
+import contextlib, fcntl, io, json, os, struct, subprocess, sys
+from thalweg.cli import main
+
+said = []
+tap = os.open("/dev/net/tun", os.O_RDWR)
+fcntl.ioctl(tap, 0x400454CA, struct.pack("16sH22x", b"tap0", 0x1002))  # TUNSETIFF: a TAP device, which is ours
+subprocess.run("ip link set tap0 mtu 9216 up".split(), check=True)
+for setup in (
+    "", "ip link set dev tw0 mtu 9168 down", "ip link set dev tw0 up; ip link set dev port0 down", "ip link set dev port0 up", "tap"
+):
+    subprocess.run(setup if setup != "tap" else "", shell=True, check=True)
+    with contextlib.redirect_stderr(io.StringIO()) as err:
+        interface = "tap0" if setup == "tap" else "tw0"
+        assert main([*sys.argv[1:], "--tap", interface]) == 2
+    said.append(err.getvalue())
+print(json.dumps(said))
+"""
+
+
 @needs_bridge
 @pytest.mark.slow
 def test_interfaces_that_cannot_carry_frames_are_refused(tmp_path: Path) -> None:
+    """One after another: an MTU that is too small, down, without a carrier, without the right to open a packet socket, another program's."""
     file = tmp_path / "file"
     file.write_bytes(b"x" * 100)
-
-    def refused(net: Bridge, *before: str) -> str:
-        options = f"attach --cluster {PRESET} --node 0 --tap tw0 --to 1.0.0 --send {file}"
-        command = net.inside(*before, sys.executable, "-m", "thalweg", *options.split())
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
-        return done.stderr
-
+    options = f"attach --cluster {PRESET} --node 0 --to 1.0.0 --send {file}".split()
+    without = ("setpriv", "--bounding-set=-net_raw", "--inh-caps=-net_raw")
     with Bridge(1, mtu=1500) as net:
-        assert "its MTU is 1500, and frames have up to 9168" in refused(net)
-        net.ip("link", "set", "tw0", "mtu", "9168", "down")
-        assert "tw0: the interface is down; ip link set dev tw0 up" in refused(net)
-        net.ip("link", "set", "tw0", "up")
-        net.ip("link", "set", "port0", "down")
-        assert "no carrier" in refused(net)
-        net.ip("link", "set", "port0", "up")
-        if shutil.which("setpriv"):
-            without = ("setpriv", "--bounding-set=-net_raw", "--inh-caps=-net_raw")
-            assert "a packet socket takes root (CAP_NET_RAW)" in refused(net, *without)
-    with Bridge(1, "tap") as net:
-        holder = ready(attach(net, 1, f"--tap tw0 --to 0.0.0 --receive {tmp_path}/out"))
-        assert "another program has the TAP device" in refused(net)
-        holder.kill()
-        holder.communicate()
-
-
-@needs_bridge
-@pytest.mark.slow
-def test_the_example_runs() -> None:
-    done = subprocess.run(
-        [ROOT / "examples/bridge/run.sh"],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=os.environ | {"THALWEG": f"{sys.executable} -m thalweg"},
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.splitlines()[-1] == "received as it was sent"
+        mtu, down, carrier, right, other = json.loads(net.run(*without, sys.executable, "-c", REFUSALS, *options))
+    assert "tw0: its MTU is 1500, and frames have up to 9168" in mtu
+    assert "tw0: the interface is down; ip link set dev tw0 up" in down
+    assert "tw0: the interface has no carrier" in carrier
+    assert "tw0: a packet socket takes root (CAP_NET_RAW)" in right
+    assert "tap0: another program has the TAP device" in other
+    assert all(line.count("\n") == 1 for line in (mtu, down, carrier, right, other))

@@ -22,6 +22,7 @@ _PAUSE_US = 10.0  #: after which a virtual port is asked again whether it has se
 _WATCH = -1  #: the program that asks whether the session has ended
 _WATCH_US = 1000.0  #: between its questions
 _LINGERS = 8  #: times of resending for which an end answers after its last words
+_SHORTEST_S = 0.1  #: of the wall clock, whose times are known to some milliseconds, for a rate
 _ENDS = {"refused": "the other end has begun another one", "silent": "the other end did not answer"}
 DELIVERIES = ("plain", "credits", "session")
 
@@ -181,7 +182,7 @@ class Exchange:
             "data_us": us,
             "gb_per_s": moved / us / 1e3,
             "wall_s": wall_s,
-            "wall_mb_per_s": moved / wall_s / 1e6 if wall_s > 0 else None,
+            "wall_mb_per_s": moved / wall_s / 1e6 if wall_s >= _SHORTEST_S else None,
         }
 
 
