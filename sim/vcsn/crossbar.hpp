@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The crossbar of a node's shell: each output takes packets of the input that it is set to. Its outputs are registers with a skid place
-// (`common/skid`), so that a word takes a cycle.
+// (`common/skid`), so that a word takes a cycle. Twin of rtl/vcsn/tw_crossbar.sv.
 #pragma once
 
 #include <algorithm>
@@ -32,6 +32,7 @@ class Crossbar final : public Component {
   unsigned add(Source& source) {
     sources_.push_back(&source);
     taken_by_.emplace_back();
+    free_.push_back(0);
     return static_cast<unsigned>(sources_.size() - 1);
   }
   unsigned add(Sink& sink) {
@@ -64,7 +65,23 @@ class Crossbar final : public Component {
       output.sink = sink;
     }
     taken_by_.assign(sources_.size(), std::nullopt);
+    free_.assign(sources_.size(), 0);
     return dropped;
+  }
+  /// The input of which an output takes a word in this cycle, in which all that was before is known.
+  [[nodiscard]] std::optional<unsigned> moves(unsigned output, Tick now) const {
+    const Output& of = outputs_[output];
+    if (of.in.count() >= of.out.count() + 2 || room(of) > now) return std::nullopt;
+    const auto there = [&](unsigned input) { return sources_[input]->offers() <= now; };
+    if (of.from) return there(*of.from) && !lost_end(of) ? of.from : std::nullopt;
+    if (!of.select || !there(*of.select) || taken_by_[*of.select]) return std::nullopt;
+    return std::max(free_[*of.select], of.begins) <= now ? of.select : std::nullopt;
+  }
+  /// The word at an output in this cycle, or nullptr.
+  [[nodiscard]] const Word* front(unsigned output, Tick now) const {
+    const Output& of = outputs_[output];
+    const auto next = of.out.count();
+    return of.in.count() > next && of.in.of(static_cast<std::int64_t>(next)) < now ? &of.words[next & 1] : nullptr;
   }
   /// The packets that have passed whole.
   [[nodiscard]] const std::vector<Passed>& passed() const { return passed_; }
@@ -91,8 +108,18 @@ class Crossbar final : public Component {
     Times in{4}, out{4};
     std::array<Passed, 2> of;  ///< of each of these words: its packet, where `words` has the number of its first word
     Passed now;                ///< the packet that moves
+    Tick begins = 0;           ///< the next one, at the earliest
   };
 
+  /// From when on an output has a place for its next word.
+  [[nodiscard]] static Tick room(const Output& output) {
+    const auto count = static_cast<std::int64_t>(output.in.count());
+    return std::max(output.in.of(count - 1), output.out.of(count - 2)) + 1;
+  }
+  /// Its packet's input begins another one, with the word that it offers.
+  [[nodiscard]] bool lost_end(const Output& output) const {
+    return sources_[*output.from]->front().first && output.in.count() > output.now.words;
+  }
   void wake(Tick cycle) { domain_->wake(id_, std::max(cycle, domain_->scheduler.next())); }
 
   /// Moves words of an output as far as times are known. `now`: in its own step; a packet can begin then alone.
@@ -126,16 +153,21 @@ class Crossbar final : public Component {
     const Tick offered = source.offers();
     if (offered == kNever) return false;
     const auto count = static_cast<std::int64_t>(output.in.count());
-    Tick at = std::max({offered, output.in.of(count - 1) + 1, output.out.of(count - 2) + 1});
-    if (output.from && source.front().first && output.in.count() > output.now.words) {
-      // The packet before has lost its end.
+    Tick at = std::max(offered, room(output));
+    if (output.from && lost_end(output)) {
+      if (now < at) {
+        wake(at);
+        return false;
+      }
       taken_by_[input].reset();
       output.from.reset();
-      wake(at);
-      return true;
+      free_[input] = output.begins = at + 1;
+      wake(at + 1);
+      return false;
     }
     if (!output.from) {
       if (taken_by_[input]) return false;
+      at = std::max({at, free_[input], output.begins});
       if (now < at) {
         wake(at);
         return false;
@@ -163,6 +195,7 @@ class Crossbar final : public Component {
   ComponentId id_;
   std::vector<Source*> sources_;
   std::vector<std::optional<unsigned>> taken_by_;  ///< of each input: the output that a packet of it moves to
+  std::vector<Tick> free_;                         ///< and from when on its next packet may begin
   std::vector<Output> outputs_;
   std::vector<Passed> passed_;
 };

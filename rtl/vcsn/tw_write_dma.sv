@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+// A DMA engine from a node's crossbar to its memory: a packet is written to a transfer's segments, and ends the transfer. What the segments have
+// no room for is dropped, and so are words without a packet's begin. A begin in a packet, which has lost its end, ends it; where that word is a packet, none
+// is taken in the next cycle.
+//
+// Words are taken where there is a transfer for their packet, and written in bursts of Burst words that end with a segment, or with the packet. A burst begins
+// where ready_i is set, two cycles after the one before at the earliest, and its words follow in consecutive cycles; the memory says when each burst has been written, in order, one a cycle at most. Each
+// segment but a transfer's last one is whole words; at most Segments of them wait, as whoever gives them sees to.
+//
+// Order: kept. Latency: a burst begins in the cycle after its last word came. Throughput: a word a cycle in bursts of two at least. Storage: Buffer words in a memory with a
+// registered output, which can be block RAM, one beside it, and as many
+// descriptors and Segments in memories of LUTs. in_ready_o depends on registers
+// alone, and so does the memory's side but for ready_i. Critical path: from ready_i and the burst at the front over its words to those that are left of the segment.
+module tw_write_dma
+  import tw_vcsn_pkg::*;
+#(
+    parameter  int unsigned Burst       = 16,                /// words that are written at once, a power of two, at least 2
+    parameter  int unsigned Buffer      = 128,               /// words, a power of two, at least Burst
+    parameter  int unsigned Segments    = 32,                /// that wait, a power of two, at least 2
+    parameter  int unsigned AddressBits = 40,                /// of bytes
+    parameter  int unsigned LengthBits  = 26,                /// of the words of a segment
+    localparam int unsigned BurstBits   = $clog2(Burst + 1)
+) (
+    input logic clk_i,
+    input logic rst_i,
+
+    input logic                   segment_valid_i,
+    input logic [AddressBits-1:0] segment_address_i,
+    input logic [ LengthBits-1:0] segment_words_i,    /// at least 1
+    input logic [            5:0] segment_tail_i,     /// bytes of its last word; 0: all 64
+    input logic                   segment_last_i,     /// of the transfer
+
+    input  logic                in_valid_i,
+    output logic                in_ready_o,
+    input  logic [WordBits-1:0] in_data_i,
+    input  logic                in_first_i,  /// of a packet
+    input  logic                in_last_i,
+
+    input  logic                   ready_i,          /// a burst may begin
+    output logic                   burst_valid_o,    /// it begins, with the first word in the same cycle
+    output logic [AddressBits-1:0] burst_address_o,
+    output logic [  BurstBits-1:0] burst_words_o,
+    output logic                   word_valid_o,
+    output logic [   WordBits-1:0] word_data_o,
+    output logic [  WordBytes-1:0] word_keep_o,      /// bytes that are written
+    input  logic                   written_i,        /// a burst has been
+
+    output logic ended_o,     /// a transfer, whose packet is in the memory
+    output logic overrun_o,   /// a word had no room in the cycle before
+    output logic headless_o,  /// a word came without a packet's begin
+    output logic broken_o     /// a packet without an end
+);
+  if (Burst < 2 || (Burst & (Burst - 1)) != 0 || Buffer < Burst || (Buffer & (Buffer - 1)) != 0) begin : check_sizes
+    $error("tw_write_dma: Burst and Buffer must be powers of two, Burst at least 2, Buffer not less");
+  end
+
+  localparam int unsigned PlacesBits = $clog2(Buffer + 1);
+  localparam int unsigned TransfersBits = $clog2(Segments + 1) + 1;
+  localparam int unsigned NumberBits = 10;  // more bursts than the memory is behind
+
+  typedef logic [BurstBits-1:0] words_t;
+  typedef logic [NumberBits-1:0] number_t;
+  typedef struct packed {
+    words_t words;
+    logic last;  // it ends a packet
+  } burst_t;
+
+  // What comes: words go to the buffer; those that make a burst, or end a packet, to the queue of bursts.
+  logic transfer_q;  // one has come whole; its first segment is at hand in the next cycle
+  logic signed [TransfersBits-1:0] transfers_q;  // those without a packet that has ended
+  logic [PlacesBits-1:0] places_q;
+  logic room_q;  // there are some
+  logic open_q, headless_q, broken_q;
+  logic single_q;  // a word that was a packet, and ended another one
+  words_t gathered_q;  // of the burst that is not whole
+  logic fills_q;  // one more makes it whole
+
+  assign in_ready_o = transfers_q > 0 && room_q && !single_q;
+
+  wire take = in_valid_i && in_ready_o;
+  wire breaks = take && in_first_i && open_q;
+  wire keep = take && (in_first_i || open_q);
+  wire words_t words = (breaks ? '0 : gathered_q) + 1'b1;
+  wire whole = keep && (in_last_i || (fills_q && !breaks));
+
+  logic burst_there, burst_goes;
+  burst_t burst;
+
+  tw_word_buffer #(
+      .Width($bits(burst_t)),
+      .Depth(Buffer),
+      .Block(1'b0)
+  ) bursts (
+      .clk_i,
+      .rst_i,
+      .in_valid_i (breaks || whole || single_q),
+      .in_data_i  ({single_q ? words_t'(1) : breaks ? gathered_q : words, breaks || single_q || in_last_i}),
+      .out_valid_o(burst_there),
+      .out_ready_i(burst_goes),
+      .out_data_o (burst)
+  );
+
+  logic word_there, word_goes;
+
+  tw_word_buffer #(
+      .Width(WordBits),
+      .Depth(Buffer)
+  ) buffer (
+      .clk_i,
+      .rst_i,
+      .in_valid_i (keep),
+      .in_data_i  (in_data_i),
+      .out_valid_o(word_there),
+      .out_ready_i(word_goes),
+      .out_data_o (word_data_o)
+  );
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      transfer_q <= 1'b0;
+      transfers_q <= '0;
+      places_q <= PlacesBits'(Buffer);
+      room_q <= 1'b1;
+      open_q <= 1'b0;
+      headless_q <= 1'b0;
+      broken_q <= 1'b0;
+      single_q <= 1'b0;
+      gathered_q <= '0;
+      fills_q <= 1'b0;
+    end else begin
+      transfer_q <= segment_valid_i && segment_last_i;
+      transfers_q <= transfers_q + TransfersBits'({1'b0, transfer_q}) - TransfersBits'({1'b0, breaks}) -
+          TransfersBits'({1'b0, keep && in_last_i});
+      places_q <= places_q + PlacesBits'(word_goes) - PlacesBits'(keep);
+      if (take) open_q <= keep && !in_last_i;
+      headless_q <= take && !keep;
+      broken_q <= breaks;
+      single_q <= breaks && in_last_i;
+      room_q <= word_goes || places_q > 1 || (places_q == 1 && !keep);
+      if (keep) begin
+        gathered_q <= whole ? '0 : words;
+        fills_q <= !whole && 32'(words) + 1 == Burst;
+      end
+    end
+  end
+  assign headless_o = headless_q;
+  assign broken_o   = broken_q;
+
+  // What goes: the burst at the front, in pieces that end with a segment. The segments go on in the cycle after a piece's begin.
+  logic there, last, few, full_q;
+  logic [WordBytes-1:0] kept, kept_q;  // bytes of the segment's last word
+  words_t room, left_q, running_q;
+  logic part_q;  // the burst has begun, and has left_q words left
+  logic runs_q, drops_q, tails_q;  // words of a piece follow; and are dropped; the last one is the transfer's last
+  logic begun_1q, advances_1q, ends_1q;  // in the cycle before: a piece, which has memory, and which ends a packet
+  words_t by_1q;
+
+  wire words_t all = part_q ? left_q : burst.words;
+  wire fits = full_q || all <= room;
+  wire words_t piece = fits ? all : room;
+  wire begins = burst_there && !runs_q && !begun_1q && ready_i && (full_q || there);
+  wire completes = begins && fits;
+  wire ends = completes && burst.last;
+  wire tails = few && !full_q && all >= room && last;  // it ends with the transfer
+  wire exhausts = advances_1q && few && by_1q == room && last;  // the segments
+
+  assign burst_valid_o = begins && !full_q && all != 0;
+  assign burst_words_o = piece;
+  assign burst_goes = completes;
+
+  tw_segments #(
+      .Segments   (Segments),
+      .Burst      (Burst),
+      .AddressBits(AddressBits),
+      .LengthBits (LengthBits)
+  ) segments (
+      .clk_i,
+      .rst_i,
+      .in_valid_i  (segment_valid_i),
+      .in_address_i(segment_address_i),
+      .in_words_i  (segment_words_i),
+      .in_tail_i   (segment_tail_i),
+      .in_last_i   (segment_last_i),
+      .in_channel_i('0),
+      .valid_o     (there),
+      .address_o   (burst_address_o),
+      .room_o      (room),
+      .few_o       (few),
+      .tail_o      (),
+      .kept_o      (kept),
+      .first_o     (),
+      .last_o      (last),
+      .channel_o   (),
+      .advance_i   (advances_1q),
+      .by_i        (by_1q),
+      .end_i       (ends_1q && !full_q)
+  );
+
+  // Its words. Bytes beyond the transfer's are not written.
+  wire words_t running = begun_1q ? by_1q - 1'b1 : running_q;  // words that are left with this one, where some follow the first
+  wire final_word = begun_1q ? by_1q == 2 : running_q == 1;
+  wire word_tails = runs_q ? final_word && tails_q : few && !full_q && last && room == 1 && all != 0;
+  assign word_goes = runs_q || (begins && all != 0);
+  assign word_valid_o = runs_q ? !drops_q : burst_valid_o;
+  assign word_keep_o  = !word_tails ? '1 : runs_q ? kept_q : kept;
+
+  logic overrun_q;
+  assign overrun_o = overrun_q;
+
+  always_ff @(posedge clk_i) begin
+    by_1q <= piece;
+    if (begins) begin
+      left_q <= all - room;
+      kept_q <= kept;
+      tails_q <= tails;
+      drops_q <= full_q;
+    end
+    running_q <= running - 1'b1;
+    if (rst_i) begin
+      part_q <= 1'b0;
+      full_q <= 1'b0;
+      begun_1q <= 1'b0;
+      advances_1q <= 1'b0;
+      ends_1q <= 1'b0;
+      runs_q <= 1'b0;
+      overrun_q <= 1'b0;
+    end else begin
+      if (begins) begin
+        part_q <= !completes;
+      end
+      begun_1q <= begins;
+      advances_1q <= burst_valid_o;
+      ends_1q <= ends;
+      if (ends_1q) full_q <= 1'b0;
+      else if (exhausts) full_q <= 1'b1;
+      runs_q <= begins ? piece > 1 : runs_q && !final_word;
+      overrun_q <= word_goes && !word_valid_o;
+    end
+  end
+
+  // Ends of transfers wait until the bursts before them have been written.
+  number_t begun_q, written_q, due;
+  logic due_there;
+
+  assign ended_o = due_there && due == written_q;
+
+  tw_fifo #(
+      .Width(NumberBits),
+      .Depth(Segments)
+  ) ending (
+      .clk_i,
+      .rst_i,
+      .in_valid_i (ends_1q),
+      .in_ready_o (),
+      .in_data_i  (begun_q),
+      .out_valid_o(due_there),
+      .out_ready_i(ended_o),
+      .out_data_o (due),
+      .count_o    ()
+  );
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      begun_q   <= '0;
+      written_q <= '0;
+    end else begin
+      if (burst_valid_o) begun_q <= begun_q + 1'b1;
+      written_q <= written_q + number_t'(written_i);
+    end
+  end
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clk_i) begin
+    if (!rst_i) begin
+      words_are_there : assert (!word_goes || word_there);
+      writes_what_began : assert (!written_i || begun_q != written_q);
+      ends_have_places : assert (!ends_1q || ending.in_ready_o);
+    end
+  end
+`endif
+endmodule
