@@ -101,6 +101,7 @@ module tw_decoder
 
   // Two cycles after a frame's first word: what it is.
   logic decides_q, address_q, type_q, data_q, indication_q, credit_q, sequenced_q, first_q, last_q;
+  logic [3:0] group_q;  // parts of the destination that are those of its source's group
   logic [7:0] channel_q;
   logic [Ports-1:0] joined;  // the virtual port that it is for
   logic [Ports-1:0] takes, takes_q;  // its words
@@ -123,14 +124,17 @@ module tw_decoder
       .joined_o      (joined)
   );
 
-  wire ours = address_q && type_q;
+  address_t group_1;
+  wire to_group = group_q == '1;
+  wire ours = (address_q || to_group) && type_q;
   wire known = ours && joined != 0;
 
+  assign group_1 = group_of(header_1.source, header_1.circuit.source_port);
   assign takes = decides_q ? joined & room_i & {Ports{ours && data_q}} : takes_q;
   assign begun = '{
-          stray: !address_q,
+          stray: !address_q && !(to_group && type_q && joined != 0),
           other: address_q && !type_q,
-          foreign: ours && joined == 0,
+          foreign: address_q && type_q && joined == 0,
           indication: known && indication_q,
           credit: known && credit_q,
           unformed: known && !(data_q || indication_q || credit_q || sequenced_q),
@@ -142,6 +146,7 @@ module tw_decoder
 
   always_ff @(posedge clk_i) begin
     address_q <= header_1.destination == address_i;
+    for (int unsigned i = 0; i < 4; i++) group_q[i] <= header_1.destination[12*i+:12] == group_1[12*i+:12];
     type_q <= header_1.ethertype == 16'(EtherType);
     data_q <= header_1.circuit.kind == FrameKindData && !header_1.circuit.sequenced;
     indication_q <= header_1.circuit.kind == FrameKindIndication;

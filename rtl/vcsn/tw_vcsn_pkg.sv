@@ -23,6 +23,11 @@ package tw_vcsn_pkg;
     for (int unsigned i = 0; i < HeaderBytes; i++) reversed[8*i+:8] = bytes[HeaderBits-8*(i+1)+:8];
   endfunction
 
+  // The multicast address of what a virtual port sends.
+  function automatic address_t group_of(address_t source, logic [7:0] port);
+    return source | 48'(1) << 40 | 48'(port) << 24;
+  endfunction
+
   // The other end of a virtual port's circuit.
   typedef struct packed {
     logic open;

@@ -19,6 +19,11 @@ struct Circuit {
   friend bool operator==(const Circuit&, const Circuit&) = default;
 };
 
+/// The multicast address of what an end sends, locally administered: the row of a circuit to several ends has it.
+[[nodiscard]] constexpr ethernet::Address group_of(const Circuit& source) {
+  return source.address | std::uint64_t{1} << 40 | std::uint64_t{source.port} << 24;
+}
+
 class CircuitTable {
  public:
   explicit CircuitTable(unsigned ports) : rows_(ports) {}

@@ -118,11 +118,14 @@ class Decoder final : public Component {
   /// port has room for the longest frame. `has_session(port)`: it has one.
   template <class HasRoom, class HasSession>
   [[nodiscard]] Verdict begin(const ethernet::Frame& frame, HasRoom&& has_room, HasSession&& has_session) const {
-    if (frame.destination() != address_) return {&Received::strays};
-    if (frame.type() != spec::kEtherType) return {&Received::others};
     const auto fields = header(frame);
+    const Circuit source{frame.source(), fields.source_port};
     const std::uint8_t port = fields.destination_port;
-    if (!circuits_->joins(port, {frame.source(), fields.source_port})) return {&Received::foreign};
+    const bool is_ours = frame.destination() == address_;
+    const bool has_type = frame.type() == spec::kEtherType, is_joined = circuits_->joins(port, source);
+    if (!is_ours && !(frame.destination() == group_of(source) && has_type && is_joined)) return {&Received::strays};
+    if (!has_type) return {&Received::others};
+    if (!is_joined) return {&Received::foreign};
     if (fields.kind == spec::FrameKind::indication) return {&Received::indications, port};
     if (fields.sequenced != has_session(port)) return {&Received::sessionless};
     if (fields.sequenced) return {&Received::sequenced, port};

@@ -98,14 +98,31 @@ class Network final : public Engine {
           const Place at{number, port, each};
           const auto found = peers.find(at);
           const auto to = found == peers.end() ? std::nullopt : std::optional(found->second);
-          if (circuit(at) != to) rows.emplace_back(at, to);
+          if (circuit(at) != to || sends_to_group(at)) rows.emplace_back(at, to);
         }
     return rows;
   }
   /// The other end in a virtual port's row. Throws std::invalid_argument.
   [[nodiscard]] std::optional<Place> circuit(const Place& at) {
     const auto& row = external(at).circuits.of(at.virtual_port);
-    return row ? std::optional(place_of(*row)) : std::nullopt;
+    return row && !sends_to_group(at) ? std::optional(place_of(*row)) : std::nullopt;
+  }
+  /// Writes a row of a circuit to several ends: frames go to a multicast address of this virtual port's own, for this virtual port of all whose rows
+  /// name it; none are taken. Throws std::invalid_argument.
+  void set_multicast(const Place& at, std::uint8_t virtual_port) {
+    EthernetPort& port = external(at);
+    port.set_circuit(at.virtual_port, Circuit{group_of(circuit_to(at)), virtual_port}, 0);
+  }
+  [[nodiscard]] bool sends_to_group(const Place& at) {
+    const auto& row = external(at).circuits.of(at.virtual_port);
+    return row && ethernet::is_group(row->address);
+  }
+  /// The ports of a switch that what a virtual port multicasts goes to. Throws std::invalid_argument.
+  void set_group(unsigned number, const Place& source, const std::vector<unsigned>& ports) {
+    external(source);
+    auto* found = number < assembly_.nodes() ? dynamic_cast<ethernet::Switch*>(&assembly_.node(number)) : nullptr;
+    require(found, "node " + std::to_string(number) + " is no Ethernet switch");
+    found->set(group_of(circuit_to(source)), ports);
   }
   /// Puts FPGAs into a partition: circuits join nodes of one alone, or nodes of none (an empty name). Throws std::invalid_argument, and nothing
   /// changes, where a circuit would leave a partition.
@@ -223,9 +240,9 @@ class Network final : public Engine {
   /// Of both ends of the circuit that a virtual port has, which are joined: no more is sent than the other one's receive buffer has room for.
   void set_credits(const Place& at, bool used) {
     EthernetPort& one = external(at);
-    const auto& circuit = one.circuits.of(at.virtual_port);
-    require(circuit.has_value(), to_string(at) + " has no circuit");
-    const Place to = place_of(*circuit);
+    const auto found = circuit(at);
+    require(found.has_value(), to_string(at) + " has no circuit of two ends");
+    const Place to = *found;
     EthernetPort& other = external(to);
     require(other.circuits.joins(to.virtual_port,
                                  {address_of(at.node, at.port), static_cast<std::uint8_t>(at.virtual_port)}),
@@ -239,7 +256,7 @@ class Network final : public Engine {
   /// order, or both ends know that their session has ended. The other end begins one, too. 0: none. Throws std::invalid_argument.
   void set_session(const Place& at, std::uint16_t number) {
     EthernetPort& port = external(at);
-    require(number == 0 || port.circuits.of(at.virtual_port), to_string(at) + " has no circuit");
+    require(number == 0 || circuit(at), to_string(at) + " has no circuit of two ends");
     port.set_credits(at.virtual_port, 0);
     port.open_session(at.virtual_port, number);
   }

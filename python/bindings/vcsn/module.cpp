@@ -190,6 +190,20 @@ NB_MODULE(_sim, module) {
           "unformed (not of whole words), full (no room), misfits (too short or too long for Ethernet).\n\nRaises "
           "ValueError.")
       .def(
+          "set_multicast",
+          [](Bound& self, const Place& at, std::uint8_t virtual_port) { self.network.set_multicast(at, virtual_port); },
+          nb::arg("at"), nb::arg("virtual_port"),
+          "Writes the row of a circuit to several ends: what `at` sends goes to a multicast address of its own, for "
+          "this "
+          "virtual port of all whose rows name `at`. It takes nothing.\n\nRaises ValueError.")
+      .def(
+          "set_group",
+          [](Bound& self, unsigned node, const Place& source, const std::vector<unsigned>& ports) {
+            self.network.set_group(node, source, ports);
+          },
+          nb::arg("node"), nb::arg("source"), nb::arg("ports"),
+          "The ports of a switch that what `source` multicasts goes to.\n\nRaises ValueError.")
+      .def(
           "set_pace",
           [](Bound& self, const Place& at, unsigned priority, std::uint32_t pace) {
             self.network.set_pace(at, {.priority = priority, .cycle = pace});

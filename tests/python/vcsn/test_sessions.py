@@ -194,7 +194,7 @@ def frame_of(draw: random.Random, **sequence: int) -> bytes:
 
 def test_wrong_sessions_are_refused() -> None:
     network: Any = Cluster.load("vcsn-d5005").network()
-    with pytest.raises(ValueError, match=r"virtual port 0.0 of node 0 has no circuit"):
+    with pytest.raises(ValueError, match=r"virtual port 0.0 of node 0 has no circuit of two ends"):
         network.set_session(ONE, 1)
     with pytest.raises(TypeError):
         network.set_session(ONE, 65_536)

@@ -204,6 +204,20 @@ class Network:
         Raises ValueError.
         """
 
+    def set_multicast(self, at: Place, virtual_port: int) -> None:
+        """
+        Writes the row of a circuit to several ends: what `at` sends goes to a multicast address of its own, for this virtual port of all whose rows name `at`. It takes nothing.
+
+        Raises ValueError.
+        """
+
+    def set_group(self, node: int, source: Place, ports: Sequence[int]) -> None:
+        """
+        The ports of a switch that what `source` multicasts goes to.
+
+        Raises ValueError.
+        """
+
     def set_pace(self, at: Place, *, priority: int = 0, pace: int = 0) -> None:
         """
         `pace`: cycles of the MAC's clock in 1/256 that a word of a frame takes at least.

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
@@ -275,6 +275,33 @@ class Cluster(Assembled):
         """Frames go from an FPGA's external port to another one's."""
         peer, there = int(self.topology.peer[one]), int(self.topology.peer_port[one])
         return (peer, there) == other or peer in self._routes.get(other, {})
+
+    def group_ports(self, source: tuple[int, int], members: Iterable[tuple[int, int]]) -> Mapping[int, Sequence[int]]:
+        """Of each switch on the tree for frames to all: the ports that lead from an external port, (node, port), to others. Raises InputError where
+        the tree does not reach one."""
+        first = int(self.topology.peer[source])
+        above: dict[int, tuple[int, int] | None] = {first: None}
+        last: dict[tuple[int, int], tuple[int, int]] = {}
+        for switch in (queue := [first]) if first not in self.fpgas else []:
+            for port in sorted(flood_ports(self.topology, switch, self.fpgas)):
+                other, there = int(self.topology.peer[switch, port]), int(self.topology.peer_port[switch, port])
+                if other in self.fpgas:
+                    last[other, there] = (switch, port)
+                elif other not in above:
+                    above[other] = (switch, port)
+                    queue.append(other)
+        ports: dict[int, set[int]] = {}
+        for node, number in members:
+            step = last.get((node, number))
+            if step is None or (node, number) == source:
+                raise InputError(
+                    f"no frames to several go from port {source[1]} of node {source[0]} to port {number} of node {node}"
+                )
+            while step is not None:
+                switch, port = step
+                ports.setdefault(switch, set()).add(port)
+                step = above[switch]
+        return {switch: sorted(of) for switch, of in ports.items()}
 
     def of_node(self, node: int) -> Mapping[str, Any]:
         """Of a switch: the ports that frames to all take, and where addresses are given, the port to each FPGA's."""

@@ -60,6 +60,11 @@ class Collective:
         return len(self.schedule.stages)
 
     @property
+    def most_bytes(self) -> int:
+        """That a bank holds."""
+        return self.layout.most_bytes
+
+    @property
     def padded(self) -> int:
         """Bytes from a block to the next one in a memory."""
         return -(-self.size // WORD) * WORD
@@ -125,14 +130,18 @@ class Collective:
             network.store(node, address, self.data(block))
         time = self.simulate(network)
         network.close()
-        data = {block: self.data(block) for block in self.blocks}
+        ends = self.ends
+        data = {block: self.data(block) for _, block in ends}
+        right = all(network.load(node, at, self.size) == data[block] for (node, block), at in ends.items())
+        return network, time, right
+
+    @property
+    def ends(self) -> Mapping[tuple[int, int], int]:
+        """Where blocks are in the end: the addresses by (node, block)."""
         ends = [(self._moves_of(block)[-1].destination, block) for block in self.blocks]
         if self.schedule.everywhere:
             ends = [(node, block) for node in self.blocks for block in self.blocks]
-        right = all(
-            network.load(node, self.layout.after[node, block], self.size) == data[block] for node, block in ends
-        )
-        return network, time, right
+        return {end: self.layout.after[end] for end in ends}
 
     def simulate(self, network: Network) -> float:
         """Runs the programs; the time in us. Raises FabricStopped."""

@@ -79,6 +79,30 @@ class Network(_sim.Network):
                         found[at] = to
         return found
 
+    def multicast(self, source: Place, members: Sequence[Place]) -> None:
+        """A circuit from one end to several, which are the same virtual port of their external ports: the rows of all of them, and the ports of
+        switches, on a tree that no frame takes twice. Only the source sends. Raises InputError, and nothing changes, where it cannot be."""
+        self.group(source, members)
+        try:
+            for member in members:
+                self.set_circuit(member, source)
+            self.set_multicast(source, members[0].virtual_port)
+        except ValueError as error:
+            raise InputError(str(error)) from None
+
+    def group(self, source: Place, members: Sequence[Place]) -> None:
+        """Sets the ports of switches alone. Raises InputError."""
+        if not members or len({(one.node, one.port) for one in members}) < len(members):
+            raise InputError("a circuit to several ends has one of each external port, at least one")
+        if len({one.virtual_port for one in members}) > 1:
+            raise InputError("the ends of a circuit to several are the same virtual port of their external ports")
+        ports = self.cluster.group_ports((source.node, source.port), [(one.node, one.port) for one in members])
+        try:
+            for switch, each in ports.items():
+                self.set_group(switch, source, each)
+        except ValueError as error:
+            raise InputError(str(error)) from None
+
     def rows(self, circuits: Wiring, nodes: Sequence[int] | None = None) -> list[Row]:
         """The rows to write so that some FPGAs, or all, have these circuits and no others. Raises InputError where they cannot be."""
         if isinstance(circuits, topologies.Topology):

@@ -22,6 +22,7 @@ from thalweg.bench.operation import (
 from thalweg.errors import InputError
 from thalweg.systems.vcsn import models, rewiring, schedules
 from thalweg.systems.vcsn._sim import SEQUENCER_COMMANDS
+from thalweg.systems.vcsn.broadcast import BroadcastAllgather
 from thalweg.systems.vcsn.circuit_file import Circuits
 from thalweg.systems.vcsn.cluster import WORD, Cluster, Node
 from thalweg.systems.vcsn.collectives import Collective
@@ -58,8 +59,6 @@ def _sequencers(cluster: Cluster, nodes: Sequence[int], root: int, sizes: Sequen
         raise InputError(
             f"nodes is {len(nodes)}: a sequencer of the root has {commands} commands; it holds {SEQUENCER_COMMANDS}"
         )
-    if (most := stages * -(-max(sizes) // WORD) * WORD) > table.bank_bytes:
-        raise InputError(f"gather of {max(sizes)} bytes puts {most} bytes into a bank; it has {table.bank_bytes}")
     if table.banks < table.ports:
         raise InputError(
             f"a gather by fabric takes a bank of the root's memory for each of {table.ports} external ports; there are {table.banks}"
@@ -74,12 +73,11 @@ def _servers(cluster: Cluster, nodes: Iterable[int]) -> None:
             raise InputError(f"FPGA {node} is in no server (kind vcsn-server), whose program starts transfers")
 
 
-def _banks(cluster: Cluster, schedule: Schedule, name: str, sizes: Sequence[int]) -> None:
+def _banks(cluster: Cluster, name: str, largest: Collective | Sequenced) -> None:
     """Raises InputError where a bank has no room for the blocks."""
     bank = cluster.fpga(cluster.fpgas[0]).bank_bytes
-    for size in sizes:
-        if (most := Collective(cluster, schedule, size).layout.most_bytes) > bank:
-            raise InputError(f"{name} of {size} bytes puts {most} bytes into a bank; it has {bank}")
+    if (most := largest.most_bytes) > bank:
+        raise InputError(f"{name} of {largest.size} bytes puts {most} bytes into a bank; it has {bank}")
 
 
 def _check(rows: Sequence[Row]) -> None:
@@ -171,7 +169,7 @@ def transfer(
     )
     schedule = Schedule(destination, (Stage((move,)),), steps=True, others=others)
     _servers(cluster, schedule.nodes)
-    _banks(cluster, schedule, "transfer", wanted)
+    _banks(cluster, "transfer", Collective(cluster, schedule, max(wanted)))
 
     def measure(progress: Progress, _: int) -> Iterator[Measured]:
         for index, size in enumerate(wanted):
@@ -292,8 +290,8 @@ def _gather_by_servers(cluster: Cluster, nodes: int, sizes: Sizes) -> Plan:
 
 def _schedule(cluster: Cluster, name: str, by: str, nodes: Sequence[int], root: int) -> Schedule:
     """Raises InputError."""
-    if name != "allgather":
-        made = gather_schedule(cluster, by, nodes, root)
+    if name != "allgather" or by == "broadcast":
+        made = gather_schedule(cluster, "tree" if by == "broadcast" else by, nodes, root)
         return schedules.scatter(made) if name == "scatter" else made
     if not cluster.is_direct:
         return schedules.allgather_ring(nodes, cluster.fpga(root).ports)
@@ -309,9 +307,11 @@ def _schedule(cluster: Cluster, name: str, by: str, nodes: Sequence[int], root: 
 def _collective(
     cluster: Cluster, name: str, by: str, nodes: int, root: int, sizes: Sizes, late: bool, seed: int
 ) -> Plan:
-    ways = (
-        ("ring",) if name == "allgather" else (*schedules.GATHERS, *(("fabric", "servers") if name == "gather" else ()))
-    )
+    ways = {
+        "gather": (*schedules.GATHERS, "fabric", "servers"),
+        "scatter": (*schedules.GATHERS,),
+        "allgather": ("ring", "broadcast"),
+    }[name]
     by = one_of("way", by or ("ring" if cluster.is_direct or name == "allgather" else "tree"), ways)
     if by == "servers":
         return _gather_by_servers(cluster, nodes, sizes)
@@ -335,17 +335,21 @@ def _collective(
             _port(cluster, port, taking_part)
     wanted = _wanted(cluster, sizes, (nodes if name == "allgather" else 1) * (nodes - 1))
     at_least("seed", seed, 0)
+    if by == "broadcast":
+        for port in range(table.ports):
+            cluster.group_ports((root, port), [(node, port) for node in taking_part if node != root])
+
+    def made(size: int) -> Collective | Sequenced:
+        if by == "fabric":
+            return Sequenced(cluster, taking_part, root, size, seed)
+        return (BroadcastAllgather if by == "broadcast" else Collective)(cluster, schedule, size, seed, late)
+
     if by == "fabric":
         _sequencers(cluster, taking_part, root, wanted)
     else:
         schedule = _schedule(cluster, name, by, taking_part, root)
         _servers(cluster, schedule.nodes)
-        _banks(cluster, schedule, name, wanted)
-
-    def made(size: int) -> Collective | Sequenced:
-        if by == "fabric":
-            return Sequenced(cluster, taking_part, root, size, seed)
-        return Collective(cluster, schedule, size, seed, late)
+    _banks(cluster, name, made(max(wanted)))
 
     def measure(progress: Progress, _: int) -> Iterator[Measured]:
         for index, size in enumerate(wanted):
@@ -410,7 +414,7 @@ def allgather(
     seed: int = 1,
 ) -> Plan:
     """The blocks of the first `nodes` FPGAs (0: all) to all of them. `by`: ring, with two circuits at each external port of each FPGA, or over
-    serial links. No frame is broadcast, so that any Ethernet carries it."""
+    serial links; broadcast: gathered by tree to the first FPGA, and sent to all others in frames to several ends (section 5.3)."""
     return _collective(cluster, "allgather", by, nodes, cluster.fpgas[0], sizes, late, seed)
 
 

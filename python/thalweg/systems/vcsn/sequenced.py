@@ -49,6 +49,11 @@ class Sequenced:
         """Transfers to an external port, one after another."""
         return max(map(len, self.sources))
 
+    @property
+    def most_bytes(self) -> int:
+        """That a bank holds."""
+        return self.stages * -(-self.size // WORD) * WORD
+
     def _address(self, port: int, index: int) -> int:
         """Of a block at the root: blocks of different external ports are in different banks."""
         return port * self.cluster.fpga(self.root).bank_bytes + index * -(-self.size // WORD) * WORD

@@ -185,7 +185,8 @@ class Stimulus {
     for (std::size_t k = 0; k < size; ++k) frame_[k] = static_cast<std::byte>(dice.below(256));
     const unsigned to = dice.below(kPorts);
     const auto& circuit = circuits_[to];
-    put(0, kAddress ^ std::uint64_t{dice.chance(wrong_)} << dice.below(48), 6);
+    const auto group = vcsn::group_of({circuit.address, static_cast<std::uint8_t>(circuit.port)});
+    put(0, (dice.chance(200) ? group : kAddress) ^ std::uint64_t{dice.chance(wrong_)} << dice.below(48), 6);
     put(6, circuit.address ^ std::uint64_t{dice.chance(wrong_)} << dice.below(48), 6);
     put(12, vcsn::spec::kEtherType ^ std::uint64_t{dice.chance(wrong_)} << dice.below(16), 2);
     const auto header =

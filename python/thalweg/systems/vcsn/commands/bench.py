@@ -139,17 +139,24 @@ def rewire(cluster: str, circuits: Path | None, by: str | None, outputs: Outputs
 
 @click.command()
 @_cluster
+@click.option(
+    "--by",
+    type=click.Choice(["broadcast", "ring"]),
+    default="ring",
+    show_default=True,
+    help="broadcast: by gather, and frames to all.",
+)
 @_nodes
 @_late
 @sizes_option("64K:1M")
 @_seed
 @outputs
-def allgather(cluster: str, outputs: Outputs, **options: Any) -> None:
-    """Blocks of all FPGAs to all others, by a ring both ways: each passes on what has come, in stages that servers start and barriers end.
+def allgather(cluster: str, by: str, outputs: Outputs, **options: Any) -> None:
+    """Blocks of all FPGAs to all others, by a ring both ways, where each passes on what has come, or by way of one.
 
     The bound has the frames on the lines of each FPGA; the last share is that of the data that its ports can carry.
     """
-    measure(operations.allgather(Cluster.load(cluster), **options), outputs, _COLUMNS)
+    measure(operations.allgather(Cluster.load(cluster), by=by, **options), outputs, _COLUMNS)
 
 
 _COLUMNS: Columns = (("stages", "stages"), *_RATE, ("of ports", "share_of_ports"))
