@@ -21,6 +21,8 @@
 #include "vcsn/dma.hpp"
 #include "vcsn/external.hpp"
 #include "vcsn/kernel_port.hpp"
+#include "vcsn/read_dma.hpp"
+#include "vcsn/write_dma.hpp"
 
 namespace thalweg::vcsn {
 
