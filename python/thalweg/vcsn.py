@@ -6,6 +6,7 @@ from thalweg.systems.vcsn.circuit_file import Circuits as Circuits
 from thalweg.systems.vcsn.cluster import Cluster as Cluster
 from thalweg.systems.vcsn.collectives import Collective as Collective
 from thalweg.systems.vcsn.hosts import Barrier as Barrier
+from thalweg.systems.vcsn.hosts import Exchange as Exchange
 from thalweg.systems.vcsn.hosts import Interrupt as Interrupt
 from thalweg.systems.vcsn.hosts import Kernel as Kernel
 from thalweg.systems.vcsn.hosts import Pause as Pause
@@ -27,6 +28,7 @@ __all__ = [
     "Circuits",
     "Cluster",
     "Collective",
+    "Exchange",
     "Interrupt",
     "Network",
     "Partition",

@@ -11,9 +11,9 @@ import pytest
 from thalweg._core import NEVER
 from thalweg.errors import FabricStopped, InputError
 from thalweg.systems.vcsn import models
-from thalweg.vcsn import Cluster, Kernel, Network, Pause, Place, Receive, Send, Words, run
+from thalweg.vcsn import Cluster, Exchange, Kernel, Network, Pause, Place, Receive, Send, Words, run
 
-Actions = Generator[Send | Receive | Pause, Words | None, None]
+Actions = Generator[Send | Receive | Exchange | Pause, Words | None, None]
 
 
 def joined(cluster: Cluster | None = None) -> Network:
@@ -105,6 +105,32 @@ def test_a_kernel_that_takes_nothing_holds_its_circuit_up() -> None:
     assert network.lost == []
 
 
+def test_an_exchange_goes_both_ways_at_once() -> None:
+    """Two kernels with as much for each other take the time of one way, and go on when both ways have ended."""
+    size = 1 << 20
+    data = {node: random.Random(node).randbytes(size) for node in (0, 1)}
+    us = {}
+    for both in (False, True):
+        network = joined()
+
+        def talks(node: int) -> Actions:
+            words = yield Exchange(Send(data[node]), Receive(size // 64))
+            assert words == Words(data[1 - node], True, 0)
+
+        def sends(node: int) -> Actions:
+            yield Send(data[node])
+
+        def takes(node: int) -> Actions:
+            words = yield Receive(size // 64)
+            assert words == Words(data[1 - node], True, 0)
+
+        programs = (talks, talks) if both else (sends, takes)
+        us[both] = run(network, kernels=[Kernel(node, programs[node](node)) for node in (0, 1)])
+        assert network.lost == []
+    assert us[True] == pytest.approx(us[False], rel=0.01)
+    assert us[True] > size / models.vcsn_rate() * 1e6
+
+
 def test_kernels_that_wait_for_ever_are_named() -> None:
     network = joined()
 
@@ -123,9 +149,10 @@ def test_kernels_that_wait_for_ever_are_named() -> None:
         (0, 0, Send(b""), "a kernel sends no bytes"),
         (0, 0, Send(bytes(65), ends=False), "within a packet is whole words of 64 bytes"),
         (0, 0, Receive(0), "a kernel takes no words"),
+        (0, 0, Exchange(Send(b"x"), Receive(0)), "a kernel takes no words"),
     ],
 )
-def test_wrong_steps_are_refused(node: int, number: int, step: Send | Receive, said: str) -> None:
+def test_wrong_steps_are_refused(node: int, number: int, step: Send | Receive | Exchange, said: str) -> None:
     def wrong() -> Actions:
         yield step
 
@@ -136,7 +163,7 @@ def test_wrong_steps_are_refused(node: int, number: int, step: Send | Receive, s
 @pytest.mark.parametrize(
     ("step", "said"),
     [
-        (None, "a kernel yields Send, Receive or Pause; kernel 0 of node 0 yields None"),
+        (None, "a kernel yields Send, Receive, Exchange or Pause; kernel 0 of node 0 yields None"),
         (Pause(0), "kernel 0 of node 0 pauses for 0 cycles; it is one at least"),
     ],
 )

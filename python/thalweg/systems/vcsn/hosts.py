@@ -64,6 +64,14 @@ class Receive:
 
 
 @dataclass(frozen=True)
+class Exchange:
+    """Both at once, as a pipeline does, until both have ended. Gives `Words`."""
+
+    send: Send
+    receive: Receive
+
+
+@dataclass(frozen=True)
 class Pause:
     """So many cycles of the shell's clock."""
 
@@ -78,7 +86,7 @@ class Words(NamedTuple):
     channel: int
 
 
-Action = Send | Receive | Pause
+Action = Send | Receive | Exchange | Pause
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,6 +155,7 @@ class _Run:
         self.words: dict[Kernel, Words] = {}  #: that a kernel gets when it goes on
         self.steps = KERNELS
         self.receives: set[int] = set()  #: handles
+        self.open: Counter[Kernel] = Counter()  #: operations that a kernel waits for
         self.arrived: dict[int, int] = {}  #: when each server came to the barrier
         self.last_barrier = network.now
         self.begin = self.end = network.now
@@ -173,7 +182,9 @@ class _Run:
             if handle in self.receives:
                 self.receives.discard(handle)
                 self.words[who] = Words(*self.network.taken(handle))
-            self._later(who, at, 0)
+            self.open[who] -= 1
+            if not self.open[who]:
+                self._later(who, at, 0)
             return
         self.completed[handle] = at
         if who is not None:
@@ -219,15 +230,18 @@ class _Run:
                 raise InputError(f"{who} pauses for {step.cycles} cycles; it is one at least")
             self._later(kernel, at, step.cycles * self.network.shell_ticks)
             return
-        self.steps += 1
-        if isinstance(step, Send):
-            self.network.kernel_send(self.steps, kernel.node, kernel.number, step.data, step.ends, step.channel)
-        elif not isinstance(step, Receive):
-            raise InputError(f"a kernel yields Send, Receive or Pause; {who} yields {shown(step)}")
-        else:
-            self.network.kernel_receive(self.steps, kernel.node, kernel.number, step.words)
-            self.receives.add(self.steps)
-        self.waiting[self.steps] = kernel
+        parts = (step.send, step.receive) if isinstance(step, Exchange) else (step,)
+        for part in parts:
+            self.steps += 1
+            if isinstance(part, Send):
+                self.network.kernel_send(self.steps, kernel.node, kernel.number, part.data, part.ends, part.channel)
+            elif isinstance(part, Receive):
+                self.network.kernel_receive(self.steps, kernel.node, kernel.number, part.words)
+                self.receives.add(self.steps)
+            else:
+                raise InputError(f"a kernel yields Send, Receive, Exchange or Pause; {who} yields {shown(step)}")
+            self.waiting[self.steps] = kernel
+        self.open[kernel] = len(parts)
 
     def _release(self) -> None:
         """Ends a barrier that all programs have come to that have not ended."""
