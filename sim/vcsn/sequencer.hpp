@@ -18,7 +18,6 @@
 #include "core/clock.hpp"
 #include "vcsn/circuit_table.hpp"
 #include "vcsn/crossbar.hpp"
-#include "vcsn/dma.hpp"
 #include "vcsn/external.hpp"
 #include "vcsn/kernel_port.hpp"
 #include "vcsn/read_dma.hpp"
