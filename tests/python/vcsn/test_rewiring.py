@@ -201,6 +201,16 @@ def test_users_have_their_partition_alone() -> None:
         network.partition("x", [16])
 
 
+def test_a_multicast_stays_in_its_partition() -> None:
+    network = Cluster.load(PRESET).network()
+    network.partition("left", range(8))
+    network.rewire({Place(0, 0, 0): Place(1, 0, 0)})
+    before = network.circuits()
+    with pytest.raises(InputError, match=r"0.1 of node 0 is in left, virtual port 0.1 of node 8 is in none"):
+        network.multicast(Place(0, 0, 1), [Place(1, 0, 1), Place(8, 0, 1)])
+    assert network.circuits() == before
+
+
 class Traffic:
     """Packets over the circuits of two partitions. Each word of a packet has its partition and number, so that a byte that comes to the wrong
     place is seen, wherever it comes to."""

@@ -82,8 +82,10 @@ class Network(_sim.Network):
     def multicast(self, source: Place, members: Sequence[Place]) -> None:
         """A circuit from one end to several, which are the same virtual port of their external ports: the rows of all of them, and the ports of
         switches, on a tree that no frame takes twice. Only the source sends. Raises InputError, and nothing changes, where it cannot be."""
-        self.group(source, members)
         try:
+            for member in members:
+                self.changes([(source, member)], self.cluster.fpgas)  # refuses it before anything is written
+            self.group(source, members)
             for member in members:
                 self.set_circuit(member, source)
             self.set_multicast(source, members[0].virtual_port)
