@@ -22,4 +22,6 @@ def cases() -> Iterator[Case]:
         yield Case(f"bench gather --cluster {cluster} --late --sizes 64K,1M", False)
         for nodes in (2, 5, 16):
             yield Case(f"bench allgather --cluster {cluster} --nodes {nodes} --sizes 1K,64K", nodes == 5)
+    yield Case("bench allgather --cluster vcsn-d5005 --by broadcast --nodes 5 --sizes 1K,64K", True)
+    yield Case("bench gather --cluster vcsn-64 --by fabric --nodes 9 --sizes 1K,64K", True)
     yield Case("bench rewire --cluster vcsn-d5005 --to ring,torus:4x4,tree,line,mesh:2x8", True)
