@@ -219,7 +219,9 @@ link = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
 link.bind((sys.argv[3], 0))
 draw = random.Random(int(sys.argv[1]))
 for _ in range(int(sys.argv[2])):
-    link.send(bytes.fromhex("020000000001") + b"\x02" + draw.randbytes(draw.randrange(7, 9000)))
+    # Of no protocol that the bridge's kernel looks into.
+    kind = draw.choice((b"\\x88\\xb5", b"\\x88\\xb6"))
+    link.send(bytes.fromhex("020000000001") + b"\\x02" + draw.randbytes(5) + kind + draw.randbytes(draw.randrange(9000)))
 """
 
 
@@ -255,6 +257,7 @@ def test_what_nobody_reads_in_time_is_counted(tmp_path: Path, kind: str, seed: i
     (line,) = [line for line in out.splitlines() if line.startswith("dropped here: ")]
     dropped = [part.split(" ", 1) for part in line[14:].split("; ")]
     assert {what for _, what in dropped} == {
+        "frames of no circuit at port 0",
         "frames of other protocols at port 0",
         "frames that waited too long at tw1",
     }
