@@ -35,7 +35,7 @@ class VirtualPort(click.ParamType[list[int]]):
 
 
 @click.command(context_settings={"max_content_width": 120})
-@cluster_option("vcsn-d5005")
+@cluster_option("vcsn-attached")
 @click.option("--node", type=click.IntRange(0), required=True, help="The FPGA that is simulated here.")
 @click.option(
     "--tap",
@@ -63,7 +63,7 @@ class VirtualPort(click.ParamType[list[int]]):
     "--bytes",
     "size",
     type=click.IntRange(1),
-    help="That are received [default: to the packet's end, in whole words of 64]",
+    help="Bytes to receive [default: to the packet's end, in whole words of 64]",
 )
 @click.option(
     "--delivery",
@@ -80,7 +80,12 @@ class VirtualPort(click.ParamType[list[int]]):
     show_default=True,
     help="Seconds of virtual time in a second of the wall clock, at most.",
 )
-@click.option("--limit", type=click.FloatRange(0), default=0, help="Seconds of the wall clock [default: none]")
+@click.option(
+    "--limit",
+    type=click.FloatRange(0),
+    default=0,
+    help="Give up after so many seconds of the wall clock [default: never]",
+)
 @click.option(
     "--pcap", type=OutputFile(), metavar="FILE", help="Also write all frames, with virtual times, for Wireshark."
 )
