@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The flow on FPGAs in a ring: cells stream from the first one's memory through the kernels of all of them and back, and each kernel computes some
-steps of time.
+"""The flow on FPGAs in a ring. The lattice streams from the first FPGA's memory through the kernels of all FPGAs and back, and each kernel computes
+one step of time or several.
 
-It is the parallelism in time of K. Sano's stream computing, of which the paper's application is one: processing elements in a row, each of which computes
-a step for all cells that pass. A cell is nine populations and its kind, 40 bytes, so that a word of 64 bytes a cycle is 1.6 cells.
+This is temporal parallelism, as K. Sano's stream processors for the lattice-Boltzmann method have it (K. Sano, S. Yamamoto, IEEE TPDS 28, 2017). A cell is nine
+populations and its kind, 40 bytes, so a word of 64 bytes a cycle is 1.6 cells.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ WORD = 64
 CELL = 40
 """Bytes: nine populations of float32 and the kind."""
 DEPTH = 100
-"""Cycles of a step's pipeline of floating-point units. A choice: the paper gives none."""
+"""Cycles of a step's floating-point pipeline. An assumption: the paper gives none."""
 
 Column = tuple[Populations, Kinds]
 Actions = Generator[Send | Receive | Exchange | Pause, Words | None, None]
@@ -108,8 +108,8 @@ class Outcome:
     steps: int
     us: float  #: of all passes, with the server's part in them
 
-    def updates(self, flow: Flow) -> float:
-        """Of cells, millions a second."""
+    def mlups(self, flow: Flow) -> float:
+        """Million cells updated in a second."""
         return flow.cells * self.steps / self.us
 
 
@@ -122,6 +122,20 @@ class Ring:
         self.nodes = cluster.fpgas[:fpgas]
         self.cluster = cluster.ring_of(fpgas) if cluster.is_direct and 1 < fpgas < len(cluster.fpgas) else cluster
         self.steps = steps
+        server = self.cluster.server_of(self.nodes[0])
+        if server is None:
+            raise InputError(
+                f"FPGA {self.nodes[0]} of {cluster.name} is in no server (kind vcsn-server), which would start its engines"
+            )
+        self.server = server
+
+    def bound(self) -> float:
+        """An upper bound of `Outcome.mlups`: kernels take a word a cycle, and lines what Equations 1 and 2 of the paper give."""
+        table = self.cluster.fpga(self.nodes[0])
+        rates = [self.cluster.clocks[table.shell_clock].frequency_mhz * WORD, table.bank_gb * 1e3]
+        if len(self.nodes) > 1:
+            rates.append(self.cluster.payload_gb * 1e3)
+        return len(self.nodes) * self.steps * min(rates) / CELL
 
     def _wire(self, network: Network) -> None:
         """From the first node's read engine through all kernels to its write engine."""
@@ -165,9 +179,7 @@ class Ring:
         table = self.cluster.fpga(first)
         banks = [0, table.bank_bytes]
         network.store(first, 0, packed(f, flow.kinds))
-        server = self.cluster.server_of(first)
-        assert server is not None
-        costs = self.cluster.server_tables[server]
+        costs = self.cluster.server_tables[self.server]
 
         def passing(_: int) -> Program:
             for number in range(passes):
@@ -179,7 +191,7 @@ class Ring:
                 yield Interrupt(number)
 
         kernels = [Kernel(node, computes(flow, self.steps), serves=True) for node in self.nodes]
-        us = run(network, {server: costs}, passing, kernels=kernels)
+        us = run(network, {self.server: costs}, passing, kernels=kernels)
         if network.lost:
             raise CheckFailed(f"{self.cluster.name} lost data: {network.lost}")
         found, kinds = unpacked(network.load(first, banks[passes % 2], size), (columns, rows))

@@ -14,6 +14,7 @@ from thalweg.vcsn import Cluster
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "apps/lattice"))
 
+import lattice  # noqa: E402
 from flow import DRIVEN, FLUID, OUTLET, SOLID, Flow, Populations, cylinder, equilibrium, moments, plain  # noqa: E402
 from stream import CELL, DEPTH, Ring  # noqa: E402
 
@@ -115,3 +116,71 @@ def test_what_does_not_fit_is_refused() -> None:
         Ring(Cluster.load("vcsn-d5005"), 17, 1)
     with pytest.raises(InputError, match="20 rows; a multiple of 8"):
         Ring(Cluster.load("vcsn-d5005"), 2, 1).run(flow, flow.start(), 1)
+
+
+def test_the_command_prints_and_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    picture, plot = tmp_path / "flow.png", tmp_path / "scaling.png"
+    words = f"--fpgas 1 2 --columns 40 24 --rows 24 --steps 2 --picture {picture} --plot {plot}"
+    assert lattice.main(words.split()) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()[3:]]
+    assert [row[:4] for row in rows] == [
+        [columns, name, fpgas, str(2 * int(fpgas))]
+        for columns in ("40", "24")
+        for name in ("vcsn-d5005", "dcn-d5005")
+        for fpgas in "12"
+    ]
+    for columns, _, _, steps, us, updates, bound, *_ in rows:
+        assert float(updates) == pytest.approx(int(columns) * 24 * int(steps) / float(us), rel=0.01)
+        assert float(updates) < float(bound)
+    # A word a cycle of 250 MHz for one FPGA, and Equations 1 and 2 for two.
+    bounds = [2 * 16e9, 4 * models.vcsn_rate(), 2 * 16e9, 4 * models.dcn_rate()] * 2
+    assert [float(row[6]) for row in rows] == pytest.approx([bound / 40 / 1e6 for bound in bounds], abs=1)
+    assert picture.read_bytes().startswith(b"\x89PNG") and plot.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_wrong_bit_ends_the_command_with_1(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(
+        lattice, "plain", lambda flow, f, steps: np.nextafter(plain(flow, f, steps), 1, dtype=np.float32)
+    )
+    assert lattice.main(["--fpgas", "2", "--columns", "24", "--rows", "24", "--steps", "1"]) == 1
+    assert "5184 populations differ from those of numpy on vcsn-d5005" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--fpgas 17", "17 FPGAs; vcsn-d5005 has 16"),
+        ("--fpgas 0", "0 FPGAs"),
+        ("--steps 0", "0 steps"),
+        ("--passes 0", "0 passes"),
+        ("--columns 8", "8 rows or columns"),
+        ("--rows 20", "20 rows; a multiple of 8"),
+        ("--rows many", "invalid int value"),
+        ("--reynolds nan", "a Reynolds number of nan"),
+        ("--cluster peach2", "peach2"),
+        ("--cluster nothing", "nothing"),
+        ("--plot flow.txt", "flow.txt is no picture"),
+    ],
+)
+def test_bad_input_gets_a_line(words: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert lattice.main(words.split()) == 2
+    error = capsys.readouterr().err
+    assert said in error and error.count("\n") == 1
+
+
+@pytest.mark.long
+def test_vortices_shed_as_measured() -> None:
+    """C. H. K. Williamson (Annual Review of Fluid Mechanics 28, 1996): a Strouhal number of .164 at a Reynolds number of 100 in an unbounded flow; with a
+    cylinder of a ninth of the height, the flow beside it is up to 9/8 times as fast."""
+    flow = cylinder(224, 88)
+    f, across = flow.start(), []
+    for _ in range(500):
+        f = plain(flow, f, 20)
+        across.append(float(moments(f)[2][100, 44]))
+    late = np.array(across[250:])
+    peak = np.fft.rfft(np.hanning(len(late)) * (late - late.mean()), 1 << 14)
+    frequency = float(np.abs(peak).argmax()) / (1 << 14) / 20
+    assert np.ptp(late) > 0.05
+    assert 0.164 < frequency * (88 / 9) / flow.speed < 0.164 * 9 / 8
