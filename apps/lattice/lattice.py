@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import numpy as np
-from flow import SOLID, Flow, Populations, cylinder, moments, plain
+from d2q9 import SOLID, Flow, Populations, cylinder, moments, plain
 from stream import Outcome, Ring
 from thalweg.errors import CheckFailed, FabricStopped, InputError
 from thalweg.vcsn import Cluster

@@ -13,7 +13,7 @@ from collections.abc import Generator
 from dataclasses import dataclass
 
 import numpy as np
-from flow import EAST, NORTH, OUTLET, Flow, Kinds, Populations, collide
+from d2q9 import EAST, NORTH, OUTLET, Flow, Kinds, Populations, collide
 from thalweg.errors import CheckFailed, InputError
 from thalweg.vcsn import (
     Cluster,

@@ -15,7 +15,7 @@ from thalweg.vcsn import Cluster
 sys.path.insert(0, str(Path(__file__).parents[3] / "apps/lattice"))
 
 import lattice  # noqa: E402
-from flow import DRIVEN, FLUID, OUTLET, SOLID, Flow, Populations, cylinder, equilibrium, moments, plain  # noqa: E402
+from d2q9 import DRIVEN, FLUID, OUTLET, SOLID, Flow, Populations, cylinder, equilibrium, moments, plain  # noqa: E402
 from stream import CELL, DEPTH, Ring  # noqa: E402
 
 VELOCITIES = [(0, 0), (1, 0), (0, 1), (-1, 0), (0, -1), (1, 1), (-1, 1), (-1, -1), (1, -1)]
