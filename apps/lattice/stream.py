@@ -80,7 +80,7 @@ def unpacked(data: bytes, shape: tuple[int, ...]) -> tuple[Populations, Kinds]:
 
 
 def computes(flow: Flow, steps: int) -> Actions:
-    """User logic: pass after pass of the lattice, a column going out while the next one comes in."""
+    """User logic: pass after pass of the lattice, a column going out while the next one comes in. Raises CheckFailed."""
     rows = flow.kinds.shape[1]
     wanted = Receive(rows * CELL // WORD)
     while True:
@@ -90,6 +90,10 @@ def computes(flow: Flow, steps: int) -> Actions:
         while not ends:
             words = yield Exchange(Send(packed(*leaving[0]), ends=False), wanted) if leaving else wanted
             assert words is not None
+            if len(words.data) != rows * CELL:
+                raise CheckFailed(
+                    "a column is not whole: while pipelines fill, a receive buffer has overflowed; it takes fewer steps"
+                )
             ends = words.ends
             leaving = [unpacked(words.data, (rows,))]
             for step in chain:

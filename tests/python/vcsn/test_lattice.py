@@ -148,6 +148,14 @@ def test_a_wrong_bit_ends_the_command_with_1(
     assert "5184 populations differ from those of numpy on vcsn-d5005" in capsys.readouterr().err
 
 
+def test_lost_frames_end_the_command_with_1(capsys: pytest.CaptureFixture[str]) -> None:
+    """40 pipelines of 100 cycles fill in 4,000 cycles, in which .78 words a cycle come; there is room for 2,688 words. Serial links wait."""
+    words = "--fpgas 3 --columns 100 --steps 40 --cluster"
+    assert lattice.main([*words.split(), "dcn-d5005"]) == 0
+    assert lattice.main([*words.split(), "vcsn-d5005"]) == 1
+    assert "lattice: a column is not whole" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
