@@ -3,6 +3,7 @@
 // each port has for itself or all share. Frames for which there is no room are dropped and counted. There are no pause frames.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -25,7 +26,8 @@ struct PortCounts {
   std::uint64_t damaged = 0;     ///< dropped where they came in: their FCS was wrong
   std::uint64_t full = 0;        ///< dropped before they went out: there was no room
   std::uint64_t flooded = 0;     ///< to all ports: their destination was not known
-  std::uint64_t filtered = 0;    ///< dropped where they came in: their destination is at the same port, or has none
+  std::uint64_t filtered = 0;    ///< not passed on: what they are for is at the port that they came in at, if anywhere
+  std::uint64_t unknown = 0;     ///< dropped where they came in: nothing leads to their destination
   std::uint64_t most_bytes = 0;  ///< that waited at once to go out
 };
 
@@ -107,7 +109,7 @@ class Switch final : public Component, public AssembledNode {
       };
       add(of.full, "frames for which there was no room at port ");
       add(of.damaged, "frames with a wrong FCS at port ");
-      add(of.filtered, "frames to nobody that came in at port ");
+      add(of.unknown, "frames to nobody that came in at port ");
     }
   }
 
@@ -125,7 +127,7 @@ class Switch final : public Component, public AssembledNode {
     bool given = false;  ///< not learned
   };
 
-  void forward(unsigned from, const Arrival& arrival, Units known) {
+  void forward(unsigned from, const Arrival& arrival, Units there) {
     ++counts_[from].received;
     // Where a frame's end is not there yet, its damage is seen at the next node that waits for it.
     if (arrival.damaged && config_.mode == Mode::store_and_forward) {
@@ -139,7 +141,7 @@ class Switch final : public Component, public AssembledNode {
     const auto to = [&](unsigned port) {
       if (port == from || !ports_[port].out) return;
       went = true;
-      send(port, arrival, begin_at(*ports_[port].out, *ports_[from].in, arrival, known));
+      send(port, arrival, begin_at(*ports_[port].out, *ports_[from].in, arrival, there));
     };
     if (found != table_.end()) {
       for (const unsigned port : found->second.ports) to(port);
@@ -148,7 +150,11 @@ class Switch final : public Component, public AssembledNode {
       for (unsigned port = 0; port < ports_.size(); ++port)
         if (config_.flood_ports[port]) to(port);
     }
-    counts_[from].filtered += !went && !is_group(frame.destination());
+    if (went) return;
+    const bool elsewhere =
+        found != table_.end() ? std::ranges::any_of(found->second.ports, [from](unsigned port) { return port != from; })
+                              : !is_group(frame.destination()) && !config_.floods;
+    ++(elsewhere ? counts_[from].unknown : counts_[from].filtered);
   }
 
   /// When a frame may begin on a line at the earliest. A faster line would run out of it before its end is there.

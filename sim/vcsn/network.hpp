@@ -352,7 +352,7 @@ class Network final : public Engine {
           all.push_back({.who = "sequencer " + std::to_string(k) + " of node " + std::to_string(n),
                          .what = "at " + of.sequencers[k].at(),
                          .on = {},
-                         .why = {},
+                         .why = of.sequencers[k].failure(),
                          .since = now(),
                          .where = {}});
     }

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <variant>
@@ -74,6 +75,8 @@ class Sequencer final : public Component {
   std::function<void(const Ended&)> ended;
 
   [[nodiscard]] bool runs() const { return !program_.empty(); }
+  /// Why it cannot go on; empty: it can.
+  [[nodiscard]] const std::string& failure() const { return failure_; }
   [[nodiscard]] const std::vector<Command>& program() const { return program_; }
   /// The number of the command that it is at, and what that waits for.
   [[nodiscard]] std::string at() const {
@@ -85,6 +88,7 @@ class Sequencer final : public Component {
     program_ = std::move(program);
     program_handle_ = handle;
     next_ = 0;
+    failure_.clear();
     from_ = domain_->scheduler.next() + 1;
     domain_->wake(id_, from_);
   }
@@ -107,7 +111,11 @@ class Sequencer final : public Component {
       ended({program_handle_, now + 1, 0});
       return false;
     }
-    if (!std::visit([this](const auto& command) { return run(command); }, program_[next_++])) complete(now);
+    try {
+      if (!std::visit([this](const auto& command) { return run(command); }, program_[next_++])) complete(now);
+    } catch (const std::invalid_argument& error) {  // another one's output has the input by now
+      failure_ = error.what();
+    }
     return false;
   }
 
@@ -148,6 +156,7 @@ class Sequencer final : public Component {
   std::vector<std::unique_ptr<External>>* externals_;
   std::vector<Command> program_;
   Handle program_handle_ = 0;
+  std::string failure_;
   std::size_t next_ = 0;
   Tick from_ = 0;
 };

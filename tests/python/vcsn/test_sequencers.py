@@ -94,8 +94,10 @@ def test_one_that_waits_for_ever_is_named() -> None:
     assert (blocked.who, blocked.what) == ("sequencer 1 of node 3", "at command 2, for a word")
 
 
-def test_two_outputs_on_one_input_end_the_run_with_a_line() -> None:
+def test_one_that_cannot_go_on_is_named_and_others_go_on() -> None:
     network: Network = Cluster.load(CLUSTER).network()
     network.sequence(1, 0, 0, [Connect(0, 3), Connect(1, 3)])
-    with pytest.raises(ValueError, match="two outputs of a crossbar are set to one input"):
-        network.advance(NEVER)
+    network.sequence(2, 1, 0, [Connect(0, 3)])
+    assert [one.handle for one in network.advance(NEVER)] == [2]
+    (blocked,) = network.blocked
+    assert blocked.why == "two outputs of a crossbar are set to one input"
