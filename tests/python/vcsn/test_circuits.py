@@ -169,6 +169,43 @@ def test_indications_keep_two_senders_from_losing(reaction: str) -> None:
         assert gb_s > 0.6 * models.vcsn_rate() / 1e9
 
 
+@pytest.mark.parametrize("by", ["nothing", "indications", "credits", "sessions"])
+def test_four_senders_overload_a_node(by: str) -> None:
+    """Nodes 1 to 4 send 4 MB each to node 0, two of them over each of its lines, all at once, through switches that hold 400 KB."""
+    fpga = {"dmas": 4, "send_words": 4096}
+    network = Cluster.load(PRESET).replace(node={"fpga": fpga, "switch": {"buffer_bytes": 400_000}}).network()
+    size = 4 << 20
+    data = {node: random.Random(node).randbytes(size) for node in range(1, 5)}
+    for node in data:
+        port, virtual, engine = (node - 1) % 2, (node - 1) // 2, node - 1
+        at, to = Place(node, port, 0), Place(0, port, virtual)
+        joined(network, (at, to))
+        if by == "credits":
+            network.set_credits(at)
+        elif by == "sessions":
+            network.set_session(at, node)
+            network.set_session(to, 100 + node)
+        elif by == "indications":
+            network.set_reaction(at, cycles=3_000)
+            network.set_monitor(0, port, cycles=2_048, words=int(0.9 * 2_048 / LINE_WORD))
+        network.connect(node, network.place(node, port, 0), 0)
+        network.connect(0, engine, network.place(0, port, virtual))
+        network.store(node, 0, data[node])
+        network.read(node, 0, [(0, size)])
+        network.write(node, 0, engine, [(engine << 33, size)])
+    at = completed(network)
+    came = sum(network.written(node) for node in at)
+    goodput = came / (max(at.values()) / network.ticks_per_second) / (2 * models.vcsn_rate())
+    lost = sum(count for _, _, count in network.lost)
+    if by == "nothing":
+        assert lost > 400
+        if at.keys() == data.keys():  # none has lost its last frame: all that did not come is counted
+            assert came + lost * 9_152 == 4 * size
+    else:
+        assert lost == 0 and goodput > (0.6 if by == "indications" else 0.95)
+        assert all(network.load(0, (node - 1) << 33, size) == data[node] for node in data)
+
+
 @pytest.mark.parametrize("used", [False, True])
 def test_credits_keep_four_senders_from_losing(used: bool) -> None:
     """Nodes 1 to 4 send 2 MB each to the four virtual ports of node 0, two of them over each of its lines, through switches that hold less than
