@@ -42,7 +42,7 @@ class AsyncFifo {
     const Tick seen = to_.cycle_after(from_.edge(cycle)) + stages_;
     places_.pop();
     words_.push({word, seen});
-    if (words_.size() == 1) show(seen);
+    if (words_.size() == 1) show(std::max(seen, popped_));
   }
 
   /// Words that are in it, or on their way to the reader.
@@ -57,6 +57,7 @@ class AsyncFifo {
   [[nodiscard]] const T& front() const { return words_.front().word; }
   void pop(Tick cycle) {
     words_.pop();
+    popped_ = cycle;
     if (!words_.empty()) show(std::max(words_.front().from, cycle));
   }
 
@@ -78,6 +79,7 @@ class AsyncFifo {
   Clock from_, to_;
   Ring<Entry> words_;
   Ring<Tick> places_;  ///< free places: from which cycle on the writer sees each
+  Tick popped_ = -1;  ///< the word before; it may be ahead of what is pushed
   bool awaited_ = false;
 };
 

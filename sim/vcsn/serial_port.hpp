@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An external port of the direct network (DCN): packets of words on a serial link, with credits for the receiver's buffer, so that none is
-// lost. A packet has a word of header before its data, and half a word of gap behind (Equation 1 of the paper).
+// lost. A packet has a word of header before its data, and half a word of gap behind (Equation 1 of the paper). Twin of
+// rtl/vcsn/tw_serial_port.sv.
 #pragma once
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -52,6 +54,8 @@ class SerialPort final : public External, public Component {
 
   Domain& domain;
   Usage usage;  ///< words that it has sent
+  /// The cycle in which a packet's header leaves, and its data: a word in each cycle behind it.
+  std::function<void(Tick, const Waiting&, std::span<const std::byte>)> sent;
 
   [[nodiscard]] LinkPort& end() override { return end_; }
   [[nodiscard]] Sink& sink(unsigned) override { return send_; }
@@ -109,6 +113,7 @@ class SerialPort final : public External, public Component {
     for (unsigned k = 0; k < packet.words; ++k)
       std::memcpy(bytes_.data() + std::size_t{k} * kWord, send_.read(header - 1 + k).bytes.data(), kWord);
     send_.pop(header - 2 + packet.words);
+    if (sent) sent(header, packet, bytes_);
     Waiting there = packet;
     there.whole = header + 1 + latency_ + 1;  // its first word is in the buffer
     peer_->arrive({frames_->copy(bytes_), there});

@@ -10,6 +10,7 @@
 
 #include "bisim/main.hpp"
 #include "blocks/random_port.hpp"
+#include "blocks/vcsn/mac.hpp"
 #include "blocks/vcsn/words.hpp"
 #include "vcsn/encoder.hpp"
 
@@ -169,8 +170,8 @@ class Stimulus {
         sets_(run.pick(0, 2, 20)),
         writes_(run.pick(2, 20, 200)),
         open_(run.pick(1000, 900, 500)) {
-    const std::array<ethernet::Rate, 4> rates{{{1280, 33}, {64, 1}, {64, 3}, {97, 7}}};
-    mac = {rates[run.below(4)], run.pick(0, 2, 8)};
+    mac = {blocks::draw_rate(run), run.pick(0, 2, 8)};
+    pace_.emplace(mac.rate);
   }
 
   void drive(const Outputs& seen, const bisim::Draws& draws, Inputs& next) {
@@ -224,25 +225,17 @@ class Stimulus {
     return words;
   }
   void take(const Outputs& seen, Inputs& next) {
-    if (!seen.tx_valid_o.get()) return;
-    if (!begin_) begin_ = now_ == taken_ + 1 ? free_ : std::max(now_ * mac.rate.cycle, free_);
-    if (mac.rate.seen(*begin_ + mac.rate.bytes(ethernet::kPreamble + beat_ * vcsn::kWord)) > now_) return;
+    if (!seen.tx_valid_o.get() || !pace_->takes(now_)) return;
     next.tx_ready_i.set(true);
-    taken_ = now_;
-    ++beat_;
     if (!seen.tx_last_o.get()) return;
-    const auto bytes = static_cast<unsigned>((beat_ - 1) * vcsn::kWord + ethernet::kHeader + vcsn::kHeader);
-    free_ =
-        *begin_ + mac.rate.bytes(ethernet::wire_bytes(bytes) + mac.taken_after(sent_++) * ethernet::wire_bytes(kOther));
-    beat_ = 0;
-    begin_.reset();
+    pace_->ends(pace_->word() * vcsn::kWord + ethernet::kHeader + vcsn::kHeader,
+                mac.taken_after(sent_++) * ethernet::wire_bytes(kOther));
   }
 
   unsigned load_, short_, sets_, writes_, open_;
   std::array<Frame, kPorts> frames_{};
-  Tick now_ = 0, free_ = 0, taken_ = -1;
-  std::optional<Tick> begin_;  ///< of the frame that the MAC takes, and its words that it has
-  std::int64_t beat_ = 0;
+  Tick now_ = 0;
+  std::optional<blocks::MacPace> pace_;
   std::uint64_t sent_ = 0;
 };
 

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// An external port of Ethernet: virtual ports with their buffers, the circuit table at both ends, and what makes and takes frames. Streams of
+// the shell are in its clock, the MAC's streams and settings in the MAC's, whose two directions have one.
+//
+// A row of the circuit table that is written acts on frames that are chosen, and on those whose first word came two cycles before, from the second cycle on: those under
+// way keep theirs. shell_rst_i and mac_rst_i are asserted together: each lasts until both clocks have had an edge in it.
+//
+// Order: kept of each virtual port. Latency: that of tw_send_buffer, tw_multiplexer and tw_encoder; of tw_decoder and tw_receive_buffer. Throughput: a word a cycle of the MAC.
+// Storage: theirs. Outputs: theirs. Critical path: from the frames that wait over the choice of one to its pace.
+module tw_ethernet_port
+  import tw_vcsn_pkg::*;
+#(
+    parameter  int unsigned Ports        = 2,                             /// virtual ports, 1 to 8
+    parameter  int unsigned SendWords    = 512,                           /// of each, a power of two, at least FrameWords
+    parameter  int unsigned Frames       = 32,                            /// that wait at each, a power of two, at least 2
+    parameter  int unsigned ReceiveWords = 2560,                          /// of each, at least FrameWords
+    parameter  int unsigned FrameWords   = 143,                           /// of a frame at most
+    parameter  int unsigned EtherType    = 'h88B5,                        /// of frames: for experiments on a local network
+    parameter  int unsigned PriorityBits = 3,                             /// at least 1
+    parameter  int unsigned PaceBits     = 20,                            /// at least 10
+    parameter  int unsigned CountBits    = 32,                            /// of frames of each outcome, even
+    localparam int unsigned PortBits     = Ports > 1 ? $clog2(Ports) : 1,
+    localparam int unsigned WordsBits    = $clog2(FrameWords + 1)
+) (
+    input  logic                            shell_clk_i,
+    input  logic                            shell_rst_i,
+    input  logic [Ports-1:0]                shell_in_valid_i,
+    output logic [Ports-1:0]                shell_in_ready_o,
+    input  logic [Ports-1:0][ WordBits-1:0] shell_in_data_i,
+    input  logic [Ports-1:0]                shell_in_first_i,    /// of a packet
+    input  logic [Ports-1:0]                shell_in_last_i,
+    input  logic [Ports-1:0][          7:0] shell_in_channel_i,
+    output logic [Ports-1:0]                shell_out_valid_o,
+    input  logic [Ports-1:0]                shell_out_ready_i,
+    output logic [Ports-1:0][ WordBits-1:0] shell_out_data_o,
+    output logic [Ports-1:0]                shell_out_first_o,
+    output logic [Ports-1:0]                shell_out_last_o,
+    output logic [Ports-1:0][          7:0] shell_out_channel_o,
+
+    input logic     mac_clk_i,
+    input logic     mac_rst_i,
+    input address_t mac_address_i, /// constant
+
+    input logic                    mac_set_valid_i,     /// a virtual port's priority and pace, as of tw_multiplexer
+    input logic [    PortBits-1:0] mac_set_port_i,
+    input logic [PriorityBits-1:0] mac_set_priority_i,
+    input logic [    PaceBits-1:0] mac_set_pace_i,
+    input logic                    mac_write_valid_i,   /// a row of the circuit table
+    input logic [    PortBits-1:0] mac_write_port_i,
+    input circuit_t                mac_write_row_i,
+
+    output logic                 mac_tx_valid_o,
+    input  logic                 mac_tx_ready_i,
+    output logic [ WordBits-1:0] mac_tx_data_o,
+    output logic [WordBytes-1:0] mac_tx_keep_o,
+    output logic                 mac_tx_last_o,
+    input  logic                 mac_rx_valid_i,
+    input  logic [ WordBits-1:0] mac_rx_data_i,
+    input  logic [WordBytes-1:0] mac_rx_keep_i,
+    input  logic                 mac_rx_last_i,
+    input  logic                 mac_rx_error_i,  /// with the last word: the FCS is wrong
+
+    output logic [Outcomes-1:0][CountBits-1:0] mac_counts_o  /// as of tw_decoder
+);
+  logic [Ports-1:0] frame_valid, frame_single, frame_first, frame_last, read, pop, read_valid;
+  logic [Ports-1:0][WordsBits-1:0] frame_words;
+  logic [Ports-1:0][7:0] frame_channel, word_channel;
+  logic [Ports-1:0][WordBits-1:0] read_data, word_data;
+  logic [Ports-1:0] room, word_valid, word_first, word_last, commit, drop;
+
+  // The encoder chooses with rows a cycle earlier than the decoder decides.
+  logic write_valid_q;
+  logic [PortBits-1:0] write_port_q;
+  circuit_t write_row_q;
+  always_ff @(posedge mac_clk_i) begin
+    write_valid_q <= !mac_rst_i && mac_write_valid_i;
+    write_port_q  <= mac_write_port_i;
+    write_row_q   <= mac_write_row_i;
+  end
+
+  for (genvar i = 0; i < Ports; i++) begin : port
+    tw_send_buffer #(
+        .Width     (WordBits),
+        .Words     (SendWords),
+        .FrameWords(FrameWords),
+        .Frames    (Frames)
+    ) send (
+        .shell_clk_i,
+        .shell_rst_i,
+        .shell_valid_i      (shell_in_valid_i[i]),
+        .shell_ready_o      (shell_in_ready_o[i]),
+        .shell_data_i       (shell_in_data_i[i]),
+        .shell_first_i      (shell_in_first_i[i]),
+        .shell_last_i       (shell_in_last_i[i]),
+        .shell_channel_i    (shell_in_channel_i[i]),
+        .mac_clk_i,
+        .mac_rst_i,
+        .mac_frame_valid_o  (frame_valid[i]),
+        .mac_frame_words_o  (frame_words[i]),
+        .mac_frame_single_o (frame_single[i]),
+        .mac_frame_first_o  (frame_first[i]),
+        .mac_frame_last_o   (frame_last[i]),
+        .mac_frame_channel_o(frame_channel[i]),
+        .mac_read_i         (read[i]),
+        .mac_pop_i          (pop[i]),
+        .mac_word_valid_o   (read_valid[i]),
+        .mac_word_data_o    (read_data[i])
+    );
+
+    tw_receive_buffer #(
+        .Width     (WordBits),
+        .Words     (ReceiveWords),
+        .FrameWords(FrameWords)
+    ) receive (
+        .mac_clk_i,
+        .mac_rst_i,
+        .mac_room_o     (room[i]),
+        .mac_valid_i    (word_valid[i]),
+        .mac_data_i     (word_data[i]),
+        .mac_first_i    (word_first[i]),
+        .mac_last_i     (word_last[i]),
+        .mac_channel_i  (word_channel[i]),
+        .mac_commit_i   (commit[i]),
+        .mac_drop_i     (drop[i]),
+        .shell_clk_i,
+        .shell_rst_i,
+        .shell_valid_o  (shell_out_valid_o[i]),
+        .shell_ready_i  (shell_out_ready_i[i]),
+        .shell_data_o   (shell_out_data_o[i]),
+        .shell_first_o  (shell_out_first_o[i]),
+        .shell_last_o   (shell_out_last_o[i]),
+        .shell_channel_o(shell_out_channel_o[i])
+    );
+  end
+
+  tw_encoder #(
+      .Ports       (Ports),
+      .FrameWords  (FrameWords),
+      .EtherType   (EtherType),
+      .PriorityBits(PriorityBits),
+      .PaceBits    (PaceBits)
+  ) encoder (
+      .clk_i          (mac_clk_i),
+      .rst_i          (mac_rst_i),
+      .address_i      (mac_address_i),
+      .set_valid_i    (mac_set_valid_i),
+      .set_port_i     (mac_set_port_i),
+      .set_priority_i (mac_set_priority_i),
+      .set_pace_i     (mac_set_pace_i),
+      .write_valid_i  (write_valid_q),
+      .write_port_i   (write_port_q),
+      .write_row_i    (write_row_q),
+      .frame_valid_i  (frame_valid),
+      .frame_words_i  (frame_words),
+      .frame_single_i (frame_single),
+      .frame_first_i  (frame_first),
+      .frame_last_i   (frame_last),
+      .frame_channel_i(frame_channel),
+      .read_o         (read),
+      .pop_o          (pop),
+      .word_valid_i   (read_valid),
+      .word_data_i    (read_data),
+      .tx_valid_o     (mac_tx_valid_o),
+      .tx_ready_i     (mac_tx_ready_i),
+      .tx_data_o      (mac_tx_data_o),
+      .tx_keep_o      (mac_tx_keep_o),
+      .tx_last_o      (mac_tx_last_o)
+  );
+
+  tw_decoder #(
+      .Ports     (Ports),
+      .FrameWords(FrameWords),
+      .EtherType (EtherType),
+      .CountBits (CountBits)
+  ) decoder (
+      .clk_i         (mac_clk_i),
+      .rst_i         (mac_rst_i),
+      .address_i     (mac_address_i),
+      .write_valid_i (mac_write_valid_i),
+      .write_port_i  (mac_write_port_i),
+      .write_row_i   (mac_write_row_i),
+      .rx_valid_i    (mac_rx_valid_i),
+      .rx_data_i     (mac_rx_data_i),
+      .rx_keep_i     (mac_rx_keep_i),
+      .rx_last_i     (mac_rx_last_i),
+      .rx_error_i    (mac_rx_error_i),
+      .room_i        (room),
+      .word_valid_o  (word_valid),
+      .word_data_o   (word_data),
+      .word_first_o  (word_first),
+      .word_last_o   (word_last),
+      .word_channel_o(word_channel),
+      .commit_o      (commit),
+      .drop_o        (drop),
+      .counts_o      (mac_counts_o)
+  );
+endmodule

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "bisim/main.hpp"
+#include "blocks/clocks.hpp"
+#include "blocks/random_port.hpp"
+#include "blocks/vcsn/mac.hpp"
+#include "blocks/vcsn/words.hpp"
+#include "vcsn/ethernet_port.hpp"
+
+namespace {
+
+using bisim::Clocks, bisim::Instant, blocks::clock, blocks::cycle;
+using thalweg::Tick;
+using top::Inputs, top::Outputs, top::Parameters;
+namespace vcsn = thalweg::vcsn;
+namespace ethernet = thalweg::ethernet;
+
+constexpr unsigned kShell = 0, kMac = 1;
+constexpr unsigned kPorts = Parameters::Ports;
+constexpr unsigned kNode = 3, kNumber = 1;
+
+/// The line of a run, which leads back to its port; twin and stimulus look at it.
+struct Way {
+  ethernet::Rate rate;
+  Tick latency = 0;  ///< cycles of the line
+  Tick macs = 0;     ///< and of the MACs
+};
+Way way;
+
+/// In the order of outcome_t from its last one on.
+constexpr std::array kOutcomes{&vcsn::Received::sessionless, &vcsn::Received::full,     &vcsn::Received::credits,
+                               &vcsn::Received::indications, &vcsn::Received::unformed, &vcsn::Received::foreign,
+                               &vcsn::Received::others,      &vcsn::Received::strays,   &vcsn::Received::damaged,
+                               &vcsn::Received::taken};
+
+struct Twin {
+  struct State {
+    thalweg::Domains domains;
+    thalweg::Domain &shell, &mac;
+    ethernet::Frames frames;
+    ethernet::Line line;
+    vcsn::EthernetPort port;
+
+    explicit State(const Clocks& clocks)
+        : shell(domains.add(clock(clocks, kShell))),
+          mac(domains.add(clock(clocks, kMac))),
+          line({.rate = way.rate, .latency = way.latency * way.rate.cycle}),
+          port({.virtual_ports = kPorts,
+                .send_words = Parameters::SendWords,
+                .receive_words = Parameters::ReceiveWords,
+                .frame_words = Parameters::FrameWords,
+                .frames = Parameters::Frames,
+                .line_cycles = way.macs},
+               kNode, kNumber, shell, mac, frames) {}
+  };
+  struct Beat {
+    Tick requested = 0, taken = 0;
+    blocks::WordData data{};
+    unsigned bytes = 0;
+    bool last = false;
+  };
+
+  Clocks clocks;
+  std::unique_ptr<State> state;            ///< from the first step on, when the run's line is known
+  std::deque<Beat> beats;                  ///< that have not been taken
+  std::size_t made = 0;                    ///< of them, those of frames before the one that is made
+  std::array<vcsn::Received, 3> received;  ///< in this cycle and those before
+  std::optional<std::pair<unsigned, std::optional<vcsn::Circuit>>> written;
+
+  explicit Twin(const Clocks& all) : clocks(all) {}
+
+  void outputs(const Inputs&, const Instant& now, Outputs& out) const {
+    out = {};
+    if (!state) {
+      for (unsigned i = 0; i < kPorts; ++i) out.shell_in_ready_o.set_bit(i, true);
+      return;
+    }
+    const Tick shell = cycle(now, kShell), mac = cycle(now, kMac);
+    for (unsigned i = 0; i < kPorts; ++i) {
+      out.shell_in_ready_o.set_bit(i, state->port.sink(i).accepts() <= shell);
+      const vcsn::Source& source = state->port.source(i);
+      if (source.offers() > shell) continue;
+      out.shell_out_valid_o.set_bit(i, true);
+      out.shell_out_data_o.set(blocks::data_of(source.front()), i);
+      out.shell_out_first_o.set_bit(i, source.front().first);
+      out.shell_out_last_o.set_bit(i, source.front().last);
+      out.shell_out_channel_o.set(source.front().channel, i);
+    }
+    for (unsigned i = 0; i < kOutcomes.size(); ++i)
+      out.mac_counts_o.set(received[2].*kOutcomes[i] & ((std::uint64_t{1} << Parameters::CountBits) - 1), i);
+    if (beats.empty() || beats.front().requested + vcsn::Encoder::kToMac > mac) return;
+    const Beat& front = beats.front();
+    out.mac_tx_valid_o.set(true);
+    out.mac_tx_data_o.set(front.data);
+    out.mac_tx_keep_o.set(front.bytes == vcsn::kWord ? ~std::uint64_t{0} : (std::uint64_t{1} << front.bytes) - 1);
+    out.mac_tx_last_o.set(front.last);
+  }
+
+  void step(const Inputs& in, const Instant& now) {
+    if (!state) start();
+    vcsn::EthernetPort& port = state->port;
+    if (now.edge(kShell)) {
+      const Tick at = cycle(now, kShell);
+      for (unsigned i = 0; i < kPorts; ++i) {
+        if (in.shell_out_ready_i.bit(i) && port.source(i).offers() <= at) port.source(i).take(at);
+        if (in.shell_in_valid_i.bit(i) && port.sink(i).accepts() <= at)
+          port.sink(i).put(at, blocks::word_of(in.shell_in_data_i.get(i), in.shell_in_first_i.bit(i),
+                                               in.shell_in_last_i.bit(i), in.shell_in_channel_i.get(i)));
+      }
+    }
+    if (!now.edge(kMac)) return;
+    const Tick at = cycle(now, kMac);
+    made = beats.size();
+    port.encoder.step(at);
+    if (!beats.empty() && beats.front().taken == at) beats.pop_front();
+    port.decoder.step(at);
+    received[2] = received[1];
+    received[1] = received[0];
+    received[0] = port.decoder.received();
+    if (written) port.circuits.set(written->first, written->second);
+    written.reset();
+    if (in.mac_write_valid_i.get()) {
+      const auto row = in.mac_write_row_i.get();
+      written.emplace(
+          static_cast<unsigned>(in.mac_write_port_i.get()),
+          row.open ? std::optional<vcsn::Circuit>({row.address, static_cast<std::uint8_t>(row.port)}) : std::nullopt);
+    }
+    if (in.mac_set_valid_i.get())
+      port.encoder.ports().set(static_cast<unsigned>(in.mac_set_port_i.get()),
+                               {.priority = static_cast<unsigned>(in.mac_set_priority_i.get()),
+                                .cycle = static_cast<std::uint32_t>(in.mac_set_pace_i.get())});
+  }
+
+ private:
+  void start() {
+    state = std::make_unique<State>(clocks);
+    vcsn::EthernetPort& port = state->port;
+    port.emptied = port.filled = [](unsigned) {};
+    auto& end = dynamic_cast<ethernet::Port&>(port.end());
+    end.out = end.in = &state->line;
+    port.start();
+    port.encoder.moved = [this](Tick requested, Tick taken) {
+      beats.push_back({.requested = requested, .taken = taken});
+    };
+    port.encoder.sent = [this](Tick, const ethernet::Frame& frame) {
+      const auto bytes = frame.bytes();
+      for (std::size_t k = made; k < beats.size(); ++k) {
+        const auto word = bytes.subspan((k - made) * vcsn::kWord);
+        beats[k].bytes = static_cast<unsigned>(std::min<std::size_t>(word.size(), vcsn::kWord));
+        beats[k].last = k + 1 == beats.size();
+        std::memcpy(beats[k].data.data(), word.data(), beats[k].bytes);
+      }
+    };
+  }
+};
+
+/// Packets of each virtual port, while circuits between them, and with ports that are not there, are written. Lanes: settings, rows, words and
+/// readiness of each port.
+class Stimulus {
+ public:
+  static constexpr unsigned kLanes = 2 + 2 * kPorts;
+
+  explicit Stimulus(bisim::Dice run)
+      : load_(run.pick(1000, 500, 100)),
+        ends_(run.pick(10, 100, 500, 1000)),
+        takes_(run.pick(1000, 900, 300, 20)),
+        sets_(run.pick(0, 2, 20)),
+        writes_(run.pick(5, 50)),
+        pace_(draw(run)) {}
+
+  void drive(const Outputs& seen, const Instant& now, const bisim::Draws& draws, Inputs& next) {
+    next.mac_address_i.set(vcsn::address_of(kNode, kNumber));
+    if (now.edge(kShell)) shell(seen, draws, next);
+    if (now.edge(kMac)) mac(seen, cycle(now, kMac), draws, next);
+  }
+
+ private:
+  struct Word {
+    Tick at = 0;
+    blocks::WordData data{};
+    std::uint64_t keep = 0;
+    bool last = false;
+  };
+  struct Port {
+    bool waiting = false, first = true;
+  };
+
+  static ethernet::Rate draw(bisim::Dice& run) {
+    way = {blocks::draw_rate(run), 1 + static_cast<Tick>(run.below(40)), static_cast<Tick>(run.below(40))};
+    // At 64 bytes a cycle a frame's first word may come with the last one of the frame before.
+    if (way.rate.bytes(vcsn::kWord) == way.rate.cycle) way.rate = {};
+    return way.rate;
+  }
+
+  void shell(const Outputs& seen, const bisim::Draws& draws, Inputs& next) {
+    for (unsigned i = 0; i < kPorts; ++i) {
+      bisim::Dice words = draws.lane(2 + 2 * i), ready = draws.lane(3 + 2 * i);
+      Port& port = ports_[i];
+      if (!port.waiting && words.chance(load_)) {
+        port.waiting = true;
+        blocks::WordData data;
+        for (auto& word : data) word = std::uint64_t{words.bits()} << 32 | words.bits();
+        next.shell_in_data_i.set(data, i);
+        const bool last = words.chance(ends_);
+        if (port.first) next.shell_in_channel_i.set(words.below(256), i);
+        next.shell_in_first_i.set_bit(i, std::exchange(port.first, last));
+        next.shell_in_last_i.set_bit(i, last);
+      }
+      next.shell_in_valid_i.set_bit(i, port.waiting);
+      if (seen.shell_in_ready_o.bit(i)) port.waiting = false;
+      next.shell_out_ready_i.set_bit(i, ready.chance(takes_));
+    }
+  }
+  void mac(const Outputs& seen, Tick at, const bisim::Draws& draws, Inputs& next) {
+    bisim::Dice settings = draws.lane(0), rows = draws.lane(1);
+    next.mac_tx_ready_i.set(seen.mac_tx_valid_o.get() && pace_.takes(at));
+    if (next.mac_tx_ready_i.get()) carry(seen);
+    const bool comes = !coming_.empty() && coming_.front().at == at;
+    next.mac_rx_valid_i.set(comes);
+    if (comes) {
+      next.mac_rx_data_i.set(coming_.front().data);
+      next.mac_rx_keep_i.set(coming_.front().keep);
+      next.mac_rx_last_i.set(coming_.front().last);
+      coming_.pop_front();
+    }
+    next.mac_write_valid_i.set(rows.chance(writes_));
+    next.mac_write_port_i.set(rows.below(kPorts));
+    next.mac_write_row_i.set({.open = rows.chance(950),
+                              .address = vcsn::address_of(kNode, rows.chance(950) ? kNumber : 0),
+                              .port = rows.below(rows.chance(950) ? kPorts : 256)});
+    next.mac_set_valid_i.set(settings.chance(sets_));
+    next.mac_set_port_i.set(settings.below(kPorts));
+    next.mac_set_priority_i.set(settings.below(1U << Parameters::PriorityBits));
+    next.mac_set_pace_i.set(settings.below(1024));
+  }
+  /// A word that the MAC takes comes back when all of it has been on the line; the last one with its FCS.
+  void carry(const Outputs& seen) {
+    const auto& rate = way.rate;
+    const ethernet::Units begin = pace_.begin() + way.latency * rate.cycle;
+    const auto there = [&](unsigned bytes) { return rate.seen(begin + rate.bytes(ethernet::kPreamble + bytes)); };
+    const std::uint64_t keep = seen.mac_tx_keep_o.get();
+    const unsigned before = pace_.word() * vcsn::kWord, size = before + static_cast<unsigned>(std::popcount(keep));
+    Word word{.at = there(size), .data = seen.mac_tx_data_o.get(), .keep = keep, .last = seen.mac_tx_last_o.get() != 0};
+    if (word.last) {
+      word.at = std::max(there(size + ethernet::kFcs), there(before) + 1);
+      pace_.ends(size, 0);
+    }
+    word.at += way.macs;
+    coming_.push_back(word);
+  }
+
+  unsigned load_, ends_, takes_, sets_, writes_;
+  blocks::MacPace pace_;
+  std::array<Port, kPorts> ports_{};
+  std::deque<Word> coming_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return bisim::main<Twin, Stimulus>(argc, argv);
+}

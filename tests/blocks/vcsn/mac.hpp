@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// A MAC that takes words of frames at the pace of its line.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "bisim/dice.hpp"
+#include "ethernet/frame.hpp"
+#include "ethernet/line.hpp"
+
+namespace blocks {
+
+[[nodiscard]] inline thalweg::ethernet::Rate draw_rate(bisim::Dice& dice) {
+  constexpr std::array<thalweg::ethernet::Rate, 4> kRates{{{1280, 33}, {64, 1}, {64, 3}, {97, 7}}};
+  return kRates[dice.below(4)];
+}
+
+class MacPace {
+ public:
+  using Tick = thalweg::Tick;
+
+  explicit MacPace(thalweg::ethernet::Rate rate) : rate_(rate) {}
+
+  /// Of a word that is offered: the MAC takes it in this cycle.
+  [[nodiscard]] bool takes(Tick now) {
+    if (!begin_) begin_ = now == taken_ + 1 ? free_ : std::max(now * rate_.cycle, free_);
+    if (rate_.seen(*begin_ + rate_.bytes(thalweg::ethernet::kPreamble + word_ * thalweg::ethernet::kWord)) > now)
+      return false;
+    taken_ = now;
+    ++word_;
+    return true;
+  }
+  /// Of the frame whose word was taken: when it begins on the line, and the number of that word.
+  [[nodiscard]] thalweg::ethernet::Units begin() const { return *begin_; }
+  [[nodiscard]] unsigned word() const { return word_ - 1; }
+  /// That word was the last one of a frame of so many bytes; then the line is taken for as many as other frames have, with their gaps.
+  void ends(unsigned bytes, std::int64_t others) {
+    free_ = *begin_ + rate_.bytes(thalweg::ethernet::wire_bytes(bytes) + others);
+    begin_.reset();
+    word_ = 0;
+  }
+
+ private:
+  thalweg::ethernet::Rate rate_;
+  std::optional<thalweg::ethernet::Units> begin_;  ///< of the frame that it takes
+  thalweg::ethernet::Units free_ = 0;
+  Tick taken_ = -1;
+  unsigned word_ = 0;  ///< of that frame, the next one
+};
+
+}  // namespace blocks
