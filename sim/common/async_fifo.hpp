@@ -79,7 +79,7 @@ class AsyncFifo {
   Clock from_, to_;
   Ring<Entry> words_;
   Ring<Tick> places_;  ///< free places: from which cycle on the writer sees each
-  Tick popped_ = -1;  ///< the word before; it may be ahead of what is pushed
+  Tick popped_ = -1;   ///< the word before; it may be ahead of what is pushed
   bool awaited_ = false;
 };
 
