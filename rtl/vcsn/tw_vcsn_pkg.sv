@@ -49,4 +49,31 @@ package tw_vcsn_pkg;
     logic sessionless;  // with the header of a session, where the virtual port has none
   } outcome_t;
   localparam int unsigned Outcomes = $bits(outcome_t);
+
+  // What a host writes: each command is a word of a stream.
+  localparam int unsigned LevelBits = 3;
+  localparam int unsigned PaceWidth = 20;
+  localparam int unsigned MemoryBits = 40;  // of a node's memory, in bytes
+  localparam int unsigned SegmentBits = 26;  // of a segment, in words
+  localparam logic [7:0] SetCrossbar = 8'd0, SetCircuit = 8'd1, SetPace = 8'd2, Read = 8'd3, Write = 8'd4;
+  typedef struct packed {
+    logic [7:0] kind;
+    logic [7:0] place;  // output of the crossbar; virtual port, counted over all external ones; or engine
+    logic [111:0] body;  // one of those below, in its lowest bits
+  } command_t;
+  typedef struct packed {
+    logic open;
+    logic [7:0] in;
+  } crossing_t;
+  typedef struct packed {
+    logic [LevelBits-1:0] level;
+    logic [PaceWidth-1:0] pace;
+  } pace_t;
+  typedef struct packed {
+    logic [MemoryBits-1:0] address;
+    logic [SegmentBits-1:0] words;
+    logic [5:0] tail;
+    logic last;
+    logic [7:0] channel;
+  } segment_t;
 endpackage

@@ -28,5 +28,6 @@ SYSTEM = System(
         "reproduce": Loaded(
             "commands.reproduce:command", "Put published numbers beside measured ones.", "reproduce:reproduce"
         ),
+        "rtl export": Loaded("commands.export:command", "Write a node as a folder of hardware that stands by itself."),
     },
 )

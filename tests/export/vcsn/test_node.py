@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Does an exported node of VCSN stand by itself, and do what it should for somebody who has the folder alone?"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from thalweg.cli import main
+from thalweg.systems.vcsn.cluster import Cluster
+from thalweg.systems.vcsn.export import export
+
+ROOT = Path(__file__).parents[3]
+SMALL = f"""
+base = "{ROOT}/clusters/vcsn-d5005.toml"
+[node.fpga]
+send_words = 32
+send_frames = 4
+receive_words = 40
+frame_words = 20
+"""
+PORTS, VIRTUAL_PORTS = 2, 2
+FIFOS = PORTS * (1 + 2 * VIRTUAL_PORTS)  #: commands of each external port, words of each virtual port each way
+
+
+@pytest.fixture
+def exported(tmp_path: Path) -> Path:
+    (tmp_path / "small.toml").write_text(SMALL)
+    export(Cluster.load(str(tmp_path / "small.toml")), tmp_path / "node")
+    return tmp_path / "node"
+
+
+@pytest.mark.slow
+def test_stands_by_itself(exported: Path, lint: Callable[[Path], subprocess.CompletedProcess[str]]) -> None:
+    done = lint(exported)
+    assert done.returncode == 0 and "%Warning" not in done.stdout, done.stdout
+    listed = (exported / "files.f").read_text().split()
+    assert sorted(listed) == sorted(str(path.relative_to(exported)) for path in (exported / "rtl").iterdir())
+    assert not any(str(ROOT) in path.read_text() for path in exported.rglob("*") if path.is_file())
+
+
+@pytest.mark.slow
+def test_crossings(exported: Path, tmp_path: Path) -> None:
+    """A FIFO's two pointers each go through a synchronizer and its words are held; the reset goes through one for each clock."""
+    assert main(["rtl", "crossings", str(exported), "--json", str(tmp_path / "found.json")]) == 0
+    found = json.loads((tmp_path / "found.json").read_text())
+    ways = Counter((crossing["way"], crossing["start_clock"]) for crossing in found["crossings"])
+    assert sum(number for (way, _), number in ways.items() if way == "held") == FIFOS
+    assert {clock: ways["synchronizer", clock] for clock in ("shell_aclk", "mac_aclk", "none")} == {
+        "shell_aclk": FIFOS,
+        "mac_aclk": FIFOS,
+        "none": 2,
+    }
+
+
+@pytest.mark.slow
+def test_from_outside(exported: Path, seed: int, simulate: Callable[..., int]) -> None:
+    assert simulate(exported, "thalweg_node", "node_traffic", seed, beside=["node.vlt"], build_args=["--assert"]) == 1
+
+
+def test_bad_input_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rtl", "export", "dcn-d5005", "--output", str(tmp_path / "node")]) == 2
+    assert capsys.readouterr().err == "thalweg: dcn-d5005: the export has nodes of kind vcsn, not dcn\n"
