@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does an exported node of VCSN stand by itself, and do what it should for somebody who has the folder alone?"""
+"""Does an exported node of VCSN or DCN stand by itself, and do what it should for somebody who has the folder alone?"""
 
 from __future__ import annotations
 
@@ -15,21 +15,22 @@ from thalweg.systems.vcsn.cluster import Cluster
 from thalweg.systems.vcsn.export import export
 
 ROOT = Path(__file__).parents[3]
-SMALL = f"""
-base = "{ROOT}/clusters/vcsn-d5005.toml"
+SMALL = """
+base = "{root}/clusters/{base}.toml"
 [node.fpga]
 send_words = 32
 send_frames = 4
-receive_words = 40
+receive_words = {words}
 frame_words = 20
 """
-PORTS, VIRTUAL_PORTS = 2, 2
-FIFOS = PORTS * (1 + 2 * VIRTUAL_PORTS)  #: commands of each external port, words of each virtual port each way
+#: Of two external ports: commands of each, words of each virtual port each way; words of each, each way.
+FIFOS = {"mac_aclk": 2 * (1 + 2 * 2), "link_aclk": 2 * 2}
 
 
-@pytest.fixture
-def exported(tmp_path: Path) -> Path:
-    (tmp_path / "small.toml").write_text(SMALL)
+@pytest.fixture(params=[("vcsn-d5005", 40), ("dcn-d5005", 32)], ids=["vcsn", "dcn"])
+def exported(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    base, words = request.param
+    (tmp_path / "small.toml").write_text(SMALL.format(root=ROOT, base=base, words=words))
     export(Cluster.load(str(tmp_path / "small.toml")), tmp_path / "node")
     return tmp_path / "node"
 
@@ -49,10 +50,12 @@ def test_crossings(exported: Path, tmp_path: Path) -> None:
     assert main(["rtl", "crossings", str(exported), "--json", str(tmp_path / "found.json")]) == 0
     found = json.loads((tmp_path / "found.json").read_text())
     ways = Counter((crossing["way"], crossing["start_clock"]) for crossing in found["crossings"])
-    assert sum(number for (way, _), number in ways.items() if way == "held") == FIFOS
-    assert {clock: ways["synchronizer", clock] for clock in ("shell_aclk", "mac_aclk", "none")} == {
-        "shell_aclk": FIFOS,
-        "mac_aclk": FIFOS,
+    (line,) = {domain["clock"] for domain in found["domains"]} - {"shell_aclk"}
+    fifos = FIFOS[line]
+    assert sum(number for (way, _), number in ways.items() if way == "held") == fifos
+    assert {clock: ways["synchronizer", clock] for clock in ("shell_aclk", line, "none")} == {
+        "shell_aclk": fifos,
+        line: fifos,
         "none": 2,
     }
 
@@ -63,5 +66,9 @@ def test_from_outside(exported: Path, seed: int, simulate: Callable[..., int]) -
 
 
 def test_bad_input_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["rtl", "export", "dcn-d5005", "--output", str(tmp_path / "node")]) == 2
-    assert capsys.readouterr().err == "thalweg: dcn-d5005: the export has nodes of kind vcsn, not dcn\n"
+    (tmp_path / "many.toml").write_text(
+        f'base = "{ROOT}/clusters/vcsn-d5005.toml"\n[node.fpga]\nvirtual_ports = 9\n',
+    )
+    assert main(["rtl", "export", str(tmp_path / "many.toml"), "--output", str(tmp_path / "node")]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1 and "8 virtual ports of an external port at most, not 9" in error

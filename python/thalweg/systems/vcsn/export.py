@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A node of a VCSN cluster as a folder of hardware that stands by itself: `thalweg rtl export` (docs/export.md)."""
+"""A node of a cluster of VCSN or DCN as a folder of hardware that stands by itself: `thalweg rtl export` (docs/export.md)."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from thalweg.rtl.export import (
     needed,
     write_project,
 )
-from thalweg.systems.vcsn.cluster import Cluster, Node
+from thalweg.systems.vcsn.cluster import Cluster, Fpga, Node
 
 WHAT = "node"
 TOP = f"thalweg_{WHAT}"
-SHELL, MAC = "shell_aclk", "mac_aclk"
+SHELL, MAC, LINK = "shell_aclk", "mac_aclk", "link_aclk"
 WORD = 512
 COMMAND = 128
 OUTCOMES = 10
@@ -37,25 +37,23 @@ def export(cluster: Cluster, output: Path) -> None:
     into(output, lambda folder: _write(root, cluster, node, folder))
 
 
-def node_of(cluster: Cluster) -> Node:
+def node_of(cluster: Cluster) -> Fpga:
     """The FPGA of a cluster. Raises InputError where its hardware has no such node."""
     node = cluster.fpga(0)
-    if not isinstance(node, Node):
-        raise InputError(f"{cluster.name}: the export has nodes of kind vcsn, not dcn")
-    if node.virtual_ports > 8:
+    if isinstance(node, Node) and node.virtual_ports > 8:
         raise InputError(
-            f"{cluster.name}: the hardware has 8 virtual ports of an external port, not {node.virtual_ports}"
+            f"{cluster.name}: the hardware has 8 virtual ports of an external port at most, not {node.virtual_ports}"
         )
     if node.kernels == 0:
         raise InputError(f"{cluster.name}: the export's node has one stream of user logic at least: kernels = 1")
     return node
 
 
-def parameters(node: Node) -> dict[str, int]:
+def parameters(node: Fpga) -> dict[str, int]:
     """Of tw_cluster_pkg."""
     return {
         "Ports": node.ports,
-        "VirtualPorts": node.virtual_ports,
+        **({"VirtualPorts": node.virtual_ports} if isinstance(node, Node) else {}),
         "Dmas": node.dmas,
         "Kernels": node.kernels,
         "SendWords": node.send_words,
@@ -86,6 +84,21 @@ def mac(name: str) -> list[Port]:
     return [*(port for stream in streams for port in stream.ports()), counts]
 
 
+def link(name: str) -> list[Port]:
+    """For the transceiver of an external port of DCN: words and credits, each way."""
+    return [
+        Port(f"{name}_{outer}", inner, bits, is_output, LINK)
+        for outer, inner, bits, is_output in (
+            ("tx_valid", "tx_valid", 1, True),
+            ("tx_data", "tx_data", WORD, True),
+            ("rx_valid", "rx_valid", 1, False),
+            ("rx_data", "rx_data", WORD, False),
+            ("credit_out", "credit", 1, True),
+            ("credit_in", "credit", 1, False),
+        )
+    ]
+
+
 def engine(name: str) -> list[Port]:
     """For the memory of a pair of engines, and what they report."""
     return [
@@ -113,28 +126,44 @@ def engine(name: str) -> list[Port]:
     ]
 
 
-def top_level(node: Node) -> str:
+def top_level(node: Fpga) -> str:
     """The text of the top."""
     command = Stream("s_axis_command", "command", COMMAND, clock=SHELL, last=False)
+    circuits = isinstance(node, Node)
+    line = MAC if circuits else LINK
+    constant = [Port(f"port{i}_address", "address", 48, False, "constant") for i in range(node.ports)]
+    block = "MAC" if circuits else "TRANSCEIVERS"
     return flat_top(
         TOP,
-        "tw_vcsn_node",
+        inner_of(node),
         "A node of the cluster, by `thalweg rtl export`: README.md says what attaches where.",
-        {SHELL: f".shell_clk_i({SHELL})", MAC: f".mac_clk_i({MAC})", "aresetn": ".rst_i(!aresetn)"},
         {
-            "Constant": [Port(f"port{i}_address", "address", 48, False, "constant") for i in range(node.ports)],
+            SHELL: f".shell_clk_i({SHELL})",
+            line: f".{line.removesuffix('_aclk')}_clk_i({line})",
+            "aresetn": ".rst_i(!aresetn)",
+        },
+        {
+            **({"Constant": constant} if circuits else {}),
             f"Commands of the host; {SHELL}": list(command.ports()),
             **{f"PLACE FOR USER LOGIC; {SHELL}, {i}": user(f"user{i}") for i in range(node.kernels)},
             **{f"PLACE FOR THE MEMORY of engines {i}; {SHELL}": engine(f"dma{i}") for i in range(node.dmas)},
-            **{f"PLACE FOR THE VENDOR'S MAC of port {i}; {MAC}": mac(f"port{i}") for i in range(node.ports)},
+            **{
+                f"PLACE FOR THE VENDOR'S {block} of port {i}; {line}": (mac if circuits else link)(f"port{i}")
+                for i in range(node.ports)
+            },
         },
     )
 
 
-def _write(root: Path, cluster: Cluster, node: Node, folder: Path) -> None:
+def inner_of(node: Fpga) -> str:
+    """The module inside the top."""
+    return "tw_vcsn_node" if isinstance(node, Node) else "tw_dcn_node"
+
+
+def _write(root: Path, cluster: Cluster, node: Fpga, folder: Path) -> None:
     rtl = folder / "rtl"
     rtl.mkdir(parents=True)
-    copied = needed(root, "vcsn", "tw_vcsn_node")
+    copied = needed(root, "vcsn", inner_of(node))
     for path in copied:
         shutil.copy(path, rtl)
     package, top = rtl / "tw_cluster_pkg.sv", rtl / f"{TOP}.sv"
@@ -148,19 +177,24 @@ def _write(root: Path, cluster: Cluster, node: Node, folder: Path) -> None:
     files = compiled(copied, [package.name], TOP)
     clocks = {
         SHELL: cluster.clocks[node.shell_clock].frequency_mhz,
-        MAC: cluster.clocks[node.line_clock].frequency_mhz,
+        (MAC if isinstance(node, Node) else LINK): cluster.clocks[node.line_clock].frequency_mhz,
     }
     write_project(root, folder, cluster.name, "vcsn", WHAT, files, clocks, ["aresetn"])
+    line = "vcsn" if isinstance(node, Node) else "dcn"
+    ports = [*user("userN"), *engine("dmaN"), *(mac("portN") if isinstance(node, Node) else link("portN"))]
+    top_folder = root / "rtl/vcsn/top"
+    text = (
+        (top_folder / "README.template.md")
+        .read_text()
+        .replace("$external", (top_folder / f"{line}.template.md").read_text())
+    )
     (folder / "README.md").write_text(
-        string.Template((root / "rtl/vcsn/top/README.template.md").read_text()).substitute(
+        string.Template(text).substitute(
             {name: str(value) for name, value in parameters(node).items()},
             cluster=Path(cluster.name).stem,
             core=core_name(cluster.name),
             shell_mhz=f"{clocks[SHELL]:g}",
-            mac_mhz=f"{clocks[MAC]:g}",
-            ports="\n".join(
-                f"| `{port.name}` | {'out' if port.is_output else 'in'} | {port.bits} |"
-                for port in (*user("userN"), *engine("dmaN"), *mac("portN"))
-            ),
+            line_mhz=f"{cluster.clocks[node.line_clock].frequency_mhz:g}",
+            ports="\n".join(f"| `{port.name}` | {'out' if port.is_output else 'in'} | {port.bits} |" for port in ports),
         )
     )
