@@ -82,7 +82,7 @@ class Encoder final : public Component {
     if (!of.usual && !of.reaction.stops) {
       const Pace usual = ports_.of(port);
       of.usual = usual;
-      ports_.set(port, {usual.priority, of.reaction.pace});
+      ports_.set(port, {usual.priority, std::max(usual.cycle, of.reaction.pace)});
     }
     of.until = now + of.reaction.cycles;
     wake(of.until);
@@ -108,6 +108,17 @@ class Encoder final : public Component {
     reacting_.assign(circuits_->ports(), {});
     credits_.assign(circuits_->ports(), {});
     indications_.clear();
+  }
+  /// After a reaction, where one lasts.
+  void set_pace(unsigned port, const Pace& pace) {
+    Reacting& of = reacting_.at(port);
+    Pace now = pace;
+    if (of.usual) {
+      now.cycle = std::max(pace.cycle, of.reaction.pace);
+      of.usual = pace;
+    }
+    ports_.set(port, now);
+    wake(0);
   }
   /// Indications that came for a virtual port.
   [[nodiscard]] std::uint64_t indications(unsigned port) const { return reacting_.at(port).indications; }
@@ -156,7 +167,7 @@ class Encoder final : public Component {
       const Tick at = session.says_at(now);
       if (at <= now) {
         if (const auto says = session.say(now)) {
-          send_word(port, now, says->kind, says->received, says->asks, &says->sequence);
+          send_word(port, now, says->kind, says->received, &*says);
           return;
         }
         continue;
@@ -229,14 +240,16 @@ class Encoder final : public Component {
     return kHeader + kSequence;
   }
   /// A frame of a word that begins with a number.
-  void send_word(unsigned port, Tick now, spec::FrameKind kind, std::uint64_t number, bool first = true,
-                 const spec::VcsnSequence* sequence = nullptr) {
+  void send_word(unsigned port, Tick now, spec::FrameKind kind, std::uint64_t number,
+                 const Session::Saying* says = nullptr) {
     const Circuit& to = *circuits_->of(port);
-    const auto header = this->header(port, kind, {.words = 1, .first = first, .last = true}, sequence);
-    finish(frames_->make(to.address, address_, spec::kEtherType, kHeader + (sequence ? kSequence : 0) + kWord,
+    const auto header = this->header(
+        port, kind, {.words = 1, .first = !says || says->asks, .last = !says || says->knows}, says != nullptr);
+    finish(frames_->make(to.address, address_, spec::kEtherType, kHeader + (says ? kSequence : 0) + kWord,
                          [&](std::span<std::byte> payload) {
                            std::memset(payload.data(), 0, payload.size());
-                           std::memcpy(payload.data() + put(payload, header, sequence), &number, sizeof number);
+                           const auto headers = put(payload, header, says ? &says->sequence : nullptr);
+                           std::memcpy(payload.data() + headers, &number, sizeof number);
                          }),
            move(1, now, [](unsigned, Tick) {}));
   }

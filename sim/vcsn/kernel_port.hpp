@@ -60,7 +60,8 @@ class KernelPort final : public Source, public Sink {
   }
   /// A restart: it forgets all operations; how many words that were there.
   std::uint64_t reset() {
-    const std::uint64_t dropped = out_.size() + in_.size();
+    std::uint64_t dropped = out_.size() + in_.size();
+    for (const Receive& each : receives_) dropped += each.taken.bytes.size() / kWord;
     out_.clear();
     in_.clear();
     receives_.clear();

@@ -213,11 +213,7 @@ class Network final : public Engine {
     open(handle, {number, sequencer, false, now(), true});
     of.sequencers[sequencer].start(handle, std::move(commands));
   }
-  void set_pace(const Place& at, const Pace& pace) {
-    EthernetPort& port = external(at);
-    port.encoder.ports().set(at.virtual_port, pace);
-    port.encoder.wake(0);
-  }
+  void set_pace(const Place& at, const Pace& pace) { external(at).encoder.set_pace(at.virtual_port, pace); }
 
   /// An FPGA starts again: its tables, crossbar and buffers are empty, its operations never complete, and what it has forgotten is counted as lost.
   /// Its memory stays as it is. Throws std::invalid_argument where it has serial links.
@@ -247,6 +243,8 @@ class Network final : public Engine {
     require(other.circuits.joins(to.virtual_port,
                                  {address_of(at.node, at.port), static_cast<std::uint8_t>(at.virtual_port)}),
             to_string(to) + " is not joined with " + to_string(at) + "; credits are of a circuit of two ends");
+    require(!used || !(one.session(at.virtual_port).used() || other.session(to.virtual_port).used()),
+            to_string(at) + " has a session, or its peer, which needs no credits");
     one.set_credits(at.virtual_port, used ? credits_of(to.node) : 0);
     other.set_credits(to.virtual_port, used ? credits_of(at.node) : 0);
   }
@@ -256,7 +254,10 @@ class Network final : public Engine {
   /// order, or both ends know that their session has ended. The other end begins one, too. 0: none. Throws std::invalid_argument.
   void set_session(const Place& at, std::uint16_t number) {
     EthernetPort& port = external(at);
-    require(number == 0 || circuit(at), to_string(at) + " has no circuit of two ends");
+    const auto to = circuit(at);
+    require(number == 0 || (to && !sends_to_group(*to)), to_string(at) + " has no circuit of two ends");
+    require(number == 0 || number != port.session(at.virtual_port).number(),
+            to_string(at) + " has session " + std::to_string(number) + "; another one has another number");
     port.set_credits(at.virtual_port, 0);
     port.open_session(at.virtual_port, number);
   }

@@ -38,7 +38,7 @@ struct ConnectCommand {
 };
 /// A word, which is a packet, from the sequencer's input of the crossbar; until it was taken.
 struct SendCommand {};
-/// Until a packet of one word came to the sequencer's output of the crossbar.
+/// Until a word came to the sequencer's output of the crossbar.
 struct ReceiveCommand {};
 /// A packet from the memory; until its last word has left the engine.
 struct ReadCommand {
@@ -81,6 +81,7 @@ class Sequencer final : public Component {
   /// The number of the command that it is at, and what that waits for.
   [[nodiscard]] std::string at() const {
     static constexpr std::array kWaits{"a row", "a crossbar", "room for a word", "a word", "a read", "a write"};
+    if (next_ == 0) return "its begin";
     return "command " + std::to_string(next_) + ", for " + kWaits[program_[next_ - 1].index()];
   }
   /// Begins in the next cycle. Completes under a handle.

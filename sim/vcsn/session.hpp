@@ -71,6 +71,7 @@ class Session {
     state_ = number == 0 ? SessionState::none : SessionState::opening;
   }
   [[nodiscard]] bool used() const { return id_ != 0; }
+  [[nodiscard]] std::uint16_t number() const { return id_; }
   [[nodiscard]] SessionState state() const { return state_; }
   [[nodiscard]] const SessionCounts& counts() const { return counts_; }
   /// Everything that came has left the receive buffer, and its sender knows.
@@ -102,14 +103,15 @@ class Session {
       end(SessionState::refused, of.session);
       return;
     }
-    const bool is_first = state_ == SessionState::opening;
     peer_ = of.session;
     state_ = SessionState::open;
     silent_ = 0;
+    // The answer to an opening has the numbers of the peer's session with another, until it knows this one.
+    if (kind == spec::FrameKind::acknowledgement && !words.last) return;
     if (const auto base = near(peer_base_, of.base); base <= reported_) peer_base_ = std::max(peer_base_, base);
     if (kind == spec::FrameKind::data)
       take(near(in_order_, of.number), frame, data, words, now);
-    else if (!is_first)  // the answer to an opening may be of the peer's session with another
+    else
       acknowledge(near(base_, of.number), acknowledged, words.first, now);
   }
 
@@ -133,6 +135,7 @@ class Session {
   struct Saying {
     spec::FrameKind kind = spec::FrameKind::acknowledgement;
     bool asks = false;  ///< for an answer: what has left is not known to be known
+    bool knows = true;  ///< the session that it is for; else its numbers are of another
     spec::VcsnSequence sequence{};
     std::uint64_t received = 0;  ///< a bit for each frame from `sequence.number` on
   };
@@ -152,7 +155,10 @@ class Session {
       return std::nullopt;
     }
     Saying saying{.asks = left_ > peer_base_, .sequence = sequence(left_)};
-    if (answer_) saying.sequence.peer = *answer_;
+    if (answer_) {
+      saying.sequence.peer = *answer_;
+      saying.knows = *answer_ == peer_;
+    }
     for (unsigned k = 0; k < config_.window; ++k)
       if (left_ + k < in_order_ || has(left_ + k)) saying.received |= std::uint64_t{1} << k;
     reported_ = left_;

@@ -92,7 +92,7 @@ NB_MODULE(_sim, module) {
   nb::class_<SendCommand>(module, "Send", "A sequencer's command: a packet of one word from its input of the crossbar.")
       .def(nb::init<>());
   nb::class_<ReceiveCommand>(module, "Receive",
-                             "A sequencer's command: waits for a packet of one word at its output of the crossbar.")
+                             "A sequencer's command: waits for a word at its output of the crossbar.")
       .def(nb::init<>());
   nb::class_<ReadCommand>(module, "Read", "A sequencer's command: (address, bytes) of the memory as one packet.")
       .def(
@@ -247,7 +247,10 @@ NB_MODULE(_sim, module) {
       .def(
           "sequencer_place",
           [](Bound& self, unsigned node, unsigned sequencer) {
-            return self.network.node(node).sequencer_place(sequencer);
+            const Node& of = self.network.node(node);
+            require(sequencer < of.config.sequencers,
+                    "node " + std::to_string(node) + " has no sequencer " + std::to_string(sequencer));
+            return of.sequencer_place(sequencer);
           },
           nb::arg("node"), nb::arg("sequencer"), "Of a sequencer at its node's crossbar.\n\nRaises ValueError.")
       .def(

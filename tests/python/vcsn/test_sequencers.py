@@ -42,6 +42,7 @@ def test_gathers_of_any_size_nodes_and_root_are_right(seed: int = 1) -> None:
     [
         ("vcsn-d5005", {}, "takes a sequencer for each of 2 external ports; vcsn-d5005 has 0"),
         ("dcn-d5005", {}, "gather by fabric takes circuits"),
+        (CLUSTER, {"late": True}, "a gather by fabric has none"),
     ],
 )
 def test_what_cannot_be_is_refused(cluster: str, options: dict[str, Any], said: str) -> None:
@@ -89,6 +90,7 @@ def test_programs_stay_in_their_partition() -> None:
 def test_one_that_waits_for_ever_is_named() -> None:
     network: Network = Cluster.load(CLUSTER).network()
     network.sequence(1, 3, 1, [Connect(network.sequencer_place(3, 1), network.place(3, 0, 0)), Receive()])
+    assert [one.what for one in network.blocked] == ["at its begin"]
     assert network.advance(NEVER) == []
     (blocked,) = network.blocked
     assert (blocked.who, blocked.what) == ("sequencer 1 of node 3", "at command 2, for a word")

@@ -182,6 +182,48 @@ def test_frames_of_an_earlier_session_are_never_taken(seed: int = 1) -> None:
     assert network.session(ONE).state == network.session(OTHER).state == "open"
 
 
+@pytest.mark.parametrize("faults", [{}, {"frames_lost": 0.05, "frames_duplicated": 0.05, "frames_reordered": 0.05}])
+@pytest.mark.parametrize("resend_us", [1, 20])
+def test_what_one_end_sends_after_it_began_again_arrives_or_both_know(
+    faults: dict[str, float], resend_us: float
+) -> None:
+    """The other end still has the earlier session, of whose numbers no answer may be taken. 1 us is less than a round trip."""
+    for seed in range(40):
+        cluster = cluster_of(seed=seed, **faults).replace(node={"fpga": {"resend_us": resend_us}})
+        network = two(cluster)
+        if seed % 2:
+            network.connect(1, 0, None)
+        for handle in range(1, 1 + seed % 4):
+            sent(network, handle, 0, bytes(9_152))
+        completed(network)
+        network.set_session(ONE, 17)
+        data = random.Random(seed).randbytes(64)
+        sent(network, 9, 0, data)
+        done = completed(network)
+        network.connect(1, 0, network.place(1, 0, 0))
+        done |= completed(network)
+        states = {network.session(each).state for each in (ONE, OTHER)}
+        if 9 not in done:
+            assert "open" not in states or network.session(OTHER).state == "refused", (seed, states)
+            for each in (ONE, OTHER):
+                network.set_circuit(each, None)
+            assert any(
+                "of a session that ended" in what or "for a session that ended" in what for _, what, _ in network.lost
+            )
+        assert network.session(ONE).under_way == 0 or "open" not in states, seed
+
+
+def test_a_session_has_a_new_number_and_no_credits() -> None:
+    network = two(cluster_of())
+    with pytest.raises(ValueError, match="has session 7; another one has another number"):
+        network.set_session(ONE, 7)
+    with pytest.raises(ValueError, match="has a session, or its peer, which needs no credits"):
+        network.set_credits(OTHER)
+    network.multicast(Place(2, 0, 0), [Place(3, 0, 0)])
+    with pytest.raises(ValueError, match=r"virtual port 0.0 of node 3 has no circuit of two ends"):
+        network.set_session(Place(3, 0, 0), 1)
+
+
 def frame_of(draw: random.Random, **sequence: int) -> bytes:
     """Of node 0 for node 1, of any kind, number and length."""
     from thalweg.systems.vcsn.spec import FrameKind, VcsnHeader, VcsnSequence

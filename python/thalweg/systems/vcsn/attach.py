@@ -97,7 +97,7 @@ class Exchange:
             rows.append(self._row(network, "received", came))
             if came < self.size:
                 raise CheckFailed(
-                    f"{came} of {self.size} bytes came: {dropped(network) or 'what is missing was lost on its way'}"
+                    f"{came} of {self.size} bytes came: {dropped(network) or 'the rest was not sent, or was lost on its way'}"
                 )
         return rows
 

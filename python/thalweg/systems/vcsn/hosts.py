@@ -269,4 +269,4 @@ class _Run:
         lines = "; ".join(f"{one.who} waits {one.what}" + (f", for {one.on}" if one.on else "") for one in waits)
         lost = "; ".join(f"node {node} dropped {count} {what}" for node, what, count in self.network.lost)
         why = self.network.failure or "nothing moves any more"
-        return FabricStopped(f"{why}: {lines}" + (f"; {lost}" if lost else ""), waits)
+        return FabricStopped(why + (f": {lines}" if lines else "") + (f"; {lost}" if lost else ""), waits)

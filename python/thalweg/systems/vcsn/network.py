@@ -94,6 +94,9 @@ class Network(_sim.Network):
 
     def group(self, source: Place, members: Sequence[Place]) -> None:
         """Sets the ports of switches alone. Raises InputError."""
+        for place in (source, *members):
+            if place.node not in self.cluster.fpgas or place.port not in self.cluster.joined(place.node):
+                raise InputError(f"{place} is at no line")
         if not members or len({(one.node, one.port) for one in members}) < len(members):
             raise InputError("a circuit to several ends has one of each external port, at least one")
         if len({one.virtual_port for one in members}) > 1:

@@ -345,6 +345,8 @@ def _collective(
         return (BroadcastAllgather if by == "broadcast" else Collective)(cluster, schedule, size, seed, late)
 
     if by == "fabric":
+        if late:
+            raise InputError("late is of barriers, and a gather by fabric has none while it is measured")
         _sequencers(cluster, taking_part, root, wanted)
     else:
         schedule = _schedule(cluster, name, by, taking_part, root)
