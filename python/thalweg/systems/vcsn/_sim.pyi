@@ -53,9 +53,7 @@ class Send:
     def __init__(self) -> None: ...
 
 class Receive:
-    """
-    A sequencer's command: waits for a packet of one word at its output of the crossbar.
-    """
+    """A sequencer's command: waits for a word at its output of the crossbar."""
 
     def __init__(self) -> None: ...
 
