@@ -13,7 +13,7 @@ namespace thalweg::ethernet {
 namespace {
 
 constexpr Tick kPeriod = 2;  // of the MAC in ticks
-const Rate kRate = Rate::of(100, kPeriod, kPeriod* Tick{322'265'625});
+const Rate kLine = Rate::of(100, kPeriod, kPeriod* Tick{322'265'625});
 
 class Outsides : public ::testing::Test {
  protected:
@@ -34,7 +34,7 @@ class Outsides : public ::testing::Test {
   }
   /// The cycle in which a frame's FCS is there, that begins in a cycle.
   static Tick end_of(Tick begin, unsigned size) {
-    return kRate.seen(begin * kRate.cycle + kRate.bytes(wire_bytes(size) - kGap)) + kLatency;
+    return kLine.seen(begin * kLine.cycle + kLine.bytes(wire_bytes(size) - kGap)) + kLatency;
   }
 
   static constexpr Tick kLatency = 50;  // cycles
@@ -43,14 +43,14 @@ class Outsides : public ::testing::Test {
   Domain& mac = time.add({.period = kPeriod});
   Nic nic{1, mac};
   Outside outside{mac, frames};
-  Line::Config line{.rate = kRate, .latency = kLatency * kRate.cycle};
-  Line::Config bad{.rate = kRate, .latency = line.latency, .faults = {.bit_error_rate = 1e-3}};
+  Line::Config line{.rate = kLine, .latency = kLatency * kLine.cycle};
+  Line::Config bad{.rate = kLine, .latency = line.latency, .faults = {.bit_error_rate = 1e-3}};
   std::vector<Came> came;
 };
 
 TEST_F(Outsides, FramesLeaveWhenTheirFcsHas) {
   Cable cable(line, line, dynamic_cast<Port&>(nic.port(0)), dynamic_cast<Port&>(outside.port(0)));
-  nic.send(100 * kRate.cycle, frames.copy(frame_of(9170, 7)));
+  nic.send(100 * kLine.cycle, frames.copy(frame_of(9170, 7)));
   time.advance(end_of(100, 9170) * kPeriod);
   EXPECT_TRUE(outside.left.empty());
   time.advance(time.now() + 1);
@@ -71,7 +71,7 @@ TEST_F(Outsides, FramesEnterAtTheTimeThatIsReachedOneBehindAnother) {
   ASSERT_EQ(came.size(), 2u);
   EXPECT_EQ(came[0].now, end_of(501, 9170));
   EXPECT_EQ(came[1].now,
-            kRate.seen(501 * kRate.cycle + kRate.bytes(wire_bytes(9170) + wire_bytes(42) - kGap)) + kLatency);
+            kLine.seen(501 * kLine.cycle + kLine.bytes(wire_bytes(9170) + wire_bytes(42) - kGap)) + kLatency);
   EXPECT_EQ(came[0].bytes, frame_of(9170, 1));
   EXPECT_EQ(came[1].bytes, frame_of(42, 2));
   EXPECT_THROW(outside.give(frame_of(13, 1)), std::invalid_argument);

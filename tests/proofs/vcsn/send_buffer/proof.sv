@@ -6,7 +6,7 @@ module send_buffer_proof #(
     parameter int unsigned FrameWords = 3,
     parameter int unsigned Frames = 2,
     localparam int unsigned WordsBits = $clog2(FrameWords + 1),
-    localparam int unsigned FrameBits = WordsBits + 10
+    localparam int unsigned FrameBits = WordsBits + 11
 ) (
     input logic       clk_i,
     input logic       rst_i,
@@ -20,7 +20,7 @@ module send_buffer_proof #(
     input logic       mac_read_i,
     input logic       mac_pop_i
 );
-  logic ready, frame_valid, frame_first, frame_last, word_valid, word_data;
+  logic ready, frame_valid, frame_single, frame_first, frame_last, word_valid, word_data;
   logic [WordsBits-1:0] frame_words;
   logic [7:0] frame_channel;
   logic [$clog2(Words+3)-1:0] held;
@@ -41,7 +41,7 @@ module send_buffer_proof #(
       .mac_rst_i(rst_i),
       .mac_frame_valid_o(frame_valid),
       .mac_frame_words_o(frame_words),
-      .mac_frame_single_o(),
+      .mac_frame_single_o(frame_single),
       .mac_frame_first_o(frame_first),
       .mac_frame_last_o(frame_last),
       .mac_frame_channel_o(frame_channel),
@@ -94,10 +94,10 @@ module send_buffer_proof #(
       .watch_i(watch_frame_i),
       .in_valid_i(ends),
       .in_ready_i(32'(frames_held) != Frames),
-      .in_data_i({WordsBits'(part_q) + 1'b1, part_q == 0 ? shell_first_i : first_q, shell_last_i, shell_channel_i}),
+      .in_data_i({WordsBits'(part_q) + 1'b1, part_q == 0, part_q == 0 ? shell_first_i : first_q, shell_last_i, shell_channel_i}),
       .out_valid_i(frame_valid),
       .out_ready_i(mac_pop_i),
-      .out_data_i({frame_words, frame_first, frame_last, frame_channel}),
+      .out_data_i({frame_words, frame_single, frame_first, frame_last, frame_channel}),
       .held_o(frames_held),
       .*
   );
