@@ -3,8 +3,8 @@
 
 A grid is drawn as panels of two dimensions, x to the right and y downwards, with one panel for each coordinate in the other dimensions.
 Links between panels are short stubs with the number of the node at the other end. Links that close a ring are arcs. A fat tree has its
-spines at the top, and each leaf's hosts in columns below it; where it is one level of a switch for each plane, hosts are around these. Around a
-circle, further nodes stand beside those that they are joined with.
+spines at the top, and each leaf's hosts in columns below it; a fat tree of one level, with a switch for each plane, has its hosts
+in a circle around the switches. Nodes outside of a ring or circle, such as servers, are drawn next to the node that they have a link to.
 """
 
 from __future__ import annotations

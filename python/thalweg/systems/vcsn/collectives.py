@@ -21,6 +21,16 @@ Segments = list[tuple[int, int]]
 READS = 1 << 32  #: handles of reads are so much above those of their writes
 
 
+def random_block(seed: int, block: int, size: int) -> bytes:
+    """The data of a block: `size` bytes."""
+    return np.random.default_rng([seed, block]).integers(0, 256, size, np.uint8).tobytes()
+
+
+def whole_words(size: int) -> int:
+    """Bytes, rounded up to whole words of a stream."""
+    return -(-size // WORD) * WORD
+
+
 @dataclass(frozen=True)
 class Placed:
     """A move with where its blocks are in both memories, and the engines that move them."""
@@ -67,10 +77,10 @@ class Collective:
     @property
     def padded(self) -> int:
         """Bytes from a block to the next one in a memory."""
-        return -(-self.size // WORD) * WORD
+        return whole_words(self.size)
 
     def data(self, block: int) -> bytes:
-        return np.random.default_rng([self.seed, block]).integers(0, 256, self.size, np.uint8).tobytes()
+        return random_block(self.seed, block, self.size)
 
     @cached_property
     def blocks(self) -> list[int]:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs on servers, and kernels on FPGAs, in simulated time.
 
-A program is a generator: between two of its steps it writes registers of FPGAs, and each step that it yields takes its time, or waits for a DMA
-engine or for the programs of all servers. A kernel is user logic at its node's crossbar: it yields words to send, and gets those that it asks for.
+A program is a generator. Each step that it yields takes simulated time, or waits for a DMA engine, or waits for all other programs at a barrier. Between
+two steps the program writes registers of FPGAs. A kernel is user logic at the crossbar of an FPGA. It yields sends and receives, and a receive
+returns the words that have arrived.
 """
 
 from __future__ import annotations
@@ -152,7 +153,7 @@ class _Run:
         heapq.heapify(self.due)
         self.completed: dict[int, int] = {}
         self.waiting: dict[int, _Who] = {}  #: by the handles that they wait for
-        self.words: dict[Kernel, Words] = {}  #: that a kernel gets when it goes on
+        self.words: dict[Kernel, Words] = {}  #: received, until the kernel resumes
         self.steps = KERNELS
         self.receives: set[int] = set()  #: handles
         self.open: Counter[Kernel] = Counter()  #: operations that a kernel waits for

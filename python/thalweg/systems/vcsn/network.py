@@ -130,8 +130,8 @@ class Network(_sim.Network):
         return Rewired(tuple(rows), self._registers_us(rows), self._servers_us(rows))
 
     def rewire_in_time(self, circuits: Wiring, by: str = "registers") -> tuple[list[tuple[int, Row]], float]:
-        """Re-wires all FPGAs by programs that take simulated time, while other traffic goes on. Returns each row with the tick of its write, and the
-        time in us. `by`: registers or servers (`Rewired`). Completions of other operations during that time are discarded. Raises InputError."""
+        """Runs a re-wiring of all FPGAs in simulated time. Other traffic continues. Returns the rows, each with the tick of its write, and the duration in
+        us. `by`: registers or servers (`Rewired`). Completions of other operations during that time are discarded. Raises InputError."""
         one_of("way", by, WAYS)
         rows = self.rows(circuits)
         written: list[tuple[int, Row]] = []

@@ -58,7 +58,7 @@ class Schedule:
 
     @property
     def nodes(self) -> set[int]:
-        """Those that it takes, with their programs: of moves, of what passes others, and of circuits."""
+        """The nodes that take part: sources, destinations, nodes that forward packets, and ends of other circuits."""
         moves = [move for stage in self.stages for move in stage.moves]
         ends = {node for source, _, destination, _ in self.others for node in (source, destination)}
         passed = {node for move in moves for node, _, _ in move.passes}

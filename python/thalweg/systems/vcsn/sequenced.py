@@ -12,11 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
 from thalweg.systems.vcsn import hosts
 from thalweg.systems.vcsn._sim import Connect, Place, Read, Receive, Row, Send, Write
-from thalweg.systems.vcsn.cluster import WORD, Cluster
+from thalweg.systems.vcsn.cluster import Cluster
+from thalweg.systems.vcsn.collectives import random_block, whole_words
 from thalweg.systems.vcsn.hosts import Barrier, Interrupt, Program, Work
 from thalweg.systems.vcsn.network import Command, Network
 
@@ -35,7 +34,7 @@ class Sequenced:
     seed: int = 1
 
     def data(self, block: int) -> bytes:
-        return np.random.default_rng([self.seed, block]).integers(0, 256, self.size, np.uint8).tobytes()
+        return random_block(self.seed, block, self.size)
 
     @cached_property
     def sources(self) -> list[list[int]]:
@@ -52,11 +51,11 @@ class Sequenced:
     @property
     def most_bytes(self) -> int:
         """That a bank holds."""
-        return self.stages * -(-self.size // WORD) * WORD
+        return self.stages * whole_words(self.size)
 
     def _address(self, port: int, index: int) -> int:
         """Of a block at the root: blocks of different external ports are in different banks."""
-        return port * self.cluster.fpga(self.root).bank_bytes + index * -(-self.size // WORD) * WORD
+        return port * self.cluster.fpga(self.root).bank_bytes + index * whole_words(self.size)
 
     def run(self) -> tuple[Network, float, bool]:
         """The network afterwards, the time in us from the root's start to its last interrupt, and whether all blocks came as they were. Raises
