@@ -3,20 +3,26 @@
 // tells whether the packet ends with it, and a MAC takes a frame without a gap. A frame is whole with FrameWords words, or with the
 // packet's last one.
 //
+// Without mac_keep_i the front frame is shown, its words are read once, and it is popped. With it frames stay until they are released, the
+// oldest first, and any may be read, again and again: mac_select_i shows frame mac_offset_i, counted from the oldest, from the next cycle
+// on until the next release, and its words are read from the second cycle on, from the first one. mac_keep_i may rise where no frame is
+// read in part, and fall in the second cycle after frame 0 was selected or later, with no release since.
+//
 // shell_rst_i and mac_rst_i are asserted together: each lasts until both clocks have had an edge in it.
 //
 // Order: kept. Latency: of tw_async_fifo; a word is written in the cycle in which it is at that one's output, a frame is there in the
 // cycle after its last word was written, and a word in the one after it was read. Throughput: one word a cycle in and out; a word that
-// is read, and a frame that is popped, leaves its place in the next cycle. Storage: 16 words and one in the crossing, Words words in a
-// memory with a registered output, which can be block RAM, and Frames descriptors. Descriptors come from a memory of LUTs, all other
-// outputs are registers, or depend on registers alone. Critical path: from the pointers of the crossing to the enables of its word; from a word's
-// last_i over the frame's end to the count of frames.
+// is read, and a frame that is popped, leaves its place in the next cycle, a frame that is released, with all its words, in the one after. Storage: 16 words
+// and one in the crossing, Words words in a memory with a registered output, which can be block RAM, and Frames descriptors. Descriptors come from a
+// memory of LUTs, all other outputs are registers, or depend on registers alone. Critical path: from the pointers of the crossing to the enables of
+// its word; from a word's last_i over the frame's end to the count of frames.
 module tw_send_buffer #(
     parameter  int unsigned Width      = 512,  /// bits of a word, at least 1
     parameter  int unsigned Words      = 512,  /// kept, a power of two, at least FrameWords and 2
     parameter  int unsigned FrameWords = 143,  /// of a frame at most, at least 1
     parameter  int unsigned Frames     = 32,   /// kept, a power of two, at least 2
-    localparam int unsigned WordsBits  = $clog2(FrameWords + 1)
+    localparam int unsigned WordsBits  = $clog2(FrameWords + 1),
+    localparam int unsigned FramesBits = $clog2(Frames)
 ) (
     input  logic             shell_clk_i,
     input  logic             shell_rst_i,
@@ -27,18 +33,23 @@ module tw_send_buffer #(
     input  logic             shell_last_i,
     input  logic [      7:0] shell_channel_i, /// of the packet
 
-    input  logic                 mac_clk_i,
-    input  logic                 mac_rst_i,
-    output logic                 mac_frame_valid_o,    /// the frame at the front
-    output logic [WordsBits-1:0] mac_frame_words_o,
-    output logic                 mac_frame_single_o,   /// a word is all of it
-    output logic                 mac_frame_first_o,    /// its packet begins with it
-    output logic                 mac_frame_last_o,     /// and ends
-    output logic [          7:0] mac_frame_channel_o,
-    input  logic                 mac_read_i,           /// its next word; only where there is one
-    input  logic                 mac_pop_i,            /// with its last word's read, or later
-    output logic                 mac_word_valid_o,     /// what was read in the cycle before
-    output logic [    Width-1:0] mac_word_data_o
+    input  logic                  mac_clk_i,
+    input  logic                  mac_rst_i,
+    input  logic                  mac_keep_i,          /// frames stay until they are released
+    input  logic                  mac_select_i,        /// only with mac_keep_i, as is the release; never both in a cycle
+    input  logic [FramesBits-1:0] mac_offset_i,        /// of a frame that is there, or 0
+    input  logic                  mac_release_i,       /// the oldest frame; only where it is not read
+    output logic [  FramesBits:0] mac_frames_o,        /// that are whole
+    output logic                  mac_frame_valid_o,   /// the frame that is shown
+    output logic [ WordsBits-1:0] mac_frame_words_o,
+    output logic                  mac_frame_single_o,  /// a word is all of it
+    output logic                  mac_frame_first_o,   /// its packet begins with it
+    output logic                  mac_frame_last_o,    /// and ends
+    output logic [           7:0] mac_frame_channel_o,
+    input  logic                  mac_read_i,          /// its next word; only where there is one
+    input  logic                  mac_pop_i,           /// with its last word's read, or later
+    output logic                  mac_word_valid_o,    /// what was read in the cycle before
+    output logic [     Width-1:0] mac_word_data_o
 );
   if (Width < 1 || FrameWords < 1) begin : check_sizes
     $error("tw_send_buffer: Width and FrameWords must be at least 1");
@@ -51,7 +62,6 @@ module tw_send_buffer #(
   end
 
   localparam int unsigned IndexBits = $clog2(Words);
-  localparam int unsigned FramesBits = $clog2(Frames);
   localparam int unsigned CrossingWords = 16, CrossingStages = 2;
 
   typedef struct packed {
@@ -63,11 +73,20 @@ module tw_send_buffer #(
     logic [WordsBits-1:0] words;
     logic single, first, last;
     logic [7:0] channel;
+    logic [IndexBits-1:0] place;  // of its first word
   } frame_t;
 
   word_t word;
-  frame_t frame, front;
+  frame_t frame, shown;
   logic there;
+
+  frame_t frames_q[Frames];
+  logic [FramesBits-1:0] next_q, oldest_q, shown_q;
+  logic [FramesBits:0] whole_q;  // frames
+  logic selected_q;  // no frame was released since the one that is shown was selected
+  logic loads_q;  // it was in the cycle before
+  logic frees_q;  // a frame was released in the cycle before
+  logic [WordsBits-1:0] freed_q;  // its words; else 0
 
   logic [Width-1:0] words_q[Words];
   logic [Width-1:0] data_q;
@@ -77,6 +96,7 @@ module tw_send_buffer #(
   logic [FramesBits:0] begun_q;  // frames that have begun and were not popped; alike
   logic [WordsBits-1:0] part_q;  // words of the one that is not whole
   logic inside_q, completes_q, first_q;  // there are some; one more makes it whole; its packet begins with it
+  logic [IndexBits-1:0] place_q;  // of its first word
 
   wire room = !held_q[IndexBits] && (inside_q || !begun_q[FramesBits]);
   wire accept = there && room;
@@ -87,8 +107,10 @@ module tw_send_buffer #(
           single: !inside_q,
           first: inside_q ? first_q : word.first,
           last: word.last,
-          channel: word.channel
+          channel: word.channel,
+          place: inside_q ? place_q : write_q
       };
+  assign shown = frames_q[shown_q];
 
   tw_async_fifo #(
       .Width ($bits(word_t)),
@@ -107,32 +129,25 @@ module tw_send_buffer #(
       .rd_data_o (word)
   );
 
-  tw_fifo #(
-      .Width($bits(frame_t)),
-      .Depth(Frames)
-  ) frames (
-      .clk_i      (mac_clk_i),
-      .rst_i      (mac_rst_i),
-      .in_valid_i (ends),
-      .in_ready_o (),
-      .in_data_i  (frame),
-      .out_valid_o(mac_frame_valid_o),
-      .out_ready_i(mac_pop_i),
-      .out_data_o (front),
-      .count_o    ()
-  );
-  assign mac_frame_words_o = front.words;
-  assign mac_frame_single_o = front.single;
-  assign mac_frame_first_o = front.first;
-  assign mac_frame_last_o = front.last;
-  assign mac_frame_channel_o = front.channel;
+  assign mac_frames_o = whole_q;
+  assign mac_frame_valid_o = whole_q != 0 && selected_q;
+  assign mac_frame_words_o = shown.words;
+  assign mac_frame_single_o = shown.single;
+  assign mac_frame_first_o = shown.first;
+  assign mac_frame_last_o = shown.last;
+  assign mac_frame_channel_o = shown.channel;
   assign mac_word_valid_o = read_valid_q;
   assign mac_word_data_o = data_q;
+
+  wire [IndexBits:0] less = mac_keep_i ? (IndexBits + 1)'(freed_q) : (IndexBits + 1)'(mac_read_i);
 
   always_ff @(posedge mac_clk_i) begin
     if (accept) words_q[write_q] <= word.data;
     if (mac_read_i) data_q <= words_q[read_q];
-    if (accept && !inside_q) first_q <= word.first;
+    if (begins) first_q <= word.first;
+    if (begins) place_q <= write_q;
+    if (ends) frames_q[next_q] <= frame;
+    freed_q <= mac_release_i ? frames_q[oldest_q].words : '0;
     if (mac_rst_i) begin
       write_q <= '0;
       read_q <= '0;
@@ -142,6 +157,14 @@ module tw_send_buffer #(
       inside_q <= 1'b0;
       completes_q <= FrameWords == 1;
       read_valid_q <= 1'b0;
+      next_q <= '0;
+      oldest_q <= '0;
+      shown_q <= '0;
+      whole_q <= '0;
+      selected_q <= 1'b1;
+      loads_q <= 1'b0;
+      frees_q <= 1'b0;
+      freed_q <= '0;
     end else begin
       if (accept) begin
         write_q <= write_q + 1'b1;
@@ -149,24 +172,44 @@ module tw_send_buffer #(
         inside_q <= !ends;
         completes_q <= FrameWords == 1 || (!ends && 32'(part_q) + 2 == FrameWords);
       end
-      if (mac_read_i) read_q <= read_q + 1'b1;
-      held_q <= held_q + (IndexBits + 1)'(accept) - (IndexBits + 1)'(mac_read_i);
-      begun_q <= begun_q + (FramesBits + 1)'(begins) - (FramesBits + 1)'(mac_pop_i);
+      if (ends) next_q <= next_q + 1'b1;
+      if (mac_pop_i || mac_release_i) oldest_q <= oldest_q + 1'b1;
+      if (mac_select_i) shown_q <= oldest_q + mac_offset_i;
+      else if (mac_pop_i) shown_q <= shown_q + 1'b1;
+      selected_q <= mac_select_i || (selected_q && !mac_release_i);
+      loads_q <= mac_select_i;
+      // Where there is none, frame 0 is the one that is not whole.
+      if (loads_q) read_q <= whole_q != 0 ? shown.place : frame.place;
+      else if (mac_read_i) read_q <= read_q + 1'b1;
+      frees_q <= mac_release_i;
+      held_q <= held_q + (IndexBits + 1)'(accept) - less;
+      begun_q <= begun_q + (FramesBits + 1)'(begins) - (FramesBits + 1)'(mac_pop_i || frees_q);
+      whole_q <= whole_q + (FramesBits + 1)'(ends) - (FramesBits + 1)'(mac_pop_i || mac_release_i);
       read_valid_q <= mac_read_i;
     end
   end
 
 `ifndef SYNTHESIS
-  logic [WordsBits-1:0] taken_q;  // words of the front frame that were read
+  logic [WordsBits-1:0] taken_q;  // words of the frame that is shown that were read
+  logic keep_q;
 
   always_ff @(posedge mac_clk_i) begin
-    if (mac_rst_i) taken_q <= '0;
-    else begin
-      taken_q <= mac_pop_i ? '0 : taken_q + WordsBits'(mac_read_i);
-      reads_its_words : assert (!mac_read_i || (mac_frame_valid_o && taken_q < mac_frame_words_o));
+    keep_q <= mac_keep_i;
+    if (mac_rst_i) begin
+      taken_q <= '0;
+      keep_q  <= 1'b0;
+    end else begin
+      taken_q <= mac_pop_i || mac_select_i ? '0 : taken_q + WordsBits'(mac_read_i);
+      reads_its_words : assert (!mac_read_i || (mac_frame_valid_o && !loads_q && taken_q < mac_frame_words_o));
       pops_what_was_read :
-      assert (!mac_pop_i || (mac_frame_valid_o && 32'(taken_q) + 32'(mac_read_i) == 32'(mac_frame_words_o)));
-      frames_have_room : assert (!ends || frames.in_ready_o);
+      assert (!mac_pop_i || (!mac_keep_i && mac_frame_valid_o && 32'(taken_q) + 32'(mac_read_i) == 32'(mac_frame_words_o)));
+      keeps : assert (mac_keep_i || (!mac_select_i && !mac_release_i));
+      keeps_at_a_begin : assert (keep_q || !mac_keep_i || taken_q == 0);
+      pops_from_the_oldest : assert (mac_keep_i || (selected_q && !loads_q && shown_q == oldest_q));
+      selects_what_is_there :
+      assert (!mac_select_i || (!mac_release_i && (mac_offset_i == 0 || (FramesBits + 1)'(mac_offset_i) < whole_q)));
+      releases_what_is_there : assert (!mac_release_i || whole_q != 0);
+      frames_have_room : assert (!ends || !whole_q[FramesBits]);
     end
   end
 `endif

@@ -86,10 +86,10 @@ class SendBuffer final : public Sink {
 
   /// A word of a frame that waits.
   [[nodiscard]] const Word& word(std::uint64_t number) const { return words_[number & (words_.size() - 1)]; }
-  /// The places of the front frame are free in the next cycle.
+  /// The places of the front frame are free in the cycle after the next one.
   void release(Tick cycle) {
-    for (unsigned k = 0; k < frames_.front().words; ++k) read_.add(cycle);
-    pop(cycle);
+    for (unsigned k = 0; k < frames_.front().words; ++k) read_.add(cycle + 1);
+    pop(cycle + 1);
   }
 
  private:

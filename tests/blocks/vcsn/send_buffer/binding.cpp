@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "bisim/main.hpp"
 #include "blocks/clocks.hpp"
@@ -17,6 +19,9 @@ constexpr unsigned kShell = 0, kMac = 1;
 struct Twin {
   thalweg::vcsn::SendBuffer buffer;
   std::optional<blocks::WordData> read;  ///< in the cycle before
+  std::uint64_t oldest = 0, shown = 0;   ///< numbers of frames
+  bool selected = true;                  ///< none was released since `shown` was
+  unsigned next = 0;                     ///< word of that one
 
   explicit Twin(const Clocks& clocks)
       : buffer(clock(clocks, kShell), clock(clocks, kMac), Parameters::Words, Parameters::FrameWords,
@@ -26,16 +31,19 @@ struct Twin {
 
   void outputs(const Inputs&, const Instant& now, Outputs& out) const {
     out.shell_ready_o.set(buffer.accepts() <= cycle(now, kShell));
-    out.mac_frame_valid_o.set(!buffer.empty() && buffer.front().whole <= cycle(now, kMac));
+    std::size_t whole = 0;
+    while (whole < buffer.frames() && buffer.frame(whole).whole <= cycle(now, kMac)) ++whole;
+    out.mac_frames_o.set(whole);
+    out.mac_frame_valid_o.set(whole > 0 && selected);
     out.mac_word_valid_o.set(read.has_value());
     if (read) out.mac_word_data_o.set(*read);
     if (!out.mac_frame_valid_o.get()) return;
-    const auto& front = buffer.front();
-    out.mac_frame_words_o.set(front.words);
-    out.mac_frame_single_o.set(front.words == 1);
-    out.mac_frame_first_o.set(front.first);
-    out.mac_frame_last_o.set(front.last);
-    out.mac_frame_channel_o.set(front.channel);
+    const auto& frame = buffer.frame(shown - oldest);
+    out.mac_frame_words_o.set(frame.words);
+    out.mac_frame_single_o.set(frame.words == 1);
+    out.mac_frame_first_o.set(frame.first);
+    out.mac_frame_last_o.set(frame.last);
+    out.mac_frame_channel_o.set(frame.channel);
   }
   void step(const Inputs& in, const Instant& now) {
     if (const auto at = cycle(now, kShell); now.edge(kShell) && in.shell_valid_i.get() && buffer.accepts() <= at)
@@ -44,12 +52,28 @@ struct Twin {
     if (!now.edge(kMac)) return;
     const auto at = cycle(now, kMac);
     read.reset();
-    if (in.mac_read_i.get()) read = blocks::data_of(buffer.read(at));
-    if (in.mac_pop_i.get()) buffer.pop(at);
+    if (in.mac_read_i.get())
+      read = blocks::data_of(in.mac_keep_i.get() ? buffer.word(buffer.frame(shown - oldest).begin + next++)
+                                                 : buffer.read(at));
+    if (in.mac_pop_i.get()) {
+      buffer.pop(at);
+      shown = ++oldest;
+    }
+    if (in.mac_release_i.get()) {
+      buffer.release(at);
+      ++oldest;
+      selected = false;
+    }
+    if (in.mac_select_i.get()) {
+      shown = oldest + in.mac_offset_i.get();
+      selected = true;
+      next = 0;
+    }
   }
 };
 
-/// A writer that is not taken repeats its word; a reader pops a frame with its last word, or some time after that.
+/// A writer that is not taken repeats its word; a reader pops a frame with its last word, or some time after that. For some time it keeps frames:
+/// it selects, reads, and releases any.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 2;
@@ -59,7 +83,9 @@ class Stimulus {
         ends_(run.pick(0, 10, 100, 500, 1000)),
         reads_(run.pick(1000, 900, 500, 50)),
         begins_(run.pick(1000, 100, 10)),
-        late_(run.pick(0, 300)) {}
+        late_(run.pick(0, 300)),
+        turns_(run.pick(0, 2, 20)),
+        releases_(run.pick(20, 100, 500)) {}
 
   void drive(const Outputs& seen, const Instant& now, const bisim::Draws& draws, Inputs& next) {
     bisim::Dice writer = draws.lane(kShell), reader = draws.lane(kMac);
@@ -80,6 +106,14 @@ class Stimulus {
     if (!now.edge(kMac)) return;
     next.mac_read_i.set(false);
     next.mac_pop_i.set(false);
+    next.mac_select_i.set(false);
+    next.mac_release_i.set(false);
+    if (next.mac_keep_i.get() ? falls_ && --falls_ == 0 : !reading_ && reader.chance(turns_))
+      next.mac_keep_i.set(!next.mac_keep_i.get());
+    if (next.mac_keep_i.get()) {
+      if (falls_ == 0) keep(seen, reader, next);
+      return;
+    }
     if (!reading_ && seen.mac_frame_valid_o.get() && reader.chance(begins_)) {
       reading_ = true;
       left_ = static_cast<unsigned>(seen.mac_frame_words_o.get());
@@ -95,11 +129,37 @@ class Stimulus {
   }
 
  private:
-  unsigned load_, ends_, reads_, begins_, late_;
+  void keep(const Outputs& seen, bisim::Dice& reader, Inputs& next) {
+    if (std::exchange(selects_, false)) {
+      left_ = static_cast<unsigned>(seen.mac_frame_words_o.get());
+      return;
+    }
+    if (left_ > 0 && !reader.chance(10)) {
+      next.mac_read_i.set(reader.chance(reads_));
+      if (next.mac_read_i.get()) --left_;
+      return;
+    }
+    left_ = 0;
+    const auto frames = static_cast<unsigned>(seen.mac_frames_o.get());
+    if (reader.chance(turns_)) {
+      falls_ = 2;
+      next.mac_offset_i.set(0);
+      next.mac_select_i.set(true);
+    } else if (frames > 0 && reader.chance(releases_)) {
+      next.mac_release_i.set(true);
+    } else if (frames > 0 && reader.chance(begins_)) {
+      selects_ = true;
+      next.mac_offset_i.set(reader.below(frames));
+      next.mac_select_i.set(true);
+    }
+  }
+
+  unsigned load_, ends_, reads_, begins_, late_, turns_, releases_;
   bool waiting_ = false, first_ = true, last_ = false;
   unsigned channel_ = 0;
-  bool reading_ = false;
-  unsigned left_ = 0;  ///< words of the frame that is read
+  bool reading_ = false, selects_ = false;  ///< a frame was selected in the cycle before
+  unsigned left_ = 0;                       ///< words of the frame that is read
+  unsigned falls_ = 0;                      ///< cycles until frames are not kept any more
 };
 
 }  // namespace

@@ -39,6 +39,11 @@ module send_buffer_proof #(
       .shell_ready_o(ready),
       .mac_clk_i(clk_i),
       .mac_rst_i(rst_i),
+      .mac_keep_i(1'b0),
+      .mac_select_i(1'b0),
+      .mac_offset_i('0),
+      .mac_release_i(1'b0),
+      .mac_frames_o(),
       .mac_frame_valid_o(frame_valid),
       .mac_frame_words_o(frame_words),
       .mac_frame_single_o(frame_single),
@@ -104,7 +109,7 @@ module send_buffer_proof #(
 
   localparam int unsigned Index = $clog2(Words), FrameIndex = $clog2(Frames);
   wire [Index-1:0] place = buffer.read_q + Index'(words.ahead_q) - Index'(word_valid);
-  wire [FrameIndex-1:0] frame_place = buffer.frames.read_q + FrameIndex'(frames.ahead_q);
+  wire [FrameIndex-1:0] frame_place = buffer.oldest_q + FrameIndex'(frames.ahead_q);
 
   logic [7:0] whole;  // words of whole frames
   logic formed;  // of one word to FrameWords each
@@ -113,9 +118,9 @@ module send_buffer_proof #(
     formed = 1'b1;
     for (int unsigned i = 0; i < Frames; i++) begin
       if (i < 32'(frames_held)) begin
-        whole += 8'(buffer.frames.words_q[FrameIndex'(buffer.frames.read_q+FrameIndex'(i))][FrameBits-1-:WordsBits]);
-        formed &= buffer.frames.words_q[FrameIndex'(buffer.frames.read_q+FrameIndex'(i))][FrameBits-1-:WordsBits] != 0;
-        formed &= 32'(buffer.frames.words_q[FrameIndex'(buffer.frames.read_q+FrameIndex'(i))][FrameBits-1-:WordsBits]) <= FrameWords;
+        whole += 8'(buffer.frames_q[FrameIndex'(buffer.oldest_q+FrameIndex'(i))].words);
+        formed &= buffer.frames_q[FrameIndex'(buffer.oldest_q+FrameIndex'(i))].words != 0;
+        formed &= 32'(buffer.frames_q[FrameIndex'(buffer.oldest_q+FrameIndex'(i))].words) <= FrameWords;
       end
     end
   end
@@ -136,12 +141,13 @@ module send_buffer_proof #(
       lemma_open : assert (32'(buffer.begun_q) == 32'(open_q) && 32'(open_q) == 32'(frames_held) + 32'(part_q != 0));
       lemma_open_bounded : assert (32'(open_q) <= Frames);
       lemma_pointers : assert (Index'(buffer.write_q - buffer.read_q) == Index'(stored_q));
-      lemma_frames : assert (32'(buffer.frames.count_q) == 32'(frames_held));
+      lemma_frames : assert (32'(buffer.whole_q) == 32'(frames_held) && FrameIndex'(buffer.next_q - buffer.oldest_q) == FrameIndex'(frames_held));
+      lemma_shown : assert (buffer.shown_q == buffer.oldest_q && buffer.selected_q && !buffer.loads_q && !buffer.frees_q && buffer.freed_q == 0);
       lemma_whole : assert (stored_q + taken_q == whole + part_q && formed);
       lemma_taken : assert (buffer.taken_q == WordsBits'(taken_q) && (frame_valid ? taken_q <= 8'(frame_words) : taken_q == 0));
       lemma_word_in_place :
       assert (!words.watched_q || (word_valid && words.ahead_q == 0 ? word_data == words.word_q : buffer.words_q[place] == words.word_q));
-      lemma_frame_in_place : assert (!frames.watched_q || buffer.frames.words_q[frame_place] == frames.word_q);
+      lemma_frame_in_place : assert (!frames.watched_q || buffer.frames_q[frame_place][FrameBits+Index-1-:FrameBits] == frames.word_q);
     end
   end
 endmodule
