@@ -36,7 +36,7 @@ _PLAINER = {
 
 
 class Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False, defer_build=True)
 
 
 Node = Annotated[int, Field(ge=0, lt=MAX_NODES)]
@@ -197,8 +197,6 @@ def system_of(name: str) -> System:
 
 def system_of_file(file: Path) -> System:
     """The system of a file: the one that has all its kinds of nodes, or a mixed one. Raises InputError for a kind that is none."""
-    from thalweg.cluster import leaves, mixed
-
     known = list(systems().values())
     for system in known:
         if file.suffix in system.endings:
@@ -207,10 +205,14 @@ def system_of_file(file: Path) -> System:
         values, places = layers(file, None)
     except (InputError, OSError):
         return known[0]
-    kinds = sorted({*leaves.NODES, *(kind for system in known for kind in system.node_kinds)})
     tables = values.get("node")
+    if not tables or not isinstance(tables, dict):
+        return known[0]
+    from thalweg.cluster import leaves, mixed  # models of tables that few clusters have
+
+    kinds = sorted({*leaves.NODES, *(kind for system in known for kind in system.node_kinds)})
     found = set()
-    for name, table in tables.items() if isinstance(tables, dict) else ():
+    for name, table in tables.items():
         if isinstance(table, dict):
             found.add(kind_of(table, kinds, places, ("node", name), str(file)))
     for system in known:

@@ -119,6 +119,7 @@ class KindsTable(Table):
     topology: KindsTopology
 
 
+KindTables = tuple[Mapping[str, type[NodeTable]], Mapping[str, type[LinkTable]]]
 KindOf = TypeVar("KindOf", bound=KindTable)
 Made = TypeVar("Made", bound="Assembled")
 
@@ -191,11 +192,14 @@ class Assembled:
         return cls(f"{cls.system} in {whole.name}", whole.file, nodes, links, topology, names, joined)
 
     @classmethod
-    def _kinds(
-        cls, read: ClusterFile[KindsTable]
-    ) -> tuple[Mapping[str, type[NodeTable]], Mapping[str, type[LinkTable]]]:
-        """The kinds of nodes and of links that a file may name. Raises InputError."""
+    def kind_tables(cls) -> KindTables:
+        """The system's kinds of nodes and of links."""
         return cls.NODES, cls.LINKS
+
+    @classmethod
+    def _kinds(cls, read: ClusterFile[KindsTable]) -> KindTables:
+        """The kinds of nodes and of links that a file may name. Raises InputError."""
+        return cls.kind_tables()
 
     @classmethod
     def _read(cls, file: Path) -> tuple[dict[str, Any], dict[KeyPath, Place]]:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, ClassVar, NoReturn, Protocol, cast
+from typing import Any, NoReturn, Protocol, cast
 
 from thalweg import cluster
 from thalweg.cluster import leaves
 from thalweg.cluster.file import ClusterFile
-from thalweg.cluster.kinds import Assembled, KindsTable, LinkTable, NodeTable
+from thalweg.cluster.kinds import Assembled, KindsTable, KindTables
 from thalweg.errors import InputError
 from thalweg.systems import Loaded, System, systems
 
@@ -45,8 +45,9 @@ class Part(cluster.Cluster, Protocol):
 class Parts(Protocol):
     """What the class of a system's clusters has, so that its kinds may stand beside others."""
 
-    NODES: ClassVar[Mapping[str, type[NodeTable]]]
-    LINKS: ClassVar[Mapping[str, type[LinkTable]]]
+    @staticmethod
+    def kind_tables() -> KindTables:
+        """Its kinds of nodes and of links."""
 
     @staticmethod
     def part_of(whole: Assembled) -> Part:
@@ -57,11 +58,10 @@ class Cluster(Assembled):
     system = NAME
 
     @classmethod
-    def _kinds(
-        cls, read: ClusterFile[KindsTable]
-    ) -> tuple[Mapping[str, type[NodeTable]], Mapping[str, type[LinkTable]]]:
-        of = [known for _, known in _classes({table.get("kind") for table in read.values.node.values()})]
-        return _all(leaves.NODES, *(known.NODES for known in of)), _all(leaves.LINKS, *(known.LINKS for known in of))
+    def _kinds(cls, read: ClusterFile[KindsTable]) -> KindTables:
+        of = _classes({table.get("kind") for table in read.values.node.values()})
+        nodes, links = zip((leaves.NODES, leaves.LINKS), *(known.kind_tables() for _, known in of), strict=True)
+        return _all(*nodes), _all(*links)
 
     @property
     def of(self) -> Mixed:

@@ -6,13 +6,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from thalweg.cluster import Cluster
 from thalweg.files import write_text, writing
-from thalweg.trace import page, perfetto
-from thalweg.trace.page import Table
 from thalweg.trace.timeline import Timeline, one_after_another
+
+if TYPE_CHECKING:
+    from thalweg.trace.page import Table
 
 LINKS = "links, % of their rate"
 """The group of links' counters."""
@@ -32,14 +33,17 @@ class Recorded:
 
     def write_trace(self, path: str | Path) -> None:
         """Writes a trace for https://ui.perfetto.dev. Raises InputError if the file cannot be written."""
+        from thalweg.trace import perfetto
+
         with writing(Path(path)) as file:
             perfetto.write(self.timeline, file)
 
     def write_report(self, path: str | Path, facts: Sequence[str] = (), tables: Iterable[Table] = ()) -> None:
         """Writes a page for any browser, with lines of `facts` and with `tables`. Raises InputError if the file cannot be written."""
-        carried = {(link["node"], link["port"]): link[self.unit] for link in self.links}
         from thalweg.cluster import draw  # networkx takes long to load
+        from thalweg.trace import page
 
+        carried = {(link["node"], link["port"]): link[self.unit] for link in self.links}
         drawing = draw.svg(self.cluster, carried, self.unit)
         write_text(Path(path), page.page(self.timeline.title, facts, list(tables), drawing, self.timeline))
 

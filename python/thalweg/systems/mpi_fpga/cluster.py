@@ -22,14 +22,12 @@ import numpy as np
 
 from thalweg.cluster import Shown, topology
 from thalweg.cluster.file import changes, layers, named_after, path_of, presets, topology_of
-from thalweg.cluster.kinds import Assembled
 from thalweg.cluster.topology import Topology
 from thalweg.errors import InputError
 from thalweg.route import routing
 from thalweg.route.routes import NoRoutes, Routes
 from thalweg.systems.mpi_fpga import check, show, slots, tables
 from thalweg.systems.mpi_fpga.faults import Wire, of_links
-from thalweg.systems.mpi_fpga.kinds import LINKS, NODES, Kinds
 from thalweg.systems.mpi_fpga.limits import (
     FLIT_BYTES,
     LOCAL_BUFFER_FLITS,
@@ -43,7 +41,9 @@ from thalweg.systems.mpi_fpga.tables import ClusterFile, ClusterTable
 
 if TYPE_CHECKING:
     from thalweg._core import RouterLibrary, WireFaults
+    from thalweg.cluster.kinds import Assembled, KindTables
     from thalweg.systems.mpi_fpga._sim import FabricConfig, UnitLibrary
+    from thalweg.systems.mpi_fpga.kinds import Kinds
 
 _IN_PLACE = re.compile(r"(dual-)?([a-z]+):([0-9]{1,6}(?:x[0-9]{1,6})*)")
 
@@ -59,9 +59,6 @@ class Cluster:
     routers: RouterLibrary | None = None  #: those of RTL that its fabrics have; None: the simulator's own
     units: UnitLibrary | None = None  #: collective units of RTL beside the simulator's; None: none
     of_kinds: Kinds | None = None  #: where its file has [node.*] and [link.*]
-
-    NODES: ClassVar = NODES
-    LINKS: ClassVar = LINKS
 
     def __repr__(self) -> str:
         return f"<cluster {self.name}: {self.topology.hosts} nodes>"
@@ -80,7 +77,16 @@ class Cluster:
     @staticmethod
     def part_of(whole: Assembled) -> Cluster:
         """The nodes of MPI-FPGA in a larger cluster. Raises InputError where they form no fabric."""
+        from thalweg.systems.mpi_fpga.kinds import Kinds
+
         return _of_kinds(Kinds.part_of(whole))
+
+    @staticmethod
+    def kind_tables() -> KindTables:
+        """The kinds of nodes and of links; their models are not loaded for a file without."""
+        from thalweg.systems.mpi_fpga.kinds import LINKS, NODES
+
+        return NODES, LINKS
 
     @staticmethod
     def schema() -> dict[str, Any]:
@@ -478,9 +484,12 @@ def _find(name: str) -> ClusterFile | Path:
 
 def _loaded(found: ClusterFile | Path, name: str, faults: str | None = None) -> Cluster:
     if isinstance(found, Path):
-        if "node" in layers(found, None)[0]:
+        values, places = layers(found, None)
+        if "node" in values:
+            from thalweg.systems.mpi_fpga.kinds import Kinds
+
             return _of_kinds(Kinds.load_file(found, name), faults)
-        found = tables.load(found)
+        found = tables.over_plain(values, places, str(found))
     return _checked(found if faults is None else tables.with_faults(found, faults), name)
 
 

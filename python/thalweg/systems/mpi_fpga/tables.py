@@ -158,16 +158,15 @@ def _parse(values: dict[str, Any], places: dict[KeyPath, Place], name: str) -> C
     return parse(ClusterTable, values, places, name, resource(PLAIN))
 
 
-def load(file: Path) -> ClusterFile:
-    """Reads a cluster file with its bases. Raises InputError."""
-    values, places = layers(file, resource(PLAIN))
-    return _parse(values, places, str(file))
-
-
 def in_place(shape: str, size: list[int], planes: int, name: str) -> ClusterFile:
     """Plain values with a topology. Raises InputError."""
-    plain, places = layers(None, resource(PLAIN))
-    return _parse(over(plain, {"topology": {"shape": shape, "size": size, "planes": planes}}), places, name)
+    return over_plain({"topology": {"shape": shape, "size": size, "planes": planes}}, {}, name)
+
+
+def over_plain(values: dict[str, Any], places: dict[KeyPath, Place], name: str) -> ClusterFile:
+    """Plain values where a file has none. Raises InputError."""
+    plain, plain_places = layers(None, resource(PLAIN))
+    return _parse(over(plain, values), plain_places | places, name)
 
 
 def with_faults(file: ClusterFile, given: str) -> ClusterFile:
