@@ -10,15 +10,17 @@
 module tw_ethernet_port
   import tw_vcsn_pkg::*;
 #(
-    parameter  int unsigned Ports        = 2,                             /// virtual ports, 1 to 8
-    parameter  int unsigned SendWords    = 512,                           /// of each, a power of two, at least FrameWords
-    parameter  int unsigned Frames       = 32,                            /// that wait at each, a power of two, at least 2
-    parameter  int unsigned ReceiveWords = 2560,                          /// of each, at least FrameWords
-    parameter  int unsigned FrameWords   = 143,                           /// of a frame at most
-    parameter  int unsigned EtherType    = 'h88B5,                        /// of frames: for experiments on a local network
-    parameter  int unsigned PriorityBits = 3,                             /// at least 1
-    parameter  int unsigned PaceBits     = 20,                            /// at least 10
-    parameter  int unsigned CountBits    = 32,                            /// of frames of each outcome, even
+    parameter  int unsigned Ports        = 2,    /// virtual ports, 1 to 8
+    parameter  int unsigned SendWords    = 512,  /// of each, a power of two, at least FrameWords
+    parameter  int unsigned Frames       = 32,   /// that wait at each, a power of two, at least 2
+    parameter  int unsigned ReceiveWords = 2560, /// of each, at least FrameWords
+    parameter  int unsigned FrameWords   = 143,  /// of a frame at most
+    /// Frames of a session that may be under way, as of tw_receive_buffer.
+    parameter  int unsigned Window       = ReceiveWords / FrameWords > 64 ? 64 : 2 ** ($clog2(ReceiveWords / FrameWords + 1) - 1),
+    parameter  int unsigned EtherType    = 'h88B5, /// of frames: for experiments on a local network
+    parameter  int unsigned PriorityBits = 3,    /// at least 1
+    parameter  int unsigned PaceBits     = 20,   /// at least 10
+    parameter  int unsigned CountBits    = 32,   /// of frames of each outcome, even
     localparam int unsigned PortBits     = Ports > 1 ? $clog2(Ports) : 1,
     localparam int unsigned WordsBits    = $clog2(FrameWords + 1)
 ) (
@@ -115,7 +117,8 @@ module tw_ethernet_port
     tw_receive_buffer #(
         .Width     (WordBits),
         .Words     (ReceiveWords),
-        .FrameWords(FrameWords)
+        .FrameWords(FrameWords),
+        .Window    (Window)
     ) receive (
         .mac_clk_i,
         .mac_rst_i,
@@ -127,6 +130,11 @@ module tw_ethernet_port
         .mac_channel_i  (word_channel[i]),
         .mac_commit_i   (commit[i]),
         .mac_drop_i     (drop[i]),
+        .mac_slots_i    (1'b0),
+        .mac_begin_i    (1'b0),
+        .mac_slot_i     ('0),
+        .mac_left_o     (),
+        .mac_held_o     (),
         .shell_clk_i,
         .shell_rst_i,
         .shell_valid_o  (shell_out_valid_o[i]),

@@ -5,28 +5,41 @@
 // A frame begins only where mac_room_o is set, and after the end of the one before; its end comes after its last word. So all of it is in
 // the memory then, and its first word leaves the memory in that cycle.
 //
+// With mac_slots_i, which is constant from reset on, frames may come in another order than they go: each says its slot when it begins
+// (mac_begin_i, which may come for frames of others, too, but not between a frame's first word and its end), and mac_room_o says from the next
+// cycle on whether that is free. Frames that are kept go in the order of slots, from slot 0 on round after round, each as soon as it is there;
+// mac_left_o says that all words of one have gone. So who numbers frames, and uses number modulo Window as slot, gets them in order.
+//
 // shell_rst_i and mac_rst_i are asserted together: each lasts until both clocks have had an edge in it.
 //
-// Order: kept. Latency: a frame's first word goes into the crossing in the cycle after the frame's end; then that of tw_async_fifo.
-// Throughput: one word a cycle in and out. Storage: Words words in a memory with a registered output, which can be block RAM, and 16
+// Order: kept, or that of slots. Latency: a frame's first word goes into the crossing in the cycle after the frame's end, of slots in the fourth one; then that of
+// tw_async_fifo. mac_left_o is set in the cycle after a frame's last word has gone, whose slot is free in the next one.
+// Throughput: one word a cycle in and out, but for two cycles between frames in slots. Storage: Words words in a memory with a registered output, which can be block RAM, and 16
 // words and one in the crossing. The word at the memory's output counts as one in it: its place is free in the cycle after it has gone
-// into the crossing. Outputs are registers, or depend on registers alone. Critical path: from the pointers of the crossing over a word that
+// into the crossing; with slots, the words of each frame. Outputs are registers, or depend on registers alone. Critical path: from the pointers of the crossing over a word that
 // goes to the count of those that are kept.
 module tw_receive_buffer #(
-    parameter int unsigned Width      = 512,   /// bits of a word, at least 1
-    parameter int unsigned Words      = 2560,  /// kept, at least FrameWords and 2, any number
-    parameter int unsigned FrameWords = 143    /// of a frame at most, at least 1
+    parameter  int unsigned Width      = 512,            /// bits of a word, at least 1
+    parameter  int unsigned Words      = 2560,           /// kept, at least FrameWords and 2, any number
+    parameter  int unsigned FrameWords = 143,            /// of a frame at most, at least 1
+    parameter  int unsigned Window     = 16,             /// slots, a power of two, 1 to 64, for which there are words
+    localparam int unsigned SlotBits   = Window > 1 ? $clog2(Window) : 1
 ) (
-    input  logic             mac_clk_i,
-    input  logic             mac_rst_i,
-    output logic             mac_room_o,     /// for the longest frame
-    input  logic             mac_valid_i,    /// a frame's next word
-    input  logic [Width-1:0] mac_data_i,
-    input  logic             mac_first_i,    /// of a packet
-    input  logic             mac_last_i,
-    input  logic [      7:0] mac_channel_i,  /// of the packet
-    input  logic             mac_commit_i,   /// the frame has ended, and is kept; it has a word at least
-    input  logic             mac_drop_i,     /// it is thrown away
+    input  logic                mac_clk_i,
+    input  logic                mac_rst_i,
+    output logic                mac_room_o,      /// for the longest frame
+    input  logic                mac_valid_i,     /// a frame's next word
+    input  logic [   Width-1:0] mac_data_i,
+    input  logic                mac_first_i,     /// of a packet
+    input  logic                mac_last_i,
+    input  logic [         7:0] mac_channel_i,   /// of the packet
+    input  logic                mac_commit_i,    /// the frame has ended, and is kept; it has a word at least
+    input  logic                mac_drop_i,      /// it is thrown away
+    input  logic                mac_slots_i,     /// frames have slots
+    input  logic                mac_begin_i,     /// the next frame would have this one
+    input  logic [SlotBits-1:0] mac_slot_i,
+    output logic                mac_left_o,      /// all words of the oldest frame
+    output logic [  Window-1:0] mac_held_o,      /// slots that are not free
 
     input  logic             shell_clk_i,
     input  logic             shell_rst_i,
@@ -44,6 +57,10 @@ module tw_receive_buffer #(
     $error("tw_receive_buffer: Words must be at least FrameWords and 2");
   end
 
+  if (Window < 1 || Window > 64 || (Window & (Window - 1)) != 0 || Window * FrameWords > Words) begin : check_window
+    $error("tw_receive_buffer: Window must be a power of two, 1 to 64, and Words have room for so many frames");
+  end
+
   localparam int unsigned IndexBits = $clog2(Words);
   localparam int unsigned CountBits = $clog2(Words + 1) + 1;
   localparam int unsigned PartBits = $clog2(FrameWords + 1);
@@ -55,12 +72,17 @@ module tw_receive_buffer #(
     logic [Width-1:0] data;
   } word_t;
   typedef struct packed {
+    logic last;  // the index is the last one
     logic turn;  // changes with each round, so that full is not empty
     logic [IndexBits-1:0] index;
   } pointer_t;
 
   function automatic pointer_t after(pointer_t at);
-    return at.index == IndexBits'(Words - 1) ? '{turn: !at.turn, index: '0} : '{turn: at.turn, index: at.index + 1'b1};
+    return '{
+        last: at.index == IndexBits'(Words - 2),
+        turn: at.turn ^ at.last,
+        index: at.last ? '0 : at.index + 1'b1
+    };
   endfunction
 
   word_t words_q[Words];
@@ -70,11 +92,35 @@ module tw_receive_buffer #(
   logic [CountBits-1:0] spare_q;  // places beyond those of the longest frame and the words that are kept and have not gone; below 0: none
   logic [PartBits-1:0] part_q, less_q;  // words of the frame; less 1
 
+  // Frames in slots.
+  function automatic logic [SlotBits-1:0] next_slot(logic [SlotBits-1:0] slot);
+    return Window == 1 ? '0 : slot + 1'b1;
+  endfunction
+  function automatic logic [IndexBits-1:0] place_of(logic [SlotBits-1:0] slot);
+    place_of = '0;
+    for (int unsigned i = 0; i < Window; i++) place_of |= {IndexBits{slot == SlotBits'(i)}} & IndexBits'(i * FrameWords);
+  endfunction
+
+  logic [PartBits-1:0] lengths_q[Window];
+  logic [Window-1:0] held_q, fresh_q;  // frames that are kept and have not left; of them, those of which nothing is read
+  logic [SlotBits-1:0] slot_q, order_q, oldest_q;  // of the frame that comes; the next one to be read, and to leave
+  logic found_q;  // that one is there
+  logic [PartBits-1:0] found_words_q;
+  logic [IndexBits-1:0] found_place_q;
+  logic free_q;  // the first of these was free when it began
+  logic reads_q, final_q, ends_q, left_q;  // a word is to be read; the frame's last one; it is at the memory's output; it has gone
+  logic [PartBits-1:0] rest_q;  // words to be read
+
   logic crossing_ready;
   wire  goes = there_q && crossing_ready;
-  wire  load = (read_q != kept_q || mac_commit_i) && (!there_q || crossing_ready);
+  wire  moves = !there_q || crossing_ready;
+  wire  reads = moves && reads_q;
+  wire  load = mac_slots_i ? reads : moves && ({read_q.turn, read_q.index} != {kept_q.turn, kept_q.index} || mac_commit_i);
+  wire  takes = found_q && !reads_q;
 
-  assign mac_room_o = !spare_q[CountBits-1];
+  assign mac_room_o = mac_slots_i ? free_q : !spare_q[CountBits-1];
+  assign mac_left_o = left_q;
+  assign mac_held_o = held_q;
 
   logic [CountBits-1:0] more;  // words that come and go
   always_comb begin
@@ -92,6 +138,17 @@ module tw_receive_buffer #(
       };
     end
     if (load) word_q <= words_q[read_q.index];
+    if (mac_commit_i) lengths_q[slot_q] <= part_q;
+    if (mac_begin_i) slot_q <= mac_slot_i;
+    if (!found_q) found_words_q <= lengths_q[order_q];
+    if (!found_q) found_place_q <= place_of(order_q);
+    if (!reads_q) begin
+      rest_q  <= found_words_q;
+      final_q <= 32'(found_words_q) == 1;
+    end else if (moves) begin
+      rest_q  <= rest_q - 1'b1;
+      final_q <= 32'(rest_q) == 2;
+    end
     if (mac_rst_i) begin
       there_q <= 1'b0;
       write_q <= '0;
@@ -100,11 +157,21 @@ module tw_receive_buffer #(
       spare_q <= CountBits'(Words - FrameWords);
       part_q <= '0;
       less_q <= '1;
+      held_q <= '0;
+      fresh_q <= '0;
+      order_q <= '0;
+      free_q <= 1'b0;
+      oldest_q <= '0;
+      found_q <= 1'b0;
+      reads_q <= 1'b0;
+      ends_q <= 1'b0;
+      left_q <= 1'b0;
     end else begin
       there_q <= load || (there_q && !crossing_ready);
-      if (load) read_q <= after(read_q);
+      if (load || takes) read_q <= takes ? '{index: found_place_q, default: 1'b0} : after(read_q);
       if (mac_commit_i) kept_q <= write_q;
-      if (mac_drop_i) write_q <= kept_q;
+      if (mac_slots_i && mac_begin_i) write_q <= '{index: place_of(mac_slot_i), default: 1'b0};
+      else if (mac_drop_i) write_q <= kept_q;
       else if (mac_valid_i) write_q <= after(write_q);
       if (mac_commit_i || mac_drop_i) begin
         part_q <= '0;
@@ -114,6 +181,21 @@ module tw_receive_buffer #(
         less_q <= part_q;
       end
       spare_q <= spare_q - more;
+      for (int unsigned i = 0; i < Window; i++) begin
+        if (left_q && oldest_q == SlotBits'(i)) held_q[i] <= 1'b0;
+        if (takes && order_q == SlotBits'(i)) fresh_q[i] <= 1'b0;
+        if (mac_slots_i && mac_commit_i && slot_q == SlotBits'(i)) begin
+          held_q[i]  <= 1'b1;
+          fresh_q[i] <= 1'b1;
+        end
+      end
+      if (mac_begin_i) free_q <= !held_q[mac_slot_i] && !(mac_commit_i && mac_slot_i == slot_q);
+      found_q <= found_q ? !takes : fresh_q[order_q];
+      if (takes) order_q <= next_slot(order_q);
+      if (left_q) oldest_q <= next_slot(oldest_q);
+      reads_q <= reads_q ? !(moves && final_q) : found_q;
+      if (reads) ends_q <= final_q;
+      left_q <= goes && ends_q;
     end
   end
 
@@ -141,7 +223,9 @@ module tw_receive_buffer #(
       not_too_long : assert (!mac_valid_i || 32'(part_q) < FrameWords);
       ends_after_its_words : assert (!(mac_commit_i || mac_drop_i) || !mac_valid_i);
       one_end : assert (!mac_commit_i || (!mac_drop_i && part_q != 0));
-      bounded : assert (signed'(spare_q) >= signed'(CountBits'(part_q)) - signed'(CountBits'(FrameWords)));
+      bounded : assert (mac_slots_i || signed'(spare_q) >= signed'(CountBits'(part_q)) - signed'(CountBits'(FrameWords)));
+      begins_between_frames : assert (!mac_slots_i || !mac_begin_i || part_q == 0 || mac_commit_i || mac_drop_i);
+      not_in_use : assert (!mac_slots_i || !mac_commit_i || !held_q[slot_q]);
     end
   end
 `endif

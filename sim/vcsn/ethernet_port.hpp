@@ -100,7 +100,7 @@ class EthernetPort final : public External {
   }
   /// 0: none.
   void open_session(unsigned port, std::uint16_t number) {
-    if (sessions_.at(port).used()) untaken_ += receives_[port].reset();
+    if (sessions_.at(port).used() || number != 0) untaken_ += receives_[port].reset();
     sessions_.at(port).open(number, end_.domain->scheduler.next());
     emptied(port);
     encoder.wake(0);
@@ -115,7 +115,7 @@ class EthernetPort final : public External {
     add(of.foreign, "frames of no circuit");
     add(of.unformed, "frames of no whole words");
     add(of.others, "frames of other protocols");
-    add(untaken_, "words of a session that ended before they were taken");
+    add(untaken_, "words that were not taken before a session began or ended");
     add(of.sessionless, "frames with a session where the virtual port has none, or without where it has one");
     for (const Session& session : sessions_) {
       const SessionCounts& counts = session.counts();
@@ -139,7 +139,7 @@ class EthernetPort final : public External {
   std::deque<SendBuffer> sends_;
   std::deque<ReceiveBuffer> receives_;
   std::deque<Session> sessions_;
-  std::uint64_t untaken_ = 0;  ///< words
+  std::uint64_t untaken_ = 0;  ///< words that a receive buffer had when it was reset for a session
 
  public:
   Encoder encoder;

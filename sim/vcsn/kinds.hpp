@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -27,7 +28,7 @@ inline void add_kinds(Kinds& known, Tick ticks_per_second, ethernet::Frames& fra
   const auto session_of = [cycles](const Values& values, const Domain& line) {
     if (!values.has("resend_us")) return SessionConfig{};  // serial links lose nothing
     const auto room = values.get<unsigned>("receive_words") / values.get<unsigned>("frame_words");
-    return SessionConfig{.window = std::min({kMostWindow, room, values.get<unsigned>("send_frames")}),
+    return SessionConfig{.window = std::bit_floor(std::min({kMostWindow, room, values.get<unsigned>("send_frames")})),
                          .resend = std::max<Tick>(4, cycles(values, "resend_us", line, 1e-6)),
                          .reorder = values.get<unsigned>("reorder_frames"),
                          .tries = values.get<unsigned>("tries")};

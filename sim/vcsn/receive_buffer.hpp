@@ -9,6 +9,8 @@
 #include <cstring>
 #include <deque>
 #include <functional>
+#include <utility>
+#include <vector>
 
 #include "common/async_fifo.hpp"
 #include "core/clock.hpp"
@@ -20,6 +22,9 @@ namespace thalweg::vcsn {
 
 class ReceiveBuffer final : public Source {
  public:
+  /// Cycles from a frame's end to its first word into the crossing, of frames in slots.
+  static constexpr Tick kFound = 4;
+
   /// `frame_words`: those of a frame at most, for which there has to be room where one begins.
   ReceiveBuffer(Clock shell, Clock mac, unsigned words, unsigned frame_words)
       : shell_(shell),
@@ -51,8 +56,38 @@ class ReceiveBuffer final : public Source {
     written_ += of.words;
     fill();
   }
-  /// Words that have come.
-  [[nodiscard]] std::uint64_t received() const { return written_; }
+
+  // Frames that have numbers may come in another order than they go.
+
+  /// Until the next reset they do. `slots`: for how many frames from the oldest one on there is room.
+  void set_slots(unsigned slots) { slots_.assign(slots, {}); }
+  /// The slot of a frame, below `frames_left` and `slots` more, is taken.
+  [[nodiscard]] bool holds(std::uint64_t number) const {
+    return number < in_order_ || static_cast<bool>(slots_[number % slots_.size()].frame);
+  }
+  /// A frame whose slot is free has ended in this cycle.
+  void place(std::uint64_t number, const ethernet::FrameRef& frame, std::size_t data, const Waiting& of, Tick now) {
+    slots_[number % slots_.size()] = {frame, data, of, 0};
+    for (; holds(in_order_); ++in_order_) {
+      Slot& next = slots_[in_order_ % slots_.size()];
+      next.of.whole = now + kFound;
+      next.end = written_ + next.of.words;
+      add(std::exchange(next.frame, {}), next.data, next.of);
+    }
+  }
+  /// Frames in order that have come.
+  [[nodiscard]] std::uint64_t in_order() const { return in_order_; }
+  /// The cycle from which on one of these, of the last `slots`, has left; kNever: that is not known.
+  [[nodiscard]] Tick frame_left_at(std::uint64_t number) const {
+    const Tick at = left(static_cast<std::int64_t>(slots_[number % slots_.size()].end) - 1);
+    return at == kNever ? kNever : at + 2;
+  }
+  /// Frames that have left.
+  [[nodiscard]] std::uint64_t frames_left(Tick now) {
+    while (frames_left_ < in_order_ && frame_left_at(frames_left_) <= now) ++frames_left_;
+    return frames_left_;
+  }
+
   /// When word `number` since the begin has left its place; kNever: that is not known.
   [[nodiscard]] Tick left(std::int64_t number) const { return left_.of(number); }
   /// Words that have left, or will at a time that is known.
@@ -75,12 +110,20 @@ class ReceiveBuffer final : public Source {
     Waiting of;
     unsigned next = 0;
   };
+  struct Slot {
+    ethernet::FrameRef frame;  ///< of one that is not in order yet
+    std::size_t data = 0;
+    Waiting of;
+    std::uint64_t end = 0;  ///< words up to its end, of one that is
+  };
 
   void fill() {
     bool moved = false;
     while (!frames_.empty() && crossing_.place() != kNever) {
       Received& first = frames_.front();
-      const Tick at = std::max({crossing_.place(), first.of.whole, last_ + 1});
+      // Of slots, a frame's first word is read two cycles after the last one of the frame before, which may still wait at the memory's output.
+      loaded_ = std::max({first.of.whole - 1, last_, slots_.empty() || first.next > 0 ? 0 : loaded_ + 2});
+      const Tick at = std::max(crossing_.place(), loaded_ + 1);
       last_ = at;
       Word word{.first = first.of.first && first.next == 0,
                 .last = first.of.last && first.next + 1 == first.of.words,
@@ -100,7 +143,10 @@ class ReceiveBuffer final : public Source {
   Times left_;
   std::uint64_t words_, frame_words_;
   std::uint64_t written_ = 0, freed_ = 0;
-  Tick last_ = -1;
+  Tick last_ = -1;    ///< cycle in which the word before went
+  Tick loaded_ = -1;  ///< and in which it was read
+  std::vector<Slot> slots_;
+  std::uint64_t in_order_ = 0, frames_left_ = 0;
 };
 
 }  // namespace thalweg::vcsn

@@ -52,7 +52,7 @@ struct SessionCounts {
 class Session {
  public:
   Session(const SessionConfig& config, SendBuffer& send, ReceiveBuffer& receive)
-      : config_(config), send_(&send), receive_(&receive), flights_(config.window), slots_(config.window) {}
+      : config_(config), send_(&send), receive_(&receive), flights_(config.window) {}
 
   // The host's side.
 
@@ -68,6 +68,7 @@ class Session {
     *this = Session(config_, *send_, *receive_);
     counts_ = counts;
     id_ = number;
+    receive_->set_slots(config_.window);
     state_ = number == 0 ? SessionState::none : SessionState::opening;
   }
   [[nodiscard]] bool used() const { return id_ != 0; }
@@ -75,7 +76,7 @@ class Session {
   [[nodiscard]] SessionState state() const { return state_; }
   [[nodiscard]] const SessionCounts& counts() const { return counts_; }
   /// Everything that came has left the receive buffer, and its sender knows.
-  [[nodiscard]] bool settled() const { return left_ == in_order_ && peer_base_ == in_order_; }
+  [[nodiscard]] bool settled() const { return left_ == receive_->in_order() && peer_base_ == left_; }
   /// Frames that are not acknowledged.
   [[nodiscard]] std::uint64_t under_way() const { return next_ - base_; }
 
@@ -110,7 +111,7 @@ class Session {
     if (kind == spec::FrameKind::acknowledgement && !words.last) return;
     if (const auto base = near(peer_base_, of.base); base <= reported_) peer_base_ = std::max(peer_base_, base);
     if (kind == spec::FrameKind::data)
-      take(near(in_order_, of.number), frame, data, words, now);
+      take(near(receive_->in_order(), of.number), frame, data, words, now);
     else
       acknowledge(near(base_, of.number), acknowledged, words.first, now);
   }
@@ -123,11 +124,12 @@ class Session {
     if (state_ == SessionState::opening)
       return send_->empty() ? kNever : std::max(send_->front().whole, said_ == kNever ? 0 : said_ + config_.resend);
     if (state_ != SessionState::open) return kNever;
-    leave(now);
+    left_ = receive_->frames_left(now);
     Tick at = std::min(report_, confirm_);
     const std::uint64_t due = reported_ + std::max(1u, config_.window / 4);
-    if (due <= in_order_) at = std::min(at, after(left_at(due - 1)));
-    if (reported_ < in_order_) at = std::min(at, add(after(left_at(reported_)), config_.resend / 4));
+    if (due <= receive_->in_order()) at = std::min(at, receive_->frame_left_at(due - 1));
+    if (reported_ < receive_->in_order())
+      at = std::min(at, add(receive_->frame_left_at(reported_), config_.resend / 4));
     // What has left is said until the sender says that it knows.
     if (reported_ > peer_base_) at = std::min(at, said_ + config_.resend);
     return at;
@@ -147,7 +149,7 @@ class Session {
       return Saying{.kind = spec::FrameKind::refusal,
                     .sequence = {.session = id_, .peer = to, .number = named, .base = 0}};
     }
-    leave(now);
+    left_ = receive_->frames_left(now);
     const bool again = !answer_ && said_ != kNever && now >= said_ + config_.resend &&
                        (state_ == SessionState::opening || (reported_ == left_ && reported_ > peer_base_));
     if (again && ++silent_ > config_.tries) {
@@ -160,7 +162,7 @@ class Session {
       saying.knows = *answer_ == peer_;
     }
     for (unsigned k = 0; k < config_.window; ++k)
-      if (left_ + k < in_order_ || has(left_ + k)) saying.received |= std::uint64_t{1} << k;
+      if (receive_->holds(left_ + k)) saying.received |= std::uint64_t{1} << k;
     reported_ = left_;
     answer_.reset();
     report_ = kNever;
@@ -210,18 +212,9 @@ class Session {
     std::uint64_t order = 0;  ///< of its last sending among all
     bool received = false, lost = false;
   };
-  struct Slot {
-    ethernet::FrameRef frame;
-    std::size_t data = 0;
-    Waiting words;
-    std::uint64_t end = 0;  ///< words up to its end, of one that has been passed on
-  };
 
   [[nodiscard]] Flight& flight(std::uint64_t number) { return flights_[number % config_.window]; }
   [[nodiscard]] const Flight& flight(std::uint64_t number) const { return flights_[number % config_.window]; }
-  [[nodiscard]] Slot& slot(std::uint64_t number) { return slots_[number % config_.window]; }
-  /// A frame that is not in order yet.
-  [[nodiscard]] bool has(std::uint64_t number) { return number >= in_order_ && static_cast<bool>(slot(number).frame); }
   [[nodiscard]] static std::uint64_t near(std::uint64_t to, std::uint32_t number) {
     return to + static_cast<std::uint64_t>(
                     static_cast<std::int64_t>(static_cast<std::int32_t>(number - static_cast<std::uint32_t>(to))));
@@ -238,33 +231,19 @@ class Session {
   }
 
   void take(std::uint64_t number, const ethernet::FrameRef& frame, std::size_t data, const Waiting& words, Tick now) {
-    leave(now);
-    if (number < in_order_ || number >= left_ + config_.window || has(number)) {
+    left_ = receive_->frames_left(now);
+    if (number < left_ || number >= left_ + config_.window || receive_->holds(number)) {
       ++counts_.repeated;
       report_ = now;
       return;
     }
-    slot(number) = {.frame = frame, .data = data, .words = words, .end = 0};
-    if (number != in_order_ || ++fresh_ >= std::max(1u, config_.window / 4)) {
+    if (number != receive_->in_order() || ++fresh_ >= std::max(1u, config_.window / 4)) {
       fresh_ = 0;
       report_ = now;
     } else {
       report_ = std::min(report_, now + config_.resend / 4);
     }
-    for (; has(in_order_); ++in_order_) {
-      Slot& first = slot(in_order_);
-      first.words.whole = now + 1;
-      first.end = receive_->received() + first.words.words;
-      receive_->add(first.frame, first.data, first.words);
-      first.frame = {};
-    }
-  }
-  /// When a frame has left the receive buffer; kNever where that is not known.
-  [[nodiscard]] Tick left_at(std::uint64_t number) {
-    return receive_->left(static_cast<std::int64_t>(slot(number).end) - 1);
-  }
-  void leave(Tick now) {
-    while (left_ < in_order_ && left_at(left_) < now) ++left_;
+    receive_->place(number, frame, data, words, now);
   }
 
   void acknowledge(std::uint64_t number, std::uint64_t received, bool asks, Tick now) {
@@ -317,9 +296,7 @@ class Session {
   std::uint64_t order_ = 0, newest_ = 0;
   Tick timer_ = kNever, confirm_ = kNever;
   // What it receives.
-  std::vector<Slot> slots_;
-  std::uint64_t left_ = 0,
-                in_order_ = 0;  ///< frames that have left the receive buffer, and that have been passed on to it
+  std::uint64_t left_ = 0;                      ///< frames that have left the receive buffer
   std::uint64_t reported_ = 0, peer_base_ = 0;  ///< what the sender should know of `left_`, and does
   unsigned fresh_ = 0;
   Tick report_ = kNever, said_ = kNever;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "bisim/main.hpp"
@@ -15,17 +17,28 @@ using top::Inputs, top::Outputs, top::Parameters;
 namespace vcsn = thalweg::vcsn;
 
 constexpr unsigned kMac = 0, kShell = 1;
+constexpr unsigned kWindow = Parameters::Window;
 
 struct Twin {
   std::unique_ptr<thalweg::ethernet::Frames> frames = std::make_unique<thalweg::ethernet::Frames>();
   mutable vcsn::ReceiveBuffer buffer;  ///< drops times that are past where it is asked for room
   std::vector<vcsn::Word> words;       ///< of the frame that comes
+  bool has_slots = false, is_free = false;
+  std::uint64_t number = 0;  ///< of that frame, where frames have slots
 
   explicit Twin(const Clocks& clocks)
       : buffer(clock(clocks, kShell), clock(clocks, kMac), Parameters::Words, Parameters::FrameWords) {}
 
-  void outputs(const Inputs&, const Instant& now, Outputs& out) const {
-    out.mac_room_o.set(buffer.has_room(cycle(now, kMac)));
+  void outputs(const Inputs& in, const Instant& now, Outputs& out) const {
+    out = {};
+    const auto mac = cycle(now, kMac);
+    out.mac_room_o.set(in.mac_slots_i.get() ? is_free : buffer.has_room(mac));
+    if (has_slots) {
+      const auto left = buffer.frames_left(mac);
+      out.mac_left_o.set(buffer.in_order() > left && buffer.frame_left_at(left) == mac + 1);
+      for (std::uint64_t number = left; number < left + kWindow; ++number)
+        out.mac_held_o.set_bit(number % kWindow, buffer.holds(number));
+    }
     out.shell_valid_o.set(buffer.offers() <= cycle(now, kShell));
     if (!out.shell_valid_o.get()) return;
     const vcsn::Word& word = buffer.front();
@@ -38,11 +51,16 @@ struct Twin {
     if (const auto at = cycle(now, kShell); now.edge(kShell) && in.shell_ready_i.get() && buffer.offers() <= at)
       buffer.take(at);
     if (!now.edge(kMac)) return;
+    if (in.mac_slots_i.get() && !std::exchange(has_slots, true)) buffer.set_slots(kWindow);
     if (in.mac_valid_i.get())
       words.push_back(
           blocks::word_of(in.mac_data_i.get(), in.mac_first_i.get(), in.mac_last_i.get(), in.mac_channel_i.get()));
     if (in.mac_commit_i.get()) add(cycle(now, kMac));
     if (in.mac_commit_i.get() || in.mac_drop_i.get()) words.clear();
+    if (!has_slots || !in.mac_begin_i.get()) return;
+    const auto left = buffer.frames_left(cycle(now, kMac));
+    number = left + (in.mac_slot_i.get() - left) % kWindow;
+    is_free = !buffer.holds(number);
   }
 
  private:
@@ -51,16 +69,20 @@ struct Twin {
       for (std::size_t k = 0; k < words.size(); ++k)
         std::memcpy(payload.data() + k * vcsn::kWord, words[k].bytes.data(), vcsn::kWord);
     });
-    buffer.add(frame, thalweg::ethernet::kHeader,
-               {.words = static_cast<unsigned>(words.size()),
-                .first = words.front().first,
-                .last = words.back().last,
-                .channel = words.front().channel,
-                .whole = now + 1});
+    const vcsn::Waiting of{.words = static_cast<unsigned>(words.size()),
+                           .first = words.front().first,
+                           .last = words.back().last,
+                           .channel = words.front().channel,
+                           .whole = now + 1};
+    if (has_slots)
+      buffer.place(number, frame, thalweg::ethernet::kHeader, of, now);
+    else
+      buffer.add(frame, thalweg::ethernet::kHeader, of);
   }
 };
 
-/// Frames that begin where there is room, with pauses; some are thrown away at their ends.
+/// Frames that begin where there is room, with pauses; some are thrown away at their ends. In some runs they have slots, of which the next in
+/// order is drawn more often.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 2;
@@ -70,16 +92,22 @@ class Stimulus {
         pauses_(run.pick(0, 100, 600)),
         bad_(run.pick(0, 100, 600)),
         short_(run.pick(0, 500, 1000)),
-        takes_(run.pick(1000, 900, 500, 50)) {}
+        takes_(run.pick(1000, 900, 500, 50)),
+        has_slots_(run.chance(700)),
+        in_order_(run.pick(1000, 900, 300)) {}
 
   void drive(const Outputs& seen, const Instant& now, const bisim::Draws& draws, Inputs& next) {
     bisim::Dice mac = draws.lane(kMac), shell = draws.lane(kShell);
     if (now.edge(kShell)) next.shell_ready_i.set(shell.chance(takes_));
     if (!now.edge(kMac)) return;
+    if (seen.mac_left_o.get()) oldest_ = (oldest_ + 1) % kWindow;
     next.mac_valid_i.set(false);
     next.mac_commit_i.set(false);
     next.mac_drop_i.set(false);
-    if (!inside_ && seen.mac_room_o.get() && mac.chance(load_)) {
+    next.mac_slots_i.set(has_slots_);
+    next.mac_begin_i.set(false);
+    const bool may = !has_slots_ || std::exchange(began_, false);
+    if (!inside_ && may && seen.mac_room_o.get() && mac.chance(load_)) {
       inside_ = true;
       come_ = 0;
       words_ = 1 + mac.below(mac.chance(short_) ? std::min(2U, kMost) : kMost);
@@ -87,6 +115,7 @@ class Stimulus {
       last_ = mac.chance(300);
       next.mac_channel_i.set(mac.below(256));
     }
+    if (!inside_ && has_slots_) begin(seen, mac, next);
     if (!inside_ || mac.chance(pauses_)) return;
     if (come_ < words_) {
       next.mac_valid_i.set(true);
@@ -100,12 +129,28 @@ class Stimulus {
     next.mac_commit_i.set(!bad);
     next.mac_drop_i.set(bad);
     inside_ = false;
+    if (has_slots_ && mac.chance(500)) begin(seen, mac, next);  // the next one's header may be there
   }
 
  private:
   static constexpr unsigned kMost = Parameters::FrameWords;
 
+  void begin(const Outputs& seen, bisim::Dice& mac, Inputs& next) {
+    began_ = true;
+    next.mac_begin_i.set(true);
+    unsigned slot = mac.below(kWindow);
+    if (mac.chance(in_order_)) {
+      slot = oldest_;
+      while (seen.mac_held_o.bit(slot) && slot != (oldest_ + kWindow - 1) % kWindow) slot = (slot + 1) % kWindow;
+    }
+    next.mac_slot_i.set(slot);
+  }
+
   unsigned load_, pauses_, bad_, short_, takes_;
+  bool has_slots_;
+  unsigned in_order_;
+  bool began_ = false;   ///< in the cycle before
+  unsigned oldest_ = 0;  ///< slot
   bool inside_ = false, first_ = false, last_ = false;
   unsigned words_ = 0, come_ = 0;  ///< of the frame; of them, those that have come
 };
