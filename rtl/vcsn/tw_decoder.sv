@@ -4,7 +4,8 @@
 //
 // What a frame is for is decided two cycles after its first word, by the circuit table and the room of that cycle but the row of the
 // one before; a row that is written acts from the second cycle on. A frame's words go to their virtual port as they come, shifted by the
-// header; it is committed, or dropped, two cycles after its last word, which has HeaderBytes of the frame's last word of data.
+// header; it is committed, or dropped, two cycles after its last word, which has HeaderBytes of the frame's last word of data. An indication,
+// and a credit of one whole word, are shown three cycles after its last word.
 //
 // Order: kept. Latency: a word of data goes out in the cycle after the MAC's word with its end. Throughput: a word a cycle. Storage: two words of
 // the MAC, the rows of the circuit table, a count of each outcome, which follows a frame's last word by five cycles. Critical path: from the frame's
@@ -17,7 +18,8 @@ module tw_decoder
     parameter  int unsigned FrameWords = 143,                           /// words of a frame at most, at least 1
     parameter  int unsigned EtherType  = 'h88B5,                        /// of frames: for experiments on a local network
     parameter  int unsigned CountBits  = 32,                            /// of frames of each outcome, even, at least 2
-    localparam int unsigned PortBits   = Ports > 1 ? $clog2(Ports) : 1
+    localparam int unsigned PortBits   = Ports > 1 ? $clog2(Ports) : 1,
+    localparam int unsigned WordsBits  = $clog2(FrameWords + 1)
 ) (
     input logic     clk_i,
     input logic     rst_i,
@@ -41,6 +43,11 @@ module tw_decoder
     output logic [Ports-1:0][         7:0] word_channel_o,
     output logic [Ports-1:0]               commit_o,         /// the frame has ended, and is kept
     output logic [Ports-1:0]               drop_o,           /// it is thrown away
+    output logic                           kept_valid_o,     /// a frame is, in this cycle
+    output logic [  WordsBits-1:0]         kept_words_o,     /// that it has
+    output logic [Ports-1:0]               indicated_o,      /// an indication came for it
+    output logic [Ports-1:0]               credit_valid_o,   /// a credit did
+    output logic [Ports-1:0][        31:0] credit_number_o,  /// its number
 
     output logic [Outcomes-1:0][CountBits-1:0] counts_o  /// frames, in the order of outcome_t from its last one on
 );
@@ -52,8 +59,6 @@ module tw_decoder
     $error("tw_decoder: CountBits must be even, at least 2");
   end
 
-  localparam int unsigned WordsBits = $clog2(FrameWords + 1);
-
   // A cycle after the MAC's word; header of a frame's first one.
   logic valid_1q, begins_1q, ends_1q, error_1q;
   logic body_1q, over_1q;  // it has a word's end that there is a place for; there was one too many
@@ -61,7 +66,7 @@ module tw_decoder
   logic [WordBits-1:0] data_1q;
   logic [FrontBits-1:0] front_q;  // of a word of data: what the MAC's word before has
   logic inside_q;  // a frame has begun
-  logic [WordsBits-1:0] words_q;  // of data
+  logic [WordsBits-1:0] words_q, words_2q;  // of data; a cycle ago
   logic most_q;  // there are no more places for them
   header_t header_1;
 
@@ -73,6 +78,7 @@ module tw_decoder
   always_ff @(posedge clk_i) begin
     data_1q  <= rx_data_i;
     error_1q <= rx_error_i;
+    words_2q <= words_q;
     whole_1q <= rx_keep_i == (WordBytes'(1) << HeaderBytes) - 1'b1;
     if (valid_1q) front_q <= data_1q[WordBits-1:HeaderBits];
     if (begins) begin
@@ -104,7 +110,7 @@ module tw_decoder
   logic [3:0] group_q;  // parts of the destination that are those of its source's group
   logic [7:0] channel_q;
   logic [Ports-1:0] joined;  // the virtual port that it is for
-  logic [Ports-1:0] takes, takes_q;  // its words
+  logic [Ports-1:0] takes, takes_q, to_q;  // its words; all of it
   outcome_t begun, begun_q;  // what becomes of it, unless its end says something else
 
   tw_circuit_table #(
@@ -158,6 +164,7 @@ module tw_decoder
       channel_q <= header_1.circuit.channel;
     end
     if (decides_q) begun_q <= begun;
+    if (decides_q) to_q <= joined;
     if (rst_i) begin
       decides_q <= 1'b0;
       takes_q   <= '0;
@@ -178,6 +185,8 @@ module tw_decoder
   assign word_channel_o = {Ports{channel_q}};
   assign commit_o = commit_q;
   assign drop_o = drop_q;
+  assign kept_valid_o = commit_q != 0;
+  assign kept_words_o = words_2q;
 
   always_ff @(posedge clk_i) begin
     if (begins_1q) body_first_q <= 1'b1;
@@ -192,11 +201,22 @@ module tw_decoder
   logic ends_2q, error_2q, good_2q, ends_3q, error_3q, good_3q;
   outcome_t outcome_q;
 
+  logic single_2q, single_3q;  // it has one whole word
+  logic [31:0] number_2q, number_q;  // at the begin of its first one
+
+  assign indicated_o = ends_3q && !error_3q && begun_q.indication ? to_q : '0;
+  assign credit_valid_o = ends_3q && good_3q && single_3q && begun_q.credit ? to_q : '0;
+  assign credit_number_o = {Ports{number_q}};
+
   always_ff @(posedge clk_i) begin
     error_2q <= error_1q;
     good_2q <= good_1;
     error_3q <= error_2q;
     good_3q <= good_2q;
+    single_2q <= 32'(words_q) == 1;
+    single_3q <= single_2q;
+    number_2q <= data_1q[HeaderBits+:32];
+    if (decides_q) number_q <= number_2q;
     outcome_q <= begun_q;
     if (begun_q.taken && !good_3q) begin
       outcome_q.taken <= 1'b0;

@@ -2,13 +2,17 @@
 // Makes Ethernet frames of virtual ports' words and gives them to the MAC: each has a header in front, which is the circuit's, and its
 // words shifted behind it, so that a frame of n words of data is n + 1 of the MAC. All are longer than the shortest frame.
 //
+// Before any data it sends frames of a word: indications to the other ends of circuits over which too much came (indicate_i), then reports of words
+// that have left receive buffers (report_i). An indication that came for a virtual port (indicated_i) makes it send nothing, or no faster than a pace, for a time.
+//
 // A port is chosen in a cycle (tw_multiplexer) among those with a frame and a circuit. From the next one on its words are requested, each of which
 // is at the buffer's output in the cycle after, shifted in the one after that, and then in the FIFO in front of the MAC. As many are
 // requested ahead of the MAC as the FIFO has places, so that it never overflows; a frame has no gap if its words come in consecutive cycles. A circuit that
-// is written acts on choices from the next cycle on; a frame whose port has been chosen has the row of that cycle.
+// is written acts on choices from the next cycle on; a frame whose port has been chosen has the row of that cycle. Of frames that are not of data the one that
+// would be sent next is chosen in each cycle for the one after it: report_i acts from the next cycle on, indicate_i from the second, indicated_i from the third.
 //
 // Order: kept of each port. Latency: three cycles from the request of a word to tx_valid_o. Throughput: a word a cycle, the last one of each
-// frame of HeaderBytes. Storage: 8 words in a memory of LUTs, two in registers, a row of each port. pop_o depends on frame_single_i. tx_data_o
+// frame of HeaderBytes. Storage: 8 words in a memory of LUTs, two in registers, a row and a reaction of each port. read_o and pop_o depend on registers alone. tx_data_o
 // comes from the memory of LUTs. Critical path: that of tw_multiplexer, behind what says that the frame before is requested; to words in the
 // FIFO, from word_valid_i over the selection of a port's word.
 module tw_encoder
@@ -20,6 +24,7 @@ module tw_encoder
     parameter  int unsigned EtherType    = 'h88B5,                        /// of frames: for experiments on a local network
     parameter  int unsigned PriorityBits = 3,                             /// at least 1
     parameter  int unsigned PaceBits     = 20,                            /// at least 10
+    parameter  int unsigned CyclesBits   = 24,                            /// of a reaction's cycles, at least 2
     localparam int unsigned PortBits     = Ports > 1 ? $clog2(Ports) : 1,
     localparam int unsigned WordsBits    = $clog2(FrameWords + 1)
 ) (
@@ -35,6 +40,21 @@ module tw_encoder
     input logic                    write_valid_i,  /// a row of the circuit table
     input logic     [PortBits-1:0] write_port_i,
     input circuit_t                write_row_i,
+
+    input logic                  react_valid_i,   /// what a virtual port does after an indication
+    input logic [  PortBits-1:0] react_port_i,
+    input logic [CyclesBits-1:0] react_cycles_i,  /// for as many; 0, as after reset: nothing
+    input logic                  react_stops_i,   /// it sends nothing
+    input logic [  PaceBits-1:0] react_pace_i,    /// else no faster than this
+    input logic [     Ports-1:0] indicate_i,      /// too much came for it: its other end gets an indication
+    input logic [     Ports-1:0] indicated_i,     /// one came
+
+    input  logic [Ports-1:0]       held_i,           /// it has no credit for a frame, as of tw_credits
+    output logic [Ports-1:0]       sent_valid_o,     /// one was chosen in the cycle before
+    output logic [Ports-1:0][WordsBits-1:0] sent_words_o, /// that it has
+    input  logic [Ports-1:0]       report_i,         /// words that have left its receive buffer
+    output logic [Ports-1:0]       reported_o,       /// a frame that reports them was chosen in the cycle before
+    input  logic [Ports-1:0][31:0] report_number_i,  /// with that
 
     input  logic [Ports-1:0]                frame_valid_i,    /// as of tw_send_buffer
     input  logic [Ports-1:0][WordsBits-1:0] frame_words_i,
@@ -67,10 +87,16 @@ module tw_encoder
   logic final_q;  // that is one
   logic [Places-1:0] places_q;  // of the FIFO that are not spoken for: as many of the lowest bits
 
-  logic begins;  // a port was chosen
+  logic sends, says_q, begins;  // a port was chosen; a frame that is not of data was; either
+  logic [Ports-1:0] says_port_q;  // which has it
+  logic ask_q;  // there is such a frame to choose
+  logic [Ports-1:0] ask_port_q, stopped, slow;  // whose; sends nothing, or slowly, for a time
   wire ready = places_q[0];
   wire request = ready && (begins || asks_q || tail_q);
   wire taken = tx_valid_o && tx_ready_i;
+  wire free = !sends && !says_q && !asks_q && (!tail_q || ready);
+  wire says = free && ask_q;
+  assign begins = sends || says_q;
 
   tw_multiplexer #(
       .Ports       (Ports),
@@ -84,16 +110,105 @@ module tw_encoder
       .set_port_i,
       .set_priority_i,
       .set_pace_i,
-      .choose_i (!begins && !asks_q && (!tail_q || ready)),
-      .wanting_i(frame_valid_i & open_q),
-      .words_i  (frame_words_i),
-      .chosen_o (chosen),
-      .any_o    (begins)
+      .slow_valid_i(react_valid_i),
+      .slow_port_i (react_port_i),
+      .slow_pace_i (react_pace_i),
+      .choose_i    (free && !ask_q),
+      .wanting_i   (frame_valid_i & open_q & ~stopped & ~held_i),
+      .slow_i      (slow),
+      .words_i     (frame_words_i),
+      .chosen_o    (chosen),
+      .any_o       (sends)
   );
 
+  // What buffers showed in the cycle before, in which one of them was chosen.
+  typedef struct packed {
+    logic [WordsBits-1:0] words;
+    logic single, two, first, last;  // a word is all of it; two are
+    logic [7:0] channel;
+  } shown_t;
+  shown_t [Ports-1:0] shown_q;
+
+  for (genvar i = 0; i < Ports; i++) begin : frame
+    assign sent_words_o[i] = shown_q[i].words;
+    always_ff @(posedge clk_i) begin
+      shown_q[i] <= '{
+          words: frame_words_i[i],
+          single: frame_single_i[i],
+          two: 32'(frame_words_i[i]) == 2,
+          first: frame_first_i[i],
+          last: frame_last_i[i],
+          channel: frame_channel_i[i]
+      };
+    end
+  end
+
+  // Of frames that are not of data the next one, of those that there were in the cycle before.
+  logic [Ports-1:0] written;  // in this cycle
+  logic [Ports-1:0] fast_q, indicate_q;  // too much came, which the other end is not aware of; a cycle ago
+  logic ask_fast_q, says_fast_q;  // it is an indication
+  wire  [Ports-1:0] fast = fast_q & open_q & ~written;
+  wire  [Ports-1:0] reports = report_i & open_q & ~written & ~reported_o;
+  function automatic logic [Ports-1:0] lowest(logic [Ports-1:0] of);
+    return of & (~of + 1'b1);
+  endfunction
+
+  always_ff @(posedge clk_i) begin
+    ask_q <= fast != 0 || reports != 0;
+    ask_fast_q <= fast != 0;
+    ask_port_q <= fast != 0 ? lowest(fast) : lowest(reports);
+    says_q <= says;
+    says_fast_q <= ask_fast_q;
+    says_port_q <= says ? ask_port_q : '0;
+    // What came in the cycle before could not be chosen in this one.
+    fast_q <= ((fast_q & ~(says && ask_fast_q ? ask_port_q : '0)) | indicate_i | indicate_q) & ~written;
+    indicate_q <= indicate_i & ~written;
+    if (rst_i) begin
+      ask_q <= 1'b0;
+      says_q <= 1'b0;
+      says_port_q <= '0;
+      fast_q <= '0;
+      indicate_q <= '0;
+    end
+  end
+
+  assign sent_valid_o = chosen;
+  assign reported_o = says_fast_q ? '0 : says_port_q;
+
   for (genvar i = 0; i < Ports; i++) begin : port
+    logic [CyclesBits-1:0] cycles_q;
+    logic reacts_q, stops_q, reacting;
+    logic [1:0] indicated_q;
+
+    assign written[i] = write_valid_i && write_port_i == PortBits'(i);
+    assign stopped[i] = reacting && stops_q;
+    assign slow[i] = reacting;
+
+    always_ff @(posedge clk_i) begin
+      if (react_valid_i && react_port_i == PortBits'(i)) begin
+        cycles_q <= react_cycles_i;
+        reacts_q <= react_cycles_i != 0;
+        stops_q  <= react_stops_i;
+      end
+      indicated_q <= {indicated_q[0], indicated_i[i]};
+      if (rst_i) begin
+        reacts_q <= 1'b0;
+        indicated_q <= '0;
+      end
+    end
+
+    tw_timer #(
+        .Bits(CyclesBits)
+    ) reaction (
+        .clk_i,
+        .rst_i,
+        .load_i   (indicated_q[1] && reacts_q),
+        .cycles_i (cycles_q),
+        .running_o(reacting)
+    );
+
     assign read_o[i] = ready && (chosen[i] || asked_q[i]);
-    assign pop_o[i]  = ready && (chosen[i] ? frame_single_i[i] : asked_q[i] && final_q);
+    assign pop_o[i]  = ready && (chosen[i] ? shown_q[i].single : asked_q[i] && final_q);
   end
 
   // The rows that frames have are a cycle behind open_q, as are their headers behind the choice.
@@ -122,27 +237,35 @@ module tw_encoder
 
   // Of the chosen port.
   logic [WordsBits-1:0] words;
-  logic single;
+  logic single, two;
   header_t header, header_q;
   always_comb begin
-    words  = '0;
-    single = 1'b0;
+    words  = WordsBits'(says_q);
+    single = says_q;
+    two    = 1'b0;
     header = '0;
     for (int unsigned i = 0; i < Ports; i++) begin
       if (chosen[i]) begin
-        words |= frame_words_i[i];
-        single |= frame_single_i[i];
+        words |= shown_q[i].words;
+        single |= shown_q[i].single;
+        two |= shown_q[i].two;
+        header.circuit.channel |= shown_q[i].channel;
+        header.circuit.first |= shown_q[i].first;
+        header.circuit.last |= shown_q[i].last;
+      end
+      if (chosen[i] || says_port_q[i]) begin
         header.destination |= row_address[i];
         header.circuit.destination_port |= row_port[i];
         header.circuit.source_port |= 8'(i);
-        header.circuit.channel |= frame_channel_i[i];
-        header.circuit.first |= frame_first_i[i];
-        header.circuit.last |= frame_last_i[i];
       end
+    end
+    if (says_q) begin
+      header.circuit.first = 1'b1;
+      header.circuit.last  = 1'b1;
     end
     header.source = address_i;
     header.ethertype = 16'(EtherType);
-    header.circuit.kind = FrameKindData;
+    header.circuit.kind = !says_q ? FrameKindData : says_fast_q ? FrameKindIndication : FrameKindCredit;
   end
 
   // A cycle after the request, and two after it.
@@ -152,8 +275,14 @@ module tw_encoder
   logic [HeaderBits-1:0] rest_q;  // of the word before, that goes into the next one
   word_t word_2q;
 
+  logic [31:0] number, number_q;  // of a frame that is not of data, at the begin of its word
   always_comb begin
-    data = '0;
+    number = '0;
+    for (int unsigned i = 0; i < Ports; i++) if (reported_o[i]) number |= report_number_i[i];
+  end
+
+  always_comb begin
+    data = first_1q ? WordBits'(number_q) : '0;
     for (int unsigned i = 0; i < Ports; i++) if (word_valid_i[i]) data |= word_data_i[i];
   end
 
@@ -164,6 +293,7 @@ module tw_encoder
     write_port_q <= write_port_i;
     write_row_q  <= write_row_i;
     if (begins) header_q <= header;
+    if (begins) number_q <= number;
     first_1q <= first_d;
     last_1q <= tail_q;
     if (valid_1q) rest_q <= data[WordBits-1-:HeaderBits];
@@ -173,7 +303,7 @@ module tw_encoder
     };
     if (begins) begin
       left_q  <= ready ? words - 1'b1 : words;
-      final_q <= ready ? 32'(words) == 2 : single;
+      final_q <= ready ? two : single;
     end else if (ready) begin
       left_q  <= left_q - 1'b1;
       final_q <= 32'(left_q) == 2;
@@ -192,7 +322,7 @@ module tw_encoder
       write_valid_q <= write_valid_i;
       for (int unsigned i = 0; i < Ports; i++) begin
         if (write_valid_i && write_port_i == PortBits'(i)) open_q[i] <= write_row_i.open;
-        if (chosen[i]) asked_q[i] <= !(ready && frame_single_i[i]);
+        if (chosen[i]) asked_q[i] <= !(ready && shown_q[i].single);
         else if (ready && final_q) asked_q[i] <= 1'b0;
       end
       if (ready) tail_q <= begins ? single : asks_q && final_q;
@@ -229,6 +359,7 @@ module tw_encoder
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
       port_is_there : assert (!write_valid_i || 32'(write_port_i) < Ports);
+      reacting_port_is_there : assert (!react_valid_i || 32'(react_port_i) < Ports);
       words_have_places : assert (!valid_2q || fifo.in_ready_o);
       read_words_come : assert ($onehot0(word_valid_i) && (word_valid_i == 0 || valid_1q));
       for (int unsigned i = 0; i < Ports; i++)

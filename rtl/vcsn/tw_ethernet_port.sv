@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An external port of Ethernet: virtual ports with their buffers, the circuit table at both ends, and what makes and takes frames. Streams of
+// An external port of Ethernet: virtual ports with their buffers, the circuit table at both ends, what makes and takes frames, and the reception
+// monitor. Streams of
 // the shell are in its clock, the MAC's streams and settings in the MAC's, whose two directions have one.
 //
 // A row of the circuit table that is written acts on frames that are chosen, and on those whose first word came two cycles before, from the second cycle on: those under
@@ -21,6 +22,9 @@ module tw_ethernet_port
     parameter  int unsigned PriorityBits = 3,    /// at least 1
     parameter  int unsigned PaceBits     = 20,   /// at least 10
     parameter  int unsigned CountBits    = 32,   /// of frames of each outcome, even
+    parameter  int unsigned CyclesBits   = 24,   /// of windows' and reactions' cycles, at least 2
+    parameter  int unsigned WindowBits   = 15,   /// of words in a window of the monitor, at least those of FrameWords
+    parameter  int unsigned CreditsBits  = 15,   /// of words under way, as of tw_credits
     localparam int unsigned PortBits     = Ports > 1 ? $clog2(Ports) : 1,
     localparam int unsigned WordsBits    = $clog2(FrameWords + 1)
 ) (
@@ -50,6 +54,18 @@ module tw_ethernet_port
     input logic                    mac_write_valid_i,   /// a row of the circuit table
     input logic [    PortBits-1:0] mac_write_port_i,
     input circuit_t                mac_write_row_i,
+    input logic                    mac_react_valid_i,   /// what a virtual port does after an indication, as of tw_encoder
+    input logic [    PortBits-1:0] mac_react_port_i,
+    input logic [  CyclesBits-1:0] mac_react_cycles_i,
+    input logic                    mac_react_stops_i,
+    input logic [    PaceBits-1:0] mac_react_pace_i,
+    input logic                    mac_monitor_valid_i, /// what is too much, as of tw_monitor
+    input logic [  CyclesBits-1:0] mac_monitor_cycles_i,
+    input logic [  WindowBits-1:0] mac_monitor_words_i,
+    input logic                    mac_credits_valid_i, /// a virtual port's credits, as of tw_credits; a row that is written ends them
+    input logic [    PortBits-1:0] mac_credits_port_i,
+    input logic [ CreditsBits-1:0] mac_credits_words_i,
+    input logic [ CreditsBits-1:0] mac_credits_report_i,
 
     output logic                 mac_tx_valid_o,
     input  logic                 mac_tx_ready_i,
@@ -65,10 +81,13 @@ module tw_ethernet_port
     output logic [Outcomes-1:0][CountBits-1:0] mac_counts_o  /// as of tw_decoder
 );
   logic [Ports-1:0] frame_valid, frame_single, frame_first, frame_last, read, pop, read_valid;
-  logic [Ports-1:0][WordsBits-1:0] frame_words;
+  logic [Ports-1:0][WordsBits-1:0] frame_words, sent_words;
   logic [Ports-1:0][7:0] frame_channel, word_channel;
   logic [Ports-1:0][WordBits-1:0] read_data, word_data;
-  logic [Ports-1:0] room, word_valid, word_first, word_last, commit, drop;
+  logic [Ports-1:0] room, word_valid, word_first, word_last, commit, drop, indicate, indicated, writes, written;
+  logic [Ports-1:0] held, sent, left, report, reported, credit;
+  logic [Ports-1:0][31:0] report_number, credit_number;
+  logic [WordsBits-1:0] kept_words;
 
   // The encoder chooses with rows a cycle earlier than the decoder decides.
   logic write_valid_q;
@@ -81,6 +100,9 @@ module tw_ethernet_port
   end
 
   for (genvar i = 0; i < Ports; i++) begin : port
+    assign writes[i] = mac_write_valid_i && mac_write_port_i == PortBits'(i);
+    assign written[i] = write_valid_q && write_port_q == PortBits'(i);
+
     tw_send_buffer #(
         .Width     (WordBits),
         .Words     (SendWords),
@@ -130,6 +152,7 @@ module tw_ethernet_port
         .mac_channel_i  (word_channel[i]),
         .mac_commit_i   (commit[i]),
         .mac_drop_i     (drop[i]),
+        .mac_word_left_o(left[i]),
         .mac_slots_i    (1'b0),
         .mac_begin_i    (1'b0),
         .mac_slot_i     ('0),
@@ -151,7 +174,8 @@ module tw_ethernet_port
       .FrameWords  (FrameWords),
       .EtherType   (EtherType),
       .PriorityBits(PriorityBits),
-      .PaceBits    (PaceBits)
+      .PaceBits    (PaceBits),
+      .CyclesBits  (CyclesBits)
   ) encoder (
       .clk_i          (mac_clk_i),
       .rst_i          (mac_rst_i),
@@ -163,6 +187,19 @@ module tw_ethernet_port
       .write_valid_i  (write_valid_q),
       .write_port_i   (write_port_q),
       .write_row_i    (write_row_q),
+      .react_valid_i  (mac_react_valid_i),
+      .react_port_i   (mac_react_port_i),
+      .react_cycles_i (mac_react_cycles_i),
+      .react_stops_i  (mac_react_stops_i),
+      .react_pace_i   (mac_react_pace_i),
+      .indicate_i     (indicate),
+      .indicated_i    (indicated),
+      .held_i         (held),
+      .sent_valid_o   (sent),
+      .sent_words_o   (sent_words),
+      .report_i       (report),
+      .reported_o     (reported),
+      .report_number_i(report_number),
       .frame_valid_i  (frame_valid),
       .frame_words_i  (frame_words),
       .frame_single_i (frame_single),
@@ -205,6 +242,51 @@ module tw_ethernet_port
       .word_channel_o(word_channel),
       .commit_o      (commit),
       .drop_o        (drop),
+      .kept_valid_o  (),
+      .kept_words_o  (kept_words),
+      .indicated_o   (indicated),
+      .credit_valid_o(credit),
+      .credit_number_o(credit_number),
       .counts_o      (mac_counts_o)
+  );
+
+  tw_credits #(
+      .Ports      (Ports),
+      .FrameWords (FrameWords),
+      .CreditsBits(CreditsBits)
+  ) credits (
+      .clk_i          (mac_clk_i),
+      .rst_i          (mac_rst_i),
+      .set_valid_i    (mac_credits_valid_i),
+      .set_port_i     (mac_credits_port_i),
+      .set_words_i    (mac_credits_words_i),
+      .set_report_i   (mac_credits_report_i),
+      .forget_i       (writes),
+      .held_o         (held),
+      .sent_i         (sent),
+      .words_i        (sent_words),
+      .taken_i        (credit),
+      .number_i       (credit_number),
+      .left_i         (left),
+      .report_valid_o (report),
+      .reported_i     (reported),
+      .report_number_o(report_number)
+  );
+
+  tw_monitor #(
+      .Ports     (Ports),
+      .FrameWords(FrameWords),
+      .CyclesBits(CyclesBits),
+      .WordsBits (WindowBits)
+  ) monitor (
+      .clk_i       (mac_clk_i),
+      .rst_i       (mac_rst_i),
+      .set_valid_i (mac_monitor_valid_i),
+      .set_cycles_i(mac_monitor_cycles_i),
+      .set_words_i (mac_monitor_words_i),
+      .forget_i    (written),
+      .ends_i      (commit),
+      .words_i     (kept_words),
+      .indicate_o  (indicate)
   );
 endmodule

@@ -4,12 +4,11 @@
 //
 // A port is chosen in a cycle with choose_i, of those with a frame (wanting_i); chosen_o shows it in the next one. A frame takes
 // the line for its words and its headers' one, so that choose_i stays low for as many cycles as it has words. In that time the turns
-// are renewed, and no pace of a word a cycle or faster can hold a port back: that of others is counted down, word by word.
+// are renewed, and paces are counted (tw_pacer).
 //
-// Order: by priority, then by turns. Latency: a cycle. Throughput: a choice every second cycle. Storage: of each port its priority,
-// its pace, twice, and the count of the frame before; which of two ports goes first, for each pair. Outputs are registers. Critical
-// path: from a pace's count, whether it has gone down to a cycle, to the count; of eight ports, from wanting_i over the ports that go
-// before another to the count.
+// Order: by priority, then by turns. Latency: a cycle. Throughput: a choice every second cycle. Storage: of each port its priority and
+// two pacers; which of two ports goes first, for each pair. Outputs are registers. Critical path: that of tw_pacer; of eight ports, from
+// wanting_i over the ports that go before another to the pacer.
 module tw_multiplexer #(
     parameter  int unsigned Ports        = 2,    /// virtual ports, 1 to 8
     parameter  int unsigned FrameWords   = 143,  /// words of a frame at most, at least 1
@@ -26,8 +25,13 @@ module tw_multiplexer #(
     input logic [PriorityBits-1:0] set_priority_i,  /// a higher one goes first; 0 after reset
     input logic [    PaceBits-1:0] set_pace_i,      /// cycles in 1/256 that a word takes at least; 0 after reset
 
+    input logic                slow_valid_i,
+    input logic [PortBits-1:0] slow_port_i,
+    input logic [PaceBits-1:0] slow_pace_i,   /// that of frames with slow_i, where it is slower; 0 after reset
+
     input  logic                            choose_i,
     input  logic [Ports-1:0]                wanting_i,
+    input  logic [Ports-1:0]                slow_i,
     input  logic [Ports-1:0][WordsBits-1:0] words_i,    /// of the port's frame, at least 1; where it is wanting
     output logic [Ports-1:0]                chosen_o,   /// one-hot; zero where none was
     output logic                            any_o       /// one was
@@ -38,12 +42,9 @@ module tw_multiplexer #(
   if (FrameWords < 1) begin : check_words
     $error("tw_multiplexer: FrameWords must be at least 1");
   end
-  if (PriorityBits < 1 || PaceBits < 10) begin : check_bits
-    $error("tw_multiplexer: PriorityBits must be at least 1, PaceBits at least 10");
+  if (PriorityBits < 1) begin : check_bits
+    $error("tw_multiplexer: PriorityBits must be at least 1");
   end
-
-  typedef logic [PaceBits-1:0] pace_t;
-  localparam pace_t Cycle = pace_t'(256);
 
   logic [Ports-1:0] open_q, chosen_q;  // may send; is shown
   logic any_q;
@@ -91,42 +92,38 @@ module tw_multiplexer #(
   end
 
   for (genvar i = 0; i < Ports; i++) begin : port
-    logic paced_q;  // slower than a word a cycle
-    pace_t over_q, kept_q;  // what a word takes beyond a cycle, less 1; of the frame that is counted
-    pace_t left_q;  // what its word takes still, less 1
-    logic over_ends_q, kept_ends_q, ends_q;  // that is within the next cycle
-    logic [WordsBits-1:0] words_q;  // to come after that one
-    logic more_q;  // some are
+    logic opens, paced, slow_opens, slow_paced;
 
-    wire next = ends_q && more_q;
-    wire pace_t begun = kept_q + pace_t'(left_q[7:0]) + pace_t'(1);
+    tw_pacer #(
+        .WordsBits(WordsBits),
+        .PaceBits (PaceBits)
+    ) pace (
+        .clk_i,
+        .rst_i,
+        .set_valid_i(set_valid_i && set_port_i == PortBits'(i)),
+        .set_pace_i,
+        .sends_i    (wins[i]),
+        .words_i    (words_i[i]),
+        .opens_o    (opens),
+        .paced_o    (paced)
+    );
 
-    always_ff @(posedge clk_i) begin
-      if (open_q[i]) begin  // a frame that is sent has a word's cycle, of the headers, behind it in the next one
-        kept_q <= over_q;
-        kept_ends_q <= over_ends_q;
-        left_q <= over_q;
-        ends_q <= over_ends_q;
-        words_q <= words_i[i];
-        more_q <= 1'b1;
-      end else begin
-        left_q <= next ? begun : left_q - Cycle;
-        ends_q <= next ? kept_ends_q && !begun[8] : left_q[PaceBits-1:8] == 1;
-        if (next) words_q <= words_q - 1'b1;
-        if (next) more_q <= words_q != 1;
-      end
-      if (rst_i) begin
-        open_q[i] <= 1'b1;
-        paced_q   <= 1'b0;
-      end else begin
-        open_q[i] <= open_q[i] ? !(wins[i] && paced_q) : ends_q && !more_q;
-        if (set_valid_i && set_port_i == PortBits'(i)) paced_q <= set_pace_i > Cycle;
-      end
-      if (set_valid_i && set_port_i == PortBits'(i)) begin
-        over_q <= set_pace_i - Cycle - pace_t'(1);
-        over_ends_q <= set_pace_i <= Cycle << 1;
-      end
-    end
+    tw_pacer #(
+        .WordsBits(WordsBits),
+        .PaceBits (PaceBits)
+    ) slow_pace (
+        .clk_i,
+        .rst_i,
+        .set_valid_i(slow_valid_i && slow_port_i == PortBits'(i)),
+        .set_pace_i (slow_pace_i),
+        .sends_i    (wins[i] && slow_i[i]),
+        .words_i    (words_i[i]),
+        .opens_o    (slow_opens),
+        .paced_o    (slow_paced)
+    );
+
+    always_ff @(posedge clk_i)
+      open_q[i] <= rst_i || (opens && slow_opens && !(wins[i] && (paced || (slow_paced && slow_i[i]))));
   end
 
 `ifndef SYNTHESIS

@@ -35,6 +35,7 @@ module tw_receive_buffer #(
     input  logic [         7:0] mac_channel_i,   /// of the packet
     input  logic                mac_commit_i,    /// the frame has ended, and is kept; it has a word at least
     input  logic                mac_drop_i,      /// it is thrown away
+    output logic                mac_word_left_o, /// in the cycle before a word went into the crossing
     input  logic                mac_slots_i,     /// frames have slots
     input  logic                mac_begin_i,     /// the next frame would have this one
     input  logic [SlotBits-1:0] mac_slot_i,
@@ -111,7 +112,7 @@ module tw_receive_buffer #(
   logic reads_q, final_q, ends_q, left_q;  // a word is to be read; the frame's last one; it is at the memory's output; it has gone
   logic [PartBits-1:0] rest_q;  // words to be read
 
-  logic crossing_ready;
+  logic crossing_ready, word_left_q;
   wire  goes = there_q && crossing_ready;
   wire  moves = !there_q || crossing_ready;
   wire  reads = moves && reads_q;
@@ -120,6 +121,7 @@ module tw_receive_buffer #(
 
   assign mac_room_o = mac_slots_i ? free_q : !spare_q[CountBits-1];
   assign mac_left_o = left_q;
+  assign mac_word_left_o = word_left_q;
   assign mac_held_o = held_q;
 
   logic [CountBits-1:0] more;  // words that come and go
@@ -138,6 +140,7 @@ module tw_receive_buffer #(
       };
     end
     if (load) word_q <= words_q[read_q.index];
+    word_left_q <= !mac_rst_i && goes;
     if (mac_commit_i) lengths_q[slot_q] <= part_q;
     if (mac_begin_i) slot_q <= mac_slot_i;
     if (!found_q) found_words_q <= lengths_q[order_q];

@@ -55,7 +55,14 @@ package tw_vcsn_pkg;
   localparam int unsigned PaceWidth = 20;
   localparam int unsigned MemoryBits = 40;  // of a node's memory, in bytes
   localparam int unsigned SegmentBits = 26;  // of a segment, in words
-  localparam logic [7:0] SetCrossbar = 8'd0, SetCircuit = 8'd1, SetPace = 8'd2, Read = 8'd3, Write = 8'd4;
+  localparam int unsigned TimerWidth = 24;  // of windows' and reactions' cycles
+  localparam int unsigned WindowWidth = 15;  // of words in a window
+  localparam int unsigned CreditsWidth = 15;  // of words under way
+  localparam logic [7:0] SetCrossbar = 8'd0, SetCircuit = 8'd1, SetPace = 8'd2, Read = 8'd3, Write = 8'd4,
+      SetMonitor = 8'd5, SetReaction = 8'd6, SetCredits = 8'd7;
+  function automatic logic is_external(logic [7:0] kind);  // it is for an external port
+    return kind == SetCircuit || kind == SetPace || kind == SetMonitor || kind == SetReaction || kind == SetCredits;
+  endfunction
   typedef struct packed {
     logic [7:0] kind;
     logic [7:0] place;  // output of the crossbar; virtual port, counted over all external ones; or engine
@@ -69,6 +76,19 @@ package tw_vcsn_pkg;
     logic [LevelBits-1:0] level;
     logic [PaceWidth-1:0] pace;
   } pace_t;
+  typedef struct packed {
+    logic [TimerWidth-1:0] cycles;
+    logic [WindowWidth-1:0] words;
+  } monitor_t;
+  typedef struct packed {
+    logic [TimerWidth-1:0] cycles;
+    logic stops;
+    logic [PaceWidth-1:0] pace;
+  } reaction_t;
+  typedef struct packed {
+    logic [CreditsWidth-1:0] words;
+    logic [CreditsWidth-1:0] report;
+  } credits_t;
   typedef struct packed {
     logic [MemoryBits-1:0] address;
     logic [SegmentBits-1:0] words;

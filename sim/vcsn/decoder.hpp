@@ -9,7 +9,6 @@
 #include <deque>
 #include <functional>
 #include <optional>
-#include <vector>
 
 #include "core/clock.hpp"
 #include "ethernet/frame.hpp"
@@ -17,6 +16,7 @@
 #include "thalweg_vcsn_spec.hpp"
 #include "vcsn/circuit_table.hpp"
 #include "vcsn/encoder.hpp"
+#include "vcsn/monitor.hpp"
 #include "vcsn/receive_buffer.hpp"
 #include "vcsn/session.hpp"
 
@@ -37,13 +37,6 @@ struct Received {
   std::uint64_t sequenced = 0;    ///< of the virtual port's session, which counts what became of them
 };
 
-/// The reception monitor of an external port: where words of data come faster than a threshold, the other ends of the circuits that they come
-/// over get an indication.
-struct Monitor {
-  Tick cycles = 0;          ///< of a window; 0: it is off
-  std::uint64_t words = 0;  ///< more of them in a window are too many
-};
-
 /// What a frame is for is decided two cycles after the MAC's word with its headers, and the frame is passed on two cycles after its end.
 class Decoder final : public Component {
  public:
@@ -55,6 +48,7 @@ class Decoder final : public Component {
   Decoder(Domain& domain, ethernet::Address address, CircuitTable& circuits, std::deque<ReceiveBuffer>& buffers,
           std::deque<Session>& sessions, Tick latency, unsigned frame_words)
       : id(domain.scheduler.add(*this)),
+        monitor(circuits.ports()),
         domain_(&domain),
         address_(address),
         circuits_(&circuits),
@@ -64,11 +58,12 @@ class Decoder final : public Component {
         frame_words_(frame_words) {}
 
   const ComponentId id;
+  Monitor monitor;
   ethernet::Line* line = nullptr;
   Seen seen;
   std::function<void(unsigned)> filled;                         ///< a virtual port has words
   std::function<void(unsigned, Tick)> too_fast;                 ///< what comes for a virtual port
-  std::function<void(unsigned, std::uint64_t, Tick)> credited;  ///< the other end has taken so many words
+  std::function<void(unsigned, std::uint32_t, Tick)> credited;  ///< the other end has taken so many words
   std::function<void(unsigned, Tick)> indicated;                ///< an indication came for it
   std::function<void(unsigned, Tick)> heard;                    ///< a frame of its session came
 
@@ -79,10 +74,9 @@ class Decoder final : public Component {
   std::uint64_t reset() {
     const auto words = held_ ? words_of(*held_->frame, kHeader, 0).words : 0;
     held_.reset();
-    monitor_ = {};
+    monitor = Monitor(circuits_->ports());
     return words;
   }
-  void set(const Monitor& monitor) { monitor_ = monitor; }
 
   bool step(Tick now) override {
     if (!line) return false;
@@ -169,7 +163,7 @@ class Decoder final : public Component {
     ++(received_.*counts);
     if (counts == &Received::indications) indicated(port, now);
     if (counts == &Received::credits && words_of(*held.frame, kHeader, now).words == 1) {
-      std::uint64_t taken = 0;
+      std::uint32_t taken = 0;
       std::memcpy(&taken, held.frame->payload().data() + kHeader, sizeof taken);
       credited(port, taken, now);
     }
@@ -205,21 +199,8 @@ class Decoder final : public Component {
     if (kind == spec::FrameKind::data) watch(port, words.words, now);
   }
 
-  /// Counts words of data in windows of time. In a window with too many it reports, once, the virtual ports that they came for.
-  void watch(unsigned port, std::uint64_t words, Tick now) {
-    if (monitor_.cycles == 0) return;
-    if (const Tick window = now / monitor_.cycles; window != window_) {
-      window_ = window;
-      counted_ = 0;
-      from_.assign(circuits_->ports(), false);
-      reported_ = false;
-    }
-    counted_ += words;
-    from_[port] = true;
-    if (counted_ <= monitor_.words || reported_) return;
-    reported_ = true;
-    for (unsigned each = 0; each < from_.size(); ++each)
-      if (from_[each]) too_fast(each, now);
+  void watch(unsigned port, unsigned words, Tick now) {
+    monitor.add(port, words, now, [&](unsigned each) { too_fast(each, now); });
   }
 
   Domain* domain_;
@@ -231,11 +212,6 @@ class Decoder final : public Component {
   unsigned frame_words_;
   std::optional<Held> held_;
   Received received_;
-  Monitor monitor_;
-  Tick window_ = -1;
-  std::uint64_t counted_ = 0;  ///< words of the window
-  std::vector<bool> from_;     ///< virtual ports that they came for
-  bool reported_ = false;
 };
 
 }  // namespace thalweg::vcsn

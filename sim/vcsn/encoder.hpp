@@ -9,15 +9,19 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "core/clock.hpp"
+#include "core/require.hpp"
 #include "core/usage.hpp"
 #include "ethernet/frame.hpp"
 #include "ethernet/line.hpp"
 #include "thalweg_vcsn_spec.hpp"
 #include "vcsn/circuit_table.hpp"
+#include "vcsn/credits.hpp"
+#include "vcsn/monitor.hpp"
 #include "vcsn/multiplexer.hpp"
 #include "vcsn/send_buffer.hpp"
 #include "vcsn/session.hpp"
@@ -29,18 +33,20 @@ inline constexpr unsigned kSequence = spec::vcsn_sequence::bits / 8;  ///< behin
 
 /// What a virtual port does where an indication says that it sends too fast.
 struct Reaction {
-  Tick cycles = 0;         ///< of the MAC's clock for which it lasts; 0: none
+  Tick cycles = 0;         ///< of the MAC's clock for which it lasts, less than 2^kTimerBits; 0: none
   bool stops = true;       ///< it sends nothing meanwhile
-  std::uint32_t pace = 0;  ///< or at this one (`Pace::cycle`)
+  std::uint32_t pace = 0;  ///< or no faster than this (`Pace::cycle`)
 };
 
 /// A port is chosen in a cycle; in the next one the first word of its frame is requested of the buffer, which reaches the MAC three cycles
 /// later: memory, headers, register. As many words are requested ahead of the MAC as the FIFO before it has places.
-/// It is stepped before the decoder of its port, so that what is heard acts from the next cycle on.
+/// It is stepped before the decoder of its port. What that reports acts kHears cycles later, in which the hardware counts, and chooses between
+/// frames that are not of data.
 class Encoder final : public Component {
  public:
   static constexpr Tick kToMac = 3;
   static constexpr std::int64_t kPlaces = 8;
+  static constexpr Tick kHears = 4;
 
   using Sent = std::function<void(Tick begin, const ethernet::Frame& frame)>;
 
@@ -57,6 +63,7 @@ class Encoder final : public Component {
         wanting_(circuits.ports()),
         reacting_(circuits.ports()),
         credits_(circuits.ports()),
+        too_fast_(circuits.ports()),
         taken_(kPlaces) {}
 
   ethernet::Line* line = nullptr;
@@ -68,56 +75,49 @@ class Encoder final : public Component {
   std::function<Tick(unsigned, std::uint64_t)> left_at;
 
   [[nodiscard]] Multiplexer& ports() { return ports_; }
-  void set(unsigned port, const Reaction& reaction) { reacting_.at(port).reaction = reaction; }
-  /// Sends an indication to the other end of a virtual port's circuit, before any data.
-  void indicate(unsigned port, Tick now) {
-    indications_.push_back(port);
-    wake(now + 1);
+  /// Acts from cycle `first` on. Throws std::invalid_argument where the hardware does not count so far.
+  void set(unsigned port, const Reaction& reaction, Tick first) {
+    require(reaction.cycles >= 0 && reaction.cycles < Tick{1} << kTimerBits,
+            "a reaction lasts " + std::to_string(reaction.cycles) + " cycles; the longest lasts " +
+                std::to_string((1 << kTimerBits) - 1));
+    require(reaction.pace <= kSlowest, "a reaction's pace is " + std::to_string(reaction.pace) +
+                                           " / 256 cycles a word; the slowest is " + std::to_string(kSlowest));
+    act(first);
+    reacting_.at(port).reaction = reaction;
+    ports_.set_slow(port, reaction.pace);
+    wake(0);
   }
+  /// Sends an indication to the other end of a virtual port's circuit, before any data.
+  void indicate(unsigned port, Tick now) { hear({now + kHears, Heard::too_fast, port}); }
   /// One came for a virtual port.
   void react(unsigned port, Tick now) {
-    Reacting& of = reacting_.at(port);
-    ++of.indications;
-    if (of.reaction.cycles == 0) return;
-    if (!of.usual && !of.reaction.stops) {
-      const Pace usual = ports_.of(port);
-      of.usual = usual;
-      ports_.set(port, {usual.priority, std::max(usual.cycle, of.reaction.pace)});
-    }
-    of.until = now + of.reaction.cycles;
-    wake(of.until);
+    ++reacting_.at(port).indications;
+    hear({now + kHears, Heard::indication, port});
   }
-  /// Words that may be under way to the other end of a virtual port's circuit; 0: any number. `left`: words that have left its receive
-  /// buffer. Both ends are set while nothing moves.
-  void set_credits(unsigned port, std::uint64_t words, std::uint64_t left) {
-    credits_.at(port) = {.words = words, .before = left};
+  /// A virtual port has another circuit, whose other end has not sent too fast, or has credits anew.
+  void forget(unsigned port) {
+    too_fast_[port] = false;
+    forget_credits(port);
+    forget(port, Heard::too_fast);
   }
-  /// The other end has taken so many words since then.
-  void credit(unsigned port, std::uint64_t taken, Tick now) {
-    Credits& of = credits_.at(port);
-    of.taken = std::max(of.taken, taken);
-    wake(now + 1);
-  }
+  void forget_credits(unsigned port) { forget(port, Heard::credit); }
+  [[nodiscard]] Credits& credits(unsigned port) { return credits_.at(port); }
+  /// The other end of a virtual port's circuit has taken so many words.
+  void credit(unsigned port, std::uint32_t taken, Tick now) { hear({now + kHears, Heard::credit, port, taken}); }
   /// Words that a virtual port has received have left its buffer, or will.
   void left(unsigned port) {
-    if (credits_[port].words > 0 || (*sessions_)[port].used()) wake(0);
+    if (credits_[port].used() || (*sessions_)[port].used()) wake(0);
   }
   /// A restart, but for the frame that it sends.
   void reset() {
     ports_ = Multiplexer(circuits_->ports());
     reacting_.assign(circuits_->ports(), {});
     credits_.assign(circuits_->ports(), {});
-    indications_.clear();
+    too_fast_.assign(circuits_->ports(), false);
+    events_.clear();
   }
-  /// After a reaction, where one lasts.
   void set_pace(unsigned port, const Pace& pace) {
-    Reacting& of = reacting_.at(port);
-    Pace now = pace;
-    if (of.usual) {
-      now.cycle = std::max(pace.cycle, of.reaction.pace);
-      of.usual = pace;
-    }
-    ports_.set(port, now);
+    ports_.set(port, pace);
     wake(0);
   }
   /// Indications that came for a virtual port.
@@ -136,30 +136,50 @@ class Encoder final : public Component {
   }
 
  private:
-  struct Credits {
-    std::uint64_t words = 0;
-    std::uint64_t before = 0;           ///< words that had left the receive buffer
-    std::uint64_t sent = 0, taken = 0;  ///< words to the other end
-    std::uint64_t received = 0;         ///< words that have left the receive buffer
-    std::uint64_t reported = 0;         ///< of these, those that the other end knows of
-  };
   struct Reacting {
     Reaction reaction;
     Tick until = 0;
-    std::optional<Pace> usual;  ///< that comes back then
     std::uint64_t indications = 0;
   };
+  enum class Heard : std::uint8_t { too_fast, indication, credit };
+  /// What the decoder has reported, in the order in which it acts.
+  struct Event {
+    Tick from = 0;
+    Heard what{};
+    unsigned port = 0;
+    std::uint32_t taken = 0;
+  };
 
-  void choose(Tick now) {
-    if (!indications_.empty()) {
-      const unsigned port = indications_.front();
-      indications_.pop_front();
-      if (circuits_->of(port)) {
-        send_word(port, now, spec::FrameKind::indication, 0);
-        return;
+  void forget(unsigned port, Heard what) {
+    std::erase_if(events_, [&](const Event& each) { return each.port == port && each.what == what; });
+  }
+  void hear(const Event& event) {
+    events_.push_back(event);
+    wake(event.from);
+  }
+  /// What acts in this cycle.
+  void act(Tick now) {
+    for (; !events_.empty() && events_.front().from <= now; events_.pop_front()) {
+      const Event& event = events_.front();
+      if (event.what == Heard::too_fast) {
+        too_fast_[event.port] = true;
+      } else if (event.what == Heard::credit) {
+        credits_[event.port].credit(event.taken);
+      } else if (Reacting& of = reacting_[event.port]; of.reaction.cycles > 0) {
+        of.until = event.from + of.reaction.cycles;
       }
     }
-    Tick later = indications_.empty() ? kNever : now + 1;
+  }
+
+  void choose(Tick now) {
+    act(now);
+    for (unsigned port = 0; port < too_fast_.size(); ++port) {
+      if (!too_fast_[port] || !circuits_->of(port)) continue;
+      too_fast_[port] = false;
+      send_word(port, now, spec::FrameKind::indication, 0);
+      return;
+    }
+    Tick later = kNever;
     for (unsigned port = 0; port < sessions_->size(); ++port) {
       Session& session = (*sessions_)[port];
       if (!session.used() || !circuits_->of(port)) continue;
@@ -176,28 +196,18 @@ class Encoder final : public Component {
     }
     for (unsigned port = 0; port < credits_.size(); ++port) {
       Credits& credits = credits_[port];
-      if (credits.words == 0 || !circuits_->of(port)) continue;
-      // After a quarter of them, so that they are back before the last one is used.
-      const std::uint64_t due = credits.reported + credits.words / 4;
-      const Tick at = left_at(port, credits.before + due - 1);
-      if (at >= now) {
-        if (at != kNever) later = std::min(later, at + 1);
-        continue;
-      }
-      while (left_at(port, credits.before + credits.received) < now) ++credits.received;
-      credits.reported = credits.received;
-      send_word(port, now, spec::FrameKind::credit, credits.reported);
-      return;
+      if (!credits.used() || !circuits_->of(port)) continue;
+      const auto left = [&](std::uint64_t number) { return left_at(port, number); };
+      if (const Tick at = credits.reports_at(left); at > now)
+        later = std::min(later, at);
+      else
+        return send_word(port, now, spec::FrameKind::credit, credits.report(now, left));
     }
     for (unsigned port = 0; port < wanting_.size(); ++port) {
       const Waiting* frame = candidate(port);
-      Reacting& reacting = reacting_[port];
-      if (reacting.usual && reacting.until <= now) {
-        ports_.set(port, *reacting.usual);
-        reacting.usual.reset();
-      }
+      const Reacting& reacting = reacting_[port];
       const Tick held = reacting.reaction.stops ? reacting.until : 0;
-      const bool open = frame && circuits_->of(port) && has_credit(port, frame->words);
+      const bool open = frame && circuits_->of(port) && credits_[port].may_send();
       wanting_[port] = open && frame->whole <= now && held <= now;
       if (open && !(wanting_[port] && ports_.from(port) <= now))
         later = std::min(later, std::max({frame->whole, ports_.from(port), held, now + 1}));
@@ -215,10 +225,6 @@ class Encoder final : public Component {
     if (!session.used()) return buffer.empty() ? nullptr : &buffer.front();
     const auto next = session.next();
     return next ? &buffer.frame(*next) : nullptr;
-  }
-  [[nodiscard]] bool has_credit(unsigned port, unsigned words) const {
-    const Credits& of = credits_[port];
-    return of.words == 0 || of.sent + words <= of.taken + of.words;
   }
   /// The packed header of a virtual port's frame.
   [[nodiscard]] std::uint64_t header(unsigned port, spec::FrameKind kind, const Waiting& frame, bool sequenced) const {
@@ -283,8 +289,8 @@ class Encoder final : public Component {
     Session& session = (*sessions_)[port];
     const Waiting frame = *candidate(port);
     const Circuit& to = *circuits_->of(port);
-    ports_.sends(port, frame.words, now);
-    credits_[port].sent += frame.words;
+    ports_.sends(port, frame.words, now, now < reacting_[port].until);
+    credits_[port].sends(frame.words);
     std::optional<spec::VcsnSequence> sequence;
     if (session.used()) sequence = session.sends(*session.next(), now);
     const auto header = this->header(port, spec::FrameKind::data, frame, sequence.has_value());
@@ -316,7 +322,8 @@ class Encoder final : public Component {
   std::vector<bool> wanting_;
   std::vector<Reacting> reacting_;
   std::vector<Credits> credits_;
-  std::deque<unsigned> indications_;
+  std::deque<Event> events_;
+  std::vector<bool> too_fast_;  ///< what comes for a virtual port; its other end gets an indication
   Times taken_;
   Tick free_ = 0;
 };

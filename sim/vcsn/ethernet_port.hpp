@@ -33,6 +33,8 @@ class EthernetPort final : public External {
   EthernetPort(const NodeConfig& config, unsigned node, unsigned number, Domain& shell, Domain& mac,
                ethernet::Frames& frames)
       : circuits(config.virtual_ports),
+        // After a quarter of the sender's credits, so that they are back before the last one is used.
+        report_(std::max(1u, (config.receive_words - config.frame_words + 1) / 4)),
         encoder(mac, frames, address_of(node, number), circuits, sends_, sessions_),
         decoder(mac, address_of(node, number), circuits, receives_, sessions_, config.line_cycles, config.frame_words) {
     for (unsigned port = 0; port < config.virtual_ports; ++port) {
@@ -46,7 +48,7 @@ class EthernetPort final : public External {
     encoder.emptied = [this](unsigned port) { emptied(port); };
     decoder.filled = [this](unsigned port) { filled(port); };
     decoder.too_fast = [this](unsigned port, Tick now) { encoder.indicate(port, now); };
-    decoder.credited = [this](unsigned port, std::uint64_t taken, Tick now) { encoder.credit(port, taken, now); };
+    decoder.credited = [this](unsigned port, std::uint32_t taken, Tick now) { encoder.credit(port, taken, now); };
     encoder.left_at = [this](unsigned port, std::uint64_t number) {
       return receives_[port].left(static_cast<std::int64_t>(number));
     };
@@ -71,8 +73,19 @@ class EthernetPort final : public External {
   }
   /// All words that a virtual port was given have been sent.
   [[nodiscard]] bool drained(unsigned port) const { return sends_[port].drained(); }
-  /// Words that may be under way to the other end of a virtual port's circuit; 0: any number.
-  void set_credits(unsigned port, std::uint64_t words) { encoder.set_credits(port, words, receives_[port].left()); }
+  /// A virtual port begins a frame where fewer words are under way to the other end of its circuit; 0: always.
+  void set_credits(unsigned port, std::uint64_t words) {
+    set_credits(port, {.words = static_cast<unsigned>(words), .report = words > 0 ? report_ : 0},
+                end_.domain->scheduler.next());
+  }
+  /// Acts from cycle `first` on.
+  void set_credits(unsigned port, const CreditsConfig& config, Tick first) {
+    std::uint64_t left = receives_.at(port).left();
+    while (left > 0 && receives_[port].left(static_cast<std::int64_t>(left) - 1) >= first) --left;
+    encoder.credits(port).set(config, left);
+    encoder.forget_credits(port);
+    encoder.wake(0);
+  }
   /// Frames arrive as if from outside, behind those under way: bytes without FCS. `damaged`: it is wrong. False where there is no line.
   [[nodiscard]] bool inject(ethernet::Frames& frames, std::span<const std::byte> bytes, bool damaged) {
     if (!end_.in) return false;
@@ -82,10 +95,16 @@ class EthernetPort final : public External {
       end_.in->send(end_.domain->scheduler.next() * end_.in->rate.cycle, frames.copy(bytes), damaged);
     return true;
   }
+  void set_monitor(const MonitorConfig& config) { decoder.monitor.set(config, end_.domain->scheduler.next() + 1); }
+  void set_reaction(unsigned port, const Reaction& reaction) {
+    encoder.set(port, reaction, end_.domain->scheduler.next());
+  }
   [[nodiscard]] const Session& session(unsigned port) const { return sessions_.at(port); }
   /// A new circuit has no session.
   void set_circuit(unsigned port, const std::optional<Circuit>& to, std::uint64_t credits) override {
     circuits.set(port, to);
+    encoder.forget(port);
+    decoder.monitor.forget(port);
     open_session(port, 0);
     set_credits(port, credits);
   }
@@ -140,6 +159,7 @@ class EthernetPort final : public External {
   std::deque<ReceiveBuffer> receives_;
   std::deque<Session> sessions_;
   std::uint64_t untaken_ = 0;  ///< words that a receive buffer had when it was reset for a session
+  unsigned report_;  ///< words that have left a receive buffer, after which its sender is told where it has credits
 
  public:
   Encoder encoder;

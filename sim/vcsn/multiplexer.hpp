@@ -36,7 +36,8 @@ class Multiplexer {
                                         " / 256 cycles a word; the slowest is " + std::to_string(kSlowest));
     ports_.at(port).pace = pace;
   }
-  [[nodiscard]] const Pace& of(unsigned port) const { return ports_.at(port).pace; }
+  /// The least pace of frames that are sent slowly.
+  void set_slow(unsigned port, std::uint32_t cycle) { ports_.at(port).slow = cycle; }
   /// The cycle from which on a port may send.
   [[nodiscard]] Tick from(unsigned port) const { return ports_[port].from; }
 
@@ -52,14 +53,17 @@ class Multiplexer {
     return best;
   }
   /// It sends a frame of so many words in this cycle. The line is taken for them and the headers' word: no port is chosen meanwhile.
-  void sends(unsigned port, unsigned words, Tick now) {
+  void sends(unsigned port, unsigned words, Tick now, bool slowly) {
     last_ = port;
-    ports_[port].from = now + static_cast<Tick>((std::uint64_t{words + 1} * ports_[port].pace.cycle + 255) >> 8);
+    Port& of = ports_[port];
+    const std::uint32_t cycle = slowly ? std::max(of.pace.cycle, of.slow) : of.pace.cycle;
+    of.from = now + static_cast<Tick>((std::uint64_t{words + 1} * cycle + 255) >> 8);
   }
 
  private:
   struct Port {
     Pace pace;
+    std::uint32_t slow = 0;
     Tick from = 0;
   };
   std::vector<Port> ports_;

@@ -225,14 +225,10 @@ class Network final : public Engine {
   }
 
   /// What is too fast at an external port, and what a virtual port does after an indication. Throw std::invalid_argument.
-  void set_monitor(unsigned number, unsigned port, const Monitor& monitor) {
-    external({number, port, 0}).decoder.set(monitor);
+  void set_monitor(unsigned number, unsigned port, const MonitorConfig& config) {
+    external({number, port, 0}).set_monitor(config);
   }
-  void set_reaction(const Place& at, const Reaction& reaction) {
-    require(reaction.pace <= kSlowest, "a reaction's pace is " + std::to_string(reaction.pace) +
-                                           " / 256 cycles a word; the slowest is " + std::to_string(kSlowest));
-    external(at).encoder.set(at.virtual_port, reaction);
-  }
+  void set_reaction(const Place& at, const Reaction& reaction) { external(at).set_reaction(at.virtual_port, reaction); }
   /// Of both ends of the circuit that a virtual port has, which are joined: no more is sent than the other one's receive buffer has room for.
   void set_credits(const Place& at, bool used) {
     EthernetPort& one = external(at);

@@ -217,15 +217,15 @@ NB_MODULE(_sim, module) {
           },
           nb::arg("node"), nb::arg("port"), nb::kw_only(), nb::arg("cycles"), nb::arg("words"),
           "An external port at which more than `words` of data come in `cycles` of the MAC's clock sends indications "
-          "to the "
-          "other ends of their circuits. 0 cycles: it does not.\n\nRaises ValueError.")
+          "to the other ends of their circuits. 0 cycles: it does not. `cycles` is below 2^24, `words` below "
+          "2^15.\n\nRaises ValueError.")
       .def(
           "set_reaction",
           [](Bound& self, const Place& at, Tick cycles, std::optional<std::uint32_t> pace) {
             self.network.set_reaction(at, {.cycles = cycles, .stops = !pace, .pace = pace.value_or(0)});
           },
           nb::arg("at"), nb::kw_only(), nb::arg("cycles"), nb::arg("pace") = nb::none(),
-          "For so many cycles after an indication `at` sends at a pace, or nothing.\n\nRaises ValueError.")
+          "For so many cycles, below 2^24, after an indication `at` sends at a pace, or nothing.\n\nRaises ValueError.")
       .def(
           "set_credits", [](Bound& self, const Place& at, bool used) { self.network.set_credits(at, used); },
           nb::arg("at"), nb::kw_only(), nb::arg("used") = true,

@@ -61,7 +61,7 @@ module tw_shell
 
   assign command_ready_o = ready_q;
   assign set_data_o = command_q;
-  assign set_valid_o = command_valid_q && (command_q.kind == SetCircuit || command_q.kind == SetPace);
+  assign set_valid_o = command_valid_q && is_external(command_q.kind);
 
   always_ff @(posedge clk_i) begin
     command_q <= command_data_i;

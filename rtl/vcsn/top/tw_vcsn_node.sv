@@ -150,6 +150,9 @@ module tw_vcsn_node
     command_t sets;
     circuit_t row;
     pace_t pace;
+    monitor_t monitor;
+    reaction_t reaction;
+    credits_t credits;
 
     // Two commands may follow the one that finds no room: tw_shell is told two cycles later.
     logic [1:0] held_q;
@@ -192,6 +195,9 @@ module tw_vcsn_node
     );
     assign row  = circuit_t'(sets.body[$bits(circuit_t)-1:0]);
     assign pace = pace_t'(sets.body[$bits(pace_t)-1:0]);
+    assign monitor = monitor_t'(sets.body[$bits(monitor_t)-1:0]);
+    assign credits = credits_t'(sets.body[$bits(credits_t)-1:0]);
+    assign reaction = reaction_t'(sets.body[$bits(reaction_t)-1:0]);
 
     wire [PortBits-1:0] place = PortBits'(32'(sets.place) % VirtualPorts);
 
@@ -202,7 +208,10 @@ module tw_vcsn_node
         .ReceiveWords(ReceiveWords),
         .FrameWords  (FrameWords),
         .PriorityBits(LevelBits),
-        .PaceBits    (PaceWidth)
+        .PaceBits    (PaceWidth),
+        .CyclesBits  (TimerWidth),
+        .WindowBits  (WindowWidth),
+        .CreditsBits (CreditsWidth)
     ) external (
         .shell_clk_i,
         .shell_rst_i        (shell_rst),
@@ -228,6 +237,18 @@ module tw_vcsn_node
         .mac_write_valid_i  (set_there && sets.kind == SetCircuit),
         .mac_write_port_i   (place),
         .mac_write_row_i    (row),
+        .mac_react_valid_i  (set_there && sets.kind == SetReaction),
+        .mac_react_port_i   (place),
+        .mac_react_cycles_i (reaction.cycles),
+        .mac_react_stops_i  (reaction.stops),
+        .mac_react_pace_i   (reaction.pace),
+        .mac_monitor_valid_i(set_there && sets.kind == SetMonitor),
+        .mac_monitor_cycles_i(monitor.cycles),
+        .mac_monitor_words_i(monitor.words),
+        .mac_credits_valid_i(set_there && sets.kind == SetCredits),
+        .mac_credits_port_i (place),
+        .mac_credits_words_i(credits.words),
+        .mac_credits_report_i(credits.report),
         .mac_tx_valid_o     (tx_valid_o[i]),
         .mac_tx_ready_i     (tx_ready_i[i]),
         .mac_tx_data_o      (tx_data_o[i]),

@@ -67,22 +67,22 @@ struct VcsnAcknowledgement {
 
 /// Single fields of a VcsnCredit, for code that needs no other.
 namespace vcsn_credit {
-inline constexpr unsigned bits = 64;
+inline constexpr unsigned bits = 32;
 inline constexpr unsigned taken_lsb = 0;
-inline constexpr std::uint64_t taken_mask = std::uint64_t{0xffffffffffffffff} << 0;
-/// words that have left the receive buffer of the virtual port that sends it
-[[nodiscard]] constexpr std::uint64_t taken(std::uint64_t word) {
-  return static_cast<std::uint64_t>(word >> 0 & 0xffffffffffffffff);
+inline constexpr std::uint64_t taken_mask = std::uint64_t{0xffffffff} << 0;
+/// words that have left the receive buffer of the virtual port that sends it, modulo 2^32
+[[nodiscard]] constexpr std::uint32_t taken(std::uint64_t word) {
+  return static_cast<std::uint32_t>(word >> 0 & 0xffffffff);
 }
 /// The word with another taken.
-[[nodiscard]] constexpr std::uint64_t with_taken(std::uint64_t word, std::uint64_t taken) {
-  return (word & ~(std::uint64_t{0xffffffffffffffff} << 0)) | (static_cast<std::uint64_t>(taken) & 0xffffffffffffffff) << 0;
+[[nodiscard]] constexpr std::uint64_t with_taken(std::uint64_t word, std::uint32_t taken) {
+  return (word & ~(std::uint64_t{0xffffffff} << 0)) | (static_cast<std::uint64_t>(taken) & 0xffffffff) << 0;
 }
 }  // namespace vcsn_credit
 
 /// Of a credit frame, at the begin of its one word; the word's other bytes are zero. Beyond the paper.
 struct VcsnCredit {
-  std::uint64_t taken{};  ///< words that have left the receive buffer of the virtual port that sends it
+  std::uint32_t taken{};  ///< words that have left the receive buffer of the virtual port that sends it, modulo 2^32
 
   [[nodiscard]] static constexpr VcsnCredit unpack(std::uint64_t word) {
     return {
@@ -91,7 +91,7 @@ struct VcsnCredit {
   }
   /// A value that is wider than its field is cut.
   [[nodiscard]] constexpr std::uint64_t pack() const {
-    return (static_cast<std::uint64_t>(taken) & 0xffffffffffffffff) << 0;
+    return (static_cast<std::uint64_t>(taken) & 0xffffffff) << 0;
   }
   friend bool operator==(const VcsnCredit&, const VcsnCredit&) = default;
 };

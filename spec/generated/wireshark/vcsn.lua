@@ -18,7 +18,7 @@ fields.session = ProtoField.uint16("vcsn.session", "session", base.DEC, nil, nil
 fields.peer = ProtoField.uint16("vcsn.peer", "peer", base.DEC, nil, nil, "session of the destination that the source knows; 0: none yet")
 fields.number = ProtoField.uint32("vcsn.number", "number", base.DEC, nil, nil, "of data: the frame's. Of an acknowledgement: all frames below it have come and have left the receive buffer. Of a refusal: the peer that the refused frame named")
 fields.base = ProtoField.uint32("vcsn.base", "base", base.DEC, nil, nil, "all frames of the source below it are acknowledged")
-fields.taken = ProtoField.uint64("vcsn.taken", "taken", base.DEC, nil, nil, "words that have left the receive buffer of the virtual port that sends it")
+fields.taken = ProtoField.uint32("vcsn.taken", "taken", base.DEC, nil, nil, "words that have left the receive buffer of the virtual port that sends it, modulo 2^32")
 fields.received = ProtoField.uint64("vcsn.received", "received", base.DEC, nil, nil, "a bit for each frame from the sequence header's number on, the lowest first: it has come")
 fields.data = ProtoField.bytes("vcsn.data", "data")
 
@@ -54,10 +54,10 @@ function protocol.dissector(frame, packet, root)
     part:add(fields.base, frame(at + 8, 4))
     at = at + 12
   end
-  if values.kind == 2 and at + 8 <= frame:len() then
-    local part = tree:add(protocol, frame(at, 8), "vcsn credit")
-    part:add_le(fields.taken, frame(at, 8))
-    at = at + 8
+  if values.kind == 2 and at + 4 <= frame:len() then
+    local part = tree:add(protocol, frame(at, 4), "vcsn credit")
+    part:add_le(fields.taken, frame(at, 4))
+    at = at + 4
   end
   if values.sequenced == 1 and values.kind == 3 and at + 8 <= frame:len() then
     local part = tree:add(protocol, frame(at, 8), "vcsn acknowledgement")

@@ -18,7 +18,7 @@ from cocotbext.axi import AxiStreamBus, AxiStreamFrame, AxiStreamSink, AxiStream
 
 WORD = 64
 BYTES = 1 << 16
-CROSSBAR, CIRCUIT, PACE, READ, WRITE = range(5)
+CROSSBAR, CIRCUIT, PACE, READ, WRITE, MONITOR, REACTION, CREDITS = range(8)
 ADDRESSES = [0x02_00_00_00_00_07, 0x02_00_00_01_00_07]
 ENGINES = 2
 
@@ -153,6 +153,11 @@ async def transfers(dut: Any) -> None:
             await host.command(CIRCUIT, ends[0], 1 << 56 | ADDRESSES[1 - here] << 8 | there[1])
             await host.command(CIRCUIT, ends[1], 1 << 56 | ADDRESSES[here] << 8 | there[0])
             await host.command(PACE, ends[0], random.randrange(8) << 20 | random.randrange(600))
+            if number % 2:
+                for end in ends:  # of receive buffers of 40 words, for frames of 20
+                    await host.command(CREDITS, end, 21 << 15 | random.randint(1, 6))
+            await host.command(MONITOR, ends[1], random.randint(1, 100) << 15 | 0)  # any frame is too much
+            await host.command(REACTION, ends[0], random.randrange(300) << 21 | random.randrange(2) << 20 | 1000)
         for place in range(ENGINES + 2 * virtual + 1):
             await host.command(CROSSBAR, place, 0)
         await host.command(CROSSBAR, ENGINES + ends[0], 1 << 8 | reader)
@@ -170,6 +175,10 @@ async def transfers(dut: Any) -> None:
         await with_timeout(First(RisingEdge(getattr(dut, f"dma{writer}_write_ended"))), 100, "us")
         await ClockCycles(dut.shell_aclk, 2)
         assert memory.bytes == expected, number
-    for port in range(2 if circuits else 0):  # all frames were taken
+    indications, credits = 0, 0
+    for port in range(2 if circuits else 0):  # all frames were taken, or are indications or credits
         counts = int(getattr(dut, f"port{port}_counts").value).to_bytes(40, "little")
-        assert counts[:36] == bytes(36)
+        assert counts[:8] + counts[16:36] == bytes(28)
+        credits += int.from_bytes(counts[8:12], "little")
+        indications += int.from_bytes(counts[12:16], "little")
+    assert (indications > 0, credits > 0) == (circuits, circuits)

@@ -8,27 +8,19 @@ from typing import Any
 import thalweg._core
 import thalweg.errors
 
-
 class Place:
     """A virtual port: node, external port, virtual port."""
 
     def __init__(self, node: int, port: int, virtual_port: int) -> None: ...
-
     @property
     def node(self) -> int: ...
-
     @property
     def port(self) -> int: ...
-
     @property
     def virtual_port(self) -> int: ...
-
     def __eq__(self, arg: object, /) -> bool: ...
-
     def __hash__(self) -> int: ...
-
     def __str__(self) -> str: ...
-
     def __repr__(self) -> str: ...
 
 SEQUENCER_COMMANDS: int = 1024
@@ -99,7 +91,7 @@ class Session:
         """frames that came again"""
 
 class Network:
-    def __init__(self, description: dict, capture: str = '') -> None:
+    def __init__(self, description: dict, capture: str = "") -> None:
         """
         `capture`: a pcapng file to write.
 
@@ -112,7 +104,6 @@ class Network:
 
     @property
     def ticks_per_second(self) -> int: ...
-
     @property
     def idle(self) -> bool:
         """Nothing will happen until something is given to it."""
@@ -129,7 +120,9 @@ class Network:
     def lost(self, /) -> list[tuple[int, str, int]]:
         """Of each node that dropped anything: its number, what, and how many."""
 
-    def attach(self, *, lines: Sequence[tuple[int, int, str]], longest: int, ratio: float, limit_s: float = 0.0) -> None:
+    def attach(
+        self, *, lines: Sequence[tuple[int, int, str]], longest: int, ratio: float, limit_s: float = 0.0
+    ) -> None:
         """
         Before anything has moved: joins nodes of kind `ethernet-outside` with network interfaces, and time with the wall clock.
 
@@ -159,7 +152,6 @@ class Network:
 
     @property
     def nodes(self) -> int: ...
-
     def set_circuit(self, at: Place, to: Place | None) -> None:
         """
         Writes the circuit table: what `at` sends goes to `to`, and it takes frames of `to` alone. None: of nobody.
@@ -174,7 +166,9 @@ class Network:
         Raises ValueError.
         """
 
-    def changes(self, circuits: Sequence[tuple[Place, Place]], nodes: Sequence[int]) -> list[tuple[Place, Place | None]]:
+    def changes(
+        self, circuits: Sequence[tuple[Place, Place]], nodes: Sequence[int]
+    ) -> list[tuple[Place, Place | None]]:
         """
         The rows of the circuit tables to write, so that some nodes have these circuits, each of two ends, and no others.
 
@@ -225,14 +219,14 @@ class Network:
 
     def set_monitor(self, node: int, port: int, *, cycles: int, words: int) -> None:
         """
-        An external port at which more than `words` of data come in `cycles` of the MAC's clock sends indications to the other ends of their circuits. 0 cycles: it does not.
+        An external port at which more than `words` of data come in `cycles` of the MAC's clock sends indications to the other ends of their circuits. 0 cycles: it does not. `cycles` is below 2^24, `words` below 2^15.
 
         Raises ValueError.
         """
 
     def set_reaction(self, at: Place, *, cycles: int, pace: int | None = None) -> None:
         """
-        For so many cycles after an indication `at` sends at a pace, or nothing.
+        For so many cycles, below 2^24, after an indication `at` sends at a pace, or nothing.
 
         Raises ValueError.
         """
@@ -251,7 +245,9 @@ class Network:
         Raises ValueError.
         """
 
-    def sequence(self, handle: int, node: int, sequencer: int, program: Sequence[Row | Connect | Send | Receive | Read | Write]) -> None:
+    def sequence(
+        self, handle: int, node: int, sequencer: int, program: Sequence[Row | Connect | Send | Receive | Read | Write]
+    ) -> None:
         """
         Starts a program of commands in an FPGA, which run one after another without a host; completes under the handle.
 
@@ -317,7 +313,9 @@ class Network:
     def virtual_ports(self, node: int) -> int:
         """Of all external ports together."""
 
-    def read(self, node: int, engine: int, segments: Sequence[tuple[int, int]], channel: int = 0, handle: int | None = None) -> None:
+    def read(
+        self, node: int, engine: int, segments: Sequence[tuple[int, int]], channel: int = 0, handle: int | None = None
+    ) -> None:
         """
         Sends (address, bytes) of a node's memory as one packet to the crossbar. With a handle it completes when its last word has left the engine.
 
@@ -338,7 +336,9 @@ class Network:
         Raises ValueError.
         """
 
-    def kernel_send(self, handle: int, node: int, kernel: int, data: bytes, ends: bool = True, channel: int = 0) -> None:
+    def kernel_send(
+        self, handle: int, node: int, kernel: int, data: bytes, ends: bool = True, channel: int = 0
+    ) -> None:
         """
         User logic gives bytes to the crossbar, in words of 64; `ends`: they end a packet. Completes when the last word was taken.
 

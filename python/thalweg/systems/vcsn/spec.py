@@ -54,7 +54,7 @@ class VcsnAcknowledgement:
 class VcsnCredit:
     """Of a credit frame, at the begin of its one word; the word's other bytes are zero. Beyond the paper."""
 
-    BITS: ClassVar[int] = 64
+    BITS: ClassVar[int] = 32
 
     taken: int = 0
 
@@ -62,18 +62,18 @@ class VcsnCredit:
         """The bytes on the wire; ValueError where a value doesn't fit its field."""
         packed = (
             0x0
-            | field(self.taken, 64, 0, "taken")
+            | field(self.taken, 32, 0, "taken")
         )
-        return packed.to_bytes(8, "little")
+        return packed.to_bytes(4, "little")
 
     @classmethod
     def unpack(cls, data: bytes) -> VcsnCredit:
-        """Reads the first 8 bytes; ValueError where they are fewer, or a code has no meaning."""
-        if len(data) < 8:
-            raise ValueError(f"vcsn_credit has 8 bytes, not {len(data)}")
-        packed = int.from_bytes(data[:8], "little")
+        """Reads the first 4 bytes; ValueError where they are fewer, or a code has no meaning."""
+        if len(data) < 4:
+            raise ValueError(f"vcsn_credit has 4 bytes, not {len(data)}")
+        packed = int.from_bytes(data[:4], "little")
         return cls(
-            taken=int(packed & 0xFFFFFFFFFFFFFFFF),
+            taken=int(packed & 0xFFFFFFFF),
         )
 
 

@@ -26,12 +26,12 @@ package tw_vcsn_spec_pkg;
 
   // Of a credit frame, at the begin of its one word; the word's other bytes are zero. Beyond the paper.
   typedef struct packed {
-    logic [63:0] taken;  // words that have left the receive buffer of the virtual port that sends it
+    logic [31:0] taken;  // words that have left the receive buffer of the virtual port that sends it, modulo 2^32
   } vcsn_credit_t;
   // All fields 0, but those that are constant.
   function automatic vcsn_credit_t vcsn_credit_empty();
     vcsn_credit_t packet;
-    packet = vcsn_credit_t'(64'd0);
+    packet = vcsn_credit_t'(32'd0);
     return packet;
   endfunction
 

@@ -44,7 +44,9 @@ struct Twin {
   vcsn::Decoder decoder{domains.add({1, 0}), kAddress, circuits, none, no_sessions, 0, kMost};
   std::array<Beat, 3> beats;  ///< that came in this cycle and those before
   vcsn::Decoder::Verdict begun;
-  std::array<Received, 3> received;  ///< in this cycle and those before
+  std::array<Received, 3> received;                          ///< in this cycle and those before
+  std::optional<unsigned> indicated;                         ///< a virtual port, in the cycle before
+  std::optional<std::pair<unsigned, std::uint32_t>> credit;  ///< alike
   std::optional<std::pair<unsigned, std::optional<vcsn::Circuit>>> written;
 
   void outputs(const Inputs& in, Outputs& out) const {
@@ -57,7 +59,14 @@ struct Twin {
       const bool taken = end() == &Received::taken;
       out.commit_o.set_bit(begun.port, taken);
       out.drop_o.set_bit(begun.port, !taken);
+      out.kept_valid_o.set(taken);
+      out.kept_words_o.set(beats[1].frame.size() / vcsn::kWord);  // those of the MAC but the last one, of a few bytes
     }
+    if (credit) {
+      out.credit_valid_o.set_bit(credit->first, true);
+      out.credit_number_o.set(credit->second, credit->first);
+    }
+    if (indicated) out.indicated_o.set_bit(*indicated, true);
     const Beat& beat = beats[0];
     const std::size_t words = beat.frame.size() / vcsn::kWord + (beat.frame.size() % vcsn::kWord > 0) - beat.valid;
     if (!beat.valid || beat.first || now.counts != &Received::taken || words > kMost) return;
@@ -79,7 +88,19 @@ struct Twin {
     if (beats[1].first) begun = begin(in);
     received[2] = received[1];
     received[1] = received[0];
-    if (ended()) ++(received[0].*end());
+    indicated.reset();
+    credit.reset();
+    if (ended()) {
+      const auto counts = end();
+      ++(received[0].*counts);
+      if (counts == &Received::indications) indicated = begun.port;
+      const auto& frame = beats[1].frame;
+      if (counts == &Received::credits && frame.size() == kHeaders + vcsn::kWord) {
+        std::uint32_t number = 0;
+        std::memcpy(&number, frame.data() + kHeaders, sizeof number);
+        credit.emplace(begun.port, number);
+      }
+    }
     if (written) circuits.set(written->first, written->second);
     written.reset();
     if (in.write_valid_i.get()) {
@@ -140,7 +161,8 @@ class Stimulus {
         short_(run.pick(0, 700)),
         writes_(run.pick(2, 50)),
         rooms_(run.pick(10, 200)),
-        full_(run.pick(0, 100, 500)) {}
+        full_(run.pick(0, 100, 500)),
+        others_(run.pick(0, 300)) {}
 
   void drive(const Outputs&, const bisim::Draws& draws, Inputs& next) {
     bisim::Dice mac = draws.lane(0), rows = draws.lane(1), rooms = draws.lane(2);
@@ -194,7 +216,7 @@ class Stimulus {
             .destination_port = static_cast<std::uint8_t>(dice.chance(wrong_) ? dice.below(256) : to),
             .source_port = static_cast<std::uint8_t>(circuit.port ^ unsigned{dice.chance(wrong_)} << dice.below(8)),
             .channel = static_cast<std::uint8_t>(dice.below(256)),
-            .kind = static_cast<vcsn::spec::FrameKind>(dice.chance(wrong_) ? dice.below(8) : 0),
+            .kind = static_cast<vcsn::spec::FrameKind>(dice.chance(wrong_ + others_) ? dice.below(8) : 0),
             .first = dice.chance(500),
             .last = dice.chance(500),
             .sequenced = dice.chance(wrong_)}
@@ -206,7 +228,7 @@ class Stimulus {
     for (unsigned k = bytes; k-- > 0; value >>= 8) frame_[at + k] = static_cast<std::byte>(value & 0xFF);
   }
 
-  unsigned load_, gaps_, wrong_, short_, writes_, rooms_, full_;
+  unsigned load_, gaps_, wrong_, short_, writes_, rooms_, full_, others_;
   std::array<bool, kPorts> room_{};
   std::array<vcsn::Circuit, kPorts> circuits_{};
   std::vector<std::byte> frame_;

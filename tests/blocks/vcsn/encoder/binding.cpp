@@ -57,9 +57,13 @@ struct Twin {
     std::shared_ptr<std::vector<std::byte>> frame;
     std::size_t number = 0;
   };
-  std::deque<Beat> beats;             ///< that have not been taken
-  std::array<Tick, kPorts> popped{};  ///< after it the next frame may be offered
-  std::uint64_t sent = 0;
+  std::deque<Beat> beats;                                ///< that have not been taken
+  std::array<Tick, kPorts> popped{};                     ///< after it the next frame may be offered
+  std::array<std::vector<Tick>, kPorts> left;            ///< when words left receive buffers
+  std::array<std::size_t, kPorts> reports{};             ///< of them, those that were reported
+  std::optional<std::pair<unsigned, std::size_t>> sent;  ///< virtual port and words of the frame of the cycle before
+  std::optional<unsigned> reported;                      ///< or virtual port that it reports of
+  std::uint64_t frames_sent = 0;
   Tick now = 0;
 
   Twin() {
@@ -68,6 +72,9 @@ struct Twin {
       sessions.emplace_back(vcsn::SessionConfig{}, buffers.back(), none);
     }
     encoder.emptied = [](unsigned) {};
+    encoder.left_at = [this](unsigned port, std::uint64_t number) {
+      return number < left[port].size() ? left[port][number] : thalweg::kNever;
+    };
     encoder.moved = [this](Tick requested, Tick taken) {
       beats.push_back({.requested = requested - kBefore, .taken = taken - kBefore});
     };
@@ -80,6 +87,11 @@ struct Twin {
       out.read_o.set_bit(beat.port, true);
       out.pop_o.set_bit(beat.port, beat.pops);
     }
+    if (sent) {
+      out.sent_valid_o.set_bit(sent->first, true);
+      out.sent_words_o.set(sent->second, sent->first);
+    }
+    if (reported) out.reported_o.set_bit(*reported, true);
     if (beats.empty() || beats.front().requested + vcsn::Encoder::kToMac > now) return;
     const Beat& front = beats.front();
     blocks::WordData data{};
@@ -101,6 +113,13 @@ struct Twin {
                     in.word_data_i.get(beat.port).data(), vcsn::kWord);
     for (unsigned i = 0; i < kPorts; ++i)
       if (in.frame_valid_i.bit(i) && buffers[i].empty() && popped[i] < now + 1) offer(i, in);
+    if (reported) {
+      const std::uint64_t number = in.report_number_i.get(*reported);
+      std::memcpy(beats.back().frame->data() + ethernet::kHeader + vcsn::kHeader, &number, sizeof number);
+    }
+    for (unsigned i = 0; i < kPorts; ++i) credits(i, in);
+    sent.reset();
+    reported.reset();
     const auto before = beats.size();
     encoder.step(now + kBefore);
     if (beats.size() > before) frame(before);
@@ -111,6 +130,23 @@ struct Twin {
           static_cast<unsigned>(in.write_port_i.get()),
           row.open ? std::optional<vcsn::Circuit>({row.address, static_cast<std::uint8_t>(row.port)}) : std::nullopt);
     }
+    // Frames ended two cycles ago for the monitor, and one for the decoder.
+    for (unsigned i = 0; i < kPorts; ++i)
+      if (in.indicate_i.bit(i)) encoder.indicate(i, now + kBefore - 2);
+    for (unsigned i = 0; i < kPorts; ++i)
+      if (in.indicated_i.bit(i)) encoder.react(i, now + kBefore - 1);
+    if (in.write_valid_i.get()) {
+      const auto port = static_cast<unsigned>(in.write_port_i.get());
+      encoder.forget(port);
+      // A report is chosen a cycle ahead, with the row of that cycle.
+      if (left[port].size() > reports[port]) left[port].back() = now + kBefore + 2 - vcsn::Credits::kReports;
+    }
+    if (in.react_valid_i.get())
+      encoder.set(static_cast<unsigned>(in.react_port_i.get()),
+                  {.cycles = static_cast<Tick>(in.react_cycles_i.get()),
+                   .stops = in.react_stops_i.get() != 0,
+                   .pace = static_cast<std::uint32_t>(in.react_pace_i.get())},
+                  now + kBefore + 1);
     if (in.set_valid_i.get())
       encoder.ports().set(static_cast<unsigned>(in.set_port_i.get()),
                           {.priority = static_cast<unsigned>(in.set_priority_i.get()),
@@ -126,6 +162,14 @@ struct Twin {
                                                   .last = k + 1 == words && in.frame_last_i.bit(port),
                                                   .channel = static_cast<std::uint8_t>(in.frame_channel_i.get(port))});
   }
+  /// There is a report where a word has left that was not reported, and as much is under way as may be where the port is held.
+  void credits(unsigned port, const Inputs& in) {
+    if (in.report_i.bit(port) && left[port].size() == reports[port] && reported != port)
+      left[port].push_back(now + kBefore + 1 - vcsn::Credits::kReports);
+    encoder.credits(port).set({.words = 1, .report = 1}, reports[port]);
+    encoder.credits(port).sends(in.held_i.bit(port));
+    encoder.wake(now + kBefore);
+  }
   /// What the encoder has just sent: its beats begin at `first`.
   void frame(std::size_t first) {
     const ethernet::Frame* made = nullptr;
@@ -137,17 +181,23 @@ struct Twin {
     const auto bytes = std::make_shared<std::vector<std::byte>>(made->bytes().begin(), made->bytes().end());
     const auto header = vcsn::spec::VcsnHeader::unpack(word_at(*made));
     const auto words = beats.size() - first - 1;
+    const bool data = header.kind == vcsn::spec::FrameKind::data;
     for (std::size_t k = 0; k <= words; ++k) {
       Beat& beat = beats[first + k];
       beat.port = header.source_port;
-      beat.reads = k < words;
-      beat.pops = k + 1 == words;
+      beat.reads = data && k < words;
+      beat.pops = data && k + 1 == words;
       beat.last = k == words;
       beat.frame = bytes;
       beat.number = k;
       if (beat.pops) popped[beat.port] = beat.requested + 1;
     }
-    for (unsigned k = mac.taken_after(sent++); k-- > 0;)
+    if (data) sent.emplace(header.source_port, words);
+    if (header.kind == vcsn::spec::FrameKind::credit) {
+      reported = header.source_port;
+      ++reports[header.source_port];
+    }
+    for (unsigned k = mac.taken_after(frames_sent++); k-- > 0;)
       line->send(line->free(), frames.make(0, 0, 0, kOther - ethernet::kHeader, [](std::span<std::byte>) {}));
   }
   [[nodiscard]] static std::uint64_t word_at(const ethernet::Frame& frame) {
@@ -159,27 +209,30 @@ struct Twin {
 };
 
 /// Frames of buffers, which are never withdrawn, while circuits are written. The MAC takes words at its line's pace.
-/// Lanes: settings, rows, frames of each port.
+/// Lanes: settings, rows, indications, frames of each port.
 class Stimulus {
  public:
-  static constexpr unsigned kLanes = 2 + kPorts;
+  static constexpr unsigned kLanes = 3 + kPorts;
 
   explicit Stimulus(bisim::Dice run)
       : load_(run.pick(1000, 500, 50, 5)),
         short_(run.pick(0, 500, 1000)),
         sets_(run.pick(0, 2, 20)),
         writes_(run.pick(2, 20, 200)),
-        open_(run.pick(1000, 900, 500)) {
+        open_(run.pick(1000, 900, 500)),
+        fast_(run.pick(0, 5, 100, 500)),
+        held_(run.pick(0, 100, 900)),
+        reports_(run.pick(0, 5, 300)) {
     mac = {blocks::draw_rate(run), run.pick(0, 2, 8)};
     pace_.emplace(mac.rate);
   }
 
   void drive(const Outputs& seen, const bisim::Draws& draws, Inputs& next) {
-    bisim::Dice settings = draws.lane(0), rows = draws.lane(1);
+    bisim::Dice settings = draws.lane(0), rows = draws.lane(1), indications = draws.lane(2);
     next.address_i.set(kAddress);
     take(seen, next);
     for (unsigned i = 0; i < kPorts; ++i) {
-      bisim::Dice frames = draws.lane(2 + i);
+      bisim::Dice frames = draws.lane(3 + i);
       Frame& frame = frames_[i];
       next.word_valid_i.set_bit(i, std::exchange(frame.read, seen.read_o.bit(i)));
       if (next.word_valid_i.bit(i)) next.word_data_i.set(data(frames), i);
@@ -210,6 +263,21 @@ class Stimulus {
       next.set_priority_i.set(settings.below(settings.chance(500) ? 2 : 1U << Parameters::PriorityBits));
       next.set_pace_i.set(settings.below(settings.chance(300) ? 1024 : 1U << 12));
     }
+    if (settings.chance(sets_)) {
+      next.react_valid_i.set(true);
+      next.react_port_i.set(settings.below(kPorts));
+      next.react_cycles_i.set(settings.below(settings.chance(500) ? 8 : 1U << settings.below(13)));
+      next.react_stops_i.set(settings.chance(500));
+      next.react_pace_i.set(settings.below(1U << 12));
+    }
+    for (unsigned i = 0; i < kPorts; ++i) {
+      next.indicate_i.set_bit(i, indications.chance(fast_));
+      next.indicated_i.set_bit(i, indications.chance(fast_));
+      next.held_i.set_bit(i, indications.chance(held_));
+      if (std::exchange(reported_[i], seen.reported_o.bit(i)) || !report_[i]) report_[i] = indications.chance(reports_);
+      next.report_i.set_bit(i, report_[i]);
+      next.report_number_i.set(indications.bits(), i);
+    }
     ++now_;
   }
 
@@ -232,7 +300,8 @@ class Stimulus {
                 mac.taken_after(sent_++) * ethernet::wire_bytes(kOther));
   }
 
-  unsigned load_, short_, sets_, writes_, open_;
+  unsigned load_, short_, sets_, writes_, open_, fast_, held_, reports_;
+  std::array<bool, kPorts> report_{}, reported_{};
   std::array<Frame, kPorts> frames_{};
   Tick now_ = 0;
   std::optional<blocks::MacPace> pace_;

@@ -74,6 +74,7 @@ struct Twin {
   std::size_t made = 0;                    ///< of them, those of frames before the one that is made
   std::array<vcsn::Received, 3> received;  ///< in this cycle and those before
   std::optional<std::pair<unsigned, std::optional<vcsn::Circuit>>> written;
+  std::optional<std::pair<unsigned, vcsn::CreditsConfig>> credits;  ///< that are set
 
   explicit Twin(const Clocks& all) : clocks(all) {}
 
@@ -125,14 +126,29 @@ struct Twin {
     received[2] = received[1];
     received[1] = received[0];
     received[0] = port.decoder.received();
-    if (written) port.circuits.set(written->first, written->second);
+    if (written) port.set_circuit(written->first, written->second, 0);
     written.reset();
+    if (credits) port.set_credits(credits->first, credits->second, at + 1);
+    credits.reset();
+    if (in.mac_credits_valid_i.get())
+      credits.emplace(static_cast<unsigned>(in.mac_credits_port_i.get()),
+                      vcsn::CreditsConfig{.words = static_cast<unsigned>(in.mac_credits_words_i.get()),
+                                          .report = static_cast<unsigned>(in.mac_credits_report_i.get())});
     if (in.mac_write_valid_i.get()) {
       const auto row = in.mac_write_row_i.get();
       written.emplace(
           static_cast<unsigned>(in.mac_write_port_i.get()),
           row.open ? std::optional<vcsn::Circuit>({row.address, static_cast<std::uint8_t>(row.port)}) : std::nullopt);
     }
+    if (in.mac_react_valid_i.get())
+      port.encoder.set(static_cast<unsigned>(in.mac_react_port_i.get()),
+                       {.cycles = static_cast<Tick>(in.mac_react_cycles_i.get()),
+                        .stops = in.mac_react_stops_i.get() != 0,
+                        .pace = static_cast<std::uint32_t>(in.mac_react_pace_i.get())},
+                       at + 1);
+    if (in.mac_monitor_valid_i.get())
+      port.decoder.monitor.set(
+          {.cycles = static_cast<Tick>(in.mac_monitor_cycles_i.get()), .words = in.mac_monitor_words_i.get()}, at + 2);
     if (in.mac_set_valid_i.get())
       port.encoder.ports().set(static_cast<unsigned>(in.mac_set_port_i.get()),
                                {.priority = static_cast<unsigned>(in.mac_set_priority_i.get()),
@@ -173,7 +189,8 @@ class Stimulus {
         ends_(run.pick(10, 100, 500, 1000)),
         takes_(run.pick(1000, 900, 300, 20)),
         sets_(run.pick(0, 2, 20)),
-        writes_(run.pick(5, 50)),
+        writes_(run.pick(5, 50, 1)),
+        credits_(run.pick(0, 2, 20)),
         pace_(draw(run)) {}
 
   void drive(const Outputs& seen, const Instant& now, const bisim::Draws& draws, Inputs& next) {
@@ -240,6 +257,20 @@ class Stimulus {
     next.mac_set_port_i.set(settings.below(kPorts));
     next.mac_set_priority_i.set(settings.below(1U << Parameters::PriorityBits));
     next.mac_set_pace_i.set(settings.below(1024));
+    const bool credits = settings.chance(800);
+    next.mac_credits_valid_i.set(settings.chance(credits_));
+    next.mac_credits_port_i.set(settings.below(kPorts));
+    next.mac_credits_words_i.set(credits ? 1 + settings.below(Parameters::ReceiveWords) : 0);
+    next.mac_credits_report_i.set(credits ? 1 + settings.below(settings.chance(500) ? 4 : Parameters::ReceiveWords)
+                                          : 0);
+    next.mac_react_valid_i.set(settings.chance(sets_));
+    next.mac_react_port_i.set(settings.below(kPorts));
+    next.mac_react_cycles_i.set(settings.below(1U << settings.below(10)));
+    next.mac_react_stops_i.set(settings.chance(500));
+    next.mac_react_pace_i.set(settings.below(2048));
+    next.mac_monitor_valid_i.set(settings.chance(sets_));
+    next.mac_monitor_cycles_i.set(settings.below(1U << settings.below(11)));
+    next.mac_monitor_words_i.set(settings.below(1U << (1 + settings.below(9))));
   }
   /// A word that the MAC takes comes back when all of it has been on the line; the last one with its FCS.
   void carry(const Outputs& seen) {
@@ -257,7 +288,7 @@ class Stimulus {
     coming_.push_back(word);
   }
 
-  unsigned load_, ends_, takes_, sets_, writes_;
+  unsigned load_, ends_, takes_, sets_, writes_, credits_;
   blocks::MacPace pace_;
   std::array<Port, kPorts> ports_{};
   std::deque<Word> coming_;

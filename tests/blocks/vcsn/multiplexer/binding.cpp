@@ -26,10 +26,12 @@ struct Twin {
     std::vector<bool> wanting(kPorts);
     for (unsigned i = 0; i < kPorts; ++i) wanting[i] = in.wanting_i.bit(i);
     chosen = in.choose_i.get() ? ports.next(wanting, now) : std::nullopt;
-    if (chosen) ports.sends(*chosen, static_cast<unsigned>(in.words_i.get(*chosen)), now);
+    if (chosen) ports.sends(*chosen, static_cast<unsigned>(in.words_i.get(*chosen)), now, in.slow_i.bit(*chosen));
     if (in.set_valid_i.get())
       ports.set(static_cast<unsigned>(in.set_port_i.get()), {.priority = static_cast<unsigned>(in.set_priority_i.get()),
                                                              .cycle = static_cast<std::uint32_t>(in.set_pace_i.get())});
+    if (in.slow_valid_i.get())
+      ports.set_slow(static_cast<unsigned>(in.slow_port_i.get()), static_cast<std::uint32_t>(in.slow_pace_i.get()));
     ++now;
   }
 };
@@ -44,7 +46,8 @@ class Stimulus {
       : load_(run.pick(1000, 500, 50, 5)),
         short_(run.pick(0, 500, 1000)),
         sets_(run.pick(2, 20, 200)),
-        free_(run.pick(1000, 300)) {}
+        free_(run.pick(1000, 300)),
+        slows_(run.pick(0, 5, 100)) {}
 
   void drive(const Outputs& seen, const bisim::Draws& draws, Inputs& next) {
     bisim::Dice line = draws.lane(0), settings = draws.lane(1);
@@ -62,6 +65,16 @@ class Stimulus {
       next.words_i.set(words_[i], i);
     }
     next.choose_i.set(busy_ == 0 && line.chance(free_));
+    for (unsigned i = 0; i < kPorts; ++i) {
+      if (line.chance(slows_)) slow_[i] = !slow_[i];
+      next.slow_i.set_bit(i, slow_[i]);
+    }
+    if (settings.chance(sets_)) {
+      next.slow_valid_i.set(true);
+      next.slow_port_i.set(settings.below(kPorts));
+      next.slow_pace_i.set(
+          settings.below(settings.chance(300) ? 1024 : std::min(1U << Parameters::PaceBits, 1U << 13)));
+    }
     if (!settings.chance(sets_)) return;
     next.set_valid_i.set(true);
     next.set_port_i.set(settings.below(kPorts));
@@ -72,7 +85,8 @@ class Stimulus {
  private:
   static constexpr unsigned kMost = Parameters::FrameWords;
 
-  unsigned load_, short_, sets_, free_, busy_ = 0;
+  unsigned load_, short_, sets_, free_, slows_, busy_ = 0;
+  std::array<bool, kPorts> slow_{};
   std::array<unsigned, kPorts> words_{};  ///< of the frame that waits; 0: none does
 };
 

@@ -33,6 +33,9 @@ struct Twin {
     out = {};
     const auto mac = cycle(now, kMac);
     out.mac_room_o.set(in.mac_slots_i.get() ? is_free : buffer.has_room(mac));
+    auto last = static_cast<std::int64_t>(buffer.left()) - 1;
+    while (last >= 0 && buffer.left(last) >= mac) --last;
+    out.mac_word_left_o.set(last >= 0 && buffer.left(last) == mac - 1);
     if (has_slots) {
       const auto left = buffer.frames_left(mac);
       out.mac_left_o.set(buffer.in_order() > left && buffer.frame_left_at(left) == mac + 1);

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// Credits of the virtual ports of an external port, both ways: a frame is sent only where fewer words are under way to the other end than a
+// limit, so that its receive buffer has room for the longest frame; and reports say how many words have left the receive buffer here.
+//
+// A setting acts on frames that are chosen from the second cycle after it on. Both ends are set while nothing moves.
+//
+// Order: none. Latency: three cycles from a credit to what it allows, two from a word that has left to the report, one from a frame
+// that is sent. Throughput: of each port a word that leaves in each cycle, a frame in every second one, a credit in every second one. Storage: two numbers
+// of words of each port, and what is under way. Numbers are modulo 2^32. Outputs are registers. Critical path: from a frame's words and a credit
+// to what is under way.
+module tw_credits #(
+    parameter  int unsigned Ports       = 2,                             /// virtual ports, 1 to 8
+    parameter  int unsigned FrameWords  = 143,                           /// words of a frame at most, at least 1
+    parameter  int unsigned CreditsBits = 15,                            /// of limits, at least those of FrameWords, less than NumberBits
+    parameter  int unsigned NumberBits  = 32,                            /// of numbers of words, even; those of reports
+    localparam int unsigned PortBits    = Ports > 1 ? $clog2(Ports) : 1,
+    localparam int unsigned WordsBits   = $clog2(FrameWords + 1)
+) (
+    input logic clk_i,
+    input logic rst_i,
+
+    input logic                   set_valid_i,
+    input logic [   PortBits-1:0] set_port_i,
+    input logic [CreditsBits-1:0] set_words_i,   /// a frame may begin where fewer are under way; 0, as after reset: credits are not used
+    input logic [CreditsBits-1:0] set_report_i,  /// words that have left, after which there is a report; at least 1 where credits are used
+    input logic [      Ports-1:0] forget_i,      /// a circuit is written: it has none; but for one that is set in the same cycle
+
+    output logic [Ports-1:0]                held_o,   /// no frame may begin
+    input  logic [Ports-1:0]                sent_i,   /// one was chosen in the cycle before
+    input  logic [Ports-1:0][WordsBits-1:0] words_i,  /// of that frame
+    input  logic [Ports-1:0]                taken_i,  /// the other end reports, in every second cycle at most
+    input  logic [Ports-1:0][ NumberBits-1:0] number_i, /// of words, with that
+
+    input  logic [Ports-1:0]       left_i,           /// a word has left the receive buffer
+    output logic [Ports-1:0]       report_valid_o,   /// there is one
+    input  logic [Ports-1:0]       reported_i,       /// it is sent
+    output logic [Ports-1:0][NumberBits-1:0] report_number_o
+);
+  if (Ports < 1 || Ports > 8) begin : check_ports
+    $error("tw_credits: Ports must be 1 to 8");
+  end
+  if (FrameWords < 1 || CreditsBits < WordsBits || CreditsBits >= NumberBits || NumberBits % 2 != 0) begin : check_bits
+    $error("tw_credits: CreditsBits must be less than NumberBits, which is even, and at least those of FrameWords, which is at least 1");
+  end
+
+  localparam int unsigned SpareBits = CreditsBits + 1;
+  localparam int unsigned Half = NumberBits / 2;
+  typedef logic [Half-1:0] half_t;
+  localparam half_t Sign = half_t'(1) << (Half - 1);
+  typedef logic [CreditsBits-1:0] words_t;
+  typedef logic [SpareBits-1:0] spare_t;
+
+  words_t set_words_q, set_report_q;
+
+  always_ff @(posedge clk_i) begin
+    set_words_q  <= set_words_i - 1'b1;
+    set_report_q <= set_report_i;
+  end
+
+  for (genvar i = 0; i < Ports; i++) begin : port
+    logic on_q, set_q, clear_q, begun_q;  // it was set in the cycle before; alike, or forgotten; two cycles ago
+
+  // What is sent. A credit's number is compared in two cycles, by halves.
+    spare_t spare_q;  // words that may be under way beyond those that are, where a frame may begin still; below 0: none may
+    logic [NumberBits-1:0] known_q, number_q;
+    logic credit_q;  // one came
+    spare_t extra_q;  // what it has more than the one before
+    logic lower_q, below_q, below_less_q;  // the lower half is below 0; the upper one is; it is, where the lower one is
+    spare_t gain_q;
+    wire more = credit_q && !(lower_q ? below_less_q : below_q);
+    wire spare_t sent = sent_i[i] && !begun_q ? spare_t'(words_i[i]) : '0;
+
+    // What is received.
+    logic report_q;
+    words_t period_q, due_q;  // words between reports; to the next one
+    half_t low_left_q, high_left_q;
+    logic carries_q;  // all of the lower half's bits are set
+
+    assign held_o[i] = spare_q[SpareBits-1];
+    assign report_valid_o[i] = report_q;
+    assign report_number_o[i] = {high_left_q, low_left_q};
+
+    always_ff @(posedge clk_i) begin
+      set_q <= set_valid_i && set_port_i == PortBits'(i);
+      clear_q <= forget_i[i] || (set_valid_i && set_port_i == PortBits'(i));
+      begun_q <= clear_q;
+
+      credit_q <= taken_i[i] && !clear_q && !begun_q;
+      extra_q <= spare_t'(number_i[i]) - spare_t'(known_q);
+      lower_q <= number_i[i][Half-1:0] < known_q[Half-1:0];
+      below_q <= half_t'(number_i[i][NumberBits-1:Half] - known_q[NumberBits-1:Half]) >= Sign;
+      below_less_q <= half_t'(number_i[i][NumberBits-1:Half] + ~known_q[NumberBits-1:Half]) >= Sign;
+      number_q <= number_i[i];
+      gain_q <= more ? extra_q : '0;
+      if (more) known_q <= number_q;
+      spare_q <= spare_q - sent + gain_q;
+
+      if (left_i[i]) begin
+        low_left_q <= low_left_q + 1'b1;
+        carries_q  <= low_left_q == ~half_t'(1);
+        if (carries_q) high_left_q <= high_left_q + 1'b1;
+      end
+      if (reported_i[i]) begin
+        due_q <= left_i[i] ? period_q - 1'b1 : period_q;
+        report_q <= left_i[i] && period_q == 1;
+      end else if (left_i[i] && !report_q) begin
+        due_q <= due_q - 1'b1;
+        report_q <= due_q == 1;
+      end
+
+      if (clear_q) begin
+        on_q <= set_q && set_report_q != 0;
+        spare_q <= set_q ? spare_t'(set_words_q) : '0;
+        gain_q <= '0;
+        known_q <= '0;
+        period_q <= set_report_q;
+      end else if (!on_q) begin
+        spare_q <= '0;
+      end
+      // A report may be sent still in the cycle in which the new setting acts first.
+      if (begun_q) begin
+        due_q <= period_q;
+        low_left_q <= '0;
+        high_left_q <= '0;
+        carries_q <= 1'b0;
+      end
+      if (!on_q || forget_i[i] || (set_valid_i && set_port_i == PortBits'(i)) || clear_q || begun_q) report_q <= 1'b0;
+      if (rst_i) begin
+        on_q <= 1'b0;
+        clear_q <= 1'b0;
+        begun_q <= 1'b0;
+        credit_q <= 1'b0;
+        gain_q <= '0;
+        spare_q <= '0;
+        report_q <= 1'b0;
+      end
+    end
+  end
+
+`ifndef SYNTHESIS
+  logic [Ports-1:0] taken_q;
+
+  always_ff @(posedge clk_i) begin
+    taken_q <= rst_i ? '0 : taken_i;
+    if (!rst_i) begin
+      port_is_there : assert (!set_valid_i || 32'(set_port_i) < Ports);
+      reports_both_ways : assert (!set_valid_i || (set_words_i == 0) == (set_report_i == 0));
+      every_second_cycle : assert ((taken_i & taken_q) == 0);
+    end
+  end
+`endif
+endmodule

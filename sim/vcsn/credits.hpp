@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Credits of a virtual port, both ways: a frame is sent only where the other end's receive buffer has room for the longest one, whatever is
+// under way; and the other end is told, in frames of their own, how many words have left this end's. Twin of rtl/vcsn/tw_credits.sv.
+//
+// Numbers of words are those since the circuit was opened, modulo 2^32 in frames. Of a frame that comes late the number is lower than the
+// one that is known, and ignored.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/require.hpp"
+#include "core/types.hpp"
+
+namespace thalweg::vcsn {
+
+inline constexpr unsigned kMostCredits = 1U << 15;
+
+struct CreditsConfig {
+  unsigned words = 0;   ///< a frame may begin where fewer are under way to the other end; 0: credits are not used
+  unsigned report = 0;  ///< words that have left the receive buffer here, after which the other end is told
+};
+
+class Credits {
+ public:
+  static constexpr Tick kReports =
+      3;  ///< cycles from when a word leaves the receive buffer to the choice of its report
+
+  /// Both ends are set while nothing moves. `left`: words that had left the receive buffer. Throws std::invalid_argument where the hardware
+  /// does not count so far.
+  void set(const CreditsConfig& config, std::uint64_t left) {
+    require(config.words < kMostCredits && config.report < kMostCredits,
+            "a circuit has credits for " + std::to_string(config.words) + " words, and reports after " +
+                std::to_string(config.report) + "; the most are " + std::to_string(kMostCredits - 1));
+    *this = {};
+    config_ = config;
+    before_ = left;
+  }
+  [[nodiscard]] bool used() const { return config_.words > 0; }
+
+  // What is sent.
+
+  [[nodiscard]] bool may_send() const { return !used() || under_way_ < std::int64_t{config_.words}; }
+  void sends(unsigned words) { under_way_ += words; }
+  /// The other end has taken so many words.
+  void credit(std::uint32_t taken) {
+    const auto more = static_cast<std::int32_t>(taken - taken_);
+    if (more <= 0) return;
+    taken_ = taken;
+    under_way_ -= more;
+  }
+
+  // What is received. `left_at(number)`: when a word has left the receive buffer; kNever: that is not known.
+
+  /// From when on there is a report; kNever: that is not known.
+  template <class LeftAt>
+  [[nodiscard]] Tick reports_at(LeftAt&& left_at) const {
+    const Tick at = left_at(before_ + reported_ + config_.report - 1);
+    return at == kNever ? kNever : at + kReports;
+  }
+  /// The number of words of a report in this cycle.
+  template <class LeftAt>
+  [[nodiscard]] std::uint32_t report(Tick now, LeftAt&& left_at) {
+    while (left_at(before_ + reported_) < now) ++reported_;
+    return static_cast<std::uint32_t>(reported_);
+  }
+
+ private:
+  CreditsConfig config_;
+  std::int64_t under_way_ = 0;  ///< words, as far as is known here
+  std::uint32_t taken_ = 0;
+  std::uint64_t before_ = 0, reported_ = 0;
+};
+
+}  // namespace thalweg::vcsn

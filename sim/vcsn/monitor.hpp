@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// The reception monitor of an external port: it counts words of data in windows of time, and reports, once in a window with too many, the
+// virtual ports that they came for. Twin of rtl/vcsn/tw_monitor.sv, which reports two cycles after a frame's end.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/require.hpp"
+#include "core/types.hpp"
+
+namespace thalweg::vcsn {
+
+inline constexpr unsigned kTimerBits = 24;           ///< of the cycles that hosts set
+inline constexpr unsigned kMonitorWords = 1U << 15;  ///< of a window, fewer are counted
+
+struct MonitorConfig {
+  Tick cycles = 0;          ///< of a window; 0: it is off
+  std::uint64_t words = 0;  ///< more of them in a window are too many
+};
+
+class Monitor {
+ public:
+  explicit Monitor(unsigned ports) : from_(ports) {}
+
+  /// The first window begins in cycle `first`. Throws std::invalid_argument where the hardware does not count so far.
+  void set(const MonitorConfig& config, Tick first) {
+    require(config.cycles >= 0 && config.cycles < Tick{1} << kTimerBits,
+            "a monitor's window has " + std::to_string(config.cycles) + " cycles; the longest has " +
+                std::to_string((1 << kTimerBits) - 1));
+    require(config.words < kMonitorWords, "a monitor's threshold is " + std::to_string(config.words) +
+                                              " words; the highest is " + std::to_string(kMonitorWords - 1));
+    config_ = config;
+    first_ = first;
+    window_ = -1;
+  }
+  /// A new circuit has sent nothing.
+  void forget(unsigned port) { from_[port] = false; }
+
+  /// A frame of so many words ended in this cycle; `report(port)` is called for each virtual port that is to get an indication.
+  template <class Report>
+  void add(unsigned port, unsigned words, Tick now, Report&& report) {
+    if (config_.cycles == 0 || now < first_) return;
+    if (const Tick window = (now - first_) / config_.cycles; window != window_) {
+      window_ = window;
+      counted_ = 0;
+      reported_ = false;
+      from_.assign(from_.size(), false);
+    }
+    counted_ += words;
+    from_[port] = true;
+    if (counted_ <= config_.words || reported_) return;
+    reported_ = true;
+    for (unsigned each = 0; each < from_.size(); ++each)
+      if (from_[each]) report(each);
+  }
+
+ private:
+  MonitorConfig config_;
+  Tick first_ = 0, window_ = -1;
+  std::uint64_t counted_ = 0;  ///< words of the window
+  std::vector<bool> from_;     ///< virtual ports that they came for
+  bool reported_ = false;
+};
+
+}  // namespace thalweg::vcsn
