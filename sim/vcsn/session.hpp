@@ -21,18 +21,11 @@
 #include "thalweg_vcsn_spec.hpp"
 #include "vcsn/receive_buffer.hpp"
 #include "vcsn/send_buffer.hpp"
+#include "vcsn/session_receiver.hpp"
 
 namespace thalweg::vcsn {
 
 inline constexpr unsigned kMostWindow = 64;  ///< frames that an acknowledgement has bits for
-
-/// What both ends have in common. Cycles are those of the MAC's clock.
-struct SessionConfig {
-  unsigned window = 16;  ///< frames that may be under way, for which the receiver has room
-  Tick resend = 1;       ///< cycles without an answer after which something is sent again
-  unsigned reorder = 3;  ///< a frame is taken for lost when more than so many that were sent after it have come
-  unsigned tries = 16;   ///< without any answer, after which the session ends
-};
 
 enum class SessionState : std::uint8_t { none, opening, open, refused, silent };
 [[nodiscard]] constexpr std::string_view name(SessionState state) {
@@ -52,7 +45,7 @@ struct SessionCounts {
 class Session {
  public:
   Session(const SessionConfig& config, SendBuffer& send, ReceiveBuffer& receive)
-      : config_(config), send_(&send), receive_(&receive), flights_(config.window) {}
+      : config_(config), send_(&send), receive_(&receive), receiver_(config, receive), flights_(config.window) {}
 
   // The host's side.
 
@@ -76,7 +69,7 @@ class Session {
   [[nodiscard]] SessionState state() const { return state_; }
   [[nodiscard]] const SessionCounts& counts() const { return counts_; }
   /// Everything that came has left the receive buffer, and its sender knows.
-  [[nodiscard]] bool settled() const { return left_ == receive_->in_order() && peer_base_ == left_; }
+  [[nodiscard]] bool settled() const { return receiver_.settled(); }
   /// Frames that are not acknowledged.
   [[nodiscard]] std::uint64_t under_way() const { return next_ - base_; }
 
@@ -109,11 +102,15 @@ class Session {
     silent_ = 0;
     // The answer to an opening has the numbers of the peer's session with another, until it knows this one.
     if (kind == spec::FrameKind::acknowledgement && !words.last) return;
-    if (const auto base = near(peer_base_, of.base); base <= reported_) peer_base_ = std::max(peer_base_, base);
-    if (kind == spec::FrameKind::data)
-      take(near(receive_->in_order(), of.number), frame, data, words, now);
-    else
+    receiver_.hear(of.base);
+    if (kind == spec::FrameKind::acknowledgement) {
       acknowledge(near(base_, of.number), acknowledged, words.first, now);
+    } else if (receiver_.is_new(of.number, now)) {
+      receiver_.take(of.number, frame, data, words, now);
+    } else {
+      ++counts_.repeated;
+      receiver_.repeat(now);
+    }
   }
 
   // The encoder's side.
@@ -122,17 +119,10 @@ class Session {
   [[nodiscard]] Tick says_at(Tick now) {
     if (refuse_ || answer_) return now;
     if (state_ == SessionState::opening)
-      return send_->empty() ? kNever : std::max(send_->front().whole, said_ == kNever ? 0 : said_ + config_.resend);
-    if (state_ != SessionState::open) return kNever;
-    left_ = receive_->frames_left(now);
-    Tick at = std::min(report_, confirm_);
-    const std::uint64_t due = reported_ + std::max(1u, config_.window / 4);
-    if (due <= receive_->in_order()) at = std::min(at, receive_->frame_left_at(due - 1));
-    if (reported_ < receive_->in_order())
-      at = std::min(at, add(receive_->frame_left_at(reported_), config_.resend / 4));
-    // What has left is said until the sender says that it knows.
-    if (reported_ > peer_base_) at = std::min(at, said_ + config_.resend);
-    return at;
+      return send_->empty() ? kNever
+                            : std::max(send_->front().whole,
+                                       receiver_.said_at() == kNever ? 0 : receiver_.said_at() + config_.resend);
+    return state_ == SessionState::open ? receiver_.says_at(now) : kNever;
   }
   struct Saying {
     spec::FrameKind kind = spec::FrameKind::acknowledgement;
@@ -149,24 +139,22 @@ class Session {
       return Saying{.kind = spec::FrameKind::refusal,
                     .sequence = {.session = id_, .peer = to, .number = named, .base = 0}};
     }
-    left_ = receive_->frames_left(now);
-    const bool again = !answer_ && said_ != kNever && now >= said_ + config_.resend &&
-                       (state_ == SessionState::opening || (reported_ == left_ && reported_ > peer_base_));
+    const bool again = !answer_ && (state_ == SessionState::opening
+                                        ? receiver_.said_at() != kNever && now >= receiver_.said_at() + config_.resend
+                                        : receiver_.again(now));
     if (again && ++silent_ > config_.tries) {
       end(SessionState::silent, 0);
       return std::nullopt;
     }
-    Saying saying{.asks = left_ > peer_base_, .sequence = sequence(left_)};
+    Saying saying{.asks = receiver_.asks(now),
+                  .sequence = sequence(receive_->frames_left(now)),
+                  .received = receiver_.received(now)};
     if (answer_) {
       saying.sequence.peer = *answer_;
       saying.knows = *answer_ == peer_;
     }
-    for (unsigned k = 0; k < config_.window; ++k)
-      if (receive_->holds(left_ + k)) saying.received |= std::uint64_t{1} << k;
-    reported_ = left_;
+    receiver_.say(now);
     answer_.reset();
-    report_ = kNever;
-    said_ = now;
     return saying;
   }
 
@@ -190,6 +178,7 @@ class Session {
     }
     flight(each) = {.order = ++order_};
     if (timer_ == kNever) timer_ = now + config_.resend;
+    receiver_.sent();
     return sequence(each);
   }
   /// When nothing has been heard of what is under way for too long; kNever.
@@ -219,36 +208,18 @@ class Session {
     return to + static_cast<std::uint64_t>(
                     static_cast<std::int64_t>(static_cast<std::int32_t>(number - static_cast<std::uint32_t>(to))));
   }
-  [[nodiscard]] static Tick add(Tick at, Tick cycles) { return at == kNever ? kNever : at + cycles; }
 
   /// Of a frame that is sent now.
-  [[nodiscard]] spec::VcsnSequence sequence(std::uint64_t number) {
-    confirm_ = kNever;
+  [[nodiscard]] spec::VcsnSequence sequence(std::uint64_t number) const {
     return {.session = id_,
             .peer = peer_,
             .number = static_cast<std::uint32_t>(number),
             .base = static_cast<std::uint32_t>(base_)};
   }
 
-  void take(std::uint64_t number, const ethernet::FrameRef& frame, std::size_t data, const Waiting& words, Tick now) {
-    left_ = receive_->frames_left(now);
-    if (number < left_ || number >= left_ + config_.window || receive_->holds(number)) {
-      ++counts_.repeated;
-      report_ = now;
-      return;
-    }
-    if (number != receive_->in_order() || ++fresh_ >= std::max(1u, config_.window / 4)) {
-      fresh_ = 0;
-      report_ = now;
-    } else {
-      report_ = std::min(report_, now + config_.resend / 4);
-    }
-    receive_->place(number, frame, data, words, now);
-  }
-
   void acknowledge(std::uint64_t number, std::uint64_t received, bool asks, Tick now) {
     if (number > next_) return;
-    if (asks) confirm_ = std::min(confirm_, now + config_.resend / 4);
+    if (asks) receiver_.ask(now);
     if (number < base_) return;
     bool progress = number > base_;
     for (; base_ < number; ++base_) {
@@ -276,13 +247,15 @@ class Session {
 
   void end(SessionState state, std::uint16_t peer) {
     state_ = state;
-    timer_ = confirm_ = report_ = kNever;
+    timer_ = kNever;
+    receiver_.end();
     if (peer != 0) refuse_ = {peer, id_};
   }
 
   SessionConfig config_;
   SendBuffer* send_;
   ReceiveBuffer* receive_;
+  SessionReceiver<ReceiveBuffer> receiver_;
   std::uint16_t id_ = 0, peer_ = 0;
   SessionState state_ = SessionState::none;
   SessionCounts counts_;
@@ -294,12 +267,7 @@ class Session {
   std::vector<Flight> flights_;
   std::uint64_t base_ = 0, next_ = 0;  ///< the oldest frame that is not acknowledged, and the next new one
   std::uint64_t order_ = 0, newest_ = 0;
-  Tick timer_ = kNever, confirm_ = kNever;
-  // What it receives.
-  std::uint64_t left_ = 0;                      ///< frames that have left the receive buffer
-  std::uint64_t reported_ = 0, peer_base_ = 0;  ///< what the sender should know of `left_`, and does
-  unsigned fresh_ = 0;
-  Tick report_ = kNever, said_ = kNever;
+  Tick timer_ = kNever;
 };
 
 }  // namespace thalweg::vcsn

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// The receiving side of a session (docs/vcsn.md): which frames have room, and when their sender should know of those that have come. It counts the
+// frames that have left a tw_receive_buffer with slots, whose slots are the low bits of frames' numbers.
+//
+// A frame of data is asked for with its header (begin_valid_i): it has room where fits_o, from the third cycle on until another one is asked for, and the buffer's
+// mac_room_o are set, and is to be dropped elsewhere. What is heard is of the session, whole and right: of any frame the base, up to where its
+// sender knows that all have left; heard_data_i at a data frame's end, with heard_taken_i where it was kept; heard_asks_i where it asks for a
+// frame with a base. What is heard in a cycle acts in the next one.
+//
+// It has something to say (says_o) at once when a frame came again, or where one is missing before it; after a quarter of the window
+// has come, or left; a quarter of Resend after any other frame has come or left, or was asked for; and again, where nothing has left since (again_o), after Resend until its sender
+// knows. Who says it sets said_i, with what is shown in that cycle: number_o, up to which all frames have left, asks_o, which asks the sender to answer, and
+// bits_received_o, a bit for each frame from that number on, two cycles later. sent_i: a frame of data was sent, which has a base. A session begins with rst_i, in
+// which its buffer begins, too.
+//
+// Order: none. Latency: as above. Throughput: something heard and said each cycle. Storage: counts, a bit for each frame. Outputs depend on registers
+// alone. Critical path: from a frame's base over its comparison with what was said to known_q.
+module tw_session_receiver #(
+    parameter  int unsigned Window     = 16,    /// frames, a power of two, 1 to 64
+    parameter  int unsigned Resend     = 16113, /// cycles, 4 to 65536
+    parameter  int unsigned NumberBits = 32,    /// of frames' numbers, even, at least twice those of slots
+    localparam int unsigned SlotBits   = Window > 1 ? $clog2(Window) : 1
+) (
+    input  logic                  clk_i,
+    input  logic                  rst_i,
+    input  logic                  left_i,          /// as of the receive buffer
+    input  logic [    Window-1:0] held_i,
+    input  logic                  begin_valid_i,
+    input  logic [NumberBits-1:0] begin_number_i,
+    output logic                  fits_o,
+    input  logic                  heard_valid_i,
+    input  logic [NumberBits-1:0] heard_base_i,
+    input  logic                  heard_data_i,
+    input  logic                  heard_taken_i,
+    input  logic [  SlotBits-1:0] heard_slot_i,    /// of what was taken
+    input  logic                  heard_asks_i,
+    input  logic                  sent_i,
+    input  logic                  said_i,
+    output logic                  says_o,
+    output logic                  again_o,
+    output logic                  asks_o,
+    output logic [NumberBits-1:0] number_o,
+    output logic                  bits_valid_o,    /// of what was said two cycles before
+    output logic [    Window-1:0] bits_received_o
+);
+  if (Window < 1 || Window > 64 || (Window & (Window - 1)) != 0) begin : check_window
+    $error("tw_session_receiver: Window must be a power of two, 1 to 64");
+  end
+  if (Resend < 4 || Resend > 65536) begin : check_resend
+    $error("tw_session_receiver: Resend must be 4 to 65536");
+  end
+
+  if (NumberBits % 2 != 0 || NumberBits < 2 * SlotBits) begin : check_number
+    $error("tw_session_receiver: NumberBits must be even, and at least twice those of slots");
+  end
+
+  localparam int unsigned HalfBits = NumberBits / 2;
+  localparam int unsigned Due = Window >= 4 ? Window / 4 : 1;
+  localparam int unsigned DueBits = $clog2(Due + 1);
+  localparam int unsigned Quarter = Resend / 4;
+  localparam int unsigned TimerBits = $clog2(Resend);
+
+  // Times to go; at 0 it is over.
+  typedef struct packed {
+    logic runs, over;
+    logic [TimerBits-1:0] rest;
+  } timer_t;
+  function automatic timer_t started(int unsigned cycles);
+    return '{runs: 1'b1, over: cycles == 1, rest: TimerBits'(cycles - 1)};
+  endfunction
+  function automatic timer_t later(timer_t timer);
+    return '{runs: timer.runs, over: timer.over || (timer.runs && timer.rest == 1), rest: timer.rest - 1'b1};
+  endfunction
+
+  // Frames that have left: a carry within the cycle is short.
+  logic [HalfBits-1:0] low_q, high_q;
+  logic carries_q;  // all of the lower half's bits are set
+  logic [NumberBits-1:0] reported_q;  // of them, those that were said
+  logic known_q;  // and the sender knows
+  logic [DueBits-1:0] few_q;  // that have left since, Due at most
+  logic some_q, many_q;  // one; as many as are said at once
+  logic [SlotBits-1:0] next_q;  // slot of the frame that comes next, where none is missing
+  logic [DueBits-1:0] fresh_q;  // frames that have come since a report
+  logic full_q;  // one more is reported at once
+  logic now_q;
+  timer_t report_q, confirm_q, again_q;
+
+  wire data = heard_valid_i && heard_data_i;
+  wire regular = heard_taken_i && heard_slot_i == next_q && !full_q;
+  wire knows = heard_valid_i && heard_base_i == reported_q;  // nobody knows of more than was said
+
+  assign number_o = {high_q, low_q};
+  assign says_o = now_q || many_q || report_q.over || confirm_q.over || (again_q.over && !known_q);
+  assign again_o = again_q.over && !known_q && !some_q;
+  assign asks_o = some_q || !known_q;
+
+  // The window: from the number of those that have left on.
+  logic [HalfBits:0] ahead_low_1q;  // the highest bit: it borrows
+  logic [HalfBits-1:0] number_high_1q, high_1q, ahead_low_2q, ahead_high_2q;
+  logic fits_q;
+  assign fits_o = fits_q;
+
+  // The bits of frames from that number on: by the low three bits of it, and by the others a cycle later.
+  localparam int unsigned FineBits = SlotBits > 3 ? 3 : SlotBits;
+  localparam int unsigned Fine = 1 << FineBits;
+  logic [Window-1:0] turned_1q, turned_2q;
+  logic [SlotBits-1:0] turn_1q;
+  logic said_1q, said_2q;
+  assign bits_received_o = turned_2q;
+  assign bits_valid_o = said_2q;
+
+  always_ff @(posedge clk_i) begin
+    ahead_low_1q <= {1'b0, begin_number_i[HalfBits-1:0]} - {1'b0, low_q};
+    number_high_1q <= begin_number_i[NumberBits-1:HalfBits];
+    high_1q <= high_q;
+    ahead_low_2q <= ahead_low_1q[HalfBits-1:0];
+    ahead_high_2q <= number_high_1q - high_1q - HalfBits'(ahead_low_1q[HalfBits]);
+    turn_1q <= low_q[SlotBits-1:0];
+    for (int unsigned i = 0; i < Window; i++) begin
+      turned_1q[i] <= held_i[(i+32'(low_q[FineBits-1:0]))%Window];
+      turned_2q[i] <= turned_1q[(i+Fine*32'(turn_1q>>FineBits))%Window];
+    end
+  end
+
+  logic [1:0] begun_q;
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      low_q <= '0;
+      high_q <= '0;
+      carries_q <= 1'b0;
+      reported_q <= '0;
+      known_q <= 1'b1;
+      few_q <= '0;
+      some_q <= 1'b0;
+      many_q <= 1'b0;
+      next_q <= '0;
+      fresh_q <= '0;
+      full_q <= Due == 1;
+      now_q <= 1'b0;
+      report_q <= '0;
+      confirm_q <= '0;
+      again_q <= '0;
+      begun_q <= '0;
+      said_1q <= 1'b0;
+      said_2q <= 1'b0;
+      fits_q <= 1'b0;
+    end else begin
+      begun_q <= {begun_q[0], begin_valid_i};
+      said_1q <= said_i;
+      said_2q <= said_1q;
+      if (begun_q[1]) fits_q <= ahead_high_2q == 0 && 32'(ahead_low_2q) < Window;
+
+      if (left_i) begin
+        low_q <= low_q + 1'b1;
+        if (carries_q) high_q <= high_q + 1'b1;
+        carries_q <= low_q == ~HalfBits'(1);
+      end
+      if (said_i) begin
+        few_q  <= DueBits'(left_i);
+        some_q <= left_i;
+        many_q <= left_i && Due == 1;
+      end else if (left_i && !many_q) begin
+        few_q  <= few_q + 1'b1;
+        some_q <= 1'b1;
+        many_q <= 32'(few_q) + 1 == Due;
+      end
+      if (said_i) reported_q <= {high_q, low_q};
+      known_q <= (known_q || knows) && !(said_i && some_q);
+
+      if (data && heard_taken_i) begin
+        next_q  <= Window == 1 ? '0 : next_q + 1'b1;
+        fresh_q <= regular ? fresh_q + 1'b1 : '0;
+        full_q  <= regular ? 32'(fresh_q) + 2 == Due : Due == 1;
+      end
+      now_q <= (now_q && !said_i) || (data && !regular);
+      // Of frames that are reported at once, too, where it does not matter.
+      if (said_i ? data : !report_q.runs && (data || some_q)) report_q <= started(Quarter);
+      else if (said_i) report_q <= '0;
+      else report_q <= later(report_q);
+
+      if (heard_valid_i && heard_asks_i && (said_i || sent_i || !confirm_q.runs)) confirm_q <= started(Quarter);
+      else if (said_i || sent_i) confirm_q <= '0;
+      else confirm_q <= later(confirm_q);
+      if (said_i) again_q <= started(Resend);
+      else again_q <= later(again_q);
+    end
+  end
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clk_i) begin
+    if (!rst_i) begin
+      reported_is_left : assert (some_q || reported_q == number_o);
+      held_where_it_leaves : assert (!left_i || held_i[low_q[SlotBits-1:0]&SlotBits'(Window-1)]);
+    end
+  end
+`endif
+endmodule

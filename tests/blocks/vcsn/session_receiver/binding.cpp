@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "bisim/main.hpp"
+#include "vcsn/session_receiver.hpp"
+
+namespace {
+
+using thalweg::Tick;
+using top::Inputs, top::Outputs, top::Parameters;
+namespace vcsn = thalweg::vcsn;
+
+constexpr unsigned kWindow = Parameters::Window;
+constexpr std::uint32_t kNumbers = static_cast<std::uint32_t>((std::uint64_t{1} << Parameters::NumberBits) - 1);
+
+/// A receive buffer, as far as it is seen until now.
+struct Buffer {
+  std::vector<Tick> left;  ///< of each frame, from which cycle on it is counted
+  std::uint64_t held = 0;
+
+  [[nodiscard]] std::uint64_t frames_left(Tick) const { return left.size(); }
+  [[nodiscard]] std::uint64_t in_order() const { return left.size(); }
+  [[nodiscard]] Tick frame_left_at(std::uint64_t number) const { return left[number]; }
+  [[nodiscard]] bool holds(std::uint64_t number) const { return held >> number % kWindow & 1; }
+  void place(std::uint64_t, const thalweg::ethernet::FrameRef&, std::size_t, const vcsn::Waiting&, Tick) {}
+};
+
+struct Twin {
+  std::unique_ptr<Buffer> buffer = std::make_unique<Buffer>();
+  vcsn::SessionReceiver<Buffer> receiver{{.window = kWindow, .resend = Parameters::Resend}, *buffer};
+  Tick now = 0;
+  std::uint32_t reported = 0;                        ///< the last number that was said
+  std::array<std::optional<bool>, 3> fits;           ///< asked for in this cycle and those before
+  std::array<std::optional<std::uint64_t>, 2> said;  ///< bits that were said
+  bool fitted = false;
+
+  void outputs(const Inputs&, Outputs& out) const {
+    out.fits_o.set(fitted);
+    out.says_o.set(receiver.says_at(now) <= now);
+    out.again_o.set(receiver.again(now));
+    out.asks_o.set(receiver.asks(now));
+    out.number_o.set(buffer->left.size() & kNumbers);
+    out.bits_valid_o.set(said[1].has_value());
+    if (said[1]) out.bits_received_o.set(*said[1]);
+  }
+  void step(const Inputs& in) {
+    buffer->held = in.held_i.get();
+    fits[2] = std::exchange(fits[1], std::exchange(fits[0], std::nullopt));
+    said[1] = std::exchange(said[0], std::nullopt);
+    const auto left = static_cast<std::uint32_t>(buffer->left.size());
+    if (in.begin_valid_i.get()) fits[0] = receiver.fits(whole(in.begin_number_i.get(), left), now);
+    if (fits[2]) fitted = *fits[2];
+    if (in.sent_i.get()) receiver.sent();
+    if (in.said_i.get()) {
+      said[0] = receiver.received(now);
+      receiver.say(now);
+      reported = left;
+    }
+    if (in.heard_valid_i.get()) {
+      receiver.hear(whole(in.heard_base_i.get(), reported));
+      if (in.heard_asks_i.get()) receiver.ask(now);
+      if (in.heard_data_i.get() && in.heard_taken_i.get())
+        receiver.take(left + static_cast<std::uint32_t>((in.heard_slot_i.get() - left) % kWindow), {}, 0, {}, now);
+      else if (in.heard_data_i.get())
+        receiver.repeat(now);
+    }
+    if (in.left_i.get()) buffer->left.push_back(now + 1);
+    ++now;
+  }
+
+ private:
+  /// The number that has these low bits, and is not below another.
+  [[nodiscard]] static std::uint32_t whole(std::uint64_t bits, std::uint32_t from) {
+    return from + ((static_cast<std::uint32_t>(bits) - from) & kNumbers);
+  }
+};
+
+/// Frames that come, of any number, most of them in the window or near it, and are taken where their sender may have sent them; the buffer's frames
+/// leave in order. Lanes: what comes; what
+/// leaves; what is said and sent.
+class Stimulus {
+ public:
+  static constexpr unsigned kLanes = 3;
+
+  explicit Stimulus(bisim::Dice run)
+      : load_(run.pick(500, 100, 10)),
+        in_order_(run.pick(1000, 900, 500, 0)),
+        knows_(run.pick(900, 300, 50)),
+        asks_(run.pick(0, 100, 500)),
+        leaves_(run.pick(900, 300, 30)),
+        says_(run.pick(1000, 300, 20)),
+        sends_(run.pick(0, 20, 300)) {}
+
+  void drive(const Outputs& seen, const bisim::Draws& draws, Inputs& next) {
+    bisim::Dice come = draws.lane(0), leave = draws.lane(1), say = draws.lane(2);
+    const auto left = static_cast<std::uint32_t>(seen.number_o.get());
+    next.held_i.set(held_);
+    next.left_i.set((held_ >> left % kWindow & 1) && leave.chance(leaves_));
+    const std::uint64_t leaving = next.left_i.get() ? std::uint64_t{1} << left % kWindow : 0;
+
+    next.said_i.set(seen.says_o.get() ? say.chance(says_) : say.chance(1));
+    next.sent_i.set(say.chance(sends_));
+
+    next.begin_valid_i.set(!waits_ && come.chance(load_));
+    std::uint64_t taken = 0;
+    if (next.begin_valid_i.get()) {
+      waits_ = 3 + come.below(3);
+      number_ = left + come.below(come.chance(900) ? kWindow : 4 * kWindow);
+      if (come.chance(in_order_))
+        for (number_ = left; number_ < left + kWindow - 1 && (held_ >> number_ % kWindow & 1);) ++number_;
+      if (come.chance(30)) number_ = come.bits();
+      if (come.chance(30)) number_ = left - 1 - come.below(kWindow);
+      number_ &= kNumbers;
+      next.begin_number_i.set(number_);
+      held_then_ = held_ >> number_ % kWindow & 1;
+    }
+    const bool data = waits_ && !next.begin_valid_i.get() && --waits_ == 0;
+    next.heard_data_i.set(data);
+    next.heard_valid_i.set(data || come.chance(asks_));
+    next.heard_asks_i.set(!data && come.chance(300));
+    next.heard_taken_i.set(data && seen.fits_o.get() && !held_then_ && ((number_ - reported_) & kNumbers) < kWindow &&
+                           come.chance(950));
+    next.heard_slot_i.set(number_ % kWindow);
+    if (next.heard_taken_i.get()) taken = std::uint64_t{1} << number_ % kWindow;
+    next.heard_base_i.set((come.chance(knows_) ? reported_ : reported_ - 1 - come.below(kWindow)) & kNumbers);
+    if (next.said_i.get()) reported_ = left;
+    held_ = (held_ & ~leaving) | taken;
+  }
+
+ private:
+  unsigned load_, in_order_, knows_, asks_, leaves_, says_, sends_;
+  std::uint64_t held_ = 0;
+  std::uint32_t number_ = 0, reported_ = 0;
+  bool held_then_ = false;
+  unsigned waits_ = 0;  ///< cycles until the end of the frame that comes
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return bisim::main<Twin, Stimulus>(argc, argv);
+}
