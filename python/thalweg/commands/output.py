@@ -15,8 +15,6 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 from click.shell_completion import CompletionItem
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from thalweg.commands import completion
 from thalweg.files import write_text
@@ -86,17 +84,28 @@ def version() -> str | None:
 @contextmanager
 def progress_bar(what: str) -> Iterator[Callable[..., None]]:
     """Shows how far some work is, on a terminal only: call it with the part that is done, and `what` where that changes."""
-    console = Console(stderr=True)
+    if not sys.stderr.isatty():
+        yield lambda done, what=what: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=1.0)
         yield lambda done, what=what: bar.update(task, completed=done, description=what)
+
+
+def _width(terminal: IO[str]) -> int:
+    from rich.console import Console  # takes an eighth of a command's start to load
+
+    return Console(file=terminal).width
 
 
 def print_line(text: str, file: IO[str] | None = None) -> None:
     """Prints a line, which a terminal shows without breaking a word."""
     stream = file or sys.stdout
-    folded = _folded(text, Console(file=stream).width) if stream.isatty() else [text]
+    folded = _folded(text, _width(stream)) if stream.isatty() else [text]
     stream.write("".join(f"{line}\n" for line in folded))
 
 
@@ -115,7 +124,7 @@ def print_table(
     widths = [max(map(len, cells)) for cells in zip(*table, strict=True)]
     lines = [list(range(len(columns)))]
     if terminal:
-        lines = _fit(table, at_left, widths, Console(file=stream).width)
+        lines = _fit(table, at_left, widths, _width(stream))
     for number, row in enumerate(table):
         cells = [_folded(cell, width) for cell, width in zip(row, widths, strict=True)]
         for line in lines:

@@ -44,7 +44,7 @@ words = st.text("abcdefgh_-/:.0123456789", min_size=1, max_size=12)
 texts = st.lists(words, min_size=1, max_size=12).map(" ".join)
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow])  # a busy machine is no fault of the tables
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # a busy machine is no fault of the tables
 @given(
     rows=st.integers(1, 7).flatmap(lambda n: st.lists(st.lists(texts, min_size=n, max_size=n), min_size=1, max_size=5)),
     lefts=st.lists(st.booleans(), min_size=7, max_size=7),
@@ -62,6 +62,7 @@ def test_no_word_is_cut(rows: list[list[str]], lefts: list[bool], columns: int) 
         assert max(map(len, printed.splitlines())) <= columns
 
 
+@settings(deadline=None)
 @given(texts, st.integers(20, 100))
 def test_a_line_breaks_between_words(text: str, columns: int) -> None:
     with of_width(columns) as terminal:
