@@ -61,7 +61,7 @@ class Session {
     *this = Session(config_, *send_, *receive_);
     counts_ = counts;
     id_ = number;
-    receive_->set_slots(config_.window);
+    if (number != 0) receive_->set_slots(config_.window);
     state_ = number == 0 ? SessionState::none : SessionState::opening;
   }
   [[nodiscard]] bool used() const { return id_ != 0; }
