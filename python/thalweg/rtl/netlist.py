@@ -142,7 +142,7 @@ def _make_step(module: ys.Module, asserts: list[ys.Cell]) -> None:
     enable = ys.IdString("\\EN")
     later = module.addWire(ys.IdString("\\later"), 1)
     module.addFfGate(ys.IdString("\\later_ff"), ys.SigSpec(True), ys.SigSpec(later))
-    first = module.Not(ys.IdString("\\first"), ys.SigSpec(later))
+    first = module.Not(ys.IdString("\\later.not"), ys.SigSpec(later))
     for cell in asserts:
         name, enabled = cell.name.str(), cell.getPort(enable)
         assumed = module.And(ys.IdString(f"{name}.in_first"), enabled, first)
