@@ -71,6 +71,12 @@ struct Arrival {
   }
   /// When its FCS is there.
   [[nodiscard]] Units end(const Rate& rate) const { return begin + rate.bytes(wire_bytes(frame->size()) - kGap); }
+  /// In which a MAC gives word `k` to its user: a word a cycle, the last one with the FCS.
+  [[nodiscard]] Tick cycle(unsigned k, const Rate& rate) const {
+    if (k + 1 < words()) return rate.seen(word(k, rate));
+    return std::max(rate.seen(end(rate)), k == 0 ? 0 : rate.seen(word(k - 1, rate)) + 1);
+  }
+  [[nodiscard]] unsigned words() const { return std::max(frame->words(), 1U); }
 };
 
 /// One direction: frames arrive in the order in which they were sent.

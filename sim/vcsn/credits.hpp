@@ -26,12 +26,15 @@ class Credits {
   static constexpr Tick kReports =
       3;  ///< cycles from when a word leaves the receive buffer to the choice of its report
 
-  /// Both ends are set while nothing moves. `left`: words that had left the receive buffer. Throws std::invalid_argument where the hardware
-  /// does not count so far.
-  void set(const CreditsConfig& config, std::uint64_t left) {
+  /// Throws std::invalid_argument where the hardware does not count so far.
+  static void check(const CreditsConfig& config) {
     require(config.words < kMostCredits && config.report < kMostCredits,
             "a circuit has credits for " + std::to_string(config.words) + " words, and reports after " +
                 std::to_string(config.report) + "; the most are " + std::to_string(kMostCredits - 1));
+  }
+  /// Both ends are set while nothing moves. `left`: words that had left the receive buffer. Throws as `check`.
+  void set(const CreditsConfig& config, std::uint64_t left) {
+    check(config);
     *this = {};
     config_ = config;
     before_ = left;

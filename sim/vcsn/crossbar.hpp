@@ -185,6 +185,7 @@ class Crossbar final : public Component {
     if (place.last) {
       output.from.reset();
       taken_by_[input].reset();
+      free_[input] = at + 1;
       for (const Output& other : outputs_)
         if (&other != &output && other.select == input) wake(at + 1);
     }

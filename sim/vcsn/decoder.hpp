@@ -66,6 +66,8 @@ class Decoder final : public Component {
   std::function<void(unsigned, std::uint32_t, Tick)> credited;  ///< the other end has taken so many words
   std::function<void(unsigned, Tick)> indicated;                ///< an indication came for it
   std::function<void(unsigned, Tick)> heard;                    ///< a frame of its session came
+  std::function<void(const ethernet::Arrival&, Tick)>
+      arrived;  ///< a frame begins; the MACs' cycles, which it has on top
 
   [[nodiscard]] const Received& received() const { return received_; }
   /// The MAC has dropped a frame that is no Ethernet frame.
@@ -75,29 +77,37 @@ class Decoder final : public Component {
     const auto words = held_ ? words_of(*held_->frame, kHeader, 0).words : 0;
     held_.reset();
     monitor = Monitor(circuits_->ports());
+    hears_from_ = domain_->scheduler.next();
     return words;
   }
+  /// Words of frames that had begun to come when it started again, and were not known yet.
+  [[nodiscard]] std::uint64_t cut() const { return cut_; }
 
   bool step(Tick now) override {
     if (!line) return false;
     if (held_ && held_->ends <= now) end(now);
     while (const ethernet::Arrival* arrival = held_ ? nullptr : line->front(now)) {
-      const Tick begins = line->rate.seen(arrival->word(0, line->rate)) + latency_ + kDecides;
+      const Tick comes = arrival->cycle(0, line->rate) + latency_, begins = comes + kDecides;
       if (begins > now) {
         domain_->wake(id, begins);
         break;
       }
-      // A word a cycle: the last one, whose few bytes may come with those before it, has a cycle of its own.
-      const auto& rate = line->rate;
-      const unsigned before = std::max(arrival->frame->words(), 2u) - 2;
-      const Tick ends =
-          std::max({rate.seen(arrival->end(rate)), rate.seen(arrival->word(before, rate)) + 1}) + latency_ + kDecides;
+      if (comes < hears_from_) {  // a restart has cut it
+        cut_ += words_of(*arrival->frame, kHeader, 0).words;
+        line->pop();
+        continue;
+      }
+      if (arrived) arrived(*arrival, latency_);
+      const Tick ends = arrival->cycle(arrival->words() - 1, line->rate) + latency_ + kDecides;
       held_ = Held{arrival->frame, arrival->damaged, ends,
                    begin(
                        *arrival->frame, [&](unsigned port) { return (*buffers_)[port].has_room(now); },
                        [&](unsigned port) { return (*sessions_)[port].used(); })};
       line->pop();
-      domain_->wake(id, ends);
+      if (ends <= now)
+        end(now);
+      else
+        domain_->wake(id, ends);
     }
     return false;
   }
@@ -211,6 +221,8 @@ class Decoder final : public Component {
   Tick latency_;
   unsigned frame_words_;
   std::optional<Held> held_;
+  Tick hears_from_ = 0;    ///< frames that began before a restart are not taken
+  std::uint64_t cut_ = 0;  ///< words of these
   Received received_;
 };
 

@@ -75,13 +75,17 @@ class Encoder final : public Component {
   std::function<Tick(unsigned, std::uint64_t)> left_at;
 
   [[nodiscard]] Multiplexer& ports() { return ports_; }
-  /// Acts from cycle `first` on. Throws std::invalid_argument where the hardware does not count so far.
-  void set(unsigned port, const Reaction& reaction, Tick first) {
+  /// Throws std::invalid_argument where the hardware does not count so far.
+  static void check(const Reaction& reaction) {
     require(reaction.cycles >= 0 && reaction.cycles < Tick{1} << kTimerBits,
             "a reaction lasts " + std::to_string(reaction.cycles) + " cycles; the longest lasts " +
                 std::to_string((1 << kTimerBits) - 1));
     require(reaction.pace <= kSlowest, "a reaction's pace is " + std::to_string(reaction.pace) +
                                            " / 256 cycles a word; the slowest is " + std::to_string(kSlowest));
+  }
+  /// Acts from cycle `first` on. Throws as `check`.
+  void set(unsigned port, const Reaction& reaction, Tick first) {
+    check(reaction);
     act(first);
     reacting_.at(port).reaction = reaction;
     ports_.set_slow(port, reaction.pace);
@@ -115,6 +119,8 @@ class Encoder final : public Component {
     credits_.assign(circuits_->ports(), {});
     too_fast_.assign(circuits_->ports(), false);
     events_.clear();
+    taken_ = Times(kPlaces);
+    free_ = 0;
   }
   void set_pace(unsigned port, const Pace& pace) {
     ports_.set(port, pace);

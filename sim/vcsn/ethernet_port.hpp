@@ -15,6 +15,7 @@
 #include "ethernet/kinds.hpp"
 #include "ethernet/line.hpp"
 #include "vcsn/circuit_table.hpp"
+#include "vcsn/commands.hpp"
 #include "vcsn/decoder.hpp"
 #include "vcsn/encoder.hpp"
 #include "vcsn/external.hpp"
@@ -33,6 +34,8 @@ class EthernetPort final : public External {
   EthernetPort(const NodeConfig& config, unsigned node, unsigned number, Domain& shell, Domain& mac,
                ethernet::Frames& frames)
       : circuits(config.virtual_ports),
+        rows(config.virtual_ports),
+        numbers(config.virtual_ports),
         // After a quarter of the sender's credits, so that they are back before the last one is used.
         report_(std::max(1u, (config.receive_words - config.frame_words + 1) / 4)),
         encoder(mac, frames, address_of(node, number), circuits, sends_, sessions_),
@@ -75,8 +78,10 @@ class EthernetPort final : public External {
   [[nodiscard]] bool drained(unsigned port) const { return sends_[port].drained(); }
   /// A virtual port begins a frame where fewer words are under way to the other end of its circuit; 0: always.
   void set_credits(unsigned port, std::uint64_t words) {
-    set_credits(port, {.words = static_cast<unsigned>(words), .report = words > 0 ? report_ : 0},
-                end_.domain->scheduler.next());
+    set_credits(port, credits(words), end_.domain->scheduler.next());
+  }
+  [[nodiscard]] CreditsConfig credits(std::uint64_t words) const {
+    return {.words = static_cast<unsigned>(words), .report = words > 0 ? report_ : 0};
   }
   /// Acts from cycle `first` on.
   void set_credits(unsigned port, const CreditsConfig& config, Tick first) {
@@ -134,6 +139,7 @@ class EthernetPort final : public External {
     add(of.foreign, "frames of no circuit");
     add(of.unformed, "frames of no whole words");
     add(of.others, "frames of other protocols");
+    add(decoder.cut(), "words that a restart cut");
     add(untaken_, "words that were not taken before a session began or ended");
     add(of.sessionless, "frames with a session where the virtual port has none, or without where it has one");
     for (const Session& session : sessions_) {
@@ -153,6 +159,9 @@ class EthernetPort final : public External {
 
  public:
   CircuitTable circuits;
+  // What hosts have written.
+  Underway<std::optional<Circuit>> rows;
+  Underway<std::uint16_t> numbers;  ///< of sessions
 
  private:
   std::deque<SendBuffer> sends_;

@@ -31,8 +31,11 @@ class KernelPort final : public Source, public Sink {
  public:
   explicit KernelPort(Domain& domain) : domain_(&domain), left_(kDepth) {}
 
-  std::function<void()> offered;  ///< words are offered to the crossbar
-  std::function<void()> freed;    ///< it takes words
+  std::function<void()> offered;                       ///< words are offered to the crossbar
+  std::function<void()> freed;                         ///< it takes words
+  std::function<void(Tick, const Word&)> offers_word;  ///< behind those before, in this cycle at the earliest
+  std::function<void(Tick)> gave;                      ///< the first of these
+  std::function<void(Tick, const Word&)> took;
   std::function<void(const Ended&)> ended;
   std::function<void(Handle, Taken)> taken;  ///< what a `receive` that ends has
 
@@ -47,6 +50,7 @@ class KernelPort final : public Source, public Sink {
                   .bytes = last ? data.size() : 0};
       std::memcpy(entry.word.bytes.data(), data.data() + at, bytes);
       begins_ = entry.word.last;
+      if (offers_word) offers_word(entry.at, entry.word);
       out_.push_back(entry);
     }
     offered();
@@ -83,12 +87,14 @@ class KernelPort final : public Source, public Sink {
     const Entry first = out_.front();
     out_.pop_front();
     offer_ = std::max(offer_, cycle);
+    if (gave) gave(cycle);
     if (first.bytes > 0) ended({first.handle, cycle + 1, first.bytes});
   }
 
   [[nodiscard]] Tick accepts() const override { return after(left_.of(static_cast<std::int64_t>(put_) - kDepth)); }
   void put(Tick cycle, const Word& word) override {
     ++put_;
+    if (took) took(cycle, word);
     in_.push_back({cycle, word});
     move();
   }

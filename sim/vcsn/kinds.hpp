@@ -54,7 +54,7 @@ inline void add_kinds(Kinds& known, Tick ticks_per_second, ethernet::Frames& fra
     Domain& shell = *clocks.at(values.get<std::string>("shell_clock"));
     Domain& mac = *clocks.at(values.get<std::string>("line_clock"));
     const NodeConfig config = config_of(values, shell, mac);
-    return std::make_unique<Node>(config, number, shell, [&](unsigned port) {
+    return std::make_unique<Node>(config, number, shell, mac, [&](unsigned port) {
       return std::make_unique<EthernetPort>(config, number, port, shell, mac, frames);
     });
   };
@@ -62,7 +62,7 @@ inline void add_kinds(Kinds& known, Tick ticks_per_second, ethernet::Frames& fra
     Domain& shell = *clocks.at(values.get<std::string>("shell_clock"));
     Domain& link = *clocks.at(values.get<std::string>("line_clock"));
     const NodeConfig config = config_of(values, shell, link);
-    return std::make_unique<Node>(config, number, shell,
+    return std::make_unique<Node>(config, number, shell, link,
                                   [&](unsigned) { return std::make_unique<SerialPort>(config, shell, link, frames); });
   };
   known.links["dcn"] = [cycles](const Values& values, LinkPort& a, LinkPort& b, const Clocks&) {

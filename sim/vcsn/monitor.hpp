@@ -24,13 +24,17 @@ class Monitor {
  public:
   explicit Monitor(unsigned ports) : from_(ports) {}
 
-  /// The first window begins in cycle `first`. Throws std::invalid_argument where the hardware does not count so far.
-  void set(const MonitorConfig& config, Tick first) {
+  /// Throws std::invalid_argument where the hardware does not count so far.
+  static void check(const MonitorConfig& config) {
     require(config.cycles >= 0 && config.cycles < Tick{1} << kTimerBits,
             "a monitor's window has " + std::to_string(config.cycles) + " cycles; the longest has " +
                 std::to_string((1 << kTimerBits) - 1));
     require(config.words < kMonitorWords, "a monitor's threshold is " + std::to_string(config.words) +
                                               " words; the highest is " + std::to_string(kMonitorWords - 1));
+  }
+  /// The first window begins in cycle `first`. Throws as `check`.
+  void set(const MonitorConfig& config, Tick first) {
+    check(config);
     config_ = config;
     first_ = first;
     window_ = -1;

@@ -29,11 +29,15 @@ class Multiplexer {
   explicit Multiplexer(unsigned ports) : ports_(ports) {}
 
   /// Throws std::invalid_argument where the hardware has no such priority or pace.
-  void set(unsigned port, const Pace& pace) {
+  static void check(const Pace& pace) {
     require(pace.priority < kPriorities, "a virtual port has priority " + std::to_string(pace.priority) +
                                              "; priorities are 0 to " + std::to_string(kPriorities - 1));
     require(pace.cycle <= kSlowest, "a virtual port has a pace of " + std::to_string(pace.cycle) +
                                         " / 256 cycles a word; the slowest is " + std::to_string(kSlowest));
+  }
+  /// Throws as `check`.
+  void set(unsigned port, const Pace& pace) {
+    check(pace);
     ports_.at(port).pace = pace;
   }
   /// The least pace of frames that are sent slowly.

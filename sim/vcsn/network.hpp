@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -21,6 +23,7 @@
 #include "ethernet/switch.hpp"
 #include "vcsn/kinds.hpp"
 #include "vcsn/node.hpp"
+#include "vcsn/rtl_node.hpp"
 
 namespace thalweg::vcsn {
 
@@ -38,8 +41,12 @@ struct Place {
 
 class Network final : public Engine {
  public:
-  /// `capture`: a file to write, or empty. Throws std::invalid_argument and std::runtime_error.
-  Network(const Description& description, const std::string& capture)
+  /// Makes the hardware's node of external ports with these addresses; nullptr: that node is the simulator's alone.
+  using MakeCircuit = std::function<std::unique_ptr<NodeCircuit>(unsigned number, const std::vector<std::uint64_t>&)>;
+
+  /// `capture`: a file to write, or empty. `make`: the hardware's nodes follow the simulator's. Throws std::invalid_argument and
+  /// std::runtime_error.
+  Network(const Description& description, const std::string& capture, const MakeCircuit& make = {})
       : assembly_(description, kinds(description.ticks_per_second, frames_)) {
     if (!capture.empty()) capture_.emplace(capture);
     partitions_.resize(assembly_.nodes());
@@ -53,6 +60,7 @@ class Network final : public Engine {
       if (capture_)
         for (unsigned port = 0; port < found->externals.size(); ++port)
           if (auto* external = dynamic_cast<EthernetPort*>(found->externals[port].get())) watch(*external, n, port);
+      if (make) follow(*found, n, make);
     }
   }
 
@@ -63,18 +71,15 @@ class Network final : public Engine {
     return *nodes_[number];
   }
 
-  // What a host's stores into registers do; they act from now on.
+  // What a host's stores into registers do: each is a command, which acts when it has arrived (commands.hpp). What is asked of tables and
+  // crossbars is what hosts have written.
 
   /// Writes a virtual port's row of the circuit table: frames go to another one and are taken from it alone, or none do. It has no credits
   /// and no session then. Throws std::invalid_argument, one line, where there is no such port.
   void set_circuit(const Place& at, const std::optional<Place>& to) {
-    EthernetPort& port = external(at);
-    std::optional<Circuit> circuit;
-    if (to) {
-      check(at, *to);
-      circuit = circuit_to(*to);
-    }
-    port.set_circuit(at.virtual_port, circuit, 0);
+    external(at);
+    if (to) check(at, *to);
+    set_row(at, to ? std::optional(circuit_to(*to)) : std::nullopt);
   }
   /// The rows to write, in the order of nodes and ports, so that some nodes have these circuits, each of two ends, and no others. Throws
   /// std::invalid_argument.
@@ -104,17 +109,17 @@ class Network final : public Engine {
   }
   /// The other end in a virtual port's row. Throws std::invalid_argument.
   [[nodiscard]] std::optional<Place> circuit(const Place& at) {
-    const auto& row = external(at).circuits.of(at.virtual_port);
-    return row && !sends_to_group(at) ? std::optional(place_of(*row)) : std::nullopt;
+    const auto& row = row_of(at);
+    return row && !ethernet::is_group(row->address) ? std::optional(place_of(*row)) : std::nullopt;
   }
   /// Writes a row of a circuit to several ends: frames go to a multicast address of this virtual port's own, for this virtual port of all whose rows
   /// name it; none are taken. Throws std::invalid_argument.
   void set_multicast(const Place& at, std::uint8_t virtual_port) {
-    EthernetPort& port = external(at);
-    port.set_circuit(at.virtual_port, Circuit{group_of(circuit_to(at)), virtual_port}, 0);
+    external(at);
+    set_row(at, Circuit{group_of(circuit_to(at)), virtual_port});
   }
   [[nodiscard]] bool sends_to_group(const Place& at) {
-    const auto& row = external(at).circuits.of(at.virtual_port);
+    const auto& row = row_of(at);
     return row && ethernet::is_group(row->address);
   }
   /// The ports of a switch that what a virtual port multicasts goes to. Throws std::invalid_argument.
@@ -140,8 +145,10 @@ class Network final : public Engine {
       if (!nodes_[n]) continue;
       for (unsigned port = 0; port < nodes_[n]->externals.size(); ++port) {
         auto* found = dynamic_cast<EthernetPort*>(nodes_[n]->externals[port].get());
-        for (unsigned each = 0; found && each < found->circuits.ports(); ++each)
+        for (unsigned each = 0; found && each < found->circuits.ports(); ++each) {
           check({n, port, each}, found->circuits.of(each), " has a circuit with ");
+          check({n, port, each}, row_of({n, port, each}), " has a circuit with ");
+        }
       }
       for (const Sequencer& sequencer : nodes_[n]->sequencers)
         for (const Command& command : sequencer.program())
@@ -187,7 +194,7 @@ class Network final : public Engine {
   void connect(unsigned number, unsigned output, std::optional<unsigned> input) {
     Node& of = node(number);
     check_places(of, number, output, input);
-    of.crossbar.set(output, input);
+    of.connect(output, input);
   }
   /// A sequencer's program. Rows are given by the places of both ends; `credits`: the circuit uses them.
   struct Row {
@@ -213,7 +220,12 @@ class Network final : public Engine {
     open(handle, {number, sequencer, false, now(), true});
     of.sequencers[sequencer].start(handle, std::move(commands));
   }
-  void set_pace(const Place& at, const Pace& pace) { external(at).encoder.set_pace(at.virtual_port, pace); }
+  void set_pace(const Place& at, const Pace& pace) {
+    EthernetPort& port = external(at);
+    Multiplexer::check(pace);
+    node(at.node).commands->external(at.port, commands::pace(register_of(at), pace), 0,
+                                     [&port, at, pace] { port.encoder.set_pace(at.virtual_port, pace); });
+  }
 
   /// An FPGA starts again: its tables, crossbar and buffers are empty, its operations never complete, and what it has forgotten is counted as lost.
   /// Its memory stays as it is. Throws std::invalid_argument where it has serial links.
@@ -222,27 +234,34 @@ class Network final : public Engine {
     external({number, 0, 0});
     const auto operations = std::erase_if(open_, [&](const auto& each) { return each.second.node == number; });
     of.restart(operations);
+    if (const auto found = hardware_.find(number); found != hardware_.end()) found->second->restart(now());
   }
 
   /// What is too fast at an external port, and what a virtual port does after an indication. Throw std::invalid_argument.
   void set_monitor(unsigned number, unsigned port, const MonitorConfig& config) {
-    external({number, port, 0}).set_monitor(config);
+    EthernetPort& of = external({number, port, 0});
+    Monitor::check(config);
+    node(number).commands->external(port, commands::monitor(register_of({number, port, 0}), config), 0,
+                                    [&of, config] { of.set_monitor(config); });
   }
-  void set_reaction(const Place& at, const Reaction& reaction) { external(at).set_reaction(at.virtual_port, reaction); }
+  void set_reaction(const Place& at, const Reaction& reaction) {
+    EthernetPort& port = external(at);
+    Encoder::check(reaction);
+    node(at.node).commands->external(at.port, commands::reaction(register_of(at), reaction), 0,
+                                     [&port, at, reaction] { port.set_reaction(at.virtual_port, reaction); });
+  }
   /// Of both ends of the circuit that a virtual port has, which are joined: no more is sent than the other one's receive buffer has room for.
   void set_credits(const Place& at, bool used) {
-    EthernetPort& one = external(at);
+    external(at);
     const auto found = circuit(at);
     require(found.has_value(), to_string(at) + " has no circuit of two ends");
     const Place to = *found;
-    EthernetPort& other = external(to);
-    require(other.circuits.joins(to.virtual_port,
-                                 {address_of(at.node, at.port), static_cast<std::uint8_t>(at.virtual_port)}),
+    require(row_of(to) == circuit_to(at),
             to_string(to) + " is not joined with " + to_string(at) + "; credits are of a circuit of two ends");
-    require(!used || !(one.session(at.virtual_port).used() || other.session(to.virtual_port).used()),
+    require(!used || (session_number(at) == 0 && session_number(to) == 0),
             to_string(at) + " has a session, or its peer, which needs no credits");
-    one.set_credits(at.virtual_port, used ? credits_of(to.node) : 0);
-    other.set_credits(to.virtual_port, used ? credits_of(at.node) : 0);
+    use_credits(at, used ? credits_of(to.node) : 0);
+    use_credits(to, used ? credits_of(at.node) : 0);
   }
   /// All words that a virtual port was given by its crossbar have been sent. Throws std::invalid_argument.
   [[nodiscard]] bool drained(const Place& at) { return external(at).drained(at.virtual_port); }
@@ -252,10 +271,14 @@ class Network final : public Engine {
     EthernetPort& port = external(at);
     const auto to = circuit(at);
     require(number == 0 || (to && !sends_to_group(*to)), to_string(at) + " has no circuit of two ends");
-    require(number == 0 || number != port.session(at.virtual_port).number(),
+    require(number == 0 || number != session_number(at),
             to_string(at) + " has session " + std::to_string(number) + "; another one has another number");
-    port.set_credits(at.virtual_port, 0);
-    port.open_session(at.virtual_port, number);
+    port.numbers.write(at.virtual_port, number);
+    node(at.node).commands->external(at.port, {}, 1, [&port, at, number] {
+      port.numbers.acts(at.virtual_port);
+      port.set_credits(at.virtual_port, 0);
+      port.open_session(at.virtual_port, number);
+    });
   }
   [[nodiscard]] const Session& session(const Place& at) { return external(at).session(at.virtual_port); }
   [[nodiscard]] std::uint64_t indications(const Place& at) { return external(at).encoder.indications(at.virtual_port); }
@@ -264,14 +287,14 @@ class Network final : public Engine {
   void read(unsigned number, unsigned engine, Transfer transfer) {
     Node& of = checked(number, engine, transfer);
     if (transfer.handle != kNoHandle) open(transfer.handle, {number, engine, false, now()});
-    of.reads[engine].submit(std::move(transfer));
+    of.read(engine, std::move(transfer));
   }
   /// Completes under its handle when the packet that ended is in the memory.
   void write(unsigned number, unsigned engine, Transfer transfer) {
     Node& of = checked(number, engine, transfer);
     require(transfer.handle != kNoHandle, "a write without a handle");
     open(transfer.handle, {number, engine, true, now()});
-    of.writes[engine].submit(std::move(transfer));
+    of.write(engine, std::move(transfer));
   }
   /// Bytes that a write that has ended received. What fills a packet's last word is in them, as far as the segments have room: frames do
   /// not say where data end.
@@ -297,6 +320,16 @@ class Network final : public Engine {
     if (ended_.empty() && until != kNever) time.advance(until);
     completed.insert(completed.end(), ended_.begin(), ended_.end());
     ended_.clear();
+    for (auto& [number, hardware] : hardware_) hardware->run(idle() ? now() : now() - hardware->behind());
+  }
+  /// The hardware's nodes have followed to the end: cycles that they were evaluated in. Time goes on no more. Throws NodeDifference.
+  std::uint64_t finish() {
+    std::uint64_t cycles = 0;
+    for (auto& [number, hardware] : hardware_) {
+      hardware->finish(now());
+      cycles += hardware->cycles();
+    }
+    return cycles;
   }
   [[nodiscard]] Tick next() const override { return ended_.empty() ? assembly_.time().next_due() : now(); }
   [[nodiscard]] bool idle() const override { return ended_.empty() && assembly_.time().next_due() == kNever; }
@@ -414,6 +447,36 @@ class Network final : public Engine {
     return known;
   }
 
+  /// Of a virtual port among a node's registers.
+  [[nodiscard]] unsigned register_of(const Place& at) {
+    return at.port * node(at.node).config.virtual_ports + at.virtual_port;
+  }
+  [[nodiscard]] const std::optional<Circuit>& row_of(const Place& at) {
+    EthernetPort& port = external(at);
+    return port.rows.or_else(at.virtual_port, port.circuits.of(at.virtual_port));
+  }
+  [[nodiscard]] std::uint16_t session_number(const Place& at) {
+    EthernetPort& port = external(at);
+    return port.numbers.or_else(at.virtual_port, port.session(at.virtual_port).number());
+  }
+  void set_row(const Place& at, const std::optional<Circuit>& to) {
+    EthernetPort& port = external(at);
+    port.rows.write(at.virtual_port, to);
+    port.numbers.write(at.virtual_port, 0);
+    node(at.node).commands->external(at.port, commands::circuit(register_of(at), to), 1, [&port, at, to] {
+      port.rows.acts(at.virtual_port);
+      port.numbers.acts(at.virtual_port);
+      port.set_circuit(at.virtual_port, to, 0);
+    });
+  }
+  void use_credits(const Place& at, std::uint64_t words) {
+    EthernetPort& port = external(at);
+    const CreditsConfig config = port.credits(words);
+    Credits::check(config);
+    node(at.node).commands->external(at.port, commands::credits(register_of(at), config), 1,
+                                     [&port, at, words] { port.set_credits(at.virtual_port, words); });
+  }
+
   EthernetPort& external(const Place& place) {
     Node& of = node(place.node);
     require(place.port < of.config.ports && place.virtual_port < of.config.virtual_ports,
@@ -481,6 +544,13 @@ class Network final : public Engine {
     return to_string({number, port / of.config.virtual_ports, port % of.config.virtual_ports});
   }
 
+  void follow(Node& of, unsigned number, const MakeCircuit& make) {
+    std::vector<std::uint64_t> addresses;
+    for (unsigned port = 0; port < of.config.ports; ++port) addresses.push_back(address_of(number, port));
+    if (auto circuit = make(number, addresses))
+      hardware_[number] = std::make_unique<RtlNode>(of, number, std::move(circuit));
+  }
+
   void watch(EthernetPort& external, unsigned number, unsigned port) {
     const double ns = 1e9 / static_cast<double>(ticks_per_second()) * static_cast<double>(external.clock().period);
     external.encoder.sent = external.decoder.seen =
@@ -498,6 +568,7 @@ class Network final : public Engine {
   std::optional<ethernet::Capture> capture_;
   Assembly assembly_;
   std::vector<Node*> nodes_;
+  std::map<unsigned, std::unique_ptr<RtlNode>> hardware_;
   std::vector<std::string> partitions_;  ///< of each node; empty: none
   std::map<Handle, Taken> taken_;
   std::map<Handle, Open> open_;

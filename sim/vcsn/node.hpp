@@ -14,6 +14,7 @@
 #include "cluster/assembly.hpp"
 #include "core/clock.hpp"
 #include "core/require.hpp"
+#include "vcsn/commands.hpp"
 #include "vcsn/crossbar.hpp"
 #include "vcsn/dma.hpp"
 #include "vcsn/external.hpp"
@@ -28,11 +29,12 @@ class Node final : public AssembledNode, public Component {
  public:
   /// A transfer has ended.
   std::function<void(const Ended&)> ended;
-  std::function<void(Handle, Taken)> taken;  ///< what user logic has received
+  std::function<void(Handle, Taken)> taken;                ///< what user logic has received
+  std::function<void(bool, unsigned, Tick)> engine_ended;  ///< a transfer of an engine that writes, or reads
 
   /// `make(port)` makes each external port.
   template <class Make>
-  Node(const NodeConfig& config, unsigned number, Domain& shell, Make&& make)
+  Node(const NodeConfig& config, unsigned number, Domain& shell, Domain& line, Make&& make)
       : config(config),
         memory("the memory of node " + std::to_string(number), config.banks, config.bank_bytes, config.bank),
         crossbar(shell),
@@ -44,7 +46,8 @@ class Node final : public AssembledNode, public Component {
       read.changed = [this, input = crossbar.add(read)] { crossbar.source_changed(input); };
       auto& write = writes.emplace_back(shell, memory, timing);
       write.changed = [this, output = crossbar.add(write)] { crossbar.sink_changed(output); };
-      read.ended = write.ended = [this](const Ended& transfer) { later(transfer); };
+      read.ended = [this, k](const Ended& transfer) { later(transfer, false, k); };
+      write.ended = [this, k](const Ended& transfer) { later(transfer, true, k); };
     }
     for (unsigned port = 0; port < config.ports; ++port) {
       auto& of = *externals.emplace_back(make(port));
@@ -71,6 +74,8 @@ class Node final : public AssembledNode, public Component {
       of.ended = stream.ended = [this](const Ended& transfer) { later(transfer); };
       stream.taken = [](Handle, const Taken&) {};
     }
+    commands.emplace(shell, line, config.ports);
+    outputs.emplace(sequencer_place(config.sequencers));
   }
 
   const NodeConfig config;
@@ -81,6 +86,8 @@ class Node final : public AssembledNode, public Component {
   std::vector<std::unique_ptr<External>> externals;
   std::deque<KernelPort> kernels;
   std::deque<Sequencer> sequencers;
+  std::optional<Commands> commands;
+  std::optional<Underway<std::optional<unsigned>>> outputs;  ///< of the crossbar, as hosts have set them
   /// Handles of what sequencers wait for are at and above it; none but kNoHandle of others is.
   static constexpr Handle kSequencers = Handle{1} << 63;
 
@@ -101,8 +108,36 @@ class Node final : public AssembledNode, public Component {
     for (const auto& port : externals) port->start();
   }
 
+  // What a host writes into registers; it acts when the command has arrived.
+
+  /// An output of the crossbar takes packets of an input, or of none. Throws std::invalid_argument where another output has the input.
+  void connect(unsigned output, std::optional<unsigned> input) {
+    for (unsigned other = 0; input && other < sequencer_place(config.sequencers); ++other)
+      require(other == output || outputs->or_else(other, crossbar.input_of(other)) != input,
+              "two outputs of a crossbar are set to one input");
+    outputs->write(output, input);
+    commands->crossbar(commands::crossbar(output, input), [this, output, input] {
+      outputs->acts(output);
+      const auto has = input ? crossbar.output_of(*input) : std::nullopt;
+      if (has && *has != output)
+        ++refused_;  // a sequencer has set it
+      else
+        crossbar.set(output, input);
+    });
+  }
+  void read(unsigned engine, Transfer transfer) {
+    auto words = commands::segments(commands::Kind::read, engine, transfer);
+    commands->segments(words, [this, engine, transfer = std::move(transfer)] { reads[engine].submit(transfer); });
+  }
+  void write(unsigned engine, Transfer transfer) {
+    auto words = commands::segments(commands::Kind::write, engine, transfer);
+    commands->segments(words, [this, engine, transfer = std::move(transfer)] { writes[engine].submit(transfer); });
+  }
+
   /// As before time starts, but for the memory, counts, and frames that are on lines. `operations`: that it has not completed.
   void restart(std::uint64_t operations) {
+    commands->reset();
+    outputs.emplace(sequencer_place(config.sequencers));
     dropped_operations_ += operations;
     dropped_words_ += crossbar.reset();
     for (const auto& port : externals) dropped_words_ += port->reset();
@@ -128,6 +163,7 @@ class Node final : public AssembledNode, public Component {
   void lost(NodeId node, std::vector<Lost>& all) const override {
     for (unsigned port = 0; port < externals.size(); ++port)
       externals[port]->lost(" at port " + std::to_string(port), node, all);
+    if (refused_ > 0) all.push_back({node, "settings of a crossbar whose input another output had by then", refused_});
     if (dropped_operations_ > 0) all.push_back({node, "operations that a restart ended", dropped_operations_});
     if (dropped_words_ > 0) all.push_back({node, "words that a restart dropped", dropped_words_});
     for (unsigned k = 0; k < writes.size(); ++k) {
@@ -142,6 +178,10 @@ class Node final : public AssembledNode, public Component {
   }
 
  private:
+  void later(const Ended& transfer, bool writes, unsigned engine) {
+    if (engine_ended) engine_ended(writes, engine, transfer.cycle);
+    later(transfer);
+  }
   void later(const Ended& transfer) {
     ended_.push_back(transfer);
     shell_->wake(id_, transfer.cycle);
@@ -150,7 +190,7 @@ class Node final : public AssembledNode, public Component {
   Domain* shell_;
   ComponentId id_;
   std::vector<Ended> ended_;
-  std::uint64_t dropped_operations_ = 0, dropped_words_ = 0;
+  std::uint64_t dropped_operations_ = 0, dropped_words_ = 0, refused_ = 0;
 };
 
 }  // namespace thalweg::vcsn

@@ -30,12 +30,14 @@ class ReadDma final : public Component, public Source {
         words_(timing.buffer),
         taken_(timing.buffer) {}
 
-  std::function<void()> changed;  ///< words are offered
+  std::function<void()> changed;                                ///< words are offered
+  std::function<void(Tick, std::uint64_t, unsigned)> requests;  ///< of the memory: cycle, address, words
+  std::function<void(Tick, const Word&)> answered;              ///< and the cycle in which it has each word
   std::function<void(const Ended&)> ended;
 
   void submit(Transfer transfer) {
     waiting_.push_back(std::move(transfer));
-    if (waiting_.size() == 1) wake(domain_->scheduler.now());
+    if (waiting_.size() == 1) wake(domain_->scheduler.next());
   }
   [[nodiscard]] bool empty() const { return waiting_.empty() && words_.empty(); }
   /// A restart: it forgets all transfers.
@@ -74,6 +76,7 @@ class ReadDma final : public Component, public Source {
     data_.assign(std::size_t{words} * kWord, std::byte{0});
     memory_->bytes.read(from, std::span(data_).first(static_cast<std::size_t>(bytes)));
     Bank& bank = memory_->bank(from);
+    if (requests) requests(now, from, words);
     for (unsigned k = 0; k < words; ++k) {
       const double moved = bank.access(now, memory_->place(from) + k * kWord, kWord, false);
       data_at_ = std::max(data_at_ + 1, bank.data(now, moved));
@@ -82,6 +85,7 @@ class ReadDma final : public Component, public Source {
                   .word = {.first = begins_, .last = last && k + 1 == words, .channel = transfer.channel},
                   .at = data_at_ + 1};
       std::copy_n(data_.begin() + std::ptrdiff_t{k} * kWord, kWord, entry.word.bytes.begin());
+      if (answered) answered(data_at_, entry.word);
       words_.push(entry);
       begins_ = entry.word.last;
     }

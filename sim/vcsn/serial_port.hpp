@@ -48,6 +48,11 @@ class SerialPort final : public External, public Component {
     end_.port = this;
     send_.whole = [this](Tick cycle) { wake(cycle); };
     receive_.leaves = [this] {
+      for (; told_ < receive_.left(); ++told_) {
+        const Tick cycle = receive_.left(static_cast<std::int64_t>(told_));
+        if (freed) freed(cycle);
+        if (peer_ && peer_->credited) peer_->credited(cycle + latency_);
+      }
       if (peer_) peer_->wake(0);
     };
   }
@@ -56,6 +61,9 @@ class SerialPort final : public External, public Component {
   Usage usage;  ///< words that it has sent
   /// The cycle in which a packet's header leaves, and its data: a word in each cycle behind it.
   std::function<void(Tick, const Waiting&, std::span<const std::byte>)> sent;
+  std::function<void(Tick, const Waiting&, std::span<const std::byte>)> came;  ///< alike, what the other end has sent
+  std::function<void(Tick)> freed;                                             ///< a word leaves the receive buffer
+  std::function<void(Tick)> credited;  ///< a credit comes for one that has left the other end's
 
   [[nodiscard]] LinkPort& end() override { return end_; }
   [[nodiscard]] Sink& sink(unsigned) override { return send_; }
@@ -114,6 +122,7 @@ class SerialPort final : public External, public Component {
       std::memcpy(bytes_.data() + std::size_t{k} * kWord, send_.read(header - 1 + k).bytes.data(), kWord);
     send_.pop(header - 2 + packet.words);
     if (sent) sent(header, packet, bytes_);
+    if (peer_->came) peer_->came(header + latency_, packet, bytes_);
     Waiting there = packet;
     there.whole = header + 1 + latency_ + 1;  // its first word is in the buffer
     peer_->arrive({frames_->copy(bytes_), there});
@@ -135,7 +144,7 @@ class SerialPort final : public External, public Component {
   SerialPort* peer_ = nullptr;
   Ring<Arriving> arriving_;
   std::vector<std::byte> bytes_;
-  std::uint64_t sent_ = 0;
+  std::uint64_t sent_ = 0, told_ = 0;
   Tick free_ = 0;  ///< half cycles
 };
 

@@ -34,10 +34,12 @@ class WriteDma final : public Component, public Sink {
         left_(timing.buffer) {}
 
   std::function<void()> changed;  ///< it takes words
+  /// It begins a burst: cycle, address, bytes; from when on the memory takes the next one, and when this one is in it.
+  std::function<void(Tick, std::uint64_t, std::span<const std::byte>, Tick, Tick)> wrote;
   std::function<void(const Ended&)> ended;
 
   void submit(Transfer transfer) {
-    waiting_.push_back({std::move(transfer), domain_->scheduler.now()});
+    waiting_.push_back({std::move(transfer), domain_->scheduler.next()});
     if (!bursts_.empty()) wake(std::max(next_, bursts_.front().cycle + 1));
     changed();
   }
@@ -120,7 +122,9 @@ class WriteDma final : public Component, public Sink {
       written_ += piece->bytes;
       full_ = walk_.advance(transfer, piece->bytes);
       complete_ = std::max(complete_ + 1, static_cast<Tick>(std::ceil(moved)));
-      next_ = std::max(next_, static_cast<Tick>(moved) - timing_.ahead);
+      const Tick accepts = static_cast<Tick>(moved) - timing_.ahead;
+      next_ = std::max(next_, accepts);
+      if (wrote) wrote(now, to, std::span(data_).first(static_cast<std::size_t>(piece->bytes)), accepts, complete_);
     } else {
       overrun_ += piece->words;
     }

@@ -2,6 +2,7 @@
 // Clusters with virtual circuits, for Python.
 #include <nanobind/nanobind.h>
 #include <nanobind/operators.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -9,14 +10,18 @@
 #include <nanobind/stl/vector.h>
 
 #include <cstddef>
+#include <map>
+#include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "../assembly.hpp"
 #include "../attach.hpp"
 #include "../engine.hpp"
+#include "switch/rtl_library.hpp"
 #include "vcsn/network.hpp"
 
 namespace nb = nanobind;
@@ -28,10 +33,21 @@ namespace thalweg::vcsn {
 /// A network, and what Python says to it. Its name tells it from those of other extensions.
 class Bound {
  public:
-  Bound(const nb::dict& description, const std::string& capture) : network(description_of(description), capture) {}
+  Bound(const nb::dict& description, const std::string& capture, const std::map<unsigned, std::string>& libraries)
+      : network(description_of(description), capture, maker(libraries)) {}
 
   Network network;
   std::optional<attach::Attached> attached;
+
+  /// Of the hardware's nodes, by libraries of rtl/vcsn; none: the simulator is alone.
+  static Network::MakeCircuit maker(const std::map<unsigned, std::string>& libraries) {
+    if (libraries.empty()) return {};
+    return [libraries](unsigned number, const std::vector<std::uint64_t>& addresses) {
+      if (!libraries.contains(number)) return std::unique_ptr<NodeCircuit>();
+      auto* make = function_of<NodeCircuit*(const std::vector<std::uint64_t>&)>(libraries.at(number), "vcsn_make_node");
+      return std::unique_ptr<NodeCircuit>(make(addresses));
+    };
+  }
 
   [[nodiscard]] Engine& engine() { return attached ? static_cast<Engine&>(*attached) : network; }
 };
@@ -59,6 +75,8 @@ Transfer transfer_of(Handle handle, const Segments& segments, std::uint8_t chann
 
 NB_MODULE(_sim, module) {
   module.doc() = "Virtual circuits: FPGAs with their shells, Ethernet switches and links.";
+
+  nb::exception<NodeDifference>(module, "NodeDifference");
 
   nb::class_<Place>(module, "Place", "A virtual port: node, external port, virtual port.")
       .def(nb::init<unsigned, unsigned, unsigned>(), nb::arg("node"), nb::arg("port"), nb::arg("virtual_port"))
@@ -125,8 +143,14 @@ NB_MODULE(_sim, module) {
   bind_engine_of(bound, [](Bound& self) -> Engine& { return self.engine(); });
   bind_attached_of(bound);
   bound
-      .def(nb::init<const nb::dict&, const std::string&>(), nb::arg("description"), nb::arg("capture") = "",
-           "`capture`: a pcapng file to write.\n\nRaises ValueError where the description is none.")
+      .def(nb::init<const nb::dict&, const std::string&, const std::map<unsigned, std::string>&>(),
+           nb::arg("description"), nb::arg("capture") = "", nb::arg("libraries") = nb::dict(),
+           "`capture`: a pcapng file to write. `libraries`: of FPGAs the file of their Verilated node, which follows "
+           "the simulator's.\n\nRaises ValueError where the description is none.")
+      .def(
+          "finish", [](Bound& self) { return self.network.finish(); },
+          "Runs the hardware's nodes to the end, and compares what they have counted. Cycles in which they were "
+          "evaluated. Time goes on no more.\n\nRaises NodeDifference where hardware and simulator differ.")
       .def_prop_ro("nodes", [](const Bound& self) { return self.network.nodes(); })
       .def(
           "set_circuit",

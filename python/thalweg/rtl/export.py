@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
+from types import MappingProxyType
 
 from thalweg.errors import InputError
 from thalweg.launch import scratch
@@ -120,9 +121,18 @@ def compiled(copied: Iterable[Path], generated: Sequence[str], top: str) -> list
     return [*packages, *generated, *(name for name in names if name not in packages), f"{top}.sv"]
 
 
-def flat_top(name: str, inner: str, about: str, wires: Mapping[str, str], groups: Mapping[str, Sequence[Port]]) -> str:
+def flat_top(
+    name: str,
+    inner: str,
+    about: str,
+    wires: Mapping[str, str],
+    groups: Mapping[str, Sequence[Port]],
+    parameters: Mapping[str, int] = MappingProxyType({}),
+    resets: Sequence[str] = (),
+) -> str:
     """The module `name` around `inner`: what attaches to its ports, in `groups`, stands above them. `wires`: one-bit inputs, as clocks,
-    and how `inner` has them."""
+    and how `inner` has them. `parameters` of `inner`. `resets`: clocks of `inner`, without `_clk_i`, each of which takes `aresetn` by a
+    synchronizer of its own."""
     joined: dict[tuple[str, bool], list[str]] = {}
     for ports in groups.values():
         for port in ports:
@@ -131,7 +141,7 @@ def flat_top(name: str, inner: str, about: str, wires: Mapping[str, str], groups
     for what, ports in groups.items():
         first, *others = (f"    {port}" for port in ports)
         declared += [f"\n    // {what}\n{first}", *others]
-    connections = [
+    connections = [f"      .{clock}_rst_i({clock}_rst)" for clock in resets] + [
         f"      .{inner}_{'o' if is_output else 'i'}({', '.join(reversed(names)).join('{}' if len(names) > 1 else ('', ''))})"
         for (inner, is_output), names in joined.items()
     ]
@@ -142,13 +152,30 @@ def flat_top(name: str, inner: str, about: str, wires: Mapping[str, str], groups
             f"module {name} (",
             ",\n".join(declared),
             ");",
-            f"  {inner} top (",
-            ",\n".join([*(f"      {connection}" for connection in wires.values()), *connections]),
+            *_synchronizers(resets, wires),
+            f"  {inner} {_assigned(parameters)}top (",
+            ",\n".join([*(f"      {connection}" for connection in wires.values() if connection), *connections]),
             "  );",
             "endmodule",
             "",
         ]
     )
+
+
+def _assigned(parameters: Mapping[str, int]) -> str:
+    all_of = ",\n".join(f"      .{name}({value})" for name, value in parameters.items())
+    return f"#(\n{all_of}\n  ) " if parameters else ""
+
+
+def _synchronizers(resets: Sequence[str], wires: Mapping[str, str]) -> list[str]:
+    lines = []
+    for clock in resets:
+        wire = next(wire for wire, connection in wires.items() if connection.startswith(f".{clock}_clk_i"))
+        lines += [
+            f"  wire {clock}_rst;",
+            f"  tw_reset_sync {clock}_reset (.clk_i({wire}), .rst_i(!aresetn), .rst_o({clock}_rst));",
+        ]
+    return lines
 
 
 def cluster_package(about: Sequence[str], constants: Iterable[tuple[str, str, object]]) -> str:

@@ -108,7 +108,7 @@ def test_virtual_ports_share_a_line_by_turns_priority_and_pace() -> None:
         network.connect(0, network.place(0, 0, 1), 1)
         network.connect(1, 1, network.place(1, 0, 1))
         network.set_pace(Place(0, 0, 1), **second)
-        for engine in (0, 1):
+        for engine in (1, 0):
             address = engine << 33
             network.store(0, address, BYTES)
             network.read(0, engine, [(address, len(BYTES))])

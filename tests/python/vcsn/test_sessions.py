@@ -207,6 +207,7 @@ def test_what_one_end_sends_after_it_began_again_arrives_or_both_know(
             assert "open" not in states or network.session(OTHER).state == "refused", (seed, states)
             for each in (ONE, OTHER):
                 network.set_circuit(each, None)
+            completed(network)
             assert any(
                 "of a session that ended" in what or "for a session that ended" in what for _, what, _ in network.lost
             )

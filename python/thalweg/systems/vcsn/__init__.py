@@ -28,6 +28,7 @@ SYSTEM = System(
         "reproduce": Loaded(
             "commands.reproduce:command", "Put published numbers beside measured ones.", "reproduce:reproduce"
         ),
+        "rtl cosim": Loaded("commands.cosim:command", "Hold nodes against the simulator's, in every cycle."),
         "rtl export": Loaded("commands.export:command", "Write a node as a folder of hardware that stands by itself."),
     },
 )

@@ -2,25 +2,36 @@
 Virtual circuits: FPGAs with their shells, Ethernet switches and links.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import thalweg._core
 import thalweg.errors
 
+
+class NodeDifference(Exception):
+    pass
+
 class Place:
     """A virtual port: node, external port, virtual port."""
 
     def __init__(self, node: int, port: int, virtual_port: int) -> None: ...
+
     @property
     def node(self) -> int: ...
+
     @property
     def port(self) -> int: ...
+
     @property
     def virtual_port(self) -> int: ...
+
     def __eq__(self, arg: object, /) -> bool: ...
+
     def __hash__(self) -> int: ...
+
     def __str__(self) -> str: ...
+
     def __repr__(self) -> str: ...
 
 SEQUENCER_COMMANDS: int = 1024
@@ -91,9 +102,9 @@ class Session:
         """frames that came again"""
 
 class Network:
-    def __init__(self, description: dict, capture: str = "") -> None:
+    def __init__(self, description: dict, capture: str = '', libraries: Mapping[int, str] = {}) -> None:
         """
-        `capture`: a pcapng file to write.
+        `capture`: a pcapng file to write. `libraries`: of FPGAs the file of their Verilated node, which follows the simulator's.
 
         Raises ValueError where the description is none.
         """
@@ -104,6 +115,7 @@ class Network:
 
     @property
     def ticks_per_second(self) -> int: ...
+
     @property
     def idle(self) -> bool:
         """Nothing will happen until something is given to it."""
@@ -120,9 +132,7 @@ class Network:
     def lost(self, /) -> list[tuple[int, str, int]]:
         """Of each node that dropped anything: its number, what, and how many."""
 
-    def attach(
-        self, *, lines: Sequence[tuple[int, int, str]], longest: int, ratio: float, limit_s: float = 0.0
-    ) -> None:
+    def attach(self, *, lines: Sequence[tuple[int, int, str]], longest: int, ratio: float, limit_s: float = 0.0) -> None:
         """
         Before anything has moved: joins nodes of kind `ethernet-outside` with network interfaces, and time with the wall clock.
 
@@ -150,8 +160,16 @@ class Network:
     def behind_s(self) -> float:
         """Of these, the seconds that virtual time did not keep up with."""
 
+    def finish(self) -> int:
+        """
+        Runs the hardware's nodes to the end, and compares what they have counted. Cycles in which they were evaluated. Time goes on no more.
+
+        Raises NodeDifference where hardware and simulator differ.
+        """
+
     @property
     def nodes(self) -> int: ...
+
     def set_circuit(self, at: Place, to: Place | None) -> None:
         """
         Writes the circuit table: what `at` sends goes to `to`, and it takes frames of `to` alone. None: of nobody.
@@ -166,9 +184,7 @@ class Network:
         Raises ValueError.
         """
 
-    def changes(
-        self, circuits: Sequence[tuple[Place, Place]], nodes: Sequence[int]
-    ) -> list[tuple[Place, Place | None]]:
+    def changes(self, circuits: Sequence[tuple[Place, Place]], nodes: Sequence[int]) -> list[tuple[Place, Place | None]]:
         """
         The rows of the circuit tables to write, so that some nodes have these circuits, each of two ends, and no others.
 
@@ -245,9 +261,7 @@ class Network:
         Raises ValueError.
         """
 
-    def sequence(
-        self, handle: int, node: int, sequencer: int, program: Sequence[Row | Connect | Send | Receive | Read | Write]
-    ) -> None:
+    def sequence(self, handle: int, node: int, sequencer: int, program: Sequence[Row | Connect | Send | Receive | Read | Write]) -> None:
         """
         Starts a program of commands in an FPGA, which run one after another without a host; completes under the handle.
 
@@ -313,9 +327,7 @@ class Network:
     def virtual_ports(self, node: int) -> int:
         """Of all external ports together."""
 
-    def read(
-        self, node: int, engine: int, segments: Sequence[tuple[int, int]], channel: int = 0, handle: int | None = None
-    ) -> None:
+    def read(self, node: int, engine: int, segments: Sequence[tuple[int, int]], channel: int = 0, handle: int | None = None) -> None:
         """
         Sends (address, bytes) of a node's memory as one packet to the crossbar. With a handle it completes when its last word has left the engine.
 
@@ -336,9 +348,7 @@ class Network:
         Raises ValueError.
         """
 
-    def kernel_send(
-        self, handle: int, node: int, kernel: int, data: bytes, ends: bool = True, channel: int = 0
-    ) -> None:
+    def kernel_send(self, handle: int, node: int, kernel: int, data: bytes, ends: bool = True, channel: int = 0) -> None:
         """
         User logic gives bytes to the crossbar, in words of 64; `ends`: they end a packet. Completes when the last word was taken.
 

@@ -12,7 +12,6 @@ from thalweg.resources import find_root
 from thalweg.rtl.export import (
     Port,
     Stream,
-    cluster_package,
     compiled,
     core_name,
     flat_top,
@@ -33,24 +32,24 @@ OUTCOMES = 10
 def export(cluster: Cluster, output: Path) -> None:
     """Writes the folder `output`, which is not there yet or empty, whole or not at all. Raises InputError."""
     root = find_root(alone=True)
-    node = node_of(cluster)
+    node = node_of(cluster, cluster.fpgas[0])
+    if node.kernels == 0:
+        raise InputError(f"{cluster.name}: the export's node has one stream of user logic at least: kernels = 1")
     into(output, lambda folder: _write(root, cluster, node, folder))
 
 
-def node_of(cluster: Cluster) -> Fpga:
-    """The FPGA of a cluster. Raises InputError where its hardware has no such node."""
-    node = cluster.fpga(0)
+def node_of(cluster: Cluster, number: int) -> Fpga:
+    """An FPGA of a cluster. Raises InputError where its hardware has no such node."""
+    node = cluster.fpga(number)
     if isinstance(node, Node) and node.virtual_ports > 8:
         raise InputError(
             f"{cluster.name}: the hardware has 8 virtual ports of an external port at most, not {node.virtual_ports}"
         )
-    if node.kernels == 0:
-        raise InputError(f"{cluster.name}: the export's node has one stream of user logic at least: kernels = 1")
     return node
 
 
 def parameters(node: Fpga) -> dict[str, int]:
-    """Of tw_cluster_pkg."""
+    """Of its module."""
     return {
         "Ports": node.ports,
         **({"VirtualPorts": node.virtual_ports} if isinstance(node, Node) else {}),
@@ -67,8 +66,8 @@ def user(name: str) -> list[Port]:
     """The ports of the top for a stream of user logic, each way. TUSER: the packet begins; TID: its channel."""
     beside = {"tuser": ("first", 1), "tid": ("channel", 8)}
     streams = (
-        Stream(f"s_axis_{name}", "user_in", WORD, clock=SHELL, beside=beside),
-        Stream(f"m_axis_{name}", "user_out", WORD, clock=SHELL, beside=beside),
+        Stream(f"s_axis_{name}", "shell_user_in", WORD, clock=SHELL, beside=beside),
+        Stream(f"m_axis_{name}", "shell_user_out", WORD, clock=SHELL, beside=beside),
     )
     return [port for stream in streams for port in stream.ports()]
 
@@ -77,17 +76,17 @@ def mac(name: str) -> list[Port]:
     """For the MAC of an external port, and what has become of frames that came."""
     keep = {"tkeep": ("keep", WORD // 8)}
     streams = (
-        Stream(f"m_axis_{name}_tx", "tx", WORD, clock=MAC, beside=keep),
-        Stream(f"s_axis_{name}_rx", "rx", WORD, clock=MAC, ready=False, beside={**keep, "tuser": ("error", 1)}),
+        Stream(f"m_axis_{name}_tx", "mac_tx", WORD, clock=MAC, beside=keep),
+        Stream(f"s_axis_{name}_rx", "mac_rx", WORD, clock=MAC, ready=False, beside={**keep, "tuser": ("error", 1)}),
     )
-    counts = Port(f"{name}_counts", "counts", 32 * OUTCOMES, True, MAC)
+    counts = Port(f"{name}_counts", "mac_counts", 32 * OUTCOMES, True, MAC)
     return [*(port for stream in streams for port in stream.ports()), counts]
 
 
 def link(name: str) -> list[Port]:
     """For the transceiver of an external port of DCN: words and credits, each way."""
     return [
-        Port(f"{name}_{outer}", inner, bits, is_output, LINK)
+        Port(f"{name}_{outer}", f"link_{inner}", bits, is_output, LINK)
         for outer, inner, bits, is_output in (
             ("tx_valid", "tx_valid", 1, True),
             ("tx_data", "tx_data", WORD, True),
@@ -102,7 +101,7 @@ def link(name: str) -> list[Port]:
 def engine(name: str) -> list[Port]:
     """For the memory of a pair of engines, and what they report."""
     return [
-        Port(f"{name}_{outer}", inner, bits, is_output, SHELL)
+        Port(f"{name}_{outer}", f"shell_{inner}", bits, is_output, SHELL)
         for outer, inner, bits, is_output in (
             ("read_valid", "request_valid", 1, True),
             ("read_address", "request_address", 40, True),
@@ -128,10 +127,10 @@ def engine(name: str) -> list[Port]:
 
 def top_level(node: Fpga) -> str:
     """The text of the top."""
-    command = Stream("s_axis_command", "command", COMMAND, clock=SHELL, last=False)
+    command = Stream("s_axis_command", "shell_command", COMMAND, clock=SHELL, last=False)
     circuits = isinstance(node, Node)
     line = MAC if circuits else LINK
-    constant = [Port(f"port{i}_address", "address", 48, False, "constant") for i in range(node.ports)]
+    constant = [Port(f"port{i}_address", "mac_address", 48, False, "constant") for i in range(node.ports)]
     block = "MAC" if circuits else "TRANSCEIVERS"
     return flat_top(
         TOP,
@@ -140,7 +139,7 @@ def top_level(node: Fpga) -> str:
         {
             SHELL: f".shell_clk_i({SHELL})",
             line: f".{line.removesuffix('_aclk')}_clk_i({line})",
-            "aresetn": ".rst_i(!aresetn)",
+            "aresetn": "",
         },
         {
             **({"Constant": constant} if circuits else {}),
@@ -152,7 +151,14 @@ def top_level(node: Fpga) -> str:
                 for i in range(node.ports)
             },
         },
+        parameters(node),
+        ["shell", line.removesuffix("_aclk")],
     )
+
+
+def line_of(node: Fpga) -> str:
+    """What the ports in the clock of its lines begin with."""
+    return "mac" if isinstance(node, Node) else "link"
 
 
 def inner_of(node: Fpga) -> str:
@@ -163,18 +169,11 @@ def inner_of(node: Fpga) -> str:
 def _write(root: Path, cluster: Cluster, node: Fpga, folder: Path) -> None:
     rtl = folder / "rtl"
     rtl.mkdir(parents=True)
-    copied = needed(root, "vcsn", inner_of(node))
+    copied = [*needed(root, "vcsn", "tw_reset_sync"), *needed(root, "vcsn", inner_of(node))]
     for path in copied:
         shutil.copy(path, rtl)
-    package, top = rtl / "tw_cluster_pkg.sv", rtl / f"{TOP}.sv"
-    package.write_text(
-        cluster_package(
-            [f"The numbers of the nodes of {Path(cluster.name).stem}, by `thalweg rtl export`."],
-            (("int unsigned", name, value) for name, value in parameters(node).items()),
-        )
-    )
-    top.write_text(top_level(node))
-    files = compiled(copied, [package.name], TOP)
+    (rtl / f"{TOP}.sv").write_text(top_level(node))
+    files = compiled(copied, [], TOP)
     clocks = {
         SHELL: cluster.clocks[node.shell_clock].frequency_mhz,
         (MAC if isinstance(node, Node) else LINK): cluster.clocks[node.line_clock].frequency_mhz,

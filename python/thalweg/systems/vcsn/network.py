@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from thalweg.arguments import shown
 from thalweg.bench.operation import one_of
 from thalweg.errors import InputError
-from thalweg.systems.vcsn import _sim, hosts, topologies
+from thalweg.systems.vcsn import _sim, hosts, rtl_engine, topologies
 from thalweg.systems.vcsn._sim import Place
 from thalweg.systems.vcsn.hosts import Barrier, Program, Work
 
@@ -50,11 +50,19 @@ class Rewired:
 
 class Network(_sim.Network):
     """The simulator of a cluster; `capture`: a pcapng file to write, or nothing. `assembly`: of a part of it [default: the cluster's].
+    `verilated`: FPGAs whose Verilated nodes follow the simulator's, in every cycle.
 
-    Raises ValueError and RuntimeError."""
+    Raises ValueError and RuntimeError; InputError where there is no Verilator, or no hardware of such an FPGA."""
 
-    def __init__(self, cluster: Cluster, capture: str = "", assembly: Mapping[str, Any] | None = None) -> None:
-        super().__init__(dict(assembly or cluster.assembly), capture)
+    def __init__(
+        self,
+        cluster: Cluster,
+        capture: str = "",
+        assembly: Mapping[str, Any] | None = None,
+        verilated: Iterable[int] = (),
+    ) -> None:
+        nodes = list(verilated)
+        super().__init__(dict(assembly or cluster.assembly), capture, rtl_engine.libraries(cluster, nodes))
         self.cluster = cluster
         self._partitions: dict[str, Partition] = {}
 

@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random programs on clusters of VCSN and DCN, with the hardware's nodes in step with the simulator's. Compared are all ports of four nodes in
+every cycle, and what they have counted: commands, requests to the memory and its answers, words that are written, streams of user logic, words of
+frames on lines, credits, the ends of transfers."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from thalweg._core import NEVER
+from thalweg.errors import CheckFailed
+from thalweg.systems.vcsn import _sim
+from thalweg.systems.vcsn._sim import Place
+from thalweg.systems.vcsn.cluster import Cluster
+from thalweg.systems.vcsn.network import Network
+
+NODES = 4  #: with hardware
+ALIKE = 50
+"""Programs, one after the other by their seeds, whose nodes are of one sort, so that their hardware is built once."""
+SEGMENTS = 32  #: of transfers of an engine that wait, as tw_segments holds
+
+
+class Outcome(NamedTuple):
+    cycles: int  #: of both clocks of all nodes in which the hardware was evaluated
+    packets: int  #: that passed crossbars of these nodes
+    dropped: int  #: frames and words that the simulator counts as lost
+
+
+def random_sort(draw: random.Random, cluster: Cluster) -> Cluster:
+    """What the hardware of all nodes is made with: the cluster with other values of its FPGAs."""
+    frame_words = draw.choice((1, 2, 5, 20))
+    direct = cluster.is_direct
+    values = {
+        "dmas": draw.choice((1, 2, 3)),
+        "kernels": draw.choice((0, 1, 2)),
+        "frame_words": frame_words,
+        "send_words": draw.choice((32, 64)),
+        "send_frames": draw.choice((2, 8)),
+        "receive_words": draw.choice((32, 64)) if direct else max(16, frame_words + draw.choice((1, 10, 60))),
+    }
+    if not direct:
+        values["virtual_ports"] = draw.choice((1, 2, 3))
+    return cluster.replace(node={cluster.node_names[cluster.fpgas[0]]: values})
+
+
+def random_links(draw: random.Random, cluster: Cluster) -> Cluster:
+    """Their latency, and how often they lose, repeat, damage and reorder frames."""
+    name = cluster.link_names[0]
+    values: dict[str, float] = {"latency_ns": draw.choice((3, 15, 400))}
+    if not cluster.is_direct and draw.random() < 0.7:
+        for fault in ("frames_lost", "frames_duplicated", "frames_reordered"):
+            values[fault] = draw.choice((0, 0, 0.02, 0.2))
+        values["bit_error_rate"] = draw.choice((0, 0, 1e-5))
+    return cluster.replace(link={name: values})
+
+
+@dataclass
+class Program:
+    """A random program: `seed` says all of it."""
+
+    cluster: Cluster
+    seed: int
+
+    def __post_init__(self) -> None:
+        self.draw = random.Random(self.seed)
+        sort = random_sort(random.Random(self.seed // ALIKE), self.cluster)
+        self.cluster = random_links(self.draw, sort)
+        self.nodes = self.cluster.fpgas[:NODES]
+        self.network = Network(self.cluster, verilated=self.nodes)
+        self.handles = 0
+        self.waiting: dict[tuple[bool, int, int], list[tuple[int, int]]] = {}  # of an engine: handles and segments
+
+    def run(self) -> Outcome:
+        """Raises CheckFailed where the hardware differs."""
+        kinds = (
+            [self._cross] + [self._transfer] * self.draw.choice((4, 8, 16)) + [self._user] * self.draw.choice((1, 4))
+        )
+        if not self.cluster.is_direct:
+            kinds += [self._circuit, self._pace, self._frame, self._monitor, self._reaction, self._credits]
+            if self.draw.random() < 0.2:
+                kinds.append(self._multicast)
+        restarts = not self.cluster.is_direct and self.draw.random() < 0.3
+        pause = self.draw.choice((0, 10**3, 10**5))
+        for node in self.nodes:
+            self.network.store(node, 0, self.draw.randbytes(1 << 16))
+        self._open_all()
+        try:
+            for _ in range(self.draw.choice((20, 60, 150))):
+                self.draw.choice(kinds)()
+                if restarts and self.draw.random() < 0.03:
+                    self._restart()
+                if self.draw.random() < 0.7:
+                    self._go_on(self.network.now + self.draw.randint(0, pause) * self.draw.choice((0, 1, 40)))
+            self._go_on(NEVER)
+            cycles = self.network.finish()
+        except _sim.NodeDifference as error:
+            raise CheckFailed(str(error)) from None
+        packets = sum(len(self.network.passed(node)) for node in self.nodes)
+        return Outcome(cycles, packets, sum(count for _, _, count in self.network.lost))
+
+    def _go_on(self, until: int) -> None:
+        """Up to a tick."""
+        while self.network.now < until:
+            done = self.network.advance(until)
+            for each in done:
+                for key, waiting in self.waiting.items():
+                    self.waiting[key] = [one for one in waiting if one[0] != each.handle]
+            if not done and until == NEVER:
+                return
+
+    def _handle(self) -> int:
+        self.handles += 1
+        return self.handles
+
+    def _node(self) -> int:
+        return self.draw.choice(self.nodes)
+
+    def _place(self) -> Place:
+        fpga = self.cluster.fpga(self.nodes[0])
+        return Place(self._node(), self.draw.randrange(fpga.ports), self.draw.randrange(fpga.virtual_of_port))
+
+    def _peer(self, at: Place) -> Place:
+        """An end that frames of `at` come to."""
+        while True:
+            to = Place(self._node(), at.port, self._place().virtual_port)
+            if to != at:
+                return to
+
+    def _places(self) -> int:
+        """Inputs, and outputs, of a crossbar."""
+        fpga = self.cluster.fpga(self.nodes[0])
+        return fpga.dmas + fpga.ports * fpga.virtual_of_port + fpga.kernels
+
+    def _open_all(self) -> None:
+        """So that most programs have traffic from the begin on: circuits in pairs, engines and virtual ports joined by turns."""
+        fpga = self.cluster.fpga(self.nodes[0])
+        for port in range(0 if self.cluster.is_direct else fpga.ports):
+            places = [Place(node, port, each) for node in self.nodes for each in range(fpga.virtual_of_port)]
+            self.draw.shuffle(places)
+            for one, other in zip(places[::2], places[1::2], strict=True):
+                self.network.set_circuit(one, other)
+                self.network.set_circuit(other, one)
+        for node in self.nodes:
+            inputs = list(range(self._places()))
+            self.draw.shuffle(inputs)
+            for output in range(self._places()):
+                external = fpga.dmas <= output < self._places() - fpga.kernels
+                wanted = [each for each in inputs if (each < fpga.dmas) == external] or inputs
+                self.network.connect(node, output, wanted[0])
+                inputs.remove(wanted[0])
+
+    def _cross(self) -> None:
+        node, output = self._node(), self.draw.randrange(self._places())
+        try:
+            self.network.connect(node, output, self.draw.choice([None, *range(self._places())]))
+        except ValueError:  # another output has the input
+            self.network.connect(node, output, None)
+
+    def _circuit(self) -> None:
+        at = self._place()
+        to = self._peer(at)
+        match self.draw.randrange(10):
+            case 0:
+                self.network.set_circuit(at, None)
+            case 1 | 2:
+                self.network.set_circuit(at, to)
+            case _:
+                self.network.set_circuit(at, to)
+                self.network.set_circuit(to, at)
+
+    def _multicast(self) -> None:
+        at = self._place()
+        for node in self.nodes:
+            if node != at.node and self.draw.random() < 0.7:
+                self.network.set_circuit(Place(node, at.port, 0), at)
+        self.network.set_multicast(at, 0)
+
+    def _pace(self) -> None:
+        pace = self.draw.choice((0, self.draw.randrange(600), self.draw.randrange(5000)))
+        self.network.set_pace(self._place(), priority=self.draw.randrange(8), pace=pace)
+
+    def _monitor(self) -> None:
+        at = self._place()
+        cycles = self.draw.choice((0, self.draw.randrange(1, 3000), self.draw.randrange(1, 100)))
+        self.network.set_monitor(at.node, at.port, cycles=cycles, words=self.draw.randrange(100))
+
+    def _reaction(self) -> None:
+        pace = self.draw.choice((None, self.draw.randrange(2000)))
+        self.network.set_reaction(self._place(), cycles=self.draw.choice((0, self.draw.randrange(5000))), pace=pace)
+
+    def _credits(self) -> None:
+        """Of a circuit that is joined; words may be under way, which are lost to both ends' counts."""
+        at = self._place()
+        to = self.network.circuit(at)
+        if to and self.network.circuit(to) == at:
+            self.network.set_credits(at, used=self.draw.random() < 0.8)
+
+    def _transfer(self) -> None:
+        """A read or a write, of as many segments as the engine has room for."""
+        writes = self.draw.random() < 0.5
+        node, engine = self._node(), self.draw.randrange(self.cluster.fpga(self.nodes[0]).dmas)
+        waiting = self.waiting.setdefault((writes, node, engine), [])
+        room = SEGMENTS - sum(segments for _, segments in waiting)
+        count = min(room, self.draw.choice((1, 1, 1, 2, 5, 20)))
+        if count == 0:
+            return
+        segments = []
+        for each in range(count):
+            words = self.draw.choice((1, 2, self.draw.randint(1, 20), self.draw.randint(1, 200)))
+            size = 64 * words - (self.draw.choice((0, self.draw.randrange(64))) if each + 1 == count else 0)
+            segments.append((64 * self.draw.randrange(1024), size))
+        handle = self._handle()
+        waiting.append((handle, count))
+        if writes:
+            self.network.write(handle, node, engine, segments)
+        else:
+            self.network.read(node, engine, segments, self.draw.randrange(256), handle=handle)
+
+    def _user(self) -> None:
+        """User logic sends words, or takes some."""
+        kernels = self.cluster.fpga(self.nodes[0]).kernels
+        if kernels == 0:
+            return
+        node, kernel = self._node(), self.draw.randrange(kernels)
+        if self.draw.random() < 0.5:
+            self.network.kernel_receive(self._handle(), node, kernel, self.draw.randint(1, 100))
+        else:
+            ends = self.draw.random() < 0.8
+            size = self.draw.randint(1, 3000) if ends else 64 * self.draw.randint(1, 50)
+            data = self.draw.randbytes(size)
+            self.network.kernel_send(self._handle(), node, kernel, data, ends, self.draw.randrange(256))
+
+    def _frame(self) -> None:
+        """One that comes from outside: anything, or nearly right."""
+        at, source = self._place(), self._place()
+        address = [bytes([2, 0, 0, each.port, each.node >> 8, each.node & 255]) for each in (at, source)]
+        size = self.draw.choice((46, 50, 68, 72, 136, 200, 1500, 9000))
+        payload = bytearray(self.draw.randbytes(self.draw.choice((size, 8 + 64 * self.draw.randint(1, 25)))))
+        payload[0], payload[1] = at.virtual_port, source.virtual_port
+        if self.draw.random() < 0.7:
+            payload[3] &= 0xC0
+        frame = address[0] + address[1] + b"\x88\xb5" + payload
+        wrong = self.draw.randrange(20) if self.draw.random() < 0.3 else None
+        if wrong is not None:
+            frame = frame[:wrong] + bytes([frame[wrong] ^ 1 << self.draw.randrange(8)]) + frame[wrong + 1 :]
+        self.network.inject(at.node, at.port, frame, damaged=self.draw.random() < 0.1)
+
+    def _restart(self) -> None:
+        node = self._node()
+        self.network.restart(node)
+        for key in list(self.waiting):
+            if key[1] == node:
+                self.waiting[key] = []
+
+
+def compare(cluster: Cluster, seed: int) -> Outcome:
+    """Raises CheckFailed where simulator and hardware are not the same."""
+    try:
+        return Program(cluster, seed).run()
+    except CheckFailed as error:
+        raise CheckFailed(f"seed {seed}: {error}") from None

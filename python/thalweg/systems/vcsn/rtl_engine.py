@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The hardware's nodes in a simulated cluster: tw_vcsn_node or tw_dcn_node with a cluster's parameters, Verilated once for each sort of FPGA."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from thalweg.resources import find_root
+
+if TYPE_CHECKING:
+    from thalweg.systems.vcsn.cluster import Cluster
+
+
+def libraries(cluster: Cluster, nodes: Iterable[int]) -> dict[int, str]:
+    """Of some FPGAs. Raises InputError where there is no Verilator, or no hardware of such an FPGA."""
+    from thalweg.systems.vcsn import export
+
+    found = {}
+    for number in nodes:
+        node = export.node_of(cluster, number)
+        parameters = export.parameters(node) | {"Kernels": max(1, node.kernels)}
+        clocks = {"shell": node.shell_clock, export.line_of(node): node.line_clock}
+        megahertz = {name: cluster.clocks[clock].frequency_mhz for name, clock in clocks.items()}
+        found[number] = str(
+            _built(find_root(), export.inner_of(node), tuple(parameters.items()), tuple(megahertz.items()))
+        )
+    return found
+
+
+@cache
+def _built(
+    root: Path, module: str, parameters: tuple[tuple[str, int], ...], clocks: tuple[tuple[str, float], ...]
+) -> Path:
+    from thalweg.rtl.project import Project
+
+    glue = root / f"rtl/vcsn/{module.removeprefix('tw_')}.cpp"
+    return Project(root).build_library(module, glue, dict(parameters), clocks=dict(clocks))

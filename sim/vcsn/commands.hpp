@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a host writes into a node: commands, each a word of a stream, of which the node takes one a cycle. Those for external ports cross
+// into the clock of the line. When each of them acts follows from the cycle in which it is taken. Twin of the commands' way through
+// rtl/vcsn/parts/tw_shell.sv and rtl/vcsn/top.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "common/async_fifo.hpp"
+#include "core/clock.hpp"
+#include "vcsn/circuit_table.hpp"
+#include "vcsn/credits.hpp"
+#include "vcsn/dma.hpp"
+#include "vcsn/encoder.hpp"
+#include "vcsn/monitor.hpp"
+#include "vcsn/multiplexer.hpp"
+#include "vcsn/send_buffer.hpp"
+
+namespace thalweg::vcsn {
+
+/// A command as the hardware has it (`command_t` of rtl/vcsn/tw_vcsn_pkg.sv), the lower half first.
+struct CommandWord {
+  std::uint64_t low = 0, high = 0;
+};
+
+namespace commands {
+
+enum class Kind : std::uint8_t { crossbar, circuit, pace, read, write, monitor, reaction, credits };
+
+[[nodiscard]] constexpr CommandWord word(Kind kind, unsigned place, std::uint64_t low, std::uint64_t high = 0) {
+  return {low, high | std::uint64_t{static_cast<std::uint8_t>(kind)} << 56 | std::uint64_t{place} << 48};
+}
+[[nodiscard]] constexpr CommandWord crossbar(unsigned output, std::optional<unsigned> input) {
+  return word(Kind::crossbar, output, input ? 1U << 8 | *input : 0);
+}
+[[nodiscard]] constexpr CommandWord circuit(unsigned place, const std::optional<Circuit>& to) {
+  return word(Kind::circuit, place, to ? std::uint64_t{1} << 56 | to->address << 8 | to->port : 0);
+}
+[[nodiscard]] constexpr CommandWord pace(unsigned place, const Pace& of) {
+  return word(Kind::pace, place, std::uint64_t{of.priority} << 20 | of.cycle);
+}
+[[nodiscard]] constexpr CommandWord monitor(unsigned place, const MonitorConfig& of) {
+  return word(Kind::monitor, place, static_cast<std::uint64_t>(of.cycles) << 15 | of.words);
+}
+[[nodiscard]] constexpr CommandWord reaction(unsigned place, const Reaction& of) {
+  return word(Kind::reaction, place,
+              static_cast<std::uint64_t>(of.cycles) << 21 | std::uint64_t{of.stops} << 20 | of.pace);
+}
+[[nodiscard]] constexpr CommandWord credits(unsigned place, const CreditsConfig& of) {
+  return word(Kind::credits, place, std::uint64_t{of.words} << 15 | of.report);
+}
+[[nodiscard]] inline std::vector<CommandWord> segments(Kind kind, unsigned engine, const Transfer& transfer) {
+  std::vector<CommandWord> all;
+  for (std::size_t k = 0; k < transfer.segments.size(); ++k) {
+    const auto [address, bytes] = transfer.segments[k];
+    const bool last = k + 1 == transfer.segments.size();
+    all.push_back(word(kind, engine,
+                       address << 41 | std::uint64_t{words_of(bytes)} << 15 | bytes % kWord << 9 |
+                           std::uint64_t{last} << 8 | transfer.channel,
+                       address >> 23));
+  }
+  return all;
+}
+
+}  // namespace commands
+
+/// What a host has written of several registers, where it has not acted yet.
+template <class T>
+class Underway {
+ public:
+  explicit Underway(std::size_t count) : of_(count) {}
+
+  void write(std::size_t at, T value) {
+    of_[at].first = std::move(value);
+    ++of_[at].second;
+  }
+  void acts(std::size_t at) { --of_[at].second; }
+  /// The last value, or the one that is there where none is under way.
+  [[nodiscard]] const T& or_else(std::size_t at, const T& there) const {
+    return of_[at].second > 0 ? of_[at].first : there;
+  }
+
+ private:
+  std::vector<std::pair<T, unsigned>> of_;
+};
+
+/// Does things at the ends of cycles, after all that was made before it.
+class Later final : public Component {
+ public:
+  explicit Later(Domain& domain) : domain_(&domain), id_(domain.scheduler.add(*this)) {}
+
+  /// Not before those that it was given before.
+  void at(Tick cycle, std::function<void()> what) {
+    all_.emplace_back(cycle, std::move(what));
+    domain_->wake(id_, cycle);
+  }
+  void clear() { all_.clear(); }
+  bool step(Tick now) override {
+    while (!all_.empty() && all_.front().first <= now) {
+      const auto what = std::move(all_.front().second);
+      all_.pop_front();
+      what();
+    }
+    return false;
+  }
+
+ private:
+  Domain* domain_;
+  ComponentId id_;
+  std::deque<std::pair<Tick, std::function<void()>>> all_;
+};
+
+class Commands {
+ public:
+  /// Made behind all that commands act on. `line`: the clock of the external ports.
+  Commands(Domain& shell, Domain& line, unsigned ports)
+      : shell_(&shell), line_(&line), later_(shell), there_(line), ports_(ports) {
+    reset();
+  }
+
+  /// In a cycle of the shell; no word: the hardware has no such command yet.
+  std::function<void(Tick, const std::optional<CommandWord>&)> taken;
+
+  /// For the crossbar, which then has it two cycles after the command was taken.
+  void crossbar(const CommandWord& word, std::function<void()> acts) { later_.at(take(word) + 1, std::move(acts)); }
+  /// For an engine, which has a transfer three cycles after its last segment's command was taken.
+  void segments(const std::vector<CommandWord>& words, std::function<void()> acts) {
+    Tick cycle = 0;
+    for (const CommandWord& word : words) cycle = take(word);
+    later_.at(cycle + 2, std::move(acts));
+  }
+  /// For an external port, `after` cycles of its clock behind the one in which the command has crossed.
+  void external(unsigned port, const std::optional<CommandWord>& word, Tick after, std::function<void()> acts) {
+    const Tick cycle = take(word);
+    auto& [fifo, pushed] = crossings_[port];
+    pushed = std::max({cycle + 2, fifo.place(), pushed + 1});
+    fifo.push(pushed, 0);
+    const Tick shown = fifo.shown();
+    fifo.pop(shown);
+    held_.emplace_back(cycle + 3, std::max(cycle + 4, pushed + 1));
+    there_.at(shown + after, std::move(acts));
+  }
+  /// A restart: what has not acted never does.
+  void reset() {
+    later_.clear();
+    there_.clear();
+    held_.clear();
+    crossings_.clear();
+    for (unsigned port = 0; port < ports_; ++port)
+      crossings_.push_back({AsyncFifo<char>(kCrossingWords, kCrossingStages, shell_->clock, line_->clock)});
+  }
+
+ private:
+  struct Crossing {
+    AsyncFifo<char> fifo;
+    Tick pushed = -1;
+  };
+
+  Tick take(const std::optional<CommandWord>& word) {
+    Tick cycle = std::max(taken_ + 1, shell_->scheduler.next());
+    while (!held_.empty() && held_.front().second < cycle) held_.pop_front();
+    for (const auto& [from, to] : held_)
+      if (cycle >= from && cycle <= to) cycle = to + 1;
+    taken_ = cycle;
+    if (taken) taken(cycle, word);
+    return cycle;
+  }
+
+  Domain *shell_, *line_;
+  Later later_, there_;
+  unsigned ports_;
+  std::vector<Crossing> crossings_;
+  Tick taken_ = -1;                         ///< the cycle of the last one
+  std::deque<std::pair<Tick, Tick>> held_;  ///< cycles in which none is taken
+};
+
+}  // namespace thalweg::vcsn

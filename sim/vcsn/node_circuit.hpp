@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stands for the hardware's node (rtl/vcsn/tw_vcsn_node.sv, tw_dcn_node.sv) in the simulator: its ports, edge by edge.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "vcsn/commands.hpp"
+#include "vcsn/word.hpp"
+
+namespace thalweg::vcsn {
+
+class NodeCircuit {
+ public:
+  using Data = std::array<std::uint64_t, kWord / 8>;
+
+  struct Inputs {
+    struct User {
+      bool offers = false, takes = false;
+      Word word;
+    };
+    struct Engine {
+      bool answers = false, accepts = false, written = false;
+      Data answer{};
+    };
+    /// Ethernet: whether the MAC takes a word, and the one that comes. A serial link: the word that comes, and a credit.
+    struct Port {
+      bool takes = false, comes = false, last = false, damaged = false, credit = false;
+      std::uint64_t keep = 0;
+      Data data{};
+    };
+    bool commands = false;
+    CommandWord command{};
+    std::vector<User> users;
+    std::vector<Engine> engines;
+    std::vector<Port> ports;
+  };
+  struct Outputs {
+    struct User {
+      bool takes = false, offers = false;
+      Word word;
+    };
+    struct Engine {
+      bool requests = false, burst = false, writes = false, read_ended = false, write_ended = false;
+      bool overrun = false, headless = false, broken = false;
+      std::uint64_t request_address = 0, burst_address = 0, keep = 0;
+      unsigned request_words = 0, burst_words = 0;
+      Data data{};
+    };
+    struct Port {
+      bool offers = false, last = false, credit = false;
+      std::uint64_t keep = 0;
+      Data data{};
+      std::vector<std::uint64_t> counts;  ///< of frames, in the order of outcome_t from its last one on
+    };
+    bool takes_command = false;
+    std::vector<User> users;
+    std::vector<Engine> engines;
+    std::vector<Port> ports;
+  };
+
+  virtual ~NodeCircuit() = default;
+  /// As before time starts.
+  virtual void reset() = 0;
+  /// What it shows in a cycle with these inputs; no output depends on those of its own clock but through `users` and `engines` that accept.
+  virtual const Outputs& show(const Inputs& in) = 0;
+  /// An edge of one clock or, at one instant, of both.
+  virtual void edges(bool shell, bool line) = 0;
+  /// Nothing in it has changed since this was called before.
+  [[nodiscard]] virtual bool rests() = 0;
+};
+
+}  // namespace thalweg::vcsn
