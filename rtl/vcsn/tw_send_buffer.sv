@@ -205,7 +205,7 @@ module tw_send_buffer #(
       assert (!mac_pop_i || (!mac_keep_i && mac_frame_valid_o && 32'(taken_q) + 32'(mac_read_i) == 32'(mac_frame_words_o)));
       keeps : assert (mac_keep_i || (!mac_select_i && !mac_release_i));
       keeps_at_a_begin : assert (keep_q || !mac_keep_i || taken_q == 0);
-      pops_from_the_oldest : assert (mac_keep_i || (selected_q && !loads_q && shown_q == oldest_q));
+      pops_from_the_oldest : assert (mac_keep_i || whole_q == 0 || (selected_q && !loads_q && shown_q == oldest_q));
       selects_what_is_there :
       assert (!mac_select_i || (!mac_release_i && (mac_offset_i == 0 || (FramesBits + 1)'(mac_offset_i) < whole_q)));
       releases_what_is_there : assert (!mac_release_i || whole_q != 0);
