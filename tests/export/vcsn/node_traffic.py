@@ -155,7 +155,7 @@ async def transfers(dut: Any) -> None:
             await host.command(PACE, ends[0], random.randrange(8) << 20 | random.randrange(600))
             if number % 2:
                 for end in ends:  # of receive buffers of 40 words, for frames of 20
-                    await host.command(CREDITS, end, 21 << 15 | random.randint(1, 6))
+                    await host.command(CREDITS, end, 21 << 15 | 1)
             await host.command(MONITOR, ends[1], random.randint(1, 100) << 15 | 0)  # any frame is too much
             await host.command(REACTION, ends[0], random.randrange(300) << 21 | random.randrange(2) << 20 | 1000)
         for place in range(ENGINES + 2 * virtual + 1):

@@ -107,13 +107,14 @@ module credits_proof #(
         reports : cover (report[i]);
         late : cover (limit_q != 0 && taken_i[i] && number_i[i] != theirs_q);
 
-        lemma_on : assert (credits.port[i].on_q == (period_q != 0) && credits.port[i].period_q == period_q && (limit_q == 0) == (period_q == 0));
+        lemma_on :
+        assert (credits.port[i].on_q == (period_q != 0) && (limit_q == 0) == (period_q == 0) &&
+                (period_q == 0 || credits.port[i].period_q == period_q));
         lemma_sets :
         assert (credits.port[i].clear_q == sets_1q && credits.port[i].begun_q == sets_2q &&
-                (!sets_1q || (credits.set_report_q == period_1q || !credits.port[i].set_q)) &&
-                (credits.port[i].set_q || !sets_1q || period_1q == 0) && (!credits.port[i].set_q || sets_1q) &&
-                (!credits.port[i].set_q || (limit_1q == 0) == (period_1q == 0)) &&
-                (!credits.port[i].set_q || credits.set_words_q == limit_1q - 1'b1) && (credits.port[i].set_q || limit_1q == 0));
+                (!sets_1q || (credits.port[i].set_q ?
+                              credits.set_report_q == period_1q && credits.set_words_q == limit_1q - 1'b1 && (limit_1q == 0) == (period_1q == 0) :
+                              period_1q == 0 && limit_1q == 0)));
         if (limit_q != 0) begin
           lemma_known : assert (theirs_q - credits.port[i].known_q <= known_way && under_way <= known_way);
           lemma_most : assert (known_way < number_t'(limit_q) + FrameWords && gains < number_t'(limit_q) + FrameWords &&
@@ -121,15 +122,15 @@ module credits_proof #(
           lemma_spare : assert (credits.port[i].spare_q == (CreditsBits + 1)'(number_t'(limit_q) - 1'b1 - known_way - gains));
           lemma_may : assert (held_q || sent_before_q || known_way < number_t'(limit_q));
         end else begin
-          lemma_off : assert (credits.port[i].spare_q == 0);
+          lemma_off : assert (!held[i]);
         end
         if (credits.port[i].credit_q) begin
           lemma_number : assert (theirs_q - credits.port[i].number_q <= Late && taken_q);
           lemma_halves : assert (credits.port[i].extra_q == (CreditsBits + 1)'(more) &&
                                  (credits.port[i].lower_q ? credits.port[i].below_less_q : credits.port[i].below_q) == more[NumberBits-1]);
         end
-        lemma_left : assert ({credits.port[i].high_left_q, credits.port[i].low_left_q} == ours_q || period_q == 0);
-        lemma_carries : assert (credits.port[i].carries_q == (credits.port[i].low_left_q == '1) || period_q == 0);
+        lemma_left : assert ({credits.port[i].high_left_q, credits.port[i].low_left_q} == ours_q || period_q == 0 || sets_2q);
+        lemma_carries : assert (credits.port[i].carries_q == (credits.port[i].low_left_q == '1) || period_q == 0 || sets_2q);
         lemma_due : assert (report[i] || period_q == 0 || sets_1q || sets_2q ||
                             (credits.port[i].due_q != 0 && number_t'(credits.port[i].due_q) == number_t'(period_q) - (ours_q - reported_q)));
       end

@@ -92,7 +92,7 @@ module multiplexer_proof #(
 
     if (!rst_i) begin
       chooses_by_definition : assert (chosen == expected_q);
-      lemma_busy : assert (multiplexer.busy_q == busy_q);
+      lemma_busy : assert (multiplexer.busy_q == busy_q && (chosen == 0 || busy_q != 0));
       lemma_last : assert (multiplexer.last_q == last_q && 32'(last_q) < Ports);
     end
   end
