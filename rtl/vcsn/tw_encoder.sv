@@ -2,14 +2,14 @@
 // Makes Ethernet frames of virtual ports' words and gives them to the MAC: each has a header in front, which is the circuit's, and its
 // words shifted behind it, so that a frame of n words of data is n + 1 of the MAC. All are longer than the shortest frame.
 //
-// Before any data it sends frames of a word: indications to the other ends of circuits over which too much came (indicate_i), then reports of words
-// that have left receive buffers (report_i). An indication that came for a virtual port (indicated_i) makes it send nothing, or no faster than a pace, for a time.
+// Before any data it sends frames of a word: indications to the other ends of circuits over which too much came (indicate_i), then what sessions
+// say (says_valid_i), then reports of words that have left receive buffers (report_i). A session's frames have its header behind that of the circuit. An indication that came for a virtual port (indicated_i) makes it send nothing, or no faster than a pace, for a time.
 //
 // A port is chosen in a cycle (tw_multiplexer) among those with a frame and a circuit. From the next one on its words are requested, each of which
 // is at the buffer's output in the cycle after, shifted in the one after that, and then in the FIFO in front of the MAC. As many are
 // requested ahead of the MAC as the FIFO has places, so that it never overflows; a frame has no gap if its words come in consecutive cycles. A circuit that
 // is written acts on choices from the next cycle on; a frame whose port has been chosen has the row of that cycle. Of frames that are not of data the one that
-// would be sent next is chosen in each cycle for the one after it: report_i acts from the next cycle on, indicate_i from the second, indicated_i from the third.
+// would be sent next is chosen in each cycle for the one after it: says_valid_i and report_i act from the next cycle on, indicate_i from the second, indicated_i from the third.
 //
 // Order: kept of each port. Latency: three cycles from the request of a word to tx_valid_o. Throughput: a word a cycle, the last one of each
 // frame of HeaderBytes. Storage: 8 words in a memory of LUTs, two in registers, a row and a reaction of each port. read_o and pop_o depend on registers alone. tx_data_o
@@ -52,6 +52,15 @@ module tw_encoder
     input  logic [Ports-1:0]       held_i,           /// it has no credit for a frame, as of tw_credits
     output logic [Ports-1:0]       sent_valid_o,     /// one was chosen in the cycle before
     output logic [Ports-1:0][WordsBits-1:0] sent_words_o, /// that it has
+    input  logic [Ports-1:0]                    says_valid_i,   /// its session says something
+    output logic [Ports-1:0]                    said_o,         /// a frame that says it was chosen in the cycle before
+    input  logic [Ports-1:0][ $bits(frame_kind_e)-1:0] says_kind_i,  /// with that
+    input  logic [Ports-1:0]                    says_first_i,
+    input  logic [Ports-1:0]                    says_last_i,
+    input  logic [Ports-1:0][             63:0] says_number_i,
+    input  logic [Ports-1:0]                    sequenced_i,    /// with sent_valid_o: the frame is of its session
+    input  vcsn_sequence_t [Ports-1:0]          sequence_i,     /// with said_o, and with sent_valid_o of such a frame
+
     input  logic [Ports-1:0]       report_i,         /// words that have left its receive buffer
     output logic [Ports-1:0]       reported_o,       /// a frame that reports them was chosen in the cycle before
     input  logic [Ports-1:0][31:0] report_number_i,  /// with that
@@ -77,6 +86,7 @@ module tw_encoder
 
   typedef struct packed {
     logic last;
+    logic sequenced;  // its frame has the header of a session
     logic [WordBits-1:0] data;
   } word_t;
 
@@ -146,19 +156,22 @@ module tw_encoder
   // Of frames that are not of data the next one, of those that there were in the cycle before.
   logic [Ports-1:0] written;  // in this cycle
   logic [Ports-1:0] fast_q, indicate_q;  // too much came, which the other end is not aware of; a cycle ago
-  logic ask_fast_q, says_fast_q;  // it is an indication
+  logic ask_fast_q, says_fast_q, ask_session_q, says_session_q;  // it is an indication; a session's
   wire  [Ports-1:0] fast = fast_q & open_q & ~written;
+  wire  [Ports-1:0] sessions = says_valid_i & open_q & ~written & ~said_o;
   wire  [Ports-1:0] reports = report_i & open_q & ~written & ~reported_o;
   function automatic logic [Ports-1:0] lowest(logic [Ports-1:0] of);
     return of & (~of + 1'b1);
   endfunction
 
   always_ff @(posedge clk_i) begin
-    ask_q <= fast != 0 || reports != 0;
+    ask_q <= (fast | sessions | reports) != 0;
     ask_fast_q <= fast != 0;
-    ask_port_q <= fast != 0 ? lowest(fast) : lowest(reports);
+    ask_session_q <= fast == 0 && sessions != 0;
+    ask_port_q <= fast != 0 ? lowest(fast) : sessions != 0 ? lowest(sessions) : lowest(reports);
     says_q <= says;
     says_fast_q <= ask_fast_q;
+    says_session_q <= ask_session_q;
     says_port_q <= says ? ask_port_q : '0;
     // What came in the cycle before could not be chosen in this one.
     fast_q <= ((fast_q & ~(says && ask_fast_q ? ask_port_q : '0)) | indicate_i | indicate_q) & ~written;
@@ -173,7 +186,8 @@ module tw_encoder
   end
 
   assign sent_valid_o = chosen;
-  assign reported_o = says_fast_q ? '0 : says_port_q;
+  assign said_o = says_session_q ? says_port_q : '0;
+  assign reported_o = says_fast_q || says_session_q ? '0 : says_port_q;
 
   for (genvar i = 0; i < Ports; i++) begin : port
     logic [CyclesBits-1:0] cycles_q;
@@ -239,6 +253,7 @@ module tw_encoder
   logic [WordsBits-1:0] words;
   logic single, two;
   header_t header, header_q;
+  logic [$bits(frame_kind_e)-1:0] kind;
   always_comb begin
     words  = WordsBits'(says_q);
     single = says_q;
@@ -252,6 +267,7 @@ module tw_encoder
         header.circuit.channel |= shown_q[i].channel;
         header.circuit.first |= shown_q[i].first;
         header.circuit.last |= shown_q[i].last;
+        header.circuit.sequenced |= sequenced_i[i];
       end
       if (chosen[i] || says_port_q[i]) begin
         header.destination |= row_address[i];
@@ -259,26 +275,46 @@ module tw_encoder
         header.circuit.source_port |= 8'(i);
       end
     end
+    kind = !says_q ? FrameKindData : says_fast_q ? FrameKindIndication : FrameKindCredit;
     if (says_q) begin
       header.circuit.first = 1'b1;
       header.circuit.last  = 1'b1;
     end
+    if (says_session_q) begin
+      kind = FrameKindData;  // 0
+      header.circuit.first = 1'b0;
+      header.circuit.last = 1'b0;
+      header.circuit.sequenced = 1'b1;
+    end
+    for (int unsigned i = 0; i < Ports; i++) begin
+      if (said_o[i]) begin
+        kind |= says_kind_i[i];
+        header.circuit.first |= says_first_i[i];
+        header.circuit.last |= says_last_i[i];
+      end
+    end
     header.source = address_i;
     header.ethertype = 16'(EtherType);
-    header.circuit.kind = !says_q ? FrameKindData : says_fast_q ? FrameKindIndication : FrameKindCredit;
+    header.circuit.kind = frame_kind_e'(kind);
   end
 
   // A cycle after the request, and two after it.
   logic first_1q, last_1q, valid_1q, valid_2q;
   logic first_d;
   logic [WordBits-1:0] data;  // of the buffer
-  logic [HeaderBits-1:0] rest_q;  // of the word before, that goes into the next one
+  logic [LongBits-1:0] rest_q;  // of the word before, that goes into the next one
   word_t word_2q;
 
-  logic [31:0] number, number_q;  // of a frame that is not of data, at the begin of its word
+  logic [63:0] number, number_q;  // of a frame that is not of data, at the begin of its word
+  vcsn_sequence_t sequence_d, sequence_q;
   always_comb begin
     number = '0;
-    for (int unsigned i = 0; i < Ports; i++) if (reported_o[i]) number |= report_number_i[i];
+    sequence_d = '0;
+    for (int unsigned i = 0; i < Ports; i++) begin
+      if (reported_o[i]) number |= 64'(report_number_i[i]);
+      if (said_o[i]) number |= says_number_i[i];
+      if (said_o[i] || chosen[i]) sequence_d |= sequence_i[i];
+    end
   end
 
   always_comb begin
@@ -294,12 +330,16 @@ module tw_encoder
     write_row_q  <= write_row_i;
     if (begins) header_q <= header;
     if (begins) number_q <= number;
+    if (begins) sequence_q <= sequence_d;
     first_1q <= first_d;
     last_1q <= tail_q;
-    if (valid_1q) rest_q <= data[WordBits-1-:HeaderBits];
+    if (valid_1q) rest_q <= data[WordBits-1-:LongBits];
     word_2q <= '{
         last: last_1q,
-        data: {data[FrontBits-1:0], first_1q ? reversed(header_q) : rest_q}
+        sequenced: header_q.circuit.sequenced,
+        data: header_q.circuit.sequenced ?
+            {data[WordBits-LongBits-1:0], first_1q ? {vcsn_sequence_bytes(sequence_q), reversed(header_q)} : rest_q} :
+            {data[FrontBits-1:0], first_1q ? reversed(header_q) : rest_q[LongBits-1-:HeaderBits]}
     };
     if (begins) begin
       left_q  <= ready ? words - 1'b1 : words;
@@ -338,7 +378,9 @@ module tw_encoder
   word_t front;
   assign tx_data_o = front.data;
   assign tx_last_o = front.last;
-  assign tx_keep_o = {{(WordBytes - HeaderBytes) {!front.last}}, {HeaderBytes{1'b1}}};
+  assign tx_keep_o = {
+    {(WordBytes - LongBytes) {!front.last}}, {(LongBytes - HeaderBytes) {!front.last || front.sequenced}}, {HeaderBytes{1'b1}}
+  };
 
   tw_fifo #(
       .Width($bits(word_t)),

@@ -18,6 +18,11 @@ package tw_vcsn_pkg;
   localparam int unsigned HeaderBytes = HeaderBits / 8;  // of a frame's last word, too
   localparam int unsigned FrontBits = WordBits - HeaderBits;  // of a word's data that are in one word of the MAC
 
+  // Behind it, of frames of a session; and both.
+  localparam int unsigned SequenceBits = $bits(vcsn_sequence_t);
+  localparam int unsigned LongBits = HeaderBits + SequenceBits;
+  localparam int unsigned LongBytes = LongBits / 8;
+
   // The bytes on a bus, the first on the wire in bits 7 to 0; and the header in them.
   function automatic logic [HeaderBits-1:0] reversed(logic [HeaderBits-1:0] bytes);
     for (int unsigned i = 0; i < HeaderBytes; i++) reversed[8*i+:8] = bytes[HeaderBits-8*(i+1)+:8];

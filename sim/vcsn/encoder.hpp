@@ -42,7 +42,10 @@ struct Reaction {
 /// later: memory, headers, register. As many words are requested ahead of the MAC as the FIFO before it has places.
 /// It is stepped before the decoder of its port. What that reports acts kHears cycles later, in which the hardware counts, and chooses between
 /// frames that are not of data.
-class Encoder final : public Component {
+///
+/// `Session`: what frames of data are numbered by, and what says more; vcsn::Session, but in a test of this class alone.
+template <class Session>
+class EncoderOf final : public Component {
  public:
   static constexpr Tick kToMac = 3;
   static constexpr std::int64_t kPlaces = 8;
@@ -50,8 +53,8 @@ class Encoder final : public Component {
 
   using Sent = std::function<void(Tick begin, const ethernet::Frame& frame)>;
 
-  Encoder(Domain& domain, ethernet::Frames& frames, ethernet::Address address, CircuitTable& circuits,
-          std::deque<SendBuffer>& buffers, std::deque<Session>& sessions)
+  EncoderOf(Domain& domain, ethernet::Frames& frames, ethernet::Address address, CircuitTable& circuits,
+            std::deque<SendBuffer>& buffers, std::deque<Session>& sessions)
       : domain_(&domain),
         id_(domain.scheduler.add(*this)),
         frames_(&frames),
@@ -253,7 +256,7 @@ class Encoder final : public Component {
   }
   /// A frame of a word that begins with a number.
   void send_word(unsigned port, Tick now, spec::FrameKind kind, std::uint64_t number,
-                 const Session::Saying* says = nullptr) {
+                 const typename Session::Saying* says = nullptr) {
     const Circuit& to = *circuits_->of(port);
     const auto header = this->header(
         port, kind, {.words = 1, .first = !says || says->asks, .last = !says || says->knows}, says != nullptr);
@@ -333,5 +336,7 @@ class Encoder final : public Component {
   Times taken_;
   Tick free_ = 0;
 };
+
+using Encoder = EncoderOf<Session>;
 
 }  // namespace thalweg::vcsn

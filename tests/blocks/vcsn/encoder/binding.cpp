@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <deque>
 #include <memory>
@@ -34,6 +35,40 @@ struct Mac {
 Mac mac;
 constexpr unsigned kOther = 300;  ///< bytes
 
+/// Virtual ports that have a session in a run.
+std::array<bool, kPorts> sequenced;
+
+/// A session that sends each frame once, and says something from a cycle on; what that is, and its headers, come later.
+struct Saying {
+  vcsn::spec::FrameKind kind = vcsn::spec::FrameKind::acknowledgement;
+  bool asks = false, knows = false;
+  vcsn::spec::VcsnSequence sequence{};
+  std::uint64_t received = 0;
+};
+class FakeSession {
+ public:
+  using Saying = ::Saying;
+
+  FakeSession(unsigned port, const vcsn::SendBuffer& buffer) : port_(port), buffer_(&buffer) {}
+
+  Tick says = thalweg::kNever;
+
+  [[nodiscard]] bool used() const { return sequenced[port_]; }
+  [[nodiscard]] static Tick times_out_at() { return thalweg::kNever; }
+  static void time_out() {}
+  [[nodiscard]] Tick says_at(Tick) const { return says; }
+  [[nodiscard]] std::optional<Saying> say(Tick) {
+    says = thalweg::kNever;
+    return Saying{};
+  }
+  [[nodiscard]] std::optional<unsigned> next() const { return buffer_->empty() ? std::nullopt : std::optional(0U); }
+  [[nodiscard]] static vcsn::spec::VcsnSequence sends(unsigned, Tick) { return {}; }
+
+ private:
+  unsigned port_;
+  const vcsn::SendBuffer* buffer_;
+};
+
 /// The encoder with buffers that hold what is offered in the module's cycles. Words come in the cycles in which they are read, so that
 /// the encoder's frames get them there.
 struct Twin {
@@ -45,9 +80,8 @@ struct Twin {
   ethernet::Frames frames;
   vcsn::CircuitTable circuits{kPorts};
   std::deque<vcsn::SendBuffer> buffers;
-  vcsn::ReceiveBuffer none{thalweg::Clock{1, 0}, thalweg::Clock{1, 0}, kMost, kMost};
-  std::deque<vcsn::Session> sessions;  ///< unused
-  vcsn::Encoder encoder{domain, frames, kAddress, circuits, buffers, sessions};
+  std::deque<FakeSession> sessions;
+  vcsn::EncoderOf<FakeSession> encoder{domain, frames, kAddress, circuits, buffers, sessions};
   std::optional<ethernet::Line> line;
 
   struct Beat {
@@ -55,13 +89,14 @@ struct Twin {
     unsigned port = 0;
     bool reads = false, pops = false, last = false;
     std::shared_ptr<std::vector<std::byte>> frame;
-    std::size_t number = 0;
+    std::size_t number = 0, data = 0;  ///< among the frame's; where words begin in it
   };
   std::deque<Beat> beats;                                ///< that have not been taken
   std::array<Tick, kPorts> popped{};                     ///< after it the next frame may be offered
   std::array<std::vector<Tick>, kPorts> left;            ///< when words left receive buffers
   std::array<std::size_t, kPorts> reports{};             ///< of them, those that were reported
   std::optional<std::pair<unsigned, std::size_t>> sent;  ///< virtual port and words of the frame of the cycle before
+  std::optional<unsigned> said;                          ///< or virtual port whose session said something
   std::optional<unsigned> reported;                      ///< or virtual port that it reports of
   std::uint64_t frames_sent = 0;
   Tick now = 0;
@@ -69,7 +104,7 @@ struct Twin {
   Twin() {
     for (unsigned i = 0; i < kPorts; ++i) {
       buffers.emplace_back(thalweg::Clock{1, 0}, thalweg::Clock{1, 0}, kAll, kMost, kAll).whole = [](Tick) {};
-      sessions.emplace_back(vcsn::SessionConfig{}, buffers.back(), none);
+      sessions.emplace_back(i, buffers.back());
     }
     encoder.emptied = [](unsigned) {};
     encoder.left_at = [this](unsigned port, std::uint64_t number) {
@@ -92,6 +127,7 @@ struct Twin {
       out.sent_words_o.set(sent->second, sent->first);
     }
     if (reported) out.reported_o.set_bit(*reported, true);
+    if (said) out.said_o.set_bit(*said, true);
     if (beats.empty() || beats.front().requested + vcsn::Encoder::kToMac > now) return;
     const Beat& front = beats.front();
     blocks::WordData data{};
@@ -109,17 +145,23 @@ struct Twin {
     encoder.line = &*line;
     for (Beat& beat : beats)
       if (beat.reads && beat.requested + 1 == now)
-        std::memcpy(beat.frame->data() + ethernet::kHeader + vcsn::kHeader + beat.number * vcsn::kWord,
-                    in.word_data_i.get(beat.port).data(), vcsn::kWord);
+        std::memcpy(beat.frame->data() + beat.data + beat.number * vcsn::kWord, in.word_data_i.get(beat.port).data(),
+                    vcsn::kWord);
     for (unsigned i = 0; i < kPorts; ++i)
       if (in.frame_valid_i.bit(i) && buffers[i].empty() && popped[i] < now + 1) offer(i, in);
     if (reported) {
       const std::uint64_t number = in.report_number_i.get(*reported);
       std::memcpy(beats.back().frame->data() + ethernet::kHeader + vcsn::kHeader, &number, sizeof number);
     }
+    if (const auto port = said ? said : sent && sequenced[sent->first] ? std::optional(sent->first) : std::nullopt)
+      session(*port, in);
     for (unsigned i = 0; i < kPorts; ++i) credits(i, in);
+    for (unsigned i = 0; i < kPorts; ++i)
+      if (sequenced[i] && in.says_valid_i.bit(i) && sessions[i].says == thalweg::kNever && said != i)
+        sessions[i].says = now + kBefore + 1;
     sent.reset();
     reported.reset();
+    said.reset();
     const auto before = beats.size();
     encoder.step(now + kBefore);
     if (beats.size() > before) frame(before);
@@ -138,7 +180,8 @@ struct Twin {
     if (in.write_valid_i.get()) {
       const auto port = static_cast<unsigned>(in.write_port_i.get());
       encoder.forget(port);
-      // A report is chosen a cycle ahead, with the row of that cycle.
+      // What is not data is chosen a cycle ahead, with the row of that cycle.
+      if (sessions[port].says != thalweg::kNever) sessions[port].says = now + kBefore + 2;
       if (left[port].size() > reports[port]) left[port].back() = now + kBefore + 2 - vcsn::Credits::kReports;
     }
     if (in.react_valid_i.get())
@@ -161,6 +204,28 @@ struct Twin {
       buffers[port].put(buffers[port].accepts(), {.first = k == 0 && in.frame_first_i.bit(port),
                                                   .last = k + 1 == words && in.frame_last_i.bit(port),
                                                   .channel = static_cast<std::uint8_t>(in.frame_channel_i.get(port))});
+  }
+  /// The headers of a frame that was chosen in the cycle before, and what it says.
+  void session(unsigned port, const Inputs& in) {
+    std::byte* at = beats.back().frame->data() + ethernet::kHeader;
+    const auto of = in.sequence_i.get(port);
+    const auto sequence = vcsn::spec::VcsnSequence{.session = static_cast<std::uint16_t>(of.session),
+                                                   .peer = static_cast<std::uint16_t>(of.peer),
+                                                   .number = static_cast<std::uint32_t>(of.number),
+                                                   .base = static_cast<std::uint32_t>(of.base)}
+                              .pack();
+    std::memcpy(at + vcsn::kHeader, sequence.data(), vcsn::kSequence);
+    if (!said) return;
+    std::uint32_t word = 0;
+    std::memcpy(&word, at, vcsn::kHeader);
+    auto header = vcsn::spec::VcsnHeader::unpack(word);
+    header.kind = static_cast<vcsn::spec::FrameKind>(in.says_kind_i.get(port));
+    header.first = in.says_first_i.bit(port);
+    header.last = in.says_last_i.bit(port);
+    const auto packed = header.pack();
+    std::memcpy(at, &packed, vcsn::kHeader);
+    const std::uint64_t number = in.says_number_i.get(port);
+    std::memcpy(at + vcsn::kHeader + vcsn::kSequence, &number, sizeof number);
   }
   /// There is a report where a word has left that was not reported, and as much is under way as may be where the port is held.
   void credits(unsigned port, const Inputs& in) {
@@ -189,10 +254,13 @@ struct Twin {
       beat.pops = data && k + 1 == words;
       beat.last = k == words;
       beat.frame = bytes;
+      beat.data = ethernet::kHeader + vcsn::kHeader + (header.sequenced ? vcsn::kSequence : 0);
       beat.number = k;
       if (beat.pops) popped[beat.port] = beat.requested + 1;
     }
     if (data) sent.emplace(header.source_port, words);
+    if (data && header.sequenced) buffers[header.source_port].release(beats.back().requested + kBefore);
+    if (!data && header.sequenced) said = header.source_port;
     if (header.kind == vcsn::spec::FrameKind::credit) {
       reported = header.source_port;
       ++reports[header.source_port];
@@ -225,6 +293,7 @@ class Stimulus {
         reports_(run.pick(0, 5, 300)) {
     mac = {blocks::draw_rate(run), run.pick(0, 2, 8)};
     pace_.emplace(mac.rate);
+    for (bool& each : sequenced) each = run.chance(300);
   }
 
   void drive(const Outputs& seen, const bisim::Draws& draws, Inputs& next) {
@@ -277,6 +346,19 @@ class Stimulus {
       if (std::exchange(reported_[i], seen.reported_o.bit(i)) || !report_[i]) report_[i] = indications.chance(reports_);
       next.report_i.set_bit(i, report_[i]);
       next.report_number_i.set(indications.bits(), i);
+      if (std::exchange(said_[i], seen.said_o.bit(i)) || !says_[i])
+        says_[i] = sequenced[i] && indications.chance(reports_);
+      next.says_valid_i.set_bit(i, says_[i]);
+      next.says_kind_i.set(3 + indications.below(2), i);
+      next.says_first_i.set_bit(i, indications.chance(500));
+      next.says_last_i.set_bit(i, indications.chance(500));
+      next.says_number_i.set(std::uint64_t{indications.bits()} << 32 | indications.bits(), i);
+      next.sequenced_i.set_bit(i, sequenced[i]);
+      next.sequence_i.set({.session = indications.below(1 << 16),
+                           .peer = indications.below(1 << 16),
+                           .number = indications.bits(),
+                           .base = indications.bits()},
+                          i);
     }
     ++now_;
   }
@@ -296,12 +378,12 @@ class Stimulus {
     if (!seen.tx_valid_o.get() || !pace_->takes(now_)) return;
     next.tx_ready_i.set(true);
     if (!seen.tx_last_o.get()) return;
-    pace_->ends(pace_->word() * vcsn::kWord + ethernet::kHeader + vcsn::kHeader,
+    pace_->ends(pace_->word() * vcsn::kWord + static_cast<unsigned>(std::popcount(std::uint64_t{seen.tx_keep_o.get()})),
                 mac.taken_after(sent_++) * ethernet::wire_bytes(kOther));
   }
 
   unsigned load_, short_, sets_, writes_, open_, fast_, held_, reports_;
-  std::array<bool, kPorts> report_{}, reported_{};
+  std::array<bool, kPorts> report_{}, reported_{}, says_{}, said_{};
   std::array<Frame, kPorts> frames_{};
   Tick now_ = 0;
   std::optional<blocks::MacPace> pace_;

@@ -6,7 +6,6 @@ module multiplexer_proof #(
     parameter int unsigned FrameWords = 3,
     parameter int unsigned PriorityBits = 1,
     parameter int unsigned PaceBits = 10,
-    parameter int unsigned Slow = 0,  // frames may be sent slowly
     localparam int unsigned PortBits = $clog2(Ports),
     localparam int unsigned WordsBits = $clog2(FrameWords + 1),
     localparam int unsigned TimeBits = PaceBits + WordsBits + 1
@@ -105,25 +104,18 @@ module multiplexer_proof #(
         .kept_ends_i(multiplexer.port[i].pace.kept_ends_q), .ends_i(multiplexer.port[i].pace.ends_q),
         .more_words_i(multiplexer.port[i].pace.words_q), .more_i(multiplexer.port[i].pace.more_q)
     );
-    if (Slow != 0) begin : slow
-      multiplexer_proof_pacer #(.FrameWords(FrameWords), .PaceBits(PaceBits)) pace (
-          .clk_i, .rst_i, .sends_i(expected[i] && slow_i[i]), .words_i(words_i[i]), .pace_i(slows_q[i]), .busy_i(busy_q), .left_o(left_q[i][1]),
-          .open_i(multiplexer.port[i].slow_pace.open_q), .paced_i(multiplexer.port[i].slow_pace.paced_q), .over_i(multiplexer.port[i].slow_pace.over_q),
-          .kept_i(multiplexer.port[i].slow_pace.kept_q), .word_i(multiplexer.port[i].slow_pace.left_q), .over_ends_i(multiplexer.port[i].slow_pace.over_ends_q),
-          .kept_ends_i(multiplexer.port[i].slow_pace.kept_ends_q), .ends_i(multiplexer.port[i].slow_pace.ends_q),
-          .more_words_i(multiplexer.port[i].slow_pace.words_q), .more_i(multiplexer.port[i].slow_pace.more_q)
-      );
-    end else begin : never
-      assign left_q[i][1] = '0;
-      always_ff @(posedge clk_i) begin
-        never_slowly : assume (!slow_i[i] && !slow_valid_i);
-        if (!rst_i) lemma_never : assert (multiplexer.port[i].slow_pace.open_q && !multiplexer.port[i].slow_pace.paced_q);
-      end
-    end
+    multiplexer_proof_pacer #(.FrameWords(FrameWords), .PaceBits(PaceBits)) slow (
+        .clk_i, .rst_i, .sends_i(expected[i] && slow_i[i]), .words_i(words_i[i]), .pace_i(slows_q[i]), .busy_i(busy_q), .left_o(left_q[i][1]),
+        .open_i(multiplexer.port[i].slow_pace.open_q), .paced_i(multiplexer.port[i].slow_pace.paced_q), .over_i(multiplexer.port[i].slow_pace.over_q),
+        .kept_i(multiplexer.port[i].slow_pace.kept_q), .word_i(multiplexer.port[i].slow_pace.left_q), .over_ends_i(multiplexer.port[i].slow_pace.over_ends_q),
+        .kept_ends_i(multiplexer.port[i].slow_pace.kept_ends_q), .ends_i(multiplexer.port[i].slow_pace.ends_q),
+        .more_words_i(multiplexer.port[i].slow_pace.words_q), .more_i(multiplexer.port[i].slow_pace.more_q)
+    );
     always_ff @(posedge clk_i) begin
       whole_frames : assume (words_i[i] != 0 && 32'(words_i[i]) <= FrameWords);
       if (!rst_i) begin
         waits : cover (choose_i && wanting_i[i] && left_q[i][0] != 0);
+        waits_slowly : cover (choose_i && wanting_i[i] && left_q[i][0] == 0 && left_q[i][1] != 0);
         lemma_priority : assert (multiplexer.priority_q[i] == priorities_q[i]);
         lemma_both : assert (multiplexer.open_q[i] == (multiplexer.port[i].pace.open_q && multiplexer.port[i].slow_pace.open_q));
       end
