@@ -5,7 +5,7 @@
 // What a frame is for is decided two cycles after its first word, by the circuit table and the room of that cycle but the row of the
 // one before; a row that is written acts from the second cycle on. A frame's words go to their virtual port as they come, shifted by the
 // header; it is committed, or dropped, two cycles after its last word, which has HeaderBytes of the frame's last word of data. An indication,
-// and a credit of one whole word, are shown three cycles after its last word.
+// a credit of one whole word, and a frame of a session are shown three cycles after its last word.
 //
 // Order: kept. Latency: a word of data goes out in the cycle after the MAC's word with its end. Throughput: a word a cycle. Storage: two words of
 // the MAC, the rows of the circuit table, a count of each outcome, which follows a frame's last word by five cycles. Critical path: from the frame's
@@ -49,6 +49,17 @@ module tw_decoder
     output logic [Ports-1:0]               credit_valid_o,   /// a credit did
     output logic [Ports-1:0][        31:0] credit_number_o,  /// its number
 
+    input  logic           [Ports-1:0] session_i,  /// it has a session
+    output logic                       begin_valid_o,     /// the MAC had a frame's first word in the cycle before
+    output vcsn_sequence_t             begin_sequence_o,  /// with the header of a session, if it has one
+    output logic           [Ports-1:0] heard_valid_o,  /// a frame of its session came
+    output vcsn_sequence_t [Ports-1:0] heard_sequence_o,
+    output logic [Ports-1:0][$bits(frame_kind_e)-1:0] heard_kind_o,
+    output logic [Ports-1:0]                heard_first_o,
+    output logic [Ports-1:0]                heard_last_o,
+    output logic [Ports-1:0][WordsBits-1:0] heard_words_o,
+    output logic [Ports-1:0][         63:0] heard_number_o,  /// at the begin of its first word
+
     output logic [Outcomes-1:0][CountBits-1:0] counts_o  /// frames, in the order of outcome_t from its last one on
 );
   if (FrameWords < 1) begin : check_words
@@ -62,7 +73,7 @@ module tw_decoder
   // A cycle after the MAC's word; header of a frame's first one.
   logic valid_1q, begins_1q, ends_1q, error_1q;
   logic body_1q, over_1q;  // it has a word's end that there is a place for; there was one too many
-  logic whole_1q;  // as a last word it ends a word of data
+  logic whole_1q, whole_long_1q;  // as a last word it ends a word of data; of a frame of a session
   logic [WordBits-1:0] data_1q;
   logic [FrontBits-1:0] front_q;  // of a word of data: what the MAC's word before has
   logic inside_q;  // a frame has begun
@@ -73,13 +84,15 @@ module tw_decoder
   assign header_1 = header_t'(reversed(data_1q[HeaderBits-1:0]));
 
   wire begins = rx_valid_i && !inside_q;
-  wire good_1 = whole_1q && !over_1q && !error_1q && !begins_1q;
+  logic long_q;  // it has the header of a session
+  wire good_1 = (long_q ? whole_long_1q : whole_1q) && !over_1q && !error_1q && !begins_1q;
 
   always_ff @(posedge clk_i) begin
     data_1q  <= rx_data_i;
     error_1q <= rx_error_i;
     words_2q <= words_q;
     whole_1q <= rx_keep_i == (WordBytes'(1) << HeaderBytes) - 1'b1;
+    whole_long_1q <= rx_keep_i == (WordBytes'(1) << LongBytes) - 1'b1;
     if (valid_1q) front_q <= data_1q[WordBits-1:HeaderBits];
     if (begins) begin
       words_q <= '0;
@@ -106,7 +119,7 @@ module tw_decoder
   end
 
   // Two cycles after a frame's first word: what it is.
-  logic decides_q, address_q, type_q, data_q, indication_q, credit_q, sequenced_q, first_q, last_q;
+  logic decides_q, address_q, type_q, data_q, indication_q, credit_q, first_q, last_q;
   logic [3:0] group_q;  // parts of the destination that are those of its source's group
   logic [7:0] channel_q;
   logic [Ports-1:0] joined;  // the virtual port that it is for
@@ -136,17 +149,20 @@ module tw_decoder
   wire known = ours && joined != 0;
 
   assign group_1 = group_of(header_1.source, header_1.circuit.source_port);
-  assign takes = decides_q ? joined & room_i & {Ports{ours && data_q}} : takes_q;
+  wire  [Ports-1:0] fits = long_q ? session_i : ~session_i;  // has a session where the frame has
+  wire  told = known && !indication_q && (joined & fits) != 0;
+  assign takes = decides_q ? joined & room_i & fits & {Ports{ours && data_q}} : takes_q;
   assign begun = '{
           stray: !address_q && !(to_group && type_q && joined != 0),
           other: address_q && !type_q,
           foreign: address_q && type_q && joined == 0,
           indication: known && indication_q,
-          credit: known && credit_q,
-          unformed: known && !(data_q || indication_q || credit_q || sequenced_q),
-          full: known && data_q && (joined & room_i) == 0,
-          taken: known && data_q && (joined & room_i) != 0,
-          sessionless: known && sequenced_q,
+          sequenced: told && long_q,
+          credit: told && !long_q && credit_q,
+          unformed: told && !long_q && !data_q && !credit_q,
+          full: told && !long_q && data_q && (joined & room_i) == 0,
+          taken: told && !long_q && data_q && (joined & room_i) != 0,
+          sessionless: known && !indication_q && (joined & fits) == 0,
           damaged: 1'b0
       };
 
@@ -154,11 +170,11 @@ module tw_decoder
     address_q <= header_1.destination == address_i;
     for (int unsigned i = 0; i < 4; i++) group_q[i] <= header_1.destination[12*i+:12] == group_1[12*i+:12];
     type_q <= header_1.ethertype == 16'(EtherType);
-    data_q <= header_1.circuit.kind == FrameKindData && !header_1.circuit.sequenced;
+    data_q <= header_1.circuit.kind == FrameKindData;
     indication_q <= header_1.circuit.kind == FrameKindIndication;
-    credit_q <= header_1.circuit.kind == FrameKindCredit && !header_1.circuit.sequenced;
-    sequenced_q <= header_1.circuit.sequenced && header_1.circuit.kind != FrameKindIndication;
+    credit_q <= header_1.circuit.kind == FrameKindCredit;
     if (begins_1q) begin
+      long_q <= header_1.circuit.sequenced;
       first_q   <= header_1.circuit.first;
       last_q    <= header_1.circuit.last;
       channel_q <= header_1.circuit.channel;
@@ -179,7 +195,9 @@ module tw_decoder
   logic [Ports-1:0] commit_q, drop_q;
 
   assign word_valid_o = body_1q ? takes : '0;
-  assign word_data_o = {Ports{data_1q[HeaderBits-1:0], front_q}};
+  assign word_data_o = {Ports{
+    long_q ? {data_1q[LongBits-1:0], front_q[FrontBits-1:SequenceBits]} : {data_1q[HeaderBits-1:0], front_q}
+  }};
   assign word_first_o = {Ports{first_q && body_first_q}};
   assign word_last_o = {Ports{last_q && ends_1q}};
   assign word_channel_o = {Ports{channel_q}};
@@ -202,11 +220,26 @@ module tw_decoder
   outcome_t outcome_q;
 
   logic single_2q, single_3q;  // it has one whole word
-  logic [31:0] number_2q, number_q;  // at the begin of its first one
+  logic [63:0] number_2q, number_q;  // at the begin of its first one
+  logic [WordsBits-1:0] words_3q;
+  vcsn_sequence_t sequence_2q, sequence_q;
+  logic [$bits(frame_kind_e)-1:0] kind_2q, kind_q;
+  logic heard_first_q, heard_last_q;
+  wire knows = kind_q == FrameKindData || kind_q == FrameKindAcknowledgement || kind_q == FrameKindRefusal;
+
+  assign begin_valid_o = begins_1q;
+  assign begin_sequence_o = vcsn_sequence_of(data_1q[HeaderBits+:SequenceBits]);
+  assign heard_valid_o = ends_3q && good_3q && knows && begun_q.sequenced ? to_q : '0;
+  assign heard_sequence_o = {Ports{sequence_q}};
+  assign heard_kind_o = {Ports{kind_q}};
+  assign heard_first_o = {Ports{heard_first_q}};
+  assign heard_last_o = {Ports{heard_last_q}};
+  assign heard_words_o = {Ports{words_3q}};
+  assign heard_number_o = {Ports{number_q}};
 
   assign indicated_o = ends_3q && !error_3q && begun_q.indication ? to_q : '0;
   assign credit_valid_o = ends_3q && good_3q && single_3q && begun_q.credit ? to_q : '0;
-  assign credit_number_o = {Ports{number_q}};
+  assign credit_number_o = {Ports{number_q[31:0]}};
 
   always_ff @(posedge clk_i) begin
     error_2q <= error_1q;
@@ -215,11 +248,21 @@ module tw_decoder
     good_3q <= good_2q;
     single_2q <= 32'(words_q) == 1;
     single_3q <= single_2q;
-    number_2q <= data_1q[HeaderBits+:32];
-    if (decides_q) number_q <= number_2q;
+    words_3q <= words_2q;
+    number_2q <= header_1.circuit.sequenced ? data_1q[LongBits+:64] : data_1q[HeaderBits+:64];
+    sequence_2q <= begin_sequence_o;
+    kind_2q <= header_1.circuit.kind;
+    if (decides_q) begin
+      number_q <= number_2q;
+      sequence_q <= sequence_2q;
+      kind_q <= kind_2q;
+      heard_first_q <= first_q;
+      heard_last_q <= last_q;
+    end
     outcome_q <= begun_q;
-    if (begun_q.taken && !good_3q) begin
+    if ((begun_q.taken && !good_3q) || (begun_q.sequenced && !(good_3q && knows))) begin
       outcome_q.taken <= 1'b0;
+      outcome_q.sequenced <= 1'b0;
       outcome_q.unformed <= 1'b1;
     end
     if (error_3q) outcome_q <= '{damaged: 1'b1, default: 1'b0};

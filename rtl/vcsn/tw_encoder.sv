@@ -100,7 +100,7 @@ module tw_encoder
   logic sends, says_q, begins;  // a port was chosen; a frame that is not of data was; either
   logic [Ports-1:0] says_port_q;  // which has it
   logic ask_q;  // there is such a frame to choose
-  logic [Ports-1:0] ask_port_q, stopped, slow;  // whose; sends nothing, or slowly, for a time
+  logic [Ports-1:0] stopped, slow;  // sends nothing, or slowly, for a time
   wire ready = places_q[0];
   wire request = ready && (begins || asks_q || tail_q);
   wire taken = tx_valid_o && tx_ready_i;
@@ -156,7 +156,10 @@ module tw_encoder
   // Of frames that are not of data the next one, of those that there were in the cycle before.
   logic [Ports-1:0] written;  // in this cycle
   logic [Ports-1:0] fast_q, indicate_q;  // too much came, which the other end is not aware of; a cycle ago
-  logic ask_fast_q, says_fast_q, ask_session_q, says_session_q;  // it is an indication; a session's
+  logic [Ports-1:0] ask_fast_q, ask_session_q, ask_report_q;  // one-hot or zero, in their order
+  logic says_fast_q, says_session_q;  // it is an indication; a session's
+  wire  ask_fast = ask_fast_q != 0;
+  wire  ask_session = !ask_fast && ask_session_q != 0;
   wire  [Ports-1:0] fast = fast_q & open_q & ~written;
   wire  [Ports-1:0] sessions = says_valid_i & open_q & ~written & ~said_o;
   wire  [Ports-1:0] reports = report_i & open_q & ~written & ~reported_o;
@@ -166,15 +169,15 @@ module tw_encoder
 
   always_ff @(posedge clk_i) begin
     ask_q <= (fast | sessions | reports) != 0;
-    ask_fast_q <= fast != 0;
-    ask_session_q <= fast == 0 && sessions != 0;
-    ask_port_q <= fast != 0 ? lowest(fast) : sessions != 0 ? lowest(sessions) : lowest(reports);
+    ask_fast_q <= lowest(fast);
+    ask_session_q <= lowest(sessions);
+    ask_report_q <= lowest(reports);
     says_q <= says;
-    says_fast_q <= ask_fast_q;
-    says_session_q <= ask_session_q;
-    says_port_q <= says ? ask_port_q : '0;
+    says_fast_q <= ask_fast;
+    says_session_q <= ask_session;
+    says_port_q <= !says ? '0 : ask_fast ? ask_fast_q : ask_session ? ask_session_q : ask_report_q;
     // What came in the cycle before could not be chosen in this one.
-    fast_q <= ((fast_q & ~(says && ask_fast_q ? ask_port_q : '0)) | indicate_i | indicate_q) & ~written;
+    fast_q <= ((fast_q & ~(says ? ask_fast_q : '0)) | indicate_i | indicate_q) & ~written;
     indicate_q <= indicate_i & ~written;
     if (rst_i) begin
       ask_q <= 1'b0;

@@ -255,6 +255,16 @@ module tw_ethernet_port
       .indicated_o   (indicated),
       .credit_valid_o(credit),
       .credit_number_o(credit_number),
+      .session_i     ('0),
+      .begin_valid_o (),
+      .begin_sequence_o(),
+      .heard_valid_o (),
+      .heard_sequence_o(),
+      .heard_kind_o  (),
+      .heard_first_o (),
+      .heard_last_o  (),
+      .heard_words_o (),
+      .heard_number_o(),
       .counts_o      (mac_counts_o)
   );
 

@@ -42,6 +42,7 @@ package tw_vcsn_pkg;
 
   // What became of a frame that was received.
   typedef struct packed {
+    logic sequenced;  // of the virtual port's session, which knows what became of it
     logic taken;
     logic damaged;  // its FCS was wrong
     logic stray;  // to another address
@@ -51,7 +52,7 @@ package tw_vcsn_pkg;
     logic indication;
     logic credit;
     logic full;  // the virtual port had no room
-    logic sessionless;  // with the header of a session, where the virtual port has none
+    logic sessionless;  // with the header of a session, where the virtual port has none, or without, where it has one
   } outcome_t;
   localparam int unsigned Outcomes = $bits(outcome_t);
 

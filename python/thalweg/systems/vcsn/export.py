@@ -26,7 +26,7 @@ TOP = f"thalweg_{WHAT}"
 SHELL, MAC, LINK = "shell_aclk", "mac_aclk", "link_aclk"
 WORD = 512
 COMMAND = 128
-OUTCOMES = 10
+OUTCOMES = 11
 
 
 def export(cluster: Cluster, output: Path) -> None:

@@ -25,9 +25,17 @@ constexpr ethernet::Address kAddress = 0x02'1234'5678'9A;
 constexpr std::size_t kHeaders = ethernet::kHeader + vcsn::kHeader;
 
 /// In the order of outcome_t from its last one on.
-constexpr std::array kOutcomes{&Received::sessionless, &Received::full,    &Received::credits, &Received::indications,
-                               &Received::unformed,    &Received::foreign, &Received::others,  &Received::strays,
-                               &Received::damaged,     &Received::taken};
+constexpr std::array kOutcomes{&Received::sessionless, &Received::full,    &Received::credits,  &Received::indications,
+                               &Received::unformed,    &Received::foreign, &Received::others,   &Received::strays,
+                               &Received::damaged,     &Received::taken,   &Received::sequenced};
+
+[[nodiscard]] auto sequence(const std::byte* bytes) {
+  std::array<std::uint64_t, 2> packed{};
+  std::memcpy(packed.data(), bytes, vcsn::kSequence);
+  const auto of = vcsn::spec::VcsnSequence::unpack(packed);
+  return decltype(std::declval<Outputs>().begin_sequence_o.get()){
+      .session = of.session, .peer = of.peer, .number = of.number, .base = of.base};
+}
 
 /// The decoder's decisions in their cycles, and the words of frames.
 struct Twin {
@@ -44,9 +52,11 @@ struct Twin {
   vcsn::Decoder decoder{domains.add({1, 0}), kAddress, circuits, none, no_sessions, 0, kMost};
   std::array<Beat, 3> beats;  ///< that came in this cycle and those before
   vcsn::Decoder::Verdict begun;
-  std::array<Received, 3> received;                          ///< in this cycle and those before
-  std::optional<unsigned> indicated;                         ///< a virtual port, in the cycle before
-  std::optional<std::pair<unsigned, std::uint32_t>> credit;  ///< alike
+  bool takes_words = false;                                          ///< its virtual port does
+  std::array<Received, 3> received;                                  ///< in this cycle and those before
+  std::optional<unsigned> indicated;                                 ///< a virtual port, in the cycle before
+  std::optional<std::pair<unsigned, std::uint32_t>> credit;          ///< alike
+  std::optional<std::pair<unsigned, std::vector<std::byte>>> heard;  ///< of a session
   std::optional<std::pair<unsigned, std::optional<vcsn::Circuit>>> written;
 
   void outputs(const Inputs& in, Outputs& out) const {
@@ -55,8 +65,11 @@ struct Twin {
       out.counts_o.set(received[2].*kOutcomes[i] & ((std::uint64_t{1} << Parameters::CountBits) - 1), i);
     const vcsn::Decoder::Verdict now = beats[1].first ? begin(in) : begun;
     const unsigned port = now.port;
-    if (ended() && !beats[1].first && begun.counts == &Received::taken) {
-      const bool taken = end() == &Received::taken;
+    const bool takes_now = beats[1].first ? takes(in, now) : takes_words;
+    out.begin_valid_o.set(beats[0].first);
+    if (beats[0].first) out.begin_sequence_o.set(sequence(last_.data() + kHeaders));
+    if (ended() && !beats[1].first && takes_words) {
+      const bool taken = end() == begun.counts;
       out.commit_o.set_bit(begun.port, taken);
       out.drop_o.set_bit(begun.port, !taken);
       out.kept_valid_o.set(taken);
@@ -66,13 +79,26 @@ struct Twin {
       out.credit_valid_o.set_bit(credit->first, true);
       out.credit_number_o.set(credit->second, credit->first);
     }
+    if (heard) {
+      const auto& [port, frame] = *heard;
+      const auto fields = header(frame);
+      out.heard_valid_o.set_bit(port, true);
+      out.heard_sequence_o.set(sequence(frame.data() + kHeaders), port);
+      out.heard_kind_o.set(static_cast<unsigned>(fields.kind), port);
+      out.heard_first_o.set_bit(port, fields.first);
+      out.heard_last_o.set_bit(port, fields.last);
+      out.heard_words_o.set(frame.size() / vcsn::kWord, port);
+      std::uint64_t number = 0;
+      std::memcpy(&number, frame.data() + kHeaders + vcsn::kSequence, sizeof number);
+      out.heard_number_o.set(number, port);
+    }
     if (indicated) out.indicated_o.set_bit(*indicated, true);
     const Beat& beat = beats[0];
     const std::size_t words = beat.frame.size() / vcsn::kWord + (beat.frame.size() % vcsn::kWord > 0) - beat.valid;
-    if (!beat.valid || beat.first || now.counts != &Received::taken || words > kMost) return;
+    if (!beat.valid || beat.first || !takes_now || words > kMost) return;
     const auto fields = header(beat.frame);
     blocks::WordData data{};
-    const std::size_t from = kHeaders + (words - 1) * vcsn::kWord;
+    const std::size_t from = kHeaders + (fields.sequenced ? vcsn::kSequence : 0) + (words - 1) * vcsn::kWord;
     padded_.assign(beat.frame.begin(), beat.frame.end());
     padded_.insert(padded_.end(), last_.begin() + static_cast<std::ptrdiff_t>((padded_.size() - 1) % vcsn::kWord + 1),
                    last_.end());
@@ -85,16 +111,21 @@ struct Twin {
   }
 
   void step(const Inputs& in) {
-    if (beats[1].first) begun = begin(in);
+    if (beats[1].first) {
+      begun = begin(in);
+      takes_words = takes(in, begun);
+    }
     received[2] = received[1];
     received[1] = received[0];
     indicated.reset();
     credit.reset();
+    heard.reset();
     if (ended()) {
       const auto counts = end();
       ++(received[0].*counts);
       if (counts == &Received::indications) indicated = begun.port;
       const auto& frame = beats[1].frame;
+      if (counts == &Received::sequenced) heard.emplace(begun.port, frame);
       if (counts == &Received::credits && frame.size() == kHeaders + vcsn::kWord) {
         std::uint32_t number = 0;
         std::memcpy(&number, frame.data() + kHeaders, sizeof number);
@@ -136,7 +167,11 @@ struct Twin {
   [[nodiscard]] vcsn::Decoder::Verdict begin(const Inputs& in) const {
     return decoder.begin(
         *frames->copy(beats[1].frame), [&](unsigned port) { return in.room_i.bit(port); },
-        [](unsigned) { return false; });
+        [&](unsigned port) { return in.session_i.bit(port); });
+  }
+  [[nodiscard]] bool takes(const Inputs& in, const vcsn::Decoder::Verdict& verdict) const {
+    if (verdict.counts != &Received::sequenced) return verdict.counts == &Received::taken;
+    return header(beats[1].frame).kind == vcsn::spec::FrameKind::data && in.room_i.bit(verdict.port);
   }
   /// A frame's last word came two cycles ago.
   [[nodiscard]] bool ended() const { return beats[1].valid && beats[1].last; }
@@ -162,7 +197,8 @@ class Stimulus {
         writes_(run.pick(2, 50)),
         rooms_(run.pick(10, 200)),
         full_(run.pick(0, 100, 500)),
-        others_(run.pick(0, 300)) {}
+        others_(run.pick(0, 300)),
+        sessions_(run.pick(0, 500, 1000)) {}
 
   void drive(const Outputs&, const bisim::Draws& draws, Inputs& next) {
     bisim::Dice mac = draws.lane(0), rows = draws.lane(1), rooms = draws.lane(2);
@@ -170,6 +206,8 @@ class Stimulus {
     for (unsigned i = 0; i < kPorts; ++i) {
       if (rooms.chance(rooms_)) room_[i] = !rooms.chance(full_);
       next.room_i.set_bit(i, room_[i]);
+      if (rooms.chance(rooms_)) session_[i] = rooms.chance(sessions_);
+      next.session_i.set_bit(i, session_[i]);
     }
     if (rows.chance(writes_)) {
       const unsigned port = rows.below(kPorts);
@@ -198,10 +236,12 @@ class Stimulus {
 
   void make(bisim::Dice& dice) {
     const unsigned words = 1 + dice.below(dice.chance(short_) ? std::min(3U, kMost) : kMost);
-    std::size_t size = kHeaders + std::size_t{words} * vcsn::kWord;
+    const bool sequenced = dice.chance(sessions_);
+    const std::size_t headers = kHeaders + (sequenced ? vcsn::kSequence : 0);
+    std::size_t size = headers + std::size_t{words} * vcsn::kWord;
     if (dice.chance(wrong_)) size = ethernet::kShortest + dice.below(5);  // a word of the MAC
     if (dice.chance(wrong_)) size += dice.below(vcsn::kWord + 1);         // no whole word, or one more
-    if (dice.chance(wrong_)) size = kHeaders + std::size_t{kMost + 1 + dice.below(3)} * vcsn::kWord;  // too long
+    if (dice.chance(wrong_)) size = headers + std::size_t{kMost + 1 + dice.below(3)} * vcsn::kWord;  // too long
     size = std::clamp<std::size_t>(size, ethernet::kShortest, ethernet::kMost);
     frame_.resize(size);
     for (std::size_t k = 0; k < size; ++k) frame_[k] = static_cast<std::byte>(dice.below(256));
@@ -219,7 +259,7 @@ class Stimulus {
             .kind = static_cast<vcsn::spec::FrameKind>(dice.chance(wrong_ + others_) ? dice.below(8) : 0),
             .first = dice.chance(500),
             .last = dice.chance(500),
-            .sequenced = dice.chance(wrong_)}
+            .sequenced = sequenced != dice.chance(wrong_)}
             .pack();
     std::memcpy(frame_.data() + ethernet::kHeader, &header, vcsn::kHeader);
     sent_ = 0;
@@ -228,7 +268,8 @@ class Stimulus {
     for (unsigned k = bytes; k-- > 0; value >>= 8) frame_[at + k] = static_cast<std::byte>(value & 0xFF);
   }
 
-  unsigned load_, gaps_, wrong_, short_, writes_, rooms_, full_, others_;
+  unsigned load_, gaps_, wrong_, short_, writes_, rooms_, full_, others_, sessions_;
+  std::array<bool, kPorts> session_{};
   std::array<bool, kPorts> room_{};
   std::array<vcsn::Circuit, kPorts> circuits_{};
   std::vector<std::byte> frame_;

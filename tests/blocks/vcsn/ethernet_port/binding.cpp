@@ -39,7 +39,7 @@ Way way;
 constexpr std::array kOutcomes{&vcsn::Received::sessionless, &vcsn::Received::full,     &vcsn::Received::credits,
                                &vcsn::Received::indications, &vcsn::Received::unformed, &vcsn::Received::foreign,
                                &vcsn::Received::others,      &vcsn::Received::strays,   &vcsn::Received::damaged,
-                               &vcsn::Received::taken};
+                               &vcsn::Received::taken,       &vcsn::Received::sequenced};
 
 struct Twin {
   struct State {
