@@ -142,7 +142,7 @@ class RtlNode {
     Row<Beat> out{}, in{};
     Row<Nothing> credits{}, freed{};
     std::size_t unfilled = 0;                 ///< of `out`
-    std::array<std::uint64_t, 10> counted{};  ///< of frames, at the last restart
+    std::array<std::uint64_t, 11> counted{};  ///< of frames, at the last restart
     std::vector<std::uint64_t> counts{};      ///< that it shows
   };
 
@@ -482,12 +482,12 @@ class RtlNode {
 
   // Counts.
 
-  [[nodiscard]] std::array<std::uint64_t, 10> received(unsigned port) const {
+  [[nodiscard]] std::array<std::uint64_t, 11> received(unsigned port) const {
     const EthernetPort* of = ethernet(port);
     if (!of) return {};
     const Received& all = of->decoder.received();
-    return {all.sessionless, all.full,   all.credits, all.indications, all.unformed,
-            all.foreign,     all.others, all.strays,  all.damaged,     all.taken};
+    return {all.sessionless, all.full,   all.credits, all.indications, all.unformed, all.foreign,
+            all.others,      all.strays, all.damaged, all.taken,       all.sequenced};
   }
   void count_errors(unsigned k) {
     engines_[k].overrun = node_->writes[k].overrun();
