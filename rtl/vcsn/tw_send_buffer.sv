@@ -200,7 +200,7 @@ module tw_send_buffer #(
       keep_q  <= 1'b0;
     end else begin
       taken_q <= mac_pop_i || mac_select_i ? '0 : taken_q + WordsBits'(mac_read_i);
-      reads_its_words : assert (!mac_read_i || (mac_frame_valid_o && !loads_q && taken_q < mac_frame_words_o));
+      reads_its_words : assert (!mac_read_i || ((mac_frame_valid_o || mac_keep_i) && !loads_q && taken_q < mac_frame_words_o));
       pops_what_was_read :
       assert (!mac_pop_i || (!mac_keep_i && mac_frame_valid_o && 32'(taken_q) + 32'(mac_read_i) == 32'(mac_frame_words_o)));
       keeps : assert (mac_keep_i || (!mac_select_i && !mac_release_i));

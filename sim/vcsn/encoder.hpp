@@ -137,6 +137,14 @@ class EncoderOf final : public Component {
 
   bool step(Tick now) override {
     if (!line) return false;
+    for (unsigned port = 0; port < sessions_->size(); ++port) {
+      Session& session = (*sessions_)[port];
+      if (session.acts_at() < now) {
+        session.run(now);
+        emptied(port);
+      }
+      if (const Tick later = session.acts_at(); later != kNever) wake(std::max(later, now) + 1);
+    }
     if (now < free_)
       wake(free_);
     else
@@ -192,7 +200,6 @@ class EncoderOf final : public Component {
     for (unsigned port = 0; port < sessions_->size(); ++port) {
       Session& session = (*sessions_)[port];
       if (!session.used() || !circuits_->of(port)) continue;
-      if (session.times_out_at() <= now) session.time_out();
       const Tick at = session.says_at(now);
       if (at <= now) {
         if (const auto says = session.say(now)) {
@@ -201,7 +208,7 @@ class EncoderOf final : public Component {
         }
         continue;
       }
-      later = std::min({later, at, session.times_out_at()});
+      later = std::min(later, at);
     }
     for (unsigned port = 0; port < credits_.size(); ++port) {
       Credits& credits = credits_[port];
@@ -301,7 +308,7 @@ class EncoderOf final : public Component {
     ports_.sends(port, frame.words, now, now < reacting_[port].until);
     credits_[port].sends(frame.words);
     std::optional<spec::VcsnSequence> sequence;
-    if (session.used()) sequence = session.sends(*session.next(), now);
+    if (session.used()) sequence = session.sends(now);
     const auto header = this->header(port, spec::FrameKind::data, frame, sequence.has_value());
     std::pair<Tick, Tick> times;
     Tick read = now;
@@ -315,7 +322,10 @@ class EncoderOf final : public Component {
             std::memcpy(data + std::size_t{k} * kWord, word.bytes.data(), kWord);
           });
         });
-    if (!sequence) buffer.pop(read);
+    if (sequence)
+      session.reads_until(read);
+    else
+      buffer.pop(read);
     finish(made, times);
     if (!sequence) emptied(port);
   }

@@ -68,6 +68,10 @@ class SendBuffer final : public Sink {
   [[nodiscard]] const Waiting& front() const { return frames_.front(); }
   [[nodiscard]] std::size_t frames() const { return frames_.size(); }
   [[nodiscard]] const Waiting& frame(std::size_t number) const { return frames_[number]; }
+  /// From which cycle on all of a frame is there; kNever: that is not known.
+  [[nodiscard]] Tick whole_at(std::size_t number) const {
+    return number < frames_.size() ? frames_[number].whole : kNever;
+  }
   /// Reads the next word of the front frame. Its place is free in the next cycle.
   Word read(Tick cycle) {
     const Word word = words_[read_.count() & (words_.size() - 1)];

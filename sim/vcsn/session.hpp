@@ -22,6 +22,7 @@
 #include "vcsn/receive_buffer.hpp"
 #include "vcsn/send_buffer.hpp"
 #include "vcsn/session_receiver.hpp"
+#include "vcsn/session_sender.hpp"
 
 namespace thalweg::vcsn {
 
@@ -44,21 +45,21 @@ struct SessionCounts {
 
 class Session {
  public:
-  Session(const SessionConfig& config, SendBuffer& send, ReceiveBuffer& receive)
-      : config_(config), send_(&send), receive_(&receive), receiver_(config, receive), flights_(config.window) {}
+  Session(const SessionConfig& config, SendBuffer& send, ReceiveBuffer& receive, Tick begin = 0)
+      : config_(config), send_(&send), receive_(&receive), receiver_(config, receive), sender_(config, send, begin) {}
 
   // The host's side.
 
   /// Begins a session of this number, which none of the circuit had before; 0: none.
   void open(std::uint16_t number, Tick now) {
     if (id_ != 0) {
-      for (std::uint64_t each = base_; !send_->empty(); ++each) {
-        (each < next_ ? counts_.unknown : counts_.discarded) += send_->front().words;
+      for (unsigned each = 0; !send_->empty(); ++each) {
+        (each < sender_.under_way() ? counts_.unknown : counts_.discarded) += send_->front().words;
         send_->release(now);
       }
     }
     const SessionCounts counts = counts_;
-    *this = Session(config_, *send_, *receive_);
+    *this = Session(config_, *send_, *receive_, now);
     counts_ = counts;
     id_ = number;
     if (number != 0) receive_->set_slots(config_.window);
@@ -71,7 +72,7 @@ class Session {
   /// Everything that came has left the receive buffer, and its sender knows.
   [[nodiscard]] bool settled() const { return receiver_.settled(); }
   /// Frames that are not acknowledged.
-  [[nodiscard]] std::uint64_t under_way() const { return next_ - base_; }
+  [[nodiscard]] std::uint64_t under_way() const { return sender_.under_way(); }
 
   // The decoder's side, which acts in the encoder from the next cycle on.
 
@@ -104,7 +105,8 @@ class Session {
     if (kind == spec::FrameKind::acknowledgement && !words.last) return;
     receiver_.hear(of.base);
     if (kind == spec::FrameKind::acknowledgement) {
-      acknowledge(near(base_, of.number), acknowledged, words.first, now);
+      if (words.first) receiver_.ask(now);
+      sender_.hear(of.number, acknowledged, now);
     } else if (receiver_.is_new(of.number, now)) {
       receiver_.take(of.number, frame, data, words, now);
     } else {
@@ -158,96 +160,36 @@ class Session {
     return saying;
   }
 
-  /// The frame of the send buffer, counted from the oldest, that is sent next.
+  /// From which cycle on its sending side does something by itself, as far as that is known; kNever.
+  [[nodiscard]] Tick acts_at() const { return state_ == SessionState::open ? sender_.acts_at() : kNever; }
+  /// To the state of this cycle.
+  void run(Tick now) {
+    sender_.run(now);
+    silent_ += sender_.timeouts() - std::exchange(timeouts_, sender_.timeouts());
+    if (silent_ > config_.tries) end(SessionState::silent, 0);
+  }
+  /// The frame of the send buffer, counted from the oldest, that may be sent in this cycle.
   [[nodiscard]] std::optional<unsigned> next() const {
-    if (state_ != SessionState::open) return std::nullopt;
-    for (std::uint64_t each = base_; each < next_; ++each)
-      if (flight(each).lost) return static_cast<unsigned>(each - base_);
-    const std::uint64_t waiting = next_ - base_;
-    if (waiting == config_.window || waiting == send_->frames()) return std::nullopt;
-    return static_cast<unsigned>(waiting);
+    return state_ == SessionState::open && sender_.is_offered() ? std::optional(sender_.offset()) : std::nullopt;
   }
   /// It is sent in this cycle, with this header.
-  [[nodiscard]] spec::VcsnSequence sends(unsigned offset, Tick now) {
-    const std::uint64_t each = base_ + offset;
-    if (each == next_) {
-      ++next_;
-      ++counts_.sent;
-    } else {
-      ++counts_.resent;
-    }
-    flight(each) = {.order = ++order_};
-    if (timer_ == kNever) timer_ = now + config_.resend;
+  [[nodiscard]] spec::VcsnSequence sends(Tick now) {
+    ++(sender_.is_new() ? counts_.sent : counts_.resent);
     receiver_.sent();
-    return sequence(each);
+    sender_.choose(now + 1);
+    return sequence(sender_.number());
   }
-  /// When nothing has been heard of what is under way for too long; kNever.
-  [[nodiscard]] Tick times_out_at() const { return timer_; }
-  void time_out() {
-    timer_ = kNever;
-    if (++silent_ > config_.tries) {
-      end(SessionState::silent, 0);
-      return;
-    }
-    for (std::uint64_t each = base_; each < next_; ++each)
-      if (!flight(each).received) {
-        flight(each).lost = true;
-        return;
-      }
-  }
+  /// Its last word is read in this cycle.
+  void reads_until(Tick cycle) { sender_.reads_until(cycle); }
 
  private:
-  struct Flight {
-    std::uint64_t order = 0;  ///< of its last sending among all
-    bool received = false, lost = false;
-  };
-
-  [[nodiscard]] Flight& flight(std::uint64_t number) { return flights_[number % config_.window]; }
-  [[nodiscard]] const Flight& flight(std::uint64_t number) const { return flights_[number % config_.window]; }
-  [[nodiscard]] static std::uint64_t near(std::uint64_t to, std::uint32_t number) {
-    return to + static_cast<std::uint64_t>(
-                    static_cast<std::int64_t>(static_cast<std::int32_t>(number - static_cast<std::uint32_t>(to))));
-  }
-
   /// Of a frame that is sent now.
   [[nodiscard]] spec::VcsnSequence sequence(std::uint64_t number) const {
-    return {.session = id_,
-            .peer = peer_,
-            .number = static_cast<std::uint32_t>(number),
-            .base = static_cast<std::uint32_t>(base_)};
-  }
-
-  void acknowledge(std::uint64_t number, std::uint64_t received, bool asks, Tick now) {
-    if (number > next_) return;
-    if (asks) receiver_.ask(now);
-    if (number < base_) return;
-    bool progress = number > base_;
-    for (; base_ < number; ++base_) {
-      newest_ = std::max(newest_, flight(base_).order);
-      send_->release(now);
-    }
-    for (unsigned k = 0; k < config_.window && base_ + k < next_; ++k) {
-      Flight& of = flight(base_ + k);
-      if (!(received >> k & 1) || of.received) continue;
-      of = {.order = of.order, .received = true};
-      newest_ = std::max(newest_, of.order);
-      progress = true;
-    }
-    bool all = true;
-    for (std::uint64_t each = base_; each < next_; ++each) {
-      Flight& of = flight(each);
-      all &= of.received;
-      if (!of.received && of.order + config_.reorder < newest_) of.lost = true;
-    }
-    if (all)
-      timer_ = kNever;
-    else if (progress)
-      timer_ = now + config_.resend;
+    return {.session = id_, .peer = peer_, .number = static_cast<std::uint32_t>(number), .base = sender_.base()};
   }
 
   void end(SessionState state, std::uint16_t peer) {
     state_ = state;
-    timer_ = kNever;
     receiver_.end();
     if (peer != 0) refuse_ = {peer, id_};
   }
@@ -256,6 +198,8 @@ class Session {
   SendBuffer* send_;
   ReceiveBuffer* receive_;
   SessionReceiver<ReceiveBuffer> receiver_;
+  SessionSender<SendBuffer> sender_;
+  unsigned timeouts_ = 0;
   std::uint16_t id_ = 0, peer_ = 0;
   SessionState state_ = SessionState::none;
   SessionCounts counts_;
@@ -263,11 +207,6 @@ class Session {
   std::optional<std::pair<std::uint16_t, std::uint16_t>>
       refuse_;           ///< a session of which a frame came, and the one that it named
   unsigned silent_ = 0;  ///< tries without an answer
-  // What it sends.
-  std::vector<Flight> flights_;
-  std::uint64_t base_ = 0, next_ = 0;  ///< the oldest frame that is not acknowledged, and the next new one
-  std::uint64_t order_ = 0, newest_ = 0;
-  Tick timer_ = kNever;
 };
 
 }  // namespace thalweg::vcsn

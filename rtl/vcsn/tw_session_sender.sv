@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sending side of a session (docs/vcsn.md): frames that are under way, which of them were received or are taken for lost, and the one that is
+// sent next. Frames wait in a tw_send_buffer that keeps them; one is there until it is acknowledged.
+//
+// A frame is offered (next_valid_o, next_number_o) when it was selected in the buffer, whose outputs describe it, in the second cycle before or
+// earlier: the first one that is lost, or else the next new one, as long as no more than Window are under way. Who chooses it sets chosen_i in the next cycle, in
+// which the first word may be read, and done_i with the last word's read. An acknowledgement (heard_valid_i) says that all frames below its number have left the
+// receiver's buffer, which releases them, and has a bit for each frame from there on that has come. One that comes while another is
+// looked at waits; of more the last one does. A frame is lost when more than Reorder of those that were sent after it have come; or, the
+// first one, when nothing new was heard for Resend cycles (timed_out_o). A session begins with rst_i.
+//
+// Order: new frames in order. Latency: a new frame is offered in the third cycle after it is there, or after the one before was read. An acknowledgement takes six cycles and two for
+// each frame under way, in which none is offered; the search for a lost one, one for each before it. Throughput: a frame in five
+// cycles. Storage: 18 bits for each frame, an acknowledgement twice. Outputs are registers. Critical path: from the order of a frame's last sending to
+// the newest one that has come.
+module tw_session_sender #(
+    parameter  int unsigned Window     = 16,    /// frames, a power of two, 2 to 64
+    parameter  int unsigned Frames     = 32,    /// of the buffer, a power of two, at least Window
+    parameter  int unsigned Resend     = 16113, /// cycles, 4 to 65536
+    parameter  int unsigned Reorder    = 3,     /// frames, below 32768
+    parameter  int unsigned NumberBits = 32,    /// of frames' numbers, even, at least twice those of places in the window and 2
+    localparam int unsigned FramesBits = $clog2(Frames)
+) (
+    input  logic                  clk_i,
+    input  logic                  rst_i,
+    input  logic [  FramesBits:0] frames_i,         /// as of the send buffer
+    output logic                  select_valid_o,
+    output logic [FramesBits-1:0] select_offset_o,
+    output logic                  release_o,
+    output logic                  next_valid_o,
+    output logic                  next_new_o,       /// the frame was not sent before
+    output logic [NumberBits-1:0] next_number_o,
+    output logic [NumberBits-1:0] base_o,           /// the oldest frame that is not acknowledged
+    input  logic                  chosen_i,
+    input  logic                  done_i,
+    input  logic                  heard_valid_i,
+    input  logic [NumberBits-1:0] heard_number_i,
+    input  logic [    Window-1:0] heard_received_i,
+    output logic                  timed_out_o
+);
+  if (Window < 2 || Window > 64 || (Window & (Window - 1)) != 0) begin : check_window
+    $error("tw_session_sender: Window must be a power of two, 2 to 64");
+  end
+  if (Frames < Window || (Frames & (Frames - 1)) != 0) begin : check_frames
+    $error("tw_session_sender: Frames must be a power of two, at least Window");
+  end
+  if (Resend < 4 || Resend > 65536) begin : check_resend
+    $error("tw_session_sender: Resend must be 4 to 65536");
+  end
+  if (NumberBits % 2 != 0 || NumberBits < 2 * $clog2(Window) + 2) begin : check_number
+    $error("tw_session_sender: NumberBits must be even, and at least twice those of places and 2");
+  end
+
+  localparam int unsigned PlaceBits = $clog2(Window);
+  localparam int unsigned HalfBits = NumberBits / 2;
+  localparam int unsigned OrderBits = 16;
+  localparam int unsigned TimerBits = $clog2(Resend);
+  typedef logic [PlaceBits:0] count_t;  // frames under way
+  typedef logic [OrderBits-1:0] order_t;
+  typedef enum logic [3:0] {
+    Idle,
+    Withdraw,
+    Low,
+    High,
+    Check,
+    First,
+    Second,
+    Search,
+    Expire
+  } stage_e;
+
+  stage_e stage_q;
+  // Frames under way, by the low bits of their numbers.
+  order_t orders_q[Window];  // of their last sendings among all
+  logic [Window-1:0] received_q, lost_q;
+  logic any_lost_q;
+  order_t order_q, newest_q, lately_q;  // the last one; of those that have come; one sent before that is lost
+  logic [HalfBits-1:0] base_low_q, base_high_q;
+  logic base_carries_q;  // all of the lower half's bits are set
+  count_t under_q;
+  // The one that is sent next.
+  logic has_q, new_q, valid_q, select_q;
+  count_t offset_q;
+  logic [NumberBits-1:0] number_q;
+  // The one that is read.
+  logic read_q;
+  logic [PlaceBits-1:0] reading_q;
+  // Acknowledgements: one that waits, and the one that is looked at.
+  logic waits_q;
+  logic [NumberBits-1:0] waiting_number_q;
+  logic [Window-1:0] waiting_bits_q, bits_q;
+  logic [HalfBits:0] low_q;
+  logic [HalfBits-1:0] high_q, off_low_q, off_high_q;
+  count_t releasing_q;
+  logic progress_q, all_q, release_q, timed_out_q;
+  // Going through frames: the place, how many are before it, and behind it with it.
+  logic [PlaceBits-1:0] at_q;
+  count_t before_q, rest_q;
+  logic ended_q, frees_q;  // there are none; some are to be released
+  // Cycles to go.
+  logic runs_q, over_q;
+  logic [TimerBits-1:0] time_q;
+
+  wire [PlaceBits-1:0] oldest = base_low_q[PlaceBits-1:0];
+  wire order_t order = orders_q[at_q];
+  wire releases = stage_q == First && !ended_q && frees_q && !(read_q && reading_q == at_q);
+  wire marks = stage_q == First && !ended_q && !frees_q;
+  wire comes = releases || (marks && bits_q[0] && !received_q[at_q]);
+  wire order_t behind = newest_q - order;
+  wire order_t early = order - lately_q;
+  logic [PlaceBits-1:0] place_q;  // of what is offered
+  wire expires = stage_q == Expire && !received_q[at_q];
+
+  assign select_valid_o = select_q;
+  assign select_offset_o = FramesBits'(offset_q);
+  assign release_o = release_q;
+  assign next_valid_o = valid_q;
+  assign next_new_o = new_q;
+  assign next_number_o = number_q;
+  assign base_o = {base_high_q, base_low_q};
+  assign timed_out_o = timed_out_q;
+
+  // Numbers of what is offered: a carry within the cycle is short.
+  logic [HalfBits:0] sum_low_q;
+  logic [HalfBits-1:0] sum_high_q;
+  always_ff @(posedge clk_i) begin
+    sum_low_q  <= {1'b0, base_low_q} + (HalfBits + 1)'(offset_q);
+    sum_high_q <= base_high_q;
+    place_q    <= oldest + offset_q[PlaceBits-1:0];
+    number_q   <= {sum_high_q + HalfBits'(sum_low_q[HalfBits]), sum_low_q[HalfBits-1:0]};
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (chosen_i) orders_q[place_q] <= order_q + 1'b1;
+    if (heard_valid_i) begin
+      waiting_number_q <= heard_number_i;
+      waiting_bits_q   <= heard_received_i;
+    end
+    if (stage_q == Low) begin
+      low_q  <= {1'b0, waiting_number_q[HalfBits-1:0]} - {1'b0, base_low_q};
+      high_q <= waiting_number_q[NumberBits-1:HalfBits] - base_high_q;
+      bits_q <= waiting_bits_q;
+    end else if (marks) bits_q <= bits_q >> 1;
+    off_low_q  <= low_q[HalfBits-1:0];
+    off_high_q <= high_q - HalfBits'(low_q[HalfBits]);
+    if (chosen_i) reading_q <= place_q;
+    lately_q <= newest_q - order_t'(Reorder);
+    if (stage_q == Check) progress_q <= 1'b0;
+    else if (comes) progress_q <= 1'b1;
+    if (stage_q == First) all_q <= 1'b1;
+    else if (stage_q == Second && !ended_q && !received_q[at_q]) all_q <= 1'b0;
+
+    if (stage_q == Check) releasing_q <= off_low_q[PlaceBits:0];
+    else if (releases) releasing_q <= releasing_q - 1'b1;
+    if (stage_q == Check) frees_q <= off_low_q[PlaceBits:0] != 0;
+    else if (releases) frees_q <= releasing_q != 1;
+
+    // Where frames are not gone through, the oldest one is the next.
+    if (stage_q inside {First, Second, Search, Expire} && !ended_q) begin
+      if (stage_q != First || releases || marks) begin
+        at_q   <= at_q + 1'b1;
+        rest_q <= rest_q - 1'b1;
+        ended_q <= rest_q == 1;
+      end
+      before_q <= before_q + 1'b1;
+    end else begin
+      at_q <= oldest;
+      rest_q <= under_q;
+      ended_q <= under_q == 0;
+      before_q <= '0;
+    end
+
+    if (rst_i) begin
+      stage_q <= Idle;
+      received_q <= '0;
+      lost_q <= '0;
+      any_lost_q <= 1'b0;
+      order_q <= '0;
+      newest_q <= '0;
+      base_low_q <= '0;
+      base_high_q <= '0;
+      base_carries_q <= 1'b0;
+      under_q <= '0;
+      has_q <= 1'b0;
+      new_q <= 1'b0;
+      valid_q <= 1'b0;
+      select_q <= 1'b0;
+      offset_q <= '0;
+      read_q <= 1'b0;
+      waits_q <= 1'b0;
+      release_q <= 1'b0;
+      timed_out_q <= 1'b0;
+      runs_q <= 1'b0;
+      over_q <= 1'b0;
+      at_q <= '0;
+      rest_q <= '0;
+      ended_q <= 1'b1;
+      before_q <= '0;
+    end else begin
+      any_lost_q <= lost_q != 0;
+      waits_q <= heard_valid_i || (waits_q && stage_q != Low);
+      read_q <= chosen_i ? !done_i : read_q && !done_i;
+      valid_q <= select_q || valid_q;
+      select_q <= 1'b0;
+      release_q <= releases;
+      timed_out_q <= expires;
+      over_q <= over_q || (runs_q && time_q == 1);
+      time_q <= time_q - 1'b1;
+      if (comes) begin
+        if (behind[OrderBits-1]) newest_q <= order;
+      end
+      if (releases) begin
+        base_low_q <= base_low_q + 1'b1;
+        if (base_carries_q) base_high_q <= base_high_q + 1'b1;
+        base_carries_q <= base_low_q == ~HalfBits'(1);
+      end
+      under_q <= under_q + count_t'(chosen_i && new_q) - count_t'(releases);
+      for (int unsigned i = 0; i < Window; i++) begin
+        if (comes && at_q == PlaceBits'(i)) begin
+          received_q[i] <= !releases;
+          lost_q[i] <= 1'b0;
+        end
+        if (stage_q == Second && !ended_q && at_q == PlaceBits'(i) && !received_q[i] && early[OrderBits-1]) lost_q[i] <= 1'b1;
+        if (expires && at_q == PlaceBits'(i)) lost_q[i] <= 1'b1;
+        if (chosen_i && place_q == PlaceBits'(i)) begin
+          received_q[i] <= 1'b0;
+          lost_q[i] <= 1'b0;
+        end
+      end
+      if (chosen_i) begin
+        order_q <= order_q + 1'b1;
+        has_q   <= 1'b0;
+        valid_q <= 1'b0;
+      end
+
+      case (stage_q)
+        Idle: begin
+          if (chosen_i) stage_q <= Idle;
+          else if (waits_q || over_q) begin
+            has_q   <= 1'b0;
+            valid_q <= 1'b0;
+            stage_q <= valid_q ? Withdraw : waits_q ? Low : Expire;
+          end else if (!has_q && any_lost_q) stage_q <= Search;
+          else if (!has_q) begin
+            has_q <= 32'(under_q) < Window && 32'(frames_i) > 32'(under_q);
+            new_q <= 32'(under_q) < Window && 32'(frames_i) > 32'(under_q);
+            offset_q <= under_q;
+          end else select_q <= !valid_q && !select_q && !read_q;
+        end
+        Withdraw: stage_q <= waits_q ? Low : Expire;
+        Low: stage_q <= High;
+        High: stage_q <= Check;
+        Check: stage_q <= off_high_q == 0 && 32'(off_low_q) <= 32'(under_q) ? First : Idle;
+        First: if (ended_q) stage_q <= Second;
+        Second: if (ended_q) stage_q <= Idle;
+        Search, Expire: begin
+          if (ended_q) stage_q <= Idle;
+          else if (stage_q == Search ? lost_q[at_q] : expires) begin
+            has_q <= 1'b1;
+            new_q <= 1'b0;
+            offset_q <= before_q;
+            stage_q <= Idle;
+          end
+        end
+        default: stage_q <= Idle;
+      endcase
+
+      if ((chosen_i && !runs_q) || (stage_q == Second && ended_q && !all_q && progress_q)) begin
+        runs_q <= 1'b1;
+        over_q <= 1'b0;
+        time_q <= TimerBits'(Resend - 1);
+      end else if (expires || (stage_q == Second && ended_q && all_q)) begin
+        runs_q <= 1'b0;
+        over_q <= 1'b0;
+      end
+    end
+  end
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clk_i) begin
+    if (!rst_i) begin
+      window_is_kept : assert (32'(under_q) <= Window);
+      chosen_was_offered : assert (!chosen_i || valid_q || stage_q == Withdraw);
+      reads_one : assert (!chosen_i || !read_q);
+      finds_what_it_expects : assert (stage_q != Expire || !ended_q);
+    end
+  end
+`endif
+endmodule
