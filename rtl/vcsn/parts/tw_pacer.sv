@@ -3,7 +3,7 @@
 // line is taken for that many cycles, too, so that no pace of a word a cycle or faster holds a port back: what words take beyond it
 // is counted down, word by word.
 //
-// Order: none. Latency: a cycle. Storage: the pace, twice, and the count of the frame. Outputs depend on registers alone. Critical path: from
+// Order: none. Latency: a cycle. Throughput: a word a cycle. Storage: the pace, twice, and the count of the frame. Outputs depend on registers alone. Critical path: from
 // the count, whether it has gone down to a cycle, to the count.
 module tw_pacer #(
     parameter int unsigned WordsBits = 8,  /// of a frame's words

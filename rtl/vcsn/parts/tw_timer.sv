@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counts cycles from when it is loaded. Lower and upper half have carry chains of their own.
 //
-// Latency: a cycle. Storage: the count. Outputs are registers. Critical path: from the lower half, whether it is zero, to the upper one.
+// Order: none. Latency: a cycle. Throughput: a load a cycle. Storage: the count. Outputs are registers. Critical path: from the lower half, whether it is zero, to the upper one.
 module tw_timer #(
     parameter int unsigned Bits = 24  /// at least 2
 ) (
