@@ -21,7 +21,7 @@ ip -n $lab link set br0 up
 head -c 100000000 /dev/urandom >"$work/sent"
 $inside $thalweg attach --cluster vcsn-attached --node 1 --tap tap1 --to 0.0.0 \
   --receive "$work/received" --bytes 100000000 --limit 60 >"$work/node1" &
-until grep -qs ^node "$work/node1"; do sleep 0.1; done  # it takes what comes
+until grep -qs ^node "$work/node1" || ! kill -0 $!; do sleep 0.1; done  # it takes what comes
 $inside $thalweg attach --cluster vcsn-attached --node 0 --tap tap0 --to 1.0.0 --send "$work/sent" --limit 60
 wait $!
 cat "$work/node1"

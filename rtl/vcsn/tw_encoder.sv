@@ -347,7 +347,7 @@ module tw_encoder
     if (begins) begin
       left_q  <= ready ? words - 1'b1 : words;
       final_q <= ready ? two : single;
-    end else if (ready) begin
+    end else if (ready && asks_q) begin
       left_q  <= left_q - 1'b1;
       final_q <= 32'(left_q) == 2;
     end

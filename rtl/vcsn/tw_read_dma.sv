@@ -103,7 +103,7 @@ module tw_read_dma
   );
 
   always_ff @(posedge clk_i) begin
-    pause_q <= request ? request_words_o - 1'b1 : pause_q - 1'b1;
+    if (request || paused_q) pause_q <= request ? request_words_o - 1'b1 : pause_q - 1'b1;
     if (rst_i) begin
       places_q <= PlacesBits'(Buffer);
       paused_q <= 1'b0;

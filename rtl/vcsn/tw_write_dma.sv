@@ -215,7 +215,7 @@ module tw_write_dma
       tails_q <= tails;
       drops_q <= full_q;
     end
-    running_q <= running - 1'b1;
+    if (runs_q) running_q <= running - 1'b1;
     if (rst_i) begin
       part_q <= 1'b0;
       full_q <= 1'b0;

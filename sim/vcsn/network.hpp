@@ -519,6 +519,8 @@ class Network final : public Engine {
     for (std::size_t k = 0; k < segments.size(); ++k) {
       const Segment& segment = segments[k];
       require(segment.bytes > 0, "a segment of a transfer has no bytes");
+      require(segment.bytes <= kMostSegment, "a segment of a transfer has " + std::to_string(segment.bytes) +
+                                                 " bytes; it has " + std::to_string(kMostSegment) + " at most");
       require(segment.address % kWord == 0 && (segment.bytes % kWord == 0 || k + 1 == segments.size()),
               "segments of a transfer begin at multiples of 64 bytes, and all but the last one are whole words of 64");
       require(segment.address <= of.memory.bytes.size() && segment.bytes <= of.memory.bytes.size() - segment.address,

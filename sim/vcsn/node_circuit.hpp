@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands for the hardware's node (rtl/vcsn/tw_vcsn_node.sv, tw_dcn_node.sv) in the simulator: its ports, edge by edge.
+// What stands for the hardware's node (rtl/vcsn/top) in the simulator: its ports, edge by edge.
 #pragma once
 
 #include <array>

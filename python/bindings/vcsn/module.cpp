@@ -76,7 +76,7 @@ Transfer transfer_of(Handle handle, const Segments& segments, std::uint8_t chann
 NB_MODULE(_sim, module) {
   module.doc() = "Virtual circuits: FPGAs with their shells, Ethernet switches and links.";
 
-  nb::exception<NodeDifference>(module, "NodeDifference");
+  nb::exception<NodeDifference>(module, "NodeDifference", nb::module_::import_("thalweg.errors").attr("CheckFailed"));
 
   nb::class_<Place>(module, "Place", "A virtual port: node, external port, virtual port.")
       .def(nb::init<unsigned, unsigned, unsigned>(), nb::arg("node"), nb::arg("port"), nb::arg("virtual_port"))
@@ -93,6 +93,7 @@ NB_MODULE(_sim, module) {
       });
 
   module.attr("SEQUENCER_COMMANDS") = Sequencer::kMost;
+  module.attr("SEGMENT_BYTES") = kMostSegment;
   nb::class_<Network::Row>(module, "Row", "A sequencer's command: writes a virtual port's row of the circuit table.")
       .def(
           "__init__",

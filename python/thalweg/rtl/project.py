@@ -333,7 +333,7 @@ class Project:
         compiled once for all of their instances; waves leave out what is in them.
         """
         kind: Kind = "traced" if waves else "model"
-        file = next(self.root.glob(f"rtl/*/{module}.sv"))
+        file = next(path for where in ("*", "*/top") for path in self.root.glob(f"rtl/{where}/{module}.sv"))
         flags = [*self._flags(module, file), *_assigned(parameters)]
         self.original._build_runtime()
         digest = sha256(json.dumps(parameters, sort_keys=True).encode()).hexdigest()[:16]

@@ -25,7 +25,7 @@ module tw_timer #(
 
   always_ff @(posedge clk_i) begin
     if (load_i) {high_q, low_q} <= cycles_i;
-    else begin
+    else if (running_q) begin
       low_q <= low_q - 1'b1;
       if (low_q == 0) high_q <= high_q - 1'b1;
     end

@@ -7,6 +7,7 @@ from __future__ import annotations
 import filecmp
 import json
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -71,6 +72,24 @@ def test_a_file_crosses_a_bridge_as_it_is_at_no_more_than_the_ratio(tmp_path: Pa
         (row,) = run["transfers"]
         assert row["bytes"] == size and 0 < row["data_us"] * 1e-6 <= ratio * (row["wall_s"] + 0.3)
     assert "dropped here: nothing" in text
+
+
+@needs_bridge
+@pytest.mark.slow
+@pytest.mark.parametrize("end", [0, 1])
+def test_one_end_is_hardware(tmp_path: Path, seed: int, end: int) -> None:
+    """Which is compared with the simulator's node, word by word."""
+    sent, came = tmp_path / "sent", tmp_path / "came"
+    sent.write_bytes(random.Random(seed).randbytes(640_000))
+    engines = ["rtl" if end == node else "sim" for node in (0, 1)]
+    with Bridge(2) as net:
+        options = f"--engine {engines[1]} --delivery credits --to 0.0.0 --receive {came}"
+        to = ready(attach(net, 1, f"--tap tw1 {options}"))
+        options = f"--engine {engines[0]} --delivery credits --to 1.0.0 --send {sent}"
+        said = [ended(attach(net, 0, f"--tap tw0 {options}")), ended(to)]
+    assert came.read_bytes() == sent.read_bytes()
+    found = re.search(r"the hardware was the simulator's in (\d+) cycles", said[end])
+    assert found and int(found[1]) > 10_000
 
 
 @needs_bridge

@@ -400,7 +400,7 @@ def test_wrong_files_are_refused(
         ("gather", {"by": "star"}, "'star' is no way"),
         ("gather", {"nodes": 17}, "nodes is 17; vcsn-d5005 has 16"),
         ("gather", {"nodes": 4, "root": 5}, "root is 5; the FPGAs that take part are 0 to 3"),
-        ("scatter", {"sizes": "1G"}, "15 blocks of 1073741824 bytes; all together have 4G at most"),
+        ("scatter", {"sizes": "1G"}, "15 blocks of 1073741824 bytes; all together have less than 4G"),
     ],
 )
 def test_wrong_options_are_refused(operation: str, options: dict[str, Any], said: str) -> None:

@@ -9,7 +9,7 @@ import thalweg._core
 import thalweg.errors
 
 
-class NodeDifference(Exception):
+class NodeDifference(thalweg.errors.CheckFailed):
     pass
 
 class Place:
@@ -35,6 +35,8 @@ class Place:
     def __repr__(self) -> str: ...
 
 SEQUENCER_COMMANDS: int = 1024
+
+SEGMENT_BYTES: int = 4294967232
 
 class Row:
     """

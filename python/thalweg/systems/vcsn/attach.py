@@ -11,7 +11,7 @@ from typing import Any
 
 from thalweg.errors import CheckFailed, FabricStopped, InputError
 from thalweg.systems.vcsn import hosts
-from thalweg.systems.vcsn._sim import Place
+from thalweg.systems.vcsn._sim import SEGMENT_BYTES, Place
 from thalweg.systems.vcsn.cluster import WORD, Cluster, Node, Server
 from thalweg.systems.vcsn.hosts import Interrupt, Program, Work
 from thalweg.systems.vcsn.network import Network
@@ -25,6 +25,11 @@ _LINGERS = 8  #: times of resending for which an end answers after its last word
 _SHORTEST_S = 0.1  #: of the wall clock, whose times are known to some milliseconds, for a rate
 _ENDS = {"refused": "the other end has begun another one", "silent": "the other end did not answer"}
 DELIVERIES = ("plain", "credits", "session")
+
+
+def _segments(first: int, size: int) -> list[tuple[int, int]]:
+    """Addresses and bytes of the segments of so much of the memory."""
+    return [(first + at, min(SEGMENT_BYTES, size - at)) for at in range(0, size, SEGMENT_BYTES)]
 
 
 @dataclass(frozen=True)
@@ -139,11 +144,11 @@ class Exchange:
         network.connect(node, engine, place)
         if self.receive:
             yield Work(costs.start_us)
-            network.write(_RECEIVED, node, engine, [(self._room, self.size or self._room)])
+            network.write(_RECEIVED, node, engine, _segments(self._room, self.size or self._room))
         ready()
         if self.send:
             yield Work(costs.start_us)
-            network.read(node, engine, [(0, self.send.stat().st_size)], handle=_SENT)
+            network.read(node, engine, _segments(0, self.send.stat().st_size), handle=_SENT)
             yield Interrupt(_SENT)
             while not network.drained(self.here):
                 yield Work(_PAUSE_US)

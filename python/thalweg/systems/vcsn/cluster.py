@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
+from thalweg.bench.operation import one_of
 from thalweg.cluster import dram, leaves
 from thalweg.cluster.attached import check_ratio, leading_out
 from thalweg.cluster.file import parse
@@ -331,18 +332,26 @@ class Cluster(Assembled):
         return self._simulator(self.assembly, pcap)
 
     def attached(
-        self, node: int, interfaces: Mapping[int, str], *, ratio: float = 0.01, limit_s: float = 0.0, pcap: str = ""
+        self,
+        node: int,
+        interfaces: Mapping[int, str],
+        *,
+        ratio: float = 0.01,
+        limit_s: float = 0.0,
+        pcap: str = "",
+        engine: str = "sim",
     ) -> Network:
         """The simulator of one FPGA of it, whose external ports end at network interfaces of this computer, by their names; its other nodes are elsewhere.
 
         Virtual time passes `ratio` times as fast as the wall clock, or slower, so no two runs are the same. `limit_s`: seconds of the wall clock after
-        which it fails; 0: none. Raises InputError.
+        which it fails; 0: none. `engine`: `sim`, or `rtl` for its Verilated node in step with the simulator's. Raises InputError.
         """
+        one_of("engine", engine, ("sim", "rtl"))
         if node not in self.fpgas:
             raise InputError(f"node {node} is no FPGA; these are {self.fpgas[0]} to {self.fpgas[-1]}")
         check_ratio(ratio)
         assembly, outside = leading_out(self.assembly, node, self.fpga(node).line_clock, interfaces)
-        network = self._simulator(assembly, pcap)
+        network = self._simulator(assembly, pcap, [node] if engine == "rtl" else [])
         try:
             network.attach(
                 lines=[(outside[port], node, name) for port, name in interfaces.items()],
@@ -354,10 +363,10 @@ class Cluster(Assembled):
             raise InputError(str(error)) from None
         return network
 
-    def _simulator(self, assembly: Mapping[str, Any], pcap: str) -> Network:
+    def _simulator(self, assembly: Mapping[str, Any], pcap: str, verilated: Sequence[int] = ()) -> Network:
         """Raises InputError."""
         try:
-            return Network(self, pcap, assembly)
+            return Network(self, pcap, assembly, verilated)
         except ValueError as error:
             raise self.file.wrong(str(error), "link") from None
         except RuntimeError as error:

@@ -21,7 +21,7 @@ from thalweg.bench.operation import (
 )
 from thalweg.errors import InputError
 from thalweg.systems.vcsn import models, rewiring, schedules
-from thalweg.systems.vcsn._sim import SEQUENCER_COMMANDS
+from thalweg.systems.vcsn._sim import SEGMENT_BYTES, SEQUENCER_COMMANDS
 from thalweg.systems.vcsn.broadcast import BroadcastAllgather
 from thalweg.systems.vcsn.circuit_file import Circuits
 from thalweg.systems.vcsn.cluster import WORD, Cluster, Node
@@ -41,8 +41,8 @@ def _wanted(cluster: Cluster, sizes: Sizes, blocks: int) -> list[int]:
     wanted = parse_sizes(sizes)
     if bad := [size for size in wanted if not 0 < size <= MOST_BYTES]:
         raise InputError(f"{bad[0]} bytes; they are 1 to 1G")
-    if bad := [size for size in wanted if size * blocks > 4 * MOST_BYTES]:
-        raise InputError(f"{blocks} blocks of {bad[0]} bytes; all together have 4G at most")
+    if bad := [size for size in wanted if size * blocks > SEGMENT_BYTES]:
+        raise InputError(f"{blocks} blocks of {bad[0]} bytes; all together have less than 4G")
     return wanted
 
 

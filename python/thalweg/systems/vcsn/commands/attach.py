@@ -87,6 +87,13 @@ class VirtualPort(click.ParamType[list[int]]):
     help="Give up after so many seconds of the wall clock [default: never]",
 )
 @click.option(
+    "--engine",
+    type=click.Choice(("sim", "rtl")),
+    default="sim",
+    show_default=True,
+    help="rtl: the node's Verilated hardware is in step with the simulator's, and every word is compared.",
+)
+@click.option(
     "--pcap", type=OutputFile(), metavar="FILE", help="Also write all frames, with virtual times, for Wireshark."
 )
 @json_option
@@ -102,6 +109,7 @@ def command(
     delivery: str,
     ratio: float,
     limit: float,
+    engine: str,
     pcap: Path | None,
     json_file: Path | None,
 ) -> None:
@@ -117,14 +125,19 @@ def command(
     interfaces = interfaces_of(of, node, taps)
     exchange = Exchange(of, Place(node, *at), Place(*to), send, receive, size or 0, delivery)
     exchange.check()
-    network = of.attached(node, interfaces, ratio=ratio, limit_s=limit, pcap=str(pcap or ""))
+    network = of.attached(node, interfaces, ratio=ratio, limit_s=limit, pcap=str(pcap or ""), engine=engine)
     rows: list[dict[str, Any]] = []
     try:
         rows = exchange.run(network, lambda: _say_ready(network, of, node, ratio))
+        cycles = network.finish()
     finally:
         _print(network, rows)
+    if engine == "rtl":
+        print_line(f"the hardware was the simulator's in {cycles} cycles")
     result = {
         "deterministic": False,
+        "engine": engine,
+        "hardware_cycles": cycles,
         "ratio": ratio,
         "transfers": rows,
         "interfaces": network.interfaces,

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Are whole clusters of the hardware's nodes those of the simulator? And would it be seen if they were not?"""
+
+from __future__ import annotations
+
+import pytest
+from thalweg import cli
+from thalweg.errors import CheckFailed
+from thalweg.systems.vcsn import cosim, rtl_engine
+from thalweg.vcsn import Cluster, Place
+
+CLUSTERS = ["vcsn-d5005", "dcn-d5005"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cluster", CLUSTERS)
+def test_random_programs(cluster: str, seed: int, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["rtl", "cosim", "--cluster", cluster, "--runs", "5", "--seed", str(seed - seed % cosim.ALIKE)]
+    assert cli.main(words) == 0, capsys.readouterr().err
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("cluster", CLUSTERS)
+def test_many_random_programs(cluster: str) -> None:
+    assert cli.main(["rtl", "cosim", "--cluster", cluster, "--runs", "200"]) == 0
+
+
+@pytest.mark.slow
+def test_hardware_that_is_another_is_told_apart(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    """The simulator's memory answers as fast, its buffers have other sizes: the hardware stands already."""
+    cluster = Cluster.load("dcn-d5005").replace(node={"fpga": {"frame_words": 20}})
+    other = cluster.replace(node={"fpga": {"receive_words": 64}})
+    library = rtl_engine.libraries(cluster, range(cosim.NODES))
+    monkeypatch.setattr(rtl_engine, "libraries", lambda *_: library)
+    monkeypatch.setattr(cosim, "random_sort", lambda _, given: given)
+    with pytest.raises(CheckFailed, match=r"seed \d+: node \d, cycle \d+ of the line's clock: port \d sends a word"):
+        for number in range(seed, seed + 20):
+            cosim.compare(other, number)
+
+
+@pytest.mark.slow
+def test_results_are_those_of_the_simulator_alone() -> None:
+    """Following hardware changes nothing."""
+
+    def run(verilated: list[int]) -> tuple[list[int], bytes]:
+        from thalweg.systems.vcsn.network import Network
+
+        cluster = Cluster.load("vcsn-d5005").replace(
+            node={"fpga": {"frame_words": 20, "send_words": 32, "receive_words": 32, "send_frames": 2}}
+        )
+        network = Network(cluster, verilated=verilated)
+        one, other = Place(0, 0, 0), Place(1, 0, 1)
+        network.set_circuit(one, other)
+        network.set_circuit(other, one)
+        network.set_credits(one)
+        network.connect(0, network.place(0, 0, 0), 0)
+        network.connect(1, 0, network.place(1, 0, 1))
+        network.store(0, 0, bytes(range(250)) * 40)
+        network.write(1, 1, 0, [(0, 10_000)])
+        network.read(0, 0, [(0, 10_000)])
+        times = [each.at for each in network.advance(10**12)]
+        assert (network.finish() > 1000) == bool(verilated)
+        return times, network.load(1, 0, 10_000)
+
+    assert run([0, 1]) == run([])
+    assert run([])[1] == bytes(range(250)) * 40
