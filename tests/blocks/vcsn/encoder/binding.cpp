@@ -30,7 +30,9 @@ struct Mac {
   ethernet::Rate rate;
   unsigned others = 0;  ///< in 8 frames
 
-  [[nodiscard]] unsigned taken_after(std::uint64_t frame) const { return (frame * 5 & 7) < others ? 1 + frame % 3 : 0; }
+  [[nodiscard]] unsigned taken_after(std::uint64_t frame) const {
+    return (frame * 5 & 7) < others ? 1 + static_cast<unsigned>(frame % 3) : 0;
+  }
 };
 Mac mac;
 constexpr unsigned kOther = 300;  ///< bytes
@@ -56,13 +58,16 @@ class FakeSession {
   [[nodiscard]] bool used() const { return sequenced[port_]; }
   [[nodiscard]] static Tick times_out_at() { return thalweg::kNever; }
   static void time_out() {}
+  [[nodiscard]] static Tick acts_at() { return thalweg::kNever; }
+  static void run(Tick) {}
   [[nodiscard]] Tick says_at(Tick) const { return says; }
   [[nodiscard]] std::optional<Saying> say(Tick) {
     says = thalweg::kNever;
     return Saying{};
   }
   [[nodiscard]] std::optional<unsigned> next() const { return buffer_->empty() ? std::nullopt : std::optional(0U); }
-  [[nodiscard]] static vcsn::spec::VcsnSequence sends(unsigned, Tick) { return {}; }
+  [[nodiscard]] static vcsn::spec::VcsnSequence sends(Tick) { return {}; }
+  static void reads_until(Tick) {}
 
  private:
   unsigned port_;
@@ -88,7 +93,7 @@ struct Twin {
     Tick requested = 0, taken = 0;
     unsigned port = 0;
     bool reads = false, pops = false, last = false;
-    std::shared_ptr<std::vector<std::byte>> frame;
+    std::shared_ptr<std::vector<std::byte>> frame{};
     std::size_t number = 0, data = 0;  ///< among the frame's; where words begin in it
   };
   std::deque<Beat> beats;                                ///< that have not been taken
