@@ -18,6 +18,8 @@ from thalweg.systems.vcsn.network import Network
 NODES = 4  #: with hardware
 ALIKE = 50
 """Programs, one after the other by their seeds, whose nodes are of one sort, so that their hardware is built once."""
+_LAST_TICKS = 10**8
+"""Of a program, before all crossbars are closed: packets may go round in circles of circuits for ever."""
 SEGMENTS = 32  #: of transfers of an engine that wait, as tw_segments holds
 
 
@@ -91,6 +93,10 @@ class Program:
                 self._restart()
             if self.draw.random() < 0.7:
                 self._go_on(self.network.now + self.draw.randint(0, pause) * self.draw.choice((0, 1, 40)))
+        self._go_on(self.network.now + _LAST_TICKS)
+        for node in self.nodes:
+            for output in range(self._places()):
+                self.network.connect(node, output, None)
         self._go_on(NEVER)
         cycles = self.network.finish()
         packets = sum(len(self.network.passed(node)) for node in self.nodes)
