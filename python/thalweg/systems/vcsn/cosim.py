@@ -18,7 +18,7 @@ from thalweg.systems.vcsn.network import Network
 NODES = 4  #: with hardware
 ALIKE = 50
 """Programs, one after the other by their seeds, whose nodes are of one sort, so that their hardware is built once."""
-_LAST_TICKS = 10**8
+_LAST_TICKS = 10**7
 """Of a program, before all crossbars are closed: packets may go round in circles of circuits for ever."""
 SEGMENTS = 32  #: of transfers of an engine that wait, as tw_segments holds
 
