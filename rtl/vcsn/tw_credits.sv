@@ -61,7 +61,7 @@ module tw_credits #(
     logic on_q, set_q, clear_q, begun_q;  // it was set in the cycle before; alike, or forgotten; two cycles ago
 
   // What is sent. A credit's number is compared in two cycles, by halves.
-    spare_t spare_q;  // words that may be under way beyond those that are, where a frame may begin still; below 0: none may
+    spare_t spare_q;  // credits less words under way, less 1; negative: no frame may begin
     logic [NumberBits-1:0] known_q, number_q;
     logic credit_q;  // one came
     spare_t extra_q;  // what it has more than the one before

@@ -150,18 +150,18 @@ module tw_decoder
 
   assign group_1 = group_of(header_1.source, header_1.circuit.source_port);
   wire  [Ports-1:0] fits = long_q ? session_i : ~session_i;  // has a session where the frame has
-  wire  told = known && !indication_q && (joined & fits) != 0;
+  wire  matched = known && !indication_q && (joined & fits) != 0;
   assign takes = decides_q ? joined & room_i & fits & {Ports{ours && data_q}} : takes_q;
   assign begun = '{
           stray: !address_q && !(to_group && type_q && joined != 0),
           other: address_q && !type_q,
           foreign: address_q && type_q && joined == 0,
           indication: known && indication_q,
-          sequenced: told && long_q,
-          credit: told && !long_q && credit_q,
-          unformed: told && !long_q && !data_q && !credit_q,
-          full: told && !long_q && data_q && (joined & room_i) == 0,
-          taken: told && !long_q && data_q && (joined & room_i) != 0,
+          sequenced: matched && long_q,
+          credit: matched && !long_q && credit_q,
+          unformed: matched && !long_q && !data_q && !credit_q,
+          full: matched && !long_q && data_q && (joined & room_i) == 0,
+          taken: matched && !long_q && data_q && (joined & room_i) != 0,
           sessionless: known && !indication_q && (joined & fits) == 0,
           damaged: 1'b0
       };

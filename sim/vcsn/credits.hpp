@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Credits of a virtual port, both ways: a frame is sent only where the other end's receive buffer has room for the longest one, whatever is
-// under way; and the other end is told, in frames of their own, how many words have left this end's. Twin of rtl/vcsn/tw_credits.sv.
+// under way; and frames of credits report to the other end how many words have left this end's. Twin of rtl/vcsn/tw_credits.sv.
 //
 // Numbers of words are those since the circuit was opened, modulo 2^32 in frames. Of a frame that comes late the number is lower than the
 // one that is known, and ignored.
@@ -17,8 +17,9 @@ namespace thalweg::vcsn {
 inline constexpr unsigned kMostCredits = 1U << 15;
 
 struct CreditsConfig {
-  unsigned words = 0;   ///< a frame may begin where fewer are under way to the other end; 0: credits are not used
-  unsigned report = 0;  ///< words that have left the receive buffer here, after which the other end is told
+  unsigned words = 0;  ///< a frame may begin where fewer are under way to the other end; 0: credits are not used
+  unsigned report =
+      0;  ///< words that have left the receive buffer here, after which a credit reports them to the other end
 };
 
 class Credits {

@@ -168,7 +168,8 @@ class EthernetPort final : public External {
   std::deque<ReceiveBuffer> receives_;
   std::deque<Session> sessions_;
   std::uint64_t untaken_ = 0;  ///< words that a receive buffer had when it was reset for a session
-  unsigned report_;  ///< words that have left a receive buffer, after which its sender is told where it has credits
+  unsigned
+      report_;  ///< words that have left a receive buffer, after which a credit reports them, where credits are used
 
  public:
   Encoder encoder;

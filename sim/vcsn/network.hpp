@@ -322,7 +322,8 @@ class Network final : public Engine {
     ended_.clear();
     for (auto& [number, hardware] : hardware_) hardware->run(idle() ? now() : now() - hardware->behind());
   }
-  /// The hardware's nodes have followed to the end: cycles that they were evaluated in. Time goes on no more. Throws NodeDifference.
+  /// Ends the simulation: runs the Verilated nodes to the simulator's time, and compares their counters. Returns the cycles, of all clocks
+  /// and nodes, in which they were evaluated. Throws NodeDifference.
   std::uint64_t finish() {
     std::uint64_t cycles = 0;
     for (auto& [number, hardware] : hardware_) {

@@ -48,8 +48,8 @@ class SerialPort final : public External, public Component {
     end_.port = this;
     send_.whole = [this](Tick cycle) { wake(cycle); };
     receive_.leaves = [this] {
-      for (; told_ < receive_.left(); ++told_) {
-        const Tick cycle = receive_.left(static_cast<std::int64_t>(told_));
+      for (; credits_given_ < receive_.left(); ++credits_given_) {
+        const Tick cycle = receive_.left(static_cast<std::int64_t>(credits_given_));
         if (freed) freed(cycle);
         if (peer_ && peer_->credited) peer_->credited(cycle + latency_);
       }
@@ -144,7 +144,7 @@ class SerialPort final : public External, public Component {
   SerialPort* peer_ = nullptr;
   Ring<Arriving> arriving_;
   std::vector<std::byte> bytes_;
-  std::uint64_t sent_ = 0, told_ = 0;
+  std::uint64_t sent_ = 0, credits_given_ = 0;
   Tick free_ = 0;  ///< half cycles
 };
 

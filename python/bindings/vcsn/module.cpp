@@ -150,8 +150,11 @@ NB_MODULE(_sim, module) {
            "the simulator's.\n\nRaises ValueError where the description is none.")
       .def(
           "finish", [](Bound& self) { return self.network.finish(); },
-          "Runs the hardware's nodes to the end, and compares what they have counted. Cycles in which they were "
-          "evaluated. Time goes on no more.\n\nRaises NodeDifference where hardware and simulator differ.")
+          "Ends the simulation: runs the Verilated nodes to the simulator's time, and compares their counters. Returns "
+          "the "
+          "cycles, of all clocks and nodes, in which they were evaluated.\n\nRaises NodeDifference where RTL and "
+          "simulator "
+          "differ.")
       .def_prop_ro("nodes", [](const Bound& self) { return self.network.nodes(); })
       .def(
           "set_circuit",

@@ -164,9 +164,9 @@ class Network:
 
     def finish(self) -> int:
         """
-        Runs the hardware's nodes to the end, and compares what they have counted. Cycles in which they were evaluated. Time goes on no more.
+        Ends the simulation: runs the Verilated nodes to the simulator's time, and compares their counters. Returns the cycles, of all clocks and nodes, in which they were evaluated.
 
-        Raises NodeDifference where hardware and simulator differ.
+        Raises NodeDifference where RTL and simulator differ.
         """
 
     @property

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The hardware's nodes in a simulated cluster: tw_vcsn_node or tw_dcn_node with a cluster's parameters, Verilated once for each sort of FPGA."""
+"""Verilated nodes for the simulator: `tw_vcsn_node` or `tw_dcn_node`, built once for each set of parameters that FPGAs of a cluster have."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def libraries(cluster: Cluster, nodes: Iterable[int]) -> dict[int, str]:
-    """Of some FPGAs. Raises InputError where there is no Verilator, or no hardware of such an FPGA."""
+    """The library of the Verilated node of each of these FPGAs. Raises InputError without Verilator, and where there is no RTL for the FPGA's values."""
     from thalweg.systems.vcsn import export
 
     found = {}
