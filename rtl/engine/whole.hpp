@@ -13,6 +13,7 @@
 #include "bisim/runtime.hpp"
 #include "core/types.hpp"
 #include "engine/clocked.hpp"
+#include "engine/context.hpp"
 
 namespace engine {
 
@@ -68,18 +69,6 @@ class Whole : public Clocked {
   }
 
  private:
-  /// Everything that reset leaves open is random, the same in every run.
-  struct Context : VerilatedContext {
-    explicit Context(unsigned self) {
-      randReset(2);
-      randSeed(static_cast<int>(self) + 1);
-#if VM_TRACE
-      traceEverOn(true);
-#endif
-    }
-    ~Context() { Verilated::threadContextp(nullptr); }
-  };
-
   Context context_;
 
  protected:

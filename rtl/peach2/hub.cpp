@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Verilated tw_hub as a hub of the simulator's nodes.
-#include "bisim/runtime.hpp"
+#include "engine/edges.hpp"
 #include "peach2/hub_circuit.hpp"
 #include "top.hpp"
 
@@ -8,20 +8,12 @@ namespace {
 
 using thalweg::peach2::HubCircuit;
 
-class Circuit final : public HubCircuit {
+class Circuit final : public HubCircuit, private engine::Edges<Vtop> {
  public:
-  Circuit(unsigned own, unsigned base) : model_(&context_) {
+  Circuit(unsigned own, unsigned base) : Edges(own) {
     in_.net_own_i.set(own);
     in_.net_base_i.set(base);
-    top::load(model_, in_);
-    top::set_resets(model_, true);
-    for (unsigned edge = 0; edge < 8; ++edge) evaluate(3);
-    top::set_resets(model_, false);
-    evaluate(0);
-  }
-  ~Circuit() override {
-    Verilated::threadContextp(&context_);  // where scopes end: that of the last one made may be gone
-    model_.final();
+    reset(in_);
   }
 
   void edges(bool net, bool bus, const Inputs& in, Outputs& out) override {
@@ -55,16 +47,6 @@ class Circuit final : public HubCircuit {
   }
 
  private:
-  void evaluate(unsigned clocks) {
-    top::set_clocks(model_, 0);
-    model_.eval();
-    top::set_clocks(model_, clocks);
-    model_.eval();
-    bisim::throw_assertion_failure();
-  }
-
-  VerilatedContext context_;
-  Vtop model_;
   top::Inputs in_{};
   top::Outputs out_{};
 };

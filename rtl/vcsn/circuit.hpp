@@ -7,8 +7,7 @@
 #include <cstring>
 #include <vector>
 
-#include "bisim/runtime.hpp"
-#include "top.hpp"
+#include "engine/edges.hpp"
 #include "vcsn/node_circuit.hpp"
 
 namespace engine {
@@ -16,16 +15,13 @@ namespace engine {
 using thalweg::vcsn::NodeCircuit, thalweg::vcsn::Word;
 
 template <class Symbols>
-class NodeOf : public NodeCircuit {
+class NodeOf : public NodeCircuit, private Edges<Vtop> {
  public:
   void reset() override {
     in_ = top::Inputs{};
     constants(in_);
-    top::load(model_, in_);
-    top::set_resets(model_, true);
-    for (unsigned edge = 0; edge < 8; ++edge) evaluate(3);
-    top::set_resets(model_, false);
-    for (unsigned edge = 0; edge < 8; ++edge) evaluate(3);
+    Edges::reset(in_);
+    for (unsigned edge = 0; edge < 8; ++edge) evaluate(kAll);  // ready to take a command
   }
 
   const Outputs& show(const Inputs& in) override {
@@ -53,8 +49,7 @@ class NodeOf : public NodeCircuit {
     }
     drive(in, in_);
     top::load(model_, in_);
-    top::set_clocks(model_, 0);
-    model_.eval();
+    settle();
     top::store(model_, out_);
     shown_.takes_command = out_.shell_command_ready_o.get() != 0;
     for (unsigned k = 0; k < shown_.users.size(); ++k) {
@@ -100,14 +95,10 @@ class NodeOf : public NodeCircuit {
   }
 
  protected:
-  NodeOf(unsigned users, unsigned engines, unsigned ports) : context_(), model_(&context_) {
+  NodeOf(unsigned users, unsigned engines, unsigned ports) : Edges(0) {
     shown_.users.resize(users);
     shown_.engines.resize(engines);
     shown_.ports.resize(ports);
-  }
-  ~NodeOf() override {
-    Verilated::threadContextp(&context_);  // where scopes end: that of the last one made may be gone
-    model_.final();
   }
 
   virtual void constants(top::Inputs& in) = 0;
@@ -115,24 +106,6 @@ class NodeOf : public NodeCircuit {
   virtual void read(const top::Outputs& out, Outputs& to) = 0;
 
  private:
-  void evaluate(unsigned clocks) {
-    top::set_clocks(model_, 0);
-    model_.eval();
-    top::set_clocks(model_, clocks);
-    model_.eval();
-    bisim::throw_assertion_failure();
-  }
-
-  /// Everything that reset leaves open is random, the same in every run.
-  struct Context : VerilatedContext {
-    Context() {
-      randReset(2);
-      randSeed(1);
-    }
-  };
-
-  Context context_;
-  Vtop model_;
   top::Inputs in_{};
   top::Outputs out_{};
   Outputs shown_;

@@ -1,24 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Verilated tw_relay_node as a node of the simulator.
-#include "bisim/runtime.hpp"
+#include "engine/edges.hpp"
 #include "relay/node_model.hpp"
 #include "top.hpp"
 
 namespace {
 
-class Model final : public relay::NodeModel {
+class Model final : public relay::NodeModel, private engine::Edges<Vtop> {
  public:
-  explicit Model(unsigned self) : model_(&context_) {
+  explicit Model(unsigned self) : Edges(self) {
     in_.core_self_i.set(self);
-    top::load(model_, in_);
-    top::set_resets(model_, true);
-    for (unsigned edge = 0; edge < 8; ++edge) evaluate(3);
-    top::set_resets(model_, false);
-    evaluate(0);
-  }
-  ~Model() override {
-    Verilated::threadContextp(&context_);  // where scopes end: that of the last one made may be gone
-    model_.final();
+    reset(in_);
   }
 
   void edges(bool net, bool core, const Inputs& in, Outputs& out) override {
@@ -39,16 +31,6 @@ class Model final : public relay::NodeModel {
   }
 
  private:
-  void evaluate(unsigned clocks) {
-    top::set_clocks(model_, 0);
-    model_.eval();
-    top::set_clocks(model_, clocks);
-    model_.eval();
-    bisim::throw_assertion_failure();
-  }
-
-  VerilatedContext context_;
-  Vtop model_;
   top::Inputs in_{};
   top::Outputs out_{};
 };
