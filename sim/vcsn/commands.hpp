@@ -82,6 +82,8 @@ class Underway {
     ++of_[at].second;
   }
   void acts(std::size_t at) { --of_[at].second; }
+  /// What is under way never acts.
+  void reset() { of_.assign(of_.size(), {}); }
   /// The last value, or the one that is there where none is under way.
   [[nodiscard]] const T& or_else(std::size_t at, const T& there) const {
     return of_[at].second > 0 ? of_[at].first : there;
@@ -152,6 +154,7 @@ class Commands {
     later_.clear();
     there_.clear();
     held_.clear();
+    taken_ = -1;
     crossings_.clear();
     for (unsigned port = 0; port < ports_; ++port)
       crossings_.push_back({AsyncFifo<char>(kCrossingWords, kCrossingStages, shell_->clock, line_->clock)});

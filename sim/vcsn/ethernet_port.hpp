@@ -115,6 +115,8 @@ class EthernetPort final : public External {
   }
   std::uint64_t reset() override {
     std::uint64_t dropped = decoder.reset();
+    rows.reset();
+    numbers.reset();
     for (unsigned port = 0; port < sends_.size(); ++port) {
       set_circuit(port, std::nullopt, 0);
       dropped += sends_[port].reset() + receives_[port].reset();

@@ -137,7 +137,7 @@ class Node final : public AssembledNode, public Component {
   /// As before time starts, but for the memory, counts, and frames that are on lines. `operations`: that it has not completed.
   void restart(std::uint64_t operations) {
     commands->reset();
-    outputs.emplace(sequencer_place(config.sequencers));
+    outputs->reset();
     dropped_operations_ += operations;
     dropped_words_ += crossbar.reset();
     for (const auto& port : externals) dropped_words_ += port->reset();

@@ -593,3 +593,22 @@ def test_a_transfer_that_loses_frames_says_which(tmp_path: Path) -> None:
 def test_a_capture_that_cannot_be_written_is_said() -> None:
     with pytest.raises(InputError, match="/nonexistent/x: the capture file cannot be written"):
         rows("transfer", sizes="64", pcap="/nonexistent/x")
+
+
+def test_a_restart_forgets_commands_that_have_not_acted() -> None:
+    """Rows, sessions and outputs that were just written never act, and the network says so; later commands act as ever."""
+    network = two()
+    one, other = Place(0, 0, 0), Place(1, 0, 0)
+    for number in range(100):  # they are taken one by one
+        network.read(0, 0, [(0, 64)] * 30, handle=number)
+    network.set_circuit(one, Place(1, 0, 1))
+    network.set_session(one, 7)
+    network.connect(0, 0, network.place(0, 0, 1))
+    network.restart(0)
+    assert network.circuit(one) is None
+    network.connect(0, 1, network.place(0, 0, 1))  # which no output has
+    network.set_circuit(one, other)
+    begin = network.now
+    network.set_session(one, 7)
+    network.advance(begin + 100 * network.ticks_per_second // 322_265_625)
+    assert network.circuit(one) == other and network.session(one).state == "opening"
