@@ -9,7 +9,7 @@ from ticks import Case
 
 
 def cases() -> Iterator[Case]:
-    """Transfers near and far, collectives in every way, and re-wiring."""
+    """Transfers near and far, collectives in every way, overload and re-wiring."""
     for cluster, ways in (("vcsn-d5005", ("relink", "ring", "tree")), ("dcn-d5005", ("ring",))):
         for destination in (1, 8):
             yield Case(f"bench transfer --cluster {cluster} --destination {destination} --sizes 64,4K,1M", True)
@@ -24,4 +24,5 @@ def cases() -> Iterator[Case]:
             yield Case(f"bench allgather --cluster {cluster} --nodes {nodes} --sizes 1K,64K", nodes == 5)
     yield Case("bench allgather --cluster vcsn-d5005 --by broadcast --nodes 5 --sizes 1K,64K", True)
     yield Case("bench gather --cluster vcsn-64 --by fabric --nodes 9 --sizes 1K,64K", True)
+    yield Case("bench overload --cluster vcsn-d5005 --sizes 300000", True)
     yield Case("bench rewire --cluster vcsn-d5005 --to ring,torus:4x4,tree,line,mesh:2x8", True)

@@ -262,7 +262,7 @@ def test_what_circuits_do_not_have_is_refused_by_name(capsys: pytest.CaptureFixt
         ("alltoall", "it takes a circuit of each FPGA with each other one"),
     ):
         assert main(["bench", operation, "--cluster", PRESET]) == 2
-        said = f"thalweg: vcsn has no {operation}: {why}; it has transfer, gather, scatter, allgather, rewire"
+        said = f"thalweg: vcsn has no {operation}: {why}; it has transfer, gather, scatter, allgather, overload, rewire"
         assert capsys.readouterr().err.startswith(said)
         with pytest.raises(InputError, match=f"vcsn has no {operation}: {why}"):
             thalweg.measure(operation, "dcn-d5005")

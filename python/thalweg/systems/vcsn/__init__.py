@@ -13,6 +13,9 @@ SYSTEM = System(
         "gather": Loaded("commands.bench:gather", "Blocks of all FPGAs to one.", "operations:OPERATIONS"),
         "scatter": Loaded("commands.bench:scatter", "Blocks of one FPGA to all.", "operations:OPERATIONS"),
         "allgather": Loaded("commands.bench:allgather", "Blocks of all FPGAs to all.", "operations:OPERATIONS"),
+        "overload": Loaded(
+            "commands.bench:overload", "More to one FPGA than its lines carry.", "operations:OPERATIONS"
+        ),
         "rewire": Loaded(
             "commands.bench:rewire", "From one topology of circuits to the next.", "operations:OPERATIONS"
         ),

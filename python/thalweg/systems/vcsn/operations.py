@@ -17,33 +17,20 @@ from thalweg.bench.operation import (
     at_least,
     check,
     one_of,
-    parse_sizes,
 )
 from thalweg.errors import InputError
-from thalweg.systems.vcsn import models, rewiring, schedules
-from thalweg.systems.vcsn._sim import SEGMENT_BYTES, SEQUENCER_COMMANDS
+from thalweg.systems.vcsn import models, overload, rewiring, schedules
+from thalweg.systems.vcsn._sim import SEQUENCER_COMMANDS
 from thalweg.systems.vcsn.broadcast import BroadcastAllgather
 from thalweg.systems.vcsn.circuit_file import Circuits
-from thalweg.systems.vcsn.cluster import WORD, Cluster, Node
+from thalweg.systems.vcsn.cluster import Cluster, Node
 from thalweg.systems.vcsn.collectives import Collective
+from thalweg.systems.vcsn.measuring import check_capture, check_port, wanted_sizes, wire_us
 from thalweg.systems.vcsn.recording import recorded
 from thalweg.systems.vcsn.schedules import Move, Schedule, Stage
 from thalweg.systems.vcsn.sequenced import COMMANDS, Sequenced
 from thalweg.trace import Recorded
 from thalweg.trace.recorded import in_turn
-
-MOST_BYTES = 1 << 30
-"""That a measurement moves: they are in this computer's memory, too."""
-
-
-def _wanted(cluster: Cluster, sizes: Sizes, blocks: int) -> list[int]:
-    """Raises InputError."""
-    wanted = parse_sizes(sizes)
-    if bad := [size for size in wanted if not 0 < size <= MOST_BYTES]:
-        raise InputError(f"{bad[0]} bytes; they are 1 to 1G")
-    if bad := [size for size in wanted if size * blocks > SEGMENT_BYTES]:
-        raise InputError(f"{blocks} blocks of {bad[0]} bytes; all together have less than 4G")
-    return wanted
 
 
 def _sequencers(cluster: Cluster, nodes: Sequence[int], root: int, sizes: Sequence[int]) -> None:
@@ -86,13 +73,6 @@ def _check(rows: Sequence[Row]) -> None:
         if row["lost"]:
             raise WrongRows(f"{row['operation']} of {row['bytes']} bytes lost data: {row['dropped']}", rows)
     check(rows)
-
-
-def _wire_us(cluster: Cluster, size: int, port: int = 0) -> float:
-    """Of the frames of a packet on a line, from the first one's begin to the last one's end."""
-    full, rest = divmod(-(-size // WORD), cluster.frame_words)
-    wire = full * cluster.wire_bytes(cluster.frame_words) + (cluster.wire_bytes(rest) if rest else 0)
-    return (wire - cluster.gap_bytes) * 8e-3 / cluster.gbit_s(port)
 
 
 def _measured(
@@ -144,7 +124,7 @@ def transfer(
         one_of("way", by, ("servers",))
         if port or pcap or circuits:
             raise InputError("a transfer by servers has no port, no circuits and no frames to capture")
-        return _transfer_by_servers(cluster, source, destination, _wanted(cluster, sizes, 1))
+        return _transfer_by_servers(cluster, source, destination, wanted_sizes(sizes, 1))
     opened = Circuits.load(circuits, cluster) if circuits else None
     if cluster.is_direct:
         if port or pcap:
@@ -157,12 +137,11 @@ def transfer(
         port = one.port
         move = Move(source, (port, one.virtual_port), destination, (other.port, other.virtual_port), (source,))
     else:
-        _port(cluster, port, [source, destination])
+        check_port(cluster, port, [source, destination])
         move = Move(source, (port, 0), destination, (port, 0), (source,))
-    wanted = _wanted(cluster, sizes, 1)
+    wanted = wanted_sizes(sizes, 1)
     at_least("seed", seed, 0)
-    if pcap and len(wanted) > 1:
-        raise InputError(f"pcap is of one size; there are {len(wanted)}")
+    check_capture(cluster, pcap, wanted)
     others = frozenset(
         (one.node, (one.port, one.virtual_port), other.node, (other.port, other.virtual_port))
         for one, other in (opened.all if opened else ())
@@ -178,7 +157,7 @@ def transfer(
                 Collective(cluster, schedule, size, seed, pcap=pcap, divided=opened),
                 size,
                 size,
-                _wire_us(cluster, size, port),
+                wire_us(cluster, size, port),
                 {},
             )
             progress((index + 1) / len(wanted))
@@ -200,16 +179,6 @@ def _step(cluster: Cluster, source: int, destination: int, first: int | None = N
     way = cluster.way(source, destination, first)
     passes = tuple((node, (comes, 0), (leaves_by, 0)) for node, comes, leaves_by in way[1:-1])
     return Move(source, (way[0][2], 0), destination, (way[-1][1], 0), (source,), passes)
-
-
-def _port(cluster: Cluster, port: int, nodes: Sequence[int]) -> None:
-    """Raises InputError where an external port does not lead from each node to each other."""
-    for node in nodes:
-        if not 0 <= port < cluster.fpga(node).ports:
-            raise InputError(f"port is {port}; node {node} has {cluster.fpga(node).ports}")
-    for node in nodes[1:]:
-        if not cluster.reaches((nodes[0], port), (node, port)):
-            raise InputError(f"no Ethernet leads from port {port} of node {nodes[0]} to that of node {node}")
 
 
 def gather_schedule(cluster: Cluster, by: str, nodes: Sequence[int], root: int) -> Schedule:
@@ -285,7 +254,7 @@ def _gather_by_servers(cluster: Cluster, nodes: int, sizes: Sizes) -> Plan:
         return models.host_gather(count, size, _network_gb(cluster, servers) * 1e9, message)
 
     title = f"gather to one of {count} servers on {cluster.name}, bytes of each"
-    return _modelled(cluster, "gather", title, _wanted(cluster, sizes, count - 1), seconds, count - 1)
+    return _modelled(cluster, "gather", title, wanted_sizes(sizes, count - 1), seconds, count - 1)
 
 
 def _schedule(cluster: Cluster, name: str, by: str, nodes: Sequence[int], root: int) -> Schedule:
@@ -305,7 +274,7 @@ def _schedule(cluster: Cluster, name: str, by: str, nodes: Sequence[int], root: 
 
 
 def _collective(
-    cluster: Cluster, name: str, by: str, nodes: int, root: int, sizes: Sizes, late: bool, seed: int
+    cluster: Cluster, name: str, by: str, nodes: int, root: int, sizes: Sizes, late: bool, seed: int, pcap: str
 ) -> Plan:
     ways = {
         "gather": (*schedules.GATHERS, "fabric", "servers"),
@@ -314,6 +283,8 @@ def _collective(
     }[name]
     by = one_of("way", by or ("ring" if cluster.is_direct or name == "allgather" else "tree"), ways)
     if by == "servers":
+        if root or late or pcap:
+            raise InputError("a gather by servers is a model, to the first one: it has no root, no late and no pcap")
         return _gather_by_servers(cluster, nodes, sizes)
     nodes = nodes or len(cluster.fpgas)
     if not 2 <= nodes <= len(cluster.fpgas):
@@ -332,17 +303,18 @@ def _collective(
         )
     if not cluster.is_direct:
         for port in range(table.ports):
-            _port(cluster, port, taking_part)
-    wanted = _wanted(cluster, sizes, (nodes if name == "allgather" else 1) * (nodes - 1))
+            check_port(cluster, port, taking_part)
+    wanted = wanted_sizes(sizes, (nodes if name == "allgather" else 1) * (nodes - 1))
     at_least("seed", seed, 0)
+    check_capture(cluster, pcap, wanted)
     if by == "broadcast":
         for port in range(table.ports):
             cluster.group_ports((root, port), [(node, port) for node in taking_part if node != root])
 
-    def made(size: int) -> Collective | Sequenced:
+    def made(size: int, pcap: str = "") -> Collective | Sequenced:
         if by == "fabric":
-            return Sequenced(cluster, taking_part, root, size, seed)
-        return (BroadcastAllgather if by == "broadcast" else Collective)(cluster, schedule, size, seed, late)
+            return Sequenced(cluster, taking_part, root, size, seed, pcap)
+        return (BroadcastAllgather if by == "broadcast" else Collective)(cluster, schedule, size, seed, late, pcap)
 
     if by == "fabric":
         if late:
@@ -357,9 +329,9 @@ def _collective(
         for index, size in enumerate(wanted):
             moved = (nodes - 1) * size
             # The root's ports carry all blocks but its own, as all nodes' do in an allgather.
-            least = _wire_us(cluster, -(-(nodes - 1) // table.ports) * size)
+            least = wire_us(cluster, -(-(nodes - 1) // table.ports) * size)
             own: Row = {"by": by, "nodes": nodes}
-            measured = _measured(cluster, made(size), moved, size, least, own)
+            measured = _measured(cluster, made(size, pcap), moved, size, least, own)
             measured.own["share_of_ports"] = measured.own["gb_per_s"] / (table.ports * cluster.payload_gb)
             yield measured
             progress((index + 1) / len(wanted))
@@ -386,10 +358,12 @@ def gather(
     sizes: Sizes = "64K:4M",
     late: bool = False,
     seed: int = 1,
+    pcap: str = "",
 ) -> Plan:
     """Of the first `nodes` FPGAs (0: all) to `root`. `by`: ring, tree or relink; by default tree, and ring over serial links; fabric: by sequencers in the FPGAs,
-    whose programs are there when the root begins; servers: MPI_Gather of so many servers, without FPGAs, as a model. `late`: barriers take what they take on average after work (section 6.3)."""
-    return _collective(cluster, "gather", by, nodes, root, sizes, late, seed)
+    whose programs are there when the root begins; servers: MPI_Gather of so many servers, without FPGAs, as a model. `late`: barriers take what they take on average after work (section 6.3).
+    `pcap`: a file for all frames of a single size."""
+    return _collective(cluster, "gather", by, nodes, root, sizes, late, seed, pcap)
 
 
 def scatter(
@@ -401,9 +375,10 @@ def scatter(
     sizes: Sizes = "64K:4M",
     late: bool = False,
     seed: int = 1,
+    pcap: str = "",
 ) -> Plan:
     """The same from `root`, each its own block."""
-    return _collective(cluster, "scatter", by, nodes, root, sizes, late, seed)
+    return _collective(cluster, "scatter", by, nodes, root, sizes, late, seed, pcap)
 
 
 def allgather(
@@ -414,10 +389,11 @@ def allgather(
     sizes: Sizes = "64K:1M",
     late: bool = False,
     seed: int = 1,
+    pcap: str = "",
 ) -> Plan:
     """The blocks of the first `nodes` FPGAs (0: all) to all of them. `by`: ring, with two circuits at each external port of each FPGA, or over
     serial links; broadcast: gathered by tree to the first FPGA, and sent to all others in frames to several ends (section 5.3)."""
-    return _collective(cluster, "allgather", by, nodes, cluster.fpgas[0], sizes, late, seed)
+    return _collective(cluster, "allgather", by, nodes, cluster.fpgas[0], sizes, late, seed, pcap)
 
 
 OPERATIONS: dict[str, Any] = {
@@ -425,5 +401,6 @@ OPERATIONS: dict[str, Any] = {
     "gather": Operation(gather),
     "scatter": Operation(scatter),
     "allgather": Operation(allgather),
+    "overload": Operation(overload.overload),
     "rewire": Operation(rewiring.rewire),
 }

@@ -14,6 +14,7 @@ from thalweg.errors import InputError
 from thalweg.systems.vcsn import network as networks
 from thalweg.systems.vcsn.circuit_file import Circuits
 from thalweg.systems.vcsn.cluster import WORD, Cluster
+from thalweg.systems.vcsn.measuring import check_capture
 from thalweg.systems.vcsn.network import Network
 from thalweg.systems.vcsn.recording import recorded
 from thalweg.systems.vcsn.topologies import Circuit, Topology
@@ -42,11 +43,22 @@ def topologies_of(cluster: Cluster, names: str, nodes: int = 0) -> list[Topology
     return found
 
 
-def rewire(cluster: Cluster, *, to: str = "", circuits: str = "", by: str = "", nodes: int = 0, seed: int = 1) -> Plan:
+def rewire(
+    cluster: Cluster,
+    *,
+    to: str = "",
+    circuits: str = "",
+    by: str = "",
+    nodes: int = 0,
+    seed: int = 1,
+    pcap: str = "",
+) -> Plan:
     """Circuits of the first `nodes` FPGAs (0: all), from none to the first topology of `to` (ring, torus:4x4, tree where nothing is given), on to
-    each other one, and to the partitions and circuits of a file. `by`: registers, servers, or one after the other."""
+    each other one, and to the partitions and circuits of a file. `by`: registers, servers, or one after the other. `pcap`: a file for all frames that circuits
+    are tested with, of one way."""
     ways = [one_of("way", by, networks.WAYS)] if by else list(networks.WAYS)
     at_least("seed", seed, 0)
+    check_capture(cluster, pcap, ways)
     wanted = topologies_of(cluster, to or ("" if circuits else USUAL), nodes)
     tables = [topology.circuits(cluster) for topology in wanted]
     names = ["none", *(topology.name for topology in wanted)]
@@ -65,7 +77,7 @@ def rewire(cluster: Cluster, *, to: str = "", circuits: str = "", by: str = "", 
 
     def measure(progress: Progress, _: int) -> Iterator[Measured]:
         for way in ways:
-            network = cluster.network()
+            network = cluster.network(pcap)
             for number, table in enumerate(tables):
                 rows = network.rows(table)
                 least = network.least_us(rows, way)
@@ -73,6 +85,7 @@ def rewire(cluster: Cluster, *, to: str = "", circuits: str = "", by: str = "", 
                 right = check(network, table)
                 own: Row = {"by": way, "from": names[number], "to": names[number + 1], "rows": len(rows)}
                 yield Measured(REGISTER * len(rows), us, least, right, own)
+            network.close()
             progress((ways.index(way) + 1) / len(ways))
 
     def record(_: Sequence[Row]) -> Recorded:

@@ -32,6 +32,7 @@ class Sequenced:
     root: int
     size: int
     seed: int = 1
+    pcap: str = ""
 
     def data(self, block: int) -> bytes:
         return random_block(self.seed, block, self.size)
@@ -60,7 +61,7 @@ class Sequenced:
     def run(self) -> tuple[Network, float, bool]:
         """The network afterwards, the time in us from the root's start to its last interrupt, and whether all blocks came as they were. Raises
         FabricStopped."""
-        network = self.cluster.network()
+        network = self.cluster.network(self.pcap)
         for sources in self.sources:
             for node in sources:
                 network.store(node, 0, self.data(node))
@@ -68,6 +69,7 @@ class Sequenced:
         servers = {server: table for server, table in self.cluster.server_tables.items() if server in taking_part}
         begun: list[int] = []
         hosts.run(network, servers, lambda server: self._program(network, server, begun))
+        network.close()
         time = (network.now - begun[0]) / network.ticks_per_second * 1e6
         time += self.cluster.server_tables[self._server(self.root)].interrupt_us
         right = all(

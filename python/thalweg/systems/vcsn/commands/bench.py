@@ -20,6 +20,7 @@ from thalweg.commands.measured import (
 )
 from thalweg.commands.output import OutputFile
 from thalweg.systems.vcsn import operations, rewiring, schedules
+from thalweg.systems.vcsn import overload as overloading
 from thalweg.systems.vcsn.cluster import Cluster
 from thalweg.systems.vcsn.network import WAYS
 
@@ -31,6 +32,14 @@ _circuits = click.option(
     metavar="FILE",
     help="Open the partitions and circuits of this circuit file.",
 )
+
+
+def _pcap(of: str) -> Option:
+    return click.option(
+        "--pcap", type=OutputFile(), metavar="FILE", help=f"Also write all frames of {of}, for Wireshark."
+    )
+
+
 _RATE: Columns = (("GB/s", "gb_per_s"),)
 
 
@@ -43,9 +52,7 @@ _RATE: Columns = (("GB/s", "gb_per_s"),)
 @_circuits
 @sizes_option("64:64M")
 @_seed
-@click.option(
-    "--pcap", type=OutputFile(), metavar="FILE", help="Also write all frames of a single size, for Wireshark."
-)
+@_pcap("a single size")
 @outputs
 def transfer(
     cluster: str, circuits: Path | None, by: str | None, pcap: Path | None, outputs: Outputs, **options: Any
@@ -86,13 +93,14 @@ _late = click.option("--late", is_flag=True, help="Barriers take what they take 
 @_late
 @sizes_option("64K:4M")
 @_seed
+@_pcap("a single size")
 @outputs
-def gather(cluster: str, by: str | None, outputs: Outputs, **options: Any) -> None:
+def gather(cluster: str, by: str | None, pcap: Path | None, outputs: Outputs, **options: Any) -> None:
     """Blocks of all FPGAs to one, from memory to memory, in stages that servers start and barriers end.
 
     The bound has the frames on the root's lines; the last share is that of the data that the root's ports can carry.
     """
-    measure(operations.gather(Cluster.load(cluster), by=by or "", **options), outputs, _COLUMNS)
+    measure(operations.gather(Cluster.load(cluster), by=by or "", pcap=str(pcap or ""), **options), outputs, _COLUMNS)
 
 
 @click.command()
@@ -103,10 +111,43 @@ def gather(cluster: str, by: str | None, outputs: Outputs, **options: Any) -> No
 @_late
 @sizes_option("64K:4M")
 @_seed
+@_pcap("a single size")
 @outputs
-def scatter(cluster: str, by: str | None, outputs: Outputs, **options: Any) -> None:
+def scatter(cluster: str, by: str | None, pcap: Path | None, outputs: Outputs, **options: Any) -> None:
     """Blocks from one FPGA to all others: gather the other way round."""
-    measure(operations.scatter(Cluster.load(cluster), by=by or "", **options), outputs, _COLUMNS)
+    measure(operations.scatter(Cluster.load(cluster), by=by or "", pcap=str(pcap or ""), **options), outputs, _COLUMNS)
+
+
+@click.command()
+@_cluster
+@click.option("--senders", type=click.IntRange(1), default=4, show_default=True, help="FPGAs that send.")
+@click.option("--destination", type=click.IntRange(0), default=0, show_default=True, help="The FPGA that receives.")
+@click.option(
+    "--by",
+    type=click.Choice(overloading.WAYS),
+    default=None,
+    help="What keeps frames from being lost. By default all, one after the other.",
+)
+@sizes_option("4M")
+@_seed
+@_pcap("one way and size")
+@outputs
+def overload(cluster: str, by: str | None, pcap: Path | None, outputs: Outputs, **options: Any) -> None:
+    """Several FPGAs send to one at the same time, more than its lines carry.
+
+    Streams come over its external ports in turn. Where it has fewer write engines than streams come, an engine writes one stream after another.
+    `ended` are transfers that have ended, and `lost` are the frames that were dropped on their way. GB/s and the share of the ports are of the bytes of
+    ended transfers; the bound has their frames on the lines.
+    """
+    columns: Columns = (
+        *_RATE,
+        ("of ports", "share_of_ports"),
+        ("ended", "ended"),
+        ("lost", "lost"),
+        ("of frames", "share_lost"),
+    )
+    plan = overloading.overload(Cluster.load(cluster), by=by or "", pcap=str(pcap or ""), **options)
+    measure(plan, outputs, columns, before=(("by", "by"),))
 
 
 @click.command()
@@ -122,8 +163,11 @@ def scatter(cluster: str, by: str | None, outputs: Outputs, **options: Any) -> N
 @click.option("--by", type=click.Choice(WAYS), default=None, help="By default both, one after the other.")
 @_nodes
 @_seed
+@_pcap("one way")
 @outputs
-def rewire(cluster: str, circuits: Path | None, by: str | None, outputs: Outputs, **options: Any) -> None:
+def rewire(
+    cluster: str, circuits: Path | None, by: str | None, pcap: Path | None, outputs: Outputs, **options: Any
+) -> None:
     """From no circuits to a topology, and on to others: the rows of the circuit tables that change.
 
     By registers, servers store all rows without a pause, and the time ends when the last one is in its table. By servers, their programs write one
@@ -131,7 +175,9 @@ def rewire(cluster: str, circuits: Path | None, by: str | None, outputs: Outputs
     """
     columns: Columns = (("by", "by"), ("from", "from"), ("to", "to"), ("rows", "rows"))
     measure(
-        rewiring.rewire(Cluster.load(cluster), circuits=str(circuits or ""), by=by or "", **options),
+        rewiring.rewire(
+            Cluster.load(cluster), circuits=str(circuits or ""), by=by or "", pcap=str(pcap or ""), **options
+        ),
         outputs,
         before=columns,
     )
@@ -150,13 +196,14 @@ def rewire(cluster: str, circuits: Path | None, by: str | None, outputs: Outputs
 @_late
 @sizes_option("64K:1M")
 @_seed
+@_pcap("a single size")
 @outputs
-def allgather(cluster: str, by: str, outputs: Outputs, **options: Any) -> None:
+def allgather(cluster: str, by: str, pcap: Path | None, outputs: Outputs, **options: Any) -> None:
     """Blocks of all FPGAs to all others, by a ring both ways, where each passes on what has come, or by way of one.
 
     The bound has the frames on the lines of each FPGA; the last share is that of the data that its ports can carry.
     """
-    measure(operations.allgather(Cluster.load(cluster), by=by, **options), outputs, _COLUMNS)
+    measure(operations.allgather(Cluster.load(cluster), by=by, pcap=str(pcap or ""), **options), outputs, _COLUMNS)
 
 
 _COLUMNS: Columns = (("stages", "stages"), *_RATE, ("of ports", "share_of_ports"))
