@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from thalweg.cli import main
 from thalweg.errors import InputError
-from thalweg.systems.vcsn.reproduce import reproduce
+from thalweg.systems.vcsn.figures import plot
+from thalweg.systems.vcsn.reproduce import Evaluation, reproduce
 
 CLOSE = {
     "vcsn.peak": 5e-4,
@@ -32,7 +33,8 @@ CLOSE = {
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A reproduction's rows and plots."""
     path = tmp_path_factory.mktemp("reproduce")
-    assert main(["reproduce", "vcsn", "--largest", "256K", "--plot", str(path), "--json", str(path / "rows.json")]) == 0
+    words = ["--no-resources", "--largest", "256K", "--plot", str(path), "--json", str(path / "rows.json")]
+    assert main(["reproduce", "vcsn", *words]) == 0
     return path
 
 
@@ -56,6 +58,39 @@ def test_rows_are_as_close_as_said(run: Path) -> None:
     assert float(str(tried["one bank, which is read and written at once"])) < float(str(tried["as in the preset"]))
     for row in by_id["vcsn.gather"]:  # starts of engines are not in the equation
         assert 0 < row["measured"] - row["equation_us"] < 33  # type: ignore[operator]
+
+
+def test_energy_is_power_times_time(run: Path) -> None:
+    """Of 16 boards, by Table 4."""
+    rows = json.loads((run / "rows.json").read_text())["rows"]
+    times = {row["bytes"]: row for row in rows if row["id"] == "vcsn.gather" and row["nodes"] == 16}
+    energies = [row for row in rows if row["id"] == "vcsn.energy"]
+    assert [(row["bytes"], row["network"]) for row in energies] == [
+        (size, network) for size in (64 << 10, 256 << 10) for network in ("VCSN", "DCN")
+    ]
+    for row in energies:
+        mw, us = (59632.8, "measured") if row["network"] == "VCSN" else (54666.81, "dcn_us")
+        assert row["measured"] == pytest.approx(16 * mw * times[row["bytes"]][us] * 1e-9)
+        assert row["what"].startswith("estimate")
+
+
+@pytest.mark.long
+def test_resources_and_power(tmp_path: Path) -> None:
+    """All of Tables 2 to 4's numbers have a row. Receive buffers hold what the preset has, and Table 4's rate of power is that of its own two boards."""
+    pytest.importorskip("pyosys")
+    evaluation = Evaluation(largest=64 << 10)
+    all_ = list(evaluation.rows(lambda what, done: None))
+    plot(all_, tmp_path)
+    rows = {row.id: row for row in all_}
+    wanted = {name for name in evaluation.numbers if ".resources." in name or name.endswith((".power", ".resources"))}
+    assert wanted <= rows.keys()
+    kept = 4 * 2560 * 512 / 1024  # Kbit of data
+    assert kept <= rows["vcsn.resources.receiver.kbit"].measured < 1.1 * kept  # type: ignore[operator]
+    ours = sum(row.measured for row in rows.values() if row.id.count(".") == 2 and row.published and row.unit == "LUT")  # type: ignore[misc]
+    alms = 8144.6 + 1051.3 + 19205.2 + 14071.0
+    mw = 59632.8 - (10808.22 - 6642.48) / (149113.3 - 52073.4) * (alms - ours)
+    assert rows["vcsn.power"].measured == pytest.approx(mw / 1e3)
+    assert len(list(tmp_path.glob("*.png"))) == 4
 
 
 def test_it_draws(run: Path) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The paper's figures with our times: Figures 8 and 9, 13 to 15, 17 and 20."""
+"""The paper's figures with our times: Figures 8 and 9, 13 to 15, 17 and 20; and Tables 2 to 4 as bars, where blocks were synthesized."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 def plot(rows: Sequence[Row], folder: Path) -> list[Path]:
-    return save(
-        {
-            "figures-8-and-9": partial(_transfers, rows),
-            "figures-13-to-17": partial(_gathers, rows),
-            "figure-20": partial(_large, rows),
-        },
-        folder,
-    )
+    figures = {
+        "figures-8-and-9": partial(_transfers, rows),
+        "figures-13-to-17": partial(_gathers, rows),
+        "figure-20": partial(_large, rows),
+    }
+    if any(row.id == "vcsn.power" for row in rows):
+        figures["tables-2-to-4"] = partial(_costs, rows)
+    return save(figures, folder)
 
 
 def _size_axis(axes: Axes, sizes: Sequence[int]) -> None:
@@ -122,4 +122,33 @@ def _large(rows: Sequence[Row]) -> Figure:
     axes.grid(alpha=0.3)
     axes.legend(frameon=False)
     figure.suptitle("Gather on large clusters (Figure 20)")
+    return figure
+
+
+def _costs(rows: Sequence[Row]) -> Figure:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(11, 4.5), layout="constrained")
+    logic = [row for row in rows if row.unit == "LUT" and row.published is not None]
+    power = [row for row in rows if row.id.endswith(".power")]
+    names = {
+        "vcsn.resources.sender": "MUX and\nencoder",
+        "vcsn.resources.receiver": "DEMUX",
+        "dcn.resources": "DCN's\nblocks",
+    }
+    for axes, of, ticks, unit in zip(
+        figure.subplots(1, 2, width_ratios=[2, 1]),
+        (logic, power),
+        ([names.get(row.id, row.id.rpartition(".")[2]) for row in logic], [row.id[:-6].upper() for row in power]),
+        ("ALMs, and LUTs of six inputs", "W of a board, estimates"),
+        strict=True,
+    ):
+        places = range(len(of))
+        axes.bar([at - 0.2 for at in places], [row.published for row in of], 0.4, color="tab:gray", label="the paper")
+        axes.bar([at + 0.2 for at in places], [row.measured for row in of], 0.4, color="tab:blue", label="our blocks")
+        axes.set_xticks(places, ticks)
+        axes.set_ylabel(unit)
+        axes.grid(alpha=0.3, axis="y")
+    figure.axes[0].legend(frameon=False)
+    figure.suptitle("Network blocks of a board (Tables 2 and 3), and its power with them (Table 4)")
     return figure

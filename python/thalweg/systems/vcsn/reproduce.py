@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The evaluation of VCSN: Tables 1, 5 and 6 and Figures 8, 9, 13 to 15, 17 and 20, by the simulator where it has the system, and by the paper's own equations."""
+"""The evaluation of VCSN: Tables 1 to 6 and Figures 8, 9, 13 to 15, 17 and 20, by the simulator and the RTL where they have the system, and by the paper's own
+equations."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Sequence
 from statistics import fmean
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import thalweg
 from thalweg._core import NEVER
@@ -16,6 +18,9 @@ from thalweg.systems.vcsn import models, schedules
 from thalweg.systems.vcsn._sim import Place
 from thalweg.systems.vcsn.cluster import WORD, Cluster
 from thalweg.systems.vcsn.hosts import barrier_us
+
+if TYPE_CHECKING:
+    from thalweg.rtl.synth import Resources, Synthesizer
 
 PAPER = "vcsn"
 PRESET, DIRECT = "vcsn-d5005", "dcn-d5005"
@@ -51,15 +56,43 @@ def latency_ns(cluster: Cluster, words: int = 64) -> float:
     return fmean(seen[2] - left[3] for left, seen in ways) * 1e9 / network.ticks_per_second
 
 
+BLOCKS = {
+    "sender": (
+        "MUX and encoder; ours with send buffers",
+        ("encoder", "send_buffer"),
+        "a header of 18 bytes is a constant shift, registers without multiplexers; the paper does not say what its encoder's 19,205 ALMs are",
+    ),
+    "receiver": (
+        "DEMUX with its receive buffers",
+        ("receive_buffer",),
+        "ours cross into the shell's clock, and drop a frame again whose end shows that it is damaged; the paper does not say where it does so",
+    ),
+    "decoder": (
+        "decoder",
+        ("decoder", "monitor"),
+        "ours stores two words and no frame; the paper does not say what its decoder's 58 blocks of memory hold",
+    ),
+}
+"""Of Table 3 and of tw_ethernet_port: what the paper calls them, the blocks, and why they differ. The rest of the port, such as credits, is beyond the
+paper."""
+FAMILIES = (
+    "families and tools differ: LUTs of six inputs of UltraScale+, by Yosys, against ALMs of Stratix 10, by Quartus, which have two outputs and four "
+    "registers; block RAM of 36 Kbit against 20. MACs and serial transceivers' cores are on neither side"
+)
+KBIT = 36  #: of a block RAM
+
+
 class Evaluation(OfPaper):
-    def __init__(self, largest: int = LARGEST) -> None:
+    def __init__(self, largest: int = LARGEST, resources: bool = True) -> None:
+        """`largest`: bytes of the largest blocks that gathers are simulated with. `resources`: also Tables 2 and 3, and Table 4's board with our blocks."""
         super().__init__(PAPER)
+        self.resources = resources
         self.cluster = Cluster.load(PRESET)
         self.direct = Cluster.load(DIRECT)
         self.largest = largest
 
     def parts(self) -> Sequence[Part]:
-        return [
+        parts = [
             ("rates", self._rates),
             ("Table 1", self._latency),
             ("Figures 8 and 9", self._transfers),
@@ -70,6 +103,7 @@ class Evaluation(OfPaper):
             ("Figure 20", self._large),
             ("re-wiring and servers", self._others),
         ]
+        return [*parts, ("Tables 2 to 4", self._resources)] if self.resources else parts
 
     def _rates(self) -> Iterator[Row]:
         yield self.row("dcn.peak", "Equation 1, DCN's rate", models.dcn_rate() / 1e9, "GB/s")
@@ -171,10 +205,73 @@ class Evaluation(OfPaper):
                     dcn_share=other["share_of_ports"],
                     servers_us=self._servers_us(SERVERS[nodes], size) if nodes in SERVERS else None,
                 )
+            if nodes == 16:
+                for ours in sorted({0, len(sizes) - 1}):
+                    yield from self._energy(nodes, rows[ours], direct[ours])
             size = SIZES[0]
             share = models.gather_efficiency(nodes, size, models.gather_vcsn(nodes, size), models.vcsn_rate())
             id_ = "vcsn.gather.efficiency" if nodes == 9 else "vcsn.gather.efficiency.others"
             yield self.row(id_, f"{nodes} nodes, 256M each, corrected Equation 7", share, "of two ports")
+
+    def _energy(self, nodes: int, *gathers: dict[str, Any]) -> Iterator[Row]:
+        """Of the FPGA boards in a gather by VCSN and by DCN, by Table 4's power."""
+        for of, row in zip(("VCSN", "DCN"), gathers, strict=True):
+            watts = self.numbers[f"{of.lower()}.power"]["value"]
+            yield self.row(
+                "vcsn.energy",
+                f"estimate, energy of a gather by {of}, {nodes} nodes, {short(row['bytes'])} each",
+                nodes * watts * row["time_us"] * 1e-6,
+                "J",
+                "estimate: Table 4's power of each board, itself the estimate of a tool, times boards and simulated time; servers and switches are not in it",
+                nodes=nodes,
+                bytes=row["bytes"],
+                network=of,
+            )
+
+    def _resources(self) -> Iterator[Row]:
+        """Tables 2 and 3 without the shell and the vendor's cores, and Table 4's boards if they had our blocks instead."""
+        from thalweg.rtl.synth import Synthesizer
+
+        synthesizer = Synthesizer()
+        parts = self._port(synthesizer, "ethernet_port")
+        total = 0.0
+        for name, (what, blocks, why) in BLOCKS.items():
+            taken = sum((parts.pop(block) for block in blocks[1:]), parts.pop(blocks[0]))
+            total += taken.lut
+            yield from self._taken(f"vcsn.resources.{name}", f"VCSN, {what}", taken, why)
+        beyond = sum(parts.values(), 0 * next(iter(parts.values())))
+        yield from self._taken("vcsn.resources.beyond", f"VCSN, beyond the paper: {', '.join(parts)}", beyond, FAMILIES)
+        yield self._power("vcsn", total, sum(self.numbers[f"vcsn.resources.{name}"]["value"] for name in BLOCKS))
+        serial = self._port(synthesizer, "serial_port").values()
+        taken = sum(serial, 0 * next(iter(serial)))
+        what = "DCN, flow controller, FIFOs, width converter and gap generator"
+        yield from self._taken("dcn.resources", what, taken, FAMILIES)
+        yield self._power("dcn", taken.lut, self.numbers["dcn.resources"]["value"])
+
+    def _port(self, synthesizer: Synthesizer, name: str) -> dict[str, Resources]:
+        """What the parts of an FPGA's external ports take, all together."""
+        block = dataclasses.replace(synthesizer.project.block(f"vcsn/{name}"), whole=True)  # parts stay apart
+        (preset,) = (parameters for parameters in block.sets if parameters.name == "preset")
+        ports = self.cluster.fpga(0).ports
+        return {part: ports * taken for _, part, taken in synthesizer.parts(block, preset)}
+
+    def _taken(self, id_: str, what: str, taken: Resources, why: str) -> Iterator[Row]:
+        yield self.row(id_, what, taken.lut, "LUT", why, **dataclasses.asdict(taken))
+        yield self.row(f"{id_}.ff", what, taken.ff, "FF", FAMILIES)
+        yield self.row(f"{id_}.kbit", what, KBIT * taken.bram, "Kbit", FAMILIES)
+
+    def _power(self, of: str, luts: float, alms: float) -> Row:
+        """Two boards with different networks differ in core power and in ALMs: the one over the other is what an ALM takes."""
+        vcsn, dcn = (self.numbers[f"{network}.power"] for network in ("vcsn", "dcn"))
+        watts, more = vcsn["core"] - dcn["core"], vcsn["alms"] - dcn["alms"]
+        note = (
+            f"estimate: {1e3 * watts:.0f} mW of core power for {more:,.0f} ALMs are the difference of VCSN and DCN in Tables 2 to 4, {1e6 * watts / more:.1f} uW each; "
+            "so much less or more where our blocks have fewer or more LUTs than the paper's have ALMs"
+        )
+        board = self.numbers[f"{of}.power"]["value"] - watts / more * (alms - luts)
+        return self.row(
+            f"{of}.power", f"estimate, power of a {of.upper()} board with our network blocks", board, "W", note
+        )
 
     def _experiments(self) -> Iterator[Row]:
         """What DCN's 72 % may come from: the paper's three reasons, and memory."""
@@ -273,11 +370,11 @@ class Evaluation(OfPaper):
         return rows
 
 
-def reproduce(paper: str, *, largest: str | int = LARGEST) -> list[dict[str, Any]]:
-    """The options of `thalweg reproduce vcsn`: the largest blocks that gathers are simulated with. Raises InputError."""
+def reproduce(paper: str, *, largest: str | int = LARGEST, resources: bool = True) -> list[dict[str, Any]]:
+    """The options of `thalweg reproduce vcsn`: the largest blocks that gathers are simulated with, and whether blocks are synthesized. Raises InputError."""
     if paper != PAPER:
         raise InputError(f"{paper!r} is not {PAPER}")
-    return [row.as_json() for row in Evaluation(checked_largest(largest)).rows(lambda what, done: None)]
+    return [row.as_json() for row in Evaluation(checked_largest(largest), resources).rows(lambda what, done: None)]
 
 
 def checked_largest(given: str | int) -> int:

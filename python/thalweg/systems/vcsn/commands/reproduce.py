@@ -25,6 +25,9 @@ _CURVES = ("vcsn.transfer", "vcsn.gather")
     "--largest", default="16M", show_default=True, metavar="S", help="Blocks that gathers are simulated with, at most."
 )
 @click.option(
+    "--resources/--no-resources", default=True, show_default=True, help="Tables 2 and 3, which need Yosys (pyosys)."
+)
+@click.option(
     "--plot",
     "folder",
     type=click.Path(file_okay=False, path_type=Path),
@@ -32,7 +35,7 @@ _CURVES = ("vcsn.transfer", "vcsn.gather")
     help="Also draw the figures.",
 )
 @json_option
-def command(paper: str, largest: str, folder: Path | None, json_file: Path | None) -> None:
+def command(paper: str, largest: str, resources: bool, folder: Path | None, json_file: Path | None) -> None:
     """Measure what the paper of VCSN published, and print both side by side.
 
     Nothing is fitted. Where the paper's text does not follow from its equations, a note says so.
@@ -41,7 +44,7 @@ def command(paper: str, largest: str, folder: Path | None, json_file: Path | Non
         raise InputError(f"{paper!r} is not {PAPER}")
     if folder:
         check_plots(folder)
-    evaluation = Evaluation(checked_largest(largest))
+    evaluation = Evaluation(checked_largest(largest), resources)
     with progress_bar(paper) as bar:
         rows = list(evaluation.rows(lambda what, done: bar(done, what=what)))
     _print(rows)
