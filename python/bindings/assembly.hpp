@@ -25,12 +25,15 @@ inline Values::Value value_of(nanobind::handle value) {
   return nb::cast<std::vector<std::int64_t>>(value);
 }
 
-inline Values values_of(const nanobind::dict& part) {
+inline Values values_of(std::string of, const nanobind::dict& values) {
   namespace nb = nanobind;
   Values::Table table;
-  for (const auto& [name, value] : nb::cast<nb::dict>(part["values"]))
-    table.emplace(nb::cast<std::string>(name), value_of(value));
-  return {nb::cast<std::string>(part["of"]), std::move(table)};
+  for (const auto& [name, value] : values) table.emplace(nb::cast<std::string>(name), value_of(value));
+  return {std::move(of), std::move(table)};
+}
+inline Values values_of(const nanobind::dict& part) {
+  namespace nb = nanobind;
+  return values_of(nb::cast<std::string>(part["of"]), nb::cast<nb::dict>(part["values"]));
 }
 
 inline Description description_of(const nanobind::dict& given) {

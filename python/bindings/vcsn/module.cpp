@@ -18,39 +18,15 @@
 #include <utility>
 #include <vector>
 
-#include "../assembly.hpp"
 #include "../attach.hpp"
 #include "../engine.hpp"
-#include "switch/rtl_library.hpp"
-#include "vcsn/network.hpp"
+#include "bound.hpp"
 
 namespace nb = nanobind;
 using namespace thalweg;
 using namespace thalweg::vcsn;
 
 namespace thalweg::vcsn {
-
-/// A network, and what Python says to it. Its name tells it from those of other extensions.
-class Bound {
- public:
-  Bound(const nb::dict& description, const std::string& capture, const std::map<unsigned, std::string>& libraries)
-      : network(description_of(description), capture, maker(libraries)) {}
-
-  Network network;
-  std::optional<attach::Attached> attached;
-
-  /// Of the hardware's nodes, by libraries of rtl/vcsn; none: the simulator is alone.
-  static Network::MakeCircuit maker(const std::map<unsigned, std::string>& libraries) {
-    if (libraries.empty()) return {};
-    return [libraries](unsigned number, const std::vector<std::uint64_t>& addresses) {
-      if (!libraries.contains(number)) return std::unique_ptr<NodeCircuit>();
-      auto* make = function_of<NodeCircuit*(const std::vector<std::uint64_t>&)>(libraries.at(number), "vcsn_make_node");
-      return std::unique_ptr<NodeCircuit>(make(addresses));
-    };
-  }
-
-  [[nodiscard]] Engine& engine() { return attached ? static_cast<Engine&>(*attached) : network; }
-};
 
 struct SessionView {
   std::string state;
@@ -140,14 +116,18 @@ NB_MODULE(_sim, module) {
           "resent", [](const SessionView& of) { return of.counts.resent; }, "times that a frame was sent again")
       .def_prop_ro("repeated", [](const SessionView& of) { return of.counts.repeated; }, "frames that came again");
 
+  bind_clusters(module);
   nb::class_<Bound> bound(module, "Network");
   bind_engine_of(bound, [](Bound& self) -> Engine& { return self.engine(); });
   bind_attached_of(bound);
   bound
-      .def(nb::init<const nb::dict&, const std::string&, const std::map<unsigned, std::string>&>(),
-           nb::arg("description"), nb::arg("capture") = "", nb::arg("libraries") = nb::dict(),
+      .def(nb::init<const Cluster&, const std::string&, const std::map<unsigned, std::string>&,
+                    const std::optional<nb::dict>&>(),
+           nb::keep_alive<1, 2>(), nb::arg("cluster"), nb::arg("capture") = "", nb::arg("libraries") = nb::dict(),
+           nb::arg("part") = nb::none(),
            "`capture`: a pcapng file to write. `libraries`: of FPGAs the file of their Verilated node, which follows "
-           "the simulator's.\n\nRaises ValueError where the description is none.")
+           "the simulator's. `part`: the description of a part of the cluster [default: all of "
+           "it].\n\nRaises ValueError where the description is none.")
       .def(
           "finish", [](Bound& self) { return self.network.finish(); },
           "Ends the simulation: runs the Verilated nodes to the simulator's time, and compares their counters. Returns "
@@ -165,14 +145,6 @@ NB_MODULE(_sim, module) {
       .def(
           "circuit", [](Bound& self, const Place& at) { return self.network.circuit(at); }, nb::arg("at"),
           "The other end in a virtual port's row of the circuit table.\n\nRaises ValueError.")
-      .def(
-          "changes",
-          [](Bound& self, const std::vector<std::pair<Place, Place>>& circuits, const std::vector<unsigned>& nodes) {
-            return self.network.changes(circuits, nodes);
-          },
-          nb::arg("circuits"), nb::arg("nodes"),
-          "The rows of the circuit tables to write, so that some nodes have these circuits, each of two ends, and no "
-          "others.\n\nRaises ValueError where a virtual port is in two, or one leaves the nodes or a partition.")
       .def(
           "set_partition",
           [](Bound& self, const std::vector<unsigned>& nodes, const std::string& name) {
@@ -427,4 +399,6 @@ NB_MODULE(_sim, module) {
       .def(
           "link_use", [](const Bound& self) { return link_use(std::as_const(self.network).assembly()); },
           "node and port that send, ticks of a window, words of 64 bytes of each window");
+  bind_front(bound);
+  bind_programs(module, bound);
 }

@@ -10,6 +10,8 @@ import click
 
 from thalweg.cluster import Cluster, draw, load, load_file, topology
 from thalweg.cluster.file import presets
+from thalweg.cluster.header import header
+from thalweg.cluster.kinds import Assembled
 from thalweg.cluster.overlay import Overlaid
 from thalweg.commands import completion
 from thalweg.commands.output import OutputFile, json_option, print_line, print_table, write_json
@@ -92,11 +94,28 @@ def draw_(cluster: str, output: Path | None, circuits: Path | None, json_file: P
             raise InputError(f"{found.name} is a cluster of {found.system}, which has no circuits")
         overlay = found.overlay(circuits)
     path = output or Path(Path(cluster).stem.replace(":", "-") + ".svg")
+    if str(path) != "-" and path.suffix != ".svg":
+        raise InputError(f"{path}: drawings are SVG; give a file that ends in .svg")
     write_text(path, draw.svg(found, overlay=overlay))
     if str(path) != "-":
         click.echo(f"{path}: {found.topology.nodes} nodes, {len(found.topology.links)} links")
     links = found.topology.links.tolist()
     write_json(json_file, {"file": str(path), "nodes": found.topology.nodes, "links": links}, found)
+
+
+@command.command("header")
+@CLUSTER
+@click.option(
+    "-o", "--output", type=OutputFile(), metavar="FILE.hpp", default="-", help="Where to write [default: stdout]."
+)
+def header_(cluster: str, output: Path) -> None:
+    """Write a cluster's description as a C++ header.
+
+    It is a function that returns it, for programs on the simulator's libraries (docs/vcsn.md)."""
+    found = load(cluster)
+    if not isinstance(found, Assembled):
+        raise InputError(f"{found.name} has no kinds of nodes and links, of which a header has the description")
+    write_text(output, header(found))
 
 
 @command.command()

@@ -2,11 +2,12 @@
 Virtual circuits: FPGAs with their shells, Ethernet switches and links.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
 import thalweg._core
 import thalweg.errors
+import thalweg.systems.vcsn.hosts
 
 
 class NodeDifference(thalweg.errors.CheckFailed):
@@ -103,10 +104,109 @@ class Session:
     def repeated(self) -> int:
         """frames that came again"""
 
-class Network:
-    def __init__(self, description: dict, capture: str = '', libraries: Mapping[int, str] = {}) -> None:
+class Cluster:
+    """
+    Which external ports Ethernet joins, and which server writes each FPGA's registers.
+    """
+
+    def __init__(self, name: str, description: dict) -> None:
+        """Raises ValueError."""
+
+    def reaches(self, one: tuple[int, int], other: tuple[int, int]) -> bool:
         """
-        `capture`: a pcapng file to write. `libraries`: of FPGAs the file of their Verilated node, which follows the simulator's.
+        Whether frames go from an FPGA's external port, (node, port), to another one's.
+        """
+
+    def group_ports(self, source: tuple[int, int], members: Sequence[tuple[int, int]]) -> dict[int, list[int]]:
+        """
+        Of each switch on the tree for frames to all: the ports that lead from an external port, (node, port), to others.
+
+        Raises InputError.
+        """
+
+    def way(self, source: int, destination: int, first: int | None = None) -> list[tuple[int, int, int]]:
+        """
+        Of a direct network: the shortest way between two FPGAs, as (node, port that it comes in at, port that it leaves by), where -1 stands for the memory at both ends. `first`: the port that it leaves `source` by.
+
+        Raises InputError where there is none.
+        """
+
+    def step(self, source: int, destination: int) -> Move:
+        """
+        A block from an FPGA to another over serial links; between them are others' crossbars.
+
+        Raises InputError.
+        """
+
+    def gather_schedule(self, by: str, nodes: Sequence[int], root: int) -> Schedule:
+        """
+        `by`: tree, ring or relink over circuits; a direct network, whose ports 0 lead to larger numbers around a ring, has ring.
+
+        Raises InputError.
+        """
+
+    def allgather_schedule(self, nodes: Sequence[int]) -> Schedule:
+        """
+        By ring.
+
+        Raises InputError.
+        """
+
+    def mapped(self, name: str, edges: Sequence[tuple[int, int]]) -> list[tuple[Place, Place]]:
+        """
+        The virtual ports of a circuit for each edge of a topology, in their order.
+
+        Raises InputError where none are found.
+        """
+
+def edges_of(shape: str, nodes: Sequence[int], size: Sequence[int]) -> list[tuple[int, int]]:
+    """
+    The edges of a topology of FPGAs.
+
+    Raises InputError.
+    """
+
+class Rewired:
+    """
+    The rows that a re-wiring has written, and the time in us of writing them. Times are None if one of the FPGAs is in no server.
+    """
+
+    @property
+    def rows(self) -> tuple[tuple[Place, Place | None], ...]: ...
+
+    @property
+    def registers_us(self) -> float | None:
+        """
+        In hardware: servers write all rows back to back. A row is one register of 64 bits, and an FPGA accepts one per cycle.
+        """
+
+    @property
+    def servers_us(self) -> float | None:
+        """
+        By programs on the servers: each row takes the software's time (t of the paper's Table 5), and a barrier follows.
+        """
+
+class Partition:
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def nodes(self) -> list[int]: ...
+
+    def own(self, node: int) -> int:
+        """
+        An FPGA's number.
+
+        Raises InputError where it is another partition's.
+        """
+
+    @property
+    def lost(self, /) -> list[tuple[int, str, int]]: ...
+
+class Network:
+    def __init__(self, cluster: Cluster, capture: str = '', libraries: Mapping[int, str] = {}, part: dict | None = None) -> None:
+        """
+        `capture`: a pcapng file to write. `libraries`: of FPGAs the file of their Verilated node, which follows the simulator's. `part`: the description of a part of the cluster [default: all of it].
 
         Raises ValueError where the description is none.
         """
@@ -184,13 +284,6 @@ class Network:
         The other end in a virtual port's row of the circuit table.
 
         Raises ValueError.
-        """
-
-    def changes(self, circuits: Sequence[tuple[Place, Place]], nodes: Sequence[int]) -> list[tuple[Place, Place | None]]:
-        """
-        The rows of the circuit tables to write, so that some nodes have these circuits, each of two ends, and no others.
-
-        Raises ValueError where a virtual port is in two, or one leaves the nodes or a partition.
         """
 
     def set_partition(self, nodes: Sequence[int], name: str) -> None:
@@ -396,3 +489,197 @@ class Network:
         """
         node and port that send, ticks of a window, words of 64 bytes of each window
         """
+
+    def circuits(self, nodes: Sequence[int] | None = None) -> dict[Place, Place]:
+        """
+        The rows of the circuit tables of some FPGAs, or of all.
+
+        Raises InputError.
+        """
+
+    def changes(self, circuits: Sequence[tuple[Place, Place]], nodes: Sequence[int] | None = None) -> list[tuple[Place, Place | None]]:
+        """
+        The rows to write so that some FPGAs, or all, have these circuits and no others.
+
+        Raises InputError.
+        """
+
+    def rewire_to(self, circuits: Sequence[tuple[Place, Place]], nodes: Sequence[int] | None = None) -> Rewired:
+        """
+        Writes them.
+
+        Raises InputError, and nothing changes.
+        """
+
+    def multicast(self, source: Place, members: Sequence[Place]) -> None:
+        """
+        A circuit from one end to several, which are the same virtual port of their external ports: the rows of all of them, and the ports of switches, on a tree that no frame takes twice. Only the source sends.
+
+        Raises InputError, and nothing changes, where it cannot be.
+        """
+
+    def group(self, source: Place, members: Sequence[Place]) -> None:
+        """
+        Sets the ports of switches alone.
+
+        Raises InputError.
+        """
+
+    def least_us(self, rows: Sequence[tuple[Place, Place | None]], by: str) -> float:
+        """
+        A lower bound on the time of writing these rows: by registers, of the PCIe slot with the most rows; by servers, of the software of the server with the most.
+
+        Raises InputError.
+        """
+
+    def make_partition(self, name: str, nodes: Sequence[int]) -> Partition:
+        """
+        Moves FPGAs into a partition, out of the one they are in.
+
+        Raises InputError if a circuit would cross the partition's boundary.
+        """
+
+    def run_programs(self, programs: Sequence[tuple[int, dict[str, Any], Iterator[Any]]], late: bool, kernels: Sequence[tuple[int, int, Iterator[Any], bool]]) -> float:
+        """
+        Runs programs of servers (number, what its actions take, steps) and kernels (node, number, actions, whether it is not waited for) from now on; the time in us at which the last one ends.
+
+        Raises FabricStopped, InputError and ValueError.
+        """
+
+    def rewire_to_in_time(self, circuits: Sequence[tuple[Place, Place]], by: str) -> tuple[list[tuple[int, tuple[Place, Place | None]]], float]:
+        """
+        Runs a re-wiring of all FPGAs in simulated time; the rows, each with the tick of its write, and the duration in us.
+
+        Raises InputError and FabricStopped.
+        """
+
+def barrier_us(costs: dict, servers: int, since_us: float | None = None) -> float: ...
+
+class Steps:
+    """A server's program, as an iterator of its steps."""
+
+    def __iter__(self) -> Steps: ...
+
+    def __next__(self) -> thalweg.systems.vcsn.hosts.Work | thalweg.systems.vcsn.hosts.Interrupt | thalweg.systems.vcsn.hosts.Barrier: ...
+
+class Move:
+    """Blocks from a node's memory to another's."""
+
+    def __init__(self, source: int, source_port: tuple[int, int], destination: int, destination_port: tuple[int, int], blocks: Sequence[int]) -> None:
+        """Ports are (external port, virtual port)."""
+
+    @property
+    def source(self) -> int: ...
+
+    @property
+    def source_port(self) -> tuple[int, int]: ...
+
+    @property
+    def destination(self) -> int: ...
+
+    @property
+    def destination_port(self) -> tuple[int, int]: ...
+
+    @property
+    def blocks(self) -> tuple[int, ...]: ...
+
+    @property
+    def passes(self) -> tuple[tuple[int, tuple[int, int], tuple[int, int]], ...]:
+        """
+        Nodes whose crossbars pass it on, with ports that it comes in at and leaves by.
+        """
+
+class Stage:
+    """Transfers that go at once."""
+
+    def __init__(self, moves: Sequence[Move]) -> None: ...
+
+    @property
+    def moves(self) -> tuple[Move, ...]: ...
+
+class Schedule:
+    """
+    The stages of a gather to a root, of a scatter from it, or of an allgather, whose root is the first node.
+    """
+
+    def __init__(self, root: int, stages: Sequence[Stage], *, rewired: bool = False, everywhere: bool = False, steps: bool = False, others: Set[tuple[int, tuple[int, int], int, tuple[int, int]]] = ...) -> None:
+        """
+        `rewired`: each stage opens the circuits of its own moves. `everywhere`: every node gets all blocks, over all its external ports at once. `steps`: only the rows that it needs are written before the first stage. `others`: circuits that are opened before the first stage, too: nodes and ports of both ends.
+        """
+
+    @property
+    def root(self) -> int: ...
+
+    @property
+    def rewired(self) -> bool: ...
+
+    @property
+    def everywhere(self) -> bool: ...
+
+    @property
+    def steps(self) -> bool: ...
+
+    @property
+    def stages(self) -> tuple[Stage, ...]: ...
+
+    @property
+    def nodes(self) -> set[int]:
+        """
+        The nodes that take part: sources, destinations, nodes that pass packets on, and ends of other circuits.
+        """
+
+def tree(nodes: Sequence[int], root: int, ports: int, virtual_ports: int) -> Schedule:
+    """
+    A gather to `root` from branches at all its virtual ports (Figures 10 and 12). Each is a chain along which every node passes a block on in every stage. The first virtual ports' branches come first, one at each external port; what the others have gathered meanwhile at their first node follows in a stage for each further virtual port.
+    """
+
+def ring(nodes: Sequence[int], root: int, ports: int, virtual_ports: int) -> Schedule:
+    """
+    A gather to `root` from both sides of a ring (Figures 10 and 11), a block a stage; with one external port from one side.
+    """
+
+def relink(nodes: Sequence[int], root: int, ports: int, virtual_ports: int) -> Schedule:
+    """
+    A gather straight to `root`, as many nodes a stage as it has external ports; each stage has circuits of its own (Equation 5).
+    """
+
+def allgather_ring(nodes: Sequence[int], ports: int) -> Schedule:
+    """
+    Around a ring both ways, one way with one external port: each node passes the block on that has come last, its own first. A line carries one stream each way.
+    """
+
+def scatter(gather: Schedule) -> Schedule:
+    """
+    A gather the other way round: each node gets its own block (section 6.6.1).
+    """
+
+READS: int = 4294967296
+
+class Collective:
+    """A schedule on a cluster, with the places of its blocks in memories."""
+
+    def __init__(self, cluster: Cluster, schedule: Schedule, size: int) -> None:
+        """
+        `size`: bytes of a block.
+
+        Raises InputError.
+        """
+
+    @property
+    def before(self) -> dict[tuple[int, int], int]:
+        """The address of each (node, block) before it begins."""
+
+    @property
+    def after(self) -> dict[tuple[int, int], int]:
+        """The address of each (node, block) that comes anywhere."""
+
+    @property
+    def ends(self) -> dict[tuple[int, int], int]:
+        """Where blocks belong in the end: the addresses by (node, block)."""
+
+    @property
+    def most_bytes(self) -> int:
+        """That a bank holds."""
+
+    def program(self, network: Network, server: int) -> Steps:
+        """The program of a server, for its FPGAs."""

@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 
-from thalweg.systems.vcsn._sim import Place
+from thalweg.systems.vcsn._sim import READS, Place
 from thalweg.systems.vcsn.cluster import Server
-from thalweg.systems.vcsn.collectives import READS, Collective, Segments
+from thalweg.systems.vcsn.collectives import Collective, Segments
 from thalweg.systems.vcsn.hosts import Barrier, Interrupt, Program, Work
 from thalweg.systems.vcsn.network import Network
 

@@ -19,6 +19,7 @@ from thalweg.cluster.overlay import Overlay
 from thalweg.errors import InputError
 from thalweg.systems.ethernet._sim import GAP, wire_bytes
 from thalweg.systems.ethernet.forwarding import flood_ports, routes
+from thalweg.systems.vcsn import _sim
 from thalweg.systems.vcsn.network import Network
 from thalweg.systems.vcsn.spec import VcsnHeader, VcsnSequence
 
@@ -255,54 +256,21 @@ class Cluster(Assembled):
     def way(self, source: int, destination: int, first: int | None = None) -> list[tuple[int, int, int]]:
         """Of a direct network: the shortest way between two FPGAs, as (node, port that it comes in at, port that it leaves by), where -1 stands for
         the memory at both ends. `first`: the port that it leaves `source` by. Raises InputError where there is none."""
-        came: dict[int, tuple[int, int, int]] = {source: (-1, -1, -1)}
-        for node in (queue := [source]):
-            for port in self.joined(node) if first is None or node != source else [first]:
-                other, there = int(self.topology.peer[node, port]), int(self.topology.peer_port[node, port])
-                if other not in came and other in self.fpgas:
-                    came[other] = (node, port, there)
-                    queue.append(other)
-        if destination not in came:
-            raise InputError(f"no serial links lead from node {source} to node {destination}")
-        steps, node, leaves_by = [], destination, -1
-        while True:
-            before, port, there = came[node]
-            steps.append((node, there, leaves_by))
-            if node == source:
-                return steps[::-1]
-            node, leaves_by = before, port
+        return self.front.way(source, destination, first)
+
+    @cached_property
+    def front(self) -> _sim.Cluster:
+        """What its programs know of it."""
+        return _sim.Cluster(self.name, self.assembly)
 
     def reaches(self, one: tuple[int, int], other: tuple[int, int]) -> bool:
         """Frames go from an FPGA's external port to another one's."""
-        peer, there = int(self.topology.peer[one]), int(self.topology.peer_port[one])
-        return (peer, there) == other or peer in self._routes.get(other, {})
+        return self.front.reaches(one, other)
 
     def group_ports(self, source: tuple[int, int], members: Iterable[tuple[int, int]]) -> Mapping[int, Sequence[int]]:
         """Of each switch on the tree for frames to all: the ports that lead from an external port, (node, port), to others. Raises InputError where
         the tree does not reach one."""
-        first = int(self.topology.peer[source])
-        above: dict[int, tuple[int, int] | None] = {first: None}
-        last: dict[tuple[int, int], tuple[int, int]] = {}
-        for switch in (queue := [first]) if first not in self.fpgas else []:
-            for port in sorted(flood_ports(self.topology, switch, self.fpgas)):
-                other, there = int(self.topology.peer[switch, port]), int(self.topology.peer_port[switch, port])
-                if other in self.fpgas:
-                    last[other, there] = (switch, port)
-                elif other not in above:
-                    above[other] = (switch, port)
-                    queue.append(other)
-        ports: dict[int, set[int]] = {}
-        for node, number in members:
-            step = last.get((node, number))
-            if step is None or (node, number) == source:
-                raise InputError(
-                    f"no frames to several go from port {source[1]} of node {source[0]} to port {number} of node {node}"
-                )
-            while step is not None:
-                switch, port = step
-                ports.setdefault(switch, set()).add(port)
-                step = above[switch]
-        return {switch: sorted(of) for switch, of in ports.items()}
+        return self.front.group_ports(source, list(members))
 
     def of_node(self, node: int) -> Mapping[str, Any]:
         """Of a switch: the ports that frames to all take, and where addresses are given, the port to each FPGA's."""
@@ -319,17 +287,9 @@ class Cluster(Assembled):
             ]
         return values
 
-    @cached_property
-    def assembly(self) -> dict[str, Any]:
-        """Of FPGAs and switches: what servers do is in the program that runs on them."""
-        whole: dict[str, Any] = super().assembly
-        nodes = whole["nodes"][: self.hardware]
-        links = [link for link in whole["links"] if max(link["ends"][0], link["ends"][2]) < self.hardware]
-        return whole | {"nodes": nodes, "links": links}
-
     def network(self, pcap: str = "") -> Network:
         """The simulator of it; `pcap`: a file to which all frames are written. Raises InputError where lines and clocks do not go together."""
-        return self._simulator(self.assembly, pcap)
+        return self._simulator(pcap)
 
     def attached(
         self,
@@ -350,8 +310,11 @@ class Cluster(Assembled):
         if node not in self.fpgas:
             raise InputError(f"node {node} is no FPGA; these are {self.fpgas[0]} to {self.fpgas[-1]}")
         check_ratio(ratio)
-        assembly, outside = leading_out(self.assembly, node, self.fpga(node).line_clock, interfaces)
-        network = self._simulator(assembly, pcap, [node] if engine == "rtl" else [])
+        nodes = self.assembly["nodes"][: self.hardware]  # what servers do is in the programs that run on them
+        links = [link for link in self.assembly["links"] if max(link["ends"][::2]) < self.hardware]
+        hardware = self.assembly | {"nodes": nodes, "links": links}
+        part, outside = leading_out(hardware, node, self.fpga(node).line_clock, interfaces)
+        network = self._simulator(pcap, part, [node] if engine == "rtl" else [])
         try:
             network.attach(
                 lines=[(outside[port], node, name) for port, name in interfaces.items()],
@@ -363,10 +326,10 @@ class Cluster(Assembled):
             raise InputError(str(error)) from None
         return network
 
-    def _simulator(self, assembly: Mapping[str, Any], pcap: str, verilated: Sequence[int] = ()) -> Network:
+    def _simulator(self, pcap: str, part: Mapping[str, Any] | None = None, verilated: Sequence[int] = ()) -> Network:
         """Raises InputError."""
         try:
-            return Network(self, pcap, assembly, verilated)
+            return Network(self, pcap, part, verilated)
         except ValueError as error:
             raise self.file.wrong(str(error), "link") from None
         except RuntimeError as error:

@@ -131,22 +131,22 @@ def transfer(
             raise InputError(
                 f"{cluster.name} has serial links: a transfer takes the shortest way, and there are no frames to capture"
             )
-        move = _step(cluster, source, destination)
+        move = cluster.front.step(source, destination)
     elif opened:
         one, other = opened.between(source, destination)
         port = one.port
-        move = Move(source, (port, one.virtual_port), destination, (other.port, other.virtual_port), (source,))
+        move = Move(source, (port, one.virtual_port), destination, (other.port, other.virtual_port), [source])
     else:
         check_port(cluster, port, [source, destination])
-        move = Move(source, (port, 0), destination, (port, 0), (source,))
+        move = Move(source, (port, 0), destination, (port, 0), [source])
     wanted = wanted_sizes(sizes, 1)
     at_least("seed", seed, 0)
     check_capture(cluster, pcap, wanted)
-    others = frozenset(
+    others = {
         (one.node, (one.port, one.virtual_port), other.node, (other.port, other.virtual_port))
         for one, other in (opened.all if opened else ())
-    )
-    schedule = Schedule(destination, (Stage((move,)),), steps=True, others=others)
+    }
+    schedule = Schedule(destination, [Stage([move])], steps=True, others=others)
     _servers(cluster, schedule.nodes)
     _banks(cluster, "transfer", Collective(cluster, schedule, max(wanted)))
 
@@ -173,27 +173,11 @@ def transfer(
     return Plan(cluster, "transfer", title, "the program has the interrupt", measure, {"data": seed}, _check, record)
 
 
-def _step(cluster: Cluster, source: int, destination: int, first: int | None = None) -> Move:
-    """A block from an FPGA to another over serial links; between them are others' crossbars. `first`: the port that it leaves by. Raises
-    InputError."""
-    way = cluster.way(source, destination, first)
-    passes = tuple((node, (comes, 0), (leaves_by, 0)) for node, comes, leaves_by in way[1:-1])
-    return Move(source, (way[0][2], 0), destination, (way[-1][1], 0), (source,), passes)
-
-
 def gather_schedule(cluster: Cluster, by: str, nodes: Sequence[int], root: int) -> Schedule:
     """Raises InputError for a direct network that is no ring."""
-    table = cluster.fpga(root)
-    if not cluster.is_direct:
-        return schedules.GATHERS[by](nodes, root, table.ports, table.virtual_of_port)
-    if cluster.topology.shape != "ring":
+    if cluster.is_direct and cluster.topology.shape != "ring":
         raise InputError(f"gather and scatter go by ring, and {cluster.name} is a {cluster.topology.shape}")
-
-    def step(node: int, above: int, side: int) -> Move:
-        # Port 0 leads to larger numbers, port 1 to smaller ones, as the nodes behind the root go.
-        return _step(cluster, node, above, None if len(nodes) == 2 else 1 - side)
-
-    return schedules.ring(nodes, root, 2, 1, step)
+    return cluster.front.gather_schedule(by, nodes, root)
 
 
 def _message_us(cluster: Cluster, servers: Sequence[int]) -> float:
@@ -262,15 +246,9 @@ def _schedule(cluster: Cluster, name: str, by: str, nodes: Sequence[int], root: 
     if name != "allgather" or by == "broadcast":
         made = gather_schedule(cluster, "tree" if by == "broadcast" else by, nodes, root)
         return schedules.scatter(made) if name == "scatter" else made
-    if not cluster.is_direct:
-        return schedules.allgather_ring(nodes, cluster.fpga(root).ports)
-    if cluster.topology.shape != "ring":
+    if cluster.is_direct and cluster.topology.shape != "ring":
         raise InputError(f"allgather goes by ring, and {cluster.name} is a {cluster.topology.shape}")
-
-    def step(node: int, other: int, side: int) -> Move:
-        return _step(cluster, node, other, None if len(nodes) == 2 else side)
-
-    return schedules.allgather_ring(nodes, 2, step)
+    return cluster.front.allgather_schedule(nodes)
 
 
 def _collective(

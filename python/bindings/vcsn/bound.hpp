@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// A network with its front, and what Python says to it.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "../assembly.hpp"
+#include "attach/attached.hpp"
+#include "core/require.hpp"
+#include "switch/rtl_library.hpp"
+#include "vcsn/network.hpp"
+#include "vcsn/vcsn.hpp"
+
+namespace thalweg::vcsn {
+
+/// Its name tells it from those of other extensions.
+class Bound {
+ public:
+  /// `part`: of the cluster; none: the whole.
+  Bound(const Cluster& cluster, const std::string& capture, const std::map<unsigned, std::string>& libraries,
+        const std::optional<nanobind::dict>& part)
+      : network(part ? description_of(*part) : cluster.hardware(), capture, maker(libraries)),
+        front(cluster, network) {}
+
+  Network network;
+  Vcsn front;
+  std::optional<attach::Attached> attached;
+
+  /// Of the hardware's nodes, by libraries of rtl/vcsn; none: the simulator is alone.
+  static Network::MakeCircuit maker(const std::map<unsigned, std::string>& libraries) {
+    if (libraries.empty()) return {};
+    return [libraries](unsigned number, const std::vector<std::uint64_t>& addresses) {
+      if (!libraries.contains(number)) return std::unique_ptr<NodeCircuit>();
+      auto* make = function_of<NodeCircuit*(const std::vector<std::uint64_t>&)>(libraries.at(number), "vcsn_make_node");
+      return std::unique_ptr<NodeCircuit>(make(addresses));
+    };
+  }
+
+  [[nodiscard]] Engine& engine() { return attached ? static_cast<Engine&>(*attached) : network; }
+};
+
+/// What a front refuses is an InputError.
+template <class Call>
+decltype(auto) refused(Call&& call) {
+  try {
+    return call();
+  } catch (const std::invalid_argument& error) {
+    PyErr_SetObject(nanobind::module_::import_("thalweg.errors").attr("InputError").ptr(),
+                    nanobind::str(error.what()).ptr());
+    throw nanobind::python_error();
+  }
+}
+
+[[nodiscard]] inline Way way_of(const std::string& by) {
+  require(by == "registers" || by == "servers", "'" + by + "' is no way; there are registers, servers");
+  return by == "servers" ? Way::servers : Way::registers;
+}
+
+/// What is not of the simulator alone: clusters, topologies, re-wirings and partitions.
+void bind_front(nanobind::class_<Bound>& bound);
+/// Programs and transfers by schedules.
+void bind_programs(nanobind::module_& module, nanobind::class_<Bound>& bound);
+/// The types that `Network` takes, before it.
+void bind_clusters(nanobind::module_& module);
+
+}  // namespace thalweg::vcsn

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+// Programs of servers and kernels, and transfers by schedules, for Python. Python's programs are generators; steps are the dataclasses of
+// thalweg.systems.vcsn.hosts.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/set.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "bound.hpp"
+#include "vcsn/collectives.hpp"
+#include "vcsn/hosts.hpp"
+#include "vcsn/schedules.hpp"
+
+namespace nb = nanobind;
+
+namespace thalweg::vcsn {
+
+namespace {
+
+nb::object of_hosts(const char* name) {
+  return nb::module_::import_("thalweg.systems.vcsn.hosts").attr(name);
+}
+bool is_a(nb::handle step, const char* name) {
+  return nb::isinstance(step, of_hosts(name));
+}
+template <class T>
+bool reads(nb::handle step, const char* name, T& value) {
+  return nb::try_cast(step.attr(name), value);
+}
+
+/// The next object of an iterator, which gets a value; null at its end.
+nb::object sent(nb::handle iterator, nb::handle value) {
+  PyObject* result = nullptr;
+  switch (PyIter_Send(iterator.ptr(), value.ptr(), &result)) {
+    case PYGEN_NEXT:
+      return nb::steal(result);
+    case PYGEN_RETURN:
+      Py_XDECREF(result);
+      return {};
+    default:
+      throw nb::python_error();
+  }
+}
+
+std::string shown(nb::handle value) {
+  return nb::cast<std::string>(nb::module_::import_("thalweg.arguments").attr("shown")(value));
+}
+
+Step step_of(nb::handle given, std::int64_t server) {
+  if (Work work; is_a(given, "Work") && reads(given, "us", work.us)) return work;
+  if (Interrupt interrupt; is_a(given, "Interrupt") && reads(given, "handle", interrupt.handle)) return interrupt;
+  if (is_a(given, "Barrier")) return Barrier{};
+  throw WrongProgram("a program yields Work, Interrupt or Barrier; that of server " + std::to_string(server) +
+                     " yields " + shown(given));
+}
+nb::object object_of(const Step& step) {
+  if (const auto* work = std::get_if<Work>(&step)) return of_hosts("Work")(work->us);
+  if (const auto* interrupt = std::get_if<Interrupt>(&step)) return of_hosts("Interrupt")(interrupt->handle);
+  return of_hosts("Barrier")();
+}
+
+std::optional<Send> send_of(nb::handle given) {
+  Send send;
+  nb::bytes data;
+  if (!is_a(given, "Send") || !reads(given, "data", data) || !reads(given, "ends", send.ends) ||
+      !reads(given, "channel", send.channel))
+    return std::nullopt;
+  const auto* first = static_cast<const std::byte*>(data.data());
+  send.data.assign(first, first + data.size());
+  return send;
+}
+std::optional<Receive> receive_of(nb::handle given) {
+  Receive receive;
+  if (!is_a(given, "Receive") || !reads(given, "words", receive.words)) return std::nullopt;
+  return receive;
+}
+Action action_of(nb::handle given, const std::string& who) {
+  if (auto send = send_of(given)) return *std::move(send);
+  if (auto receive = receive_of(given)) return *receive;
+  if (is_a(given, "Exchange")) {
+    auto send = send_of(given.attr("send"));
+    auto receive = receive_of(given.attr("receive"));
+    if (send && receive) return Exchange{*std::move(send), *receive};
+  }
+  if (Pause pause; is_a(given, "Pause") && reads(given, "cycles", pause.cycles)) return pause;
+  throw WrongProgram("a kernel yields Send, Receive, Exchange or Pause; " + who + " yields " + shown(given));
+}
+nb::object words_of(const std::optional<Taken>& taken) {
+  if (!taken) return nb::none();
+  return of_hosts("Words")(nb::bytes(taken->bytes.data(), taken->bytes.size()), taken->ends, taken->channel);
+}
+
+/// A program in C++, as an iterator of Python.
+struct Steps {
+  Program program;
+};
+
+RunOptions options_of(Bound& self, bool late) {
+  return {.late = late, .engine = &self.engine(), .between = [] {
+            const nb::gil_scoped_acquire held;
+            if (PyErr_CheckSignals() != 0) throw nb::python_error();
+          }};
+}
+
+using Programs = std::vector<std::tuple<std::int64_t, nb::dict, nb::object>>;
+using Kernels = std::vector<std::tuple<unsigned, unsigned, nb::object, bool>>;
+
+double run_programs(Bound& self, const Programs& programs, bool late, const Kernels& kernels) {
+  std::map<std::int64_t, Server> servers;
+  for (const auto& [number, costs, program] : programs) {
+    Server& made = servers[number];
+    made.costs = ServerCosts::of(values_of("server " + std::to_string(number), costs));
+    if (nb::isinstance<Steps>(program))
+      made.next = nb::cast<Steps&>(program).program;
+    else
+      made.next = [number = number, of = nb::handle(program)]() -> std::optional<Step> {
+        const nb::gil_scoped_acquire held;
+        const nb::object step = sent(of, nb::none());
+        return step.is_valid() ? std::optional(step_of(step, number)) : std::nullopt;
+      };
+  }
+  std::vector<Kernel> logic;
+  for (const auto& [node, number, program, serves] : kernels)
+    logic.push_back({node, number,
+                     [who = "kernel " + std::to_string(number) + " of node " + std::to_string(node),
+                      of = nb::handle(program)](const std::optional<Taken>& taken) -> std::optional<Action> {
+                       const nb::gil_scoped_acquire held;
+                       const nb::object step = sent(of, words_of(taken));
+                       return step.is_valid() ? std::optional(action_of(step, who)) : std::nullopt;
+                     },
+                     serves});
+  try {
+    const RunOptions options = options_of(self, late);
+    const nb::gil_scoped_release released;
+    return run(self.network, servers, logic, options);
+  } catch (const WrongProgram& error) {
+    return refused([&]() -> double { throw error; });
+  }
+}
+
+template <class T>
+nb::tuple tuple_of(const std::vector<T>& all) {
+  return nb::tuple(nb::cast(all));
+}
+
+}  // namespace
+
+void bind_programs(nb::module_& module, nb::class_<Bound>& bound) {
+  module.def(
+      "barrier_us",
+      [](const nb::dict& costs, std::size_t servers, std::optional<double> since_us) {
+        return ServerCosts::of(values_of("the server", costs)).barrier(servers, since_us);
+      },
+      nb::arg("costs"), nb::arg("servers"), nb::arg("since_us") = nb::none());
+  nb::class_<Steps>(module, "Steps", "A server's program, as an iterator of its steps.")
+      .def(
+          "__iter__", [](nb::handle self) { return nb::borrow(self); }, nb::sig("def __iter__(self) -> Steps"))
+      .def(
+          "__next__",
+          [](Steps& self) {
+            const auto step = self.program();
+            if (!step) throw nb::stop_iteration();
+            return object_of(*step);
+          },
+          nb::sig("def __next__(self) -> thalweg.systems.vcsn.hosts.Work | thalweg.systems.vcsn.hosts.Interrupt | "
+                  "thalweg.systems.vcsn.hosts.Barrier"));
+
+  bound
+      .def("run_programs", &run_programs, nb::arg("programs"), nb::arg("late"), nb::arg("kernels"),
+           nb::sig("def run_programs(self, programs: Sequence[tuple[int, dict[str, typing.Any], "
+                   "typing.Iterator[typing.Any]]], late: "
+                   "bool, kernels: Sequence[tuple[int, int, typing.Iterator[typing.Any], bool]]) -> float"),
+           "Runs programs of servers (number, what its actions take, steps) and kernels (node, number, actions, "
+           "whether it is "
+           "not waited for) from now on; the time in us at which the last one ends.\n\nRaises FabricStopped, "
+           "InputError and "
+           "ValueError.")
+      .def(
+          "rewire_to_in_time",
+          [](Bound& self, const std::vector<Ends>& circuits, const std::string& by) {
+            const auto written = refused([&] {
+              const RunOptions options = options_of(self, false);
+              const nb::gil_scoped_release released;
+              return self.front.rewire_in_time(circuits, way_of(by), options);
+            });
+            return std::pair(written.rows, written.us);
+          },
+          nb::arg("circuits"), nb::arg("by"),
+          "Runs a re-wiring of all FPGAs in simulated time; the rows, each with the tick of its write, and the "
+          "duration in "
+          "us.\n\nRaises InputError and FabricStopped.");
+
+  nb::class_<Move>(module, "Move", "Blocks from a node's memory to another's.")
+      .def(
+          "__init__",
+          [](Move* made, unsigned source, const Port& source_port, unsigned destination, const Port& destination_port,
+             const std::vector<unsigned>& blocks) {
+            new (made) Move{source, source_port, destination, destination_port, blocks};
+          },
+          nb::arg("source"), nb::arg("source_port"), nb::arg("destination"), nb::arg("destination_port"),
+          nb::arg("blocks"), "Ports are (external port, virtual port).")
+      .def_ro("source", &Move::source)
+      .def_ro("source_port", &Move::source_port)
+      .def_ro("destination", &Move::destination)
+      .def_ro("destination_port", &Move::destination_port)
+      .def_prop_ro(
+          "blocks", [](const Move& self) { return tuple_of(self.blocks); },
+          nb::sig("def blocks(self) -> tuple[int, ...]"))
+      .def_prop_ro(
+          "passes", [](const Move& self) { return tuple_of(self.passes); },
+          nb::sig("def passes(self) -> tuple[tuple[int, tuple[int, int], tuple[int, int]], ...]"),
+          "Nodes whose crossbars pass it on, with ports that it comes in at and leaves by.");
+  nb::class_<Stage>(module, "Stage", "Transfers that go at once.")
+      .def(
+          "__init__", [](Stage* made, const std::vector<Move>& moves) { new (made) Stage{moves}; }, nb::arg("moves"))
+      .def_prop_ro(
+          "moves", [](const Stage& self) { return tuple_of(self.moves); },
+          nb::sig("def moves(self) -> tuple[Move, ...]"));
+  nb::class_<Schedule>(
+      module, "Schedule",
+      "The stages of a gather to a root, of a scatter from it, or of an allgather, whose root is the first "
+      "node.")
+      .def(
+          "__init__",
+          [](Schedule* made, unsigned root, const std::vector<Stage>& stages, bool rewired, bool everywhere, bool steps,
+             const std::set<Schedule::Link>& others) {
+            new (made) Schedule{root, stages, rewired, everywhere, steps, others};
+          },
+          nb::arg("root"), nb::arg("stages"), nb::kw_only(), nb::arg("rewired") = false, nb::arg("everywhere") = false,
+          nb::arg("steps") = false, nb::arg("others") = std::set<Schedule::Link>(),
+          "`rewired`: each stage opens the circuits of its own moves. `everywhere`: every node gets all blocks, over "
+          "all its "
+          "external ports at once. `steps`: only the rows that it needs are written before the first stage. `others`: "
+          "circuits "
+          "that are opened before the first stage, too: nodes and ports of both ends.")
+      .def_ro("root", &Schedule::root)
+      .def_ro("rewired", &Schedule::rewired)
+      .def_ro("everywhere", &Schedule::everywhere)
+      .def_ro("steps", &Schedule::steps)
+      .def_prop_ro(
+          "stages", [](const Schedule& self) { return tuple_of(self.stages); },
+          nb::sig("def stages(self) -> tuple[Stage, ...]"))
+      .def_prop_ro(
+          "nodes", &Schedule::nodes,
+          "The nodes that take part: sources, destinations, nodes that pass packets on, and ends of other circuits.");
+  const auto gathers = [&](const char* name,
+                           Schedule (*make)(const std::vector<unsigned>&, unsigned, unsigned, unsigned),
+                           const char* what) {
+    module.def(
+        name,
+        [make](const std::vector<unsigned>& nodes, unsigned root, unsigned ports, unsigned virtual_ports) {
+          return refused([&] { return make(nodes, root, ports, virtual_ports); });
+        },
+        nb::arg("nodes"), nb::arg("root"), nb::arg("ports"), nb::arg("virtual_ports"), what);
+  };
+  gathers("tree", tree,
+          "A gather to `root` from branches at all its virtual ports (Figures 10 and 12). Each is a chain along which "
+          "every node "
+          "passes a block on in every stage. The first virtual ports' branches come first, one at each external port; "
+          "what the "
+          "others have gathered meanwhile at their first node follows in a stage for each further virtual port.");
+  gathers("ring", ring,
+          "A gather to `root` from both sides of a ring (Figures 10 and 11), a block a stage; with one external port "
+          "from one "
+          "side.");
+  gathers(
+      "relink", relink,
+      "A gather straight to `root`, as many nodes a stage as it has external ports; each stage has circuits of its own "
+      "(Equation 5).");
+  module.def("allgather_ring", &allgather_ring, nb::arg("nodes"), nb::arg("ports"),
+             "Around a ring both ways, one way with one external port: each node passes the block on that has come "
+             "last, its own "
+             "first. A line carries one stream each way.");
+  module.def("scatter", &scatter, nb::arg("gather"),
+             "A gather the other way round: each node gets its own block (section 6.6.1).");
+
+  module.attr("READS") = kReads;
+  nb::class_<Collective>(module, "Collective", "A schedule on a cluster, with the places of its blocks in memories.")
+      .def(
+          "__init__",
+          [](Collective* made, const Cluster& cluster, const Schedule& schedule, std::uint64_t size) {
+            refused([&] { new (made) Collective(cluster, schedule, size); });
+          },
+          nb::keep_alive<1, 2>(), nb::arg("cluster"), nb::arg("schedule"), nb::arg("size"),
+          "`size`: bytes of a block.\n\nRaises InputError.")
+      .def_prop_ro("before", &Collective::before, "The address of each (node, block) before it begins.")
+      .def_prop_ro("after", &Collective::after, "The address of each (node, block) that comes anywhere.")
+      .def_prop_ro("ends", &Collective::ends, "Where blocks belong in the end: the addresses by (node, block).")
+      .def_prop_ro("most_bytes", &Collective::most_bytes, "That a bank holds.")
+      .def(
+          "program",
+          [](const Collective& self, Bound& network, unsigned server) {
+            return Steps{self.program(network.network, server)};
+          },
+          nb::keep_alive<0, 1>(), nb::keep_alive<0, 2>(), nb::arg("network"), nb::arg("server"),
+          "The program of a server, for its FPGAs.");
+}
+
+}  // namespace thalweg::vcsn
