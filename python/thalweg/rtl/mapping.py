@@ -45,13 +45,34 @@ def main() -> None:
         _register_ports(design.top_module())
         run(f"synth_lattice -family ecp5 -top {request.top} -json {request.netlist}")
     else:
-        run(f"synth_xilinx -family xcup -flatten -noiopad -noclkbuf -widemux {WIDE} -top {request.top}")
+        _map(design, run, request)
         run("delete */t:$scopeinfo")
         report = Path(request.cells).with_suffix(".stat")
         run(f"tee -q -o {report} stat -json")
         modules = json.loads(report.read_text())["modules"]
         counts = {name.removeprefix("\\"): module["num_cells_by_type"] for name, module in modules.items()}
         Path(request.cells).write_text(json.dumps({"cells": counts, "levels": _levels(run, request)}))
+
+
+def _map(design: ys.Design, run: Callable[[str], None], request: Request) -> None:
+    """To cells of UltraScale+. For each module that abc9 maps, Yosys rewrites the whole design: so each module is mapped in a design of
+    its own, in which the others are black boxes."""
+    synth = f"synth_xilinx -family xcup -noiopad -noclkbuf -widemux {WIDE} -top {request.top}"
+    if not request.parts:
+        run(f"{synth} -flatten")
+        return
+    run(f"{synth} -flatten -run :map_luts")
+    modules = [module.name.str() for module in design.modules_.values() if not module.get_blackbox_attribute()]
+    run("design -save whole")
+    run(f"blackbox {' '.join(modules)}")
+    run("design -save boxes")
+    for module in modules:
+        run("design -load boxes")
+        run(f"design -copy-from whole -as {module} {module}")
+        run(f"{synth} -run map_luts:check")
+        run(f"design -copy-to whole -as {module} {module}")
+    run("design -load whole")
+    run(f"{synth} -run check:edif")
 
 
 def _levels(run: Callable[[str], None], request: Request) -> dict[str, Any]:
