@@ -41,7 +41,8 @@ FILES = sorted(file for file in (ROOT / "rtl").rglob("tw_*.sv") if file.parent.n
 
 
 def owner(path: Path, blocks: list[Block]) -> str:
-    """The block of which the file is the module, or else the smallest of its folder that is made of it."""
+    """The block of which the file is the module, or else the smallest of its folder that is made of it; "" if none is, as of parts of
+    the tops of exports."""
     texts = {file.stem: re.sub("//.*", "", file.read_text()) for file in FILES}
     made_of: dict[str, set[str]] = {}
     for block in blocks:
@@ -51,7 +52,8 @@ def owner(path: Path, blocks: list[Block]) -> str:
                 made_of[block.name] |= new
                 named = {stem for file in new for stem in re.findall(r"\btw_\w+", texts[file])}
                 new = named & texts.keys() - made_of[block.name]
-    return min((name for name in made_of if path.stem in made_of[name]), key=lambda name: len(made_of[name]))
+    of = [name for name in made_of if path.stem in made_of[name]]
+    return min(of, key=lambda name: len(made_of[name]), default="")
 
 
 @dataclass(frozen=True)
