@@ -16,7 +16,7 @@ SYSTEMS = sorted(
     path.name for path in (TESTS.parent / "python/thalweg/systems").iterdir() if (path / "__init__.py").exists()
 )
 OF_MPI_FPGA = ("end_to_end", "python/bench", "python/reproduce", "python/run", "python/tune")
-"""Folders of tests that are not named by the system whose programs they run."""
+"""Folders of tests of MPI-FPGA, but for those whose names have another system."""
 
 
 @pytest.fixture
@@ -32,10 +32,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def system_of(item: pytest.Item) -> str | None:
-    """Whose a test is: by its folder, or by the block that it is of; None of those of leaves."""
+    """Whose a test is: by its folder, or by the block or the cluster that it is of; None of those of leaves."""
     folder = item.path.parent.relative_to(TESTS).as_posix()
     if folder.startswith(OF_MPI_FPGA):
-        return "mpi_fpga"
+        return next((system for system in SYSTEMS if system in re.split(r"\W", item.name)), "mpi_fpga")
     words = set(re.split(r"\W", item.nodeid.replace("-", "_")))
     return next((system for system in SYSTEMS if system in words), None)
 

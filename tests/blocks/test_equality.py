@@ -10,7 +10,6 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from thalweg.rtl.project import Block, ParameterSet, Project, Result
@@ -26,19 +25,19 @@ CYCLES = 10_000
 ENOUGH = 200  #: runs, to have every load and pause of a stimulus among them
 
 
-def built(variants: list[Any]) -> Project:
-    PROJECT.build_tests(variant.values for variant in variants)
+@pytest.fixture(scope="session")
+def programs() -> Project:
+    PROJECT.build_tests(variant.values for variant in QUICK)
     return PROJECT
 
 
 @pytest.fixture(scope="session")
-def programs() -> Project:
-    return built(QUICK)
-
-
-@pytest.fixture(scope="session")
-def all_programs() -> Project:
-    return built(VARIANTS)
+def all_programs(request: pytest.FixtureRequest) -> Project:
+    """Those of the chosen tests: of one system with --system."""
+    tests = [item for item in request.session.items if isinstance(item, pytest.Function)]
+    chosen = [test.callspec.params for test in tests if "all_programs" in test.fixturenames]
+    PROJECT.build_tests((variant["block"], variant["parameters"]) for variant in chosen)
+    return PROJECT
 
 
 def equal(project: Project, block: Block, parameters: ParameterSet, runs: int, first: int) -> Result:
