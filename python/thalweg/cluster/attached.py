@@ -9,6 +9,7 @@ from typing import Any
 from thalweg.errors import InputError
 
 MOST_RATIO = 1e3
+MOST_LIMIT_S = 1e9  #: of which nanoseconds have room in 64 bits
 
 
 def leading_out(
@@ -28,7 +29,9 @@ def leading_out(
     return {**assembly, "nodes": nodes, "links": links}, outside
 
 
-def check_ratio(ratio: float) -> None:
+def check_times(ratio: float, limit_s: float) -> None:
     """Raises InputError."""
+    if not 0 <= limit_s <= MOST_LIMIT_S:
+        raise InputError(f"limit is {limit_s:g}; it is 0 to {MOST_LIMIT_S:g} seconds")
     if not 0 < ratio <= MOST_RATIO:
         raise InputError(f"ratio is {ratio:g}; it is above 0, and {MOST_RATIO:g} at most")

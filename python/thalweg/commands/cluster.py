@@ -14,7 +14,7 @@ from thalweg.cluster.header import header
 from thalweg.cluster.kinds import Assembled
 from thalweg.cluster.overlay import Overlaid
 from thalweg.commands import completion
-from thalweg.commands.output import OutputFile, json_option, print_line, print_table, write_json
+from thalweg.commands.output import InputFile, OutputFile, json_option, print_line, print_table, write_json
 from thalweg.errors import InputError, one_line
 from thalweg.files import write_text
 from thalweg.systems import systems
@@ -80,7 +80,7 @@ def check(file: Path, json_file: Path | None) -> None:
 @click.option("-o", "--output", type=OutputFile(), metavar="FILE.svg", help="Where to draw; by default CLUSTER.svg.")
 @click.option(
     "--circuits",
-    type=click.Path(path_type=Path),
+    type=InputFile(),
     metavar="FILE",
     help="Also draw the partitions and circuits of a circuit file.",
 )

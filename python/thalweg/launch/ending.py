@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ends the command on SIGINT, SIGTERM or SIGHUP: immediately, whatever it is doing, together with all processes that it started.
+"""Ends the command on SIGINT, SIGTERM or SIGHUP: immediately, whatever it is doing, together with all processes that it started. A command that has something
+to say at its end ends by itself (`noticed`).
 
 No stack is unwound, and neither the simulator's loop nor a wait for a tool has to check for signals. The signal handler blocks the main
 thread, and wakes a thread that kills the processes, removes the files and exits.
@@ -13,6 +14,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from types import FrameType
 from typing import NoReturn
 
@@ -43,6 +45,32 @@ def install() -> None:
             signal.signal(number, _stand_still)
 
 
+class Notice:
+    """Of the first signal: its number, or 0."""
+
+    number = 0
+
+
+_notice: Notice | None = None
+
+
+@contextlib.contextmanager
+def noticed() -> Iterator[Notice]:
+    """Meanwhile the first signal is noted, for the command to end; a second one ends it immediately. Does nothing without `install`."""
+    global _notice
+    handlers = {number: signal.getsignal(number) for number in _SIGNALS}
+    ours = [number for number, handler in handlers.items() if handler is _stand_still]
+    _notice = notice = Notice()
+    for number in ours:
+        signal.signal(number, lambda *_: None)
+    try:
+        yield notice
+    finally:
+        for number in ours:
+            signal.signal(number, _stand_still)
+        _notice = None
+
+
 def leave(code: int) -> NoReturn:
     """Ends the process without finalizing the interpreter, which would not react to signals."""
     for stream in (sys.stdout, sys.stderr):
@@ -59,12 +87,19 @@ def _stand_still(number: int, _: FrameType | None) -> None:
 
 
 def _listen(heard: int) -> None:
-    while (number := os.read(heard, 1)[0]) not in _SIGNALS:
+    while (number := os.read(heard, 1)[0]) not in _SIGNALS or _noted(number):
         pass
     try:
         _end()
     finally:
         os._exit(128 + number)
+
+
+def _noted(number: int) -> bool:
+    if _notice is None or _notice.number:
+        return False
+    _notice.number = number
+    return True
 
 
 def _end() -> None:

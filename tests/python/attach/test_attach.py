@@ -71,6 +71,7 @@ def test_a_file_crosses_a_bridge_as_it_is_at_no_more_than_the_ratio(tmp_path: Pa
     for run in (one, other):
         (row,) = run["transfers"]
         assert row["bytes"] == size and 0 < row["data_us"] * 1e-6 <= ratio * (row["wall_s"] + 0.3)
+        assert row["gb_per_s"] <= 12.45  # the line's rate, Equation 2
     assert "dropped here: nothing" in text
 
 
@@ -109,6 +110,34 @@ def test_a_second_external_port_and_one_that_waits_in_vain(tmp_path: Path, seed:
     assert alone.returncode == 3
     assert "1 s of the wall clock have passed: write engine 0 of node 3 waits for words" in err
     assert "dropped here: nothing" in out
+
+
+@needs_bridge
+@pytest.mark.slow
+def test_more_than_is_asked_for_is_said(tmp_path: Path) -> None:
+    sent = tmp_path / "sent"
+    sent.write_bytes(b"x" * 1_000_001)
+    with Bridge(2) as net:
+        to = ready(attach(net, 1, f"--delivery credits --tap tw1 --to 0.0.0 --receive {tmp_path}/came --bytes 1000"))
+        ended(attach(net, 0, f"--delivery credits --tap tw0 --to 1.0.0 --send {sent}"))
+        out, err = to.communicate(timeout=60)
+    assert to.returncode == 1
+    assert "1000064 bytes came, in whole words of 64; --bytes is 1000, and the rest was dropped" in err
+    assert f"dropped here: {(1_000_064 - 1024) // 64} words that write engine 0 had no memory for" in out
+
+
+@needs_bridge
+@pytest.mark.slow
+@pytest.mark.parametrize(("number", "ratio"), [(signal.SIGINT, 0.01), (signal.SIGTERM, 1e-6)])
+def test_an_interrupted_one_ends_with_its_counts(tmp_path: Path, number: int, ratio: float) -> None:
+    with Bridge(1) as net:
+        node = ready(attach(net, 0, f"--ratio {ratio} --tap tw0 --to 1.0.0 --receive {tmp_path}/came"))
+        net.run(sys.executable, "-c", JUNK, "1", "20", "port0")
+        time.sleep(0.5)
+        node.send_signal(number)
+        out, err = node.communicate(timeout=5)
+    assert (node.returncode, err) == (128 + number, "")
+    assert "tw0: sent 0 frames with 0 bytes, received" in out and "dropped here: " in out
 
 
 @needs_bridge
@@ -299,13 +328,23 @@ def test_what_nobody_reads_in_time_is_counted(tmp_path: Path, kind: str, seed: i
         ("--node 0 --tap lo --send {file} --at 0.7", "there is no virtual port 0.7 of node 0; a node has 2"),
         ("--node 0 --tap lo --send {file} --to 77.0.0", "node 77 is no FPGA; these are 0 to 15"),
         ("--node 0 --tap lo --send {file} --to 0.0.0", "can't be joined with itself"),
-        ("--node 0 --tap lo --receive {file} --bytes 9000000000", "has room for 8589934592"),
+        ("--node 0 --tap lo --receive {new} --bytes 9000000000", "has room for 8589934592"),
+        ("--node 0 --tap lo --send {file} --limit nan", "limit is nan; it is 0 to 1e+09 seconds"),
+        ("--node 0 --tap lo --send {file} --limit inf", "limit is inf; it is 0 to 1e+09 seconds"),
+        ("--node 0 --tap lo --send {file} --ratio nan", "ratio is nan; it is above 0"),
+        ("--node 0 --tap lo --send {file} --bytes 100", "--bytes is of what is received"),
+        ("--node 0 --tap lo --tap lo --send {file}", "lo is given for 2 external ports"),
+        ("--node 0 --tap 0123456789abcdef --send {file}", "'0123456789abcdef' names no network interface"),
+        ("--node 0 --tap lo --send {file} --receive {file}", "is the file of --send, and would be overwritten"),
+        ("--node 0 --tap lo --pcap {file} --send {file}", "is the file of --pcap, too, and would be overwritten"),
+        ("--node 9999999999 --tap lo --send {file}", "9999999999 is not in the range"),
+        ("--node 0 --tap lo --send {file} --to 1.0.9999999999", "'1.0.9999999999' is no virtual port"),
     ],
 )
 def test_bad_input_has_one_line(capfd: pytest.CaptureFixture[str], tmp_path: Path, options: str, line: str) -> None:
     (tmp_path / "file").write_bytes(b"x" * 100)
     (tmp_path / "empty").touch()
-    given = options.format(file=tmp_path / "file", empty=tmp_path / "empty")
+    given = options.format(**{name: tmp_path / name for name in ("file", "empty", "new")})
     assert main(["attach", "--cluster", PRESET, "--to", "1.0.0", *given.split()]) == 2
     (said,) = capfd.readouterr().err.splitlines()
     assert line in said

@@ -137,6 +137,12 @@ def test_the_drawing_shows_partitions_and_circuits(tmp_path: Path) -> None:
         assert all(abs(x - a) >= 54 or abs(y - b) >= 36 for a, b in places[:index])
 
 
+def test_a_drawing_is_an_svg(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cluster", "draw", PRESET, "-o", str(tmp_path / "x.txt")]) == 2
+    assert "drawings are SVG; give a file that ends in .svg" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
 def test_the_schema_is_of_circuit_files(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["cluster", "schema", "vcsn", "--circuits"]) == 0
     found = json.loads(capsys.readouterr().out)

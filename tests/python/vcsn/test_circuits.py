@@ -380,6 +380,19 @@ def test_two_outputs_to_one_file_are_refused(first: str, tmp_path: Path, capsys:
     assert f"is the file of {first}, too" in err and err.count("\n") == 1 and not file.exists()
 
 
+@pytest.mark.parametrize("input_first", [False, True])
+def test_an_input_is_never_overwritten(input_first: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "users.toml"
+    file.write_text(text := (resource("clusters").parent / "examples/vcsn/users.toml").read_text())
+    words = ["--circuits", str(file)], ["--json", f"{tmp_path}/./users.toml"]
+    run = ["bench", "rewire", "--cluster", PRESET]
+    for option in words if input_first else words[::-1]:
+        run += option
+    assert main(run) == 2
+    err = capsys.readouterr().err
+    assert "would be overwritten" in err and err.count("\n") == 1 and file.read_text() == text
+
+
 def test_a_partition_has_circuits_of_its_own() -> None:
     network = Cluster.load(PRESET).network()
     network.set_circuit(Place(3, 0, 0), Place(0, 0, 0))
@@ -522,6 +535,8 @@ def test_a_transfer_that_loses_frames_says_which(tmp_path: Path) -> None:
 def test_a_capture_that_cannot_be_written_is_said() -> None:
     with pytest.raises(InputError, match="/nonexistent/x: the capture file cannot be written"):
         rows("transfer", sizes="64", pcap="/nonexistent/x")
+    with pytest.raises(InputError, match="/dev/full: the capture file cannot be written"):
+        rows("gather", nodes=2, sizes="64", pcap="/dev/full")
 
 
 def test_a_restart_forgets_commands_that_have_not_acted() -> None:

@@ -49,7 +49,10 @@ class _Flows:
             ended += len(network.advance(NEVER))
         while not network.idle:
             network.advance(NEVER)
-        network.close()
+        try:
+            network.close()
+        except RuntimeError as error:
+            raise InputError(f"{pcap}: {error}") from None
         return network, [network.result(handle) for handle in range(len(self.sources))]
 
     @property

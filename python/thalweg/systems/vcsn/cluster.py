@@ -12,7 +12,7 @@ from pydantic import Field
 
 from thalweg.bench.operation import one_of
 from thalweg.cluster import dram, leaves
-from thalweg.cluster.attached import check_ratio, leading_out
+from thalweg.cluster.attached import check_times, leading_out
 from thalweg.cluster.file import parse
 from thalweg.cluster.kinds import Assembled, KindsTable, LinkTable, NodeTable
 from thalweg.cluster.overlay import Overlay
@@ -309,7 +309,7 @@ class Cluster(Assembled):
         one_of("engine", engine, ("sim", "rtl"))
         if node not in self.fpgas:
             raise InputError(f"node {node} is no FPGA; these are {self.fpgas[0]} to {self.fpgas[-1]}")
-        check_ratio(ratio)
+        check_times(ratio, limit_s)
         nodes = self.assembly["nodes"][: self.hardware]  # what servers do is in the programs that run on them
         links = [link for link in self.assembly["links"] if max(link["ends"][::2]) < self.hardware]
         hardware = self.assembly | {"nodes": nodes, "links": links}

@@ -45,7 +45,15 @@ class Network(_sim.Network):
         part = None if assembly is None else dict(assembly)
         super().__init__(cluster.front, capture, rtl_engine.libraries(cluster, nodes), part)
         self.cluster = cluster
+        self._capture = capture
         self._partitions: dict[str, Partition] = {}
+
+    def close(self) -> None:
+        """Ends the capture. Raises InputError where it could not be written."""
+        try:
+            super().close()
+        except RuntimeError as error:
+            raise InputError(f"{self._capture}: {error}") from None
 
     @property
     def shell_ticks(self) -> int:

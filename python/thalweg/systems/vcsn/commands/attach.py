@@ -10,11 +10,12 @@ from typing import Any
 
 import click
 
-from thalweg.commands import completion
 from thalweg.commands.measured import cluster_option
-from thalweg.commands.output import OutputFile, json_option, print_line, write_json
+from thalweg.commands.output import InputFile, OutputFile, json_option, print_line, write_json
+from thalweg.errors import InputError
+from thalweg.launch import ending
 from thalweg.systems.vcsn._sim import Place
-from thalweg.systems.vcsn.attach import DELIVERIES, Exchange, dropped, interfaces_of, place_of
+from thalweg.systems.vcsn.attach import DELIVERIES, MOST_NUMBER, Exchange, dropped, interfaces_of, place_of
 from thalweg.systems.vcsn.cluster import Cluster
 from thalweg.systems.vcsn.network import Network
 
@@ -36,7 +37,7 @@ class VirtualPort(click.ParamType[list[int]]):
 
 @click.command(context_settings={"max_content_width": 120})
 @cluster_option("vcsn-attached")
-@click.option("--node", type=click.IntRange(0), required=True, help="The FPGA that is simulated here.")
+@click.option("--node", type=click.IntRange(0, MOST_NUMBER), required=True, help="The FPGA that is simulated here.")
 @click.option(
     "--tap",
     "taps",
@@ -53,8 +54,7 @@ class VirtualPort(click.ParamType[list[int]]):
 )
 @click.option(
     "--send",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    shell_complete=completion.files,
+    type=InputFile(exists=True),
     metavar="FILE",
     help="Send a file's bytes as one packet.",
 )
@@ -119,16 +119,24 @@ def command(
     sessions, start the receiver first.
 
     Virtual time follows the wall clock at --ratio and is never ahead of it; a frame arrives at the virtual time at which it is read. No two runs are
-    the same.
+    the same. Ctrl-C ends it with its counts.
     """
     of = Cluster.load(cluster)
+    if size and not receive:
+        raise InputError("--bytes is of what is received; give --receive FILE, too")
     interfaces = interfaces_of(of, node, taps)
     exchange = Exchange(of, Place(node, *at), Place(*to), send, receive, size or 0, delivery)
     exchange.check()
     network = of.attached(node, interfaces, ratio=ratio, limit_s=limit, pcap=str(pcap or ""), engine=engine)
     rows: list[dict[str, Any]] = []
     try:
-        rows = exchange.run(network, lambda: _say_ready(network, of, node, ratio))
+        with ending.noticed() as signalled:
+
+            def watch() -> None:
+                if signalled.number:
+                    raise click.exceptions.Exit(128 + signalled.number)
+
+            rows = exchange.run(network, ratio, lambda: _say_ready(network, of, node, ratio), watch)
         cycles = network.finish()
     finally:
         _print(network, rows)

@@ -18,7 +18,7 @@ from thalweg.commands.measured import (
     seed_option,
     sizes_option,
 )
-from thalweg.commands.output import OutputFile
+from thalweg.commands.output import InputFile, OutputFile
 from thalweg.systems.vcsn import operations, rewiring, schedules
 from thalweg.systems.vcsn import overload as overloading
 from thalweg.systems.vcsn.cluster import Cluster
@@ -28,7 +28,7 @@ _cluster = cluster_option("vcsn-d5005")
 _seed = seed_option("the data")
 _circuits = click.option(
     "--circuits",
-    type=click.Path(path_type=Path),
+    type=InputFile(),
     metavar="FILE",
     help="Open the partitions and circuits of this circuit file.",
 )
