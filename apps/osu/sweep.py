@@ -3,8 +3,8 @@
 
 python apps/osu/sweep.py [--quick]
 
-2, 3, 5, 8 and 16 ranks from 0 bytes to 64 KB, 64 ranks to 4 KB, on tori and on fat trees, and 16 ranks on 8 nodes; each size
-once. Its tables go to the terminal. Ends with 0 where every result was right and every collective was in the network, else
+2, 3, 5, 8 and 16 ranks from 0 bytes to 64 KB, 64 ranks from 512 bytes to 4 KB, on tori and on fat trees, and 16 ranks on 8
+nodes; each size once. Its tables go to the terminal. Ends with 0 where every result was right and every collective was in the network, else
 with 1.
 """
 
@@ -25,9 +25,9 @@ FORMS = ["blocking", "nonblocking", "persistent"]
 RUNS = [
     *((ranks, 1, "mpi-fpga-torus-2x2x2", "0:64K") for ranks in (2, 3, 5, 8)),
     (16, 1, "mpi-fpga-torus-4x4x2", "0:64K"),
-    (64, 1, "mpi-fpga-torus-4x4x4", "0:4K"),
+    (64, 1, "mpi-fpga-torus-4x4x4", "512:4K"),
     *((ranks, 1, "mpi-fpga-fattree-8", "0:64K") for ranks in (2, 3, 5, 8, 16)),
-    (64, 1, "mpi-fpga-fattree-16", "0:4K"),
+    (64, 1, "mpi-fpga-fattree-16", "512:4K"),
     (16, 2, "mpi-fpga-torus-2x2x2", "0:64K"),
 ]
 """(ranks, ranks on a node, cluster, sizes)"""

@@ -88,9 +88,10 @@ def test_the_sweep() -> None:
 
 @pytest.mark.long
 def test_64_ranks_to_256_kilobytes(thalweg: Thalweg, osu: Path) -> None:
-    check(thalweg, osu, 64, "mpi-fpga-torus-4x4x4", "4:256K", COLLECTIVES, "-i", "2", "-x", "1", timeout=3000)
+    """From where the sweep ends."""
+    check(thalweg, osu, 64, "mpi-fpga-torus-4x4x4", "8K:256K", COLLECTIVES, "-i", "1", "-x", "0", timeout=3000)
 
 
 @pytest.mark.long
 def test_128_ranks_to_16_kilobytes(thalweg: Thalweg, osu: Path) -> None:
-    check(thalweg, osu, 128, "mpi-fpga-torus-4x4x8", "4:16K", COLLECTIVES, "-i", "2", "-x", "1", timeout=3000)
+    check(thalweg, osu, 128, "mpi-fpga-torus-4x4x8", "4:16K", COLLECTIVES, "-i", "1", "-x", "0", timeout=3000)

@@ -14,20 +14,15 @@ def cases() -> Iterator[Case]:
     """Every collective by every algorithm on every preset; messages, traffic, faults, jobs, and programs."""
     small = ("mpi-fpga-torus-2x2x2", "mpi-fpga-fattree-8")
     middle = ("torus:3x3", "ring:5", "mpi-fpga-torus-4x4x2", "mpi-fpga-fattree-16", "thalweg-fattree-32")
-    large = (
-        "mpi-fpga-torus-4x4x4",
-        "mpi-fpga-torus-4x4x8",
-        "mpi-fpga-fattree-28",
-        "thalweg-torus-4x4x4",
-        "thalweg-torus-8x8",
-    )
+    large = ("mpi-fpga-torus-4x4x4", "thalweg-torus-4x4x4", "thalweg-torus-8x8")
+    largest = ("mpi-fpga-torus-4x4x8", "mpi-fpga-fattree-28")  # their collectives take seconds
     algorithms = ("tree", "exchange", "ring", "halving", "trees")
-    for clusters, sizes in ((small, "8,2K,64K"), (middle, "8,4K"), (large, "8,1K")):
+    for clusters, sizes in ((small, "8,2K,64K"), (middle, "8,4K"), (large, "8,1K"), (largest, "8")):
         for cluster, collective, algorithm in itertools.product(clusters, COLLECTIVES, algorithms):
             of_size = "" if collective == "barrier" else f" --sizes {sizes}"
             quick = cluster == small[0] and (algorithm == "tree" or collective == "allreduce")
             yield Case(f"bench {collective} --cluster {cluster} --algorithm {algorithm}{of_size}", quick)
-    for cluster in (*small, *middle, *large):
+    for cluster in (*small, *middle, *large, *largest):
         for operation in ("latency", "bandwidth"):
             yield Case(f"bench {operation} --cluster {cluster} --sizes 8,1K,64K", cluster == small[0])
         yield Case(f"bench traffic --cluster {cluster} --load 0.2 --cycles 5000", cluster == small[0])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The C++ tests' random fabrics for longer: among them ten thousand collectives in random order on links that fail."""
+"""The C++ tests' random fabrics for longer: among them thousands of collectives in random order on links that fail."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ def operations(program: Path, test: str, runs: int) -> int:
 @pytest.mark.parametrize("test", ["BadLinks", "CutLinks"])
 def test_links_that_fail(program: Path, test: str) -> None:
     """Bit errors at 1e-4 to 1e-8, losses, duplicates, cuts for a time; links that stay down. Each result by the oracle."""
-    assert operations(program, test, 480) >= 10_000
+    assert operations(program, test, 180) >= 3_000
 
 
-@pytest.mark.parametrize(("test", "runs"), [("RandomFabrics", 600), ("RandomAllToAlls", 120)])
+@pytest.mark.parametrize(("test", "runs"), [("RandomFabrics", 200), ("RandomAllToAlls", 60)])
 def test_good_links(program: Path, test: str, runs: int) -> None:
     assert operations(program, test, runs) >= runs
