@@ -162,5 +162,5 @@ def test_a_bug_in_a_whole_unit_is_named(monkeypatch: pytest.MonkeyPatch, name: s
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", [UNIT])
-def test_five_of_six_whole_units_are_killed(name: str) -> None:
-    assert _killed(dict(hunt([name], 6, int(os.environ.get("THALWEG_SEED") or SEED)))) >= 5
+def test_two_of_three_whole_units_are_killed(name: str) -> None:
+    assert _killed(dict(hunt([name], 3, int(os.environ.get("THALWEG_SEED") or SEED)))) >= 2
