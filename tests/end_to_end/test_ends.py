@@ -200,4 +200,4 @@ def test_nothing_is_left(words: dict[str, str], tmp_path: Path, number: signal.S
 @pytest.mark.serial
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_nothing_is_left_of_many(words: dict[str, str], tmp_path: Path, number: signal.Signals, seed: int) -> None:
-    check(words, tmp_path, number, 30, seed)
+    check(words, tmp_path, number, len(COMMANDS), seed)

@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 MOST_EDGES = 32  #: of a row of the communicator table
 
 
-def shared_libraries(root: Path | None = None) -> Project:
-    """The project whose libraries a running process can load."""
+def shared_libraries(root: Path | None = None, original: Project | None = None) -> Project:
+    """The project whose libraries a running process can load; a copy shares the compiled Verilator runtime of its `original`."""
     from thalweg.rtl.project import Project
 
     scratch.folder()  # for temporary files of the tools
-    project = Project(root)
+    project = Project(root, original=original)
     project.build /= "engine"
     return project
 
