@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -32,10 +33,13 @@ using Step = std::variant<Work, Interrupt, Barrier>;
 
 /// Bytes to the crossbar, in words of 64, one a cycle; until the last one was taken. `ends`: they end a packet; otherwise they are whole
 /// words.
-struct Send {
+struct Send {  // with a constructor: GCC 12 destroys an aggregate that is yielded twice
+  explicit Send(std::vector<std::byte> bytes, bool last = true, std::uint8_t of = 0)
+      : data(std::move(bytes)), ends(last), channel(of) {}
+
   std::vector<std::byte> data;
-  bool ends = true;
-  std::uint8_t channel = 0;
+  bool ends;
+  std::uint8_t channel;
 };
 /// So many words of the crossbar, or those to the end of a packet; until the last one is there.
 struct Receive {
@@ -43,6 +47,8 @@ struct Receive {
 };
 /// Both at once, as a pipeline does, until both have ended.
 struct Exchange {
+  Exchange(Send sends, Receive receives) : send(std::move(sends)), receive(receives) {}
+
   Send send;
   Receive receive;
 };

@@ -73,14 +73,14 @@ nb::object object_of(const Step& step) {
 }
 
 std::optional<Send> send_of(nb::handle given) {
-  Send send;
   nb::bytes data;
-  if (!is_a(given, "Send") || !reads(given, "data", data) || !reads(given, "ends", send.ends) ||
-      !reads(given, "channel", send.channel))
+  bool ends = true;
+  std::uint8_t channel = 0;
+  if (!is_a(given, "Send") || !reads(given, "data", data) || !reads(given, "ends", ends) ||
+      !reads(given, "channel", channel))
     return std::nullopt;
   const auto* first = static_cast<const std::byte*>(data.data());
-  send.data.assign(first, first + data.size());
-  return send;
+  return Send({first, first + data.size()}, ends, channel);
 }
 std::optional<Receive> receive_of(nb::handle given) {
   Receive receive;
