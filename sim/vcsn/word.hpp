@@ -43,15 +43,16 @@ class Sink {
 /// Cycles of the last events of a row, by their numbers.
 class Times {
  public:
-  /// `most`: how far back they are asked for; a power of two.
+  /// `most`: of events whose times may lie ahead, or are asked for to the cycle; a power of two.
   explicit Times(std::size_t most) : times_(most, -1) {}
 
   void add(Tick cycle) { times_[count_++ & (times_.size() - 1)] = cycle; }
   [[nodiscard]] std::uint64_t count() const { return count_; }
-  /// Of event `number`; -1 of those before the first, kNever of one that has not been added.
+  /// Of event `number`; -1 of those before the first, and of those that are too long ago, kNever of one that has not been added.
   [[nodiscard]] Tick of(std::int64_t number) const {
     if (number < 0) return -1;
     const auto at = static_cast<std::uint64_t>(number);
+    if (at + times_.size() < count_) return -1;
     return at >= count_ ? kNever : times_[at & (times_.size() - 1)];
   }
 

@@ -25,6 +25,12 @@ def test_many_random_programs(cluster: str) -> None:
     assert cli.main(["rtl", "cosim", "--cluster", cluster, "--runs", "200"]) == 0
 
 
+@pytest.mark.long
+def test_words_that_left_long_ago_are_counted() -> None:
+    """This program sets credits while words are under way, so that more leave a receive buffer before a report than it holds."""
+    assert cli.main(["rtl", "cosim", "--cluster", "vcsn-d5005", "--runs", "1", "--seed", "954719902"]) == 0
+
+
 @pytest.mark.slow
 def test_hardware_that_is_another_is_told_apart(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     """The simulator's memory answers as fast, its buffers have other sizes: the hardware stands already."""
