@@ -219,7 +219,8 @@ def test_levels_through_memories() -> None:
 
 BUDGETED = {
     f"{block.name}-{parameters.name}": (block, parameters)
-    for block, parameters in Synthesizer(ROOT).select([], [])
+    for block in Synthesizer(ROOT).project.blocks()
+    for parameters in block.sets
     if parameters.levels is not None
 }
 QUICK = {"common/async_fifo-flit32", "common/skid-flit", "link/flow-margin", "switch/poller-five"}
