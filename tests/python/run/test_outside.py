@@ -51,7 +51,7 @@ def test_a_semaphore(run_program: Program) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("compute", ["none", "measured"])
 def test_a_semaphore_many_times(run_program: Program, compute: str) -> None:
-    for _ in range(20):
+    for _ in range(8):
         run = run_program("semaphore.c", 3, "--compute", compute, "--timeout", "60", arguments=("30",))
         assert (run.exit_code, run.stdout) == (0, "all right\n"), run.stdout + run.stderr
 
