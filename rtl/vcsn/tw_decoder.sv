@@ -43,6 +43,7 @@ module tw_decoder
     output logic [Ports-1:0][         7:0] word_channel_o,
     output logic [Ports-1:0]               commit_o,         /// the frame has ended, and is kept
     output logic [Ports-1:0]               drop_o,           /// it is thrown away
+    output logic [Ports-1:0]               receiving_o,      /// it has a frame's words, from the cycle after the decision to the one after the last word
     output logic                           kept_valid_o,     /// a frame is, in this cycle
     output logic [  WordsBits-1:0]         kept_words_o,     /// that it has
     output logic [Ports-1:0]               indicated_o,      /// an indication came for it
@@ -51,7 +52,7 @@ module tw_decoder
 
     input  logic           [Ports-1:0] session_i,  /// it has a session
     output logic                       begin_valid_o,     /// the MAC had a frame's first word in the cycle before
-    output vcsn_sequence_t             begin_sequence_o,  /// with the header of a session, if it has one
+    output logic [31:0]                begin_number_o,    /// of the header of a session, if it has one
     output logic           [Ports-1:0] heard_valid_o,  /// a frame of its session came
     output vcsn_sequence_t [Ports-1:0] heard_sequence_o,
     output logic [Ports-1:0][$bits(frame_kind_e)-1:0] heard_kind_o,
@@ -186,7 +187,7 @@ module tw_decoder
       takes_q   <= '0;
     end else begin
       decides_q <= begins_1q;
-      takes_q   <= takes;
+      takes_q   <= ends_1q ? '0 : takes;
     end
   end
 
@@ -203,6 +204,7 @@ module tw_decoder
   assign word_channel_o = {Ports{channel_q}};
   assign commit_o = commit_q;
   assign drop_o = drop_q;
+  assign receiving_o = takes_q;
   assign kept_valid_o = commit_q != 0;
   assign kept_words_o = words_2q;
 
@@ -228,7 +230,8 @@ module tw_decoder
   wire knows = kind_q == FrameKindData || kind_q == FrameKindAcknowledgement || kind_q == FrameKindRefusal;
 
   assign begin_valid_o = begins_1q;
-  assign begin_sequence_o = vcsn_sequence_of(data_1q[HeaderBits+:SequenceBits]);
+  wire vcsn_sequence_t begin_sequence = vcsn_sequence_of(data_1q[HeaderBits+:SequenceBits]);
+  assign begin_number_o = begin_sequence.number;
   assign heard_valid_o = ends_3q && good_3q && knows && begun_q.sequenced ? to_q : '0;
   assign heard_sequence_o = {Ports{sequence_q}};
   assign heard_kind_o = {Ports{kind_q}};
@@ -250,7 +253,7 @@ module tw_decoder
     single_3q <= single_2q;
     words_3q <= words_2q;
     number_2q <= header_1.circuit.sequenced ? data_1q[LongBits+:64] : data_1q[HeaderBits+:64];
-    sequence_2q <= begin_sequence_o;
+    sequence_2q <= begin_sequence;
     kind_2q <= header_1.circuit.kind;
     if (decides_q) begin
       number_q <= number_2q;

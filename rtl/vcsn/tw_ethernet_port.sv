@@ -10,14 +10,16 @@
 // Storage: theirs. Outputs: theirs. Critical path: from the frames that wait over the choice of one to its pace.
 module tw_ethernet_port
   import tw_vcsn_pkg::*;
+  import tw_vcsn_spec_pkg::*;
 #(
     parameter  int unsigned Ports        = 2,    /// virtual ports, 1 to 8
     parameter  int unsigned SendWords    = 512,  /// of each, a power of two, at least FrameWords
     parameter  int unsigned Frames       = 32,   /// that wait at each, a power of two, at least 2
     parameter  int unsigned ReceiveWords = 2560, /// of each, at least FrameWords
     parameter  int unsigned FrameWords   = 143,  /// of a frame at most
-    /// Frames of a session that may be under way, as of tw_receive_buffer.
-    parameter  int unsigned Window       = ReceiveWords / FrameWords > 64 ? 64 : 2 ** ($clog2(ReceiveWords / FrameWords + 1) - 1),
+    parameter  int unsigned Resend       = 6445, /// of a session, as of tw_session_end, and the next two
+    parameter  int unsigned Reorder      = 3,
+    parameter  int unsigned Tries        = 16,
     parameter  int unsigned EtherType    = 'h88B5, /// of frames: for experiments on a local network
     parameter  int unsigned PriorityBits = 3,    /// at least 1
     parameter  int unsigned PaceBits     = 20,   /// at least 10
@@ -26,7 +28,12 @@ module tw_ethernet_port
     parameter  int unsigned WindowBits   = 15,   /// of words in a window of the monitor, at least those of FrameWords
     parameter  int unsigned CreditsBits  = 15,   /// of words under way, as of tw_credits
     localparam int unsigned PortBits     = Ports > 1 ? $clog2(Ports) : 1,
-    localparam int unsigned WordsBits    = $clog2(FrameWords + 1)
+    localparam int unsigned WordsBits    = $clog2(FrameWords + 1),
+    localparam int unsigned FramesBits   = $clog2(Frames),
+    /// Frames of a session that may be under way: both buffers have room for them.
+    localparam int unsigned Fitting      = ReceiveWords / FrameWords < Frames ? ReceiveWords / FrameWords : Frames,
+    localparam int unsigned Window       = Fitting > 64 ? 64 : 2 ** ($clog2(Fitting + 1) - 1),
+    localparam int unsigned SlotBits     = Window > 1 ? $clog2(Window) : 1
 ) (
     input  logic                            shell_clk_i,
     input  logic                            shell_rst_i,
@@ -66,6 +73,10 @@ module tw_ethernet_port
     input logic [    PortBits-1:0] mac_credits_port_i,
     input logic [ CreditsBits-1:0] mac_credits_words_i,
     input logic [ CreditsBits-1:0] mac_credits_report_i,
+    input logic                    mac_open_valid_i,    /// a virtual port's session; it has no credits then, as a row that is written has no session
+    input logic [    PortBits-1:0] mac_open_port_i,
+    input session_t                mac_open_number_i,
+    output session_state_t [Ports-1:0] mac_session_o,
 
     output logic                 mac_tx_valid_o,
     input  logic                 mac_tx_ready_i,
@@ -85,9 +96,29 @@ module tw_ethernet_port
   logic [Ports-1:0][7:0] frame_channel, word_channel;
   logic [Ports-1:0][WordBits-1:0] read_data, word_data;
   logic [Ports-1:0] room, word_valid, word_first, word_last, commit, drop, indicate, indicated, writes, written;
-  logic [Ports-1:0] held, sent, left, report, reported, credit;
+  logic [Ports-1:0] held, sent, left, report, reported, credit, opens;
   logic [Ports-1:0][31:0] report_number, credit_number;
   logic [WordsBits-1:0] kept_words;
+
+  // Sessions.
+  logic [Ports-1:0] keeps, closing, used, keep, select, release_frame, may_send, receiving, idle, begins_again, frame_left;
+  logic [Ports-1:0] says, said, says_first, says_last, heard_valid, heard_first, heard_last;
+  logic [Ports-1:0][FramesBits:0] frames;
+  logic [Ports-1:0][FramesBits-1:0] offset;
+  logic [Ports-1:0][Window-1:0] slots_held;
+  logic [Ports-1:0][$bits(frame_kind_e)-1:0] says_kind, heard_kind;
+  logic [Ports-1:0][63:0] says_number, heard_number;
+  vcsn_sequence_t [Ports-1:0] sequence_headers, heard_sequence;
+  logic [31:0] begin_number;
+  logic begin_valid;
+  logic open_valid_q;
+  logic [PortBits-1:0] open_port_q;
+  session_t open_number_q;
+  always_ff @(posedge mac_clk_i) begin
+    open_valid_q  <= !mac_rst_i && mac_open_valid_i;
+    open_port_q   <= mac_open_port_i;
+    open_number_q <= mac_open_number_i;
+  end
 
   // The encoder chooses with rows a cycle earlier than the decoder decides.
   logic write_valid_q;
@@ -119,11 +150,11 @@ module tw_ethernet_port
         .shell_channel_i    (shell_in_channel_i[i]),
         .mac_clk_i,
         .mac_rst_i,
-        .mac_keep_i         (1'b0),
-        .mac_select_i       (1'b0),
-        .mac_offset_i       ('0),
-        .mac_release_i      (1'b0),
-        .mac_frames_o       (),
+        .mac_keep_i         (keeps[i]),
+        .mac_select_i       (select[i]),
+        .mac_offset_i       (offset[i]),
+        .mac_release_i      (release_frame[i]),
+        .mac_frames_o       (frames[i]),
         .mac_frame_valid_o  (frame_valid[i]),
         .mac_frame_words_o  (frame_words[i]),
         .mac_frame_single_o (frame_single[i]),
@@ -131,7 +162,7 @@ module tw_ethernet_port
         .mac_frame_last_o   (frame_last[i]),
         .mac_frame_channel_o(frame_channel[i]),
         .mac_read_i         (read[i]),
-        .mac_pop_i          (pop[i]),
+        .mac_pop_i          (pop[i] && !keeps[i]),
         .mac_word_valid_o   (read_valid[i]),
         .mac_word_data_o    (read_data[i])
     );
@@ -153,11 +184,14 @@ module tw_ethernet_port
         .mac_commit_i   (commit[i]),
         .mac_drop_i     (drop[i]),
         .mac_word_left_o(left[i]),
-        .mac_slots_i    (1'b0),
-        .mac_begin_i    (1'b0),
-        .mac_slot_i     ('0),
-        .mac_left_o     (),
-        .mac_held_o     (),
+        .mac_slots_i    (keeps[i]),
+        .mac_begin_again_i(begins_again[i]),
+        .mac_idle_o     (idle[i]),
+        .mac_begin_i    (begin_valid),
+        .mac_slot_i     (SlotBits'(slot_of(begin_number[5:0], Window))),
+        .mac_keep_i     (keep[i]),
+        .mac_left_o     (frame_left[i]),
+        .mac_held_o     (slots_held[i]),
         .shell_clk_i,
         .shell_rst_i,
         .shell_valid_o  (shell_out_valid_o[i]),
@@ -166,6 +200,54 @@ module tw_ethernet_port
         .shell_first_o  (shell_out_first_o[i]),
         .shell_last_o   (shell_out_last_o[i]),
         .shell_channel_o(shell_out_channel_o[i])
+    );
+
+    assign opens[i] = mac_open_valid_i && mac_open_port_i == PortBits'(i);
+
+    tw_session_end #(
+        .Window (Window),
+        .Frames (Frames),
+        .Resend (Resend),
+        .Reorder(Reorder),
+        .Tries  (Tries)
+    ) session (
+        .clk_i           (mac_clk_i),
+        .rst_i           (mac_rst_i),
+        .open_valid_i    (written[i] || (open_valid_q && open_port_q == PortBits'(i))),
+        .open_number_i   (written[i] ? '0 : open_number_q),
+        .used_o          (used[i]),
+        .closing_o       (closing[i]),
+        .keeps_o         (keeps[i]),
+        .state_o         (mac_session_o[i]),
+        .frames_i        (frames[i]),
+        .select_valid_o  (select[i]),
+        .select_offset_o (offset[i]),
+        .release_o       (release_frame[i]),
+        .may_send_o      (may_send[i]),
+        .chosen_i        (sent[i]),
+        .done_i          (pop[i]),
+        .says_o          (says[i]),
+        .said_i          (said[i]),
+        .says_kind_o     (says_kind[i]),
+        .says_first_o    (says_first[i]),
+        .says_last_o     (says_last[i]),
+        .says_number_o   (says_number[i]),
+        .sequence_o      (sequence_headers[i]),
+        .receiving_i     (receiving[i]),
+        .idle_i          (idle[i]),
+        .left_i          (frame_left[i]),
+        .held_i          (slots_held[i]),
+        .begin_again_o   (begins_again[i]),
+        .keep_o          (keep[i]),
+        .commit_i        (commit[i]),
+        .begin_valid_i   (begin_valid),
+        .begin_number_i  (begin_number),
+        .heard_valid_i   (heard_valid[i]),
+        .heard_sequence_i(heard_sequence[i]),
+        .heard_kind_i    (heard_kind[i]),
+        .heard_first_i   (heard_first[i]),
+        .heard_last_i    (heard_last[i]),
+        .heard_received_i(heard_number[i][Window-1:0])
     );
   end
 
@@ -197,18 +279,18 @@ module tw_ethernet_port
       .held_i         (held),
       .sent_valid_o   (sent),
       .sent_words_o   (sent_words),
-      .says_valid_i   ('0),
-      .said_o         (),
-      .says_kind_i    ('0),
-      .says_first_i   ('0),
-      .says_last_i    ('0),
-      .says_number_i  ('0),
-      .sequenced_i    ('0),
-      .sequence_i     ('0),
+      .says_valid_i   (says),
+      .said_o         (said),
+      .says_kind_i    (says_kind),
+      .says_first_i   (says_first),
+      .says_last_i    (says_last),
+      .says_number_i  (says_number),
+      .sequenced_i    (keeps),
+      .sequence_i     (sequence_headers),
       .report_i       (report),
       .reported_o     (reported),
       .report_number_i(report_number),
-      .frame_valid_i  (frame_valid),
+      .frame_valid_i  (frame_valid & may_send),
       .frame_words_i  (frame_words),
       .frame_single_i (frame_single),
       .frame_first_i  (frame_first),
@@ -242,7 +324,7 @@ module tw_ethernet_port
       .rx_keep_i     (mac_rx_keep_i),
       .rx_last_i     (mac_rx_last_i),
       .rx_error_i    (mac_rx_error_i),
-      .room_i        (room),
+      .room_i        (room & ~closing),
       .word_valid_o  (word_valid),
       .word_data_o   (word_data),
       .word_first_o  (word_first),
@@ -250,21 +332,22 @@ module tw_ethernet_port
       .word_channel_o(word_channel),
       .commit_o      (commit),
       .drop_o        (drop),
+      .receiving_o   (receiving),
       .kept_valid_o  (),
       .kept_words_o  (kept_words),
       .indicated_o   (indicated),
       .credit_valid_o(credit),
       .credit_number_o(credit_number),
-      .session_i     ('0),
-      .begin_valid_o (),
-      .begin_sequence_o(),
-      .heard_valid_o (),
-      .heard_sequence_o(),
-      .heard_kind_o  (),
-      .heard_first_o (),
-      .heard_last_o  (),
+      .session_i     (used),
+      .begin_valid_o (begin_valid),
+      .begin_number_o(begin_number),
+      .heard_valid_o (heard_valid),
+      .heard_sequence_o(heard_sequence),
+      .heard_kind_o  (heard_kind),
+      .heard_first_o (heard_first),
+      .heard_last_o  (heard_last),
       .heard_words_o (),
-      .heard_number_o(),
+      .heard_number_o(heard_number),
       .counts_o      (mac_counts_o)
   );
 
@@ -279,7 +362,7 @@ module tw_ethernet_port
       .set_port_i     (mac_credits_port_i),
       .set_words_i    (mac_credits_words_i),
       .set_report_i   (mac_credits_report_i),
-      .forget_i       (writes),
+      .forget_i       (writes | opens),
       .held_o         (held),
       .sent_i         (sent),
       .words_i        (sent_words),

@@ -5,14 +5,17 @@
 // A frame begins only where mac_room_o is set, and after the end of the one before; its end comes after its last word. So all of it is in
 // the memory then, and its first word leaves the memory in that cycle.
 //
-// With mac_slots_i, which is constant from reset on, frames may come in another order than they go: each says its slot when it begins
+// With mac_slots_i frames may come in another order than they go: each says its slot when it begins
 // (mac_begin_i, which may come for frames of others, too, but not between a frame's first word and its end), and mac_room_o says from the next
-// cycle on whether that is free. Frames that are kept go in the order of slots, from slot 0 on round after round, each as soon as it is there;
+// cycle on whether that is free. mac_keep_i, in the second cycle after the frame's end, says that it is kept. Frames that are kept go in the order of slots, from slot 0 on round after round, each as soon as it is there;
 // mac_left_o says that all words of one have gone. So who numbers frames, and uses number modulo Window as slot, gets them in order.
+//
+// mac_slots_i changes with mac_begin_again_i, where mac_idle_o is set and no frame comes: slots begin with 0 then, and frames in slots that could not
+// leave are dropped.
 //
 // shell_rst_i and mac_rst_i are asserted together: each lasts until both clocks have had an edge in it.
 //
-// Order: kept, or that of slots. Latency: a frame's first word goes into the crossing in the cycle after the frame's end, of slots in the fourth one; then that of
+// Order: kept, or that of slots. Latency: a frame's first word goes into the crossing in the cycle after the frame's end, of slots in the fourth one after it is kept; then that of
 // tw_async_fifo. mac_left_o is set in the cycle after a frame's last word has gone, whose slot is free in the next one.
 // Throughput: one word a cycle in and out, but for two cycles between frames in slots. Storage: Words words in a memory with a registered output, which can be block RAM, and 16
 // words and one in the crossing. The word at the memory's output counts as one in it: its place is free in the cycle after it has gone
@@ -37,8 +40,11 @@ module tw_receive_buffer #(
     input  logic                mac_drop_i,      /// it is thrown away
     output logic                mac_word_left_o, /// in the cycle before a word went into the crossing
     input  logic                mac_slots_i,     /// frames have slots
+    input  logic                mac_begin_again_i,
+    output logic                mac_idle_o,      /// nothing that could leave was there in the cycle before, nor came
     input  logic                mac_begin_i,     /// the next frame would have this one
     input  logic [SlotBits-1:0] mac_slot_i,
+    input  logic                mac_keep_i,      /// the one that ended two cycles ago
     output logic                mac_left_o,      /// all words of the oldest frame
     output logic [  Window-1:0] mac_held_o,      /// slots that are not free
 
@@ -105,6 +111,10 @@ module tw_receive_buffer #(
   logic [PartBits-1:0] lengths_q[Window];
   logic [Window-1:0] held_q, fresh_q;  // frames that are kept and have not left; of them, those of which nothing is read
   logic [SlotBits-1:0] slot_q, order_q, oldest_q;  // of the frame that comes; the next one to be read, and to leave
+  logic ended_1q, ended_2q;  // a frame has, which may be kept; its slot and words
+  logic [SlotBits-1:0] slot_1q, slot_2q;
+  logic [PartBits-1:0] part_1q, part_2q;
+  logic idle_q;
   logic found_q;  // that one is there
   logic [PartBits-1:0] found_words_q;
   logic [IndexBits-1:0] found_place_q;
@@ -116,9 +126,12 @@ module tw_receive_buffer #(
   wire  goes = there_q && crossing_ready;
   wire  moves = !there_q || crossing_ready;
   wire  reads = moves && reads_q;
-  wire  load = mac_slots_i ? reads : moves && ({read_q.turn, read_q.index} != {kept_q.turn, kept_q.index} || mac_commit_i);
+  wire  load = mac_slots_i ? reads : moves && (!in_order || mac_commit_i);
   wire  takes = found_q && !reads_q;
+  wire  comes = mac_commit_i && !mac_slots_i;  // words that are kept
+  wire  in_order = {read_q.turn, read_q.index} == {kept_q.turn, kept_q.index};
 
+  assign mac_idle_o = idle_q;
   assign mac_room_o = mac_slots_i ? free_q : !spare_q[CountBits-1];
   assign mac_left_o = left_q;
   assign mac_word_left_o = word_left_q;
@@ -126,7 +139,7 @@ module tw_receive_buffer #(
 
   logic [CountBits-1:0] more;  // words that come and go
   always_comb begin
-    if (mac_commit_i) more = goes ? CountBits'(less_q) : CountBits'(part_q);
+    if (comes) more = goes ? CountBits'(less_q) : CountBits'(part_q);
     else more = goes ? '1 : '0;
   end
 
@@ -141,7 +154,12 @@ module tw_receive_buffer #(
     end
     if (load) word_q <= words_q[read_q.index];
     word_left_q <= !mac_rst_i && goes;
-    if (mac_commit_i) lengths_q[slot_q] <= part_q;
+    if (mac_keep_i) lengths_q[slot_2q] <= part_2q;
+    slot_1q <= slot_q;
+    slot_2q <= slot_1q;
+    part_1q <= part_q;
+    part_2q <= part_1q;
+    idle_q <= mac_slots_i ? !held_q[oldest_q] && !mac_keep_i : in_order && !there_q && !mac_commit_i;
     if (mac_begin_i) slot_q <= mac_slot_i;
     if (!found_q) found_words_q <= lengths_q[order_q];
     if (!found_q) found_place_q <= place_of(order_q);
@@ -152,7 +170,7 @@ module tw_receive_buffer #(
       rest_q  <= rest_q - 1'b1;
       final_q <= 32'(rest_q) == 2;
     end
-    if (mac_rst_i) begin
+    if (mac_rst_i || mac_begin_again_i) begin
       there_q <= 1'b0;
       write_q <= '0;
       kept_q <= '0;
@@ -167,6 +185,9 @@ module tw_receive_buffer #(
       oldest_q <= '0;
       found_q <= 1'b0;
       reads_q <= 1'b0;
+      ended_1q <= 1'b0;
+      ended_2q <= 1'b0;
+      idle_q <= 1'b1;
       ends_q <= 1'b0;
       left_q <= 1'b0;
     end else begin
@@ -187,12 +208,16 @@ module tw_receive_buffer #(
       for (int unsigned i = 0; i < Window; i++) begin
         if (left_q && oldest_q == SlotBits'(i)) held_q[i] <= 1'b0;
         if (takes && order_q == SlotBits'(i)) fresh_q[i] <= 1'b0;
-        if (mac_slots_i && mac_commit_i && slot_q == SlotBits'(i)) begin
+        if (mac_keep_i && slot_2q == SlotBits'(i)) begin
           held_q[i]  <= 1'b1;
           fresh_q[i] <= 1'b1;
         end
       end
-      if (mac_begin_i) free_q <= !held_q[mac_slot_i] && !(mac_commit_i && mac_slot_i == slot_q);
+      ended_1q <= mac_commit_i;
+      ended_2q <= ended_1q;
+      if (mac_begin_i)
+        free_q <= !held_q[mac_slot_i] && !(mac_commit_i && mac_slot_i == slot_q) && !(ended_1q && mac_slot_i == slot_1q) &&
+            !(ended_2q && mac_slot_i == slot_2q);
       found_q <= found_q ? !takes : fresh_q[order_q];
       if (takes) order_q <= next_slot(order_q);
       if (left_q) oldest_q <= next_slot(oldest_q);
@@ -228,7 +253,9 @@ module tw_receive_buffer #(
       one_end : assert (!mac_commit_i || (!mac_drop_i && part_q != 0));
       bounded : assert (mac_slots_i || signed'(spare_q) >= signed'(CountBits'(part_q)) - signed'(CountBits'(FrameWords)));
       begins_between_frames : assert (!mac_slots_i || !mac_begin_i || part_q == 0 || mac_commit_i || mac_drop_i);
-      not_in_use : assert (!mac_slots_i || !mac_commit_i || !held_q[slot_q]);
+      keeps_what_ended : assert (!mac_keep_i || (mac_slots_i && ended_2q));
+      not_in_use : assert (!mac_keep_i || !held_q[slot_2q]);
+      begins_again_idle : assert (!mac_begin_again_i || (idle_q && part_q == 0 && !mac_valid_i && !mac_commit_i && !ended_1q));
     end
   end
 `endif

@@ -5,19 +5,20 @@
 // A frame of data is asked for with its header (begin_valid_i): it has room where fits_o, from the third cycle on until another one is asked for, and the buffer's
 // mac_room_o are set, and is to be dropped elsewhere. What is heard is of the session, whole and right: of any frame the base, up to where its
 // sender knows that all have left; heard_data_i at a data frame's end, with heard_taken_i where it was kept; heard_asks_i where it asks for a
-// frame with a base. What is heard in a cycle acts in the next one.
+// frame with a base. What is heard in a cycle acts in the next one, what leaves the buffer a cycle later.
 //
 // It has something to say (says_o) at once when a frame came again, or where one is missing before it; after a quarter of the window
 // has come, or left; a quarter of Resend after any other frame has come or left, or was asked for; and again, where nothing has left since (again_o), after Resend until its sender
-// knows. Who says it sets said_i, with what is shown in that cycle: number_o, up to which all frames have left, asks_o, which asks the sender to answer, and
-// bits_received_o, a bit for each frame from that number on, two cycles later. sent_i: a frame of data was sent, which has a base. A session begins with rst_i, in
+// knows. Who says it sets said_i, with what is shown in that cycle: number_o, up to which all frames had left in the cycle before, received_o, a bit for each frame
+// from that number on, and asks_o, which asks the sender to answer. sent_i: a frame of data was sent, which has a base. A session begins with rst_i, in
 // which its buffer begins, too.
 //
 // Order: none. Latency: as above. Throughput: something heard and said each cycle. Storage: counts, a bit for each frame. Outputs depend on registers
-// alone. Critical path: from a frame's base over its comparison with what was said to known_q.
+// alone. Critical path: from a frame's base over its comparison with what was said to known_q; for wide windows, from the frames that have left over the turn of
+// the bits.
 module tw_session_receiver #(
     parameter  int unsigned Window     = 16,    /// frames, a power of two, 1 to 64
-    parameter  int unsigned Resend     = 16113, /// cycles, 4 to 65536
+    parameter  int unsigned Resend     = 16113, /// cycles, 4 to 2^24
     parameter  int unsigned NumberBits = 32,    /// of frames' numbers, even, at least twice those of slots
     localparam int unsigned SlotBits   = Window > 1 ? $clog2(Window) : 1
 ) (
@@ -39,15 +40,16 @@ module tw_session_receiver #(
     output logic                  says_o,
     output logic                  again_o,
     output logic                  asks_o,
+    output logic                  spoke_o,         /// it has said something
+    output logic                  rested_o,        /// and nothing for Resend cycles
     output logic [NumberBits-1:0] number_o,
-    output logic                  bits_valid_o,    /// of what was said two cycles before
-    output logic [    Window-1:0] bits_received_o
+    output logic [    Window-1:0] received_o
 );
   if (Window < 1 || Window > 64 || (Window & (Window - 1)) != 0) begin : check_window
     $error("tw_session_receiver: Window must be a power of two, 1 to 64");
   end
-  if (Resend < 4 || Resend > 65536) begin : check_resend
-    $error("tw_session_receiver: Resend must be 4 to 65536");
+  if (Resend < 4 || Resend > 1 << 24) begin : check_resend
+    $error("tw_session_receiver: Resend must be 4 to 2^24");
   end
 
   if (NumberBits % 2 != 0 || NumberBits < 2 * SlotBits) begin : check_number
@@ -69,7 +71,11 @@ module tw_session_receiver #(
     return '{runs: 1'b1, over: cycles == 1, rest: TimerBits'(cycles - 1)};
   endfunction
   function automatic timer_t later(timer_t timer);
-    return '{runs: timer.runs, over: timer.over || (timer.runs && timer.rest == 1), rest: timer.rest - 1'b1};
+    later = timer;
+    if (timer.runs && !timer.over) begin
+      later.over = timer.rest == 1;
+      later.rest = timer.rest - 1'b1;
+    end
   endfunction
 
   // Frames that have left: a carry within the cycle is short.
@@ -89,7 +95,13 @@ module tw_session_receiver #(
   wire regular = heard_taken_i && heard_slot_i == next_q && !full_q;
   wire knows = heard_valid_i && heard_base_i == reported_q;  // nobody knows of more than was said
 
-  assign number_o = {high_q, low_q};
+  logic left_q;  // a frame left in the cycle before
+  logic [NumberBits-1:0] number_q;
+  logic [Window-1:0] received_q;
+  assign number_o = number_q;
+  assign received_o = received_q;
+  assign spoke_o = again_q.runs;
+  assign rested_o = again_q.over;
   assign says_o = now_q || many_q || report_q.over || confirm_q.over || (again_q.over && !known_q);
   assign again_o = again_q.over && !known_q && !some_q;
   assign asks_o = some_q || !known_q;
@@ -100,14 +112,15 @@ module tw_session_receiver #(
   logic fits_q;
   assign fits_o = fits_q;
 
-  // The bits of frames from that number on: by the low three bits of it, and by the others a cycle later.
-  localparam int unsigned FineBits = SlotBits > 3 ? 3 : SlotBits;
-  localparam int unsigned Fine = 1 << FineBits;
-  logic [Window-1:0] turned_1q, turned_2q;
-  logic [SlotBits-1:0] turn_1q;
-  logic said_1q, said_2q;
-  assign bits_received_o = turned_2q;
-  assign bits_valid_o = said_2q;
+  // The bits of frames from that number on, turned by two bits of it after the other.
+  function automatic logic [Window-1:0] turned(logic [Window-1:0] bits, logic [SlotBits-1:0] by);
+    logic [Window-1:0] unturned;
+    turned = bits;
+    for (int unsigned turn = 0; turn < SlotBits; turn += 2) begin
+      unturned = turned;
+      for (int unsigned i = 0; i < Window; i++) turned[i] = unturned[(i+(32'(by)&(32'd3<<turn)))%Window];
+    end
+  endfunction
 
   always_ff @(posedge clk_i) begin
     ahead_low_1q <= {1'b0, begin_number_i[HalfBits-1:0]} - {1'b0, low_q};
@@ -115,11 +128,8 @@ module tw_session_receiver #(
     high_1q <= high_q;
     ahead_low_2q <= ahead_low_1q[HalfBits-1:0];
     ahead_high_2q <= number_high_1q - high_1q - HalfBits'(ahead_low_1q[HalfBits]);
-    turn_1q <= low_q[SlotBits-1:0];
-    for (int unsigned i = 0; i < Window; i++) begin
-      turned_1q[i] <= held_i[(i+32'(low_q[FineBits-1:0]))%Window];
-      turned_2q[i] <= turned_1q[(i+Fine*32'(turn_1q>>FineBits))%Window];
-    end
+    number_q <= rst_i ? '0 : {high_q, low_q};
+    received_q <= rst_i ? '0 : turned(held_i, low_q[SlotBits-1:0]);
   end
 
   logic [1:0] begun_q;
@@ -141,13 +151,11 @@ module tw_session_receiver #(
       confirm_q <= '0;
       again_q <= '0;
       begun_q <= '0;
-      said_1q <= 1'b0;
-      said_2q <= 1'b0;
+      left_q <= 1'b0;
       fits_q <= 1'b0;
     end else begin
       begun_q <= {begun_q[0], begin_valid_i};
-      said_1q <= said_i;
-      said_2q <= said_1q;
+      left_q <= left_i;
       if (begun_q[1]) fits_q <= ahead_high_2q == 0 && 32'(ahead_low_2q) < Window;
 
       if (left_i) begin
@@ -156,15 +164,15 @@ module tw_session_receiver #(
         carries_q <= low_q == ~HalfBits'(1);
       end
       if (said_i) begin
-        few_q  <= DueBits'(left_i);
-        some_q <= left_i;
-        many_q <= left_i && Due == 1;
-      end else if (left_i && !many_q) begin
+        few_q  <= DueBits'(left_q);
+        some_q <= left_q;
+        many_q <= left_q && Due == 1;
+      end else if (left_q && !many_q) begin
         few_q  <= few_q + 1'b1;
         some_q <= 1'b1;
         many_q <= 32'(few_q) + 1 == Due;
       end
-      if (said_i) reported_q <= {high_q, low_q};
+      if (said_i) reported_q <= number_q;
       known_q <= (known_q || knows) && !(said_i && some_q);
 
       if (data && heard_taken_i) begin

@@ -14,9 +14,9 @@
 // cycles. Storage: 18 bits for each frame, an acknowledgement twice. Outputs are registers. Critical path: from the order of a frame's last sending to
 // the newest one that has come.
 module tw_session_sender #(
-    parameter  int unsigned Window     = 16,    /// frames, a power of two, 2 to 64
+    parameter  int unsigned Window     = 16,    /// frames, a power of two, 1 to 64
     parameter  int unsigned Frames     = 32,    /// of the buffer, a power of two, at least Window
-    parameter  int unsigned Resend     = 16113, /// cycles, 4 to 65536
+    parameter  int unsigned Resend     = 16113, /// cycles, 4 to 2^24
     parameter  int unsigned Reorder    = 3,     /// frames, below 32768
     parameter  int unsigned NumberBits = 32,    /// of frames' numbers, even, at least twice those of places in the window and 2
     localparam int unsigned FramesBits = $clog2(Frames)
@@ -38,20 +38,20 @@ module tw_session_sender #(
     input  logic [    Window-1:0] heard_received_i,
     output logic                  timed_out_o
 );
-  if (Window < 2 || Window > 64 || (Window & (Window - 1)) != 0) begin : check_window
-    $error("tw_session_sender: Window must be a power of two, 2 to 64");
+  if (Window < 1 || Window > 64 || (Window & (Window - 1)) != 0) begin : check_window
+    $error("tw_session_sender: Window must be a power of two, 1 to 64");
   end
   if (Frames < Window || (Frames & (Frames - 1)) != 0) begin : check_frames
     $error("tw_session_sender: Frames must be a power of two, at least Window");
   end
-  if (Resend < 4 || Resend > 65536) begin : check_resend
-    $error("tw_session_sender: Resend must be 4 to 65536");
+  if (Resend < 4 || Resend > 1 << 24) begin : check_resend
+    $error("tw_session_sender: Resend must be 4 to 2^24");
   end
   if (NumberBits % 2 != 0 || NumberBits < 2 * $clog2(Window) + 2) begin : check_number
     $error("tw_session_sender: NumberBits must be even, and at least twice those of places and 2");
   end
 
-  localparam int unsigned PlaceBits = $clog2(Window);
+  localparam int unsigned PlaceBits = Window > 1 ? $clog2(Window) : 1;
   localparam int unsigned HalfBits = NumberBits / 2;
   localparam int unsigned OrderBits = 16;
   localparam int unsigned TimerBits = $clog2(Resend);
@@ -101,7 +101,10 @@ module tw_session_sender #(
   logic runs_q, over_q;
   logic [TimerBits-1:0] time_q;
 
-  wire [PlaceBits-1:0] oldest = base_low_q[PlaceBits-1:0];
+  function automatic logic [PlaceBits-1:0] place_of(logic [PlaceBits-1:0] number);
+    return Window == 1 ? '0 : number;
+  endfunction
+  wire [PlaceBits-1:0] oldest = place_of(base_low_q[PlaceBits-1:0]);
   wire order_t order = orders_q[at_q];
   wire releases = stage_q == First && !ended_q && frees_q && !(read_q && reading_q == at_q);
   wire marks = stage_q == First && !ended_q && !frees_q;
@@ -126,7 +129,7 @@ module tw_session_sender #(
   always_ff @(posedge clk_i) begin
     sum_low_q  <= {1'b0, base_low_q} + (HalfBits + 1)'(offset_q);
     sum_high_q <= base_high_q;
-    place_q    <= oldest + offset_q[PlaceBits-1:0];
+    place_q    <= place_of(oldest + offset_q[PlaceBits-1:0]);
     number_q   <= {sum_high_q + HalfBits'(sum_low_q[HalfBits]), sum_low_q[HalfBits-1:0]};
   end
 
@@ -158,7 +161,7 @@ module tw_session_sender #(
     // Where frames are not gone through, the oldest one is the next.
     if (stage_q inside {First, Second, Search, Expire} && !ended_q) begin
       if (stage_q != First || releases || marks) begin
-        at_q   <= at_q + 1'b1;
+        at_q   <= place_of(at_q + 1'b1);
         rest_q <= rest_q - 1'b1;
         ended_q <= rest_q == 1;
       end
@@ -205,7 +208,7 @@ module tw_session_sender #(
       release_q <= releases;
       timed_out_q <= expires;
       over_q <= over_q || (runs_q && time_q == 1);
-      time_q <= time_q - 1'b1;
+      if (runs_q && !over_q) time_q <= time_q - 1'b1;
       if (comes) begin
         if (behind[OrderBits-1]) newest_q <= order;
       end

@@ -40,6 +40,18 @@ package tw_vcsn_pkg;
     logic [7:0] port;
   } circuit_t;
 
+  typedef logic [15:0] session_t;  // its number; 0: none
+  typedef struct packed {
+    logic closing;  // the former one
+    logic opening, open;
+    logic refused, silent;  // it has ended, as the peer has begun another, or did not answer
+  } session_state_t;
+
+  // The slot of a session's frame, by the low bits of its number, of as many as the window has.
+  function automatic logic [5:0] slot_of(logic [5:0] number, int unsigned window);
+    return number & 6'(window - 1);
+  endfunction
+
   // What became of a frame that was received.
   typedef struct packed {
     logic sequenced;  // of the virtual port's session, which knows what became of it
@@ -65,9 +77,10 @@ package tw_vcsn_pkg;
   localparam int unsigned WindowWidth = 15;  // of words in a window
   localparam int unsigned CreditsWidth = 15;  // of words under way
   localparam logic [7:0] SetCrossbar = 8'd0, SetCircuit = 8'd1, SetPace = 8'd2, Read = 8'd3, Write = 8'd4,
-      SetMonitor = 8'd5, SetReaction = 8'd6, SetCredits = 8'd7;
+      SetMonitor = 8'd5, SetReaction = 8'd6, SetCredits = 8'd7, SetSession = 8'd8;
   function automatic logic is_external(logic [7:0] kind);  // it is for an external port
-    return kind == SetCircuit || kind == SetPace || kind == SetMonitor || kind == SetReaction || kind == SetCredits;
+    return kind == SetCircuit || kind == SetPace || kind == SetMonitor || kind == SetReaction || kind == SetCredits ||
+        kind == SetSession;
   endfunction
   typedef struct packed {
     logic [7:0] kind;

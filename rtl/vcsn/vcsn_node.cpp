@@ -42,6 +42,10 @@ class Circuit final : public engine::NodeOf<Vtop___024root> {
       constexpr auto kOutcomes = sizeof(out.mac_counts_o.words) / sizeof(std::uint32_t) / Parameters::Ports;
       const auto* counts = out.mac_counts_o.words + k * kOutcomes;
       port.counts.assign(counts, counts + kOutcomes);
+      port.sessions.clear();
+      constexpr unsigned kState = 5;  // bits
+      for (unsigned i = 0; i < Parameters::VirtualPorts; ++i)
+        port.sessions.push_back(out.mac_session_o.get(k) >> (i * kState) & ((1U << kState) - 1));
     }
   }
 

@@ -32,7 +32,7 @@ struct CommandWord {
 
 namespace commands {
 
-enum class Kind : std::uint8_t { crossbar, circuit, pace, read, write, monitor, reaction, credits };
+enum class Kind : std::uint8_t { crossbar, circuit, pace, read, write, monitor, reaction, credits, session };
 
 [[nodiscard]] constexpr CommandWord word(Kind kind, unsigned place, std::uint64_t low, std::uint64_t high = 0) {
   return {low, high | std::uint64_t{static_cast<std::uint8_t>(kind)} << 56 | std::uint64_t{place} << 48};
@@ -55,6 +55,9 @@ enum class Kind : std::uint8_t { crossbar, circuit, pace, read, write, monitor, 
 }
 [[nodiscard]] constexpr CommandWord credits(unsigned place, const CreditsConfig& of) {
   return word(Kind::credits, place, std::uint64_t{of.words} << 15 | of.report);
+}
+[[nodiscard]] constexpr CommandWord session(unsigned place, std::uint16_t number) {
+  return word(Kind::session, place, number);
 }
 [[nodiscard]] inline std::vector<CommandWord> segments(Kind kind, unsigned engine, const Transfer& transfer) {
   std::vector<CommandWord> all;
@@ -127,8 +130,7 @@ class Commands {
     reset();
   }
 
-  /// In a cycle of the shell; no word: the hardware has no such command yet.
-  std::function<void(Tick, const std::optional<CommandWord>&)> taken;
+  std::function<void(Tick, const CommandWord&)> taken;  ///< in a cycle of the shell
 
   /// For the crossbar, which then has it two cycles after the command was taken.
   void crossbar(const CommandWord& word, std::function<void()> acts) { later_.at(take(word) + 1, std::move(acts)); }
@@ -139,7 +141,7 @@ class Commands {
     later_.at(cycle + 2, std::move(acts));
   }
   /// For an external port, `after` cycles of its clock behind the one in which the command has crossed.
-  void external(unsigned port, const std::optional<CommandWord>& word, Tick after, std::function<void()> acts) {
+  void external(unsigned port, const CommandWord& word, Tick after, std::function<void()> acts) {
     const Tick cycle = take(word);
     auto& [fifo, pushed] = crossings_[port];
     pushed = std::max({cycle + 2, fifo.place(), pushed + 1});
@@ -166,7 +168,7 @@ class Commands {
     Tick pushed = -1;
   };
 
-  Tick take(const std::optional<CommandWord>& word) {
+  Tick take(const CommandWord& word) {
     Tick cycle = std::max(taken_ + 1, shell_->scheduler.next());
     while (!held_.empty() && held_.front().second < cycle) held_.pop_front();
     for (const auto& [from, to] : held_)

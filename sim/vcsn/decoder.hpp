@@ -99,10 +99,18 @@ class Decoder final : public Component {
       }
       if (arrived) arrived(*arrival, latency_);
       const Tick ends = arrival->cycle(arrival->words() - 1, line->rate) + latency_ + kDecides;
-      held_ = Held{arrival->frame, arrival->damaged, ends,
+      held_ = Held{arrival->frame,
+                   arrival->damaged,
+                   ends,
                    begin(
                        *arrival->frame, [&](unsigned port) { return (*buffers_)[port].has_room(now); },
-                       [&](unsigned port) { return (*sessions_)[port].used(); })};
+                       [&](unsigned port) {
+                         Session& session = (*sessions_)[port];
+                         session.run(now);
+                         return session.used();
+                       }),
+                   {}};
+      begin_words(*held_, now);
       line->pop();
       if (ends <= now)
         end(now);
@@ -156,6 +164,7 @@ class Decoder final : public Component {
     bool damaged = false;
     Tick ends = 0;
     Verdict begun;
+    Session::Begun place;  ///< of a session's frame of data
   };
 
   [[nodiscard]] static spec::VcsnHeader header(const ethernet::Frame& frame) {
@@ -177,7 +186,7 @@ class Decoder final : public Component {
       std::memcpy(&taken, held.frame->payload().data() + kHeader, sizeof taken);
       credited(port, taken, now);
     }
-    if (counts == &Received::sequenced) hear(held.frame, port, now);
+    if (counts == &Received::sequenced) hear(held, now);
     if (counts != &Received::taken) return;
     const Waiting words = words_of(*held.frame, kHeader, now);
     (*buffers_)[port].add(held.frame, ethernet::kHeader + kHeader, words);
@@ -195,18 +204,37 @@ class Decoder final : public Component {
     return words;
   }
 
-  void hear(const ethernet::FrameRef& frame, unsigned port, Tick now) {
-    const std::byte* behind = frame->payload().data() + kHeader;
-    std::array<std::uint64_t, 2> sequence{};
-    std::memcpy(sequence.data(), behind, kSequence);
+  [[nodiscard]] static spec::VcsnSequence sequence(const ethernet::Frame& frame) {
+    std::array<std::uint64_t, 2> words{};
+    const auto payload = frame.payload();
+    if (payload.size() > kHeader)
+      std::memcpy(words.data(), payload.data() + kHeader, std::min<std::size_t>(kSequence, payload.size() - kHeader));
+    return spec::VcsnSequence::unpack(words);
+  }
+  /// The words of a frame go to its virtual port as they come.
+  void begin_words(Held& held, Tick now) {
+    Session& session = (*sessions_)[held.begun.port];
+    const bool is_data = header(*held.frame).kind == spec::FrameKind::data;
+    if (held.begun.counts == &Received::sequenced && is_data)
+      held.place = session.begins(sequence(*held.frame).number, now - 1);
+    if (held.begun.counts == &Received::taken || held.place.is_free) session.takes_until(held.ends);
+  }
+  void hear(const Held& held, Tick now) {
+    const unsigned port = held.begun.port;
     std::uint64_t received = 0;
-    std::memcpy(&received, behind + kSequence, sizeof received);
-    const auto kind = header(*frame).kind;
-    const Waiting words = words_of(*frame, kHeader + kSequence, now);
-    (*sessions_)[port].hear(kind, spec::VcsnSequence::unpack(sequence), frame, ethernet::kHeader + kHeader + kSequence,
-                            words, received, now);
+    std::memcpy(&received, held.frame->payload().data() + kHeader + kSequence, sizeof received);
+    const auto kind = header(*held.frame).kind;
+    const Waiting words = words_of(*held.frame, kHeader + kSequence, now);
+    (*sessions_)[port].hear({.kind = kind,
+                             .of = sequence(*held.frame),
+                             .frame = held.frame,
+                             .data = ethernet::kHeader + kHeader + kSequence,
+                             .words = words,
+                             .begun = held.place,
+                             .received = received,
+                             .end = now});
     heard(port, now);
-    if (kind == spec::FrameKind::data) watch(port, words.words, now);
+    if (kind == spec::FrameKind::data && held.place.is_free) watch(port, words.words, now);
   }
 
   void watch(unsigned port, unsigned words, Tick now) {

@@ -74,6 +74,7 @@ class EncoderOf final : public Component {
   /// Of each word of a frame: the cycle in which it is requested, and that in which the MAC takes it.
   std::function<void(Tick, Tick)> moved;
   std::function<void(unsigned)> emptied;  ///< a virtual port has room again
+  std::function<void(unsigned)> filled;   ///< or has words
   /// When a word that a virtual port has received, by its number, leaves its buffer; kNever: that is not known.
   std::function<Tick(unsigned, std::uint64_t)> left_at;
 
@@ -142,6 +143,7 @@ class EncoderOf final : public Component {
       if (session.acts_at() < now) {
         session.run(now);
         emptied(port);
+        filled(port);
       }
       if (const Tick later = session.acts_at(); later != kNever) wake(std::max(later, now) + 1);
     }
@@ -202,11 +204,9 @@ class EncoderOf final : public Component {
       if (!session.used() || !circuits_->of(port)) continue;
       const Tick at = session.says_at(now);
       if (at <= now) {
-        if (const auto says = session.say(now)) {
-          send_word(port, now, says->kind, says->received, &*says);
-          return;
-        }
-        continue;
+        const auto says = session.say(now);
+        send_word(port, now, says.kind, says.received, &says);
+        return;
       }
       later = std::min(later, at);
     }
@@ -322,10 +322,8 @@ class EncoderOf final : public Component {
             std::memcpy(data + std::size_t{k} * kWord, word.bytes.data(), kWord);
           });
         });
-    if (sequence)
-      session.reads_until(read);
-    else
-      buffer.pop(read);
+    session.reads_until(read);
+    if (!sequence) buffer.pop(read);
     finish(made, times);
     if (!sequence) emptied(port);
   }

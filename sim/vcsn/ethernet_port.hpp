@@ -49,17 +49,14 @@ class EthernetPort final : public External {
       sessions_.emplace_back(config.session, sends_.back(), receives_.back());
     }
     encoder.emptied = [this](unsigned port) { emptied(port); };
+    encoder.filled = [this](unsigned port) { filled(port); };
     decoder.filled = [this](unsigned port) { filled(port); };
     decoder.too_fast = [this](unsigned port, Tick now) { encoder.indicate(port, now); };
     decoder.credited = [this](unsigned port, std::uint32_t taken, Tick now) { encoder.credit(port, taken, now); };
     encoder.left_at = [this](unsigned port, std::uint64_t number) {
       return receives_[port].left(static_cast<std::int64_t>(number));
     };
-    decoder.heard = [this](unsigned port, Tick now) {
-      filled(port);
-      emptied(port);
-      encoder.wake(now + 1);
-    };
+    decoder.heard = [this](unsigned, Tick now) { encoder.wake(now + Session::kDecides + 1); };
     decoder.indicated = [this](unsigned port, Tick now) { encoder.react(port, now); };
     end_.domain = &mac;
     end_.component = decoder.id;
@@ -105,13 +102,22 @@ class EthernetPort final : public External {
     encoder.set(port, reaction, end_.domain->scheduler.next());
   }
   [[nodiscard]] const Session& session(unsigned port) const { return sessions_.at(port); }
-  /// A new circuit has no session.
+  /// All to the state of a cycle up to which everything has been stepped.
+  void run_sessions(Tick now) {
+    for (Session& session : sessions_) session.run(now);
+  }
   void set_circuit(unsigned port, const std::optional<Circuit>& to, std::uint64_t credits) override {
+    const Tick first = end_.domain->scheduler.next();
+    write_row(port, to, first);
+    set_credits(port, this->credits(credits), first);
+  }
+  /// A new circuit, which acts from cycle `first` on, has no session and no credits.
+  void write_row(unsigned port, const std::optional<Circuit>& to, Tick first) {
     circuits.set(port, to);
     encoder.forget(port);
     decoder.monitor.forget(port);
-    open_session(port, 0);
-    set_credits(port, credits);
+    open_session(port, 0, first);
+    sessions_.at(port).forget_says();
   }
   std::uint64_t reset() override {
     std::uint64_t dropped = decoder.reset();
@@ -119,15 +125,20 @@ class EthernetPort final : public External {
     numbers.reset();
     for (unsigned port = 0; port < sends_.size(); ++port) {
       set_circuit(port, std::nullopt, 0);
+      sessions_[port].reset(end_.domain->scheduler.next());
       dropped += sends_[port].reset() + receives_[port].reset();
     }
     encoder.reset();
     return dropped;
   }
-  /// 0: none.
+  /// Instead of credits. 0: none. Acts from cycle `first` on.
   void open_session(unsigned port, std::uint16_t number) {
-    if (sessions_.at(port).used() || number != 0) untaken_ += receives_[port].reset();
-    sessions_.at(port).open(number, end_.domain->scheduler.next());
+    const Tick first = end_.domain->scheduler.next();
+    open_session(port, number, first);
+    set_credits(port, {}, first);
+  }
+  void open_session(unsigned port, std::uint16_t number, Tick first) {
+    sessions_.at(port).open(number, first);
     emptied(port);
     encoder.wake(0);
   }
@@ -142,7 +153,6 @@ class EthernetPort final : public External {
     add(of.unformed, "frames of no whole words");
     add(of.others, "frames of other protocols");
     add(decoder.cut(), "words that a restart cut");
-    add(untaken_, "words that were not taken before a session began or ended");
     add(of.sessionless, "frames with a session where the virtual port has none, or without where it has one");
     for (const Session& session : sessions_) {
       const SessionCounts& counts = session.counts();
@@ -169,7 +179,6 @@ class EthernetPort final : public External {
   std::deque<SendBuffer> sends_;
   std::deque<ReceiveBuffer> receives_;
   std::deque<Session> sessions_;
-  std::uint64_t untaken_ = 0;  ///< words that a receive buffer had when it was reset for a session
   unsigned
       report_;  ///< words that have left a receive buffer, after which a credit reports them, where credits are used
 

@@ -266,7 +266,8 @@ class Network final : public Engine {
   /// All words that a virtual port was given by its crossbar have been sent. Throws std::invalid_argument.
   [[nodiscard]] bool drained(const Place& at) { return external(at).drained(at.virtual_port); }
   /// An end of a circuit begins a session, of a number that none of this circuit had before: from then on all words arrive, once and in
-  /// order, or both ends know that their session has ended. The other end begins one, too. 0: none. Throws std::invalid_argument.
+  /// order, or both ends know that their session has ended. The other end begins one, too. 0: none. The former session ends at once, the new one begins when
+  /// all that came has left the receive buffer. Throws std::invalid_argument.
   void set_session(const Place& at, std::uint16_t number) {
     EthernetPort& port = external(at);
     const auto to = circuit(at);
@@ -274,9 +275,8 @@ class Network final : public Engine {
     require(number == 0 || number != session_number(at),
             to_string(at) + " has session " + std::to_string(number) + "; another one has another number");
     port.numbers.write(at.virtual_port, number);
-    node(at.node).commands->external(at.port, {}, 1, [&port, at, number] {
+    node(at.node).commands->external(at.port, commands::session(register_of(at), number), 1, [&port, at, number] {
       port.numbers.acts(at.virtual_port);
-      port.set_credits(at.virtual_port, 0);
       port.open_session(at.virtual_port, number);
     });
   }
@@ -360,6 +360,20 @@ class Network final : public Engine {
                          .since = now(),
                          .where = {}});
         }
+      for (unsigned port = 0; port < of.config.ports; ++port) {
+        const auto* external = dynamic_cast<const EthernetPort*>(of.externals[port].get());
+        for (unsigned k = 0; external && k < of.config.virtual_ports; ++k) {
+          if (external->session(k).state() != SessionState::closing) continue;
+          const auto output = of.crossbar.output_of(of.place(port, k));
+          all.push_back({.who = to_string({n, port, k}),
+                         .what = "to begin session " + std::to_string(external->session(k).number()) +
+                                 " when what came before it is taken",
+                         .on = output ? output_name(of, n, *output) : "no output of the crossbar",
+                         .why = {},
+                         .since = now(),
+                         .where = {}});
+        }
+      }
       for (unsigned k = 0; k < of.config.kernels; ++k) {
         const std::string who = "kernel " + std::to_string(k) + " of node " + std::to_string(n);
         const auto input = of.crossbar.input_of(of.kernel_place(k)), output = of.crossbar.output_of(of.kernel_place(k));

@@ -53,6 +53,7 @@ class NodeCircuit {
       std::uint64_t keep = 0;
       Data data{};
       std::vector<std::uint64_t> counts;  ///< of frames, in the order of outcome_t from its last one on
+      std::vector<unsigned> sessions;     ///< states, of virtual ports
     };
     bool takes_command = false;
     std::vector<User> users;

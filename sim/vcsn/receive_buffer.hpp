@@ -22,7 +22,7 @@ namespace thalweg::vcsn {
 
 class ReceiveBuffer final : public Source {
  public:
-  /// Cycles from a frame's end to its first word into the crossing, of frames in slots.
+  /// Cycles from when a frame is kept to its first word into the crossing, of frames in slots.
   static constexpr Tick kFound = 4;
 
   /// `frame_words`: those of a frame at most, for which there has to be room where one begins.
@@ -30,9 +30,11 @@ class ReceiveBuffer final : public Source {
       : shell_(shell),
         mac_(mac),
         crossing_(kCrossingWords, kCrossingStages, mac, shell),
-        left_(std::bit_ceil(std::size_t{words} + 1)),
+        left_(std::bit_ceil(words + kAhead)),
         words_(words),
         frame_words_(frame_words) {}
+
+  static constexpr std::size_t kAhead = 64;  ///< more words than leave at times that are known and lie ahead
 
   /// A restart: all words that it holds are dropped. How many.
   std::uint64_t reset() {
@@ -57,15 +59,25 @@ class ReceiveBuffer final : public Source {
     fill();
   }
 
+  /// From which cycle on nothing is in it, nor in slots that could leave; kNever: that is not known.
+  [[nodiscard]] Tick idle_from() const {
+    if (!slots_.empty()) return in_order_ == 0 ? 0 : after(frame_left_at(in_order_ - 1));
+    if (left_.count() < written_) return kNever;
+    return written_ == 0 ? 0 : left(static_cast<std::int64_t>(written_) - 1) + 2;
+  }
+
   // Frames that have numbers may come in another order than they go.
 
-  /// Until the next reset they do. `slots`: for how many frames from the oldest one on there is room.
-  void set_slots(unsigned slots) { slots_.assign(slots, {}); }
+  /// Where it is idle. `slots`: for how many frames, numbered from 0, from the oldest one on there is room; 0: they have no numbers. Frames that could not leave are dropped.
+  void set_slots(unsigned slots) {
+    slots_.assign(slots, {});
+    in_order_ = frames_left_ = 0;
+  }
   /// The slot of a frame, below `frames_left` and `slots` more, is taken.
   [[nodiscard]] bool holds(std::uint64_t number) const {
     return number < in_order_ || static_cast<bool>(slots_[number % slots_.size()].frame);
   }
-  /// A frame whose slot is free has ended in this cycle.
+  /// A frame whose slot is free is kept in this cycle.
   void place(std::uint64_t number, const ethernet::FrameRef& frame, std::size_t data, const Waiting& of, Tick now) {
     slots_[number % slots_.size()] = {frame, data, of, 0};
     for (; holds(in_order_); ++in_order_) {
@@ -82,9 +94,11 @@ class ReceiveBuffer final : public Source {
     const Tick at = left(static_cast<std::int64_t>(slots_[number % slots_.size()].end) - 1);
     return at == kNever ? kNever : at + 2;
   }
-  /// Frames that have left.
+  /// Frames that have left: in this cycle or, where the slots of those that have since are not taken again, one before.
   [[nodiscard]] std::uint64_t frames_left(Tick now) {
     while (frames_left_ < in_order_ && frame_left_at(frames_left_) <= now) ++frames_left_;
+    while (frames_left_ > 0 && in_order_ < frames_left_ + slots_.size() && frame_left_at(frames_left_ - 1) > now)
+      --frames_left_;
     return frames_left_;
   }
 

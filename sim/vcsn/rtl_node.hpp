@@ -144,6 +144,7 @@ class RtlNode {
     std::size_t unfilled = 0;                 ///< of `out`
     std::array<std::uint64_t, 11> counted{};  ///< of frames, at the last restart
     std::vector<std::uint64_t> counts{};      ///< that it shows
+    std::vector<unsigned> sessions{};
   };
 
   [[nodiscard]] static Clock line_of(const Node& node) {
@@ -167,10 +168,7 @@ class RtlNode {
   [[nodiscard]] static Data data_of(const Word& word) { return std::bit_cast<Data>(word.bytes); }
 
   void record() {
-    node_->commands->taken = [this](Tick cycle, const std::optional<CommandWord>& word) {
-      if (!word) throw std::invalid_argument("the hardware's nodes have no such setting; the engine sim has");
-      add(commands_, shell_, cycle, *word);
-    };
+    node_->commands->taken = [this](Tick cycle, const CommandWord& word) { add(commands_, shell_, cycle, word); };
     node_->engine_ended = [this](bool writes, unsigned engine, Tick cycle) {
       add(writes ? engines_[engine].write_ends : engines_[engine].read_ends, shell_, cycle, {});
     };
@@ -471,6 +469,7 @@ class RtlNode {
         if (frees) of.freed.pop_front();
       }
       of.counts = shown.counts;
+      of.sessions = shown.sessions;
     }
   }
   [[nodiscard]] static Data mask_of(std::uint64_t keep) {
@@ -497,6 +496,12 @@ class RtlNode {
   void compare_counts() {
     for (unsigned k = 0; k < ports_.size(); ++k) {
       if (!ethernet(k)) continue;
+      EthernetPort& port = *ethernet(k);
+      port.run_sessions(line_.cycle);
+      for (unsigned i = 0; i < ports_[k].sessions.size(); ++i)
+        check(ports_[k].sessions[i] == bits(port.session(i).state()), line_,
+              "port " + std::to_string(k) + ", session of virtual port " + std::to_string(i),
+              std::uint64_t{bits(port.session(i).state())}, std::uint64_t{ports_[k].sessions[i]});
       const auto all = received(k);
       for (unsigned each = 0; each < all.size() && each < ports_[k].counts.size(); ++each)
         check(ports_[k].counts[each] == (all[each] - ports_[k].counted[each]) % (std::uint64_t{1} << 32), line_,

@@ -11,10 +11,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "core/types.hpp"
 #include "ethernet/frame.hpp"
@@ -28,10 +28,15 @@ namespace thalweg::vcsn {
 
 inline constexpr unsigned kMostWindow = 64;  ///< frames that an acknowledgement has bits for
 
-enum class SessionState : std::uint8_t { none, opening, open, refused, silent };
+enum class SessionState : std::uint8_t { none, closing, opening, open, refused, silent };
 [[nodiscard]] constexpr std::string_view name(SessionState state) {
-  constexpr std::array<std::string_view, 5> names{"none", "opening", "open", "refused", "silent"};
+  constexpr std::array<std::string_view, 6> names{"none", "closing", "opening", "open", "refused", "silent"};
   return names[static_cast<std::size_t>(state)];
+}
+
+/// As the hardware shows it: `session_state_t` of rtl/vcsn/tw_vcsn_pkg.sv.
+[[nodiscard]] constexpr unsigned bits(SessionState state) {
+  return state == SessionState::none ? 0 : 1U << (5 - static_cast<unsigned>(state));
 }
 
 struct SessionCounts {
@@ -43,88 +48,108 @@ struct SessionCounts {
   std::uint64_t discarded = 0;  ///< words that waited for such a session
 };
 
+/// Times are cycles of the MAC's clock. What happens in a cycle acts in the next one; `run` brings everything to the state of a cycle.
 class Session {
  public:
-  Session(const SessionConfig& config, SendBuffer& send, ReceiveBuffer& receive, Tick begin = 0)
-      : config_(config), send_(&send), receive_(&receive), receiver_(config, receive), sender_(config, send, begin) {}
+  static constexpr Tick kDecides = 2;  ///< cycles from a frame's end to what becomes of it
+  static constexpr Tick kSays = 2;     ///< and from when there is something to say to its choice
+
+  Session(const SessionConfig& config, SendBuffer& send, ReceiveBuffer& receive)
+      : config_(config), send_(&send), receive_(&receive), receiver_(config, receive), sender_(config, send, 0) {}
 
   // The host's side.
 
-  /// Begins a session of this number, which none of the circuit had before; 0: none.
-  void open(std::uint16_t number, Tick now) {
-    if (id_ != 0) {
-      for (unsigned each = 0; !send_->empty(); ++each) {
-        (each < sender_.under_way() ? counts_.unknown : counts_.discarded) += send_->front().words;
-        send_->release(now);
-      }
+  /// Ends the session that there is, and begins one of this number, which none of the circuit had before; 0: none. The command acts from cycle
+  /// `first` on: nothing is sent and taken until the frame that is sent has been read, frames that the former session has not sent, or not known to have arrived,
+  /// are dropped one a cycle, and all that came has left the receive buffer.
+  void open(std::uint16_t number, Tick first) {
+    const Tick now = first - 1;
+    run(now);
+    if (next_event() == now) act(now, false);
+    if (!used() && number == 0) return;
+    if (closing_) {
+      closing_->number = number;
+      closing_->begins = first;
+      return;
     }
-    const SessionCounts counts = counts_;
-    *this = Session(config_, *send_, *receive_, now);
-    counts_ = counts;
-    id_ = number;
-    if (number != 0) receive_->set_slots(config_.window);
-    state_ = number == 0 ? SessionState::none : SessionState::opening;
+    keep_history(now);
+    history_ &= ~std::uint64_t{1};
+    unsigned under_way = 0;
+    if (id_ != 0) {
+      while (sender_.cycle() < first) sender_.run(first);
+      under_way = sender_.under_way() + (sent_ == first && sender_.is_new());
+      if (sender_.releases()) send_->release(first);
+    }
+    closing_ = Closing{
+        .number = number, .stops = std::max(now + 2, read_until_ + 1), .under_way = under_way, .drops = id_ != 0};
   }
-  [[nodiscard]] bool used() const { return id_ != 0; }
-  [[nodiscard]] std::uint16_t number() const { return id_; }
-  [[nodiscard]] SessionState state() const { return state_; }
+  /// The circuit is another one from the next cycle on, on which nothing is said that was chosen for the former one.
+  void forget_says() { history_ = 0; }
+  /// A restart, in which the buffers are emptied. What was sent and is not known to have arrived is counted.
+  void reset(Tick now) {
+    if (id_ != 0 && !(closing_ && closing_->ready != kNever))
+      for (unsigned each = 0; !send_->empty(); ++each) drop(each < sender_.under_way(), now);
+    const SessionCounts counts = counts_;
+    *this = Session(config_, *send_, *receive_);
+    counts_ = counts;
+  }
+  /// It has a session, or has not ended the former one.
+  [[nodiscard]] bool used() const { return id_ != 0 || closing_; }
+  [[nodiscard]] std::uint16_t number() const { return closing_ ? closing_->number : id_; }
+  [[nodiscard]] SessionState state() const { return closing_ ? SessionState::closing : state_; }
   [[nodiscard]] const SessionCounts& counts() const { return counts_; }
   /// Everything that came has left the receive buffer, and its sender knows.
-  [[nodiscard]] bool settled() const { return receiver_.settled(); }
+  [[nodiscard]] bool settled() const { return !closing_ && receiver_.settled(); }
   /// Frames that are not acknowledged.
-  [[nodiscard]] std::uint64_t under_way() const { return sender_.under_way(); }
+  [[nodiscard]] std::uint64_t under_way() const { return id_ == 0 || closing_ ? 0 : sender_.under_way(); }
 
-  // The decoder's side, which acts in the encoder from the next cycle on.
+  // The decoder's side.
 
-  /// A frame came whose headers name this circuit. `data`: its words, of frames of data. `acknowledged`: the bits of an acknowledgement.
-  void hear(spec::FrameKind kind, const spec::VcsnSequence& of, const ethernet::FrameRef& frame, std::size_t data,
-            const Waiting& words, std::uint64_t acknowledged, Tick now) {
-    if (kind == spec::FrameKind::refusal) {
-      if (state_ == SessionState::open && of.peer == id_ && of.number == peer_) end(SessionState::refused, of.session);
-      return;
+  /// What a frame's header says when it begins, of a frame of data: its place, and whether that is free.
+  struct Begun {
+    std::uint64_t place = 0;
+    bool is_free = false, fits = false;
+  };
+  /// `now`: the cycle in which the header is there; the session is at the next one.
+  [[nodiscard]] Begun begins(std::uint32_t number, Tick now) {
+    if (closing_ || now <= begun_) return {};
+    const std::uint64_t left = receive_->frames_left(now);
+    const std::uint32_t ahead = number - static_cast<std::uint32_t>(left);
+    const std::uint64_t place = left + ahead % config_.window;
+    const bool is_ending = std::ranges::any_of(ended_, [&](const Ended& of) {  // it may be kept
+      return now - of.at <= kDecides && (place - of.place) % config_.window == 0;
+    });
+    return {place, !receive_->holds(place) && !is_ending, ahead < config_.window};
+  }
+  /// The words of a frame come until this cycle.
+  void takes_until(Tick end) { takes_until_ = end; }
+  struct Came {
+    spec::FrameKind kind{};
+    spec::VcsnSequence of{};
+    ethernet::FrameRef frame;
+    std::size_t data = 0;  ///< where its words begin, of frames of data
+    Waiting words;
+    Begun begun;
+    std::uint64_t received = 0;  ///< the bits of an acknowledgement
+    Tick end = 0;
+  };
+  /// A frame came whose headers name this circuit.
+  void hear(const Came& came) {
+    if (came.kind == spec::FrameKind::data && came.begun.is_free) {
+      ended_[1] = ended_[0];
+      ended_[0] = {came.end, came.begun.place};
     }
-    const bool has_ended = state_ == SessionState::refused || state_ == SessionState::silent;
-    if (of.peer == 0 && kind == spec::FrameKind::acknowledgement) {
-      if (!has_ended) answer_ = of.session;  // else its peer asks again, until the host here has begun another session
-      return;
-    }
-    if (of.peer != id_ || has_ended) {
-      ++counts_.stale;
-      refuse_ = {of.session, of.peer};
-      return;
-    }
-    if (state_ == SessionState::open && of.session != peer_) {
-      ++counts_.stale;
-      end(SessionState::refused, of.session);
-      return;
-    }
-    peer_ = of.session;
-    state_ = SessionState::open;
-    silent_ = 0;
-    // The answer to an opening has the numbers of the peer's session with another, until it knows this one.
-    if (kind == spec::FrameKind::acknowledgement && !words.last) return;
-    receiver_.hear(of.base);
-    if (kind == spec::FrameKind::acknowledgement) {
-      if (words.first) receiver_.ask(now);
-      sender_.hear(of.number, acknowledged, now);
-    } else if (receiver_.is_new(of.number, now)) {
-      receiver_.take(of.number, frame, data, words, now);
-    } else {
-      ++counts_.repeated;
-      receiver_.repeat(now);
-    }
+    came_.push_back(came);
   }
 
   // The encoder's side.
 
-  /// When it has something to say besides data, as far as that is known; kNever.
-  [[nodiscard]] Tick says_at(Tick now) {
-    if (refuse_ || answer_) return now;
-    if (state_ == SessionState::opening)
-      return send_->empty() ? kNever
-                            : std::max(send_->front().whole,
-                                       receiver_.said_at() == kNever ? 0 : receiver_.said_at() + config_.resend);
-    return state_ == SessionState::open ? receiver_.says_at(now) : kNever;
+  /// When it has something to say besides data, as far as that is known, of a session at `now` or one cycle earlier; kNever.
+  [[nodiscard]] Tick says_at(Tick now) const {
+    const Tick from = says_from();
+    for (Tick at = std::max(now - kSays, quiet_until_); at <= known_; ++at)
+      if (said_something(at)) return at + kSays;
+    return from == kNever ? kNever : std::max({from, quiet_until_, now - kSays, known_ + 1}) + kSays;
   }
   struct Saying {
     spec::FrameKind kind = spec::FrameKind::acknowledgement;
@@ -133,65 +158,274 @@ class Session {
     spec::VcsnSequence sequence{};
     std::uint64_t received = 0;  ///< a bit for each frame from `sequence.number` on
   };
-  /// What it says in this cycle, where that is due; none where the session has ended instead.
-  [[nodiscard]] std::optional<Saying> say(Tick now) {
-    if (refuse_) {
-      const auto [to, named] = *refuse_;
-      refuse_.reset();
-      return Saying{.kind = spec::FrameKind::refusal,
-                    .sequence = {.session = id_, .peer = to, .number = named, .base = 0}};
-    }
-    const bool again = !answer_ && (state_ == SessionState::opening
-                                        ? receiver_.said_at() != kNever && now >= receiver_.said_at() + config_.resend
-                                        : receiver_.again(now));
-    if (again && ++silent_ > config_.tries) {
-      end(SessionState::silent, 0);
-      return std::nullopt;
-    }
-    Saying saying{.asks = receiver_.asks(now),
-                  .sequence = sequence(receive_->frames_left(now)),
-                  .received = receiver_.received(now)};
+  /// What it says, where that is chosen in this cycle: it is at that one.
+  [[nodiscard]] Saying say(Tick now) {
+    quiet_until_ = now + 2;
+    said_ = {.at = now + 1, .refuses = refuse_.has_value(), .again = !refuse_ && !answer_ && is_again(now)};
+    if (refuse_)
+      return {.kind = spec::FrameKind::refusal,
+              .sequence = {.session = id_, .peer = refuse_->first, .number = refuse_->second, .base = 0}};
+    const std::uint64_t left = closing_ ? 0 : receive_->frames_left(now);
+    Saying saying{.sequence = sequence(left)};
+    for (unsigned k = 0; !closing_ && k < config_.window; ++k)
+      if (receive_->holds(left + k)) saying.received |= std::uint64_t{1} << k;
     if (answer_) {
       saying.sequence.peer = *answer_;
       saying.knows = *answer_ == peer_;
     }
-    receiver_.say(now);
-    answer_.reset();
+    run(now + 1);
+    saying.asks = !closing_ && receiver_.asks(now + 1);
     return saying;
   }
 
-  /// From which cycle on its sending side does something by itself, as far as that is known; kNever.
-  [[nodiscard]] Tick acts_at() const { return state_ == SessionState::open ? sender_.acts_at() : kNever; }
+  /// From which cycle on something happens by itself, as far as that is known; kNever.
+  [[nodiscard]] Tick acts_at() const {
+    const bool sends = !closing_ && state_ == SessionState::open;
+    return std::min(next_event(), sends ? sender_.acts_at() : kNever);
+  }
   /// To the state of this cycle.
   void run(Tick now) {
-    sender_.run(now);
-    silent_ += sender_.timeouts() - std::exchange(timeouts_, sender_.timeouts());
-    if (silent_ > config_.tries) end(SessionState::silent, 0);
+    while (true) {
+      const Tick next = next_event(), until = std::min(next, now);
+      if (!closing_ && id_ != 0 && timed_out_ == kNever && sender_.cycle() < until) {
+        const unsigned before = sender_.timeouts();
+        sender_.run(until);
+        if (sender_.timeouts() != before) {
+          timed_out_ = sender_.cycle();
+          continue;
+        }
+      }
+      if (next >= now) return;
+      act(next, true);
+    }
   }
-  /// The frame of the send buffer, counted from the oldest, that may be sent in this cycle.
+  /// The frame of the send buffer, counted from the oldest, that may be sent in this cycle, to whose state it was run.
   [[nodiscard]] std::optional<unsigned> next() const {
-    return state_ == SessionState::open && sender_.is_offered() ? std::optional(sender_.offset()) : std::nullopt;
+    return !closing_ && state_ == SessionState::open && sender_.is_offered() ? std::optional(sender_.offset())
+                                                                             : std::nullopt;
   }
-  /// It is sent in this cycle, with this header.
+  /// It is chosen in this cycle, with this header.
   [[nodiscard]] spec::VcsnSequence sends(Tick now) {
     ++(sender_.is_new() ? counts_.sent : counts_.resent);
-    receiver_.sent();
+    sent_ = now + 1;
+    const auto header = sequence(sender_.number());
     sender_.choose(now + 1);
-    return sequence(sender_.number());
+    return header;
   }
-  /// Its last word is read in this cycle.
-  void reads_until(Tick cycle) { sender_.reads_until(cycle); }
+  /// The last word of a frame, which is of a session where there is one, is read in this cycle.
+  void reads_until(Tick cycle) {
+    read_until_ = cycle;
+    if (id_ != 0) sender_.reads_until(cycle);
+  }
 
  private:
-  /// Of a frame that is sent now.
+  struct Closing {
+    std::uint16_t number = 0;  ///< of the next session
+    Tick stops = 0;            ///< no frame is read any more
+    unsigned under_way = 0;    ///< frames of the former one
+    bool drops = false;        ///< its frames
+    Tick ready = kNever;       ///< they have been
+    Tick begins = 0;           ///< the next one, not before
+  };
+  struct Ended {
+    Tick at = -1 - kDecides;
+    std::uint64_t place = 0;
+  };
+  struct Said {
+    Tick at = kNever;
+    bool refuses = false, again = false;
+  };
+  /// What a frame means for both halves.
+  struct Means {
+    Tick at = kNever;
+    spec::FrameKind kind{};
+    std::uint32_t number = 0, base = 0;
+    bool is_kept = false, asks = false;
+    std::uint64_t received = 0;
+  };
+
+  /// Of a frame that is chosen now.
   [[nodiscard]] spec::VcsnSequence sequence(std::uint64_t number) const {
     return {.session = id_, .peer = peer_, .number = static_cast<std::uint32_t>(number), .base = sender_.base()};
   }
+  void drop(bool was_sent, Tick now) {
+    (was_sent ? counts_.unknown : counts_.discarded) += send_->front().words;
+    send_->release(now);
+  }
 
+  // What it has to say, and whether it had in the cycles before what happened last.
+
+  [[nodiscard]] Tick opens_from() const {
+    return send_->empty() ? kNever : std::max(send_->front().whole, receiver_.has_said() ? receiver_.rests_until() : 0);
+  }
+  [[nodiscard]] Tick says_from() const {
+    if (closing_ || id_ == 0) return kNever;
+    if (refuse_ || answer_) return 0;
+    return state_ == SessionState::opening ? opens_from() : state_ == SessionState::open ? receiver_.says_at() : kNever;
+  }
+  [[nodiscard]] bool said_something(Tick at) const { return known_ - at < 64 && (history_ >> (known_ - at) & 1) != 0; }
+  void keep_history(Tick cycle) {
+    if (cycle <= known_) return;
+    const Tick from = says_from();
+    for (Tick at = std::max(known_ + 1, cycle - 8); at <= cycle; ++at)
+      history_ = history_ << 1 | (from <= at && at >= quiet_until_ ? 1 : 0);
+    known_ = cycle;
+  }
+  /// It would say something that it has said, without an answer.
+  [[nodiscard]] bool is_again(Tick now) const {
+    if (state_ == SessionState::opening) return receiver_.has_said() && opens_from() <= now;
+    return state_ == SessionState::open && receiver_.again(now);
+  }
+  /// It has said so often enough: when it ends, as far as that is known.
+  [[nodiscard]] Tick ends_at() const {
+    if (closing_ || silent_ < config_.tries || answer_) return kNever;
+    Tick at = kNever;
+    if (state_ == SessionState::opening && receiver_.has_said()) at = opens_from();
+    if (state_ == SessionState::open) at = receiver_.again_at();
+    if (at == kNever) return at;
+    at = std::max(at, known_ + 1);
+    return is_again(at) ? at : kNever;
+  }
+  [[nodiscard]] Tick begins_at() const {
+    if (!closing_ || closing_->ready == kNever) return kNever;
+    const Tick idle = receive_->idle_from();
+    return idle == kNever ? kNever : std::max({closing_->ready, closing_->begins, takes_until_ + 2, idle});
+  }
+  [[nodiscard]] Tick drops_at() const { return closing_ && closing_->ready == kNever ? closing_->stops : kNever; }
+
+  [[nodiscard]] Tick next_event() const {
+    return std::min({said_.at, sent_, means_.at, timed_out_, came_.empty() ? kNever : came_.front().end + kDecides,
+                     ends_at(), begins_at(), drops_at()});
+  }
+  /// What happens in a cycle. `begins`: a new session may.
+  void act(Tick cycle, bool begins) {
+    if (begins && begins_at() == cycle) return begin(cycle);
+    if (drops_at() == cycle) drop_all(cycle);
+    keep_history(cycle);
+    const bool timed_out = std::exchange(timed_out_, timed_out_ == cycle ? kNever : timed_out_) == cycle;
+    const bool is_open = !closing_ && (state_ == SessionState::opening || state_ == SessionState::open);
+    const bool ends = is_open && silent_ == config_.tries && (timed_out || (!answer_ && is_again(cycle)));
+    if (ends) history_ &= ~std::uint64_t{1};
+    if (sent_ == cycle) {
+      sent_ = kNever;
+      if (!closing_) receiver_.sent();
+    }
+    unsigned tries = timed_out ? 1 : 0;
+    if (said_.at == cycle) {
+      said_.at = kNever;
+      if (!closing_) {
+        receiver_.say(cycle);
+        if (said_.refuses)
+          refuse_.reset();
+        else
+          answer_.reset();
+        tries += said_.again;
+      }
+    }
+    if (means_.at == cycle) {
+      if (!closing_) tell(cycle);
+      means_.at = kNever;
+    }
+    bool is_heard = false;
+    if (!came_.empty() && came_.front().end + kDecides == cycle) {
+      is_heard = decide(came_.front(), cycle);
+      came_.pop_front();
+    }
+    if (is_heard) {
+      silent_ = 0;
+    } else if (ends) {
+      state_ = SessionState::silent;
+    } else if (is_open) {
+      silent_ = std::min(silent_ + tries, config_.tries);
+    }
+  }
+  void tell(Tick cycle) {
+    receiver_.hear(means_.base);
+    if (means_.kind == spec::FrameKind::acknowledgement) {
+      if (means_.asks) receiver_.ask(cycle);
+      sender_.hear(means_.number, means_.received, cycle);
+    } else if (means_.is_kept) {
+      receiver_.take(means_.number, cycle);
+    } else {
+      receiver_.repeat(cycle);
+    }
+  }
+  /// True where it is of this session.
+  bool decide(const Came& came, Tick cycle) {
+    const auto& of = came.of;
+    if (closing_ || cycle - 1 <= begun_) {
+      ++counts_.stale;
+      return false;
+    }
+    if (came.kind == spec::FrameKind::refusal) {
+      if (state_ == SessionState::open && of.peer == id_ && of.number == peer_) end(SessionState::refused, of.session);
+      return false;
+    }
+    const bool has_ended = state_ == SessionState::refused || state_ == SessionState::silent;
+    if (of.peer == 0 && came.kind == spec::FrameKind::acknowledgement) {
+      if (!has_ended) answer_ = of.session;  // else its peer asks again, until the host here has begun another session
+      return false;
+    }
+    if (of.peer != id_ || has_ended) {
+      ++counts_.stale;
+      if (of.session != 0) refuse_ = {of.session, of.peer};
+      return false;
+    }
+    if (state_ == SessionState::open && of.session != peer_) {
+      ++counts_.stale;
+      end(SessionState::refused, of.session);
+      return false;
+    }
+    peer_ = of.session;
+    state_ = SessionState::open;
+    // The answer to an opening has the numbers of the peer's session with another, until it knows this one.
+    if (came.kind == spec::FrameKind::acknowledgement && !came.words.last) return true;
+    means_ = {.at = cycle + 1,
+              .kind = came.kind,
+              .number = of.number,
+              .base = of.base,
+              .is_kept = came.begun.is_free && came.begun.fits,
+              .asks = came.words.first,
+              .received = came.received};
+    if (came.kind == spec::FrameKind::data) {
+      if (means_.is_kept)
+        receive_->place(came.begun.place, came.frame, came.data, came.words, cycle);
+      else
+        ++counts_.repeated;
+    }
+    return true;
+  }
   void end(SessionState state, std::uint16_t peer) {
     state_ = state;
-    receiver_.end();
     if (peer != 0) refuse_ = {peer, id_};
+  }
+
+  /// Frames of the former session leave the send buffer.
+  void drop_all(Tick cycle) {
+    Tick next = cycle + 1;
+    if (closing_->drops) {
+      unsigned whole = 0;
+      while (send_->whole_at(whole) <= cycle) ++whole;
+      for (unsigned each = 0; each < whole; ++each) drop(each < closing_->under_way, next++);
+      next += 2;
+    }
+    closing_->ready = next;
+  }
+  void begin(Tick cycle) {
+    const SessionCounts counts = counts_;
+    const Tick read_until = read_until_, takes_until = takes_until_;
+    const std::uint16_t number = closing_->number;
+    auto came = std::move(came_);
+    *this = Session(config_, *send_, *receive_);
+    counts_ = counts;
+    read_until_ = read_until;
+    takes_until_ = takes_until;
+    came_ = std::move(came);
+    known_ = quiet_until_ = begun_ = cycle;
+    sender_ = SessionSender<SendBuffer>(config_, *send_, cycle + 1);
+    receive_->set_slots(number == 0 ? 0 : config_.window);
+    id_ = number;
+    state_ = number == 0 ? SessionState::none : SessionState::opening;
   }
 
   SessionConfig config_;
@@ -199,14 +433,24 @@ class Session {
   ReceiveBuffer* receive_;
   SessionReceiver<ReceiveBuffer> receiver_;
   SessionSender<SendBuffer> sender_;
-  unsigned timeouts_ = 0;
   std::uint16_t id_ = 0, peer_ = 0;
   SessionState state_ = SessionState::none;
   SessionCounts counts_;
+  std::optional<Closing> closing_;
   std::optional<std::uint16_t> answer_;  ///< a session that wants to know this one
   std::optional<std::pair<std::uint16_t, std::uint16_t>>
       refuse_;           ///< a session of which a frame came, and the one that it named
   unsigned silent_ = 0;  ///< tries without an answer
+  // What is still to act.
+  std::deque<Came> came_;
+  Means means_;
+  Said said_;
+  Tick sent_ = kNever, timed_out_ = kNever;
+  // What a frame that comes may be in the way of.
+  std::array<Ended, 2> ended_;  ///< frames that were written into their places
+  Tick begun_ = -1, takes_until_ = -1, read_until_ = -1;
+  std::uint64_t history_ = 0;  ///< from bit 0 on: whether there was something to say in cycle `known_` and those before
+  Tick known_ = -1, quiet_until_ = 0;
 };
 
 }  // namespace thalweg::vcsn

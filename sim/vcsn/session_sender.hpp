@@ -37,15 +37,18 @@ class SessionSender {
   }
   /// Its last word is read in this cycle.
   void reads_until(Tick cycle) { read_ = cycle; }
-  /// To the state of this cycle.
+  /// To the state of this cycle, or of the first one before it in which it has timed out.
   void run(Tick now) {
-    while (cycle_ < now) {
+    const unsigned before = timeouts_;
+    while (cycle_ < now && timeouts_ == before) {
       if (const Tick next = acts_at(); next > cycle_)
         cycle_ = std::min(next, now);
       else
         step();
     }
   }
+  /// That of the state.
+  [[nodiscard]] Tick cycle() const { return cycle_; }
   /// The first cycle from that of the state on in which something happens by itself, as far as that is known; kNever.
   [[nodiscard]] Tick acts_at() const {
     if (stage_ != Stage::idle || heard_.is || waiting_.is || selects_ || releases_ || lost_ != any_lost())

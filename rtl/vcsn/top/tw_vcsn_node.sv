@@ -16,6 +16,9 @@ module tw_vcsn_node
     parameter  int unsigned SendFrames   = 32,
     parameter  int unsigned ReceiveWords = 2560,
     parameter  int unsigned FrameWords   = 143,
+    parameter  int unsigned Resend       = 6445,
+    parameter  int unsigned Reorder      = 3,
+    parameter  int unsigned Tries        = 16,
     localparam int unsigned Streams      = Ports * VirtualPorts + Kernels,
     localparam int unsigned Externals    = Ports * VirtualPorts,
     localparam int unsigned PortBits     = VirtualPorts > 1 ? $clog2(VirtualPorts) : 1,
@@ -74,7 +77,8 @@ module tw_vcsn_node
     input  logic [Ports-1:0][WordBytes-1:0]         mac_rx_keep_i,
     input  logic [Ports-1:0]                        mac_rx_last_i,
     input  logic [Ports-1:0]                        mac_rx_error_i,
-    output logic [Ports-1:0][ Outcomes-1:0][31:0]   mac_counts_o
+    output logic [Ports-1:0][ Outcomes-1:0][31:0]   mac_counts_o,
+    output session_state_t [Ports-1:0][VirtualPorts-1:0] mac_session_o
 );
   localparam int unsigned CrossingWords = 16, CrossingStages = 2;
 
@@ -204,6 +208,9 @@ module tw_vcsn_node
         .Frames      (SendFrames),
         .ReceiveWords(ReceiveWords),
         .FrameWords  (FrameWords),
+        .Resend      (Resend),
+        .Reorder     (Reorder),
+        .Tries       (Tries),
         .PriorityBits(LevelBits),
         .PaceBits    (PaceWidth),
         .CyclesBits  (TimerWidth),
@@ -246,6 +253,10 @@ module tw_vcsn_node
         .mac_credits_port_i (place),
         .mac_credits_words_i(credits.words),
         .mac_credits_report_i(credits.report),
+        .mac_open_valid_i   (set_there && sets.kind == SetSession),
+        .mac_open_port_i    (place),
+        .mac_open_number_i  (sets.body[$bits(session_t)-1:0]),
+        .mac_session_o      (mac_session_o[i]),
         .mac_tx_valid_o     (mac_tx_valid_o[i]),
         .mac_tx_ready_i     (mac_tx_ready_i[i]),
         .mac_tx_data_o      (mac_tx_data_o[i]),

@@ -19,6 +19,8 @@ from typing import Any
 import pytest
 from bridge import Bridge, Faults, captured, dissected, needs_bridge, needs_faults, needs_tshark
 from thalweg.cli import main
+from thalweg.systems.vcsn.cluster import Cluster
+from thalweg.systems.vcsn.rtl_engine import libraries
 
 PRESET = "vcsn-attached"
 
@@ -78,15 +80,20 @@ def test_a_file_crosses_a_bridge_as_it_is_at_no_more_than_the_ratio(tmp_path: Pa
 @needs_bridge
 @pytest.mark.slow
 @pytest.mark.parametrize("end", [0, 1])
-def test_one_end_is_hardware(tmp_path: Path, seed: int, end: int) -> None:
-    """Which is compared with the simulator's node, word by word."""
+@pytest.mark.parametrize("delivery", ["credits", "session"])
+def test_one_end_is_hardware(tmp_path: Path, seed: int, end: int, delivery: str) -> None:
+    """Which is compared with the simulator's node, word by word. With a session the bridge loses, repeats and reorders frames; the ends' time is then as slow as
+    the hardware, which has to answer before the other end sends again."""
     sent, came = tmp_path / "sent", tmp_path / "came"
     sent.write_bytes(random.Random(seed).randbytes(640_000))
     engines = ["rtl" if end == node else "sim" for node in (0, 1)]
-    with Bridge(2) as net:
-        options = f"--engine {engines[1]} --delivery credits --to 0.0.0 --receive {came}"
+    faults = Faults(lost=0.01, repeated=0.001, late=0.01, late_ms=2, seed=seed)
+    libraries(Cluster.load(PRESET), [end])  # its building takes longer than the other end waits
+    ratio = 1e-4 if delivery == "session" else 0.01
+    with Bridge(2, faults=faults if delivery == "session" else None) as net:
+        options = f"--ratio {ratio} --engine {engines[1]} --delivery {delivery} --to 0.0.0 --receive {came}"
         to = ready(attach(net, 1, f"--tap tw1 {options}"))
-        options = f"--engine {engines[0]} --delivery credits --to 1.0.0 --send {sent}"
+        options = f"--ratio {ratio} --engine {engines[0]} --delivery {delivery} --to 1.0.0 --send {sent}"
         said = [ended(attach(net, 0, f"--tap tw0 {options}")), ended(to)]
     assert came.read_bytes() == sent.read_bytes()
     found = re.search(r"the hardware was the simulator's in (\d+) cycles", said[end])
@@ -353,6 +360,8 @@ def test_bad_input_has_one_line(capfd: pytest.CaptureFixture[str], tmp_path: Pat
 REFUSALS = """
 import contextlib, fcntl, io, json, os, struct, subprocess, sys
 from thalweg.cli import main
+from thalweg.systems.vcsn.cluster import Cluster
+from thalweg.systems.vcsn.rtl_engine import libraries
 
 said = []
 tap = os.open("/dev/net/tun", os.O_RDWR)

@@ -6,6 +6,7 @@ frames on lines, credits, the ends of transfers."""
 from __future__ import annotations
 
 import random
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ from thalweg.errors import CheckFailed
 from thalweg.systems.vcsn._sim import Place
 from thalweg.systems.vcsn.cluster import Cluster
 from thalweg.systems.vcsn.network import Network
+from thalweg.systems.vcsn.spec import FrameKind, VcsnHeader, VcsnSequence
 
 NODES = 4  #: with hardware
 ALIKE = 50
@@ -71,6 +73,7 @@ class Program:
         self.nodes = self.cluster.fpgas[:NODES]
         self.network = Network(self.cluster, verilated=self.nodes)
         self.handles = 0
+        self.numbers: dict[Place, int] = {}  # of the last sessions
         self.waiting: dict[tuple[bool, int, int], list[tuple[int, int]]] = {}  # of an engine: handles and segments
 
     def run(self) -> Outcome:
@@ -80,6 +83,7 @@ class Program:
         )
         if not self.cluster.is_direct:
             kinds += [self._circuit, self._pace, self._frame, self._monitor, self._reaction, self._credits]
+            kinds += [self._session] * self.draw.choice((0, 1, 3))
             if self.draw.random() < 0.2:
                 kinds.append(self._multicast)
         restarts = not self.cluster.is_direct and self.draw.random() < 0.3
@@ -197,7 +201,20 @@ class Program:
         at = self._place()
         to = self.network.circuit(at)
         if to and self.network.circuit(to) == at:
-            self.network.set_credits(at, used=self.draw.random() < 0.8)
+            with suppress(ValueError):  # one of them has a session
+                self.network.set_credits(at, used=self.draw.random() < 0.8)
+
+    def _session(self) -> None:
+        """Of both ends of a circuit or one, whatever is under way; or none."""
+        at = self._place()
+        to = self.network.circuit(at)
+        if to is None:
+            return
+        for end in (at, to) if self.draw.random() < 0.7 else (at,):
+            number = 0 if self.draw.random() < 0.1 else self.draw.randrange(1, 1 << 16)
+            with suppress(ValueError):  # it has no circuit of two ends, or this number
+                self.network.set_session(end, number)
+                self.numbers[end] = number
 
     def _transfer(self) -> None:
         """A read or a write, of as many segments as the engine has room for."""
@@ -243,15 +260,33 @@ class Program:
         payload[0], payload[1] = at.virtual_port, source.virtual_port
         if self.draw.random() < 0.7:
             payload[3] &= 0xC0
+        elif self.draw.random() < 0.8:
+            headers = self._session_headers(at, source)
+            payload[: len(headers)] = headers
         frame = address[0] + address[1] + b"\x88\xb5" + payload
         wrong = self.draw.randrange(20) if self.draw.random() < 0.3 else None
         if wrong is not None:
             frame = frame[:wrong] + bytes([frame[wrong] ^ 1 << self.draw.randrange(8)]) + frame[wrong + 1 :]
         self.network.inject(at.node, at.port, frame, damaged=self.draw.random() < 0.1)
 
+    def _session_headers(self, at: Place, source: Place) -> bytes:
+        """Of a frame of a session, which may be the one that there is."""
+        kind = self.draw.choice((FrameKind.DATA, FrameKind.ACKNOWLEDGEMENT, FrameKind.REFUSAL))
+        first, last = self.draw.random() < 0.5, self.draw.random() < 0.5
+        numbers = [0, self.numbers.get(source, 0), self.numbers.get(at, 0), self.draw.randrange(1 << 16)]
+        any_number = (0, 1, self.draw.choice(numbers), self.draw.randrange(1 << 32))
+        sequence = VcsnSequence(
+            session=self.draw.choice(numbers),
+            peer=self.draw.choice(numbers),
+            number=self.draw.choice(any_number),
+            base=self.draw.choice(any_number),
+        )
+        return VcsnHeader(at.virtual_port, source.virtual_port, 7, kind, first, last, True).pack() + sequence.pack()
+
     def _restart(self) -> None:
         node = self._node()
         self.network.restart(node)
+        self.numbers = {at: number for at, number in self.numbers.items() if at.node != node}
         for key in list(self.waiting):
             if key[1] == node:
                 self.waiting[key] = []

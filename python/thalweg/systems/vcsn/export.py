@@ -27,6 +27,8 @@ SHELL, MAC, LINK = "shell_aclk", "mac_aclk", "link_aclk"
 WORD = 512
 COMMAND = 128
 OUTCOMES = 11
+SESSION = 5  #: bits of a session's state
+LONGEST_RESEND = 1 << 24  #: cycles of the lines' clock
 
 
 def export(cluster: Cluster, output: Path) -> None:
@@ -45,11 +47,24 @@ def node_of(cluster: Cluster, number: int) -> Fpga:
         raise InputError(
             f"{cluster.name}: the hardware has 8 virtual ports of an external port at most, not {node.virtual_ports}"
         )
+    if isinstance(node, Node) and _resend(node, cluster) > LONGEST_RESEND:
+        longest = LONGEST_RESEND / cluster.clocks[node.line_clock].frequency_mhz
+        raise InputError(
+            f"{cluster.name}: the hardware sends again after {longest:.0f} us at most, not {node.resend_us:g}"
+        )
     return node
 
 
-def parameters(node: Fpga) -> dict[str, int]:
+def _resend(node: Node, cluster: Cluster) -> int:
+    """Cycles without an answer, after which a session sends again."""
+    return max(4, round(node.resend_us * cluster.clocks[node.line_clock].frequency_mhz))
+
+
+def parameters(node: Fpga, cluster: Cluster) -> dict[str, int]:
     """Of its module."""
+    session = {}
+    if isinstance(node, Node):
+        session = {"Resend": _resend(node, cluster), "Reorder": node.reorder_frames, "Tries": node.tries}
     return {
         "Ports": node.ports,
         **({"VirtualPorts": node.virtual_ports} if isinstance(node, Node) else {}),
@@ -59,6 +74,7 @@ def parameters(node: Fpga) -> dict[str, int]:
         "SendFrames": node.send_frames,
         "ReceiveWords": node.receive_words,
         "FrameWords": node.frame_words,
+        **session,
     }
 
 
@@ -72,15 +88,16 @@ def user(name: str) -> list[Port]:
     return [port for stream in streams for port in stream.ports()]
 
 
-def mac(name: str) -> list[Port]:
-    """For the MAC of an external port, and what has become of frames that came."""
+def mac(name: str, virtual_ports: int) -> list[Port]:
+    """For the MAC of an external port, what has become of frames that came, and the states of its virtual ports' sessions."""
     keep = {"tkeep": ("keep", WORD // 8)}
     streams = (
         Stream(f"m_axis_{name}_tx", "mac_tx", WORD, clock=MAC, beside=keep),
         Stream(f"s_axis_{name}_rx", "mac_rx", WORD, clock=MAC, ready=False, beside={**keep, "tuser": ("error", 1)}),
     )
     counts = Port(f"{name}_counts", "mac_counts", 32 * OUTCOMES, True, MAC)
-    return [*(port for stream in streams for port in stream.ports()), counts]
+    sessions = Port(f"{name}_sessions", "mac_session", SESSION * virtual_ports, True, MAC)
+    return [*(port for stream in streams for port in stream.ports()), counts, sessions]
 
 
 def link(name: str) -> list[Port]:
@@ -96,6 +113,11 @@ def link(name: str) -> list[Port]:
             ("credit_in", "credit", 1, False),
         )
     ]
+
+
+def external(node: Fpga, name: str) -> list[Port]:
+    """An external port."""
+    return mac(name, node.virtual_ports) if isinstance(node, Node) else link(name)
 
 
 def engine(name: str) -> list[Port]:
@@ -125,7 +147,7 @@ def engine(name: str) -> list[Port]:
     ]
 
 
-def top_level(node: Fpga) -> str:
+def top_level(node: Fpga, cluster: Cluster) -> str:
     """The text of the top."""
     command = Stream("s_axis_command", "shell_command", COMMAND, clock=SHELL, last=False)
     circuits = isinstance(node, Node)
@@ -147,11 +169,11 @@ def top_level(node: Fpga) -> str:
             **{f"PLACE FOR USER LOGIC; {SHELL}, {i}": user(f"user{i}") for i in range(node.kernels)},
             **{f"PLACE FOR THE MEMORY of engines {i}; {SHELL}": engine(f"dma{i}") for i in range(node.dmas)},
             **{
-                f"PLACE FOR THE VENDOR'S {block} of port {i}; {line}": (mac if circuits else link)(f"port{i}")
+                f"PLACE FOR THE VENDOR'S {block} of port {i}; {line}": external(node, f"port{i}")
                 for i in range(node.ports)
             },
         },
-        parameters(node),
+        parameters(node, cluster),
         ["shell", line.removesuffix("_aclk")],
     )
 
@@ -172,7 +194,7 @@ def _write(root: Path, cluster: Cluster, node: Fpga, folder: Path) -> None:
     copied = [*needed(root, "vcsn", "tw_reset_sync"), *needed(root, "vcsn", inner_of(node))]
     for path in copied:
         shutil.copy(path, rtl)
-    (rtl / f"{TOP}.sv").write_text(top_level(node))
+    (rtl / f"{TOP}.sv").write_text(top_level(node, cluster))
     files = compiled(copied, [], TOP)
     clocks = {
         SHELL: cluster.clocks[node.shell_clock].frequency_mhz,
@@ -180,7 +202,7 @@ def _write(root: Path, cluster: Cluster, node: Fpga, folder: Path) -> None:
     }
     write_project(root, folder, cluster.name, "vcsn", WHAT, files, clocks, ["aresetn"])
     line = "vcsn" if isinstance(node, Node) else "dcn"
-    ports = [*user("userN"), *engine("dmaN"), *(mac("portN") if isinstance(node, Node) else link("portN"))]
+    ports = [*user("userN"), *engine("dmaN"), *external(node, "portN")]
     top_folder = root / "rtl/vcsn/top"
     text = (
         (top_folder / "README.template.md")
@@ -189,7 +211,7 @@ def _write(root: Path, cluster: Cluster, node: Fpga, folder: Path) -> None:
     )
     (folder / "README.md").write_text(
         string.Template(text).substitute(
-            {name: str(value) for name, value in parameters(node).items()},
+            {name: str(value) for name, value in parameters(node, cluster).items()},
             cluster=Path(cluster.name).stem,
             core=core_name(cluster.name),
             shell_mhz=f"{clocks[SHELL]:g}",

@@ -21,7 +21,7 @@ def libraries(cluster: Cluster, nodes: Iterable[int]) -> dict[int, str]:
     found = {}
     for number in nodes:
         node = export.node_of(cluster, number)
-        parameters = export.parameters(node) | {"Kernels": max(1, node.kernels)}
+        parameters = export.parameters(node, cluster) | {"Kernels": max(1, node.kernels)}
         clocks = {"shell": node.shell_clock, export.line_of(node): node.line_clock}
         megahertz = {name: cluster.clocks[clock].frequency_mhz for name, clock in clocks.items()}
         found[number] = str(

@@ -33,7 +33,7 @@ constexpr std::array kOutcomes{&Received::sessionless, &Received::full,    &Rece
   std::array<std::uint64_t, 2> packed{};
   std::memcpy(packed.data(), bytes, vcsn::kSequence);
   const auto of = vcsn::spec::VcsnSequence::unpack(packed);
-  return decltype(std::declval<Outputs>().begin_sequence_o.get()){
+  return decltype(std::declval<Outputs>().heard_sequence_o.get(0)){
       .session = of.session, .peer = of.peer, .number = of.number, .base = of.base};
 }
 
@@ -52,7 +52,7 @@ struct Twin {
   vcsn::Decoder decoder{domains.add({1, 0}), kAddress, circuits, none, no_sessions, 0, kMost};
   std::array<Beat, 3> beats;  ///< that came in this cycle and those before
   vcsn::Decoder::Verdict begun;
-  bool takes_words = false;                                          ///< its virtual port does
+  bool takes_words = false, receives = false;                        ///< its virtual port does; until the end
   std::array<Received, 3> received;                                  ///< in this cycle and those before
   std::optional<unsigned> indicated;                                 ///< a virtual port, in the cycle before
   std::optional<std::pair<unsigned, std::uint32_t>> credit;          ///< alike
@@ -67,7 +67,7 @@ struct Twin {
     const unsigned port = now.port;
     const bool takes_now = beats[1].first ? takes(in, now) : takes_words;
     out.begin_valid_o.set(beats[0].first);
-    if (beats[0].first) out.begin_sequence_o.set(sequence(last_.data() + kHeaders));
+    if (beats[0].first) out.begin_number_o.set(sequence(last_.data() + kHeaders).number);
     if (ended() && !beats[1].first && takes_words) {
       const bool taken = end() == begun.counts;
       out.commit_o.set_bit(begun.port, taken);
@@ -92,6 +92,7 @@ struct Twin {
       std::memcpy(&number, frame.data() + kHeaders + vcsn::kSequence, sizeof number);
       out.heard_number_o.set(number, port);
     }
+    out.receiving_o.set_bit(begun.port, receives);
     if (indicated) out.indicated_o.set_bit(*indicated, true);
     const Beat& beat = beats[0];
     const std::size_t words = beat.frame.size() / vcsn::kWord + (beat.frame.size() % vcsn::kWord > 0) - beat.valid;
@@ -113,8 +114,9 @@ struct Twin {
   void step(const Inputs& in) {
     if (beats[1].first) {
       begun = begin(in);
-      takes_words = takes(in, begun);
+      receives = takes_words = takes(in, begun);
     }
+    receives &= !(beats[0].valid && beats[0].last);
     received[2] = received[1];
     received[1] = received[0];
     indicated.reset();

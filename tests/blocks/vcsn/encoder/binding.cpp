@@ -56,14 +56,12 @@ class FakeSession {
   Tick says = thalweg::kNever;
 
   [[nodiscard]] bool used() const { return sequenced[port_]; }
-  [[nodiscard]] static Tick times_out_at() { return thalweg::kNever; }
-  static void time_out() {}
   [[nodiscard]] static Tick acts_at() { return thalweg::kNever; }
   static void run(Tick) {}
   [[nodiscard]] Tick says_at(Tick) const { return says; }
-  [[nodiscard]] std::optional<Saying> say(Tick) {
+  [[nodiscard]] Saying say(Tick) {
     says = thalweg::kNever;
-    return Saying{};
+    return {};
   }
   [[nodiscard]] std::optional<unsigned> next() const { return buffer_->empty() ? std::nullopt : std::optional(0U); }
   [[nodiscard]] static vcsn::spec::VcsnSequence sends(Tick) { return {}; }
@@ -111,7 +109,7 @@ struct Twin {
       buffers.emplace_back(thalweg::Clock{1, 0}, thalweg::Clock{1, 0}, kAll, kMost, kAll).whole = [](Tick) {};
       sessions.emplace_back(i, buffers.back());
     }
-    encoder.emptied = [](unsigned) {};
+    encoder.emptied = encoder.filled = [](unsigned) {};
     encoder.left_at = [this](unsigned port, std::uint64_t number) {
       return number < left[port].size() ? left[port][number] : thalweg::kNever;
     };

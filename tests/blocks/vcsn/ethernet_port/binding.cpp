@@ -32,7 +32,9 @@ struct Way {
   ethernet::Rate rate;
   Tick latency = 0;  ///< cycles of the line
   Tick macs = 0;     ///< and of the MACs
+  double lost = 0;   ///< share of frames
 };
+constexpr std::uint64_t kSeed = 1;  ///< of losses
 Way way;
 
 /// In the order of outcome_t from its last one on.
@@ -52,12 +54,21 @@ struct Twin {
     explicit State(const Clocks& clocks)
         : shell(domains.add(clock(clocks, kShell))),
           mac(domains.add(clock(clocks, kMac))),
-          line({.rate = way.rate, .latency = way.latency * way.rate.cycle}),
+          line({.rate = way.rate,
+                .latency = way.latency * way.rate.cycle,
+                .faults = {.frames_lost = way.lost},
+                .seed = kSeed}),
           port({.virtual_ports = kPorts,
                 .send_words = Parameters::SendWords,
                 .receive_words = Parameters::ReceiveWords,
                 .frame_words = Parameters::FrameWords,
                 .frames = Parameters::Frames,
+                .session = {.window =
+                                std::bit_floor(std::min<unsigned>({vcsn::kMostWindow, Parameters::Frames,
+                                                                   Parameters::ReceiveWords / Parameters::FrameWords})),
+                            .resend = Parameters::Resend,
+                            .reorder = Parameters::Reorder,
+                            .tries = Parameters::Tries},
                 .line_cycles = way.macs},
                kNode, kNumber, shell, mac, frames) {}
   };
@@ -75,6 +86,7 @@ struct Twin {
   std::array<vcsn::Received, 3> received;  ///< in this cycle and those before
   std::optional<std::pair<unsigned, std::optional<vcsn::Circuit>>> written;
   std::optional<std::pair<unsigned, vcsn::CreditsConfig>> credits;  ///< that are set
+  std::optional<std::pair<unsigned, std::uint16_t>> opened;
 
   explicit Twin(const Clocks& all) : clocks(all) {}
 
@@ -94,6 +106,15 @@ struct Twin {
       out.shell_out_first_o.set_bit(i, source.front().first);
       out.shell_out_last_o.set_bit(i, source.front().last);
       out.shell_out_channel_o.set(source.front().channel, i);
+    }
+    for (unsigned i = 0; i < kPorts; ++i) {
+      const unsigned shown = bits(state->port.session(i).state());
+      out.mac_session_o.set({.closing = shown >> 4,
+                             .opening = shown >> 3 & 1U,
+                             .open = shown >> 2 & 1U,
+                             .refused = shown >> 1 & 1U,
+                             .silent = shown & 1U},
+                            i);
     }
     for (unsigned i = 0; i < kOutcomes.size(); ++i)
       out.mac_counts_o.set(received[2].*kOutcomes[i] & ((std::uint64_t{1} << Parameters::CountBits) - 1), i);
@@ -126,14 +147,26 @@ struct Twin {
     received[2] = received[1];
     received[1] = received[0];
     received[0] = port.decoder.received();
-    if (written) port.set_circuit(written->first, written->second, 0);
+    if (written) {
+      port.write_row(written->first, written->second, at + 1);
+      port.set_credits(written->first, {}, at + 1);
+    }
+    if (opened) {
+      port.open_session(opened->first, opened->second, at + 1);
+      port.set_credits(opened->first, {}, at + 1);
+    }
     written.reset();
+    opened.reset();
+    if (in.mac_open_valid_i.get())
+      opened.emplace(static_cast<unsigned>(in.mac_open_port_i.get()),
+                     static_cast<std::uint16_t>(in.mac_open_number_i.get()));
     if (credits) port.set_credits(credits->first, credits->second, at + 1);
     credits.reset();
     if (in.mac_credits_valid_i.get())
       credits.emplace(static_cast<unsigned>(in.mac_credits_port_i.get()),
                       vcsn::CreditsConfig{.words = static_cast<unsigned>(in.mac_credits_words_i.get()),
                                           .report = static_cast<unsigned>(in.mac_credits_report_i.get())});
+    port.run_sessions(at + 1);
     if (in.mac_write_valid_i.get()) {
       const auto row = in.mac_write_row_i.get();
       written.emplace(
@@ -191,7 +224,17 @@ class Stimulus {
         sets_(run.pick(0, 2, 20)),
         writes_(run.pick(5, 50, 1)),
         credits_(run.pick(0, 2, 20)),
-        pace_(draw(run)) {}
+        opens_(run.pick(0, 1, 1, 20)),
+        losses_(0, 0),
+        pace_(draw(run)) {
+    if (opens_ > 0) {  // circuits stay, and have sessions from the begin on
+      way.lost = run.pick(0, 20, 200) / 1000.;
+      if (run.chance(800)) writes_ = 0;
+      losses_ = thalweg::Trials(way.lost, thalweg::mix(kSeed) + 2);
+    } else {
+      way.lost = 0;
+    }
+  }
 
   void drive(const Outputs& seen, const Instant& now, const bisim::Draws& draws, Inputs& next) {
     next.mac_address_i.set(vcsn::address_of(kNode, kNumber));
@@ -253,6 +296,19 @@ class Stimulus {
     next.mac_write_row_i.set({.open = rows.chance(950),
                               .address = vcsn::address_of(kNode, rows.chance(950) ? kNumber : 0),
                               .port = rows.below(rows.chance(950) ? kPorts : 256)});
+    // Virtual ports in pairs, one after the other, and their sessions.
+    const auto first = static_cast<unsigned>(at);
+    if (opens_ > 0 && first < kPorts) {
+      next.mac_write_valid_i.set(true);
+      next.mac_write_port_i.set(first);
+      next.mac_write_row_i.set(
+          {.open = true, .address = vcsn::address_of(kNode, kNumber), .port = std::min(first ^ 1U, kPorts - 1)});
+    }
+    const bool begins = first >= kPorts && first < 2 * kPorts;
+    const bool opens = begins || (first > 2000 && rows.chance(opens_));
+    next.mac_open_valid_i.set(opens_ > 0 && opens && !next.mac_write_valid_i.get());
+    next.mac_open_port_i.set(begins ? first - kPorts : rows.below(kPorts));
+    next.mac_open_number_i.set(begins || rows.chance(900) ? 1 + rows.below(rows.chance(900) ? 65535 : 3) : 0);
     next.mac_set_valid_i.set(settings.chance(sets_));
     next.mac_set_port_i.set(settings.below(kPorts));
     next.mac_set_priority_i.set(settings.below(1U << Parameters::PriorityBits));
@@ -280,15 +336,18 @@ class Stimulus {
     const std::uint64_t keep = seen.mac_tx_keep_o.get();
     const unsigned before = pace_.word() * vcsn::kWord, size = before + static_cast<unsigned>(std::popcount(keep));
     Word word{.at = there(size), .data = seen.mac_tx_data_o.get(), .keep = keep, .last = seen.mac_tx_last_o.get() != 0};
+    if (before == 0) is_lost_ = losses_.next();
     if (word.last) {
       word.at = std::max(there(size + ethernet::kFcs), there(before) + 1);
       pace_.ends(size, 0);
     }
     word.at += way.macs;
-    coming_.push_back(word);
+    if (!is_lost_) coming_.push_back(word);
   }
 
-  unsigned load_, ends_, takes_, sets_, writes_, credits_;
+  unsigned load_, ends_, takes_, sets_, writes_, credits_, opens_;
+  thalweg::Trials losses_;
+  bool is_lost_ = false;
   blocks::MacPace pace_;
   std::array<Port, kPorts> ports_{};
   std::deque<Word> coming_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -23,8 +25,14 @@ struct Twin {
   std::unique_ptr<thalweg::ethernet::Frames> frames = std::make_unique<thalweg::ethernet::Frames>();
   mutable vcsn::ReceiveBuffer buffer;  ///< drops times that are past where it is asked for room
   std::vector<vcsn::Word> words;       ///< of the frame that comes
-  bool has_slots = false, is_free = false;
+  bool has_slots = false, is_free = false, has_come = false;
   std::uint64_t number = 0;  ///< of that frame, where frames have slots
+  struct Ended {
+    thalweg::ethernet::FrameRef frame;
+    vcsn::Waiting of;
+    std::uint64_t number = 0;
+  };
+  std::array<std::optional<Ended>, 2> ended;  ///< in the cycles before
 
   explicit Twin(const Clocks& clocks)
       : buffer(clock(clocks, kShell), clock(clocks, kMac), Parameters::Words, Parameters::FrameWords) {}
@@ -33,6 +41,7 @@ struct Twin {
     out = {};
     const auto mac = cycle(now, kMac);
     out.mac_room_o.set(in.mac_slots_i.get() ? is_free : buffer.has_room(mac));
+    out.mac_idle_o.set(buffer.idle_from() <= mac && !has_come);
     auto last = static_cast<std::int64_t>(buffer.left()) - 1;
     while (last >= 0 && buffer.left(last) >= mac) --last;
     out.mac_word_left_o.set(last >= 0 && buffer.left(last) == mac - 1);
@@ -54,20 +63,39 @@ struct Twin {
     if (const auto at = cycle(now, kShell); now.edge(kShell) && in.shell_ready_i.get() && buffer.offers() <= at)
       buffer.take(at);
     if (!now.edge(kMac)) return;
-    if (in.mac_slots_i.get() && !std::exchange(has_slots, true)) buffer.set_slots(kWindow);
+    const auto at = cycle(now, kMac);
+    if (const bool slots = in.mac_slots_i.get() != 0; slots != has_slots) {
+      has_slots = slots;
+      buffer.set_slots(has_slots ? kWindow : 0);
+    }
+    if (in.mac_begin_again_i.get()) {
+      buffer.set_slots(has_slots ? kWindow : 0);
+      is_free = has_come = false;
+      ended = {};
+      return;
+    }
+    has_come = has_slots ? in.mac_keep_i.get() != 0 : in.mac_commit_i.get() != 0;
+    std::optional<Ended> ends;
     if (in.mac_valid_i.get())
       words.push_back(
           blocks::word_of(in.mac_data_i.get(), in.mac_first_i.get(), in.mac_last_i.get(), in.mac_channel_i.get()));
-    if (in.mac_commit_i.get()) add(cycle(now, kMac));
+    if (in.mac_commit_i.get()) ends = end(at);
+    if (in.mac_keep_i.get())
+      buffer.place(ended[1]->number, ended[1]->frame, thalweg::ethernet::kHeader, ended[1]->of, at);
     if (in.mac_commit_i.get() || in.mac_drop_i.get()) words.clear();
-    if (!has_slots || !in.mac_begin_i.get()) return;
-    const auto left = buffer.frames_left(cycle(now, kMac));
-    number = left + (in.mac_slot_i.get() - left) % kWindow;
-    is_free = !buffer.holds(number);
+    if (has_slots && in.mac_begin_i.get()) {
+      const auto left = buffer.frames_left(at);
+      number = left + (in.mac_slot_i.get() - left) % kWindow;
+      is_free = !buffer.holds(number) && !(ends && is_same(*ends)) && !(ended[0] && is_same(*ended[0])) &&
+                !(ended[1] && is_same(*ended[1]));
+    }
+    ended[1] = ended[0];
+    ended[0] = ends;
   }
 
  private:
-  void add(thalweg::Tick now) {
+  [[nodiscard]] bool is_same(const Ended& of) const { return (number - of.number) % kWindow == 0; }
+  [[nodiscard]] std::optional<Ended> end(thalweg::Tick now) {
     const auto frame = frames->make(0, 0, 0, words.size() * vcsn::kWord, [this](std::span<std::byte> payload) {
       for (std::size_t k = 0; k < words.size(); ++k)
         std::memcpy(payload.data() + k * vcsn::kWord, words[k].bytes.data(), vcsn::kWord);
@@ -77,10 +105,9 @@ struct Twin {
                            .last = words.back().last,
                            .channel = words.front().channel,
                            .whole = now + 1};
-    if (has_slots)
-      buffer.place(number, frame, thalweg::ethernet::kHeader, of, now);
-    else
-      buffer.add(frame, thalweg::ethernet::kHeader, of);
+    if (has_slots) return Ended{frame, of, number};
+    buffer.add(frame, thalweg::ethernet::kHeader, of);
+    return {};
   }
 };
 
@@ -97,7 +124,8 @@ class Stimulus {
         short_(run.pick(0, 500, 1000)),
         takes_(run.pick(1000, 900, 500, 50)),
         has_slots_(run.chance(700)),
-        in_order_(run.pick(1000, 900, 300)) {}
+        in_order_(run.pick(1000, 900, 300)),
+        begins_(run.pick(0, 5, 100)) {}
 
   void drive(const Outputs& seen, const Instant& now, const bisim::Draws& draws, Inputs& next) {
     bisim::Dice mac = draws.lane(kMac), shell = draws.lane(kShell);
@@ -107,8 +135,18 @@ class Stimulus {
     next.mac_valid_i.set(false);
     next.mac_commit_i.set(false);
     next.mac_drop_i.set(false);
+    const bool ended = std::exchange(ended_[1], std::exchange(ended_[0], false));
+    next.mac_keep_i.set(has_slots_ && ended && mac.chance(900));
     next.mac_slots_i.set(has_slots_);
     next.mac_begin_i.set(false);
+    next.mac_begin_again_i.set(false);
+    if (std::exchange(begins_again_, false)) {
+      next.mac_begin_again_i.set(true);
+      has_slots_ = mac.chance(700);
+      oldest_ = 0;
+      began_ = false;
+      return;
+    }
     const bool may = !has_slots_ || std::exchange(began_, false);
     if (!inside_ && may && seen.mac_room_o.get() && mac.chance(load_)) {
       inside_ = true;
@@ -118,6 +156,8 @@ class Stimulus {
       last_ = mac.chance(300);
       next.mac_channel_i.set(mac.below(256));
     }
+    begins_again_ = !inside_ && !ended_[0] && !ended_[1] && !ended && seen.mac_idle_o.get() && mac.chance(begins_);
+    if (begins_again_) return;
     if (!inside_ && has_slots_) begin(seen, mac, next);
     if (!inside_ || mac.chance(pauses_)) return;
     if (come_ < words_) {
@@ -129,6 +169,7 @@ class Stimulus {
       return;
     }
     const bool bad = mac.chance(bad_);
+    ended_[0] = !bad;
     next.mac_commit_i.set(!bad);
     next.mac_drop_i.set(bad);
     inside_ = false;
@@ -151,7 +192,9 @@ class Stimulus {
 
   unsigned load_, pauses_, bad_, short_, takes_;
   bool has_slots_;
-  unsigned in_order_;
+  unsigned in_order_, begins_;
+  std::array<bool, 2> ended_{};  ///< a frame, in the cycles before
+  bool begins_again_ = false;
   bool began_ = false;   ///< in the cycle before
   unsigned oldest_ = 0;  ///< slot
   bool inside_ = false, first_ = false, last_ = false;

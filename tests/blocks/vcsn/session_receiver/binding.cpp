@@ -21,54 +21,55 @@ constexpr std::uint32_t kNumbers = static_cast<std::uint32_t>((std::uint64_t{1} 
 /// A receive buffer, as far as it is seen until now.
 struct Buffer {
   std::vector<Tick> left;  ///< of each frame, from which cycle on it is counted
-  std::uint64_t held = 0;
 
-  [[nodiscard]] std::uint64_t frames_left(Tick) const { return left.size(); }
+  [[nodiscard]] std::uint64_t frames_left(Tick now) const {
+    auto all = left.size();
+    while (all > 0 && left[all - 1] > now) --all;
+    return all;
+  }
   [[nodiscard]] std::uint64_t in_order() const { return left.size(); }
   [[nodiscard]] Tick frame_left_at(std::uint64_t number) const { return left[number]; }
-  [[nodiscard]] bool holds(std::uint64_t number) const { return held >> number % kWindow & 1; }
-  void place(std::uint64_t, const thalweg::ethernet::FrameRef&, std::size_t, const vcsn::Waiting&, Tick) {}
 };
 
 struct Twin {
   std::unique_ptr<Buffer> buffer = std::make_unique<Buffer>();
   vcsn::SessionReceiver<Buffer> receiver{{.window = kWindow, .resend = Parameters::Resend}, *buffer};
   Tick now = 0;
-  std::uint32_t reported = 0;                        ///< the last number that was said
-  std::array<std::optional<bool>, 3> fits;           ///< asked for in this cycle and those before
-  std::array<std::optional<std::uint64_t>, 2> said;  ///< bits that were said
+  std::uint32_t reported = 0;               ///< the last number that was said
+  std::array<std::optional<bool>, 3> fits;  ///< asked for in this cycle and those before
+  std::uint64_t received = 0;               ///< in the cycle before
   bool fitted = false;
 
   void outputs(const Inputs&, Outputs& out) const {
     out.fits_o.set(fitted);
-    out.says_o.set(receiver.says_at(now) <= now);
+    out.says_o.set(receiver.says_at() <= now);
+    out.spoke_o.set(receiver.has_said());
+    out.rested_o.set(receiver.rests_until() <= now);
     out.again_o.set(receiver.again(now));
     out.asks_o.set(receiver.asks(now));
-    out.number_o.set(buffer->left.size() & kNumbers);
-    out.bits_valid_o.set(said[1].has_value());
-    if (said[1]) out.bits_received_o.set(*said[1]);
+    out.number_o.set(buffer->frames_left(now - 1) & kNumbers);
+    out.received_o.set(received);
   }
   void step(const Inputs& in) {
-    buffer->held = in.held_i.get();
     fits[2] = std::exchange(fits[1], std::exchange(fits[0], std::nullopt));
-    said[1] = std::exchange(said[0], std::nullopt);
     const auto left = static_cast<std::uint32_t>(buffer->left.size());
-    if (in.begin_valid_i.get()) fits[0] = receiver.fits(whole(in.begin_number_i.get(), left), now);
+    if (in.begin_valid_i.get()) fits[0] = whole(in.begin_number_i.get(), left) - left < kWindow;
     if (fits[2]) fitted = *fits[2];
     if (in.sent_i.get()) receiver.sent();
     if (in.said_i.get()) {
-      said[0] = receiver.received(now);
       receiver.say(now);
-      reported = left;
+      reported = static_cast<std::uint32_t>(buffer->frames_left(now - 1));
     }
     if (in.heard_valid_i.get()) {
       receiver.hear(whole(in.heard_base_i.get(), reported));
       if (in.heard_asks_i.get()) receiver.ask(now);
       if (in.heard_data_i.get() && in.heard_taken_i.get())
-        receiver.take(left + static_cast<std::uint32_t>((in.heard_slot_i.get() - left) % kWindow), {}, 0, {}, now);
+        receiver.take(left + static_cast<std::uint32_t>((in.heard_slot_i.get() - left) % kWindow), now);
       else if (in.heard_data_i.get())
         receiver.repeat(now);
     }
+    received = 0;
+    for (unsigned k = 0; k < kWindow; ++k) received |= (in.held_i.get() >> (left + k) % kWindow & 1) << k;
     if (in.left_i.get()) buffer->left.push_back(now + 1);
     ++now;
   }
@@ -98,7 +99,7 @@ class Stimulus {
 
   void drive(const Outputs& seen, const bisim::Draws& draws, Inputs& next) {
     bisim::Dice come = draws.lane(0), leave = draws.lane(1), say = draws.lane(2);
-    const auto left = static_cast<std::uint32_t>(seen.number_o.get());
+    const std::uint32_t left = left_;
     next.held_i.set(held_);
     next.left_i.set((held_ >> left % kWindow & 1) && leave.chance(leaves_));
     const std::uint64_t leaving = next.left_i.get() ? std::uint64_t{1} << left % kWindow : 0;
@@ -128,14 +129,15 @@ class Stimulus {
     next.heard_slot_i.set(number_ % kWindow);
     if (next.heard_taken_i.get()) taken = std::uint64_t{1} << number_ % kWindow;
     next.heard_base_i.set((come.chance(knows_) ? reported_ : reported_ - 1 - come.below(kWindow)) & kNumbers);
-    if (next.said_i.get()) reported_ = left;
+    if (next.said_i.get()) reported_ = static_cast<std::uint32_t>(seen.number_o.get());
+    left_ = (left_ + next.left_i.get()) & kNumbers;
     held_ = (held_ & ~leaving) | taken;
   }
 
  private:
   unsigned load_, in_order_, knows_, asks_, leaves_, says_, sends_;
   std::uint64_t held_ = 0;
-  std::uint32_t number_ = 0, reported_ = 0;
+  std::uint32_t number_ = 0, reported_ = 0, left_ = 0;
   bool held_then_ = false;
   unsigned waits_ = 0;  ///< cycles until the end of the frame that comes
 };
