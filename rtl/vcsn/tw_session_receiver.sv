@@ -173,12 +173,18 @@ module tw_session_receiver #(
         many_q <= 32'(few_q) + 1 == Due;
       end
       if (said_i) reported_q <= number_q;
-      known_q <= (known_q || knows) && !(said_i && some_q);
+      if (said_i && some_q) known_q <= 1'b0;
+      else if (knows) known_q <= 1'b1;
 
       if (data && heard_taken_i) begin
         next_q  <= Window == 1 ? '0 : next_q + 1'b1;
-        fresh_q <= regular ? fresh_q + 1'b1 : '0;
-        full_q  <= regular ? 32'(fresh_q) + 2 == Due : Due == 1;
+        if (heard_slot_i == next_q && !full_q) begin
+          fresh_q <= fresh_q + 1'b1;
+          full_q  <= 32'(fresh_q) + 2 == Due;
+        end else begin
+          fresh_q <= '0;
+          full_q  <= Due == 1;
+        end
       end
       now_q <= (now_q && !said_i) || (data && !regular);
       // Of frames that are reported at once, too, where it does not matter.

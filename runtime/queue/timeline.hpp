@@ -47,7 +47,7 @@ class Timeline {
     engine_.advance(std::min(until, due), completed_);
     deliver(completed_);
   }
-  /// Tells those who expect them of completions, where somebody else moves the engine's time.
+  /// Calls those who wait for these completions, where somebody else moves the engine's time.
   void deliver(std::span<const Completion> completed) {
     for (const Completion& completion : completed) {
       const auto found = expected_.find(completion.handle);

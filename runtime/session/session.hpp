@@ -118,7 +118,7 @@ class Session {
     Tick since = 0, clock = 0;
   };
 
-  /// When the first of what a client waits for, and has not been told of, was complete; its own time where it has been told of all.
+  /// When the first request was complete whose reply the client has not been given; its own time where it has been given all.
   [[nodiscard]] static Tick first_reply(const Client& of, std::span<const std::uint64_t> ids) {
     Tick first = kNever;
     for (const Reply& reply : of.outbox)

@@ -20,7 +20,7 @@
 
 namespace thalweg {
 
-/// A node's end of a link. What it carries tells ends that can be joined apart from those that can't.
+/// A node's end of a link. Only ends that carry the same can be joined.
 class LinkPort {
  public:
   virtual ~LinkPort() = default;

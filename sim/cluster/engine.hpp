@@ -16,7 +16,7 @@ namespace thalweg {
 /// Of an operation: chosen by who gives it, and returned in its completions.
 using Handle = std::uint64_t;
 
-/// The end of an operation, or of a part of it that can be told of before.
+/// The end of an operation, or of a part of it that is reported earlier.
 struct Completion {
   Handle handle = 0;
   Tick at = 0;

@@ -117,7 +117,7 @@ class EthernetPort final : public External {
     encoder.forget(port);
     decoder.monitor.forget(port);
     open_session(port, 0, first);
-    sessions_.at(port).forget_says();
+    sessions_.at(port).cancel_choice();
   }
   std::uint64_t reset() override {
     std::uint64_t dropped = decoder.reset();

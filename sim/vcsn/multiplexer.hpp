@@ -14,7 +14,7 @@
 
 namespace thalweg::vcsn {
 
-inline constexpr unsigned kPriorities = 8;                ///< that the hardware tells apart
+inline constexpr unsigned kPriorities = 8;                ///< that the hardware distinguishes
 inline constexpr std::uint32_t kSlowest = (1 << 20) - 1;  ///< pace that it counts to
 
 /// What hosts set of a virtual port.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A virtual port on its way out: words cross into the MAC's clock, and wait until a frame is whole, since its header tells whether the
+// A virtual port on its way out: words cross into the MAC's clock, and wait until a frame is whole, since its header says whether the
 // packet ends with it, and a MAC takes a frame without a gap. Twin of rtl/vcsn/tw_send_buffer.sv.
 #pragma once
 

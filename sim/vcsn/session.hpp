@@ -84,7 +84,7 @@ class Session {
         .number = number, .stops = std::max(now + 2, read_until_ + 1), .under_way = under_way, .drops = id_ != 0};
   }
   /// The circuit is another one from the next cycle on, on which nothing is said that was chosen for the former one.
-  void forget_says() { history_ = 0; }
+  void cancel_choice() { history_ = 0; }
   /// A restart, in which the buffers are emptied. What was sent and is not known to have arrived is counted.
   void reset(Tick now) {
     if (id_ != 0 && !(closing_ && closing_->ready != kNever))
@@ -123,7 +123,7 @@ class Session {
   }
   /// The words of a frame come until this cycle.
   void takes_until(Tick end) { takes_until_ = end; }
-  struct Came {
+  struct Heard {
     spec::FrameKind kind{};
     spec::VcsnSequence of{};
     ethernet::FrameRef frame;
@@ -134,12 +134,12 @@ class Session {
     Tick end = 0;
   };
   /// A frame came whose headers name this circuit.
-  void hear(const Came& came) {
-    if (came.kind == spec::FrameKind::data && came.begun.is_free) {
+  void hear(const Heard& heard) {
+    if (heard.kind == spec::FrameKind::data && heard.begun.is_free) {
       ended_[1] = ended_[0];
-      ended_[0] = {came.end, came.begun.place};
+      ended_[0] = {heard.end, heard.begun.place};
     }
-    came_.push_back(came);
+    heard_.push_back(heard);
   }
 
   // The encoder's side.
@@ -148,7 +148,7 @@ class Session {
   [[nodiscard]] Tick says_at(Tick now) const {
     const Tick from = says_from();
     for (Tick at = std::max(now - kSays, quiet_until_); at <= known_; ++at)
-      if (said_something(at)) return at + kSays;
+      if (had_something(at)) return at + kSays;
     return from == kNever ? kNever : std::max({from, quiet_until_, now - kSays, known_ + 1}) + kSays;
   }
   struct Saying {
@@ -235,8 +235,8 @@ class Session {
     Tick at = kNever;
     bool refuses = false, again = false;
   };
-  /// What a frame means for both halves.
-  struct Means {
+  /// What an accepted frame is for both halves.
+  struct Accepted {
     Tick at = kNever;
     spec::FrameKind kind{};
     std::uint32_t number = 0, base = 0;
@@ -263,7 +263,7 @@ class Session {
     if (refuse_ || answer_) return 0;
     return state_ == SessionState::opening ? opens_from() : state_ == SessionState::open ? receiver_.says_at() : kNever;
   }
-  [[nodiscard]] bool said_something(Tick at) const { return known_ - at < 64 && (history_ >> (known_ - at) & 1) != 0; }
+  [[nodiscard]] bool had_something(Tick at) const { return known_ - at < 64 && (history_ >> (known_ - at) & 1) != 0; }
   void keep_history(Tick cycle) {
     if (cycle <= known_) return;
     const Tick from = says_from();
@@ -294,13 +294,13 @@ class Session {
   [[nodiscard]] Tick drops_at() const { return closing_ && closing_->ready == kNever ? closing_->stops : kNever; }
 
   [[nodiscard]] Tick next_event() const {
-    return std::min({said_.at, sent_, means_.at, timed_out_, came_.empty() ? kNever : came_.front().end + kDecides,
+    return std::min({said_.at, sent_, accepted_.at, timed_out_, heard_.empty() ? kNever : heard_.front().end + kDecides,
                      ends_at(), begins_at(), drops_at()});
   }
   /// What happens in a cycle. `begins`: a new session may.
   void act(Tick cycle, bool begins) {
     if (begins && begins_at() == cycle) return begin(cycle);
-    if (drops_at() == cycle) drop_all(cycle);
+    if (drops_at() == cycle) drop_frames(cycle);
     keep_history(cycle);
     const bool timed_out = std::exchange(timed_out_, timed_out_ == cycle ? kNever : timed_out_) == cycle;
     const bool is_open = !closing_ && (state_ == SessionState::opening || state_ == SessionState::open);
@@ -322,16 +322,16 @@ class Session {
         tries += said_.again;
       }
     }
-    if (means_.at == cycle) {
-      if (!closing_) tell(cycle);
-      means_.at = kNever;
+    if (accepted_.at == cycle) {
+      if (!closing_) pass_on(cycle);
+      accepted_.at = kNever;
     }
-    bool is_heard = false;
-    if (!came_.empty() && came_.front().end + kDecides == cycle) {
-      is_heard = decide(came_.front(), cycle);
-      came_.pop_front();
+    bool is_ours = false;
+    if (!heard_.empty() && heard_.front().end + kDecides == cycle) {
+      is_ours = decide(heard_.front(), cycle);
+      heard_.pop_front();
     }
-    if (is_heard) {
+    if (is_ours) {
       silent_ = 0;
     } else if (ends) {
       state_ = SessionState::silent;
@@ -339,30 +339,30 @@ class Session {
       silent_ = std::min(silent_ + tries, config_.tries);
     }
   }
-  void tell(Tick cycle) {
-    receiver_.hear(means_.base);
-    if (means_.kind == spec::FrameKind::acknowledgement) {
-      if (means_.asks) receiver_.ask(cycle);
-      sender_.hear(means_.number, means_.received, cycle);
-    } else if (means_.is_kept) {
-      receiver_.take(means_.number, cycle);
+  void pass_on(Tick cycle) {
+    receiver_.hear(accepted_.base);
+    if (accepted_.kind == spec::FrameKind::acknowledgement) {
+      if (accepted_.asks) receiver_.ask(cycle);
+      sender_.hear(accepted_.number, accepted_.received, cycle);
+    } else if (accepted_.is_kept) {
+      receiver_.take(accepted_.number, cycle);
     } else {
       receiver_.repeat(cycle);
     }
   }
   /// True where it is of this session.
-  bool decide(const Came& came, Tick cycle) {
-    const auto& of = came.of;
+  bool decide(const Heard& heard, Tick cycle) {
+    const auto& of = heard.of;
     if (closing_ || cycle - 1 <= begun_) {
       ++counts_.stale;
       return false;
     }
-    if (came.kind == spec::FrameKind::refusal) {
+    if (heard.kind == spec::FrameKind::refusal) {
       if (state_ == SessionState::open && of.peer == id_ && of.number == peer_) end(SessionState::refused, of.session);
       return false;
     }
     const bool has_ended = state_ == SessionState::refused || state_ == SessionState::silent;
-    if (of.peer == 0 && came.kind == spec::FrameKind::acknowledgement) {
+    if (of.peer == 0 && heard.kind == spec::FrameKind::acknowledgement) {
       if (!has_ended) answer_ = of.session;  // else its peer asks again, until the host here has begun another session
       return false;
     }
@@ -379,17 +379,17 @@ class Session {
     peer_ = of.session;
     state_ = SessionState::open;
     // The answer to an opening has the numbers of the peer's session with another, until it knows this one.
-    if (came.kind == spec::FrameKind::acknowledgement && !came.words.last) return true;
-    means_ = {.at = cycle + 1,
-              .kind = came.kind,
-              .number = of.number,
-              .base = of.base,
-              .is_kept = came.begun.is_free && came.begun.fits,
-              .asks = came.words.first,
-              .received = came.received};
-    if (came.kind == spec::FrameKind::data) {
-      if (means_.is_kept)
-        receive_->place(came.begun.place, came.frame, came.data, came.words, cycle);
+    if (heard.kind == spec::FrameKind::acknowledgement && !heard.words.last) return true;
+    accepted_ = {.at = cycle + 1,
+                 .kind = heard.kind,
+                 .number = of.number,
+                 .base = of.base,
+                 .is_kept = heard.begun.is_free && heard.begun.fits,
+                 .asks = heard.words.first,
+                 .received = heard.received};
+    if (heard.kind == spec::FrameKind::data) {
+      if (accepted_.is_kept)
+        receive_->place(heard.begun.place, heard.frame, heard.data, heard.words, cycle);
       else
         ++counts_.repeated;
     }
@@ -401,7 +401,7 @@ class Session {
   }
 
   /// Frames of the former session leave the send buffer.
-  void drop_all(Tick cycle) {
+  void drop_frames(Tick cycle) {
     Tick next = cycle + 1;
     if (closing_->drops) {
       unsigned whole = 0;
@@ -415,12 +415,12 @@ class Session {
     const SessionCounts counts = counts_;
     const Tick read_until = read_until_, takes_until = takes_until_;
     const std::uint16_t number = closing_->number;
-    auto came = std::move(came_);
+    auto heard = std::move(heard_);
     *this = Session(config_, *send_, *receive_);
     counts_ = counts;
     read_until_ = read_until;
     takes_until_ = takes_until;
-    came_ = std::move(came);
+    heard_ = std::move(heard);
     known_ = quiet_until_ = begun_ = cycle;
     sender_ = SessionSender<SendBuffer>(config_, *send_, cycle + 1);
     receive_->set_slots(number == 0 ? 0 : config_.window);
@@ -439,11 +439,11 @@ class Session {
   std::optional<Closing> closing_;
   std::optional<std::uint16_t> answer_;  ///< a session that wants to know this one
   std::optional<std::pair<std::uint16_t, std::uint16_t>>
-      refuse_;           ///< a session of which a frame came, and the one that it named
+      refuse_;           ///< a session of which a frame heard, and the one that it named
   unsigned silent_ = 0;  ///< tries without an answer
   // What is still to act.
-  std::deque<Came> came_;
-  Means means_;
+  std::deque<Heard> heard_;
+  Accepted accepted_;
   Said said_;
   Tick sent_ = kNever, timed_out_ = kNever;
   // What a frame that comes may be in the way of.

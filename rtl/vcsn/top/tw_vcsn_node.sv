@@ -155,7 +155,7 @@ module tw_vcsn_node
     reaction_t reaction;
     credits_t credits;
 
-    // Two commands may follow the one that finds no room: tw_shell is told two cycles later.
+    // Two commands may follow the one that finds no room: tw_shell sees set_ready two cycles later.
     logic [1:0] held_q;
     logic crossing_ready, held_valid;
     command_t held;
