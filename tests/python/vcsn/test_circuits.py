@@ -383,7 +383,7 @@ def test_two_outputs_to_one_file_are_refused(first: str, tmp_path: Path, capsys:
 @pytest.mark.parametrize("input_first", [False, True])
 def test_an_input_is_never_overwritten(input_first: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "users.toml"
-    file.write_text(text := (resource("clusters").parent / "examples/vcsn/users.toml").read_text())
+    file.write_text(text := (Path(__file__).parents[3] / "examples/vcsn/users.toml").read_text())
     words = ["--circuits", str(file)], ["--json", f"{tmp_path}/./users.toml"]
     run = ["bench", "rewire", "--cluster", PRESET]
     for option in words if input_first else words[::-1]:
