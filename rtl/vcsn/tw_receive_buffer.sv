@@ -126,10 +126,10 @@ module tw_receive_buffer #(
   wire  goes = there_q && crossing_ready;
   wire  moves = !there_q || crossing_ready;
   wire  reads = moves && reads_q;
+  wire  in_order = {read_q.turn, read_q.index} == {kept_q.turn, kept_q.index};
   wire  load = mac_slots_i ? reads : moves && (!in_order || mac_commit_i);
   wire  takes = found_q && !reads_q;
   wire  comes = mac_commit_i && !mac_slots_i;  // words that are kept
-  wire  in_order = {read_q.turn, read_q.index} == {kept_q.turn, kept_q.index};
 
   assign mac_idle_o = idle_q;
   assign mac_room_o = mac_slots_i ? free_q : !spare_q[CountBits-1];
