@@ -159,7 +159,7 @@ module tw_receive_buffer #(
     slot_2q <= slot_1q;
     part_1q <= part_q;
     part_2q <= part_1q;
-    idle_q <= mac_slots_i ? !held_q[oldest_q] && !mac_keep_i : in_order && !there_q && !mac_commit_i;
+    idle_q <= mac_slots_i ? (held_q & Window'(1) << oldest_q) == 0 && !mac_keep_i : in_order && !there_q && !mac_commit_i;
     if (mac_begin_i) slot_q <= mac_slot_i;
     if (!found_q) found_words_q <= lengths_q[order_q];
     if (!found_q) found_place_q <= place_of(order_q);

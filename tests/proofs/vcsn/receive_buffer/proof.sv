@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Frames that begin where there is room, with any pauses, and are kept or thrown away after their last words; the crossing takes words when it
-// likes. Of words that are kept any one is followed (watch_i chooses it as it comes).
+// likes. Of words that are kept any one is followed (watch_i chooses it as it comes). The buffer begins again where that is allowed.
 module receive_buffer_proof #(
     parameter int unsigned Words = 5,
     parameter int unsigned FrameWords = 2
@@ -15,9 +15,11 @@ module receive_buffer_proof #(
     input logic [7:0] mac_channel_i,
     input logic       mac_commit_i,
     input logic       mac_drop_i,
+    input logic       mac_begin_again_i,
+    input logic       mac_keep_i,
     input logic       shell_ready_i
 );
-  logic room, valid, data, first, last;
+  logic room, idle, valid, data, first, last;
   logic [7:0] channel;
 
   tw_reset_first surroundings (.*);
@@ -41,6 +43,7 @@ module receive_buffer_proof #(
       .mac_word_left_o(),
       .mac_slots_i(1'b0),
       .mac_begin_i(1'b0),
+      .mac_idle_o(idle),
       .mac_slot_i(1'b0),
       .mac_left_o(),
       .mac_held_o(),
@@ -95,7 +98,9 @@ module receive_buffer_proof #(
       kept_in_order : assert (!watched_q || !kept_q || ahead_q != 0 || !valid || shown == sought_q);
       kept_alone : assert (!valid || stored_q != 0);
       offers : assert (valid || stored_q == 0);
+      idle_is_empty : assert (!idle || stored_q == 0);
       all_taken : cover (32'(stored_q) == Words);
+      begins_again : cover (mac_begin_again_i);
       comes_out : cover (watched_q && ahead_q == 0 && goes);
 
       lemma_stored : assert (signed'(32'(signed'(store.spare_q))) == signed'(32'(Words)) - signed'(32'(FrameWords)) - signed'(32'(stored_q)) && 32'(stored_q) + 32'(part_q) <= Words);
