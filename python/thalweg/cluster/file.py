@@ -189,6 +189,20 @@ def path_of(name: str) -> Path | None:
     return file if file.is_file() else None
 
 
+def files_of(name: str) -> list[Path]:
+    """The file of a preset or at a path, and its bases, as far as they can be read."""
+    files: list[Path] = []
+    file = path_of(name)
+    while file and file.is_file() and file.resolve() not in map(Path.resolve, files):
+        files.append(file)
+        try:
+            base = toml_lines.read(file)[0].get("base")
+        except (InputError, OSError):
+            break
+        file = file.parent / base if isinstance(base, str) else None
+    return files
+
+
 def system_of(name: str) -> System:
     """The system of a cluster, by its kinds of nodes. The default system if it has none or cannot be read; loading it reports the error."""
     file = path_of(name)

@@ -13,13 +13,13 @@ from thalweg.cluster.file import presets
 from thalweg.cluster.header import header
 from thalweg.cluster.kinds import Assembled
 from thalweg.cluster.overlay import Overlaid
-from thalweg.commands import completion
-from thalweg.commands.output import InputFile, OutputFile, json_option, print_line, print_table, write_json
+from thalweg.commands.named_files import ClusterName, InputFile, OutputFile, check_written
+from thalweg.commands.output import json_option, print_line, print_table, write_json
 from thalweg.errors import InputError, one_line
 from thalweg.files import write_text
 from thalweg.systems import systems
 
-CLUSTER = click.argument("cluster", metavar="CLUSTER", shell_complete=completion.clusters)
+CLUSTER = click.argument("cluster", metavar="CLUSTER", type=ClusterName())
 
 
 @click.group()
@@ -65,7 +65,7 @@ def show(cluster: str, json_file: Path | None) -> None:
 
 
 @command.command()
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=InputFile())
 @json_option
 def check(file: Path, json_file: Path | None) -> None:
     """Check a cluster file and prove its routes."""
@@ -96,6 +96,7 @@ def draw_(cluster: str, output: Path | None, circuits: Path | None, json_file: P
     path = output or Path(Path(cluster).stem.replace(":", "-") + ".svg")
     if str(path) != "-" and path.suffix != ".svg":
         raise InputError(f"{path}: drawings are SVG; give a file that ends in .svg")
+    check_written(path)
     write_text(path, draw.svg(found, overlay=overlay))
     if str(path) != "-":
         click.echo(f"{path}: {found.topology.nodes} nodes, {len(found.topology.links)} links")

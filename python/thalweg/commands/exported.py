@@ -8,9 +8,9 @@ from pathlib import Path
 
 import click
 
-from thalweg.commands import completion
+from thalweg.commands.named_files import ClusterName
 
-cluster_argument = click.argument("cluster_name", metavar="CLUSTER", shell_complete=completion.clusters)
+cluster_argument = click.argument("cluster_name", metavar="CLUSTER", type=ClusterName())
 output_option = click.option(
     "--output", type=click.Path(path_type=Path), metavar="DIR", help="A new or empty folder.  [default: CLUSTER-rtl]"
 )

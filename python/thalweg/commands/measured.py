@@ -13,8 +13,8 @@ import click
 
 from thalweg.bench.operation import ENGINES, Plan, Row
 from thalweg.bench.plot import check_plot, plot
-from thalweg.commands import completion
-from thalweg.commands.output import OutputFile, json_option, print_line, print_table, progress_bar, write_json
+from thalweg.commands.named_files import ClusterName, OutputFile
+from thalweg.commands.output import json_option, print_line, print_table, progress_bar, write_json
 from thalweg.commands.pictures import Pictures, picture_options
 from thalweg.errors import InputError
 from thalweg.trace.page import Table
@@ -30,7 +30,7 @@ def cluster_option(preset: str) -> Option:
     return click.option(
         "--cluster",
         required=True,
-        shell_complete=completion.clusters,
+        type=ClusterName(),
         metavar="C",
         help=f"A preset such as {preset}, or a cluster file.",
     )

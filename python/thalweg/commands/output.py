@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,65 +13,12 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import click
-from click.shell_completion import CompletionItem
 
-from thalweg.commands import completion
+from thalweg.commands.named_files import OutputFile
 from thalweg.files import write_text
 
 if TYPE_CHECKING:
     from thalweg.cluster import Cluster
-
-
-class OutputFile(click.ParamType[Path]):
-    """A file that a command will write: refused before the work starts where it cannot be written. `-` is stdout."""
-
-    name = "file"
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        return completion.files(ctx, param, incomplete)
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        path = Path(value)
-        if value == "-":
-            return path
-        if path.is_dir():
-            self.fail(f"{value!r} is a directory; give a file in it", param, ctx)
-        if not path.parent.is_dir():
-            self.fail(f"{value!r} cannot be written: there is no directory {str(path.parent)!r}", param, ctx)
-        if not os.access(path if path.exists() else path.parent, os.W_OK):
-            self.fail(f"{value!r} cannot be written: permission denied", param, ctx)
-        if ctx and param and (path.is_file() or not path.exists()):  # no pipe and no device
-            if other := _files(ctx, "read").get(path.resolve()):
-                self.fail(f"{value!r} is the file of {other}, and would be overwritten", param, ctx)
-            if (other := _files(ctx, "written").setdefault(path.resolve(), param.opts[0])) != param.opts[0]:
-                self.fail(f"{value!r} is the file of {other}, too; each writes one of its own", param, ctx)
-        return path
-
-
-class InputFile(click.ParamType[Path]):
-    """A file that a command reads, which none of its outputs may be. `exists`: refused where it is none; otherwise whoever reads it says so."""
-
-    name = "file"
-
-    def __init__(self, exists: bool = False) -> None:
-        self._file = click.Path(exists=exists, dir_okay=not exists)
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        return completion.files(ctx, param, incomplete)
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        path = Path(os.fsdecode(self._file.convert(value, param, ctx)))
-        if ctx and param and path.is_file():
-            if other := _files(ctx, "written").get(path.resolve()):
-                self.fail(f"{str(path)!r} is the file of {other}, too, and would be overwritten", param, ctx)
-            _files(ctx, "read")[path.resolve()] = param.opts[0]
-        return path
-
-
-def _files(ctx: click.Context, which: str) -> dict[Path, str]:
-    """The files that options of a command name, and the options."""
-    files: dict[Path, str] = ctx.meta.setdefault(f"{__name__}.{which}", {})
-    return files
 
 
 json_option = click.option(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from thalweg.commands.output import OutputFile
+from thalweg.commands.named_files import OutputFile
 
 if TYPE_CHECKING:
     from thalweg.trace import Recorded

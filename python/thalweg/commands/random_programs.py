@@ -12,7 +12,7 @@ import click
 
 from thalweg.arguments import limit
 from thalweg.cluster.kinds import Assembled
-from thalweg.commands import completion
+from thalweg.commands.named_files import ClusterName
 from thalweg.commands.output import json_option, print_table, write_json
 from thalweg.rtl.tools import BuildError
 
@@ -44,9 +44,7 @@ def cosim_command(
     """`compare` runs the program of a seed, and raises CheckFailed where simulator and hardware differ; `totals` are said of all."""
 
     @click.command("cosim", help=about)
-    @click.option(
-        "--cluster", "name", required=True, shell_complete=completion.clusters, metavar="C", help="Preset or file."
-    )
+    @click.option("--cluster", "name", required=True, type=ClusterName(), metavar="C", help="Preset or file.")
     @click.option("--runs", type=click.IntRange(1), default=20, show_default=True, help="Random programs.")
     @seed_option
     @json_option

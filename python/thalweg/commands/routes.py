@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import click
 
 from thalweg.cluster import Cluster
+from thalweg.commands.named_files import check_written
 from thalweg.commands.output import write_json
 from thalweg.errors import InputError
 from thalweg.files import writing
@@ -44,6 +45,8 @@ def show(found: Found, figures: Lines, out: Path | None, json_file: Path | None)
         click.echo(f"{name:<15}{text}")
     if out:
         files = found.files()
+        for name in files:
+            check_written(out / name)
         for name, data in files.items():
             with writing(out / name) as file:
                 file.write(data.encode() if isinstance(data, str) else data)

@@ -380,19 +380,6 @@ def test_two_outputs_to_one_file_are_refused(first: str, tmp_path: Path, capsys:
     assert f"is the file of {first}, too" in err and err.count("\n") == 1 and not file.exists()
 
 
-@pytest.mark.parametrize("input_first", [False, True])
-def test_an_input_is_never_overwritten(input_first: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / "users.toml"
-    file.write_text(text := (Path(__file__).parents[3] / "examples/vcsn/users.toml").read_text())
-    words = ["--circuits", str(file)], ["--json", f"{tmp_path}/./users.toml"]
-    run = ["bench", "rewire", "--cluster", PRESET]
-    for option in words if input_first else words[::-1]:
-        run += option
-    assert main(run) == 2
-    err = capsys.readouterr().err
-    assert "would be overwritten" in err and err.count("\n") == 1 and file.read_text() == text
-
-
 def test_a_partition_has_circuits_of_its_own() -> None:
     network = Cluster.load(PRESET).network()
     network.set_circuit(Place(3, 0, 0), Place(0, 0, 0))

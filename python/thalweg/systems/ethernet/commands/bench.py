@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from thalweg.commands.measured import Columns, Outputs, cluster_option, measure, outputs, seed_option
-from thalweg.commands.output import OutputFile
+from thalweg.commands.named_files import OutputFile
 from thalweg.systems.ethernet import operations
 from thalweg.systems.ethernet._sim import LEAST_PAYLOAD, MOST_PAYLOAD
 from thalweg.systems.ethernet.cluster import Cluster

@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from thalweg.bench.operation import Row, cores
-from thalweg.commands import completion
 from thalweg.commands.measured import Columns, Outputs, measure, outputs, seed_option, sizes_option
+from thalweg.commands.named_files import ClusterName
 from thalweg.commands.output import print_line
 from thalweg.errors import InputError
 from thalweg.launch import placement
@@ -50,7 +50,7 @@ cluster_option = click.option(
     "--cluster",
     "cluster_name",
     required=True,
-    shell_complete=completion.clusters,
+    type=ClusterName(),
     metavar="C",
     help="A preset, a cluster file, or a shape in place such as torus:4x4.",
 )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from thalweg.commands import completion
+from thalweg.commands.named_files import ClusterName
 from thalweg.commands.output import json_option, print_table, write_json
 from thalweg.commands.random_programs import seed_option
 from thalweg.errors import CheckFailed
@@ -25,7 +25,7 @@ from thalweg.systems.mpi_fpga.rtl_engine import in_rtl
     "cluster_name",
     required=True,
     metavar="C",
-    shell_complete=completion.clusters,
+    type=ClusterName(),
     help="A preset, a cluster file, or a shape in place.",
 )
 @faults_option

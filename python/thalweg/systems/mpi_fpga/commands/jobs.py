@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from thalweg.commands import completion
+from thalweg.commands.named_files import ClusterName, read_programs
 from thalweg.commands.output import json_option, print_table, write_json
 from thalweg.commands.pictures import Pictures, picture_options
 from thalweg.errors import InputError
@@ -40,7 +41,7 @@ def _programs(words: Sequence[str]) -> list[list[str]]:
     "cluster_name",
     required=True,
     metavar="C",
-    shell_complete=completion.clusters,
+    type=ClusterName(),
     help="Preset, file, or shape in place such as torus:4x4.",
 )
 @click.option(
@@ -66,6 +67,7 @@ def _programs(words: Sequence[str]) -> list[list[str]]:
     type=click.UNPROCESSED,
     required=True,
     metavar="PROGRAM [ARGS] : PROGRAM [ARGS]",
+    callback=read_programs,
     shell_complete=completion.files,
 )
 def command(

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from thalweg.cluster import load
-from thalweg.commands import completion
+from thalweg.commands.named_files import ClusterName, InputFile
 from thalweg.commands.output import json_option
 from thalweg.commands.routes import check_option, into, of_ports, show
 from thalweg.route import proved
@@ -17,10 +17,10 @@ from thalweg.systems.mpi_fpga.slots import Proof
 
 
 @click.command()
-@click.argument("cluster", metavar="CLUSTER", shell_complete=completion.clusters)
+@click.argument("cluster", metavar="CLUSTER", type=ClusterName())
 @check_option
 @click.option("--routing", type=click.Choice(list(ALGORITHMS)), help="The algorithm, in place of the cluster's own.")
-@click.option("--table", type=click.Path(path_type=Path), metavar="FILE", help="Prove the table in FILE instead.")
+@click.option("--table", type=InputFile(), metavar="FILE", help="Prove the table in FILE instead.")
 @click.option(
     "--out", type=click.Path(path_type=Path), metavar="DIR", help="Write routes.csv, links.csv and proof.json into DIR."
 )

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from thalweg.commands import completion
+from thalweg.commands.named_files import ClusterName, read_programs
 from thalweg.commands.output import json_option, write_json
 from thalweg.commands.pictures import Pictures, picture_options
 from thalweg.launch import placement as placements
@@ -34,7 +35,7 @@ from thalweg.systems.mpi_fpga.runs import RunSettings
 @click.option(
     "--cluster",
     metavar="CLUSTER",
-    shell_complete=completion.clusters,
+    type=ClusterName(),
     help="Preset, file, or shape in place. [default: the smallest torus of the presets that is large enough]",
 )
 @faults_option
@@ -54,7 +55,14 @@ from thalweg.systems.mpi_fpga.runs import RunSettings
 )
 @picture_options
 @json_option
-@click.argument("program", nargs=-1, type=click.UNPROCESSED, required=True, shell_complete=completion.files)
+@click.argument(
+    "program",
+    nargs=-1,
+    type=click.UNPROCESSED,
+    required=True,
+    callback=read_programs,
+    shell_complete=completion.files,
+)
 def command(
     ranks: int | None,
     ranks_per_node: int,

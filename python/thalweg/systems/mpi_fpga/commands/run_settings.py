@@ -7,11 +7,11 @@ import functools
 import sys
 from collections.abc import Callable
 from dataclasses import fields
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import click
 
+from thalweg.commands.named_files import InputFile
 from thalweg.commands.output import print_line
 from thalweg.commands.pictures import Pictures
 from thalweg.errors import InputError
@@ -52,7 +52,7 @@ _OPTIONS = (
     click.option(
         "--tuning",
         "tuning_file",
-        type=click.Path(path_type=Path),
+        type=InputFile(),
         metavar="FILE",
         help="The fastest algorithms by size, as `thalweg tune` found them. [default: those of the presets]",
     ),
@@ -90,7 +90,7 @@ _OPTIONS = (
     ),
     click.option(
         "--operators",
-        type=click.Path(path_type=Path),
+        type=InputFile(),
         multiple=True,
         metavar="FILE.cpp",
         help="Operators of your own in the switches, for operations that programs name, and units before and after them.",

@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 
 from thalweg.bench.operation import parse_sizes
-from thalweg.commands import completion
-from thalweg.commands.output import OutputFile, json_option, print_table, progress_bar, write_json
+from thalweg.commands.named_files import ClusterName, OutputFile
+from thalweg.commands.output import json_option, print_table, progress_bar, write_json
 from thalweg.errors import InputError
 from thalweg.files import write_text
 from thalweg.systems.mpi_fpga import bench, tuning
@@ -33,7 +33,7 @@ def _ranks(text: str | None, hosts: int) -> list[int]:
     "cluster_name",
     required=True,
     metavar="C",
-    shell_complete=completion.clusters,
+    type=ClusterName(),
     help="A preset, a cluster file, or a shape in place.",
 )
 @click.option("--ranks", metavar="N,..", help="Sizes of communicators. [default: powers of two, and all nodes]")

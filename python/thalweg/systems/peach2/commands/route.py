@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from thalweg.commands import completion
+from thalweg.commands.named_files import ClusterName
 from thalweg.commands.output import json_option
 from thalweg.commands.routes import check_option, into, of_ports, show
 from thalweg.systems.peach2 import proved
@@ -15,7 +15,7 @@ from thalweg.systems.peach2.cluster import Cluster
 
 
 @click.command()
-@click.argument("cluster", metavar="CLUSTER", shell_complete=completion.clusters)
+@click.argument("cluster", metavar="CLUSTER", type=ClusterName())
 @check_option
 @click.option(
     "--out", type=click.Path(path_type=Path), metavar="DIR", help="Write routes.csv, links.csv and proof.json into DIR."

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from thalweg.commands.exported import cluster_argument, folder_of, output_option
+from thalweg.commands.named_files import InputFile
 from thalweg.systems.smi import export, metadata
 from thalweg.systems.smi.cluster import Cluster
 from thalweg.systems.smi.commands.extract import define_option, include_option
@@ -16,7 +17,7 @@ from thalweg.systems.smi.extract import extract
 
 @click.command()
 @cluster_argument
-@click.argument("program", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("program", nargs=-1, required=True, type=InputFile())
 @output_option
 @include_option
 @define_option

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from thalweg.commands.output import OutputFile
+from thalweg.commands.named_files import InputFile, OutputFile
 from thalweg.files import write_text
 from thalweg.systems.smi.extract import extract
 from thalweg.systems.smi.metadata import MOST_READS
@@ -20,7 +20,7 @@ define_option = click.option("-D", "defines", multiple=True, metavar="NAME[=VALU
 
 
 @click.command("extract")
-@click.argument("sources", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("sources", nargs=-1, required=True, type=InputFile())
 @include_option
 @define_option
 @click.option(

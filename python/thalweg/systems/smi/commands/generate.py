@@ -7,17 +7,17 @@ from pathlib import Path
 
 import click
 
-from thalweg.commands import completion
+from thalweg.commands.named_files import ClusterName, InputFile
 from thalweg.systems.smi import generate
 
 
 @click.command()
-@click.argument("metadata", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("metadata", nargs=-1, required=True, type=InputFile())
 @click.option(
     "--cluster",
     default="smi-noctua",
     show_default=True,
-    shell_complete=completion.clusters,
+    type=ClusterName(),
     help="Whose boards it is for: links, packets, FIFOs.",
 )
 @click.option(

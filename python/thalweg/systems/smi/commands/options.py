@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import click
 
-from thalweg.commands import completion
+from thalweg.commands.named_files import ClusterName
 
 in_switch_option = click.option(
     "--in-switch",
     metavar="C",
-    shell_complete=completion.clusters,
+    type=ClusterName(),
     help="A cluster of MPI-FPGA, such as mpi-fpga-torus-2x2x2, in whose switches collectives are computed. Otherwise ranks do that.",
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from thalweg.commands import completion
+from thalweg.commands.named_files import ClusterName, InputFile
 from thalweg.commands.output import json_option
 from thalweg.commands.routes import Lines, check_option, into, show
 from thalweg.systems.smi import proved
@@ -16,11 +16,11 @@ from thalweg.systems.smi.routes_proof import Proof
 
 
 @click.command()
-@click.argument("cluster", metavar="CLUSTER", shell_complete=completion.clusters)
+@click.argument("cluster", metavar="CLUSTER", type=ClusterName())
 @check_option
 @click.option(
     "--metadata",
-    type=click.Path(path_type=Path),
+    type=InputFile(),
     multiple=True,
     metavar="FILE",
     help="A program's operations, for receive kernels' tables; can be repeated.",

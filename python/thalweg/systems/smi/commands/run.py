@@ -12,8 +12,8 @@ from typing import Any
 
 import click
 
-from thalweg.commands import completion
 from thalweg.commands.measured import engine_option
+from thalweg.commands.named_files import ClusterName, InputFile
 from thalweg.commands.output import json_option, print_line, print_table, write_json
 from thalweg.commands.pictures import Pictures, picture_options
 from thalweg.errors import CheckFailed, FabricStopped, InputError
@@ -27,7 +27,7 @@ from thalweg.trace.page import Table
 
 
 @click.command("run")
-@click.argument("sources", type=click.Path(path_type=Path), nargs=-1)
+@click.argument("sources", type=InputFile(), nargs=-1)
 @click.option(
     "-n",
     "--ranks",
@@ -39,12 +39,12 @@ from thalweg.trace.page import Table
     "--cluster",
     required=True,
     metavar="C",
-    shell_complete=completion.clusters,
+    type=ClusterName(),
     help="A preset such as smi-noctua, a cluster file, or a topology file of SMI's own.",
 )
 @click.option(
     "--host",
-    type=click.Path(path_type=Path),
+    type=InputFile(),
     metavar="FILE",
     help="What stands for the host program: a TOML file of buffers, kernels with their arguments, and checks (docs/smi-programs.md).",
 )
@@ -58,7 +58,7 @@ from thalweg.trace.page import Table
 @click.option(
     "--metadata",
     "described",
-    type=click.Path(path_type=Path),
+    type=InputFile(),
     metavar="FILE",
     help="The program's operations, as JSON of `thalweg smi extract`. [default: they are found in the sources]",
 )

@@ -11,7 +11,8 @@ from typing import Any
 import click
 
 from thalweg.commands.measured import cluster_option
-from thalweg.commands.output import InputFile, OutputFile, json_option, print_line, write_json
+from thalweg.commands.named_files import InputFile, OutputFile
+from thalweg.commands.output import json_option, print_line, write_json
 from thalweg.errors import InputError
 from thalweg.launch import ending
 from thalweg.systems.vcsn._sim import Place

@@ -18,7 +18,7 @@ from thalweg.commands.measured import (
     seed_option,
     sizes_option,
 )
-from thalweg.commands.output import InputFile, OutputFile
+from thalweg.commands.named_files import InputFile, OutputFile
 from thalweg.systems.vcsn import operations, rewiring, schedules
 from thalweg.systems.vcsn import overload as overloading
 from thalweg.systems.vcsn.cluster import Cluster
