@@ -30,12 +30,14 @@ namespace thalweg::vcsn {
 
 namespace {
 
-nb::object of_hosts(const char* name) {
-  return nb::module_::import_("thalweg.systems.vcsn.hosts").attr(name);
-}
-bool is_a(nb::handle step, const char* name) {
-  return nb::isinstance(step, of_hosts(name));
-}
+/// The classes of thalweg.systems.vcsn.hosts.
+struct Hosts {
+  nb::module_ module = nb::module_::import_("thalweg.systems.vcsn.hosts");
+  nb::object work = module.attr("Work"), interrupt = module.attr("Interrupt"), barrier = module.attr("Barrier"),
+             send = module.attr("Send"), receive = module.attr("Receive"), exchange = module.attr("Exchange"),
+             pause = module.attr("Pause"), words = module.attr("Words");
+};
+
 template <class T>
 bool reads(nb::handle step, const char* name, T& value) {
   return nb::try_cast(step.attr(name), value);
@@ -59,53 +61,55 @@ std::string shown(nb::handle value) {
   return nb::cast<std::string>(nb::module_::import_("thalweg.arguments").attr("shown")(value));
 }
 
-Step step_of(nb::handle given, std::int64_t server) {
-  if (Work work; is_a(given, "Work") && reads(given, "us", work.us)) return work;
-  if (Interrupt interrupt; is_a(given, "Interrupt") && reads(given, "handle", interrupt.handle)) return interrupt;
-  if (is_a(given, "Barrier")) return Barrier{};
+Step step_of(const Hosts& hosts, nb::handle given, std::int64_t server) {
+  if (Work work; nb::isinstance(given, hosts.work) && reads(given, "us", work.us)) return work;
+  if (Interrupt interrupt; nb::isinstance(given, hosts.interrupt) && reads(given, "handle", interrupt.handle))
+    return interrupt;
+  if (nb::isinstance(given, hosts.barrier)) return Barrier{};
   throw WrongProgram("a program yields Work, Interrupt or Barrier; that of server " + std::to_string(server) +
                      " yields " + shown(given));
 }
-nb::object object_of(const Step& step) {
-  if (const auto* work = std::get_if<Work>(&step)) return of_hosts("Work")(work->us);
-  if (const auto* interrupt = std::get_if<Interrupt>(&step)) return of_hosts("Interrupt")(interrupt->handle);
-  return of_hosts("Barrier")();
+nb::object object_of(const Hosts& hosts, const Step& step) {
+  if (const auto* work = std::get_if<Work>(&step)) return hosts.work(work->us);
+  if (const auto* interrupt = std::get_if<Interrupt>(&step)) return hosts.interrupt(interrupt->handle);
+  return hosts.barrier();
 }
 
-std::optional<Send> send_of(nb::handle given) {
+std::optional<Send> send_of(const Hosts& hosts, nb::handle given) {
   nb::bytes data;
   bool ends = true;
   std::uint8_t channel = 0;
-  if (!is_a(given, "Send") || !reads(given, "data", data) || !reads(given, "ends", ends) ||
+  if (!nb::isinstance(given, hosts.send) || !reads(given, "data", data) || !reads(given, "ends", ends) ||
       !reads(given, "channel", channel))
     return std::nullopt;
   const auto* first = static_cast<const std::byte*>(data.data());
   return Send({first, first + data.size()}, ends, channel);
 }
-std::optional<Receive> receive_of(nb::handle given) {
+std::optional<Receive> receive_of(const Hosts& hosts, nb::handle given) {
   Receive receive;
-  if (!is_a(given, "Receive") || !reads(given, "words", receive.words)) return std::nullopt;
+  if (!nb::isinstance(given, hosts.receive) || !reads(given, "words", receive.words)) return std::nullopt;
   return receive;
 }
-Action action_of(nb::handle given, const std::string& who) {
-  if (auto send = send_of(given)) return *std::move(send);
-  if (auto receive = receive_of(given)) return *receive;
-  if (is_a(given, "Exchange")) {
-    auto send = send_of(given.attr("send"));
-    auto receive = receive_of(given.attr("receive"));
+Action action_of(const Hosts& hosts, nb::handle given, const std::string& who) {
+  if (auto send = send_of(hosts, given)) return *std::move(send);
+  if (auto receive = receive_of(hosts, given)) return *receive;
+  if (nb::isinstance(given, hosts.exchange)) {
+    auto send = send_of(hosts, given.attr("send"));
+    auto receive = receive_of(hosts, given.attr("receive"));
     if (send && receive) return Exchange{*std::move(send), *receive};
   }
-  if (Pause pause; is_a(given, "Pause") && reads(given, "cycles", pause.cycles)) return pause;
+  if (Pause pause; nb::isinstance(given, hosts.pause) && reads(given, "cycles", pause.cycles)) return pause;
   throw WrongProgram("a kernel yields Send, Receive, Exchange or Pause; " + who + " yields " + shown(given));
 }
-nb::object words_of(const std::optional<Taken>& taken) {
+nb::object words_of(const Hosts& hosts, const std::optional<Taken>& taken) {
   if (!taken) return nb::none();
-  return of_hosts("Words")(nb::bytes(taken->bytes.data(), taken->bytes.size()), taken->ends, taken->channel);
+  return hosts.words(nb::bytes(taken->bytes.data(), taken->bytes.size()), taken->ends, taken->channel);
 }
 
 /// A program in C++, as an iterator of Python.
 struct Steps {
   Program program;
+  Hosts hosts{};
 };
 
 RunOptions options_of(Bound& self, bool late) {
@@ -119,6 +123,7 @@ using Programs = std::vector<std::tuple<std::int64_t, nb::dict, nb::object>>;
 using Kernels = std::vector<std::tuple<unsigned, unsigned, nb::object, bool>>;
 
 double run_programs(Bound& self, const Programs& programs, bool late, const Kernels& kernels) {
+  const Hosts hosts;
   std::map<std::int64_t, Server> servers;
   for (const auto& [number, costs, program] : programs) {
     Server& made = servers[number];
@@ -126,20 +131,20 @@ double run_programs(Bound& self, const Programs& programs, bool late, const Kern
     if (nb::isinstance<Steps>(program))
       made.next = nb::cast<Steps&>(program).program;
     else
-      made.next = [number = number, of = nb::handle(program)]() -> std::optional<Step> {
+      made.next = [&hosts, number = number, of = nb::handle(program)]() -> std::optional<Step> {
         const nb::gil_scoped_acquire held;
         const nb::object step = sent(of, nb::none());
-        return step.is_valid() ? std::optional(step_of(step, number)) : std::nullopt;
+        return step.is_valid() ? std::optional(step_of(hosts, step, number)) : std::nullopt;
       };
   }
   std::vector<Kernel> logic;
   for (const auto& [node, number, program, serves] : kernels)
     logic.push_back({node, number,
-                     [who = "kernel " + std::to_string(number) + " of node " + std::to_string(node),
+                     [&hosts, who = "kernel " + std::to_string(number) + " of node " + std::to_string(node),
                       of = nb::handle(program)](const std::optional<Taken>& taken) -> std::optional<Action> {
                        const nb::gil_scoped_acquire held;
-                       const nb::object step = sent(of, words_of(taken));
-                       return step.is_valid() ? std::optional(action_of(step, who)) : std::nullopt;
+                       const nb::object step = sent(of, words_of(hosts, taken));
+                       return step.is_valid() ? std::optional(action_of(hosts, step, who)) : std::nullopt;
                      },
                      serves});
   try {
@@ -173,7 +178,7 @@ void bind_programs(nb::module_& module, nb::class_<Bound>& bound) {
           [](Steps& self) {
             const auto step = self.program();
             if (!step) throw nb::stop_iteration();
-            return object_of(*step);
+            return object_of(self.hosts, *step);
           },
           nb::sig("def __next__(self) -> thalweg.systems.vcsn.hosts.Work | thalweg.systems.vcsn.hosts.Interrupt | "
                   "thalweg.systems.vcsn.hosts.Barrier"));
