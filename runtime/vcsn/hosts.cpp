@@ -27,6 +27,7 @@ class Run {
         engine_(options.engine ? *options.engine : network),
         options_(options),
         per_us_(static_cast<double>(engine_.ticks_per_second()) / 1e6),
+        steps_(network.unused(kKernels)),
         last_barrier_(engine_.now()),
         end_(engine_.now()) {
     for (const auto& [number, server] : servers) all_.push_back({.number = number, .server = &server});
@@ -38,6 +39,9 @@ class Run {
             kernels, [&](const Kernel& one) { return one.node == kernel.node && one.number == kernel.number; });
         throw WrongProgram(name_of(kernel) + " has " + std::to_string(count) + " programs");
       }
+      if (const KernelPort& port = network.kernel(kernel.node, kernel.number); port.receives() || port.sends())
+        throw WrongProgram(name_of(kernel) + (port.receives() ? " still receives words for" : " still sends words of") +
+                           " an earlier program; let that end, or restart node " + std::to_string(kernel.node));
       all_.push_back({.kernel = &kernel});
       if (!kernel.serves) ++awaited_;
     }
@@ -77,11 +81,13 @@ class Run {
   };
 
   void complete(Handle handle, Tick at) {
-    const auto found = waiting_.find(handle);
-    if (found == waiting_.end() || all_[found->second].server) completed_[handle] = at;
-    if (found == waiting_.end()) return;
-    const Who who = found->second;
-    waiting_.erase(found);
+    const auto [first, last] = waiting_.equal_range(handle);
+    if (first == last || all_[first->second].server) completed_[handle] = at;
+    const std::vector<std::pair<Handle, Who>> resumed(first, last);
+    waiting_.erase(first, last);
+    for (const auto& [of, who] : resumed) resume(who, of, at);
+  }
+  void resume(Who who, Handle handle, Tick at) {
     One& one = all_[who];
     if (one.server) return later(who, at, one.server->costs.interrupt * per_us_);
     if (receives_.erase(handle) > 0) one.words = network_.taken(handle);
@@ -109,7 +115,7 @@ class Run {
       if (const auto found = completed_.find(interrupt->handle); found != completed_.end())
         later(who, std::max(at, found->second), one.server->costs.interrupt * per_us_);
       else
-        waiting_[interrupt->handle] = who;
+        waiting_.emplace(interrupt->handle, who);
     } else {
       arrived_.emplace_back(who, at);
       release();
@@ -126,11 +132,11 @@ class Run {
       return;
     }
     const auto send = [&](const Send& part) {
-      network_.kernel_send(++steps_, kernel.node, kernel.number, part.data, part.ends, part.channel);
+      network_.kernel_send(steps_, kernel.node, kernel.number, part.data, part.ends, part.channel);
       wait(who);
     };
     const auto receive = [&](const Receive& part) {
-      network_.kernel_receive(++steps_, kernel.node, kernel.number, part.words);
+      network_.kernel_receive(steps_, kernel.node, kernel.number, part.words);
       receives_.insert(steps_);
       wait(who);
     };
@@ -151,7 +157,7 @@ class Run {
     }
   }
   void wait(Who who) {
-    waiting_[steps_] = who;
+    waiting_.emplace(steps_++, who);
     ++all_[who].open;
   }
 
@@ -203,8 +209,8 @@ class Run {
   std::size_t awaited_ = 0;  ///< kernels, too
   std::set<std::pair<Tick, Who>> due_;
   std::map<Handle, Tick> completed_;
-  std::map<Handle, Who> waiting_;
-  Handle steps_ = kKernels;  ///< of kernels, so far
+  std::multimap<Handle, Who> waiting_;  ///< several servers may wait for one transfer
+  Handle steps_;                        ///< of kernels, the next one
   std::set<Handle> receives_;
   std::vector<std::pair<Who, Tick>> arrived_;  ///< at the barrier
   Tick last_barrier_, end_;

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <vector>
 
@@ -83,8 +85,12 @@ class Crossbar final : public Component {
     const auto next = of.out.count();
     return of.in.count() > next && of.in.of(static_cast<std::int64_t>(next)) < now ? &of.words[next & 1] : nullptr;
   }
-  /// The packets that have passed whole.
-  [[nodiscard]] const std::vector<Passed>& passed() const { return passed_; }
+  /// The packets that have passed whole, the last kKept of them.
+  [[nodiscard]] const std::deque<Passed>& passed() const { return passed_; }
+  static constexpr std::size_t kKept = 1 << 20;
+  [[nodiscard]] unsigned outputs() const { return static_cast<unsigned>(outputs_.size()); }
+  /// That have left an output.
+  [[nodiscard]] std::uint64_t words(unsigned output) const { return outputs_[output].out.count(); }
 
   /// Something has become known of an input or an output.
   void source_changed(unsigned input) {
@@ -138,6 +144,7 @@ class Crossbar final : public Component {
           if (word.last) {
             const Passed& of = output.of[out & 1];
             passed_.push_back({of.input, number, of.begin, at, out + 1 - of.words});
+            if (passed_.size() > kKept) passed_.pop_front();
           }
           moved = true;
         }
@@ -198,7 +205,7 @@ class Crossbar final : public Component {
   std::vector<std::optional<unsigned>> taken_by_;  ///< of each input: the output that a packet of it moves to
   std::vector<Tick> free_;                         ///< and from when on its next packet may begin
   std::vector<Output> outputs_;
-  std::vector<Passed> passed_;
+  std::deque<Passed> passed_;
 };
 
 }  // namespace thalweg::vcsn

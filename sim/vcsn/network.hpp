@@ -21,6 +21,7 @@
 #include "ethernet/frame.hpp"
 #include "ethernet/kinds.hpp"
 #include "ethernet/switch.hpp"
+#include "vcsn/circle.hpp"
 #include "vcsn/kinds.hpp"
 #include "vcsn/node.hpp"
 #include "vcsn/rtl_node.hpp"
@@ -50,6 +51,11 @@ class Network final : public Engine {
       : assembly_(description, kinds(description.ticks_per_second, frames_)) {
     if (!capture.empty()) capture_.emplace(capture);
     partitions_.resize(assembly_.nodes());
+    for (const auto& link : description.links)
+      if (link.kind == "dcn") {
+        serial_[{link.node_a, link.port_a, 0}] = {link.node_b, link.port_b, 0};
+        serial_[{link.node_b, link.port_b, 0}] = {link.node_a, link.port_a, 0};
+      }
     for (unsigned n = 0; n < assembly_.nodes(); ++n) {
       auto* found = dynamic_cast<Node*>(&assembly_.node(n));
       nodes_.push_back(found);
@@ -61,6 +67,7 @@ class Network final : public Engine {
         for (unsigned port = 0; port < found->externals.size(); ++port)
           if (auto* external = dynamic_cast<EthernetPort*>(found->externals[port].get())) watch(*external, n, port);
       if (make) follow(*found, n, make);
+      patience_ = std::max(patience_, longest_timer(*found));
     }
   }
 
@@ -130,30 +137,34 @@ class Network final : public Engine {
     found->set(group_of(circuit_to(source)), ports);
   }
   /// Puts FPGAs into a partition: circuits join nodes of one alone, or nodes of none (an empty name). Throws std::invalid_argument, and nothing
-  /// changes, where a circuit would leave a partition.
+  /// changes, where a circuit would leave a partition. That of a row whose closing is under way would, too: until the command has crossed into the
+  /// line's clock, frames leave over it, and a word that the FPGA's new user sends at once would be one of them.
   void set_partition(const std::vector<unsigned>& numbers, const std::string& name) {
     std::vector<std::string> then = partitions_;
     for (const unsigned number : numbers) {
       require(number < nodes_.size() && nodes_[number], "node " + std::to_string(number) + " is no FPGA");
       then[number] = name;
     }
-    const auto check = [&](const Place& at, const std::optional<Circuit>& row, const char* has) {
+    const auto check = [&](const Place& at, const std::optional<Circuit>& row, const char* has, const char* fix) {
       require(!row || then[at.node] == then[place_of(*row).node],
-              to_string(at) + has + to_string(place_of(*row)) + ", which would leave its partition");
+              to_string(at) + has + to_string(place_of(*row)) + ", which would leave its partition; " + fix);
     };
     for (unsigned n = 0; n < nodes_.size(); ++n) {
       if (!nodes_[n]) continue;
       for (unsigned port = 0; port < nodes_[n]->externals.size(); ++port) {
         auto* found = dynamic_cast<EthernetPort*>(nodes_[n]->externals[port].get());
         for (unsigned each = 0; found && each < found->circuits.ports(); ++each) {
-          check({n, port, each}, found->circuits.of(each), " has a circuit with ");
-          check({n, port, each}, row_of({n, port, each}), " has a circuit with ");
+          const Place at{n, port, each};
+          check(at, row_of(at), " has a circuit with ", "close it first");
+          check(at, found->circuits.of(each), " still has a circuit with ",
+                "it is being closed: let time pass first (advance)");
         }
       }
       for (const Sequencer& sequencer : nodes_[n]->sequencers)
         for (const Command& command : sequencer.program())
           if (const auto* row = std::get_if<RowCommand>(&command))
-            check({n, row->port, row->virtual_port}, row->to, " gets a circuit by a sequencer's program with ");
+            check({n, row->port, row->virtual_port}, row->to, " gets a circuit by a sequencer's program with ",
+                  "wait for the program's end");
     }
     partitions_ = std::move(then);
   }
@@ -180,6 +191,15 @@ class Network final : public Engine {
     KernelPort& of = kernel_of(handle, number, kernel, true);
     of.receive(handle, words);
   }
+  [[nodiscard]] const KernelPort& kernel(unsigned number, unsigned kernel) {
+    Node& of = node(number);
+    require(kernel < of.config.kernels, "node " + std::to_string(number) + " has no kernel " + std::to_string(kernel));
+    return of.kernels[kernel];
+  }
+  /// The first handle from `first` on that is above all of operations that have not completed.
+  [[nodiscard]] Handle unused(Handle first) const {
+    return open_.empty() ? first : std::max(first, open_.rbegin()->first + 1);
+  }
   /// What a `kernel_receive` that has completed took; once. Throws std::invalid_argument.
   [[nodiscard]] Taken taken(Handle handle) {
     const auto found = taken_.find(handle);
@@ -194,6 +214,9 @@ class Network final : public Engine {
   void connect(unsigned number, unsigned output, std::optional<unsigned> input) {
     Node& of = node(number);
     check_places(of, number, output, input);
+    if (const auto other = input ? of.output_of(*input) : std::nullopt)
+      require(*other == output, input_name(of, number, *input) + " is the input of " + output_name(of, number, *other) +
+                                    "; connect that with another one, or none, first");
     of.connect(output, input);
   }
   /// A sequencer's program. Rows are given by the places of both ends; `credits`: the circuit uses them.
@@ -314,10 +337,17 @@ class Network final : public Engine {
 
   [[nodiscard]] Tick now() const override { return assembly_.time().now(); }
   [[nodiscard]] std::int64_t ticks_per_second() const override { return assembly_.ticks_per_second(); }
+  /// To kNever, it ends where packets go around a circle of circuits and crossbars and nothing else moves, too: `failure` says which circle it
+  /// is, until the next call.
   void advance(Tick until, std::vector<Completion>& completed) override {
     auto& time = assembly_.time();
-    while (ended_.empty() && time.next_due() < until) time.advance(until == kNever ? time.next_due() + kStride : until);
-    if (ended_.empty() && until != kNever) time.advance(until);
+    circle_.reset();
+    if (until == kNever) {
+      advance_without_end();
+    } else {
+      while (ended_.empty() && time.next_due() < until) time.advance(until);
+      if (ended_.empty()) time.advance(until);
+    }
     completed.insert(completed.end(), ended_.begin(), ended_.end());
     ended_.clear();
     for (auto& [number, hardware] : hardware_) hardware->run(idle() ? now() : now() - hardware->behind());
@@ -403,6 +433,7 @@ class Network final : public Engine {
     }
     return all;
   }
+  [[nodiscard]] std::optional<std::string> failure() const override { return circle_; }
   [[nodiscard]] std::vector<Lost> lost() const override { return assembly_.lost(); }
 
  private:
@@ -425,11 +456,89 @@ class Network final : public Engine {
     open_[handle] = of;
     ended_bytes_.erase(handle);
   }
+
+  /// Until something has completed, nothing is due, or packets go around a circle.
+  void advance_without_end() {
+    auto& time = assembly_.time();
+    Words before;
+    Tick check = time.now() + patience_;
+    while (ended_.empty() && time.next_due() != kNever && !circle_) {
+      time.advance(time.next_due() + kStride);
+      if (time.now() < check || !ended_.empty()) continue;
+      Words now = words();
+      if (!before.empty()) circle_ = circle(before, now);
+      before = std::move(now);
+      check = time.now() + patience_;
+    }
+  }
+  /// Words that have left each output of each node's crossbar.
+  using Words = std::vector<std::vector<std::uint64_t>>;
+  [[nodiscard]] Words words() const {
+    Words all(nodes_.size());
+    for (unsigned n = 0; n < nodes_.size(); ++n)
+      for (unsigned output = 0; nodes_[n] && output < nodes_[n]->crossbar.outputs(); ++output)
+        all[n].push_back(nodes_[n]->crossbar.words(output));
+    return all;
+  }
+  /// Ticks for which a node waits for a timer at most, that of a reaction or those of a session.
+  [[nodiscard]] static Tick longest_timer(const Node& of) {
+    const auto* external = dynamic_cast<const EthernetPort*>(of.externals.front().get());
+    const Clock clock = external ? external->clock() : of.shell().clock;
+    const SessionConfig& session = of.config.session;
+    const double cycles = std::max(double{1 << kTimerBits}, static_cast<double>(session.resend) * session.tries);
+    return static_cast<Tick>(std::min(1e18, cycles * static_cast<double>(clock.period)));
+  }
+  /// The circle that packets go around, where since `before`, longer ago than any timer lasts, words have moved between virtual ports alone.
+  [[nodiscard]] std::optional<std::string> circle(const Words& before, const Words& now) const {
+    std::map<Place, Place> passed;  // from where words come to a crossbar to where they leave it
+    for (unsigned n = 0; n < nodes_.size(); ++n)
+      for (unsigned output = 0; output < now[n].size(); ++output) {
+        if (now[n][output] == before[n][output]) continue;
+        const auto input = nodes_[n]->crossbar.input_of(output);
+        const auto from = input ? virtual_port(n, *input) : std::nullopt, to = virtual_port(n, output);
+        if (!from || !to) return std::nullopt;
+        passed[*from] = *to;
+      }
+    std::map<Place, std::vector<Place>> next;  // of those where words leave
+    std::map<std::pair<Place, Place>, Place> over;
+    for (const auto& [from, leaves] : passed)
+      for (const auto& [comes, to] : passed)
+        if (leads(leaves, comes)) {
+          next[leaves].push_back(to);
+          over[{leaves, to}] = comes;
+        }
+    const auto found = circle_of(std::move(next));
+    if (found.empty()) return std::nullopt;
+    std::string text = "packets go around a circle for ever";
+    for (std::size_t k = 0; k < found.size(); ++k)
+      text += (k == 0 ? ": " : ", ") + to_string(found[k]) + " sends to " +
+              to_string(over.at({found[k], found[(k + 1) % found.size()]}));
+    return text + "; connect an output of one of these crossbars with another input";
+  }
+  /// Words that leave at one virtual port come in at the other.
+  [[nodiscard]] bool leads(const Place& leaves, const Place& comes) const {
+    const auto* one = dynamic_cast<const EthernetPort*>(nodes_[leaves.node]->externals[leaves.port].get());
+    const auto* other = dynamic_cast<const EthernetPort*>(nodes_[comes.node]->externals[comes.port].get());
+    if (!one || !other) {
+      const auto found = serial_.find(leaves);
+      return found != serial_.end() && found->second == comes;
+    }
+    const auto& row = one->circuits.of(leaves.virtual_port);
+    const Circuit source = circuit_to(leaves);
+    return row && (*row == circuit_to(comes) || row->address == group_of(source)) &&
+           other->circuits.of(comes.virtual_port) == source;
+  }
+  /// Of an input or output of a crossbar.
+  [[nodiscard]] std::optional<Place> virtual_port(unsigned number, unsigned place) const {
+    const Node& of = *nodes_[number];
+    if (place < of.config.dmas || place >= of.kernel_place(0)) return std::nullopt;
+    const unsigned port = place - of.config.dmas;
+    return Place{number, port / of.config.virtual_ports, port % of.config.virtual_ports};
+  }
   KernelPort& kernel_of(Handle handle, unsigned number, unsigned kernel, bool receives) {
-    Node& of = node(number);
-    require(kernel < of.config.kernels, "node " + std::to_string(number) + " has no kernel " + std::to_string(kernel));
+    static_cast<void>(this->kernel(number, kernel));
     open(handle, {number, kernel, receives, now(), true});
-    return of.kernels[kernel];
+    return node(number).kernels[kernel];
   }
   [[nodiscard]] static Place place_of(const Circuit& row) {
     return {static_cast<unsigned>(row.address & 0xFFFF), static_cast<unsigned>(row.address >> 16 & 0xFF), row.port};
@@ -545,20 +654,19 @@ class Network final : public Engine {
               "a segment of a transfer is in one bank of the memory");
     }
   }
-  [[nodiscard]] static std::string input_name(const Node& of, unsigned number, unsigned input) {
+  [[nodiscard]] std::string input_name(const Node& of, unsigned number, unsigned input) const {
     return place_name(of, number, input, "read engine ");
   }
-  [[nodiscard]] static std::string output_name(const Node& of, unsigned number, unsigned output) {
+  [[nodiscard]] std::string output_name(const Node& of, unsigned number, unsigned output) const {
     return place_name(of, number, output, "write engine ");
   }
-  [[nodiscard]] static std::string place_name(const Node& of, unsigned number, unsigned place, const char* engine) {
+  [[nodiscard]] std::string place_name(const Node& of, unsigned number, unsigned place, const char* engine) const {
     if (place < of.config.dmas) return engine + std::to_string(place) + " of node " + std::to_string(number);
     if (place >= of.sequencer_place(0))
       return "sequencer " + std::to_string(place - of.sequencer_place(0)) + " of node " + std::to_string(number);
     if (place >= of.kernel_place(0))
       return "kernel " + std::to_string(place - of.kernel_place(0)) + " of node " + std::to_string(number);
-    const unsigned port = place - of.config.dmas;
-    return to_string({number, port / of.config.virtual_ports, port % of.config.virtual_ports});
+    return to_string(*virtual_port(number, place));
   }
 
   void follow(Node& of, unsigned number, const MakeCircuit& make) {
@@ -587,6 +695,9 @@ class Network final : public Engine {
   std::vector<Node*> nodes_;
   std::map<unsigned, std::unique_ptr<RtlNode>> hardware_;
   std::vector<std::string> partitions_;  ///< of each node; empty: none
+  std::map<Place, Place> serial_;        ///< both ends of serial links
+  Tick patience_ = kStride;              ///< longer than a node waits for a timer
+  std::optional<std::string> circle_;    ///< that packets go around
   std::map<Handle, Taken> taken_;
   std::map<Handle, Open> open_;
   std::map<Handle, std::uint64_t> ended_bytes_;

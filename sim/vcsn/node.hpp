@@ -110,11 +110,14 @@ class Node final : public AssembledNode, public Component {
 
   // What a host writes into registers; it acts when the command has arrived.
 
-  /// An output of the crossbar takes packets of an input, or of none. Throws std::invalid_argument where another output has the input.
+  /// The output of the crossbar that hosts have set to an input.
+  [[nodiscard]] std::optional<unsigned> output_of(unsigned input) const {
+    for (unsigned output = 0; output < crossbar.outputs(); ++output)
+      if (outputs->or_else(output, crossbar.input_of(output)) == input) return output;
+    return std::nullopt;
+  }
+  /// An output of the crossbar takes packets of an input, which no other one does, or of none.
   void connect(unsigned output, std::optional<unsigned> input) {
-    for (unsigned other = 0; input && other < sequencer_place(config.sequencers); ++other)
-      require(other == output || outputs->or_else(other, crossbar.input_of(other)) != input,
-              "two outputs of a crossbar are set to one input");
     outputs->write(output, input);
     commands->crossbar(commands::crossbar(output, input), [this, output, input] {
       outputs->acts(output);

@@ -195,7 +195,7 @@ void bind_front(nb::class_<Bound>& bound) {
           },
           nb::arg("name"), nb::arg("nodes"), nb::rv_policy::reference,
           "Moves FPGAs into a partition, out of the one they are in.\n\nRaises InputError if a circuit would cross the "
-          "partition's boundary.");
+          "partition's boundary, or one that is being closed still does (`set_partition`).");
 }
 
 }  // namespace thalweg::vcsn

@@ -152,7 +152,8 @@ NB_MODULE(_sim, module) {
           },
           nb::arg("nodes"), nb::arg("name"),
           "Circuits join nodes of one partition, or nodes of none: an empty name.\n\nRaises ValueError where a circuit "
-          "would leave it.")
+          "would leave it. A circuit that is being closed would, until time has passed (`advance`) and its row is "
+          "closed in the hardware, too: frames go over it until then.")
       .def(
           "inject",
           [](Bound& self, unsigned node, unsigned port, const nb::bytes& frame, bool damaged) {
@@ -363,7 +364,8 @@ NB_MODULE(_sim, module) {
           "channel.\n\nRaises ValueError.")
       .def(
           "advance", [](Bound& self, Tick until) { return advance_of(self.engine(), until); }, nb::arg("until"),
-          "Runs until a tick, or the end of the first tick in which a write completed. NEVER: until nothing moves.")
+          "Runs until a tick, or the end of the first tick in which a write completed. NEVER: until nothing moves, or "
+          "packets go around a circle of circuits and crossbars and nothing else moves, which is its `failure`.")
       .def(
           "store",
           [](Bound& self, unsigned node, std::uint64_t address, const nb::bytes& data) {
@@ -393,7 +395,7 @@ NB_MODULE(_sim, module) {
           nb::arg("node"), nb::sig("def passed(self, node: int) -> list[tuple[int, int, int, int, int]]"),
           "Packets that have passed a node's crossbar: input, output, the ticks at which the first word comes and the "
           "last one leaves, "
-          "words.\n\nRaises ValueError.")
+          "words; the last 2^20 at most.\n\nRaises ValueError.")
       .def(
           "close", [](Bound& self) { self.network.close(); }, "Ends the capture.")
       .def(

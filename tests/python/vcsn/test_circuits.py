@@ -347,7 +347,10 @@ def test_calls_of_the_network_are_checked() -> None:
         (lambda: network.place(0, 2, 0), "there is no virtual port 2.0 of node 0"),
         (lambda: network.place(0, 0, 2), "there is no virtual port 0.2 of node 0"),
         (lambda: network.kernel_place(0, 1), "node 0 has no kernel 1"),
-        (lambda: network.connect(0, 3, 0), "two outputs of a crossbar are set to one input"),
+        (
+            lambda: network.connect(0, 3, 0),
+            "read engine 0 of node 0 is the input of .*; connect that with another one, or none, first",
+        ),
         (lambda: network.read(0, 2, [(0, 64)]), "node 0 has no DMA engine 2"),
         (lambda: network.read(0, 0, [(0, 0)]), "a segment of a transfer has no bytes"),
         (lambda: network.read(0, 0, []), "a transfer without segments"),
@@ -378,6 +381,26 @@ def test_two_outputs_to_one_file_are_refused(first: str, tmp_path: Path, capsys:
     assert main(run) == 2
     err = capsys.readouterr().err
     assert f"is the file of {first}, too" in err and err.count("\n") == 1 and not file.exists()
+
+
+def test_a_circuit_is_in_its_partition_until_it_is_closed_in_hardware() -> None:
+    """A word that is sent behind the closing's command in the same tick goes over it still."""
+    network = Cluster.load(PRESET).network()
+    joined(network, (Place(0, 0, 0), Place(1, 0, 0)))
+    network.connect(0, network.place(0, 0, 0), network.kernel_place(0))
+    network.advance(NEVER)
+    with pytest.raises(
+        ValueError, match=r"node 0 has a circuit with .* of node 1, which would leave .*; close it first$"
+    ):
+        network.set_partition([0], "alice")
+    network.set_circuit(Place(0, 0, 0), None)
+    network.kernel_send(1, 0, 0, bytes(64))
+    network.set_circuit(Place(1, 0, 0), None)
+    with pytest.raises(ValueError, match=r"of node 0 still has a circuit with .* let time pass first \(advance\)$"):
+        network.set_partition([0], "alice")
+    completed(network)
+    assert network.received(1, 0)["foreign"] == 1
+    network.set_partition([0], "alice")
 
 
 def test_a_partition_has_circuits_of_its_own() -> None:

@@ -11,7 +11,7 @@ import pytest
 from thalweg._core import NEVER
 from thalweg.errors import FabricStopped, InputError
 from thalweg.systems.vcsn import models
-from thalweg.vcsn import Cluster, Exchange, Kernel, Network, Pause, Place, Receive, Send, Words, run
+from thalweg.vcsn import Cluster, Exchange, Interrupt, Kernel, Network, Pause, Place, Program, Receive, Send, Words, run
 
 Actions = Generator[Send | Receive | Exchange | Pause, Words | None, None]
 
@@ -221,3 +221,53 @@ def test_kernels_and_memories_are_joined() -> None:
     while network.advance(NEVER):
         pass
     assert network.load(1, 0, len(data)) == data and network.lost == []
+
+
+def test_a_second_run_finds_what_the_first_one_has_left() -> None:
+    """A kernel that serves waits for words when a run ends, which would be lost to its next program."""
+    network = joined()
+
+    def sends(data: bytes) -> Actions:
+        yield Send(data)
+
+    def serves(got: list[bytes]) -> Actions:
+        while words := (yield Receive(1)):
+            got.append(words.data)
+
+    got: list[bytes] = []
+    run(network, kernels=[Kernel(0, sends(bytes(64))), Kernel(1, serves(got), serves=True)])
+    said = "^kernel 0 of node 1 still receives words for an earlier program; let that end, or restart node 1$"
+    with pytest.raises(InputError, match=said):
+        run(network, kernels=[Kernel(0, sends(bytes(64))), Kernel(1, serves(got))])
+    assert run(network, kernels=[Kernel(0, sends(bytes(64)))]) > 0  # whose steps are none of those that are left
+    assert network.advance(NEVER)
+    network.restart(1)
+    network.set_circuit(Place(1, 0, 0), Place(0, 0, 0))
+    network.connect(1, network.kernel_place(1), network.place(1, 0, 0))
+
+    def receives() -> Actions:
+        words = yield Receive(1)
+        assert words
+        got.append(words.data)
+
+    run(network, kernels=[Kernel(0, sends(b"x" * 64)), Kernel(1, receives())])
+    assert got == [b"x" * 64]
+
+
+def test_two_servers_wait_for_one_transfer() -> None:
+    cluster = Cluster.load("vcsn-d5005")
+    network = joined(cluster)
+    network.connect(1, network.kernel_place(1), None)
+    network.connect(1, 0, network.place(1, 0, 0))
+    ends: list[int] = []
+
+    def program(server: int) -> Program:
+        if server == cluster.servers[0]:
+            network.write(1, 1, 0, [(0, 64)])
+            network.kernel_send(2, 0, 0, bytes(64))
+        yield Interrupt(1)
+        ends.append(network.now)
+
+    two = cluster.servers[:2]
+    run(network, {server: cluster.server_tables[server] for server in two}, program)
+    assert len(ends) == 2 and ends[0] == ends[1] > 0

@@ -290,7 +290,7 @@ class Network:
         """
         Circuits join nodes of one partition, or nodes of none: an empty name.
 
-        Raises ValueError where a circuit would leave it.
+        Raises ValueError where a circuit would leave it. A circuit that is being closed would, until time has passed (`advance`) and its row is closed in the hardware, too: frames go over it until then.
         """
 
     def inject(self, node: int, port: int, frame: bytes, *, damaged: bool = False) -> None:
@@ -466,7 +466,7 @@ class Network:
 
     def advance(self, until: int) -> list[thalweg._core.Completion]:
         """
-        Runs until a tick, or the end of the first tick in which a write completed. NEVER: until nothing moves.
+        Runs until a tick, or the end of the first tick in which a write completed. NEVER: until nothing moves, or packets go around a circle of circuits and crossbars and nothing else moves, which is its `failure`.
         """
 
     def store(self, node: int, address: int, data: bytes) -> None:
@@ -477,7 +477,7 @@ class Network:
 
     def passed(self, node: int) -> list[tuple[int, int, int, int, int]]:
         """
-        Packets that have passed a node's crossbar: input, output, the ticks at which the first word comes and the last one leaves, words.
+        Packets that have passed a node's crossbar: input, output, the ticks at which the first word comes and the last one leaves, words; the last 2^20 at most.
 
         Raises ValueError.
         """
@@ -536,7 +536,7 @@ class Network:
         """
         Moves FPGAs into a partition, out of the one they are in.
 
-        Raises InputError if a circuit would cross the partition's boundary.
+        Raises InputError if a circuit would cross the partition's boundary, or one that is being closed still does (`set_partition`).
         """
 
     def run_programs(self, programs: Sequence[tuple[int, dict[str, Any], Iterator[Any]]], late: bool, kernels: Sequence[tuple[int, int, Iterator[Any], bool]]) -> float:

@@ -134,6 +134,8 @@ def transfer(
         move = cluster.front.step(source, destination)
     elif opened:
         one, other = opened.between(source, destination)
+        if port not in (0, one.port):
+            raise InputError(f"port is {port}; the circuit of {opened.name} is from {one} to {other}")
         port = one.port
         move = Move(source, (port, one.virtual_port), destination, (other.port, other.virtual_port), [source])
     else:
