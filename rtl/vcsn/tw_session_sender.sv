@@ -11,8 +11,8 @@
 //
 // Order: new frames in order. Latency: a new frame is offered in the third cycle after it is there, or after the one before was read. An acknowledgement takes six cycles and two for
 // each frame under way, in which none is offered; the search for a lost one, one for each before it. Throughput: a frame in five
-// cycles. Storage: 18 bits for each frame, an acknowledgement twice. Outputs are registers. Critical path: from the order of a frame's last sending to
-// the newest one that has come.
+// cycles. Storage: 20 bits for each frame, an acknowledgement twice. Outputs are registers. Critical path: from the order of a frame's last sending to
+// the newest one that has come, and to the frame that is lost.
 module tw_session_sender #(
     parameter  int unsigned Window     = 16,    /// frames, a power of two, 1 to 64
     parameter  int unsigned Frames     = 32,    /// of the buffer, a power of two, at least Window
@@ -63,7 +63,8 @@ module tw_session_sender #(
     Low,
     High,
     Check,
-    First,
+    Release,
+    Mark,
     Second,
     Search,
     Expire
@@ -84,19 +85,24 @@ module tw_session_sender #(
   logic [NumberBits-1:0] number_q;
   // The one that is read.
   logic read_q;
-  logic [PlaceBits-1:0] reading_q;
+  count_t older_q;  // frames before it
+  logic holds_q;  // there are none: it is not released
   // Acknowledgements: one that waits, and the one that is looked at.
   logic waits_q;
   logic [NumberBits-1:0] waiting_number_q;
   logic [Window-1:0] waiting_bits_q, bits_q;
-  logic [HalfBits:0] low_q;
-  logic [HalfBits-1:0] high_q, off_low_q, off_high_q;
+  logic [HalfBits:0] low_q;  // its number less the oldest one's
+  logic [HalfBits-1:0] high_q;
+  logic within_q;  // it names no more than are under way
   count_t releasing_q;
   logic progress_q, all_q, release_q, timed_out_q;
-  // Going through frames: the place, how many are before it, and behind it with it.
-  logic [PlaceBits-1:0] at_q;
+  // Going through frames: the place, what is there, how many are before it, and behind it with it.
+  logic [PlaceBits-1:0] at_d, at_q;
+  logic [Window-1:0] at_bit_q, oldest_bit_q;  // a bit for it, and for the oldest frame
+  order_t order_here_q;
+  logic received_here_q, lost_here_q;
   count_t before_q, rest_q;
-  logic ended_q, frees_q;  // there are none; some are to be released
+  logic ended_q;  // there are none
   // Cycles to go.
   logic runs_q, over_q;
   logic [TimerBits-1:0] time_q;
@@ -105,14 +111,23 @@ module tw_session_sender #(
     return Window == 1 ? '0 : number;
   endfunction
   wire [PlaceBits-1:0] oldest = place_of(base_low_q[PlaceBits-1:0]);
-  wire order_t order = orders_q[at_q];
-  wire releases = stage_q == First && !ended_q && frees_q && !(read_q && reading_q == at_q);
-  wire marks = stage_q == First && !ended_q && !frees_q;
-  wire comes = releases || (marks && bits_q[0] && !received_q[at_q]);
-  wire order_t behind = newest_q - order;
-  wire order_t early = order - lately_q;
+  wire releases = stage_q == Release && !holds_q;
+  wire marks = stage_q == Mark && !ended_q;
+  wire comes = releases || (marks && bits_q[0] && !received_here_q);
+  wire order_t behind = newest_q - order_here_q;
+  wire order_t early = order_here_q - lately_q;
   logic [PlaceBits-1:0] place_q;  // of what is offered
-  wire expires = stage_q == Expire && !received_q[at_q];
+  wire looks = stage_q == Second && !ended_q;
+  wire expires = stage_q == Expire && !received_here_q;
+  wire loses = expires || (looks && !received_here_q && early[OrderBits-1]);
+  wire walks = releases || (stage_q inside {Mark, Second, Search, Expire} && !ended_q);
+  // Where frames are not gone through, the oldest one is the next.
+  function automatic logic [Window-1:0] next_of(logic [Window-1:0] place);
+    return (place << 1) | (place >> (Window - 1));
+  endfunction
+  assign at_d = walks ? place_of(at_q + 1'b1) : oldest;
+  wire starts = (chosen_i && !runs_q) || (stage_q == Second && ended_q && !all_q && progress_q);
+  wire stops = stage_q == Expire || (stage_q == Second && ended_q && all_q);
 
   assign select_valid_o = select_q;
   assign select_offset_o = FramesBits'(offset_q);
@@ -144,34 +159,26 @@ module tw_session_sender #(
       high_q <= waiting_number_q[NumberBits-1:HalfBits] - base_high_q;
       bits_q <= waiting_bits_q;
     end else if (marks) bits_q <= bits_q >> 1;
-    off_low_q  <= low_q[HalfBits-1:0];
-    off_high_q <= high_q - HalfBits'(low_q[HalfBits]);
-    if (chosen_i) reading_q <= place_q;
+    within_q <= high_q == HalfBits'(low_q[HalfBits]) && 32'(low_q[HalfBits-1:0]) <= 32'(under_q);
+    if (chosen_i) older_q <= offset_q;
+    else if (releases) older_q <= older_q - 1'b1;
     lately_q <= newest_q - order_t'(Reorder);
     if (stage_q == Check) progress_q <= 1'b0;
     else if (comes) progress_q <= 1'b1;
-    if (stage_q == First) all_q <= 1'b1;
-    else if (stage_q == Second && !ended_q && !received_q[at_q]) all_q <= 1'b0;
+    if (stage_q == Mark) all_q <= 1'b1;
+    else if (looks && !received_here_q) all_q <= 1'b0;
 
-    if (stage_q == Check) releasing_q <= off_low_q[PlaceBits:0];
+    if (stage_q == Check) releasing_q <= low_q[PlaceBits:0];
     else if (releases) releasing_q <= releasing_q - 1'b1;
-    if (stage_q == Check) frees_q <= off_low_q[PlaceBits:0] != 0;
-    else if (releases) frees_q <= releasing_q != 1;
 
-    // Where frames are not gone through, the oldest one is the next.
-    if (stage_q inside {First, Second, Search, Expire} && !ended_q) begin
-      if (stage_q != First || releases || marks) begin
-        at_q   <= place_of(at_q + 1'b1);
-        rest_q <= rest_q - 1'b1;
-        ended_q <= rest_q == 1;
-      end
-      before_q <= before_q + 1'b1;
-    end else begin
-      at_q <= oldest;
-      rest_q <= under_q;
-      ended_q <= under_q == 0;
-      before_q <= '0;
-    end
+    at_q <= at_d;
+    at_bit_q <= walks ? next_of(at_bit_q) : oldest_bit_q;
+    order_here_q <= orders_q[at_d];
+    received_here_q <= walks ? (received_q & next_of(at_bit_q)) != 0 : (received_q & oldest_bit_q) != 0;
+    lost_here_q <= walks ? (lost_q & next_of(at_bit_q)) != 0 : (lost_q & oldest_bit_q) != 0;
+    before_q <= walks ? before_q + 1'b1 : '0;
+    rest_q <= walks ? rest_q - 1'b1 : under_q;
+    ended_q <= walks ? rest_q == 1 : under_q == 0;
 
     if (rst_i) begin
       stage_q <= Idle;
@@ -190,41 +197,46 @@ module tw_session_sender #(
       select_q <= 1'b0;
       offset_q <= '0;
       read_q <= 1'b0;
+      holds_q <= 1'b0;
       waits_q <= 1'b0;
       release_q <= 1'b0;
       timed_out_q <= 1'b0;
       runs_q <= 1'b0;
       over_q <= 1'b0;
       at_q <= '0;
+      at_bit_q <= Window'(1);
+      oldest_bit_q <= Window'(1);
       rest_q <= '0;
       ended_q <= 1'b1;
       before_q <= '0;
     end else begin
       any_lost_q <= lost_q != 0;
       waits_q <= heard_valid_i || (waits_q && stage_q != Low);
-      read_q <= chosen_i ? !done_i : read_q && !done_i;
+      read_q <= (chosen_i || read_q) && !done_i;
+      holds_q <= (chosen_i ? offset_q == 0 : releases ? read_q && older_q == 1 : holds_q) && !done_i;
       valid_q <= select_q || valid_q;
       select_q <= 1'b0;
       release_q <= releases;
       timed_out_q <= expires;
-      over_q <= over_q || (runs_q && time_q == 1);
-      if (runs_q && !over_q) time_q <= time_q - 1'b1;
+      runs_q <= starts || (runs_q && !stops);
+      over_q <= !starts && !stops && (over_q || (runs_q && time_q == 1));
+      if (starts) time_q <= TimerBits'(Resend - 1);
+      else if (runs_q && !over_q) time_q <= time_q - 1'b1;
       if (comes) begin
-        if (behind[OrderBits-1]) newest_q <= order;
+        if (behind[OrderBits-1]) newest_q <= order_here_q;
       end
       if (releases) begin
+        oldest_bit_q   <= next_of(oldest_bit_q);
         base_low_q <= base_low_q + 1'b1;
         if (base_carries_q) base_high_q <= base_high_q + 1'b1;
         base_carries_q <= base_low_q == ~HalfBits'(1);
       end
       under_q <= under_q + count_t'(chosen_i && new_q) - count_t'(releases);
       for (int unsigned i = 0; i < Window; i++) begin
-        if (comes && at_q == PlaceBits'(i)) begin
-          received_q[i] <= !releases;
-          lost_q[i] <= 1'b0;
+        if (at_bit_q[i]) begin
+          if (comes) received_q[i] <= !releases;
+          if (comes || loses) lost_q[i] <= loses;
         end
-        if (stage_q == Second && !ended_q && at_q == PlaceBits'(i) && !received_q[i] && early[OrderBits-1]) lost_q[i] <= 1'b1;
-        if (expires && at_q == PlaceBits'(i)) lost_q[i] <= 1'b1;
         if (chosen_i && place_q == PlaceBits'(i)) begin
           received_q[i] <= 1'b0;
           lost_q[i] <= 1'b0;
@@ -253,12 +265,13 @@ module tw_session_sender #(
         Withdraw: stage_q <= waits_q ? Low : Expire;
         Low: stage_q <= High;
         High: stage_q <= Check;
-        Check: stage_q <= off_high_q == 0 && 32'(off_low_q) <= 32'(under_q) ? First : Idle;
-        First: if (ended_q) stage_q <= Second;
+        Check: stage_q <= !within_q ? Idle : low_q[PlaceBits:0] != 0 ? Release : Mark;
+        Release: if (releases && releasing_q == 1) stage_q <= Mark;
+        Mark: if (ended_q) stage_q <= Second;
         Second: if (ended_q) stage_q <= Idle;
         Search, Expire: begin
           if (ended_q) stage_q <= Idle;
-          else if (stage_q == Search ? lost_q[at_q] : expires) begin
+          else if (stage_q == Search ? lost_here_q : expires) begin
             has_q <= 1'b1;
             new_q <= 1'b0;
             offset_q <= before_q;
@@ -267,15 +280,6 @@ module tw_session_sender #(
         end
         default: stage_q <= Idle;
       endcase
-
-      if ((chosen_i && !runs_q) || (stage_q == Second && ended_q && !all_q && progress_q)) begin
-        runs_q <= 1'b1;
-        over_q <= 1'b0;
-        time_q <= TimerBits'(Resend - 1);
-      end else if (expires || (stage_q == Second && ended_q && all_q)) begin
-        runs_q <= 1'b0;
-        over_q <= 1'b0;
-      end
     end
   end
 
