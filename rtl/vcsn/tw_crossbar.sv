@@ -2,7 +2,7 @@
 // The crossbar of a node's shell: each output takes packets of the input that it is set to. A change waits for the end of the packet that
 // moves. A packet's begin within a packet, which has lost its end, ends that one, and moves in the next cycle at the earliest.
 //
-// in_ready_o depends on in_valid_i: it is set where a word is taken. No two outputs are set to one input.
+// in_ready_o depends on in_valid_i: it is set where a word is taken. An output is not set to an input that another one is set to.
 //
 // Order: kept of each input. Latency: a cycle. Throughput: a word a cycle at each output. Storage: two words at each output. out_valid_o and what
 // comes with it are registers. Critical path: from in_valid_i and in_first_i over the input that an output takes to the selection of its word.
@@ -21,6 +21,7 @@ module tw_crossbar
     input logic [OutputBits-1:0] set_output_i,
     input logic                  set_open_i,    /// it takes packets of set_input_i; else of none, as after reset
     input logic [ InputBits-1:0] set_input_i,
+    output logic                 refused_o,     /// the setting of the cycle before: another output is set to the input
 
     input  logic [Inputs-1:0]               in_valid_i,
     output logic [Inputs-1:0]               in_ready_o,
@@ -53,6 +54,16 @@ module tw_crossbar
   logic [Outputs-1:0] open_q;  // one does
   logic [Outputs-1:0] room, pushes;
   logic [Inputs-1:0] moving, offered;  // in a packet; words that may move: no begin within a packet
+  logic refuses, refused_q;
+
+  assign refused_o = refused_q;
+  always_comb begin
+    refuses = 1'b0;
+    for (int unsigned o = 0; o < Outputs; o++) begin
+      if (set_output_i != OutputBits'(o)) refuses |= set_open_i && select_q[o][set_input_i];
+    end
+  end
+  always_ff @(posedge clk_i) refused_q <= !rst_i && set_valid_i && refuses;
 
   for (genvar i = 0; i < Inputs; i++) begin : in
     assign words[i] = '{
@@ -93,7 +104,7 @@ module tw_crossbar
     end
 
     always_ff @(posedge clk_i) begin
-      if (set_valid_i && set_output_i == OutputBits'(o)) begin
+      if (set_valid_i && !refuses && set_output_i == OutputBits'(o)) begin
         select_q[o] <= set_open_i ? Inputs'(1) << set_input_i : '0;
       end
       if (room[o]) begin

@@ -58,7 +58,6 @@ module tw_decoder
     output logic [Ports-1:0][$bits(frame_kind_e)-1:0] heard_kind_o,
     output logic [Ports-1:0]                heard_first_o,
     output logic [Ports-1:0]                heard_last_o,
-    output logic [Ports-1:0][WordsBits-1:0] heard_words_o,
     output logic [Ports-1:0][         63:0] heard_number_o,  /// at the begin of its first word
 
     output logic [Outcomes-1:0][CountBits-1:0] counts_o  /// frames, in the order of outcome_t from its last one on
@@ -223,7 +222,6 @@ module tw_decoder
 
   logic single_2q, single_3q;  // it has one whole word
   logic [63:0] number_2q, number_q;  // at the begin of its first one
-  logic [WordsBits-1:0] words_3q;
   vcsn_sequence_t sequence_2q, sequence_q;
   logic [$bits(frame_kind_e)-1:0] kind_2q, kind_q;
   logic heard_first_q, heard_last_q;
@@ -237,7 +235,6 @@ module tw_decoder
   assign heard_kind_o = {Ports{kind_q}};
   assign heard_first_o = {Ports{heard_first_q}};
   assign heard_last_o = {Ports{heard_last_q}};
-  assign heard_words_o = {Ports{words_3q}};
   assign heard_number_o = {Ports{number_q}};
 
   assign indicated_o = ends_3q && !error_3q && begun_q.indication ? to_q : '0;
@@ -251,7 +248,6 @@ module tw_decoder
     good_3q <= good_2q;
     single_2q <= 32'(words_q) == 1;
     single_3q <= single_2q;
-    words_3q <= words_2q;
     number_2q <= header_1.circuit.sequenced ? data_1q[LongBits+:64] : data_1q[HeaderBits+:64];
     sequence_2q <= begin_sequence;
     kind_2q <= header_1.circuit.kind;

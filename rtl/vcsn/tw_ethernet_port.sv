@@ -111,20 +111,16 @@ module tw_ethernet_port
   vcsn_sequence_t [Ports-1:0] sequence_headers, heard_sequence;
   logic [31:0] begin_number;
   logic begin_valid;
-  logic open_valid_q;
-  logic [PortBits-1:0] open_port_q;
+
+  // The encoder chooses with rows a cycle earlier than the decoder decides, and sessions begin and end with it.
+  logic write_valid_q, open_valid_q;
+  logic [PortBits-1:0] write_port_q, open_port_q;
+  circuit_t write_row_q;
   session_t open_number_q;
   always_ff @(posedge mac_clk_i) begin
     open_valid_q  <= !mac_rst_i && mac_open_valid_i;
     open_port_q   <= mac_open_port_i;
     open_number_q <= mac_open_number_i;
-  end
-
-  // The encoder chooses with rows a cycle earlier than the decoder decides.
-  logic write_valid_q;
-  logic [PortBits-1:0] write_port_q;
-  circuit_t write_row_q;
-  always_ff @(posedge mac_clk_i) begin
     write_valid_q <= !mac_rst_i && mac_write_valid_i;
     write_port_q  <= mac_write_port_i;
     write_row_q   <= mac_write_row_i;
@@ -346,7 +342,6 @@ module tw_ethernet_port
       .heard_kind_o  (heard_kind),
       .heard_first_o (heard_first),
       .heard_last_o  (heard_last),
-      .heard_words_o (),
       .heard_number_o(heard_number),
       .counts_o      (mac_counts_o)
   );

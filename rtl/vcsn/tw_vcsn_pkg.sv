@@ -76,17 +76,33 @@ package tw_vcsn_pkg;
   localparam int unsigned TimerWidth = 24;  // of windows' and reactions' cycles
   localparam int unsigned WindowWidth = 15;  // of words in a window
   localparam int unsigned CreditsWidth = 15;  // of words under way
-  localparam logic [7:0] SetCrossbar = 8'd0, SetCircuit = 8'd1, SetPace = 8'd2, Read = 8'd3, Write = 8'd4,
-      SetMonitor = 8'd5, SetReaction = 8'd6, SetCredits = 8'd7, SetSession = 8'd8;
-  function automatic logic is_external(logic [7:0] kind);  // it is for an external port
-    return kind == SetCircuit || kind == SetPace || kind == SetMonitor || kind == SetReaction || kind == SetCredits ||
-        kind == SetSession;
+  typedef enum logic [7:0] {
+    SetCrossbar,
+    SetCircuit,
+    SetPace,
+    Read,
+    Write,
+    SetMonitor,
+    SetReaction,
+    SetCredits,
+    SetSession,
+    Program,  // an instruction of a sequencer's program
+    SendWord,  // these three within programs alone
+    AwaitWord,
+    Finish
+  } command_kind_e;
+  function automatic logic is_of_shell(logic [7:0] kind);  // not for an external port or a sequencer
+    return kind == SetCrossbar || kind == Read || kind == Write;
   endfunction
   typedef struct packed {
     logic [7:0] kind;
-    logic [7:0] place;  // output of the crossbar; virtual port, counted over all external ones; or engine
+    logic [7:0] place;  // output of the crossbar; virtual port, counted over all external ones; engine; or sequencer
     logic [111:0] body;  // one of those below, in its lowest bits
   } command_t;
+  typedef struct packed {
+    logic [7:0] kind, place;
+    logic [95:0] body;  // as of the command
+  } instruction_t;
   typedef struct packed {
     logic open;
     logic [7:0] in;

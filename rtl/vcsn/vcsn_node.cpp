@@ -31,6 +31,9 @@ class Circuit final : public engine::NodeOf<Vtop___024root> {
     }
   }
   void read(const top::Outputs& out, Outputs& to) override {
+    to.refuses = out.shell_refused_o.get() != 0;
+    to.programs_ended.resize(Parameters::Sequencers);
+    for (unsigned k = 0; k < Parameters::Sequencers; ++k) to.programs_ended[k] = out.shell_program_ended_o.bit(k);
     for (unsigned k = 0; k < Parameters::Ports; ++k) {
       auto& port = to.ports[k];
       port.offers = out.mac_tx_valid_o.bit(k);

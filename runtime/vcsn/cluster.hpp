@@ -103,7 +103,7 @@ class Cluster {
   std::vector<unsigned> numbers_;
   std::map<unsigned, Fpga> fpgas_;
   std::map<Station, Station> peers_;       ///< of each port of FPGAs and switches
-  std::map<unsigned, unsigned> networks_;  ///< of each switch: the lowest number among those that it is joined with
+  std::map<unsigned, unsigned> networks_;  ///< the network of each switch, by the lowest number of a switch in it
   std::map<unsigned, ServerCosts> servers_;
   std::map<unsigned, Slot> slots_;
   bool direct_ = false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a host writes into a node: commands, each a word of a stream, of which the node takes one a cycle. Those for external ports cross
-// into the clock of the line. When each of them acts follows from the cycle in which it is taken. Twin of the commands' way through
-// rtl/vcsn/parts/tw_shell.sv and rtl/vcsn/top.
+// What hosts and sequencers write into a node: commands, each a word of a stream, of which the node takes one a cycle. Those for external
+// ports cross into the clock of the line. When each of them acts follows from the cycle in which it is taken. Twin of the commands' way
+// through rtl/vcsn/parts/tw_shell.sv and rtl/vcsn/top.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +32,21 @@ struct CommandWord {
 
 namespace commands {
 
-enum class Kind : std::uint8_t { crossbar, circuit, pace, read, write, monitor, reaction, credits, session };
+enum class Kind : std::uint8_t {
+  crossbar,
+  circuit,
+  pace,
+  read,
+  write,
+  monitor,
+  reaction,
+  credits,
+  session,
+  program,
+  send_word,  ///< these three in programs alone
+  await_word,
+  finish
+};
 
 [[nodiscard]] constexpr CommandWord word(Kind kind, unsigned place, std::uint64_t low, std::uint64_t high = 0) {
   return {low, high | std::uint64_t{static_cast<std::uint8_t>(kind)} << 56 | std::uint64_t{place} << 48};
@@ -59,22 +73,33 @@ enum class Kind : std::uint8_t { crossbar, circuit, pace, read, write, monitor, 
 [[nodiscard]] constexpr CommandWord session(unsigned place, std::uint16_t number) {
   return word(Kind::session, place, number);
 }
-[[nodiscard]] inline std::vector<CommandWord> segments(Kind kind, unsigned engine, const Transfer& transfer) {
-  std::vector<CommandWord> all;
-  for (std::size_t k = 0; k < transfer.segments.size(); ++k) {
-    const auto [address, bytes] = transfer.segments[k];
-    const bool last = k + 1 == transfer.segments.size();
-    all.push_back(word(kind, engine,
-                       address << 41 | std::uint64_t{words_of(bytes)} << 15 | bytes % kWord << 9 |
-                           std::uint64_t{last} << 8 | transfer.channel,
-                       address >> 23));
-  }
-  return all;
+/// Of a transfer's segment.
+[[nodiscard]] constexpr CommandWord segment(Kind kind, unsigned engine, std::uint64_t address, std::uint64_t bytes,
+                                            bool last, std::uint8_t channel) {
+  return word(
+      kind, engine,
+      address << 41 | std::uint64_t{words_of(bytes)} << 15 | bytes % kWord << 9 | std::uint64_t{last} << 8 | channel,
+      address >> 23);
+}
+/// Loads an instruction into a sequencer.
+[[nodiscard]] constexpr CommandWord program(unsigned sequencer, const CommandWord& instruction) {
+  return word(Kind::program, sequencer, instruction.low,
+              (instruction.high & 0xFFFF'FFFF) | instruction.high >> 48 << 32);
 }
 
 }  // namespace commands
 
-/// What a host has written of several registers, where it has not acted yet.
+/// Where a command goes, and what it does there.
+struct Command {
+  CommandWord word;
+  std::optional<unsigned> port{};  ///< the external port that it is for
+  /// Cycles from the one in which it is taken or, by an external port's clock, has crossed to the one at whose end it acts.
+  Tick after = 0;
+  std::function<void()> acts{};
+  std::function<void()> written{};  ///< it is on its way
+};
+
+/// What has been written of several registers, where it has not acted yet.
 template <class T>
 class Underway {
  public:
@@ -130,26 +155,19 @@ class Commands {
     reset();
   }
 
-  std::function<void(Tick, const CommandWord&)> taken;  ///< in a cycle of the shell
+  std::function<void(Tick, const CommandWord&)> taken;  ///< a host's, in a cycle of the shell
 
-  /// For the crossbar, which then has it two cycles after the command was taken.
-  void crossbar(const CommandWord& word, std::function<void()> acts) { later_.at(take(word) + 1, std::move(acts)); }
-  /// For an engine, which has a transfer three cycles after its last segment's command was taken.
-  void segments(const std::vector<CommandWord>& words, std::function<void()> acts) {
-    Tick cycle = 0;
-    for (const CommandWord& word : words) cycle = take(word);
-    later_.at(cycle + 2, std::move(acts));
+  /// A host's, behind those that hosts have written.
+  void write(const Command& command) {
+    const Tick cycle = free_from(std::max(taken_ + 1, shell_->scheduler.next()));
+    if (taken) taken(cycle, command.word);
+    take(cycle, command);
   }
-  /// For an external port, `after` cycles of its clock behind the one in which the command has crossed.
-  void external(unsigned port, const CommandWord& word, Tick after, std::function<void()> acts) {
-    const Tick cycle = take(word);
-    auto& [fifo, pushed] = crossings_[port];
-    pushed = std::max({cycle + 2, fifo.place(), pushed + 1});
-    fifo.push(pushed, 0);
-    const Tick shown = fifo.shown();
-    fifo.pop(shown);
-    held_.emplace_back(cycle + 3, std::max(cycle + 4, pushed + 1));
-    there_.at(shown + after, std::move(acts));
+  /// A sequencer's, which is taken in this cycle where no host's is, and no other one has been. False: it is not.
+  [[nodiscard]] bool offer(Tick now, const Command& command) {
+    if (now <= taken_ || free_from(now) != now) return false;
+    take(now, command);
+    return true;
   }
   /// A restart: what has not acted never does.
   void reset() {
@@ -168,14 +186,27 @@ class Commands {
     Tick pushed = -1;
   };
 
-  Tick take(const CommandWord& word) {
-    Tick cycle = std::max(taken_ + 1, shell_->scheduler.next());
+  /// The first cycle from one on in which a command is taken.
+  Tick free_from(Tick cycle) {
     while (!held_.empty() && held_.front().second < cycle) held_.pop_front();
     for (const auto& [from, to] : held_)
       if (cycle >= from && cycle <= to) cycle = to + 1;
-    taken_ = cycle;
-    if (taken) taken(cycle, word);
     return cycle;
+  }
+  void take(Tick cycle, const Command& command) {
+    taken_ = cycle;
+    if (command.written) command.written();
+    if (!command.port) {
+      if (command.acts) later_.at(cycle + command.after, command.acts);
+      return;
+    }
+    auto& [fifo, pushed] = crossings_[*command.port];
+    pushed = std::max({cycle + 2, fifo.place(), pushed + 1});
+    fifo.push(pushed, 0);
+    const Tick shown = fifo.shown();
+    fifo.pop(shown);
+    held_.emplace_back(cycle + 3, std::max(cycle + 4, pushed + 1));
+    there_.at(shown + command.after, command.acts);
   }
 
   Domain *shell_, *line_;

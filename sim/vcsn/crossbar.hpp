@@ -42,13 +42,12 @@ class Crossbar final : public Component {
     return static_cast<unsigned>(outputs_.size() - 1);
   }
 
-  /// From now on; no input: the output takes nothing. Throws std::invalid_argument where another output is set to the input.
-  void set(unsigned output, std::optional<unsigned> input) {
-    if (input)
-      for (unsigned other = 0; other < outputs_.size(); ++other)
-        require(other == output || outputs_[other].select != input, "two outputs of a crossbar are set to one input");
+  /// From now on; no input: the output takes nothing. False, and nothing changes, where another output is set to the input.
+  bool set(unsigned output, std::optional<unsigned> input) {
+    if (input && output_of(*input).value_or(output) != output) return false;
     outputs_.at(output).select = input;
     wake(0);
+    return true;
   }
   [[nodiscard]] std::optional<unsigned> input_of(unsigned output) const { return outputs_[output].select; }
   /// The output that is set to an input.

@@ -34,6 +34,8 @@ class BoardMemory {
 struct Segment {
   std::uint64_t address = 0, bytes = 0;
 };
+/// Segments that an engine holds (`Segments` of rtl/vcsn/parts/tw_segments.sv).
+inline constexpr unsigned kSegments = 32;
 /// Bytes of a segment at most, whose words an engine counts in 26 bits.
 inline constexpr std::uint64_t kMostSegment = ((std::uint64_t{1} << 26) - 1) * kWord;
 

@@ -161,9 +161,9 @@ class Network final : public Engine {
         }
       }
       for (const Sequencer& sequencer : nodes_[n]->sequencers)
-        for (const Command& command : sequencer.program())
-          if (const auto* row = std::get_if<RowCommand>(&command))
-            check({n, row->port, row->virtual_port}, row->to, " gets a circuit by a sequencer's program with ",
+        for (const Instruction& each : sequencer.program())
+          if (each.kind() == commands::Kind::circuit)
+            check(place_of_register(n, each.place()), each.row, " gets a circuit by a sequencer's program with ",
                   "wait for the program's end");
     }
     partitions_ = std::move(then);
@@ -209,7 +209,7 @@ class Network final : public Engine {
     taken_.erase(found);
     return data;
   }
-  /// An output of a node's crossbar takes packets of an input, or of none: engines first, then virtual ports, then user logic. Throws
+  /// An output of a node's crossbar takes packets of an input, or of none: engines first, then virtual ports, sequencers, and user logic. Throws
   /// std::invalid_argument.
   void connect(unsigned number, unsigned output, std::optional<unsigned> input) {
     Node& of = node(number);
@@ -219,35 +219,68 @@ class Network final : public Engine {
                                     "; connect that with another one, or none, first");
     of.connect(output, input);
   }
-  /// A sequencer's program. Rows are given by the places of both ends; `credits`: the circuit uses them.
+  /// Steps of a sequencer's program. A row of the circuit table; `credits`: the circuit uses them.
   struct Row {
     unsigned port = 0, virtual_port = 0;
     std::optional<Place> to;
     bool credits = false;
   };
-  using Instruction = std::variant<Row, ConnectCommand, SendCommand, ReceiveCommand, ReadCommand, WriteCommand>;
-  /// Starts a program in an FPGA, which completes under its handle. Throws std::invalid_argument.
-  void sequence(Handle handle, unsigned number, unsigned sequencer, const std::vector<Instruction>& program) {
+  struct Connect {
+    unsigned output = 0;
+    std::optional<unsigned> input;
+  };
+  /// A word, which is a packet, from the sequencer's input of the crossbar; until it was taken.
+  struct Send {};
+  /// Until a word came to the sequencer's output of the crossbar.
+  struct Receive {};
+  /// A packet from the memory; until its last word has left the engine.
+  struct Read {
+    unsigned engine = 0;
+    std::vector<Segment> segments;
+  };
+  /// A packet to the memory; until it is there.
+  struct Write {
+    unsigned engine = 0;
+    std::vector<Segment> segments;
+  };
+  using Step = std::variant<Row, Connect, Send, Receive, Read, Write>;
+  /// Starts a program in an FPGA, which completes under its handle. Engines that it uses take no other transfers while it runs. Throws
+  /// std::invalid_argument.
+  void sequence(Handle handle, unsigned number, unsigned sequencer, const std::vector<Step>& program) {
     Node& of = node(number);
     require(sequencer < of.config.sequencers, "node " + std::to_string(number) + " has no sequencer " +
                                                   std::to_string(sequencer) + "; it has " +
                                                   std::to_string(of.config.sequencers));
     require(!of.sequencers[sequencer].runs(),
             "sequencer " + std::to_string(sequencer) + " of node " + std::to_string(number) + " runs a program");
-    require(!program.empty() && program.size() <= Sequencer::kMost,
-            "a sequencer's program has " + std::to_string(program.size()) + " commands; it has 1 to " +
-                std::to_string(Sequencer::kMost));
-    std::vector<Command> commands;
-    for (const Instruction& each : program)
-      commands.push_back(std::visit([&](const auto& one) { return command(of, number, one); }, each));
+    require(!program.empty(), "a sequencer's program without commands");
+    std::vector<Instruction> instructions;
+    const auto add = [&, step = 0U](const Step& each) mutable {
+      ++step;
+      for (Instruction& one :
+           std::visit([&](const auto& of_kind) { return compiled(number, sequencer, of_kind); }, each)) {
+        one.number = step;
+        instructions.push_back(std::move(one));
+      }
+    };
+    std::ranges::for_each(program, add);
+    instructions.push_back({.command = {.word = commands::word(commands::Kind::finish, 0, 0)}});
+    require(instructions.size() <= Sequencer::kInstructions,
+            "a sequencer's program has " + std::to_string(instructions.size()) + " instructions; it has " +
+                std::to_string(Sequencer::kInstructions) + " at most");
     open(handle, {number, sequencer, false, now(), true});
-    of.sequencers[sequencer].start(handle, std::move(commands));
+    of.sequencers[sequencer].ended = [this, &of, sequencer, handle](Tick cycle) {
+      if (of.program_ended) of.program_ended(sequencer, cycle);
+      of.later(Ended{handle, cycle, 0});
+    };
+    of.sequence(sequencer, std::move(instructions));
   }
   void set_pace(const Place& at, const Pace& pace) {
     EthernetPort& port = external(at);
     Multiplexer::check(pace);
-    node(at.node).commands->external(at.port, commands::pace(register_of(at), pace), 0,
-                                     [&port, at, pace] { port.encoder.set_pace(at.virtual_port, pace); });
+    node(at.node).commands->write({.word = commands::pace(register_of(at), pace),
+                                   .port = at.port,
+                                   .acts = [&port, at, pace] { port.encoder.set_pace(at.virtual_port, pace); }});
   }
 
   /// An FPGA starts again: its tables, crossbar and buffers are empty, its operations never complete, and what it has forgotten is counted as lost.
@@ -264,14 +297,16 @@ class Network final : public Engine {
   void set_monitor(unsigned number, unsigned port, const MonitorConfig& config) {
     EthernetPort& of = external({number, port, 0});
     Monitor::check(config);
-    node(number).commands->external(port, commands::monitor(register_of({number, port, 0}), config), 0,
-                                    [&of, config] { of.set_monitor(config); });
+    node(number).commands->write({.word = commands::monitor(register_of({number, port, 0}), config),
+                                  .port = port,
+                                  .acts = [&of, config] { of.set_monitor(config); }});
   }
   void set_reaction(const Place& at, const Reaction& reaction) {
     EthernetPort& port = external(at);
     Encoder::check(reaction);
-    node(at.node).commands->external(at.port, commands::reaction(register_of(at), reaction), 0,
-                                     [&port, at, reaction] { port.set_reaction(at.virtual_port, reaction); });
+    node(at.node).commands->write({.word = commands::reaction(register_of(at), reaction),
+                                   .port = at.port,
+                                   .acts = [&port, at, reaction] { port.set_reaction(at.virtual_port, reaction); }});
   }
   /// Of both ends of the circuit that a virtual port has, which are joined: no more is sent than the other one's receive buffer has room for.
   void set_credits(const Place& at, bool used) {
@@ -297,24 +332,28 @@ class Network final : public Engine {
     require(number == 0 || (to && !sends_to_group(*to)), to_string(at) + " has no circuit of two ends");
     require(number == 0 || number != session_number(at),
             to_string(at) + " has session " + std::to_string(number) + "; another one has another number");
-    port.numbers.write(at.virtual_port, number);
-    node(at.node).commands->external(at.port, commands::session(register_of(at), number), 1, [&port, at, number] {
-      port.numbers.acts(at.virtual_port);
-      port.open_session(at.virtual_port, number);
-    });
+    node(at.node).commands->write({.word = commands::session(register_of(at), number),
+                                   .port = at.port,
+                                   .after = 1,
+                                   .acts =
+                                       [&port, at, number] {
+                                         port.numbers.acts(at.virtual_port);
+                                         port.open_session(at.virtual_port, number);
+                                       },
+                                   .written = [&port, at, number] { port.numbers.write(at.virtual_port, number); }});
   }
   [[nodiscard]] const Session& session(const Place& at) { return external(at).session(at.virtual_port); }
   [[nodiscard]] std::uint64_t indications(const Place& at) { return external(at).encoder.indications(at.virtual_port); }
 
   /// Throw std::invalid_argument. A read with a handle completes when its last word has left the engine.
   void read(unsigned number, unsigned engine, Transfer transfer) {
-    Node& of = checked(number, engine, transfer);
+    Node& of = checked(number, false, engine, transfer);
     if (transfer.handle != kNoHandle) open(transfer.handle, {number, engine, false, now()});
     of.read(engine, std::move(transfer));
   }
   /// Completes under its handle when the packet that ended is in the memory.
   void write(unsigned number, unsigned engine, Transfer transfer) {
-    Node& of = checked(number, engine, transfer);
+    Node& of = checked(number, true, engine, transfer);
     require(transfer.handle != kNoHandle, "a write without a handle");
     open(transfer.handle, {number, engine, true, now()});
     of.write(engine, std::move(transfer));
@@ -427,7 +466,7 @@ class Network final : public Engine {
           all.push_back({.who = "sequencer " + std::to_string(k) + " of node " + std::to_string(n),
                          .what = "at " + of.sequencers[k].at(),
                          .on = {},
-                         .why = of.sequencers[k].failure(),
+                         .why = of.sequencers[k].refused(),
                          .since = now(),
                          .where = {}});
     }
@@ -531,7 +570,7 @@ class Network final : public Engine {
   /// Of an input or output of a crossbar.
   [[nodiscard]] std::optional<Place> virtual_port(unsigned number, unsigned place) const {
     const Node& of = *nodes_[number];
-    if (place < of.config.dmas || place >= of.kernel_place(0)) return std::nullopt;
+    if (place < of.config.dmas || place >= of.sequencer_place(0)) return std::nullopt;
     const unsigned port = place - of.config.dmas;
     return Place{number, port / of.config.virtual_ports, port % of.config.virtual_ports};
   }
@@ -583,22 +622,37 @@ class Network final : public Engine {
     EthernetPort& port = external(at);
     return port.numbers.or_else(at.virtual_port, port.session(at.virtual_port).number());
   }
-  void set_row(const Place& at, const std::optional<Circuit>& to) {
-    EthernetPort& port = external(at);
-    port.rows.write(at.virtual_port, to);
-    port.numbers.write(at.virtual_port, 0);
-    node(at.node).commands->external(at.port, commands::circuit(register_of(at), to), 1, [&port, at, to] {
-      port.rows.acts(at.virtual_port);
-      port.numbers.acts(at.virtual_port);
-      port.set_circuit(at.virtual_port, to, 0);
-    });
+  [[nodiscard]] Place place_of_register(unsigned number, unsigned at) {
+    const unsigned each = node(number).config.virtual_ports;
+    return {number, at / each, at % each};
   }
-  void use_credits(const Place& at, std::uint64_t words) {
+  void set_row(const Place& at, const std::optional<Circuit>& to) { node(at.node).commands->write(row(at, to)); }
+  [[nodiscard]] Command row(const Place& at, const std::optional<Circuit>& to) {
+    EthernetPort& port = external(at);
+    return {.word = commands::circuit(register_of(at), to),
+            .port = at.port,
+            .after = 1,
+            .acts =
+                [&port, at, to] {
+                  port.rows.acts(at.virtual_port);
+                  port.numbers.acts(at.virtual_port);
+                  port.set_circuit(at.virtual_port, to, 0);
+                },
+            .written =
+                [&port, at, to] {
+                  port.rows.write(at.virtual_port, to);
+                  port.numbers.write(at.virtual_port, 0);
+                }};
+  }
+  void use_credits(const Place& at, std::uint64_t words) { node(at.node).commands->write(credits(at, words)); }
+  [[nodiscard]] Command credits(const Place& at, std::uint64_t words) {
     EthernetPort& port = external(at);
     const CreditsConfig config = port.credits(words);
     Credits::check(config);
-    node(at.node).commands->external(at.port, commands::credits(register_of(at), config), 1,
-                                     [&port, at, words] { port.set_credits(at.virtual_port, words); });
+    return {
+        .word = commands::credits(register_of(at), config), .port = at.port, .after = 1, .acts = [&port, at, words] {
+          port.set_credits(at.virtual_port, words);
+        }};
   }
 
   EthernetPort& external(const Place& place) {
@@ -611,35 +665,74 @@ class Network final : public Engine {
     return *found;
   }
   static void check_places(const Node& of, unsigned number, unsigned output, std::optional<unsigned> input) {
-    const unsigned all = of.sequencer_place(of.config.sequencers);
+    const unsigned all = of.places();
     for (const unsigned each : {output, input.value_or(0)})
       require(each < all, "a crossbar has no input or output " + std::to_string(each) + "; node " +
                               std::to_string(number) + " has " + std::to_string(all));
   }
-  Command command(const Node&, unsigned number, const Row& row) {
-    const Place at{number, row.port, row.virtual_port};
+  // The instructions of a program's steps. Throw std::invalid_argument.
+  std::vector<Instruction> compiled(unsigned number, unsigned, const Row& step) {
+    const Place at{number, step.port, step.virtual_port};
     external(at);
-    if (!row.to) return RowCommand{row.port, row.virtual_port, std::nullopt, 0};
-    check(at, *row.to);
-    return RowCommand{row.port, row.virtual_port, circuit_to(*row.to), row.credits ? credits_of(row.to->node) : 0};
+    if (step.to) check(at, *step.to);
+    const auto to = step.to ? std::optional(circuit_to(*step.to)) : std::nullopt;
+    std::vector<Instruction> all{{.command = row(at, to), .row = to}};
+    if (step.to && step.credits) all.push_back({.command = credits(at, credits_of(step.to->node))});
+    return all;
   }
-  Command command(const Node& of, unsigned number, const ConnectCommand& connect) {
-    check_places(of, number, connect.output, connect.input);
-    return connect;
+  std::vector<Instruction> compiled(unsigned number, unsigned sequencer, const Connect& step) {
+    Node& of = node(number);
+    check_places(of, number, step.output, step.input);
+    Sequencer& by = of.sequencers[sequencer];
+    return {{.command = of.connecting(step.output, step.input, [&by, number, step] {
+      by.refuse("another output has input " + std::to_string(*step.input) + " of node " + std::to_string(number) +
+                "'s crossbar, which output " + std::to_string(step.output) + " was to be set to");
+    })}};
   }
-  template <class Other>
-  Command command(const Node& of, unsigned number, const Other& other) {
-    if constexpr (requires { other.segments; }) check_segments(of, number, other.engine, other.segments);
-    return other;
+  std::vector<Instruction> compiled(unsigned, unsigned, const Send&) {
+    return {{.command = {.word = commands::word(commands::Kind::send_word, 0, 0)}}};
   }
-  Node& checked(unsigned number, unsigned engine, const Transfer& transfer) {
+  std::vector<Instruction> compiled(unsigned, unsigned, const Receive&) {
+    return {{.command = {.word = commands::word(commands::Kind::await_word, 0, 0)}}};
+  }
+  std::vector<Instruction> compiled(unsigned number, unsigned sequencer, const Read& step) {
+    return transfers(number, sequencer, false, step.engine, step.segments);
+  }
+  std::vector<Instruction> compiled(unsigned number, unsigned sequencer, const Write& step) {
+    return transfers(number, sequencer, true, step.engine, step.segments);
+  }
+  std::vector<Instruction> transfers(unsigned number, unsigned sequencer, bool writes, unsigned engine,
+                                     const std::vector<Segment>& segments) {
+    Node& of = node(number);
+    check_segments(of, number, engine, segments);
+    const std::string name = engine_name(number, writes, engine);
+    require(of.under_way(writes, engine) == 0,
+            name + " has transfers of a host, which a sequencer's program waits for");
+    if (const auto owner = of.owner(writes, engine))
+      throw std::invalid_argument(name + " is used by the program of sequencer " + std::to_string(*owner));
+    const Transfer transfer{.handle = Node::kSequencers + sequencer, .segments = segments};
+    std::vector<Instruction> all;
+    for (Command& command : writes ? of.writing(engine, transfer) : of.reading(engine, transfer))
+      all.push_back({.command = std::move(command)});
+    all.back().ends_transfer = true;
+    return all;
+  }
+  [[nodiscard]] static std::string engine_name(unsigned number, bool writes, unsigned engine) {
+    return (writes ? "write engine " : "read engine ") + std::to_string(engine) + " of node " + std::to_string(number);
+  }
+  Node& checked(unsigned number, bool writes, unsigned engine, const Transfer& transfer) {
     Node& of = node(number);
     check_segments(of, number, engine, transfer.segments);
+    if (const auto owner = of.owner(writes, engine))
+      throw std::invalid_argument(engine_name(number, writes, engine) + " is used by the program of sequencer " +
+                                  std::to_string(*owner) + " until it ends");
     return of;
   }
   static void check_segments(const Node& of, unsigned number, unsigned engine, const std::vector<Segment>& segments) {
     require(engine < of.config.dmas, "node " + std::to_string(number) + " has no DMA engine " + std::to_string(engine));
     require(!segments.empty(), "a transfer without segments");
+    require(segments.size() <= kSegments, "a transfer has " + std::to_string(segments.size()) +
+                                              " segments; an engine holds " + std::to_string(kSegments));
     for (std::size_t k = 0; k < segments.size(); ++k) {
       const Segment& segment = segments[k];
       require(segment.bytes > 0, "a segment of a transfer has no bytes");
@@ -662,10 +755,10 @@ class Network final : public Engine {
   }
   [[nodiscard]] std::string place_name(const Node& of, unsigned number, unsigned place, const char* engine) const {
     if (place < of.config.dmas) return engine + std::to_string(place) + " of node " + std::to_string(number);
-    if (place >= of.sequencer_place(0))
-      return "sequencer " + std::to_string(place - of.sequencer_place(0)) + " of node " + std::to_string(number);
     if (place >= of.kernel_place(0))
       return "kernel " + std::to_string(place - of.kernel_place(0)) + " of node " + std::to_string(number);
+    if (place >= of.sequencer_place(0))
+      return "sequencer " + std::to_string(place - of.sequencer_place(0)) + " of node " + std::to_string(number);
     return to_string(*virtual_port(number, place));
   }
 

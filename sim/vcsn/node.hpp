@@ -3,10 +3,13 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
+#include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,6 +34,7 @@ class Node final : public AssembledNode, public Component {
   std::function<void(const Ended&)> ended;
   std::function<void(Handle, Taken)> taken;                ///< what user logic has received
   std::function<void(bool, unsigned, Tick)> engine_ended;  ///< a transfer of an engine that writes, or reads
+  std::function<void(unsigned, Tick)> program_ended;       ///< of a sequencer
 
   /// `make(port)` makes each external port.
   template <class Make>
@@ -59,6 +63,12 @@ class Node final : public AssembledNode, public Component {
       of.filled = [this, first](unsigned virtual_port) { crossbar.source_changed(first + virtual_port); };
       of.emptied = [this, first](unsigned virtual_port) { crossbar.sink_changed(first + virtual_port); };
     }
+    for (unsigned k = 0; k < config.sequencers; ++k) {
+      auto& of = sequencers.emplace_back(shell);
+      of.offered = [this, input = crossbar.add(static_cast<Source&>(of))] { crossbar.source_changed(input); };
+      of.freed = [this, output = crossbar.add(static_cast<Sink&>(of))] { crossbar.sink_changed(output); };
+      of.offer = [this](Tick now, const Command& command) { return commands->offer(now, command); };
+    }
     for (unsigned k = 0; k < config.kernels; ++k) {
       auto& kernel = kernels.emplace_back(shell);
       kernel.offered = [this, input = crossbar.add(static_cast<Source&>(kernel))] { crossbar.source_changed(input); };
@@ -66,16 +76,10 @@ class Node final : public AssembledNode, public Component {
       kernel.ended = [this](const Ended& transfer) { later(transfer); };
       kernel.taken = [this](Handle handle, Taken data) { taken(handle, std::move(data)); };
     }
-    for (unsigned k = 0; k < config.sequencers; ++k) {
-      auto& of = sequencers.emplace_back(shell, kSequencers + k, crossbar, reads, writes, externals);
-      KernelPort& stream = of.stream;
-      stream.offered = [this, input = crossbar.add(static_cast<Source&>(stream))] { crossbar.source_changed(input); };
-      stream.freed = [this, output = crossbar.add(static_cast<Sink&>(stream))] { crossbar.sink_changed(output); };
-      of.ended = stream.ended = [this](const Ended& transfer) { later(transfer); };
-      stream.taken = [](Handle, const Taken&) {};
-    }
     commands.emplace(shell, line, config.ports);
-    outputs.emplace(sequencer_place(config.sequencers));
+    outputs.emplace(places());
+    for (auto& each : given_) each.resize(config.dmas);
+    for (auto& each : kept_) each.resize(config.dmas);
   }
 
   const NodeConfig config;
@@ -87,17 +91,18 @@ class Node final : public AssembledNode, public Component {
   std::deque<KernelPort> kernels;
   std::deque<Sequencer> sequencers;
   std::optional<Commands> commands;
-  std::optional<Underway<std::optional<unsigned>>> outputs;  ///< of the crossbar, as hosts have set them
-  /// Handles of what sequencers wait for are at and above it; none but kNoHandle of others is.
+  std::optional<Underway<std::optional<unsigned>>> outputs;  ///< of the crossbar, as they have been set
+  /// Handles of sequencers' transfers are at and above it; none but kNoHandle of others is.
   static constexpr Handle kSequencers = Handle{1} << 63;
 
   [[nodiscard]] const Domain& shell() const { return *shell_; }
-  /// Of a virtual port, as an input and an output of the crossbar; engines are before them, and streams of user logic behind.
+  /// Of a virtual port, as an input and an output of the crossbar; engines are before them, then sequencers, and streams of user logic.
   [[nodiscard]] unsigned place(unsigned port, unsigned virtual_port) const {
     return config.dmas + port * config.virtual_ports + virtual_port;
   }
-  [[nodiscard]] unsigned kernel_place(unsigned kernel) const { return place(config.ports, 0) + kernel; }
-  [[nodiscard]] unsigned sequencer_place(unsigned sequencer) const { return kernel_place(config.kernels) + sequencer; }
+  [[nodiscard]] unsigned sequencer_place(unsigned sequencer) const { return place(config.ports, 0) + sequencer; }
+  [[nodiscard]] unsigned kernel_place(unsigned kernel) const { return sequencer_place(config.sequencers) + kernel; }
+  [[nodiscard]] unsigned places() const { return kernel_place(config.kernels); }
 
   [[nodiscard]] LinkPort& port(unsigned number) override {
     require(number < externals.size(), "an FPGA has no external port " + std::to_string(number));
@@ -108,34 +113,69 @@ class Node final : public AssembledNode, public Component {
     for (const auto& port : externals) port->start();
   }
 
-  // What a host writes into registers; it acts when the command has arrived.
-
-  /// The output of the crossbar that hosts have set to an input.
+  /// The output of the crossbar that has been set to an input.
   [[nodiscard]] std::optional<unsigned> output_of(unsigned input) const {
     for (unsigned output = 0; output < crossbar.outputs(); ++output)
       if (outputs->or_else(output, crossbar.input_of(output)) == input) return output;
     return std::nullopt;
   }
   /// An output of the crossbar takes packets of an input, which no other one does, or of none.
-  void connect(unsigned output, std::optional<unsigned> input) {
-    outputs->write(output, input);
-    commands->crossbar(commands::crossbar(output, input), [this, output, input] {
-      outputs->acts(output);
-      const auto has = input ? crossbar.output_of(*input) : std::nullopt;
-      if (has && *has != output)
-        ++refused_;  // a sequencer has set it
-      else
-        crossbar.set(output, input);
-    });
-  }
+  void connect(unsigned output, std::optional<unsigned> input) { commands->write(connecting(output, input, {})); }
+  /// A host's. As the engine holds so many segments, the host keeps the transfers for which there is no room.
   void read(unsigned engine, Transfer transfer) {
-    auto words = commands::segments(commands::Kind::read, engine, transfer);
-    commands->segments(words, [this, engine, transfer = std::move(transfer)] { reads[engine].submit(transfer); });
+    kept_[false][engine].push_back(std::move(transfer));
+    give(false, engine);
   }
   void write(unsigned engine, Transfer transfer) {
-    auto words = commands::segments(commands::Kind::write, engine, transfer);
-    commands->segments(words, [this, engine, transfer = std::move(transfer)] { writes[engine].submit(transfer); });
+    kept_[true][engine].push_back(std::move(transfer));
+    give(true, engine);
   }
+  /// Hosts' transfers that an engine has not ended.
+  [[nodiscard]] bool under_way(bool writes, unsigned engine) const { return !given_[writes][engine].empty(); }
+  /// The sequencer whose program gives an engine transfers.
+  [[nodiscard]] std::optional<unsigned> owner(bool writes, unsigned engine) const {
+    const auto kind = writes ? commands::Kind::write : commands::Kind::read;
+    for (unsigned k = 0; k < sequencers.size(); ++k)
+      for (const Instruction& each : sequencers[k].program())
+        if (each.kind() == kind && each.place() == engine) return k;
+    return std::nullopt;
+  }
+  /// Starts a program, whose last instruction is `Finish`.
+  void sequence(unsigned sequencer, std::vector<Instruction> program) {
+    Sequencer& of = sequencers[sequencer];
+    for (const Instruction& each : program) {
+      Command command{.word = commands::program(sequencer, each.command.word), .after = 1};
+      if (each.kind() == commands::Kind::finish) command.acts = [this, &of] { of.begin(shell_->scheduler.now()); };
+      commands->write(command);
+    }
+    of.load(std::move(program));
+  }
+
+  // The commands of these. `refused`: another output has the input when it arrives.
+
+  [[nodiscard]] Command connecting(unsigned output, std::optional<unsigned> input, std::function<void()> refused) {
+    return {.word = commands::crossbar(output, input),
+            .after = 1,
+            .acts =
+                [this, output, input, refused = std::move(refused)] {
+                  outputs->acts(output);
+                  if (crossbar.set(output, input)) return;
+                  ++refused_;
+                  if (refused) refused();
+                },
+            .written = [this, output, input] { outputs->write(output, input); }};
+  }
+  [[nodiscard]] std::vector<Command> reading(unsigned engine, const Transfer& transfer) {
+    return segments(commands::Kind::read, engine, transfer,
+                    [this, engine, transfer] { reads[engine].submit(transfer); });
+  }
+  [[nodiscard]] std::vector<Command> writing(unsigned engine, const Transfer& transfer) {
+    return segments(commands::Kind::write, engine, transfer,
+                    [this, engine, transfer] { writes[engine].submit(transfer); });
+  }
+
+  /// Settings of the crossbar, as another output had the input when they came.
+  [[nodiscard]] std::uint64_t refused() const { return refused_; }
 
   /// As before time starts, but for the memory, counts, and frames that are on lines. `operations`: that it has not completed.
   void restart(std::uint64_t operations) {
@@ -147,17 +187,20 @@ class Node final : public AssembledNode, public Component {
     for (auto& engine : reads) engine.reset();
     for (auto& engine : writes) dropped_words_ += engine.reset();
     for (auto& kernel : kernels) dropped_words_ += kernel.reset();
-    for (auto& sequencer : sequencers) dropped_words_ += sequencer.reset();
+    for (auto& sequencer : sequencers) sequencer.reset();
     ended_.clear();
+    for (auto& each : given_) each.assign(config.dmas, {});
+    for (auto& each : kept_) each.assign(config.dmas, {});
   }
 
   bool step(Tick now) override {
-    std::erase_if(ended_, [&](const Ended& transfer) {
-      if (transfer.cycle > now) return false;
-      if (transfer.handle >= kSequencers && transfer.handle - kSequencers < sequencers.size())
-        sequencers[static_cast<std::size_t>(transfer.handle - kSequencers)].complete(now);
-      else
-        ended(transfer);
+    std::erase_if(ended_, [&](const Reported& each) {
+      if (each.of.cycle > now) return false;
+      if (each.engine) {
+        given_[each.writes][*each.engine].pop_front();
+        give(each.writes, *each.engine);
+      }
+      ended(each.of);
       return true;
     });
     return false;
@@ -180,19 +223,61 @@ class Node final : public AssembledNode, public Component {
     }
   }
 
+  /// It is reported in its cycle.
+  void later(const Ended& operation) { later(Reported{operation}); }
+
  private:
+  struct Reported {
+    Ended of;
+    std::optional<unsigned> engine{};  ///< that has ended a host's transfer
+    bool writes = false;
+  };
+
   void later(const Ended& transfer, bool writes, unsigned engine) {
     if (engine_ended) engine_ended(writes, engine, transfer.cycle);
-    later(transfer);
+    const std::uint64_t sequencer = transfer.handle - kSequencers;
+    if (sequencer < sequencers.size()) {
+      sequencers[static_cast<std::size_t>(sequencer)].complete(transfer.cycle);
+    } else {
+      later({transfer, engine, writes});
+    }
   }
-  void later(const Ended& transfer) {
-    ended_.push_back(transfer);
-    shell_->wake(id_, transfer.cycle);
+  void later(const Reported& each) {
+    ended_.push_back(each);
+    shell_->wake(id_, each.of.cycle);
+  }
+  /// Gives an engine the transfers for which it has room.
+  void give(bool writes, unsigned engine) {
+    auto& kept = kept_[writes][engine];
+    auto& given = given_[writes][engine];
+    while (!kept.empty()) {
+      const auto segments = static_cast<unsigned>(kept.front().segments.size());
+      if (std::accumulate(given.begin(), given.end(), segments) > kSegments) return;
+      for (const Command& command : writes ? writing(engine, kept.front()) : reading(engine, kept.front()))
+        commands->write(command);
+      given.push_back(segments);
+      kept.pop_front();
+    }
+  }
+  /// `acts`: the engine has the transfer, three cycles after its last segment's command was taken.
+  [[nodiscard]] static std::vector<Command> segments(commands::Kind kind, unsigned engine, const Transfer& transfer,
+                                                     std::function<void()> acts) {
+    std::vector<Command> all;
+    for (const Segment& each : transfer.segments) {
+      const bool last = &each == &transfer.segments.back();
+      all.push_back({.word = commands::segment(kind, engine, each.address, each.bytes, last, transfer.channel),
+                     .after = 2,
+                     .acts = last ? std::move(acts) : std::function<void()>{}});
+    }
+    return all;
   }
 
   Domain* shell_;
   ComponentId id_;
-  std::vector<Ended> ended_;
+  std::vector<Reported> ended_;
+  // Of engines that read, and of those that write: hosts' transfers that are not given to them; segments of those that are.
+  std::array<std::vector<std::deque<Transfer>>, 2> kept_;
+  std::array<std::vector<std::deque<unsigned>>, 2> given_;
   std::uint64_t dropped_operations_ = 0, dropped_words_ = 0, refused_ = 0;
 };
 

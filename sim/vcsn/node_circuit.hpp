@@ -55,7 +55,8 @@ class NodeCircuit {
       std::vector<std::uint64_t> counts;  ///< of frames, in the order of outcome_t from its last one on
       std::vector<unsigned> sessions;     ///< states, of virtual ports
     };
-    bool takes_command = false;
+    bool takes_command = false, refuses = false;
+    std::vector<bool> programs_ended;  ///< of sequencers
     std::vector<User> users;
     std::vector<Engine> engines;
     std::vector<Port> ports;

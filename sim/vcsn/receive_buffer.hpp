@@ -94,7 +94,8 @@ class ReceiveBuffer final : public Source {
     const Tick at = left(static_cast<std::int64_t>(slots_[number % slots_.size()].end) - 1);
     return at == kNever ? kNever : at + 2;
   }
-  /// Frames that have left: in this cycle or, where the slots of those that have since are not taken again, one before.
+  /// Frames that have left by this cycle. It may be earlier than that of the last call, as long as no frame was placed into the slot
+  /// of one that left in between.
   [[nodiscard]] std::uint64_t frames_left(Tick now) {
     while (frames_left_ < in_order_ && frame_left_at(frames_left_) <= now) ++frames_left_;
     while (frames_left_ > 0 && in_order_ < frames_left_ + slots_.size() && frame_left_at(frames_left_ - 1) > now)

@@ -50,6 +50,7 @@ class RtlNode {
     users_.resize(node.config.kernels);
     engines_.resize(node.config.dmas);
     ports_.resize(node.config.ports);
+    programs_.resize(node.config.sequencers);
     record();
   }
   RtlNode(const RtlNode&) = delete;
@@ -77,11 +78,13 @@ class RtlNode {
     commands_.clear();
     for (Engine& engine : engines_) engine = {};
     for (User& user : users_) user = {};
+    for (auto& program : programs_) program.clear();
     for (Port& port : ports_) port = Port{.counted = received(static_cast<unsigned>(&port - ports_.data()))};
     in_ = NodeCircuit::Inputs{.users = std::vector<NodeCircuit::Inputs::User>(in_.users.size()),
                               .engines = std::vector<NodeCircuit::Inputs::Engine>(in_.engines.size()),
                               .ports = std::vector<NodeCircuit::Inputs::Port>(in_.ports.size())};
     for (unsigned k = 0; k < node_->config.dmas; ++k) count_errors(k);
+    refused_ = node_->refused();
     quiet_ = 0;
   }
   /// Cycles of both clocks that it was evaluated in.
@@ -169,6 +172,7 @@ class RtlNode {
 
   void record() {
     node_->commands->taken = [this](Tick cycle, const CommandWord& word) { add(commands_, shell_, cycle, word); };
+    node_->program_ended = [this](unsigned sequencer, Tick cycle) { add(programs_[sequencer], shell_, cycle, {}); };
     node_->engine_ended = [this](bool writes, unsigned engine, Tick cycle) {
       add(writes ? engines_[engine].write_ends : engines_[engine].read_ends, shell_, cycle, {});
     };
@@ -303,6 +307,7 @@ class RtlNode {
       if (!row.empty()) first = std::min(first, row.front().cycle);
     };
     see(shell, commands_);
+    for (const auto& of : programs_) see(shell, of);
     for (const Engine& of : engines_) {
       see(shell, of.requests);
       see(shell, of.bursts);
@@ -373,6 +378,10 @@ class RtlNode {
       check(out.takes_command, shell_, "takes a command", true, out.takes_command);
       commands_.pop_front();
     }
+    for (unsigned k = 0; k < programs_.size(); ++k)
+      check_event(programs_[k], cycle, "sequencer " + std::to_string(k) + " has ended a program",
+                  out.programs_ended[k]);
+    refused_ += out.refuses;
     for (unsigned k = 0; k < engines_.size(); ++k) check_engine(cycle, k, out.engines[k]);
     for (unsigned k = 0; k < users_.size(); ++k) {
       User& of = users_[k];
@@ -393,6 +402,11 @@ class RtlNode {
       of.takes.pop_front();
     }
   }
+  void check_event(Row<Nothing>& row, Tick cycle, const std::string& what, bool shown) {
+    const bool expected = due(row, cycle);
+    check(shown == expected, shell_, what, expected, shown);
+    if (expected) row.pop_front();
+  }
   void check_engine(Tick cycle, unsigned k, const NodeCircuit::Outputs::Engine& shown) {
     Engine& of = engines_[k];
     const std::string read = "read engine " + std::to_string(k), write = "write engine " + std::to_string(k);
@@ -405,11 +419,6 @@ class RtlNode {
       check(address == request.address, shell_, what + ", address", request.address, address);
       check(words == request.words, shell_, what + ", words", request.words, words);
       row.pop_front();
-    };
-    const auto said = [&](Row<Nothing>& row, const std::string& what, bool valid) {
-      const bool expected = due(row, cycle);
-      check(valid == expected, shell_, what, expected, valid);
-      if (expected) row.pop_front();
     };
     asked(of.requests, read + " requests", shown.requests, shown.request_address, shown.request_words);
     asked(of.bursts, write + " begins a burst", shown.burst, shown.burst_address, shown.burst_words);
@@ -426,8 +435,8 @@ class RtlNode {
       }
       of.words.pop_front();
     }
-    said(of.read_ends, read + " has ended a transfer", shown.read_ended);
-    said(of.write_ends, write + " has ended a transfer", shown.write_ended);
+    check_event(of.read_ends, cycle, read + " has ended a transfer", shown.read_ended);
+    check_event(of.write_ends, cycle, write + " has ended a transfer", shown.write_ended);
     if (due(of.answers, cycle)) of.answers.pop_front();
     if (due(of.written, cycle)) of.written.pop_front();
     if (due(of.accepts, cycle)) {
@@ -508,6 +517,7 @@ class RtlNode {
               "port " + std::to_string(k) + ", count " + std::to_string(each) + " of frames",
               all[each] - ports_[k].counted[each], ports_[k].counts[each]);
     }
+    check(refused_ == node_->refused(), shell_, "refused settings of the crossbar", node_->refused(), refused_);
     for (unsigned k = 0; k < engines_.size(); ++k) {
       const WriteDma& write = node_->writes[k];
       const std::string name = "write engine " + std::to_string(k);
@@ -552,6 +562,8 @@ class RtlNode {
   std::vector<Engine> engines_;
   std::vector<User> users_;
   std::vector<Port> ports_;
+  std::vector<Row<Nothing>> programs_;  ///< ends, of sequencers
+  std::uint64_t refused_ = 0;           ///< settings of the crossbar
   unsigned quiet_ = 0;
   std::uint64_t cycles_ = 0;
 };

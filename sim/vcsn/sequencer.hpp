@@ -1,165 +1,163 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a program of commands in an FPGA, so that transfers follow each other without a host: it writes rows of the circuit table, sets the
-// crossbar, starts DMA engines and waits for them, and exchanges words with other nodes' sequencers over circuits of their own data.
+// Runs a program in an FPGA, so that transfers follow each other without a host: it gives the node commands, waits for the ends of
+// transfers, and exchanges words with other nodes' sequencers over circuits. Twin of rtl/vcsn/tw_sequencer.sv.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
-#include <memory>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "core/clock.hpp"
 #include "vcsn/circuit_table.hpp"
-#include "vcsn/crossbar.hpp"
-#include "vcsn/external.hpp"
-#include "vcsn/kernel_port.hpp"
-#include "vcsn/read_dma.hpp"
-#include "vcsn/write_dma.hpp"
+#include "vcsn/commands.hpp"
+#include "vcsn/word.hpp"
 
 namespace thalweg::vcsn {
 
-/// Writes a virtual port's row, whose circuit then has so many credits; 0: none are used.
-struct RowCommand {
-  unsigned port = 0, virtual_port = 0;
-  std::optional<Circuit> to;
-  std::uint64_t credits = 0;
-};
-struct ConnectCommand {
-  unsigned output = 0;
-  std::optional<unsigned> input;
-};
-/// A word, which is a packet, from the sequencer's input of the crossbar; until it was taken.
-struct SendCommand {};
-/// Until a word came to the sequencer's output of the crossbar.
-struct ReceiveCommand {};
-/// A packet from the memory; until its last word has left the engine.
-struct ReadCommand {
-  unsigned engine = 0;
-  std::vector<Segment> segments;
-};
-/// A packet to the memory; until it is there.
-struct WriteCommand {
-  unsigned engine = 0;
-  std::vector<Segment> segments;
-};
-using Command = std::variant<RowCommand, ConnectCommand, SendCommand, ReceiveCommand, ReadCommand, WriteCommand>;
+/// An instruction as the hardware has it.
+struct Instruction {
+  Command command;
+  unsigned number = 0;           ///< of the program's step that it is of, from 1 on
+  std::optional<Circuit> row{};  ///< that it writes
+  bool ends_transfer = false;    ///< it is done when the engine has ended the transfer
 
-class Sequencer final : public Component {
+  [[nodiscard]] commands::Kind kind() const { return static_cast<commands::Kind>(command.word.high >> 56); }
+  [[nodiscard]] unsigned place() const { return command.word.high >> 48 & 0xFF; }
+};
+
+class Sequencer final : public Component, public Source, public Sink {
  public:
-  /// Of each command, before the next one: it is read and decoded, and a register is written over the shell's control bus, from where it
-  /// crosses into the MAC's clock.
-  static constexpr Tick kCommand = 8;
-  static constexpr unsigned kMost = 1024;  ///< commands that its memory holds
+  /// Cycles between the end of an instruction and the next one, in which a command for an external port crosses into its clock.
+  static constexpr Tick kSpacing = 8;
+  static constexpr unsigned kInstructions =
+      1024;  ///< that its memory holds, the last one included, which ends a program
 
-  /// `number`: of it at its node, whose operations have handles of their own.
-  Sequencer(Domain& domain, Handle handle, Crossbar& crossbar, std::deque<ReadDma>& reads, std::deque<WriteDma>& writes,
-            std::vector<std::unique_ptr<External>>& externals)
-      : stream(domain),
-        domain_(&domain),
-        id_(domain.scheduler.add(*this)),
-        handle_(handle),
-        crossbar_(&crossbar),
-        reads_(&reads),
-        writes_(&writes),
-        externals_(&externals) {}
+  explicit Sequencer(Domain& domain) : domain_(&domain), id_(domain.scheduler.add(*this)) {}
 
-  KernelPort stream;  ///< at the crossbar
-  std::function<void(const Ended&)> ended;
+  std::function<bool(Tick, const Command&)> offer;  ///< a command in a cycle; whether it is taken
+  std::function<void()> offered, freed;             ///< it offers a word to the crossbar, and takes one
+  std::function<void(Tick)> ended;                  ///< the program
 
   [[nodiscard]] bool runs() const { return !program_.empty(); }
-  /// Why it cannot go on; empty: it can.
-  [[nodiscard]] const std::string& failure() const { return failure_; }
-  [[nodiscard]] const std::vector<Command>& program() const { return program_; }
-  /// The number of the command that it is at, and what that waits for.
+  [[nodiscard]] const std::vector<Instruction>& program() const { return program_; }
+  /// The step of the program that it is at, and what that waits for.
   [[nodiscard]] std::string at() const {
-    static constexpr std::array kWaits{"a row", "a crossbar", "room for a word", "a word", "a read", "a write"};
-    if (next_ == 0) return "its begin";
-    return "command " + std::to_string(next_) + ", for " + kWaits[program_[next_ - 1].index()];
+    if (!begun_) return "its begin";
+    const Instruction& at = program_[next_];
+    const auto waits = [&] {
+      switch (at.kind()) {
+        case commands::Kind::send_word:
+          return "for room for a word";
+        case commands::Kind::await_word:
+          return "for a word";
+        case commands::Kind::read:
+          return "for a read";
+        case commands::Kind::write:
+          return "for a write";
+        default:
+          return "for its turn";
+      }
+    };
+    return "command " + std::to_string(at.number) + ", " + waits();
   }
-  /// Begins in the next cycle. Completes under a handle.
-  void start(Handle handle, std::vector<Command> program) {
+  /// Why the node has refused a command; empty: it has refused none.
+  [[nodiscard]] const std::string& refused() const { return refused_; }
+  void refuse(std::string why) { refused_ = std::move(why); }
+
+  /// The command that it gives in this cycle, or nullptr.
+  [[nodiscard]] const Command* gives(Tick now) const {
+    return from_ <= now && program_[next_].kind() < commands::Kind::send_word ? &program_[next_].command : nullptr;
+  }
+  /// A transfer of this engine has to end.
+  [[nodiscard]] bool waits_for(commands::Kind kind, unsigned engine) const {
+    if (!runs() || !begun_ || from_ != kNever) return false;
+    const Instruction& at = program_[next_];
+    return at.ends_transfer && at.kind() == kind && at.place() == engine;
+  }
+
+  /// The instructions, which are on their way; it begins when the last one, `Finish`, is there.
+  void load(std::vector<Instruction> program) {
     program_ = std::move(program);
-    program_handle_ = handle;
+    begun_ = false;
+    refused_.clear();
+  }
+  /// The last one has come in this cycle.
+  void begin(Tick now) {
+    begun_ = true;
     next_ = 0;
-    failure_.clear();
-    from_ = domain_->scheduler.next() + 1;
-    domain_->wake(id_, from_);
+    after(now);
   }
+  /// The transfer that it waits for ends in this cycle.
+  void complete(Tick cycle) { done(cycle); }
   /// A restart: it forgets its program.
-  std::uint64_t reset() {
+  void reset() {
     program_.clear();
-    return stream.reset();
+    from_ = offers_ = accepts_ = kNever;
   }
-  /// The operation that it waits for is complete.
-  void complete(Tick now) {
-    if (program_.empty()) return;
-    from_ = now + kCommand;
-    domain_->wake(id_, from_);
+
+  [[nodiscard]] Tick offers() const override { return offers_; }
+  [[nodiscard]] const Word& front() const override {
+    static constexpr Word kPacket{.first = true, .last = true};
+    return kPacket;
+  }
+  void take(Tick cycle) override {
+    offers_ = kNever;
+    done(cycle);
+  }
+  [[nodiscard]] Tick accepts() const override { return accepts_; }
+  void put(Tick cycle, const Word&) override {
+    accepts_ = kNever;
+    done(cycle);
   }
 
   bool step(Tick now) override {
-    if (program_.empty() || now < from_) return false;
-    if (next_ == program_.size()) {
-      program_.clear();
-      ended({program_handle_, now + 1, 0});
-      return false;
+    if (from_ == kNever || now + 1 < from_) return false;
+    const Instruction& next = program_[next_];
+    switch (next.kind()) {
+      case commands::Kind::send_word:
+        offers_ = std::exchange(from_, kNever);
+        offered();
+        return false;
+      case commands::Kind::await_word:
+        accepts_ = std::exchange(from_, kNever);
+        freed();
+        return false;
+      case commands::Kind::finish:
+        from_ = kNever;
+        program_.clear();
+        ended(now + 2);
+        return false;
+      default:
+        if (now < from_ || !offer(now, next.command)) return true;
+        from_ = kNever;
+        if (!next.ends_transfer) done(now);
+        return false;
     }
-    try {
-      if (!std::visit([this](const auto& command) { return run(command); }, program_[next_++])) complete(now);
-    } catch (const std::invalid_argument& error) {  // another one's output has the input by now
-      failure_ = error.what();
-    }
-    return false;
   }
 
  private:
-  // True: it completes later.
-  bool run(const RowCommand& command) {
-    (*externals_)[command.port]->set_circuit(command.virtual_port, command.to, command.credits);
-    return false;
+  void done(Tick cycle) {
+    ++next_;
+    after(cycle);
   }
-  bool run(const ConnectCommand& command) {
-    crossbar_->set(command.output, command.input);
-    return false;
-  }
-  bool run(const SendCommand&) {
-    static constexpr std::array<std::byte, kWord> kNothing{};
-    stream.send(handle_, kNothing, true, 0);
-    return true;
-  }
-  bool run(const ReceiveCommand&) {
-    stream.receive(handle_, 1);
-    return true;
-  }
-  bool run(const ReadCommand& command) {
-    (*reads_)[command.engine].submit({.handle = handle_, .segments = command.segments});
-    return true;
-  }
-  bool run(const WriteCommand& command) {
-    (*writes_)[command.engine].submit({.handle = handle_, .segments = command.segments});
-    return true;
+  /// The crossbar knows a cycle before that a word is offered, or taken.
+  void after(Tick cycle) {
+    from_ = cycle + kSpacing;
+    domain_->wake(id_, from_ - 1);
   }
 
   Domain* domain_;
   ComponentId id_;
-  Handle handle_;
-  Crossbar* crossbar_;
-  std::deque<ReadDma>* reads_;
-  std::deque<WriteDma>* writes_;
-  std::vector<std::unique_ptr<External>>* externals_;
-  std::vector<Command> program_;
-  Handle program_handle_ = 0;
-  std::string failure_;
-  std::size_t next_ = 0;
-  Tick from_ = 0;
+  std::vector<Instruction> program_;
+  std::size_t next_ = 0;  ///< the instruction that is done
+  bool begun_ = false;
+  std::string refused_;
+  Tick from_ = kNever;  ///< it is begun; kNever: it is waited for, or there is none
+  Tick offers_ = kNever, accepts_ = kNever;
 };
 
 }  // namespace thalweg::vcsn

@@ -80,8 +80,7 @@ class Session {
       under_way = sender_.under_way() + (sent_ == first && sender_.is_new());
       if (sender_.releases()) send_->release(first);
     }
-    closing_ = Closing{
-        .number = number, .stops = std::max(now + 2, read_until_ + 1), .under_way = under_way, .drops = id_ != 0};
+    closing_ = Closing{.number = number, .stops = std::max(now + 2, read_until_ + 1), .under_way = under_way};
   }
   /// The circuit is another one from the next cycle on, on which nothing is said that was chosen for the former one.
   void cancel_choice() { history_ = 0; }
@@ -223,8 +222,7 @@ class Session {
     std::uint16_t number = 0;  ///< of the next session
     Tick stops = 0;            ///< no frame is read any more
     unsigned under_way = 0;    ///< frames of the former one
-    bool drops = false;        ///< its frames
-    Tick ready = kNever;       ///< they have been
+    Tick ready = kNever;       ///< these have been dropped
     Tick begins = 0;           ///< the next one, not before
   };
   struct Ended {
@@ -403,7 +401,7 @@ class Session {
   /// Frames of the former session leave the send buffer.
   void drop_frames(Tick cycle) {
     Tick next = cycle + 1;
-    if (closing_->drops) {
+    if (id_ != 0) {
       unsigned whole = 0;
       while (send_->whole_at(whole) <= cycle) ++whole;
       for (unsigned each = 0; each < whole; ++each) drop(each < closing_->under_way, next++);

@@ -48,7 +48,8 @@ class Times {
 
   void add(Tick cycle) { times_[count_++ & (times_.size() - 1)] = cycle; }
   [[nodiscard]] std::uint64_t count() const { return count_; }
-  /// Of event `number`; -1 of those before the first, and of those that are too long ago, kNever of one that has not been added.
+  /// The cycle of event `number`: kNever if it has not been added. -1, which is before all cycles, if it is no longer kept, or if the number is
+  /// negative.
   [[nodiscard]] Tick of(std::int64_t number) const {
     if (number < 0) return -1;
     const auto at = static_cast<std::uint64_t>(number);

@@ -190,7 +190,7 @@ def test_every_collective_takes_the_same_time(thalweg: Thalweg, osu: Path, fault
 def test_every_collective_takes_the_same_time_with_units(
     thalweg: Thalweg, osu: Path, faults: str | None, tmp_path: Path
 ) -> None:
-    """With rows for so few communicators that the units are those that are built for random programs."""
+    """The cluster has as many communicators as that of the random programs, so that both use the same build of the units."""
     few_rows = tmp_path / "few-rows.toml"
     few_rows.write_text(f'base = "{ROOT}/clusters/{TORUS}.toml"\n[collective]\ncontexts = {cosim.UNIT_CONTEXTS}\n')
     takes_the_same_time(thalweg, osu, str(few_rows), "rtl", faults)

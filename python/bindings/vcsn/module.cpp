@@ -68,7 +68,7 @@ NB_MODULE(_sim, module) {
                std::to_string(place.virtual_port) + ")";
       });
 
-  module.attr("SEQUENCER_COMMANDS") = Sequencer::kMost;
+  module.attr("SEQUENCER_INSTRUCTIONS") = Sequencer::kInstructions;
   module.attr("SEGMENT_BYTES") = kMostSegment;
   nb::class_<Network::Row>(module, "Row", "A sequencer's command: writes a virtual port's row of the circuit table.")
       .def(
@@ -77,30 +77,32 @@ NB_MODULE(_sim, module) {
             new (made) Network::Row{port, virtual_port, to, credits};
           },
           nb::arg("port"), nb::arg("virtual_port"), nb::arg("to").none(), nb::arg("credits") = false);
-  nb::class_<ConnectCommand>(module, "Connect", "A sequencer's command: sets an output of the crossbar.")
+  nb::class_<Network::Connect>(module, "Connect", "A sequencer's command: sets an output of the crossbar.")
       .def(
           "__init__",
-          [](ConnectCommand* made, unsigned output, std::optional<unsigned> input) {
-            new (made) ConnectCommand{output, input};
+          [](Network::Connect* made, unsigned output, std::optional<unsigned> input) {
+            new (made) Network::Connect{output, input};
           },
           nb::arg("output"), nb::arg("input").none());
-  nb::class_<SendCommand>(module, "Send", "A sequencer's command: a packet of one word from its input of the crossbar.")
+  nb::class_<Network::Send>(module, "Send",
+                            "A sequencer's command: a packet of one word from its input of the crossbar.")
       .def(nb::init<>());
-  nb::class_<ReceiveCommand>(module, "Receive",
-                             "A sequencer's command: waits for a word at its output of the crossbar.")
+  nb::class_<Network::Receive>(module, "Receive",
+                               "A sequencer's command: waits for a word at its output of the crossbar.")
       .def(nb::init<>());
-  nb::class_<ReadCommand>(module, "Read", "A sequencer's command: (address, bytes) of the memory as one packet.")
+  nb::class_<Network::Read>(module, "Read", "A sequencer's command: (address, bytes) of the memory as one packet.")
       .def(
           "__init__",
-          [](ReadCommand* made, unsigned engine, const Segments& segments) {
-            new (made) ReadCommand{engine, segments_of(segments)};
+          [](Network::Read* made, unsigned engine, const Segments& segments) {
+            new (made) Network::Read{engine, segments_of(segments)};
           },
           nb::arg("engine"), nb::arg("segments"));
-  nb::class_<WriteCommand>(module, "Write", "A sequencer's command: the next packet to (address, bytes) of the memory.")
+  nb::class_<Network::Write>(module, "Write",
+                             "A sequencer's command: the next packet to (address, bytes) of the memory.")
       .def(
           "__init__",
-          [](WriteCommand* made, unsigned engine, const Segments& segments) {
-            new (made) WriteCommand{engine, segments_of(segments)};
+          [](Network::Write* made, unsigned engine, const Segments& segments) {
+            new (made) Network::Write{engine, segments_of(segments)};
           },
           nb::arg("engine"), nb::arg("segments"));
 
@@ -238,13 +240,12 @@ NB_MODULE(_sim, module) {
           "Whether all words that a virtual port was given by its crossbar have been sent.\n\nRaises ValueError.")
       .def(
           "sequence",
-          [](Bound& self, Handle handle, unsigned node, unsigned sequencer,
-             const std::vector<Network::Instruction>& program) {
+          [](Bound& self, Handle handle, unsigned node, unsigned sequencer, const std::vector<Network::Step>& program) {
             self.network.sequence(handle, node, sequencer, program);
           },
           nb::arg("handle"), nb::arg("node"), nb::arg("sequencer"), nb::arg("program"),
           "Starts a program of commands in an FPGA, which run one after another without a host; completes under the "
-          "handle.\n\nRaises ValueError.")
+          "handle. Engines that it uses take no other transfers until then.\n\nRaises ValueError.")
       .def(
           "sequencer_place",
           [](Bound& self, unsigned node, unsigned sequencer) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a node has in its shell's clock: DMA engines, and the crossbar between them and streams, which are external virtual ports, then user
-// logic's. A host's commands set the crossbar, and give segments to engines; those of external ports are passed on.
+// logic's. A host's commands set the crossbar, and give segments to engines; those of external ports and of sequencers are passed on.
 //
 // Order: of commands and of each stream, kept. Latency: a command acts two cycles after it came; that of tw_crossbar and the engines. Throughput: a command a
 // cycle, where set_ready_i is set; a word a cycle of each stream. Storage: that of the engines and the crossbar. Critical path: that of tw_crossbar, behind that of the engines' outputs.
@@ -19,7 +19,7 @@ module tw_shell
     input  logic     command_valid_i,
     output logic     command_ready_o,
     input  command_t command_data_i,
-    output logic     set_valid_o,      /// one for an external port
+    output logic     set_valid_o,      /// one for an external port or a sequencer
     output command_t set_data_o,
     input  logic     set_ready_i,      /// there is room for two more
 
@@ -50,6 +50,7 @@ module tw_shell
     output logic [Dmas-1:0][  WordBytes-1:0] word_keep_o,
     input  logic [Dmas-1:0]                  written_i,
 
+    output logic            refused_o,     /// a setting of the crossbar, as of tw_crossbar
     output logic [Dmas-1:0] read_ended_o,
     output logic [Dmas-1:0] write_ended_o,
     output logic [Dmas-1:0] overrun_o,
@@ -61,7 +62,7 @@ module tw_shell
 
   assign command_ready_o = ready_q;
   assign set_data_o = command_q;
-  assign set_valid_o = command_valid_q && is_external(command_q.kind);
+  assign set_valid_o = command_valid_q && !is_of_shell(command_q.kind);
 
   always_ff @(posedge clk_i) begin
     command_q <= command_data_i;
@@ -105,6 +106,7 @@ module tw_shell
       .set_output_i (PlaceBits'(command_q.place)),
       .set_open_i   (crossing.open),
       .set_input_i  (PlaceBits'(crossing.in)),
+      .refused_o,
       .in_valid_i   (from_valid),
       .in_ready_o   (from_ready),
       .in_data_i    (from_data),

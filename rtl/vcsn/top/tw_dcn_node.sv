@@ -119,6 +119,7 @@ module tw_dcn_node
       .word_data_o(shell_word_data_o),
       .word_keep_o(shell_word_keep_o),
       .written_i(shell_written_i),
+      .refused_o    (),
       .read_ended_o(shell_read_ended_o),
       .write_ended_o(shell_write_ended_o),
       .overrun_o(shell_overrun_o),

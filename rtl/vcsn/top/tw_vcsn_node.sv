@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A node of VCSN: the shell, external ports of Ethernet, and streams of user logic. A host's commands for external ports cross into the
-// MACs' clock. shell_rst_i and mac_rst_i are asserted together: each lasts until both clocks have had an edge in it.
+// MACs' clock. Sequencers give commands in cycles in which no host does, the first of those that have one. shell_rst_i and mac_rst_i are asserted together: each lasts until both clocks have had an edge in it.
 //
 // Order: that of its parts. Latency: that of its parts; a command for an external port takes that of tw_async_fifo and a cycle more. Throughput: that of its
 // parts; a command that follows one for an external port by two cycles may wait for two. Storage: that of its parts, and 16 commands of each external
@@ -12,6 +12,7 @@ module tw_vcsn_node
     parameter  int unsigned VirtualPorts = 2,                                            /// of each, 1 to 8
     parameter  int unsigned Dmas         = 2,                                            /// pairs of a read and a write engine, at least 1
     parameter  int unsigned Kernels      = 1,                                            /// streams of user logic, each way, at least 1
+    parameter  int unsigned Sequencers   = 0,                                            /// that run programs, 0 to 16
     parameter  int unsigned SendWords    = 512,                                          /// these as of tw_ethernet_port
     parameter  int unsigned SendFrames   = 32,
     parameter  int unsigned ReceiveWords = 2560,
@@ -19,8 +20,9 @@ module tw_vcsn_node
     parameter  int unsigned Resend       = 6445,
     parameter  int unsigned Reorder      = 3,
     parameter  int unsigned Tries        = 16,
-    localparam int unsigned Streams      = Ports * VirtualPorts + Kernels,
     localparam int unsigned Externals    = Ports * VirtualPorts,
+    localparam int unsigned Users        = Externals + Sequencers,                       /// the first of user logic's streams
+    localparam int unsigned Streams      = Users + Kernels,
     localparam int unsigned PortBits     = VirtualPorts > 1 ? $clog2(VirtualPorts) : 1,
     localparam int unsigned BurstBits    = 5
 ) (
@@ -61,6 +63,7 @@ module tw_vcsn_node
     output logic [Dmas-1:0][   WordBits-1:0] shell_word_data_o,
     output logic [Dmas-1:0][  WordBytes-1:0] shell_word_keep_o,
     input  logic [Dmas-1:0]                  shell_written_i,
+    output logic                             shell_refused_o,
     output logic [Dmas-1:0]                  shell_read_ended_o,
     output logic [Dmas-1:0]                  shell_write_ended_o,
     output logic [Dmas-1:0]                  shell_overrun_o,
@@ -78,7 +81,9 @@ module tw_vcsn_node
     input  logic [Ports-1:0]                        mac_rx_last_i,
     input  logic [Ports-1:0]                        mac_rx_error_i,
     output logic [Ports-1:0][ Outcomes-1:0][31:0]   mac_counts_o,
-    output session_state_t [Ports-1:0][VirtualPorts-1:0] mac_session_o
+    output session_state_t [Ports-1:0][VirtualPorts-1:0] mac_session_o,
+
+    output logic [(Sequencers > 0 ? Sequencers : 1)-1:0] shell_program_ended_o  /// of a sequencer
 );
   localparam int unsigned CrossingWords = 16, CrossingStages = 2;
 
@@ -89,18 +94,31 @@ module tw_vcsn_node
   logic [Streams-1:0][WordBits-1:0] in_data, out_data;
   logic [Streams-1:0][7:0] in_channel, out_channel;
 
-  assign in_valid[Streams-1:Externals] = shell_user_in_valid_i;
-  assign shell_user_in_ready_o = in_ready[Streams-1:Externals];
-  assign in_data[Streams-1:Externals] = shell_user_in_data_i;
-  assign in_first[Streams-1:Externals] = shell_user_in_first_i;
-  assign in_last[Streams-1:Externals] = shell_user_in_last_i;
-  assign in_channel[Streams-1:Externals] = shell_user_in_channel_i;
-  assign shell_user_out_valid_o = out_valid[Streams-1:Externals];
-  assign out_ready[Streams-1:Externals] = shell_user_out_ready_i;
-  assign shell_user_out_data_o = out_data[Streams-1:Externals];
-  assign shell_user_out_first_o = out_first[Streams-1:Externals];
-  assign shell_user_out_last_o = out_last[Streams-1:Externals];
-  assign shell_user_out_channel_o = out_channel[Streams-1:Externals];
+  assign in_valid[Streams-1:Users] = shell_user_in_valid_i;
+  assign shell_user_in_ready_o = in_ready[Streams-1:Users];
+  assign in_data[Streams-1:Users] = shell_user_in_data_i;
+  assign in_first[Streams-1:Users] = shell_user_in_first_i;
+  assign in_last[Streams-1:Users] = shell_user_in_last_i;
+  assign in_channel[Streams-1:Users] = shell_user_in_channel_i;
+  assign shell_user_out_valid_o = out_valid[Streams-1:Users];
+  assign out_ready[Streams-1:Users] = shell_user_out_ready_i;
+  assign shell_user_out_data_o = out_data[Streams-1:Users];
+  assign shell_user_out_first_o = out_first[Streams-1:Users];
+  assign shell_user_out_last_o = out_last[Streams-1:Users];
+  assign shell_user_out_channel_o = out_channel[Streams-1:Users];
+
+  // One more than there are sequencers, which gives none.
+  localparam int unsigned GiverBits = $clog2(Sequencers + 1) > 0 ? $clog2(Sequencers + 1) : 1;
+  logic [Sequencers:0] gives;
+  command_t [Sequencers:0] given;
+  logic [GiverBits-1:0] chosen;
+  wire any_gives = gives != 0;
+  assign gives[Sequencers] = 1'b0;
+  assign given[Sequencers] = '0;
+  always_comb begin
+    chosen = GiverBits'(Sequencers);
+    for (int unsigned i = Sequencers; i > 0; i--) if (gives[i-1]) chosen = GiverBits'(i - 1);
+  end
 
   tw_shell #(
       .Dmas   (Dmas),
@@ -108,9 +126,9 @@ module tw_vcsn_node
   ) shell (
       .clk_i        (shell_clk_i),
       .rst_i        (shell_rst_i),
-      .command_valid_i(shell_command_valid_i),
+      .command_valid_i(shell_command_valid_i || any_gives),
       .command_ready_o(shell_command_ready_o),
-      .command_data_i(shell_command_data_i),
+      .command_data_i(shell_command_valid_i ? shell_command_data_i : given[chosen]),
       .set_valid_o  (set_valid),
       .set_data_o   (set),
       .set_ready_i  (&set_ready),
@@ -139,6 +157,7 @@ module tw_vcsn_node
       .word_data_o(shell_word_data_o),
       .word_keep_o(shell_word_keep_o),
       .written_i(shell_written_i),
+      .refused_o    (shell_refused_o),
       .read_ended_o(shell_read_ended_o),
       .write_ended_o(shell_write_ended_o),
       .overrun_o(shell_overrun_o),
@@ -159,7 +178,7 @@ module tw_vcsn_node
     logic [1:0] held_q;
     logic crossing_ready, held_valid;
     command_t held;
-    wire mine = set_valid && 32'(set.place) / VirtualPorts == i;
+    wire mine = set_valid && set.kind != Program && 32'(set.place) / VirtualPorts == i;
 
     tw_fifo #(
         .Width($bits(command_t)),
@@ -269,5 +288,36 @@ module tw_vcsn_node
         .mac_rx_error_i     (mac_rx_error_i[i]),
         .mac_counts_o       (mac_counts_o[i])
     );
+  end
+
+  if (Sequencers == 0) begin : no_sequencer
+    assign shell_program_ended_o = '0;
+  end
+  for (genvar i = 0; i < Sequencers; i++) begin : sequencer
+    localparam int unsigned Place = Externals + i;
+
+    tw_sequencer #(
+        .Dmas(Dmas)
+    ) sequencer (
+        .clk_i          (shell_clk_i),
+        .rst_i          (shell_rst_i),
+        .program_valid_i(set_valid && set.kind == Program && set.place == 8'(i)),
+        .program_data_i (set.body),
+        .command_valid_o(gives[i]),
+        .command_ready_i(shell_command_ready_o && !shell_command_valid_i && 32'(chosen) == i),
+        .command_data_o (given[i]),
+        .read_ended_i   (shell_read_ended_o),
+        .write_ended_i  (shell_write_ended_o),
+        .out_valid_o    (in_valid[Place]),
+        .out_ready_i    (in_ready[Place]),
+        .in_valid_i     (out_valid[Place]),
+        .in_ready_o     (out_ready[Place]),
+        .ended_o        (shell_program_ended_o[i])
+    );
+    assign in_data[Place] = '0;
+    assign in_first[Place] = 1'b1;
+    assign in_last[Place] = 1'b1;
+    assign in_channel[Place] = '0;
+    wire unused_word = &{1'b0, out_data[Place], out_first[Place], out_last[Place], out_channel[Place]};
   end
 endmodule

@@ -129,6 +129,7 @@ def test_virtual_ports_share_a_line_by_turns_priority_and_pace() -> None:
     assert other == pytest.approx(4 * alone, rel=0.02) and one == pytest.approx(4 / 3 * alone, rel=0.03)
 
 
+SEGMENTS = 32  #: that an engine holds, by tw_segments
 LINE_WORD = 64 * 33 / 1280  #: cycles of the MAC that a line takes for a word of data, without headers
 
 
@@ -475,12 +476,30 @@ def test_a_burst_over_two_banks_waits_for_both() -> None:
     """768 of each 1,024 bytes go to a bank of 2 GB/s."""
     network = Cluster.load(PRESET).replace(node={"fpga": {"bank_gb": 2.0}}).network()
     network.connect(0, 0, 0)
-    size = 200 * 1024
-    segments = [part for k in range(200) for part in ((k * 768, 768), ((1 << 33) + k * 256, 256))]
-    network.write(1, 0, 0, segments)
-    network.read(0, 0, [(2 << 33, size)])
+    bursts = SEGMENTS // 2  # of a transfer
+    segments = [part for k in range(bursts) for part in ((k * 768, 768), ((1 << 33) + k * 256, 256))]
+    for handle in range(13):
+        network.write(handle, 0, 0, segments)
+        network.read(0, 0, [(2 << 33, bursts * 1024)])
     at = completed(network)
-    assert at[1] / network.ticks_per_second * 1e6 > 200 * 768 / 2e3
+    assert at[12] / network.ticks_per_second * 1e6 > 13 * bursts * 768 / 2e3
+
+
+def test_an_engine_holds_so_many_segments() -> None:
+    """A host keeps the transfers for which there is no room, and gives them in order."""
+    network = Cluster.load(PRESET).network()
+    network.connect(0, 0, 0)
+    with pytest.raises(ValueError, match=f"a transfer has {SEGMENTS + 1} segments; an engine holds {SEGMENTS}"):
+        network.read(0, 0, [(0, 64)] * (SEGMENTS + 1))
+    data = random.Random(1).randbytes(SEGMENTS * 64)
+    network.store(0, 0, data)
+    for part in range(4):
+        network.read(0, 0, [(64 * k, 64) for k in range(part, part + SEGMENTS - 3)])
+        network.write(part, 0, 0, [((1 << 20) + part * len(data), len(data))])
+    assert list(completed(network)) == [0, 1, 2, 3] and network.lost == []
+    for part in range(4):
+        wanted = data[64 * part : 64 * (part + SEGMENTS - 3)]
+        assert network.load(0, (1 << 20) + part * len(data), len(wanted)) == wanted
 
 
 def test_reads_complete_and_are_said_to_wait() -> None:

@@ -53,13 +53,14 @@ def test_what_cannot_be_is_refused(cluster: str, options: dict[str, Any], said: 
 def test_programs_are_checked() -> None:
     network: Any = Cluster.load(CLUSTER).network()
     for program, said in (
-        ([], "a sequencer's program has 0 commands"),
-        ([Send()] * 1025, "a sequencer's program has 1025 commands"),
+        ([], "a sequencer's program without commands"),
+        ([Send()] * 1024, "a sequencer's program has 1025 instructions; it has 1024 at most"),
         ([Row(2, 0, None)], "there is no virtual port 2.0 of node 0"),
         ([Row(0, 0, Place(0, 0, 0))], "can't be joined with itself"),
         ([Connect(20, None)], "a crossbar has no input or output 20"),
         ([Read(5, [(0, 64)])], "node 0 has no DMA engine 5"),
         ([Write(0, [(1, 64)])], "begin at multiples of 64 bytes"),
+        ([Write(0, [(0, 64)] * 33)], "a transfer has 33 segments; an engine holds 32"),
     ):
         with pytest.raises(ValueError, match=said):
             network.sequence(1, 0, 0, program)
@@ -98,8 +99,24 @@ def test_one_that_waits_for_ever_is_named() -> None:
 
 def test_one_that_cannot_go_on_is_named_and_others_go_on() -> None:
     network: Network = Cluster.load(CLUSTER).network()
-    network.sequence(1, 0, 0, [Connect(0, 3), Connect(1, 3)])
+    network.sequence(1, 0, 0, [Connect(0, 3), Connect(1, 3), Receive()])
     network.sequence(2, 1, 0, [Connect(0, 3)])
     assert [one.handle for one in network.advance(NEVER)] == [2]
+    assert network.advance(NEVER) == []
     (blocked,) = network.blocked
-    assert blocked.why == "two outputs of a crossbar are set to one input"
+    assert blocked.why == "another output has input 3 of node 0's crossbar, which output 1 was to be set to"
+    assert [what for _, what, _ in network.lost] == ["settings of a crossbar whose input another output had by then"]
+
+
+def test_engines_of_a_program_take_no_other_transfers() -> None:
+    """A sequencer waits for its engine's end, which another transfer's would be taken for."""
+    network: Network = Cluster.load(CLUSTER).network()
+    network.read(0, 1, [(0, 64)])
+    with pytest.raises(ValueError, match="read engine 1 of node 0 has transfers of a host"):
+        network.sequence(1, 0, 0, [Read(1, [(0, 64)])])
+    network.sequence(1, 0, 0, [Receive(), Read(0, [(0, 64)])])
+    with pytest.raises(ValueError, match="read engine 0 of node 0 is used by the program of sequencer 0 until it ends"):
+        network.read(0, 0, [(0, 64)])
+    with pytest.raises(ValueError, match="read engine 0 of node 0 is used by the program of sequencer 0"):
+        network.sequence(2, 0, 1, [Read(0, [(0, 64)])])
+    network.write(3, 0, 0, [(0, 64)])

@@ -35,7 +35,7 @@ class Place:
 
     def __repr__(self) -> str: ...
 
-SEQUENCER_COMMANDS: int = 1024
+SEQUENCER_INSTRUCTIONS: int = 1024
 
 SEGMENT_BYTES: int = 4294967232
 
@@ -358,7 +358,7 @@ class Network:
 
     def sequence(self, handle: int, node: int, sequencer: int, program: Sequence[Row | Connect | Send | Receive | Read | Write]) -> None:
         """
-        Starts a program of commands in an FPGA, which run one after another without a host; completes under the handle.
+        Starts a program of commands in an FPGA, which run one after another without a host; completes under the handle. Engines that it uses take no other transfers until then.
 
         Raises ValueError.
         """

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from thalweg._core import NEVER
 from thalweg.errors import CheckFailed
-from thalweg.systems.vcsn._sim import Place
-from thalweg.systems.vcsn.cluster import Cluster
-from thalweg.systems.vcsn.network import Network
+from thalweg.systems.vcsn._sim import Connect, Place, Read, Receive, Row, Send, Write
+from thalweg.systems.vcsn.cluster import Cluster, Node
+from thalweg.systems.vcsn.network import Command, Network
 from thalweg.systems.vcsn.spec import FrameKind, VcsnHeader, VcsnSequence
 
 NODES = 4  #: with hardware
@@ -22,7 +22,6 @@ ALIKE = 50
 """Programs, one after the other by their seeds, whose nodes are of one sort, so that their hardware is built once."""
 _LAST_TICKS = 10**7
 """Of a program, before all crossbars are closed: packets may go round in circles of circuits for ever."""
-SEGMENTS = 32  #: of transfers of an engine that wait, as tw_segments holds
 
 
 class Outcome(NamedTuple):
@@ -45,6 +44,7 @@ def random_sort(draw: random.Random, cluster: Cluster) -> Cluster:
     }
     if not direct:
         values["virtual_ports"] = draw.choice((1, 2, 3))
+        values["sequencers"] = draw.choice((0, 1, 3))
     return cluster.replace(node={cluster.node_names[cluster.fpgas[0]]: values})
 
 
@@ -74,7 +74,6 @@ class Program:
         self.network = Network(self.cluster, verilated=self.nodes)
         self.handles = 0
         self.numbers: dict[Place, int] = {}  # of the last sessions
-        self.waiting: dict[tuple[bool, int, int], list[tuple[int, int]]] = {}  # of an engine: handles and segments
 
     def run(self) -> Outcome:
         """Raises CheckFailed where the hardware differs."""
@@ -84,6 +83,7 @@ class Program:
         if not self.cluster.is_direct:
             kinds += [self._circuit, self._pace, self._frame, self._monitor, self._reaction, self._credits]
             kinds += [self._session] * self.draw.choice((0, 1, 3))
+            kinds += [self._program] * self.draw.choice((0, 1, 5))
             if self.draw.random() < 0.2:
                 kinds.append(self._multicast)
         restarts = not self.cluster.is_direct and self.draw.random() < 0.3
@@ -109,11 +109,7 @@ class Program:
     def _go_on(self, until: int) -> None:
         """Up to a tick."""
         while self.network.now < until:
-            done = self.network.advance(until)
-            for each in done:
-                for key, waiting in self.waiting.items():
-                    self.waiting[key] = [one for one in waiting if one[0] != each.handle]
-            if not done and until == NEVER:
+            if not self.network.advance(until) and until == NEVER:
                 return
 
     def _handle(self) -> int:
@@ -137,7 +133,11 @@ class Program:
     def _places(self) -> int:
         """Inputs, and outputs, of a crossbar."""
         fpga = self.cluster.fpga(self.nodes[0])
-        return fpga.dmas + fpga.ports * fpga.virtual_of_port + fpga.kernels
+        return fpga.dmas + fpga.ports * fpga.virtual_of_port + fpga.kernels + self._sequencers()
+
+    def _sequencers(self) -> int:
+        fpga = self.cluster.fpga(self.nodes[0])
+        return fpga.sequencers if isinstance(fpga, Node) else 0
 
     def _open_all(self) -> None:
         """So that most programs have traffic from the begin on: circuits in pairs, engines and virtual ports joined by turns."""
@@ -152,13 +152,13 @@ class Program:
             inputs = list(range(self._places()))
             self.draw.shuffle(inputs)
             for output in range(self._places()):
-                external = fpga.dmas <= output < self._places() - fpga.kernels
+                external = fpga.dmas <= output < fpga.dmas + fpga.ports * fpga.virtual_of_port
                 wanted = [each for each in inputs if (each < fpga.dmas) == external] or inputs
                 self.network.connect(node, output, wanted[0])
                 inputs.remove(wanted[0])
 
     def _cross(self) -> None:
-        node, output = self._node(), self.draw.randrange(self._places())
+        node, output = self._node(), self._crossing()
         try:
             self.network.connect(node, output, self.draw.choice([None, *range(self._places())]))
         except ValueError:  # another output has the input
@@ -216,26 +216,59 @@ class Program:
                 self.network.set_session(end, number)
                 self.numbers[end] = number
 
-    def _transfer(self) -> None:
-        """A read or a write, of as many segments as the engine has room for."""
-        writes = self.draw.random() < 0.5
-        node, engine = self._node(), self.draw.randrange(self.cluster.fpga(self.nodes[0]).dmas)
-        waiting = self.waiting.setdefault((writes, node, engine), [])
-        room = SEGMENTS - sum(segments for _, segments in waiting)
-        count = min(room, self.draw.choice((1, 1, 1, 2, 5, 20)))
-        if count == 0:
-            return
+    def _segments(self) -> list[tuple[int, int]]:
+        """Of a transfer."""
         segments = []
+        count = self.draw.choice((1, 1, 1, 2, 5, 20))
         for each in range(count):
             words = self.draw.choice((1, 2, self.draw.randint(1, 20), self.draw.randint(1, 200)))
             size = 64 * words - (self.draw.choice((0, self.draw.randrange(64))) if each + 1 == count else 0)
             segments.append((64 * self.draw.randrange(1024), size))
-        handle = self._handle()
-        waiting.append((handle, count))
-        if writes:
-            self.network.write(handle, node, engine, segments)
-        else:
-            self.network.read(node, engine, segments, self.draw.randrange(256), handle=handle)
+        return segments
+
+    def _engine(self) -> int:
+        return self.draw.randrange(self.cluster.fpga(self.nodes[0]).dmas)
+
+    def _transfer(self) -> None:
+        """A read or a write."""
+        node, engine, segments = self._node(), self._engine(), self._segments()
+        with suppress(ValueError):  # the engine has no room, or a sequencer has it
+            if self.draw.random() < 0.5:
+                self.network.write(self._handle(), node, engine, segments)
+            else:
+                self.network.read(node, engine, segments, self.draw.randrange(256), handle=self._handle())
+
+    def _program(self) -> None:
+        """Of a sequencer, which may wait for ever."""
+        if self._sequencers() == 0:
+            return
+        node = self._node()
+        with suppress(ValueError):  # it runs one, or an engine is not free
+            program = [self._step(node) for _ in range(self.draw.choice((1, 2, 5, 20)))]
+            self.network.sequence(self._handle(), node, self.draw.randrange(self._sequencers()), program)
+
+    def _step(self, node: int) -> Command:
+        """Of a program."""
+        place = self._place()
+        match self.draw.randrange(10):
+            case 0 | 1:
+                at = Place(node, place.port, place.virtual_port)
+                to = None if self.draw.random() < 0.1 else self._peer(at)
+                return Row(at.port, at.virtual_port, to, credits=self.draw.random() < 0.5)
+            case 2 | 3:
+                return Connect(self._crossing(), self.draw.choice([None, self._crossing()]))
+            case 4 | 5 | 6:
+                return Send()
+            case 7:
+                return Receive()
+            case 8:
+                return Read(self._engine(), self._segments())
+            case _:
+                return Write(self._engine(), self._segments())
+
+    def _crossing(self) -> int:
+        """An input or output of a crossbar."""
+        return self.draw.randrange(self._places())
 
     def _user(self) -> None:
         """User logic sends words, or takes some."""
@@ -287,9 +320,6 @@ class Program:
         node = self._node()
         self.network.restart(node)
         self.numbers = {at: number for at, number in self.numbers.items() if at.node != node}
-        for key in list(self.waiting):
-            if key[1] == node:
-                self.waiting[key] = []
 
 
 def compare(cluster: Cluster, seed: int) -> Outcome:

@@ -70,6 +70,7 @@ def parameters(node: Fpga, cluster: Cluster) -> dict[str, int]:
         **({"VirtualPorts": node.virtual_ports} if isinstance(node, Node) else {}),
         "Dmas": node.dmas,
         "Kernels": node.kernels,
+        **({"Sequencers": node.sequencers} if isinstance(node, Node) else {}),
         "SendWords": node.send_words,
         "SendFrames": node.send_frames,
         "ReceiveWords": node.receive_words,
@@ -112,6 +113,15 @@ def link(name: str) -> list[Port]:
             ("credit_out", "credit", 1, True),
             ("credit_in", "credit", 1, False),
         )
+    ]
+
+
+def reports(node: Node) -> list[Port]:
+    """What a node says of commands: that it has refused a setting of the crossbar, and which sequencers have ended a program."""
+    sequencers = max(1, node.sequencers)
+    return [
+        Port("crossbar_refused", "shell_refused", 1, True, SHELL),
+        Port("sequencers_ended", "shell_program_ended", sequencers, True, SHELL),
     ]
 
 
@@ -165,7 +175,7 @@ def top_level(node: Fpga, cluster: Cluster) -> str:
         },
         {
             **({"Constant": constant} if circuits else {}),
-            f"Commands of the host; {SHELL}": list(command.ports()),
+            f"Commands of the host; {SHELL}": [*command.ports(), *(reports(node) if isinstance(node, Node) else [])],
             **{f"PLACE FOR USER LOGIC; {SHELL}, {i}": user(f"user{i}") for i in range(node.kernels)},
             **{f"PLACE FOR THE MEMORY of engines {i}; {SHELL}": engine(f"dma{i}") for i in range(node.dmas)},
             **{

@@ -20,7 +20,7 @@ from thalweg.bench.operation import (
 )
 from thalweg.errors import InputError
 from thalweg.systems.vcsn import models, overload, rewiring, schedules
-from thalweg.systems.vcsn._sim import SEQUENCER_COMMANDS
+from thalweg.systems.vcsn._sim import SEQUENCER_INSTRUCTIONS
 from thalweg.systems.vcsn.broadcast import BroadcastAllgather
 from thalweg.systems.vcsn.circuit_file import Circuits
 from thalweg.systems.vcsn.cluster import Cluster, Node
@@ -28,7 +28,7 @@ from thalweg.systems.vcsn.collectives import Collective
 from thalweg.systems.vcsn.measuring import check_capture, check_port, wanted_sizes, wire_us
 from thalweg.systems.vcsn.recording import recorded
 from thalweg.systems.vcsn.schedules import Move, Schedule, Stage
-from thalweg.systems.vcsn.sequenced import COMMANDS, Sequenced
+from thalweg.systems.vcsn.sequenced import INSTRUCTIONS, Sequenced
 from thalweg.trace import Recorded
 from thalweg.trace.recorded import in_turn
 
@@ -42,9 +42,9 @@ def _sequencers(cluster: Cluster, nodes: Sequence[int], root: int, sizes: Sequen
             f"a gather by fabric takes a sequencer for each of {table.ports} external ports; {cluster.name} has {have} in an FPGA"
         )
     stages = Sequenced(cluster, nodes, root, max(sizes)).stages
-    if (commands := stages * COMMANDS) > SEQUENCER_COMMANDS:
+    if (needed := stages * INSTRUCTIONS + 1) > SEQUENCER_INSTRUCTIONS:
         raise InputError(
-            f"nodes is {len(nodes)}: a sequencer of the root has {commands} commands; it holds {SEQUENCER_COMMANDS}"
+            f"nodes is {len(nodes)}: a sequencer of the root has {needed} instructions; it holds {SEQUENCER_INSTRUCTIONS}"
         )
     if table.banks < table.ports:
         raise InputError(

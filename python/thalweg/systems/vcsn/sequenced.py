@@ -19,7 +19,7 @@ from thalweg.systems.vcsn.collectives import random_block, whole_words
 from thalweg.systems.vcsn.hosts import Barrier, Interrupt, Program, Work
 from thalweg.systems.vcsn.network import Command, Network
 
-COMMANDS = 6  #: of a root's sequencer for each source: four grant, two write
+INSTRUCTIONS = 7  #: of a root's sequencer for each source: five grant, of which two write a row and its credits; two write to the memory
 GRANTED = 2  #: sources that may send to an external port at once
 
 

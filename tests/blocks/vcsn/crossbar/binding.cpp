@@ -48,6 +48,7 @@ struct Twin {
   };
   std::unique_ptr<State> state = std::make_unique<State>();
   Tick now = 0;
+  bool refused = false;
 
   Twin() {
     taken = {};
@@ -57,6 +58,7 @@ struct Twin {
 
   void outputs(const Inputs& in, Outputs& out) const {
     out = {};
+    out.refused_o.set(refused);
     offer(in);
     for (unsigned i = 0; i < kInputs; ++i) out.in_ready_o.set_bit(i, state->sources[i].taken == now);
     for (unsigned o = 0; o < kOutputs; ++o) {
@@ -76,10 +78,10 @@ struct Twin {
       state->sinks[o].at = in.out_ready_i.bit(o) && state->crossbar.front(o, now) ? now : kNever;
     state->crossbar.step(now);
     for (unsigned i = 0; i < kInputs; ++i) taken[i] = state->sources[i].taken == now;
-    if (in.set_valid_i.get())
-      state->crossbar.set(
-          static_cast<unsigned>(in.set_output_i.get()),
-          in.set_open_i.get() ? std::optional(static_cast<unsigned>(in.set_input_i.get())) : std::nullopt);
+    refused = in.set_valid_i.get() &&
+              !state->crossbar.set(
+                  static_cast<unsigned>(in.set_output_i.get()),
+                  in.set_open_i.get() ? std::optional(static_cast<unsigned>(in.set_input_i.get())) : std::nullopt);
     ++now;
   }
 
@@ -128,15 +130,10 @@ class Stimulus {
       next.in_data_i.set(offer.data, i);
     }
     if (!settings.chance(sets_)) return;
-    const unsigned output = settings.below(kOutputs), input = settings.below(kInputs);
-    const bool open = settings.chance(800);
-    for (unsigned o = 0; open && o < kOutputs; ++o)
-      if (o != output && select_[o] == input) return;
-    select_[output] = open ? std::optional(input) : std::nullopt;
     next.set_valid_i.set(true);
-    next.set_output_i.set(output);
-    next.set_open_i.set(open);
-    next.set_input_i.set(input);
+    next.set_output_i.set(settings.below(kOutputs));
+    next.set_open_i.set(settings.chance(700));
+    next.set_input_i.set(settings.below(kInputs));
   }
 
  private:
@@ -147,7 +144,6 @@ class Stimulus {
   };
   unsigned load_, ends_, lost_, ready_, sets_;
   std::array<Offer, kInputs> offers_{};
-  std::array<std::optional<unsigned>, kOutputs> select_{};
 };
 
 }  // namespace

@@ -87,7 +87,6 @@ struct Twin {
       out.heard_kind_o.set(static_cast<unsigned>(fields.kind), port);
       out.heard_first_o.set_bit(port, fields.first);
       out.heard_last_o.set_bit(port, fields.last);
-      out.heard_words_o.set(frame.size() / vcsn::kWord, port);
       std::uint64_t number = 0;
       std::memcpy(&number, frame.data() + kHeaders + vcsn::kSequence, sizeof number);
       out.heard_number_o.set(number, port);
