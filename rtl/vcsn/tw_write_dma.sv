@@ -80,7 +80,8 @@ module tw_write_dma
   wire take = in_valid_i && in_ready_o;
   wire breaks = take && in_first_i && open_q;
   wire keep = take && (in_first_i || open_q);
-  wire words_t words = (breaks ? '0 : gathered_q) + 1'b1;
+  wire words_t words = breaks ? words_t'(1) : gathered_q + 1'b1;
+  wire leaves = single_q || breaks || (keep && in_last_i);  // of those without a packet; of two of one word the second one a cycle later
   wire whole = keep && (in_last_i || (fills_q && !breaks));
 
   logic burst_there, burst_goes;
@@ -94,7 +95,7 @@ module tw_write_dma
       .clk_i,
       .rst_i,
       .in_valid_i (breaks || whole || single_q),
-      .in_data_i  ({single_q ? words_t'(1) : breaks ? gathered_q : words, breaks || single_q || in_last_i}),
+      .in_data_i  ({single_q ? words_t'(1) : breaks ? gathered_q : gathered_q + 1'b1, breaks || single_q || in_last_i}),
       .out_valid_o(burst_there),
       .out_ready_i(burst_goes),
       .out_data_o (burst)
@@ -129,9 +130,8 @@ module tw_write_dma
       fills_q <= 1'b0;
     end else begin
       transfer_q <= segment_valid_i && segment_last_i;
-      transfers_q <= transfers_q + TransfersBits'({1'b0, transfer_q}) - TransfersBits'({1'b0, breaks}) -
-          TransfersBits'({1'b0, keep && in_last_i});
-      places_q <= places_q + PlacesBits'(word_goes) - PlacesBits'(keep);
+      if (transfer_q != leaves) transfers_q <= transfers_q + signed'({{TransfersBits - 1{leaves}}, 1'b1});
+      if (word_goes != keep) places_q <= places_q + {{PlacesBits - 1{keep}}, 1'b1};
       if (take) open_q <= keep && !in_last_i;
       headless_q <= take && !keep;
       broken_q <= breaks;
@@ -139,7 +139,7 @@ module tw_write_dma
       room_q <= word_goes || places_q > 1 || (places_q == 1 && !keep);
       if (keep) begin
         gathered_q <= whole ? '0 : words;
-        fills_q <= !whole && 32'(words) + 1 == Burst;
+        fills_q <= !whole && 32'(breaks ? '0 : gathered_q) == Burst - 2;
       end
     end
   end
@@ -156,7 +156,7 @@ module tw_write_dma
   words_t by_1q;
 
   wire words_t all = part_q ? left_q : burst.words;
-  wire fits = full_q || all <= room;
+  wire fits = full_q || (part_q ? left_q <= room : burst.words <= room);
   wire words_t piece = fits ? all : room;
   wire begins = burst_there && !runs_q && !begun_1q && ready_i && (full_q || there);
   wire completes = begins && fits;
@@ -233,7 +233,7 @@ module tw_write_dma
       ends_1q <= ends;
       if (ends_1q) full_q <= 1'b0;
       else if (exhausts) full_q <= 1'b1;
-      runs_q <= begins ? piece > 1 : runs_q && !final_word;
+      runs_q <= begins ? all > 1 && (full_q || room > 1) : runs_q && !final_word;  // piece > 1, without the way over fits
       overrun_q <= word_goes && !word_valid_o;
     end
   end
@@ -244,19 +244,18 @@ module tw_write_dma
 
   assign ended_o = due_there && due == written_q;
 
-  tw_fifo #(
+  tw_word_buffer #(
       .Width(NumberBits),
-      .Depth(Segments)
+      .Depth(Segments),
+      .Block(1'b0)
   ) ending (
       .clk_i,
       .rst_i,
       .in_valid_i (ends_1q),
-      .in_ready_o (),
       .in_data_i  (begun_q),
       .out_valid_o(due_there),
       .out_ready_i(ended_o),
-      .out_data_o (due),
-      .count_o    ()
+      .out_data_o (due)
   );
 
   always_ff @(posedge clk_i) begin
@@ -274,7 +273,6 @@ module tw_write_dma
     if (!rst_i) begin
       words_are_there : assert (!word_goes || word_there);
       writes_what_began : assert (!written_i || begun_q != written_q);
-      ends_have_places : assert (!ends_1q || ending.in_ready_o);
     end
   end
 `endif
