@@ -121,7 +121,13 @@ class Ended:
         for report in self.work.glob("*.json"):
             json.loads(report.read_text())
         shared = [file.name for file in SHARED_MEMORY.iterdir() if file.name.startswith(tuple(self.runs))]
-        return [*map(str, self.temporary.iterdir()), *map(str, self.work.glob(".*")), *(shared if self.runs else [])]
+        temporary = [str(path) for path in self.temporary.iterdir() if not _is_probe(path)]
+        return [*temporary, *map(str, self.work.glob(".*")), *(shared if self.runs else [])]
+
+
+def _is_probe(path: Path) -> bool:
+    """Python's tempfile writes a file to see whether it can, and removes it at once, which SIGKILL may prevent."""
+    return len(path.name) == 8 and path.is_file() and path.read_bytes() in (b"", b"blat")
 
 
 def _name(process: int) -> str:
