@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import re
@@ -29,6 +30,12 @@ def seed() -> int:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--system", choices=SYSTEMS, help="only the tests of this system")
+
+
+def pytest_unconfigure() -> None:
+    """Hypothesis leaves a callback of the garbage collector, by which its modules, and from there all tests with what they are parametrized by,
+    would outlive the interpreter; nanobind reports such objects as leaked."""
+    gc.callbacks[:] = [each for each in gc.callbacks if not getattr(each, "__module__", "").startswith("hypothesis")]
 
 
 def system_of(item: pytest.Item) -> str | None:
