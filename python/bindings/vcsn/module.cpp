@@ -70,6 +70,7 @@ NB_MODULE(_sim, module) {
 
   module.attr("SEQUENCER_INSTRUCTIONS") = Sequencer::kInstructions;
   module.attr("SEGMENT_BYTES") = kMostSegment;
+  module.attr("SEGMENTS") = kSegments;
   nb::class_<Network::Row>(module, "Row", "A sequencer's command: writes a virtual port's row of the circuit table.")
       .def(
           "__init__",

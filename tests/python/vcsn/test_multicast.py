@@ -118,3 +118,15 @@ def test_allgather_by_broadcast_is_right(seed: int = 1) -> None:
             "allgather", "vcsn-d5005", by="broadcast", nodes=nodes, sizes=str(draw.choice([1, 64, 20_000]))
         )
         assert row["verified"] and row["lost"] == 0, (seed, nodes)
+
+
+def test_an_allgather_of_64_by_broadcast() -> None:
+    """More blocks than an engine holds segments lie one behind another."""
+    (row,) = thalweg.measure("allgather", "vcsn-64", by="broadcast", sizes="63")
+    assert row["verified"] and row["lost"] == 0
+
+
+def test_a_bank_that_is_too_small_for_a_gather_is_refused() -> None:
+    cluster = Cluster.load("vcsn-d5005").replace(node={"fpga": {"bank_bytes": 4_096}})
+    with pytest.raises(InputError, match="^allgather of 9153 bytes puts [0-9]+ bytes into a bank; it has 4096$"):
+        thalweg.measure("allgather", cluster, by="broadcast", sizes="9153")

@@ -39,6 +39,8 @@ SEQUENCER_INSTRUCTIONS: int = 1024
 
 SEGMENT_BYTES: int = 4294967232
 
+SEGMENTS: int = 32
+
 class Row:
     """
     A sequencer's command: writes a virtual port's row of the circuit table.

@@ -12,7 +12,7 @@ from typing import Any
 
 from thalweg.errors import CheckFailed, FabricStopped, InputError
 from thalweg.systems.vcsn import hosts
-from thalweg.systems.vcsn._sim import SEGMENT_BYTES, Place
+from thalweg.systems.vcsn._sim import SEGMENT_BYTES, SEGMENTS, Place
 from thalweg.systems.vcsn.cluster import WORD, Cluster, Node, Server
 from thalweg.systems.vcsn.collectives import whole_words
 from thalweg.systems.vcsn.hosts import Interrupt, Program, Step, Work
@@ -76,14 +76,19 @@ class Exchange:
         if self.send and not (sent := self.send.stat().st_size):
             raise InputError(f"{self.send} has no bytes")
         for bytes_ in (self.size, sent if self.send else 0):
-            if bytes_ > self._room:
-                raise InputError(f"{bytes_} bytes; the memory of node {self.here.node} has room for {self._room}")
+            if bytes_ > self._most:
+                raise InputError(f"{bytes_} bytes; a transfer of node {self.here.node} has room for {self._most}")
 
     @property
     def _room(self) -> int:
         """Bytes of memory for what is sent, which begins at address 0, and for what is received, which lies behind it."""
         fpga = self.cluster.fpga(self.here.node)
         return fpga.bank_bytes if fpga.banks > 1 else fpga.bank_bytes // 2 // WORD * WORD
+
+    @property
+    def _most(self) -> int:
+        """Bytes of a packet that the memory and an engine have room for."""
+        return min(self._room, SEGMENTS * SEGMENT_BYTES)
 
     def run(
         self, network: Network, ratio: float, ready: Callable[[], None], watch: Callable[[], None] = lambda: None
@@ -167,7 +172,7 @@ class Exchange:
         network.connect(node, engine, place)
         if self.receive:
             yield Work(costs.start_us)
-            network.write(_RECEIVED, node, engine, _segments(self._room, self.size or self._room))
+            network.write(_RECEIVED, node, engine, _segments(self._room, self.size or self._most))
         ready()
         if self.send:
             yield Work(costs.start_us)

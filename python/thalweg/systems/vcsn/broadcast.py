@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 
-from thalweg.systems.vcsn._sim import READS, Place
+from thalweg.systems.vcsn._sim import READS, SEGMENTS, Place
 from thalweg.systems.vcsn.cluster import Server
 from thalweg.systems.vcsn.collectives import Collective, Segments
 from thalweg.systems.vcsn.hosts import Barrier, Interrupt, Program, Work
@@ -42,6 +42,8 @@ class BroadcastAllgather(Collective):
     @property
     def most_bytes(self) -> int:
         """That a bank holds."""
+        if self.layout.most_bytes > self.cluster.fpga(self.schedule.root).bank_bytes:
+            return self.layout.most_bytes
         return self.layout.most_bytes + max(map(len, self.shares)) * self.padded
 
     def address(self, node: int, block: int) -> int:
@@ -60,9 +62,12 @@ class BroadcastAllgather(Collective):
         }
 
     def segments(self, node: int, port: int) -> Segments:
+        """Of each block, or where an engine does not hold so many, of those that lie one behind another in a bank."""
         segments = [(self.address(node, block), self.padded) for block in self.shares[port]]
-        segments[-1] = (segments[-1][0], self.size)
-        return segments
+        if len(segments) > SEGMENTS:
+            segments = _joined(segments, self.cluster.fpga(node).bank_bytes)
+        at, size = segments.pop()
+        return [*segments, (at, size - self.padded + self.size)]
 
     def simulate(self, network: Network) -> float:
         root = self.schedule.root
@@ -116,3 +121,14 @@ class BroadcastAllgather(Collective):
             for port in ports:
                 place = network.place(node, port, 0)
                 network.connect(node, *((place, port) if node == root else (port, place)))
+
+
+def _joined(segments: Segments, bank: int) -> Segments:
+    joined = segments[:1]
+    for at, size in segments[1:]:
+        begin, before = joined[-1]
+        if at == begin + before and at % bank:
+            joined[-1] = (begin, before + size)
+        else:
+            joined.append((at, size))
+    return joined

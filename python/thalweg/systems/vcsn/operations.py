@@ -20,7 +20,7 @@ from thalweg.bench.operation import (
 )
 from thalweg.errors import InputError
 from thalweg.systems.vcsn import models, overload, rewiring, schedules
-from thalweg.systems.vcsn._sim import SEQUENCER_INSTRUCTIONS
+from thalweg.systems.vcsn._sim import SEGMENTS, SEQUENCER_INSTRUCTIONS
 from thalweg.systems.vcsn.broadcast import BroadcastAllgather
 from thalweg.systems.vcsn.circuit_file import Circuits
 from thalweg.systems.vcsn.cluster import Cluster, Node
@@ -302,6 +302,10 @@ def _collective(
         _sequencers(cluster, taking_part, root, wanted)
     else:
         schedule = _schedule(cluster, name, by, taking_part, root)
+        if (most := max(len(move.blocks) for stage in schedule.stages for move in stage.moves)) > SEGMENTS:
+            raise InputError(
+                f"nodes is {nodes}: by {by}, a transfer has {most} blocks; a DMA engine holds {SEGMENTS} segments"
+            )
         _servers(cluster, schedule.nodes)
     _banks(cluster, name, made(max(wanted)))
 
