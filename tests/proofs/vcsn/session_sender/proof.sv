@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// Frames that come into the send buffer at any time, a line that takes what is offered when it likes and reads it for as long as it likes, and any
+// acknowledgements at any time. Against them stand the frames that were sent and released, what acknowledgements said, as far as they were
+// looked at while they fitted, and the frame that the buffer shows.
+module session_sender_proof #(
+    parameter int unsigned Window = 2,
+    parameter int unsigned Frames = 2,
+    parameter int unsigned Resend = 4,
+    parameter int unsigned Reorder = 1,
+    parameter int unsigned NumberBits = 4,
+    // Cycles without an acknowledgement, on a line that takes and reads at once what is offered, until the first frame that has not come is sent again,
+    parameter int unsigned Again = 60,
+    parameter int unsigned Leaves = 60,  // and until those have left that the last one acknowledged
+    localparam int unsigned FramesBits = $clog2(Frames)
+) (
+    input logic                  clk_i,
+    input logic                  rst_i,
+    input logic                  arrives_i,
+    input logic                  chosen_i,
+    input logic                  done_i,
+    input logic                  heard_valid_i,
+    input logic [NumberBits-1:0] heard_number_i,
+    input logic [    Window-1:0] heard_received_i
+);
+  typedef logic [NumberBits-1:0] number_t;
+  localparam logic [3:0] Withdraw = 4'd1, Low = 4'd2, Mark = 4'd6;  // as of the sender's stages
+  localparam int unsigned PlaceBits = Window > 1 ? $clog2(Window) : 1;
+
+  logic select_valid, release_frame, next_valid, next_new;
+  logic [FramesBits-1:0] select_offset;
+  logic [FramesBits:0] frames_q;
+  number_t next_number, base;
+
+  tw_reset_first surroundings (.*);
+
+  tw_session_sender #(
+      .Window(Window),
+      .Frames(Frames),
+      .Resend(Resend),
+      .Reorder(Reorder),
+      .NumberBits(NumberBits)
+  ) sender (
+      .frames_i(frames_q),
+      .select_valid_o(select_valid),
+      .select_offset_o(select_offset),
+      .release_o(release_frame),
+      .next_valid_o(next_valid),
+      .next_new_o(next_new),
+      .next_number_o(next_number),
+      .base_o(base),
+      .timed_out_o(),
+      .*
+  );
+
+  function automatic logic [PlaceBits-1:0] place_of(number_t number);
+    return PlaceBits'(number % number_t'(Window));
+  endfunction
+
+  // The line.
+  logic offered_q, chosen_q, reading_q;
+  number_t read_q;
+
+  // The numbers of frames: the next new one, the oldest that is in the buffer, and the one up to which all are acknowledged; those that have come.
+  number_t sent_q, left_q, taken_q;
+  logic [Window-1:0] come_q;
+  wire number_t under_way = sent_q - left_q;
+  // The frame that the buffer shows, if none was released since it was selected.
+  logic shows_q;
+  number_t shown_q;
+
+  // The acknowledgement that came last, and whether it fitted then.
+  number_t heard_q;
+  logic [Window-1:0] bits_q;
+  logic fitted_q;
+  wire looks = sender.waits_q && sender.stage_q == Low;
+  wire fits = heard_q - left_q <= under_way;
+
+  wire may_choose = offered_q && !chosen_q && !reading_q;
+  wire number_t sum = {sender.sum_high_q, (NumberBits / 2)'(0)} + number_t'(sender.sum_low_q);
+  wire looking = sender.stage_q > Low && sender.stage_q <= Mark;
+  logic [Window-1:0] under_mask;
+  always_comb begin
+    under_mask = '0;
+    for (int unsigned k = 0; k < Window; k++)
+      if (number_t'(k) < sent_q - base) under_mask[place_of(base+number_t'(k))] = 1'b1;
+  end
+
+  // The first frame that has not come, if there is one.
+  logic misses;
+  number_t missing;
+  always_comb begin
+    misses = 1'b0;
+    missing = left_q;
+    for (int unsigned k = 0; k < Window; k++) begin
+      if (!misses && number_t'(k) < under_way && !come_q[place_of(left_q+number_t'(k))]) begin
+        misses = 1'b1;
+        missing = left_q + number_t'(k);
+      end
+    end
+  end
+
+  // Cycles in which the line does at once what it may, and nothing is heard.
+  logic [$clog2(Again+1)-1:0] again_q;
+  logic [$clog2(Leaves+1)-1:0] leaves_q;
+  number_t missing_q;
+  wire prompt = (chosen_i || !offered_q || chosen_q) && (done_i || !(reading_q || chosen_i));
+
+  always_ff @(posedge clk_i) begin
+    offered_q <= !rst_i && next_valid;
+    chosen_q  <= !rst_i && chosen_i;
+    missing_q <= missing;
+    if (chosen_i) read_q <= next_number;
+    if (heard_valid_i) begin
+      heard_q  <= heard_number_i;
+      bits_q   <= heard_received_i;
+      fitted_q <= heard_number_i - left_q <= under_way;
+    end
+    if (select_valid) shown_q <= left_q + number_t'(select_offset);
+    if (rst_i) begin
+      frames_q <= '0;
+      reading_q <= 1'b0;
+      sent_q <= '0;
+      left_q <= '0;
+      taken_q <= '0;
+      come_q <= '0;
+      shows_q <= 1'b0;
+      again_q <= '0;
+      leaves_q <= '0;
+      fitted_q <= 1'b0;
+    end else begin
+      frames_q <= frames_q + (FramesBits + 1)'(arrives_i) - (FramesBits + 1)'(release_frame);
+      reading_q <= (reading_q || chosen_i) && !done_i;
+      if (chosen_i && next_new) begin
+        sent_q <= sent_q + 1'b1;
+        come_q[place_of(sent_q)] <= 1'b0;
+      end
+      if (release_frame) left_q <= left_q + 1'b1;
+      shows_q <= select_valid || (shows_q && !release_frame);
+      if (looks && fits) begin
+        taken_q <= heard_q;
+        for (int unsigned k = 0; k < Window; k++) begin
+          if (heard_q - left_q + number_t'(k) < under_way && bits_q[k]) come_q[place_of(heard_q+number_t'(k))] <= 1'b1;
+          if (number_t'(k) < heard_q - left_q) come_q[place_of(left_q+number_t'(k))] <= 1'b1;
+        end
+      end
+      again_q <= !prompt || heard_valid_i || !misses || missing != missing_q || (chosen_i && next_number == missing) ? '0 :
+          32'(again_q) == Again ? again_q : again_q + 1'b1;
+      leaves_q <= !prompt || heard_valid_i ? '0 : 32'(leaves_q) == Leaves ? leaves_q : leaves_q + 1'b1;
+    end
+
+    has_place : assume (!arrives_i || 32'(frames_q) < Frames);
+    of_what_is_offered : assume (!chosen_i || (offered_q && !chosen_q && !reading_q));
+    of_what_is_read : assume (!done_i || reading_q || chosen_i);
+
+    if (!rst_i) begin
+      keeps_the_window : assert (32'(under_way) <= Window);
+      new_in_order : assert (!chosen_i || !next_new || (next_number == sent_q && 32'(under_way) < 32'(frames_q)));
+      again_if_missing : assert (!chosen_i || next_new || (next_number - left_q < under_way && !come_q[place_of(next_number)]));
+      shows_what_it_offers : assert (!chosen_i || (shows_q && shown_q == next_number));
+      leaves_when_acknowledged : assert (!release_frame || (left_q != taken_q && under_way != 0));
+      stays_while_read : assert (!release_frame || !reading_q || read_q != left_q);
+      says_what_left : assert (base == left_q + number_t'(release_frame));
+      sends_again : assert (32'(again_q) < Again);
+      leaves_in_time : assert (32'(leaves_q) < Leaves || !fitted_q || heard_q == left_q || heard_q - left_q > number_t'(Window));
+      full : cover (32'(under_way) == Window && 32'(frames_q) == Frames);
+      is_sent_again : cover (chosen_i && !next_new);
+      leaves : cover (release_frame);
+
+      lemma_under_way : assert (number_t'(sender.under_q) == sent_q - base && 32'(under_way) <= 32'(frames_q));
+      lemma_read : assert (sender.read_q == reading_q && (!reading_q || (read_q - left_q < under_way && number_t'(sender.older_q) == read_q - base)));
+      lemma_come : assert (looking || (sender.received_q & under_mask) == (come_q & under_mask));
+      lemma_stage : assert (!may_choose || sender.stage_q <= Withdraw);
+      lemma_offer :
+      assert (!(sender.has_q || may_choose) ||
+              (next_new ? 32'(sender.offset_q) == 32'(sender.under_q) && 32'(sender.under_q) < Window && 32'(frames_q) > 32'(sender.under_q) :
+               sender.offset_q < sender.under_q && !sender.received_q[place_of(base+number_t'(sender.offset_q))]));
+      lemma_sum : assert (!(select_valid || next_valid) || sum == base + number_t'(sender.offset_q));
+      lemma_number : assert (!(next_valid || may_choose) || (next_number == base + number_t'(sender.offset_q) && sender.place_q == place_of(next_number)));
+      lemma_shown : assert (!(next_valid || may_choose) || (shows_q && shown_q == next_number));
+      lemma_taken : assert (looking || taken_q == base);
+      lemma_taken_fits : assert (taken_q - base <= sent_q - base);
+      lemma_lost_is_missing : assert ((sender.lost_q & (sender.received_q | ~under_mask)) == '0);
+    end
+  end
+endmodule
