@@ -285,7 +285,7 @@ NB_MODULE(_sim, module) {
           },
           nb::arg("node"), nb::arg("output"), nb::arg("input").none(),
           "Sets an output of a crossbar. Inputs and outputs are numbered alike: DMA engines, then the virtual ports of "
-          "each port, then user logic.\n\nRaises ValueError.")
+          "each port, sequencers, and user logic.\n\nRaises ValueError.")
       .def(
           "place",
           [](Bound& self, unsigned node, unsigned port, unsigned virtual_port) {

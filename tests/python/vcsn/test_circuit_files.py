@@ -45,6 +45,12 @@ def test_what_a_file_opens_carries_transfers() -> None:
         thalweg.measure("transfer", PRESET, source=0, destination=9, circuits=str(USERS))
     rows = thalweg.measure("rewire", PRESET, circuits=str(USERS))
     assert [row["rows"] for row in rows] == [44, 44] and all(row["verified"] for row in rows)
+    rows = thalweg.measure("rewire", PRESET, to="ring", circuits=str(USERS), by="registers")
+    assert [row["to"] for row in rows] == ["ring", "users.toml"] and all(row["verified"] for row in rows)
+    with pytest.raises(InputError, match="nodes is 4, of the topologies of `to`, and there are none"):
+        thalweg.measure("rewire", PRESET, circuits=str(USERS), nodes=4)
+    with pytest.raises(InputError, match=r"port is 1; the circuit of .* is from virtual port 0.0 of node 13 to"):
+        thalweg.measure("transfer", PRESET, source=13, destination=14, port=1, circuits=str(USERS))
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from thalweg.errors import InputError
 from thalweg.systems.vcsn import models
 from thalweg.systems.vcsn._sim import Connect, Network, Place, Read, Receive, Row, Send, Write
 from thalweg.systems.vcsn.cluster import Cluster
+from thalweg.systems.vcsn.operations import OPERATIONS
 
 CLUSTER = "vcsn-64"
 
@@ -120,3 +121,12 @@ def test_engines_of_a_program_take_no_other_transfers() -> None:
     with pytest.raises(ValueError, match="read engine 0 of node 0 is used by the program of sequencer 0"):
         network.sequence(2, 0, 1, [Read(0, [(0, 64)])])
     network.write(3, 0, 0, [(0, 64)])
+
+
+def test_a_timeline_names_sequencers() -> None:
+    plan = OPERATIONS["gather"].plan(Cluster.load(CLUSTER), by="fabric", nodes=3, root=2, sizes="64")
+    recorded = plan.record(plan.rows())
+    words = [(track.group, track.name, span.name) for track in recorded.timeline.tracks for span in track.spans]
+    assert ("node 2", "to virtual port 1.0", "from sequencer 1") in words
+    assert {name for group, name, _ in words if group == "node 0"} == {"to virtual port 0.0", "to sequencer 0"}
+    assert not any("kernel" in name + span for _, name, span in words)

@@ -402,7 +402,7 @@ class Network:
 
     def connect(self, node: int, output: int, input: int | None) -> None:
         """
-        Sets an output of a crossbar. Inputs and outputs are numbered alike: DMA engines, then the virtual ports of each port, then user logic.
+        Sets an output of a crossbar. Inputs and outputs are numbered alike: DMA engines, then the virtual ports of each port, sequencers, and user logic.
 
         Raises ValueError.
         """

@@ -100,7 +100,8 @@ class Circuits:
             network.partition(name, nodes)
 
     def open(self, network: Network) -> None:
-        """Makes the partitions and opens all circuits, at once."""
+        """Makes the partitions and opens all circuits, at once; all others are closed. Raises InputError where one of those joins nodes of
+        different partitions: close it before, and let time pass."""
         network.rewire({})
         self.divide(network)
         network.rewire(self.all)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from thalweg.systems.vcsn._sim import Network
-from thalweg.systems.vcsn.cluster import Cluster, Fpga
+from thalweg.systems.vcsn.cluster import Cluster, Fpga, Node
 from thalweg.trace import Recorded, Span, Timeline
 from thalweg.trace.recorded import with_links
 
@@ -20,11 +20,11 @@ def recorded(cluster: Cluster, network: Network) -> Recorded:
             if place < table.dmas:
                 return f"{engine} engine {place}"
             port, virtual = divmod(place - table.dmas, table.virtual_of_port)
-            return (
-                f"virtual port {port}.{virtual}"
-                if port < table.ports
-                else f"kernel {place - table.dmas - table.ports * table.virtual_of_port}"
-            )
+            if port < table.ports:
+                return f"virtual port {port}.{virtual}"
+            stream = place - table.dmas - table.ports * table.virtual_of_port
+            sequencers = table.sequencers if isinstance(table, Node) else 0
+            return f"sequencer {stream}" if stream < sequencers else f"kernel {stream - sequencers}"
 
         packets: dict[int, list[Span]] = {}
         for source, output, begin, end, words in network.passed(node):

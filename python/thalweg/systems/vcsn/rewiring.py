@@ -59,6 +59,8 @@ def rewire(
     ways = [one_of("way", by, networks.WAYS)] if by else list(networks.WAYS)
     at_least("seed", seed, 0)
     check_capture(cluster, pcap, ways)
+    if nodes and circuits and not to:
+        raise InputError(f"nodes is {nodes}, of the topologies of `to`, and there are none; {circuits} names its own")
     wanted = topologies_of(cluster, to or ("" if circuits else USUAL), nodes)
     tables = [topology.circuits(cluster) for topology in wanted]
     names = ["none", *(topology.name for topology in wanted)]
@@ -72,6 +74,7 @@ def rewire(
     def check(network: Network, table: list[Circuit]) -> bool:
         """The tables have these circuits alone, which carry data; also when the FPGAs are in the partitions of the file that has them."""
         if opened and table is tables[-1]:
+            network.advance(NEVER)  # what was closed last is on its way into the tables
             opened.divide(network)
         return not network.rows(table) and carries(network, table, seed)
 
