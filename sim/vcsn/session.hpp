@@ -351,7 +351,7 @@ class Session {
   /// True where it is of this session.
   bool decide(const Heard& heard, Tick cycle) {
     const auto& of = heard.of;
-    if (closing_ || cycle - 1 <= begun_) {
+    if (closing_ || id_ == 0 || cycle - 1 <= begun_) {
       ++counts_.stale;
       return false;
     }

@@ -273,7 +273,7 @@ module tw_session_end
       heard_q <= 1'b0;
       hears_q <= 1'b0;
     end else begin
-      heard_q <= heard_valid_i && !closing_q;
+      heard_q <= heard_valid_i && !closing_q && keeps_q;
       hears_q <= means;
       reading_q <= chosen_i ? !done_i : reading_q && !done_i;
       says_q <= keeps_q && !closing_q && !said_i && !ends &&
