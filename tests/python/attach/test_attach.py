@@ -81,11 +81,12 @@ def test_a_file_crosses_a_bridge_as_it_is_at_no_more_than_the_ratio(tmp_path: Pa
 @pytest.mark.slow
 @pytest.mark.parametrize("end", [0, 1])
 @pytest.mark.parametrize("delivery", ["credits", "session"])
-def test_one_end_is_hardware(tmp_path: Path, seed: int, end: int, delivery: str) -> None:
+@pytest.mark.parametrize("size", [640_000, pytest.param(10_000_000, marks=pytest.mark.long)])
+def test_one_end_is_hardware(tmp_path: Path, seed: int, end: int, delivery: str, size: int) -> None:
     """Which is compared with the simulator's node, word by word. With a session the bridge loses, repeats and reorders frames; the ends' time is then as slow as
     the hardware, which has to answer before the other end sends again."""
     sent, came = tmp_path / "sent", tmp_path / "came"
-    sent.write_bytes(random.Random(seed).randbytes(640_000))
+    sent.write_bytes(random.Random(seed).randbytes(size))
     engines = ["rtl" if end == node else "sim" for node in (0, 1)]
     faults = Faults(lost=0.01, repeated=0.001, late=0.01, late_ms=2, seed=seed)
     libraries(Cluster.load(PRESET), [end])  # its building takes longer than the other end waits
