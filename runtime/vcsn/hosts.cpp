@@ -21,6 +21,8 @@ std::string name_of(const Kernel& kernel) {
 
 class Run {
  public:
+  static constexpr double kEnd = 0x1p62;  ///< ticks, half of what their type holds
+
   Run(Network& network, const std::map<std::int64_t, Server>& servers, const std::vector<Kernel>& kernels,
       const RunOptions& options)
       : network_(network),
@@ -37,10 +39,11 @@ class Run {
       if (!taken.emplace(kernel.node, kernel.number).second) {
         const auto count = std::ranges::count_if(
             kernels, [&](const Kernel& one) { return one.node == kernel.node && one.number == kernel.number; });
-        throw WrongProgram(name_of(kernel) + " has " + std::to_string(count) + " programs");
+        throw WrongProgram(vcsn::name_of(kernel) + " has " + std::to_string(count) + " programs");
       }
       if (const KernelPort& port = network.kernel(kernel.node, kernel.number); port.receives() || port.sends())
-        throw WrongProgram(name_of(kernel) + (port.receives() ? " still receives words for" : " still sends words of") +
+        throw WrongProgram(vcsn::name_of(kernel) +
+                           (port.receives() ? " still receives words for" : " still sends words of") +
                            " an earlier program; let that end, or restart node " + std::to_string(kernel.node));
       all_.push_back({.kernel = &kernel});
       if (!kernel.serves) ++awaited_;
@@ -95,6 +98,9 @@ class Run {
   }
 
   void later(Who who, Tick at, double ticks) {
+    if (const double until = static_cast<double>(at) + ticks; !(until < kEnd))
+      throw WrongProgram(name_of(all_[who]) + " would go on after " + std::to_string(until / per_us_) +
+                         " us; time ends at " + std::to_string(kEnd / per_us_) + " us");
     due_.emplace(std::max(engine_.now(), at + static_cast<Tick>(std::nearbyint(ticks))), who);
   }
 
@@ -142,7 +148,7 @@ class Run {
     };
     if (const auto* pause = std::get_if<Pause>(&*next)) {
       if (pause->cycles < 1)
-        throw WrongProgram(name_of(kernel) + " pauses for " + std::to_string(pause->cycles) +
+        throw WrongProgram(vcsn::name_of(kernel) + " pauses for " + std::to_string(pause->cycles) +
                            " cycles; it is one at least");
       const Tick cycle = network_.node(kernel.node).shell().clock.period;
       later(who, at, static_cast<double>(pause->cycles) * static_cast<double>(cycle));
@@ -178,9 +184,12 @@ class Run {
     last_barrier_ = ends;
   }
 
+  [[nodiscard]] static std::string name_of(const One& one) {
+    return one.kernel ? vcsn::name_of(*one.kernel) : "server " + std::to_string(one.number);
+  }
   [[nodiscard]] Stuck stopped() const {
     auto waits = engine_.blocked();
-    const auto server = [&](Who who) { return "server " + std::to_string(all_[who].number); };
+    const auto server = [&](Who who) { return name_of(all_[who]); };
     for (const auto& [handle, who] : waiting_)
       if (all_[who].server)
         waits.push_back({.who = server(who),

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <set>
 
 #include "core/require.hpp"
 
@@ -213,9 +214,23 @@ Schedule allgather_ring(const Nodes& nodes, unsigned ports) {
   });
 }
 
+namespace {
+
+/// Two FPGAs at least, each once.
+void check(const Cluster& cluster, const Nodes& nodes, const std::string& what) {
+  std::set<unsigned> known;
+  for (const unsigned node : nodes) {
+    cluster.check(node);
+    require(known.insert(node).second,
+            what + ": node " + std::to_string(node) + " takes part once, and is given twice");
+  }
+  require(nodes.size() >= 2, what + " takes two nodes at least");
+}
+
+}  // namespace
+
 Schedule gather_schedule(const Cluster& cluster, const std::string& by, const Nodes& nodes, unsigned root) {
-  for (const unsigned node : nodes) cluster.check(node);
-  require(nodes.size() >= 2, "a gather takes two nodes at least");
+  check(cluster, nodes, "a gather");
   require(std::ranges::find(nodes, root) != nodes.end(),
           "node " + std::to_string(root) + " takes no part, and is no root");
   if (cluster.is_direct()) {
@@ -234,8 +249,7 @@ Schedule gather_schedule(const Cluster& cluster, const std::string& by, const No
 }
 
 Schedule allgather_schedule(const Cluster& cluster, const Nodes& nodes) {
-  for (const unsigned node : nodes) cluster.check(node);
-  require(nodes.size() >= 2, "an allgather takes two nodes at least");
+  check(cluster, nodes, "an allgather");
   if (!cluster.is_direct()) return allgather_ring(nodes, cluster.ports(nodes.front()));
   return allgather_of(nodes, 2, [&](unsigned node, unsigned other, unsigned side) {
     return step_over_links(cluster, node, other, nodes.size() == 2 ? std::nullopt : std::optional(side));

@@ -2,6 +2,7 @@
 #include "vcsn/vcsn.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <set>
 #include <utility>
 
@@ -92,8 +93,9 @@ void Vcsn::check(const Place& one, const Place& other) const {
   const Station a{one.node, one.port}, b{other.node, other.port};
   for (const Station& each : {a, b})
     if (!cluster_.has(each.first) || !cluster_.joined(each)) return;
-  require(one.node == other.node || cluster_.reaches(a, b),
-          "no Ethernet leads from " + to_string(one) + " to " + to_string(other));
+  require(one == other || a != b,
+          to_string(one) + " and " + to_string(other) + " are at one line, back to which no switch sends");
+  require(cluster_.reaches(a, b), "no Ethernet leads from " + to_string(one) + " to " + to_string(other));
 }
 
 namespace {
@@ -198,7 +200,8 @@ Program Vcsn::by_server(const std::vector<TableRow>& rows, unsigned server, Writ
 }
 
 Vcsn::Partition& Vcsn::partition(const std::string& name, const std::vector<std::int64_t>& nodes) {
-  require(!name.empty(), "a partition has a name");
+  require(!name.empty() && std::ranges::none_of(name, [](unsigned char letter) { return std::iscntrl(letter); }),
+          "a partition has a name, without control characters");
   std::set<unsigned> own;
   for (const std::int64_t node : nodes) {
     require(std::in_range<unsigned>(node) && cluster_.has(static_cast<unsigned>(node)),

@@ -287,7 +287,9 @@ class Network final : public Engine {
   /// Its memory stays as it is. Throws std::invalid_argument where it has serial links.
   void restart(unsigned number) {
     Node& of = node(number);
-    external({number, 0, 0});
+    require(dynamic_cast<EthernetPort*>(of.externals.front().get()),
+            "node " + std::to_string(number) +
+                " has serial links, whose ends keep count of each other: it does not start again alone");
     const auto operations = std::erase_if(open_, [&](const auto& each) { return each.second.node == number; });
     of.restart(operations);
     if (const auto found = hardware_.find(number); found != hardware_.end()) found->second->restart(now());
@@ -490,8 +492,9 @@ class Network final : public Engine {
   };
 
   void open(Handle handle, const Open& of) {
-    require(handle < Node::kSequencers && !open_.contains(handle),
-            "handle " + std::to_string(handle) + " is in use or is none");
+    require(handle < Node::kSequencers, "handle " + std::to_string(handle) + " is none; they are below 2^63");
+    require(!open_.contains(handle),
+            "handle " + std::to_string(handle) + " is of an operation that has not completed; take another one");
     open_[handle] = of;
     ended_bytes_.erase(handle);
   }

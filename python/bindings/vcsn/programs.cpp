@@ -122,32 +122,41 @@ RunOptions options_of(Bound& self, bool late) {
 using Programs = std::vector<std::tuple<std::int64_t, nb::dict, nb::object>>;
 using Kernels = std::vector<std::tuple<unsigned, unsigned, nb::object, bool>>;
 
+/// Throws WrongProgram.
+nb::handle checked(const nb::object& program, const std::string& who) {
+  if (PyIter_Check(program.ptr())) return program;
+  throw WrongProgram("the program of " + who + " is " + shown(program) + "; it is a generator");
+}
+
 double run_programs(Bound& self, const Programs& programs, bool late, const Kernels& kernels) {
   const Hosts hosts;
-  std::map<std::int64_t, Server> servers;
-  for (const auto& [number, costs, program] : programs) {
-    Server& made = servers[number];
-    made.costs = ServerCosts::of(values_of("server " + std::to_string(number), costs));
-    if (nb::isinstance<Steps>(program))
-      made.next = nb::cast<Steps&>(program).program;
-    else
-      made.next = [&hosts, number = number, of = nb::handle(program)]() -> std::optional<Step> {
-        const nb::gil_scoped_acquire held;
-        const nb::object step = sent(of, nb::none());
-        return step.is_valid() ? std::optional(step_of(hosts, step, number)) : std::nullopt;
-      };
-  }
-  std::vector<Kernel> logic;
-  for (const auto& [node, number, program, serves] : kernels)
-    logic.push_back({node, number,
-                     [&hosts, who = "kernel " + std::to_string(number) + " of node " + std::to_string(node),
-                      of = nb::handle(program)](const std::optional<Taken>& taken) -> std::optional<Action> {
-                       const nb::gil_scoped_acquire held;
-                       const nb::object step = sent(of, words_of(hosts, taken));
-                       return step.is_valid() ? std::optional(action_of(hosts, step, who)) : std::nullopt;
-                     },
-                     serves});
   try {
+    std::map<std::int64_t, Server> servers;
+    for (const auto& [number, costs, program] : programs) {
+      Server& made = servers[number];
+      const std::string who = "server " + std::to_string(number);
+      made.costs = ServerCosts::of(values_of(who, costs));
+      if (nb::isinstance<Steps>(program))
+        made.next = nb::cast<Steps&>(program).program;
+      else
+        made.next = [&hosts, number = number, of = checked(program, who)]() -> std::optional<Step> {
+          const nb::gil_scoped_acquire held;
+          const nb::object step = sent(of, nb::none());
+          return step.is_valid() ? std::optional(step_of(hosts, step, number)) : std::nullopt;
+        };
+    }
+    std::vector<Kernel> logic;
+    for (const auto& [node, number, program, serves] : kernels) {
+      const std::string who = "kernel " + std::to_string(number) + " of node " + std::to_string(node);
+      logic.push_back(
+          {node, number,
+           [&hosts, who, of = checked(program, who)](const std::optional<Taken>& taken) -> std::optional<Action> {
+             const nb::gil_scoped_acquire held;
+             const nb::object step = sent(of, words_of(hosts, taken));
+             return step.is_valid() ? std::optional(action_of(hosts, step, who)) : std::nullopt;
+           },
+           serves});
+    }
     const RunOptions options = options_of(self, late);
     const nb::gil_scoped_release released;
     return run(self.network, servers, logic, options);

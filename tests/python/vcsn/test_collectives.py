@@ -17,6 +17,7 @@ from thalweg.systems.vcsn import hosts, models, schedules
 from thalweg.systems.vcsn.cluster import Cluster
 from thalweg.systems.vcsn.collectives import Collective
 from thalweg.systems.vcsn.hosts import Barrier, Interrupt, Program, Work
+from thalweg.systems.vcsn.operations import gather_schedule
 
 PRESET = "vcsn-d5005"
 FILE = Path(__file__).parents[3] / "clusters/vcsn-d5005.toml"
@@ -284,3 +285,9 @@ def test_the_servers_network_is_a_model() -> None:
     ):
         with pytest.raises(InputError, match=said):
             thalweg.measure(operation, PRESET, **options)
+
+
+@pytest.mark.parametrize("cluster", ["vcsn-d5005", "dcn-d5005"])
+def test_an_fpga_takes_part_once(cluster: str) -> None:
+    with pytest.raises(InputError, match="^a gather: node 2 takes part once, and is given twice$"):
+        gather_schedule(Cluster.load(cluster), "ring", [0, 2, 1, 2], 0)

@@ -165,6 +165,7 @@ def test_wrong_steps_are_refused(node: int, number: int, step: Send | Receive | 
     [
         (None, "a kernel yields Send, Receive, Exchange or Pause; kernel 0 of node 0 yields None"),
         (Pause(0), "kernel 0 of node 0 pauses for 0 cycles; it is one at least"),
+        (Pause(1 << 62), "kernel 0 of node 0 would go on after .* us; time ends at .* us"),
     ],
 )
 def test_what_is_no_step_is_refused(step: Any, said: str) -> None:
@@ -175,6 +176,12 @@ def test_what_is_no_step_is_refused(step: Any, said: str) -> None:
         run(joined(), kernels=[Kernel(0, wrong())])
     with pytest.raises(InputError, match="kernel 0 of node 0 has 2 programs"):
         run(joined(), kernels=[Kernel(0, wrong()), Kernel(0, wrong())])
+
+
+def test_a_program_is_a_generator() -> None:
+    wrong: Any = [Send(b"x")]
+    with pytest.raises(InputError, match=r"^the program of kernel 0 of node 0 is \[Send.*; it is a generator$"):
+        run(joined(), kernels=[Kernel(0, wrong)])
 
 
 def test_a_cluster_may_have_more_kernels_or_none() -> None:

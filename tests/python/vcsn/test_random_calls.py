@@ -53,7 +53,8 @@ class Calls:
             port = self.draw.randrange(2)
             ends = [Place(node, port, virtual) for node in part.nodes for virtual in (0, 1)]
             self.draw.shuffle(ends)
-            part.rewire(dict(zip(ends[::2], ends[1::2], strict=True)))
+            pairs = zip(ends[::2], ends[1::2], strict=True)
+            part.rewire({one: other for one, other in pairs if one.node != other.node})
 
     def set_circuit(self) -> None:
         self.network.set_circuit(self.place(), self.draw.choice([self.place(), None]))

@@ -210,6 +210,8 @@ def test_users_have_their_partition_alone() -> None:
             call()
     with pytest.raises(InputError, match="partition x: node 16 is no FPGA of vcsn-d5005"):
         network.partition("x", [16])
+    with pytest.raises(InputError, match="a partition has a name, without control characters"):
+        network.partition("x\ny", [0])
 
 
 def test_a_multicast_stays_in_its_partition() -> None:
@@ -279,7 +281,8 @@ def drawn_circuits(draw: random.Random, nodes: list[int], kept: dict[Place, Plac
         ends = [Place(node, port, virtual) for node in nodes for virtual in (0, 1)]
         ends = [end for end in ends if end not in kept and end not in kept.values()]
         draw.shuffle(ends)
-        circuits |= dict(zip(ends[::2], ends[1::2], strict=False))
+        pairs = zip(ends[::2], ends[1::2], strict=False)
+        circuits |= {one: other for one, other in pairs if one.node != other.node}
     return {one: other for one, other in circuits.items() if (one, other) in kept.items() or draw.random() < 0.9}
 
 
@@ -396,3 +399,17 @@ def test_rewiring_is_measured(tmp_path: Path) -> None:
 def test_wrong_options_of_rewire_are_refused(options: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError, match=said):
         thalweg.measure("rewire", PRESET, **options)
+
+
+def test_ends_that_no_frame_joins_are_refused() -> None:
+    """A switch sends nothing back to the line that it came from."""
+    network = Cluster.load(PRESET).network()
+    one_line = (
+        "virtual port 0.0 of node 3 and virtual port 0.1 of node 3 are at one line, back to which no switch sends"
+    )
+    with pytest.raises(InputError, match=one_line):
+        network.rewire({Place(3, 0, 0): Place(3, 0, 1)})
+    with pytest.raises(InputError, match="no Ethernet leads from virtual port 0.0 of node 3 to virtual port 1.0 of"):
+        network.rewire({Place(3, 0, 0): Place(3, 1, 0)})
+    with pytest.raises(InputError, match="no Ethernet leads from virtual port 0.0 of node 3 to virtual port 1.0 of"):
+        network.rewire({Place(3, 0, 0): Place(4, 1, 0)})
