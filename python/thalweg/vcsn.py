@@ -1,7 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Virtual circuits and the direct network from Python: `from thalweg.vcsn import Cluster, Place` (docs/vcsn.md)."""
 
+from thalweg.systems.vcsn._sim import AwaitWord as AwaitWord
+from thalweg.systems.vcsn._sim import Connect as Connect
 from thalweg.systems.vcsn._sim import Place as Place
+from thalweg.systems.vcsn._sim import Read as Read
+from thalweg.systems.vcsn._sim import Row as Row
+from thalweg.systems.vcsn._sim import SendWord as SendWord
+from thalweg.systems.vcsn._sim import Write as Write
 from thalweg.systems.vcsn.circuit_file import Circuits as Circuits
 from thalweg.systems.vcsn.cluster import Cluster as Cluster
 from thalweg.systems.vcsn.collectives import Collective as Collective
@@ -24,10 +30,12 @@ from thalweg.systems.vcsn.schedules import Schedule as Schedule
 from thalweg.systems.vcsn.topologies import Topology as Topology
 
 __all__ = [
+    "AwaitWord",
     "Barrier",
     "Circuits",
     "Cluster",
     "Collective",
+    "Connect",
     "Exchange",
     "Interrupt",
     "Network",
@@ -35,14 +43,18 @@ __all__ = [
     "Place",
     "Kernel",
     "Pause",
+    "Read",
     "Receive",
+    "Row",
     "Send",
+    "SendWord",
     "Words",
     "Program",
     "Rewired",
     "Schedule",
     "Topology",
     "Work",
+    "Write",
     "gather_schedule",
     "run",
 ]

@@ -230,9 +230,9 @@ class Network final : public Engine {
     std::optional<unsigned> input;
   };
   /// A word, which is a packet, from the sequencer's input of the crossbar; until it was taken.
-  struct Send {};
+  struct SendWord {};
   /// Until a word came to the sequencer's output of the crossbar.
-  struct Receive {};
+  struct AwaitWord {};
   /// A packet from the memory; until its last word has left the engine.
   struct Read {
     unsigned engine = 0;
@@ -243,7 +243,7 @@ class Network final : public Engine {
     unsigned engine = 0;
     std::vector<Segment> segments;
   };
-  using Step = std::variant<Row, Connect, Send, Receive, Read, Write>;
+  using Step = std::variant<Row, Connect, SendWord, AwaitWord, Read, Write>;
   /// Starts a program in an FPGA, which completes under its handle. Engines that it uses take no other transfers while it runs. Throws
   /// std::invalid_argument.
   void sequence(Handle handle, unsigned number, unsigned sequencer, const std::vector<Step>& program) {
@@ -692,10 +692,10 @@ class Network final : public Engine {
                 "'s crossbar, which output " + std::to_string(step.output) + " was to be set to");
     })}};
   }
-  std::vector<Instruction> compiled(unsigned, unsigned, const Send&) {
+  std::vector<Instruction> compiled(unsigned, unsigned, const SendWord&) {
     return {{.command = {.word = commands::word(commands::Kind::send_word, 0, 0)}}};
   }
-  std::vector<Instruction> compiled(unsigned, unsigned, const Receive&) {
+  std::vector<Instruction> compiled(unsigned, unsigned, const AwaitWord&) {
     return {{.command = {.word = commands::word(commands::Kind::await_word, 0, 0)}}};
   }
   std::vector<Instruction> compiled(unsigned number, unsigned sequencer, const Read& step) {

@@ -85,11 +85,11 @@ NB_MODULE(_sim, module) {
             new (made) Network::Connect{output, input};
           },
           nb::arg("output"), nb::arg("input").none());
-  nb::class_<Network::Send>(module, "Send",
-                            "A sequencer's command: a packet of one word from its input of the crossbar.")
+  nb::class_<Network::SendWord>(module, "SendWord",
+                                "A sequencer's command: a packet of one word from its input of the crossbar.")
       .def(nb::init<>());
-  nb::class_<Network::Receive>(module, "Receive",
-                               "A sequencer's command: waits for a word at its output of the crossbar.")
+  nb::class_<Network::AwaitWord>(module, "AwaitWord",
+                                 "A sequencer's command: waits for a word at its output of the crossbar.")
       .def(nb::init<>());
   nb::class_<Network::Read>(module, "Read", "A sequencer's command: (address, bytes) of the memory as one packet.")
       .def(
@@ -365,9 +365,12 @@ NB_MODULE(_sim, module) {
           "What a `kernel_receive` that has completed took, once: bytes, whether they end a packet, its "
           "channel.\n\nRaises ValueError.")
       .def(
-          "advance", [](Bound& self, Tick until) { return advance_of(self.engine(), until); }, nb::arg("until"),
-          "Runs until a tick, or the end of the first tick in which a write completed. NEVER: until nothing moves, or "
-          "packets go around a circle of circuits and crossbars and nothing else moves, which is its `failure`.")
+          "advance", [](Bound& self, Tick until) { return advance_of(self.engine(), until); },
+          nb::arg("until") = kNever,
+          "Runs until a tick, or the end of the first tick in which operations completed, which it returns. By "
+          "default: until "
+          "nothing moves, or packets go around a circle of circuits and crossbars and nothing else moves, which is its "
+          "`failure`.")
       .def(
           "store",
           [](Bound& self, unsigned node, std::uint64_t address, const nb::bytes& data) {

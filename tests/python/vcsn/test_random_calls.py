@@ -9,7 +9,7 @@ from collections import Counter
 
 import pytest
 from thalweg.errors import InputError
-from thalweg.systems.vcsn._sim import Read, Receive, Row, Send, Write
+from thalweg.systems.vcsn._sim import AwaitWord, Read, Row, SendWord, Write
 from thalweg.vcsn import Cluster, Network, Place
 
 SIZE = 1 << 16  #: bytes that are read, from 0 on in two banks, and written, from `INTO` on
@@ -95,8 +95,8 @@ class Calls:
         to = self.draw.choice([None, self.place(8 * (node // 8) + self.draw.randrange(8)), self.place()])
         known = (
             Row(self.draw.randrange(2), self.draw.randrange(2), to, credits=self.draw.random() < 0.5),
-            Send(),
-            Receive(),
+            SendWord(),
+            AwaitWord(),
             Read(self.draw.randrange(2), self.segments(0)),
             Write(self.draw.randrange(2), self.segments(INTO)),
         )

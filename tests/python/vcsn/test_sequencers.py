@@ -11,7 +11,7 @@ import thalweg
 from thalweg._core import NEVER
 from thalweg.errors import InputError
 from thalweg.systems.vcsn import models
-from thalweg.systems.vcsn._sim import Connect, Network, Place, Read, Receive, Row, Send, Write
+from thalweg.systems.vcsn._sim import AwaitWord, Connect, Network, Place, Read, Row, SendWord, Write
 from thalweg.systems.vcsn.cluster import Cluster
 from thalweg.systems.vcsn.operations import OPERATIONS
 
@@ -55,7 +55,7 @@ def test_programs_are_checked() -> None:
     network: Any = Cluster.load(CLUSTER).network()
     for program, said in (
         ([], "a sequencer's program without commands"),
-        ([Send()] * 1024, "a sequencer's program has 1025 instructions; it has 1024 at most"),
+        ([SendWord()] * 1024, "a sequencer's program has 1025 instructions; it has 1024 at most"),
         ([Row(2, 0, None)], "there is no virtual port 2.0 of node 0"),
         ([Row(0, 0, Place(0, 0, 0))], "can't be joined with itself"),
         ([Connect(20, None)], "a crossbar has no input or output 20"),
@@ -66,10 +66,10 @@ def test_programs_are_checked() -> None:
         with pytest.raises(ValueError, match=said):
             network.sequence(1, 0, 0, program)
     with pytest.raises(ValueError, match="node 0 has no sequencer 2; it has 2"):
-        network.sequence(1, 0, 2, [Send()])
-    network.sequence(1, 0, 0, [Receive()])
+        network.sequence(1, 0, 2, [SendWord()])
+    network.sequence(1, 0, 0, [AwaitWord()])
     with pytest.raises(ValueError, match="sequencer 0 of node 0 runs a program"):
-        network.sequence(2, 0, 0, [Send()])
+        network.sequence(2, 0, 0, [SendWord()])
 
 
 def test_programs_stay_in_their_partition() -> None:
@@ -80,7 +80,7 @@ def test_programs_stay_in_their_partition() -> None:
         mine.sequence(1, 0, 0, [Row(0, 0, Place(8, 0, 0))])
     with pytest.raises(InputError, match="node 8 is not in partition mine"):
         mine.sequence(1, 8, 0, [Row(0, 0, Place(9, 0, 0))])
-    mine.sequence(1, 0, 0, [Receive(), Row(0, 1, Place(7, 0, 0))])
+    mine.sequence(1, 0, 0, [AwaitWord(), Row(0, 1, Place(7, 0, 0))])
     with pytest.raises(
         InputError, match="0.1 of node 0 gets a circuit by a sequencer's program with virtual port 0.0 of"
     ):
@@ -91,7 +91,7 @@ def test_programs_stay_in_their_partition() -> None:
 
 def test_one_that_waits_for_ever_is_named() -> None:
     network: Network = Cluster.load(CLUSTER).network()
-    network.sequence(1, 3, 1, [Connect(network.sequencer_place(3, 1), network.place(3, 0, 0)), Receive()])
+    network.sequence(1, 3, 1, [Connect(network.sequencer_place(3, 1), network.place(3, 0, 0)), AwaitWord()])
     assert [one.what for one in network.blocked] == ["at its begin"]
     assert network.advance(NEVER) == []
     (blocked,) = network.blocked
@@ -100,7 +100,7 @@ def test_one_that_waits_for_ever_is_named() -> None:
 
 def test_one_that_cannot_go_on_is_named_and_others_go_on() -> None:
     network: Network = Cluster.load(CLUSTER).network()
-    network.sequence(1, 0, 0, [Connect(0, 3), Connect(1, 3), Receive()])
+    network.sequence(1, 0, 0, [Connect(0, 3), Connect(1, 3), AwaitWord()])
     network.sequence(2, 1, 0, [Connect(0, 3)])
     assert [one.handle for one in network.advance(NEVER)] == [2]
     assert network.advance(NEVER) == []
@@ -115,7 +115,7 @@ def test_engines_of_a_program_take_no_other_transfers() -> None:
     network.read(0, 1, [(0, 64)])
     with pytest.raises(ValueError, match="read engine 1 of node 0 has transfers of a host"):
         network.sequence(1, 0, 0, [Read(1, [(0, 64)])])
-    network.sequence(1, 0, 0, [Receive(), Read(0, [(0, 64)])])
+    network.sequence(1, 0, 0, [AwaitWord(), Read(0, [(0, 64)])])
     with pytest.raises(ValueError, match="read engine 0 of node 0 is used by the program of sequencer 0 until it ends"):
         network.read(0, 0, [(0, 64)])
     with pytest.raises(ValueError, match="read engine 0 of node 0 is used by the program of sequencer 0"):

@@ -53,14 +53,14 @@ class Connect:
 
     def __init__(self, output: int, input: int | None) -> None: ...
 
-class Send:
+class SendWord:
     """
     A sequencer's command: a packet of one word from its input of the crossbar.
     """
 
     def __init__(self) -> None: ...
 
-class Receive:
+class AwaitWord:
     """A sequencer's command: waits for a word at its output of the crossbar."""
 
     def __init__(self) -> None: ...
@@ -358,7 +358,7 @@ class Network:
         Raises ValueError.
         """
 
-    def sequence(self, handle: int, node: int, sequencer: int, program: Sequence[Row | Connect | Send | Receive | Read | Write]) -> None:
+    def sequence(self, handle: int, node: int, sequencer: int, program: Sequence[Row | Connect | SendWord | AwaitWord | Read | Write]) -> None:
         """
         Starts a program of commands in an FPGA, which run one after another without a host; completes under the handle. Engines that it uses take no other transfers until then.
 
@@ -466,9 +466,9 @@ class Network:
         Raises ValueError.
         """
 
-    def advance(self, until: int) -> list[thalweg._core.Completion]:
+    def advance(self, until: int = 9223372036854775807) -> list[thalweg._core.Completion]:
         """
-        Runs until a tick, or the end of the first tick in which a write completed. NEVER: until nothing moves, or packets go around a circle of circuits and crossbars and nothing else moves, which is its `failure`.
+        Runs until a tick, or the end of the first tick in which operations completed, which it returns. By default: until nothing moves, or packets go around a circle of circuits and crossbars and nothing else moves, which is its `failure`.
         """
 
     def store(self, node: int, address: int, data: bytes) -> None:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from thalweg._core import NEVER
 from thalweg.errors import CheckFailed
-from thalweg.systems.vcsn._sim import Connect, Place, Read, Receive, Row, Send, Write
+from thalweg.systems.vcsn._sim import AwaitWord, Connect, Place, Read, Row, SendWord, Write
 from thalweg.systems.vcsn.cluster import Cluster, Node
 from thalweg.systems.vcsn.network import Command, Network
 from thalweg.systems.vcsn.spec import FrameKind, VcsnHeader, VcsnSequence
@@ -258,9 +258,9 @@ class Program:
             case 2 | 3:
                 return Connect(self._crossing(), self.draw.choice([None, self._crossing()]))
             case 4 | 5 | 6:
-                return Send()
+                return SendWord()
             case 7:
-                return Receive()
+                return AwaitWord()
             case 8:
                 return Read(self._engine(), self._segments())
             case _:

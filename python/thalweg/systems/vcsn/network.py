@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Row = tuple[Place, Place | None]
 """A row of a circuit table: a virtual port and its new other end, or None to close the circuit."""
 
-Command = _sim.Row | _sim.Connect | _sim.Send | _sim.Receive | _sim.Read | _sim.Write
+Command = _sim.Row | _sim.Connect | _sim.SendWord | _sim.AwaitWord | _sim.Read | _sim.Write
 """Of a program of a sequencer."""
 
 Wiring = topologies.Topology | Mapping[Place, Place] | Iterable[topologies.Circuit]

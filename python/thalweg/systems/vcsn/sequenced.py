@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from thalweg.systems.vcsn import hosts
-from thalweg.systems.vcsn._sim import Connect, Place, Read, Receive, Row, Send, Write
+from thalweg.systems.vcsn._sim import AwaitWord, Connect, Place, Read, Row, SendWord, Write
 from thalweg.systems.vcsn.cluster import Cluster
 from thalweg.systems.vcsn.collectives import random_block, whole_words
 from thalweg.systems.vcsn.hosts import Barrier, Interrupt, Program, Work
@@ -110,7 +110,7 @@ class Sequenced:
         return [
             Row(port, 0, Place(self.root, port, index % GRANTED), credits=True),
             Connect(own, comes),
-            Receive(),
+            AwaitWord(),
             Connect(comes, 0),
             Read(0, [(0, self.size)]),
         ]
@@ -126,7 +126,7 @@ class Sequenced:
             return [
                 Row(port, virtual, Place(sources[index], port, 0), credits=True),
                 Connect(goes, own),
-                Send(),
+                SendWord(),
                 Connect(goes, None),
             ]
 
