@@ -47,7 +47,7 @@ module tw_session_sender #(
   if (Resend < 4 || Resend > 1 << 24) begin : check_resend
     $error("tw_session_sender: Resend must be 4 to 2^24");
   end
-  if (NumberBits % 2 != 0 || NumberBits < 2 * $clog2(Window) + 2) begin : check_number
+  if (NumberBits % 2 != 0 || NumberBits < 2 * (Window > 1 ? $clog2(Window) : 1) + 2) begin : check_number
     $error("tw_session_sender: NumberBits must be even, and at least twice those of places and 2");
   end
 
