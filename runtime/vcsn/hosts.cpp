@@ -189,13 +189,15 @@ class Run {
   }
   [[nodiscard]] Stuck stopped() const {
     auto waits = engine_.blocked();
-    const auto server = [&](Who who) { return name_of(all_[who]); };
     for (const auto& [handle, who] : waiting_)
       if (all_[who].server)
-        waits.push_back({.who = server(who),
+        waits.push_back({.who = name_of(all_[who]),
                          .what = "for the interrupt of transfer " + std::to_string(handle),
                          .since = engine_.now()});
-    for (const auto& [who, at] : arrived_) waits.push_back({.who = server(who), .what = "at a barrier", .since = at});
+      else if (!network_.has(handle))
+        waits.push_back({.who = name_of(all_[who]), .what = "for a step that a restart ended", .since = engine_.now()});
+    for (const auto& [who, at] : arrived_)
+      waits.push_back({.who = name_of(all_[who]), .what = "at a barrier", .since = at});
     std::string text = engine_.failure().value_or("nothing moves any more");
     const char* before = ": ";
     for (const Blocked& one : waits) {

@@ -196,6 +196,8 @@ class Network final : public Engine {
     require(kernel < of.config.kernels, "node " + std::to_string(number) + " has no kernel " + std::to_string(kernel));
     return of.kernels[kernel];
   }
+  /// An operation has been given and has not completed.
+  [[nodiscard]] bool has(Handle handle) const { return open_.contains(handle); }
   /// The first handle from `first` on that is above all of operations that have not completed.
   [[nodiscard]] Handle unused(Handle first) const {
     return open_.empty() ? first : std::max(first, open_.rbegin()->first + 1);

@@ -21,7 +21,7 @@ from thalweg.arguments import limit, plain
 from thalweg.cluster import toml_lines, topology
 from thalweg.cluster.toml_lines import KeyPath
 from thalweg.cluster.topology import MAX_NODES, Topology
-from thalweg.errors import InputError
+from thalweg.errors import InputError, one_line
 from thalweg.resources import resource
 from thalweg.systems import System, systems
 
@@ -120,10 +120,13 @@ def validated(model: type[Values], values: Any, places: dict[KeyPath, Place], na
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        problems = error.errors(include_url=False)
+        problems: list[dict[str, Any]] = [
+            {**problem, "loc": _without_types(values, problem["loc"])} for problem in error.errors(include_url=False)
+        ]
         # Missing keys come last: the key may be there, but mistyped.
         first = min(problems, key=lambda problem: (problem["type"] == "missing", _place(places, at + problem["loc"])))
-        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+        count = len({problem["loc"] for problem in problems})
+        more = f" (and {count - 1} more)" if count > 1 else ""
         raise wrong_at(places, at + first["loc"], _what(model, first, at) + more, name) from None
 
 
@@ -320,10 +323,21 @@ def wrong_at(places: dict[KeyPath, Place], path: KeyPath, what: str, name: str) 
     return InputError(what, place.file, place.line) if place.line else InputError(what, name)
 
 
+def _without_types(values: Any, path: tuple[Any, ...]) -> KeyPath:
+    """The path of a value with a problem, of which pydantic's has the types of a union behind it, or says that it is the key."""
+    for index, key in enumerate(path):
+        if not isinstance(values, dict if isinstance(key, str) else list):
+            return path[:index]
+        if isinstance(key, str) and key not in values:
+            return path[:index] if key == "[key]" else path[: index + 1]
+        values = values[key]
+    return path
+
+
 def _dotted(path: KeyPath) -> str:
     text = ""
     for key in path:
-        text += f"[{key}]" if isinstance(key, int) else f".{key}" if text else key
+        text += f"[{key}]" if isinstance(key, int) else f".{one_line(key)}" if text else one_line(key)
     return text
 
 

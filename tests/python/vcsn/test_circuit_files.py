@@ -62,6 +62,8 @@ def test_what_a_file_opens_carries_transfers() -> None:
         ),
         ("[partition.a]\nshape = 'ring'\n", "1: 'nodes' is missing in [partition.a]"),
         ("description = 'x'\n", "'partition' is missing"),
+        ("[partition.a]\nnodes = [true]\nshape = 'ring'\n", "2: partition.a.nodes[0] is true; it should be a valid"),
+        ("[partition.'a\\u0007']\nnodes = [0, 1]\nshape = 'ring'\n".replace("'", '"'), "1: partition.a"),
         ("[partition.a]\nnodes = [0, 1]\n", "1: partition a has no circuits; it has one of shape, edges, circuits"),
         (
             "[partition.a]\nnodes = [0, 1]\nshape = 'ring'\nedges = []\n",

@@ -278,3 +278,24 @@ def test_two_servers_wait_for_one_transfer() -> None:
     two = cluster.servers[:2]
     run(network, {server: cluster.server_tables[server] for server in two}, program)
     assert len(ends) == 2 and ends[0] == ends[1] > 0
+
+
+def test_a_kernel_that_waits_for_what_a_restart_ended_is_named() -> None:
+    cluster = Cluster.load("vcsn-d5005")
+    network = joined(cluster)
+
+    def waits() -> Actions:
+        yield Receive(3)
+
+    def restarts(_: int) -> Program:
+        yield Interrupt(1)
+        network.restart(1)
+
+    network.write(1, 2, 0, [(0, 64)])
+    network.rewire({Place(0, 0, 0): Place(1, 0, 0), Place(2, 1, 0): Place(3, 1, 0)})
+    network.connect(2, 0, network.place(2, 1, 0))
+    network.connect(3, network.place(3, 1, 0), 0)
+    network.read(3, 0, [(0, 64)])
+    server = cluster.servers[0]
+    with pytest.raises(FabricStopped, match="kernel 0 of node 1 waits for a step that a restart ended"):
+        run(network, {server: cluster.server_tables[server]}, restarts, kernels=[Kernel(1, waits())])
