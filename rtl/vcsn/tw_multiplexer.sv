@@ -46,26 +46,24 @@ module tw_multiplexer #(
     $error("tw_multiplexer: PriorityBits must be at least 1");
   end
 
-  logic [Ports-1:0] open_q, chosen_q;  // may send; is shown
+  logic [Ports-1:0] open_q, chosen_q;  // may send, where none was chosen in the cycle before; is shown
   logic any_q;
-  logic [PortBits-1:0] last_q, winner;
+  logic [Ports-1:0] last_q;  // one-hot
   logic [Ports-1:0][PriorityBits-1:0] priority_d, priority_q;
   logic [Ports-1:0][Ports-1:0] before_q;  // [i][j], of i < j: i goes before j
 
   wire  [Ports-1:0] candidates = wanting_i & open_q;
   logic [Ports-1:0] wins;
+  logic [Ports-1:0][Ports-1:0] ahead;  // [i][j]: j goes before i
 
   assign chosen_o = chosen_q;
   assign any_o = any_q;
 
   always_comb begin
-    wins = choose_i ? candidates : '0;
     for (int unsigned i = 0; i < Ports; i++) begin
-      for (int unsigned j = 0; j < i; j++) if (candidates[j] && before_q[j][i]) wins[i] = 1'b0;
-      for (int unsigned j = i + 1; j < Ports; j++) if (candidates[j] && !before_q[i][j]) wins[i] = 1'b0;
+      for (int unsigned j = 0; j < Ports; j++) ahead[i][j] = j < i ? before_q[j][i] : j > i && !before_q[i][j];
+      wins[i] = choose_i && candidates[i] && (candidates & ahead[i]) == 0;
     end
-    winner = '0;
-    for (int unsigned i = 0; i < Ports; i++) if (wins[i]) winner |= PortBits'(i);
   end
 
   always_comb begin
@@ -81,18 +79,18 @@ module tw_multiplexer #(
       for (int unsigned j = i + 1; j < Ports; j++) begin
         if (rst_i) before_q[i][j] <= i != 0;
         else if (priority_d[i] != priority_d[j]) before_q[i][j] <= priority_d[i] > priority_d[j];
-        else before_q[i][j] <= 32'(last_q) < i || 32'(last_q) >= j;
+        else before_q[i][j] <= (last_q >> i & (Ports'(1) << (j - i)) - 1'b1) == 0;
       end
     end
     chosen_q <= rst_i ? '0 : wins;
     any_q <= !rst_i && choose_i && candidates != 0;
     priority_q <= rst_i ? '0 : priority_d;
-    if (rst_i) last_q <= '0;
-    else if (choose_i && candidates != 0) last_q <= winner;  // one of them wins
+    if (rst_i) last_q <= Ports'(1);
+    else if (choose_i && candidates != 0) last_q <= wins;  // one of them wins
   end
 
   for (genvar i = 0; i < Ports; i++) begin : port
-    logic opens, paced, slow_opens, slow_paced;
+    logic opens, slow_opens, slow_q;
 
     tw_pacer #(
         .WordsBits(WordsBits),
@@ -102,10 +100,9 @@ module tw_multiplexer #(
         .rst_i,
         .set_valid_i(set_valid_i && set_port_i == PortBits'(i)),
         .set_pace_i,
-        .sends_i    (wins[i]),
         .words_i    (words_i[i]),
-        .opens_o    (opens),
-        .paced_o    (paced)
+        .sent_i     (chosen_q[i]),
+        .opens_o    (opens)
     );
 
     tw_pacer #(
@@ -116,14 +113,15 @@ module tw_multiplexer #(
         .rst_i,
         .set_valid_i(slow_valid_i && slow_port_i == PortBits'(i)),
         .set_pace_i (slow_pace_i),
-        .sends_i    (wins[i] && slow_i[i]),
         .words_i    (words_i[i]),
-        .opens_o    (slow_opens),
-        .paced_o    (slow_paced)
+        .sent_i     (chosen_q[i] && slow_q),
+        .opens_o    (slow_opens)
     );
 
-    always_ff @(posedge clk_i)
-      open_q[i] <= rst_i || (opens && slow_opens && !(wins[i] && (paced || (slow_paced && slow_i[i]))));
+    always_ff @(posedge clk_i) begin
+      slow_q <= slow_i[i];
+      open_q[i] <= rst_i || (opens && slow_opens);
+    end
   end
 
 `ifndef SYNTHESIS

@@ -15,10 +15,9 @@ module tw_pacer #(
     input logic                set_valid_i,
     input logic [PaceBits-1:0] set_pace_i,   /// cycles in 1/256 that a word takes at least; 0 after reset
 
-    input  logic                 sends_i,  /// a frame is chosen; where opens_o was set in the cycle before, or after reset
-    input  logic [WordsBits-1:0] words_i,  /// of that frame
-    output logic                 opens_o,  /// the frame before holds nothing back in the next cycle
-    output logic                 paced_o   /// one that is sent in this cycle does
+    input  logic [WordsBits-1:0] words_i,  /// of a frame that is chosen in this cycle; where opens_o was set in the cycle before, or after reset
+    input  logic                 sent_i,   /// one was, in the cycle before, and none is
+    output logic                 opens_o   /// no frame before holds the next cycle's back
 );
   if (PaceBits < 10) begin : check_bits
     $error("tw_pacer: PaceBits must be at least 10");
@@ -27,8 +26,8 @@ module tw_pacer #(
   typedef logic [PaceBits-1:0] pace_t;
   localparam pace_t Cycle = pace_t'(256);
 
-  logic open_q;
-  logic paced_q;  // slower than a word a cycle
+  logic open_q;  // but for a frame that was sent in the cycle before
+  logic paced_q, paced_1q;  // slower than a word a cycle; in the cycle before
   pace_t over_q, kept_q;  // what a word takes beyond a cycle, less 1; of the frame that is counted
   pace_t left_q;  // what its word takes still, less 1
   logic over_ends_q, kept_ends_q, ends_q;  // that is within the next cycle
@@ -38,11 +37,11 @@ module tw_pacer #(
   wire next = ends_q && more_q;
   wire pace_t begun = kept_q + pace_t'(left_q[7:0]) + pace_t'(1);
 
-  assign opens_o = open_q || (ends_q && !more_q);
-  assign paced_o = paced_q;
+  wire open = open_q && !(sent_i && paced_1q);
+  assign opens_o = open || (ends_q && !more_q);
 
   always_ff @(posedge clk_i) begin
-    if (open_q) begin  // a frame that is sent has a word's cycle, of the headers, behind it in the next one
+    if (open) begin  // a frame that is sent has a word's cycle, of the headers, behind it in the next one
       kept_q <= over_q;
       kept_ends_q <= over_ends_q;
       left_q <= over_q;
@@ -62,8 +61,10 @@ module tw_pacer #(
     if (rst_i) begin
       open_q  <= 1'b1;
       paced_q <= 1'b0;
+      paced_1q <= 1'b0;
     end else begin
-      open_q <= open_q ? !(sends_i && paced_q) : ends_q && !more_q;
+      open_q <= opens_o;
+      paced_1q <= paced_q;
       if (set_valid_i) paced_q <= set_pace_i > Cycle;
     end
   end

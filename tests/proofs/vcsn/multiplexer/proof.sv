@@ -92,21 +92,21 @@ module multiplexer_proof #(
     if (!rst_i) begin
       chooses_by_definition : assert (chosen == expected_q);
       lemma_busy : assert (multiplexer.busy_q == busy_q && (chosen == 0 || busy_q != 0));
-      lemma_last : assert (multiplexer.last_q == last_q && 32'(last_q) < Ports);
+      lemma_last : assert (multiplexer.last_q == Ports'(1) << last_q && 32'(last_q) < Ports);
     end
   end
 
   for (genvar i = 0; i < Ports; i++) begin : port
     multiplexer_proof_pacer #(.FrameWords(FrameWords), .PaceBits(PaceBits)) pace (
         .clk_i, .rst_i, .sends_i(expected[i]), .words_i(words_i[i]), .pace_i(paces_q[i]), .busy_i(busy_q), .left_o(left_q[i][0]),
-        .open_i(multiplexer.port[i].pace.open_q), .paced_i(multiplexer.port[i].pace.paced_q), .over_i(multiplexer.port[i].pace.over_q),
+        .open_i(multiplexer.port[i].pace.open), .paced_i(multiplexer.port[i].pace.paced_q), .over_i(multiplexer.port[i].pace.over_q),
         .kept_i(multiplexer.port[i].pace.kept_q), .word_i(multiplexer.port[i].pace.left_q), .over_ends_i(multiplexer.port[i].pace.over_ends_q),
         .kept_ends_i(multiplexer.port[i].pace.kept_ends_q), .ends_i(multiplexer.port[i].pace.ends_q),
         .more_words_i(multiplexer.port[i].pace.words_q), .more_i(multiplexer.port[i].pace.more_q)
     );
     multiplexer_proof_pacer #(.FrameWords(FrameWords), .PaceBits(PaceBits)) slow (
         .clk_i, .rst_i, .sends_i(expected[i] && slow_i[i]), .words_i(words_i[i]), .pace_i(slows_q[i]), .busy_i(busy_q), .left_o(left_q[i][1]),
-        .open_i(multiplexer.port[i].slow_pace.open_q), .paced_i(multiplexer.port[i].slow_pace.paced_q), .over_i(multiplexer.port[i].slow_pace.over_q),
+        .open_i(multiplexer.port[i].slow_pace.open), .paced_i(multiplexer.port[i].slow_pace.paced_q), .over_i(multiplexer.port[i].slow_pace.over_q),
         .kept_i(multiplexer.port[i].slow_pace.kept_q), .word_i(multiplexer.port[i].slow_pace.left_q), .over_ends_i(multiplexer.port[i].slow_pace.over_ends_q),
         .kept_ends_i(multiplexer.port[i].slow_pace.kept_ends_q), .ends_i(multiplexer.port[i].slow_pace.ends_q),
         .more_words_i(multiplexer.port[i].slow_pace.words_q), .more_i(multiplexer.port[i].slow_pace.more_q)
@@ -118,6 +118,7 @@ module multiplexer_proof #(
         waits_slowly : cover (choose_i && wanting_i[i] && left_q[i][0] == 0 && left_q[i][1] != 0);
         lemma_priority : assert (multiplexer.priority_q[i] == priorities_q[i]);
         lemma_both : assert (multiplexer.open_q[i] == (multiplexer.port[i].pace.open_q && multiplexer.port[i].slow_pace.open_q));
+        lemma_open : assert (!choose_i || (multiplexer.port[i].pace.open == multiplexer.port[i].pace.open_q && multiplexer.port[i].slow_pace.open == multiplexer.port[i].slow_pace.open_q));
       end
     end
     for (genvar j = i + 1; j < Ports; j++) begin : pair
