@@ -119,12 +119,18 @@ module tw_decoder
   end
 
   // Two cycles after a frame's first word: what it is.
-  logic decides_q, address_q, type_q, data_q, indication_q, credit_q, first_q, last_q;
-  logic [3:0] group_q;  // parts of the destination that are those of its source's group
+  logic decides_q, type_q, data_q, indication_q, credit_q, first_q, last_q;
+  logic [2:0] address_q, group_q;  // parts of the destination that are those of the external port, and of its source's group
   logic [7:0] channel_q;
   logic [Ports-1:0] joined;  // the virtual port that it is for
   logic [Ports-1:0] takes, takes_q, to_q;  // its words; all of it
-  outcome_t begun, begun_q;  // what becomes of it, unless its end says something else
+  // What it is, and what becomes of it, unless its end says something else.
+  typedef struct packed {
+    logic to_me, to_group, vcsn, data, credit, indication, sequenced;
+    logic joined, fits, room;  // a virtual port is joined with its source; and has a session where it has one; and room
+  } begun_t;
+  begun_t begun_q;
+  outcome_t begun;
 
   tw_circuit_table #(
       .Ports(Ports)
@@ -145,32 +151,35 @@ module tw_decoder
 
   address_t group_1;
   wire to_group = group_q == '1;
-  wire ours = (address_q || to_group) && type_q;
-  wire known = ours && joined != 0;
+  wire to_me = address_q == '1;
 
   assign group_1 = group_of(header_1.source, header_1.circuit.source_port);
   wire  [Ports-1:0] fits = long_q ? session_i : ~session_i;  // has a session where the frame has
-  wire  matched = known && !indication_q && (joined & fits) != 0;
-  assign takes = decides_q ? joined & room_i & fits & {Ports{ours && data_q}} : takes_q;
+  wire  ours = (begun_q.to_me || begun_q.to_group) && begun_q.vcsn;
+  wire  known = ours && begun_q.joined;
+  wire  matched = known && !begun_q.indication && begun_q.fits;
+  assign takes = decides_q ? joined & room_i & fits & {Ports{(to_me || to_group) && data_q}} : takes_q;
   assign begun = '{
-          stray: !address_q && !(to_group && type_q && joined != 0),
-          other: address_q && !type_q,
-          foreign: address_q && type_q && joined == 0,
-          indication: known && indication_q,
-          sequenced: matched && long_q,
-          credit: matched && !long_q && credit_q,
-          unformed: matched && !long_q && !data_q && !credit_q,
-          full: matched && !long_q && data_q && (joined & room_i) == 0,
-          taken: matched && !long_q && data_q && (joined & room_i) != 0,
-          sessionless: known && !indication_q && (joined & fits) == 0,
+          stray: !begun_q.to_me && !(begun_q.to_group && begun_q.vcsn && begun_q.joined),
+          other: begun_q.to_me && !begun_q.vcsn,
+          foreign: begun_q.to_me && begun_q.vcsn && !begun_q.joined,
+          indication: known && begun_q.indication,
+          sequenced: matched && begun_q.sequenced,
+          credit: matched && !begun_q.sequenced && begun_q.credit,
+          unformed: matched && !begun_q.sequenced && !begun_q.data && !begun_q.credit,
+          full: matched && !begun_q.sequenced && begun_q.data && !begun_q.room,
+          taken: matched && !begun_q.sequenced && begun_q.data && begun_q.room,
+          sessionless: known && !begun_q.indication && !begun_q.fits,
           damaged: 1'b0
       };
 
   always_ff @(posedge clk_i) begin
-    address_q <= header_1.destination == address_i;
-    for (int unsigned i = 0; i < 4; i++) group_q[i] <= header_1.destination[12*i+:12] == group_1[12*i+:12];
+    for (int unsigned i = 0; i < 3; i++) begin
+      address_q[i] <= header_1.destination[16*i+:16] == address_i[16*i+:16];
+      group_q[i] <= header_1.destination[16*i+:16] == group_1[16*i+:16];
+    end
     type_q <= header_1.ethertype == 16'(EtherType);
-    data_q <= header_1.circuit.kind == FrameKindData;
+    data_q <= header_1.ethertype == 16'(EtherType) && header_1.circuit.kind == FrameKindData;
     indication_q <= header_1.circuit.kind == FrameKindIndication;
     credit_q <= header_1.circuit.kind == FrameKindCredit;
     if (begins_1q) begin
@@ -179,7 +188,18 @@ module tw_decoder
       last_q    <= header_1.circuit.last;
       channel_q <= header_1.circuit.channel;
     end
-    if (decides_q) begun_q <= begun;
+    if (decides_q) begun_q <= '{
+          to_me: to_me,
+          to_group: to_group,
+          vcsn: type_q,
+          data: data_q,
+          credit: credit_q,
+          indication: indication_q,
+          sequenced: long_q,
+          joined: joined != 0,
+          fits: (joined & fits) != 0,
+          room: (joined & room_i) != 0
+      };
     if (decides_q) to_q <= joined;
     if (rst_i) begin
       decides_q <= 1'b0;
@@ -230,15 +250,15 @@ module tw_decoder
   assign begin_valid_o = begins_1q;
   wire vcsn_sequence_t begin_sequence = vcsn_sequence_of(data_1q[HeaderBits+:SequenceBits]);
   assign begin_number_o = begin_sequence.number;
-  assign heard_valid_o = ends_3q && good_3q && knows && begun_q.sequenced ? to_q : '0;
+  assign heard_valid_o = ends_3q && good_3q && knows && begun.sequenced ? to_q : '0;
   assign heard_sequence_o = {Ports{sequence_q}};
   assign heard_kind_o = {Ports{kind_q}};
   assign heard_first_o = {Ports{heard_first_q}};
   assign heard_last_o = {Ports{heard_last_q}};
   assign heard_number_o = {Ports{number_q}};
 
-  assign indicated_o = ends_3q && !error_3q && begun_q.indication ? to_q : '0;
-  assign credit_valid_o = ends_3q && good_3q && single_3q && begun_q.credit ? to_q : '0;
+  assign indicated_o = ends_3q && !error_3q && begun.indication ? to_q : '0;
+  assign credit_valid_o = ends_3q && good_3q && single_3q && begun.credit ? to_q : '0;
   assign credit_number_o = {Ports{number_q[31:0]}};
 
   always_ff @(posedge clk_i) begin
@@ -258,8 +278,8 @@ module tw_decoder
       heard_first_q <= first_q;
       heard_last_q <= last_q;
     end
-    outcome_q <= begun_q;
-    if ((begun_q.taken && !good_3q) || (begun_q.sequenced && !(good_3q && knows))) begin
+    outcome_q <= begun;
+    if ((begun.taken && !good_3q) || (begun.sequenced && !(good_3q && knows))) begin
       outcome_q.taken <= 1'b0;
       outcome_q.sequenced <= 1'b0;
       outcome_q.unformed <= 1'b1;
