@@ -80,14 +80,12 @@ module tw_receive_buffer #(
   } word_t;
   typedef struct packed {
     logic last;  // the index is the last one
-    logic turn;  // changes with each round, so that full is not empty
     logic [IndexBits-1:0] index;
   } pointer_t;
 
   function automatic pointer_t after(pointer_t at);
     return '{
         last: at.index == IndexBits'(Words - 2),
-        turn: at.turn ^ at.last,
         index: at.last ? '0 : at.index + 1'b1
     };
   endfunction
@@ -126,7 +124,7 @@ module tw_receive_buffer #(
   wire  goes = there_q && crossing_ready;
   wire  moves = !there_q || crossing_ready;
   wire  reads = moves && reads_q;
-  wire  in_order = {read_q.turn, read_q.index} == {kept_q.turn, kept_q.index};
+  wire  in_order = spare_q == CountBits'(Words - FrameWords) - CountBits'(there_q);  // no word that is kept is in the memory
   wire  load = mac_slots_i ? reads : moves && (!in_order || mac_commit_i);
   wire  takes = found_q && !reads_q;
   wire  comes = mac_commit_i && !mac_slots_i;  // words that are kept
@@ -137,11 +135,9 @@ module tw_receive_buffer #(
   assign mac_word_left_o = word_left_q;
   assign mac_held_o = held_q;
 
-  logic [CountBits-1:0] more;  // words that come and go
-  always_comb begin
-    if (comes) more = goes ? CountBits'(less_q) : CountBits'(part_q);
-    else more = goes ? '1 : '0;
-  end
+  logic [CountBits-1:0] more, more_less;  // words that come; less the one that goes
+  assign more = comes ? CountBits'(part_q) : '0;
+  assign more_less = comes ? CountBits'(less_q) : '1;
 
   always_ff @(posedge mac_clk_i) begin
     if (mac_valid_i) begin
@@ -159,7 +155,7 @@ module tw_receive_buffer #(
     slot_2q <= slot_1q;
     part_1q <= part_q;
     part_2q <= part_1q;
-    idle_q <= mac_slots_i ? (held_q & Window'(1) << oldest_q) == 0 && !mac_keep_i : in_order && !there_q && !mac_commit_i;
+    idle_q <= mac_slots_i ? !held_q[oldest_q] && !mac_keep_i : in_order && !there_q && !mac_commit_i;
     if (mac_begin_i) slot_q <= mac_slot_i;
     if (!found_q) found_words_q <= lengths_q[order_q];
     if (!found_q) found_place_q <= place_of(order_q);
@@ -194,9 +190,11 @@ module tw_receive_buffer #(
       there_q <= load || (there_q && !crossing_ready);
       if (load || takes) read_q <= takes ? '{index: found_place_q, default: 1'b0} : after(read_q);
       if (mac_commit_i) kept_q <= write_q;
-      if (mac_slots_i && mac_begin_i) write_q <= '{index: place_of(mac_slot_i), default: 1'b0};
-      else if (mac_drop_i) write_q <= kept_q;
-      else if (mac_valid_i) write_q <= after(write_q);
+      if ((mac_slots_i && mac_begin_i) || mac_drop_i || mac_valid_i) begin
+        write_q <= after(write_q);
+        if (mac_drop_i) write_q <= kept_q;
+        if (mac_slots_i && mac_begin_i) write_q <= '{index: place_of(mac_slot_i), default: 1'b0};
+      end
       if (mac_commit_i || mac_drop_i) begin
         part_q <= '0;
         less_q <= '1;
@@ -204,7 +202,7 @@ module tw_receive_buffer #(
         part_q <= part_q + 1'b1;
         less_q <= part_q;
       end
-      spare_q <= spare_q - more;
+      spare_q <= goes ? spare_q - more_less : spare_q - more;  // what goes is known late
       for (int unsigned i = 0; i < Window; i++) begin
         if (left_q && oldest_q == SlotBits'(i)) held_q[i] <= 1'b0;
         if (takes && order_q == SlotBits'(i)) fresh_q[i] <= 1'b0;

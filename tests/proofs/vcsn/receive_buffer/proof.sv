@@ -90,7 +90,6 @@ module receive_buffer_proof #(
   wire [31:0] place = wrapped(read + 32'(ahead_q) - 32'(valid));
   wire [31:0] loaded = 32'(stored_q) - 32'(valid);  // words that are kept and in the memory
   wire buffer_pointer_right = 32'(store.kept_q.index) == wrapped(read + loaded) && 32'(store.write_q.index) == wrapped(32'(store.kept_q.index) + 32'(part_q));
-  wire turn_right = (store.kept_q.turn != store.read_q.turn) == (read + loaded >= Words);
 
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
@@ -110,8 +109,7 @@ module receive_buffer_proof #(
       lemma_indices : assert (read < Words && 32'(store.kept_q.index) < Words && 32'(store.write_q.index) < Words);
       lemma_last : assert (store.read_q.last == (read == Words - 1) && store.kept_q.last == (32'(store.kept_q.index) == Words - 1) && store.write_q.last == (32'(store.write_q.index) == Words - 1));
       lemma_no_slots : assert (!store.found_q && !store.reads_q && store.fresh_q == 0 && store.held_q == 0);
-      lemma_pointers : assert (buffer_pointer_right && turn_right);
-      lemma_write_turn : assert (store.write_q.turn == (store.kept_q.turn != (32'(store.write_q.index) < 32'(store.kept_q.index) || 32'(part_q) == Words)));
+      lemma_pointers : assert (buffer_pointer_right);
       lemma_ahead : assert (!watched_q || (kept_q ? ahead_q < stored_q : ahead_q >= stored_q && ahead_q < stored_q + part_q));
       lemma_in_place : assert (!watched_q || (valid && ahead_q == 0 ? shown == sought_q : store.words_q[place] == sought_q));
     end
