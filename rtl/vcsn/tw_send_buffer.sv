@@ -102,6 +102,7 @@ module tw_send_buffer #(
   wire accept = there && room;
   wire ends = accept && (completes_q || word.last);
   wire begins = accept && !inside_q;
+  wire leaves = mac_pop_i || mac_release_i;
   assign frame = '{
           words: part_q + 1'b1,
           single: !inside_q,
@@ -173,7 +174,7 @@ module tw_send_buffer #(
         completes_q <= FrameWords == 1 || (!ends && 32'(part_q) + 2 == FrameWords);
       end
       if (ends) next_q <= next_q + 1'b1;
-      if (mac_pop_i || mac_release_i) oldest_q <= oldest_q + 1'b1;
+      if (leaves) oldest_q <= oldest_q + 1'b1;
       if (mac_select_i) shown_q <= oldest_q + mac_offset_i;
       else if (mac_pop_i) shown_q <= shown_q + 1'b1;
       selected_q <= mac_select_i || (selected_q && !mac_release_i);
@@ -184,7 +185,7 @@ module tw_send_buffer #(
       frees_q <= mac_release_i;
       held_q <= held_q + (IndexBits + 1)'(accept) - less;
       begun_q <= begun_q + (FramesBits + 1)'(begins) - (FramesBits + 1)'(mac_pop_i || frees_q);
-      whole_q <= whole_q + (FramesBits + 1)'(ends) - (FramesBits + 1)'(mac_pop_i || mac_release_i);
+      if (ends != leaves) whole_q <= whole_q + {{FramesBits{leaves}}, 1'b1};
       read_valid_q <= mac_read_i;
     end
   end
