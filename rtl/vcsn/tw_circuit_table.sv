@@ -32,18 +32,18 @@ module tw_circuit_table
   end
 
   circuit_t [Ports-1:0] rows_q;
-  logic [Ports-1:0] lower_q, upper_q, port_q;  // of the address and both ports are the same
+  logic [Ports-1:0][2:0] parts_q;  // of the address are the same
+  logic [Ports-1:0] port_q;  // both ports are
 
-  assign joined_o = lower_q & upper_q & port_q;
   for (genvar i = 0; i < Ports; i++) begin : row
     assign row_valid_o[i] = rows_q[i].open;
     assign row_address_o[i] = rows_q[i].address;
     assign row_port_o[i] = rows_q[i].port;
+    assign joined_o[i] = parts_q[i] == '1 && port_q[i];
 
     always_ff @(posedge clk_i) begin
       if (write_valid_i && write_port_i == PortBits'(i)) rows_q[i] <= write_row_i;
-      lower_q[i] <= from_address_i[23:0] == rows_q[i].address[23:0];
-      upper_q[i] <= from_address_i[47:24] == rows_q[i].address[47:24];
+      for (int unsigned k = 0; k < 3; k++) parts_q[i][k] <= from_address_i[16*k+:16] == rows_q[i].address[16*k+:16];
       port_q[i] <= from_port_i == rows_q[i].port && to_port_i == 8'(i) && rows_q[i].open;
       if (rst_i) begin
         rows_q[i].open <= 1'b0;
