@@ -110,8 +110,8 @@ module tw_credits #(
 
       if (clear_q) begin
         on_q <= set_q && set_report_q != 0;
-        spare_q <= set_q ? spare_t'(set_words_q) : '0;
-        gain_q <= '0;
+        spare_q <= '0;
+        gain_q <= set_q ? spare_t'(set_words_q) : '0;  // nothing is sent from what is set in the cycle before it is there
         known_q <= '0;
         period_q <= set_report_q;
       end else if (!on_q) begin

@@ -102,7 +102,7 @@ module tw_encoder
   logic ask_q;  // there is such a frame to choose
   logic [Ports-1:0] stopped, slow;  // sends nothing, or slowly, for a time
   wire ready = places_q[0];
-  wire request = ready && (begins || asks_q || tail_q);
+  wire request = ready && {sends, says_q, asks_q, tail_q} != 0;
   wire taken = tx_valid_o && tx_ready_i;
   wire free = !sends && !says_q && !asks_q && (!tail_q || ready);
   wire says = free && ask_q;
@@ -133,7 +133,7 @@ module tw_encoder
 
   // What buffers showed in the cycle before, in which one of them was chosen.
   typedef struct packed {
-    logic [WordsBits-1:0] words;
+    logic [WordsBits-1:0] words, rest;  // without the first one
     logic single, two, first, last;  // a word is all of it; two are
     logic [7:0] channel;
   } shown_t;
@@ -144,6 +144,7 @@ module tw_encoder
     always_ff @(posedge clk_i) begin
       shown_q[i] <= '{
           words: frame_words_i[i],
+          rest: frame_words_i[i] - 1'b1,
           single: frame_single_i[i],
           two: 32'(frame_words_i[i]) == 2,
           first: frame_first_i[i],
@@ -158,13 +159,14 @@ module tw_encoder
   logic [Ports-1:0] fast_q, indicate_q;  // too much came, which the other end is not aware of; a cycle ago
   logic [Ports-1:0] ask_fast_q, ask_session_q, ask_report_q;  // one-hot or zero, in their order
   logic says_fast_q, says_session_q;  // it is an indication; a session's
+  logic [Ports-1:0] said_q, reported_q;  // says_port_q, of a session's; of a report
   wire  ask_fast = ask_fast_q != 0;
   wire  ask_session = !ask_fast && ask_session_q != 0;
   wire  [Ports-1:0] fast = fast_q & open_q & ~written;
   wire  [Ports-1:0] sessions = says_valid_i & open_q & ~written & ~said_o;
   wire  [Ports-1:0] reports = report_i & open_q & ~written & ~reported_o;
   function automatic logic [Ports-1:0] lowest(logic [Ports-1:0] of);
-    return of & (~of + 1'b1);
+    for (int unsigned i = 0; i < Ports; i++) lowest[i] = of[i] && (of & (Ports'(1) << i) - 1'b1) == 0;
   endfunction
 
   always_ff @(posedge clk_i) begin
@@ -175,6 +177,8 @@ module tw_encoder
     says_q <= says;
     says_fast_q <= ask_fast;
     says_session_q <= ask_session;
+    said_q <= {Ports{says && !ask_fast}} & ask_session_q;
+    reported_q <= {Ports{says && !ask_fast && !ask_session}} & ask_report_q;
     says_port_q <= !says ? '0 : ask_fast ? ask_fast_q : ask_session ? ask_session_q : ask_report_q;
     // What came in the cycle before could not be chosen in this one.
     fast_q <= ((fast_q & ~(says ? ask_fast_q : '0)) | indicate_i | indicate_q) & ~written;
@@ -183,14 +187,16 @@ module tw_encoder
       ask_q <= 1'b0;
       says_q <= 1'b0;
       says_port_q <= '0;
+      said_q <= '0;
+      reported_q <= '0;
       fast_q <= '0;
       indicate_q <= '0;
     end
   end
 
   assign sent_valid_o = chosen;
-  assign said_o = says_session_q ? says_port_q : '0;
-  assign reported_o = says_fast_q || says_session_q ? '0 : says_port_q;
+  assign said_o = said_q;
+  assign reported_o = reported_q;
 
   for (genvar i = 0; i < Ports; i++) begin : port
     logic [CyclesBits-1:0] cycles_q;
@@ -253,18 +259,18 @@ module tw_encoder
   );
 
   // Of the chosen port.
-  logic [WordsBits-1:0] words;
+  logic [WordsBits-1:0] words;  // to request after this cycle
   logic single, two;
   header_t header, header_q;
   logic [$bits(frame_kind_e)-1:0] kind;
   always_comb begin
-    words  = WordsBits'(says_q);
+    words  = WordsBits'(says_q && !ready);
     single = says_q;
     two    = 1'b0;
     header = '0;
     for (int unsigned i = 0; i < Ports; i++) begin
       if (chosen[i]) begin
-        words |= shown_q[i].words;
+        words |= ready ? shown_q[i].rest : shown_q[i].words;
         single |= shown_q[i].single;
         two |= shown_q[i].two;
         header.circuit.channel |= shown_q[i].channel;
@@ -345,7 +351,7 @@ module tw_encoder
             {data[FrontBits-1:0], first_1q ? reversed(header_q) : rest_q[LongBits-1-:HeaderBits]}
     };
     if (begins) begin
-      left_q  <= ready ? words - 1'b1 : words;
+      left_q  <= words;
       final_q <= ready ? two : single;
     end else if (ready && asks_q) begin
       left_q  <= left_q - 1'b1;
@@ -371,8 +377,7 @@ module tw_encoder
       if (ready) tail_q <= begins ? single : asks_q && final_q;
       if (ready || begins) asks_q <= begins ? !(ready && single) : asks_q && !final_q;
       waits_q <= first_d && !ready;
-      if (taken && !request) places_q <= {places_q[Places-2:0], 1'b1};
-      if (request && !taken) places_q <= {1'b0, places_q[Places-1:1]};
+      if (request != taken) places_q <= taken ? {places_q[Places-2:0], 1'b1} : {1'b0, places_q[Places-1:1]};
       valid_1q <= request;
       valid_2q <= valid_1q;
     end

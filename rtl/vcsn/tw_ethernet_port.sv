@@ -95,8 +95,8 @@ module tw_ethernet_port
   logic [Ports-1:0][WordsBits-1:0] frame_words, sent_words;
   logic [Ports-1:0][7:0] frame_channel, word_channel;
   logic [Ports-1:0][WordBits-1:0] read_data, word_data;
-  logic [Ports-1:0] room, word_valid, word_first, word_last, commit, drop, indicate, indicated, writes, written;
-  logic [Ports-1:0] held, sent, left, report, reported, credit, opens;
+  logic [Ports-1:0] room, word_valid, word_first, word_last, commit, drop, indicate, indicated, writes, written_q;
+  logic [Ports-1:0] held, sent, left, report, reported, credit, opens, opened_q;
   logic [Ports-1:0][31:0] report_number, credit_number;
   logic [WordsBits-1:0] kept_words;
 
@@ -113,22 +113,22 @@ module tw_ethernet_port
   logic begin_valid;
 
   // The encoder chooses with rows a cycle earlier than the decoder decides, and sessions begin and end with it.
-  logic write_valid_q, open_valid_q;
-  logic [PortBits-1:0] write_port_q, open_port_q;
+  logic write_valid_q;
+  logic [PortBits-1:0] write_port_q;
   circuit_t write_row_q;
   session_t open_number_q;
   always_ff @(posedge mac_clk_i) begin
-    open_valid_q  <= !mac_rst_i && mac_open_valid_i;
-    open_port_q   <= mac_open_port_i;
-    open_number_q <= mac_open_number_i;
     write_valid_q <= !mac_rst_i && mac_write_valid_i;
     write_port_q  <= mac_write_port_i;
     write_row_q   <= mac_write_row_i;
+    written_q     <= mac_rst_i ? '0 : writes;
+    opened_q      <= mac_rst_i ? '0 : opens;
+    open_number_q <= mac_open_number_i;
   end
 
   for (genvar i = 0; i < Ports; i++) begin : port
     assign writes[i] = mac_write_valid_i && mac_write_port_i == PortBits'(i);
-    assign written[i] = write_valid_q && write_port_q == PortBits'(i);
+    assign opens[i] = mac_open_valid_i && mac_open_port_i == PortBits'(i);
 
     tw_send_buffer #(
         .Width     (WordBits),
@@ -198,8 +198,6 @@ module tw_ethernet_port
         .shell_channel_o(shell_out_channel_o[i])
     );
 
-    assign opens[i] = mac_open_valid_i && mac_open_port_i == PortBits'(i);
-
     tw_session_end #(
         .Window (Window),
         .Frames (Frames),
@@ -209,8 +207,8 @@ module tw_ethernet_port
     ) session (
         .clk_i           (mac_clk_i),
         .rst_i           (mac_rst_i),
-        .open_valid_i    (written[i] || (open_valid_q && open_port_q == PortBits'(i))),
-        .open_number_i   (written[i] ? '0 : open_number_q),
+        .open_valid_i    (written_q[i] || opened_q[i]),
+        .open_number_i   (written_q[i] ? '0 : open_number_q),
         .used_o          (used[i]),
         .closing_o       (closing[i]),
         .keeps_o         (keeps[i]),
@@ -380,7 +378,7 @@ module tw_ethernet_port
       .set_valid_i (mac_monitor_valid_i),
       .set_cycles_i(mac_monitor_cycles_i),
       .set_words_i (mac_monitor_words_i),
-      .forget_i    (written),
+      .forget_i    (written_q),
       .ends_i      (commit),
       .words_i     (kept_words),
       .indicate_o  (indicate)

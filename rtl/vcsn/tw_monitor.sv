@@ -33,12 +33,14 @@ module tw_monitor #(
   logic set_q, on_q, running;
   logic [CyclesBits-1:0] more_q;  // cycles of a window after its first one
   logic [WordsBits-1:0] most_q;
-  logic [WordsBits:0] left_q, left;  // words that are not too many; below 0: some were
+  logic [WordsBits:0] left_q;  // words that are not too many; below 0: some were
   logic [Ports-1:0] from_q, indicate_q;
   logic reported_q;
 
   wire begins = on_q && !running;  // a window, with this cycle
   wire over = left_q[WordsBits] && !reported_q;
+  // Of a window with too many no more are counted.
+  wire [FrameBits-1:0] counted = words_i & {FrameBits{on_q && ends_i != 0 && (begins || !left_q[WordsBits])}};
 
   tw_timer #(
       .Bits(CyclesBits)
@@ -51,7 +53,6 @@ module tw_monitor #(
   );
 
   assign indicate_o = indicate_q;
-  assign left = begins ? {1'b0, most_q} : left_q;
 
   always_ff @(posedge clk_i) begin
     if (set_valid_i) begin
@@ -60,8 +61,7 @@ module tw_monitor #(
     end
     from_q <= ((begins ? '0 : from_q) | ends_i) & ~forget_i;
     indicate_q <= over ? from_q & ~forget_i : '0;
-    // Of a window with too many no more are counted.
-    left_q <= on_q && ends_i != 0 && (begins || !left_q[WordsBits]) ? left - (WordsBits + 1)'(words_i) : left;
+    left_q <= (begins ? {1'b0, most_q} : left_q) - (WordsBits + 1)'(counted);
     reported_q <= !begins && left_q[WordsBits];
     if (rst_i || set_q) begin
       from_q <= '0;
