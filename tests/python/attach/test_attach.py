@@ -26,7 +26,7 @@ PRESET = "vcsn-attached"
 
 
 def attach(net: Bridge, node: int, options: str) -> subprocess.Popen[str]:
-    return net.thalweg(*f"attach --cluster {PRESET} --node {node} --limit 50 {options}".split())
+    return net.thalweg(*f"attach --cluster {PRESET} --node {node} --limit 250 {options}".split())
 
 
 def ready(started: subprocess.Popen[str]) -> subprocess.Popen[str]:
