@@ -157,13 +157,13 @@ class Commands {
 
   std::function<void(Tick, const CommandWord&)> taken;  ///< a host's, in a cycle of the shell
 
-  /// A host's, behind those that hosts have written.
+  /// Takes a host's command in the first free cycle after those of earlier commands.
   void write(const Command& command) {
     const Tick cycle = free_from(std::max(taken_ + 1, shell_->scheduler.next()));
     if (taken) taken(cycle, command.word);
     take(cycle, command);
   }
-  /// A sequencer's, which is taken in this cycle where no host's is, and no other one has been. False: it is not.
+  /// Takes a sequencer's command in this cycle, unless another command is taken in it or none can be. Returns whether it was taken.
   [[nodiscard]] bool offer(Tick now, const Command& command) {
     if (now <= taken_ || free_from(now) != now) return false;
     take(now, command);

@@ -106,10 +106,11 @@ class EthernetPort final : public External {
   void run_sessions(Tick now) {
     for (Session& session : sessions_) session.run(now);
   }
-  void set_circuit(unsigned port, const std::optional<Circuit>& to, std::uint64_t credits) override {
+  /// Writes a row of the circuit table; the circuit has no credits.
+  void set_circuit(unsigned port, const std::optional<Circuit>& to) {
     const Tick first = end_.domain->scheduler.next();
     write_row(port, to, first);
-    set_credits(port, this->credits(credits), first);
+    set_credits(port, credits(0), first);
   }
   /// A new circuit, which acts from cycle `first` on, has no session and no credits.
   void write_row(unsigned port, const std::optional<Circuit>& to, Tick first) {
@@ -124,7 +125,7 @@ class EthernetPort final : public External {
     rows.reset();
     numbers.reset();
     for (unsigned port = 0; port < sends_.size(); ++port) {
-      set_circuit(port, std::nullopt, 0);
+      set_circuit(port, std::nullopt);
       sessions_[port].reset(end_.domain->scheduler.next());
       dropped += sends_[port].reset() + receives_[port].reset();
     }

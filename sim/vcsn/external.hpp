@@ -39,8 +39,6 @@ class External {
   [[nodiscard]] virtual LinkPort& end() = 0;
   [[nodiscard]] virtual Sink& sink(unsigned port) = 0;
   [[nodiscard]] virtual Source& source(unsigned port) = 0;
-  /// Writes a row of its circuit table. The circuit then has so many credits; 0: none are used. Throws std::logic_error where it has no table.
-  virtual void set_circuit(unsigned port, const std::optional<Circuit>& to, std::uint64_t credits) = 0;
   /// A restart: as before time starts, but for a frame that is on the line. How many words were dropped. Throws std::logic_error where both ends
   /// would have to.
   virtual std::uint64_t reset() = 0;

@@ -641,7 +641,7 @@ class Network final : public Engine {
                 [&port, at, to] {
                   port.rows.acts(at.virtual_port);
                   port.numbers.acts(at.virtual_port);
-                  port.set_circuit(at.virtual_port, to, 0);
+                  port.set_circuit(at.virtual_port, to);
                 },
             .written =
                 [&port, at, to] {

@@ -275,7 +275,7 @@ class Node final : public AssembledNode, public Component {
   Domain* shell_;
   ComponentId id_;
   std::vector<Reported> ended_;
-  // Of engines that read, and of those that write: hosts' transfers that are not given to them; segments of those that are.
+  // By direction (0: read, 1: write) and engine: hosts' transfers that wait for room in the engine, and the number of segments of each one in it.
   std::array<std::vector<std::deque<Transfer>>, 2> kept_;
   std::array<std::vector<std::deque<unsigned>>, 2> given_;
   std::uint64_t dropped_operations_ = 0, dropped_words_ = 0, refused_ = 0;

@@ -68,9 +68,6 @@ class SerialPort final : public External, public Component {
   [[nodiscard]] LinkPort& end() override { return end_; }
   [[nodiscard]] Sink& sink(unsigned) override { return send_; }
   [[nodiscard]] Source& source(unsigned) override { return receive_; }
-  void set_circuit(unsigned, const std::optional<Circuit>&, std::uint64_t) override {
-    throw std::logic_error("a serial link has no circuits");
-  }
   std::uint64_t reset() override { throw std::logic_error("a serial link's ends keep count of each other"); }
   void start() override {}
   void lost(const std::string&, NodeId, std::vector<Lost>&) const override {}

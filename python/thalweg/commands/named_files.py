@@ -58,7 +58,7 @@ class InputFile(click.ParamType[Path]):
 
 
 class ClusterName(click.ParamType[str]):
-    """A cluster by its name, whose file a command reads, and those that it has as bases."""
+    """The name of a cluster. The command reads its file, and the files that it is based on."""
 
     name = "cluster"
 

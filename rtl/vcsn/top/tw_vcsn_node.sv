@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A node of VCSN: the shell, external ports of Ethernet, and streams of user logic. A host's commands for external ports cross into the
-// MACs' clock. Sequencers give commands in cycles in which no host does, the first of those that have one. shell_rst_i and mac_rst_i are asserted together: each lasts until both clocks have had an edge in it.
+// MACs' clock. A sequencer's command is taken in a cycle in which the host gives none, that
+// of the sequencer with the lowest number first. shell_rst_i and mac_rst_i are asserted together: each lasts until both clocks have had an edge in it.
 //
 // Order: that of its parts. Latency: that of its parts; a command for an external port takes that of tw_async_fifo and a cycle more. Throughput: that of its
 // parts; a command that follows one for an external port by two cycles may wait for two. Storage: that of its parts, and 16 commands of each external

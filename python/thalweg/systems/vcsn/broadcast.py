@@ -62,7 +62,7 @@ class BroadcastAllgather(Collective):
         }
 
     def segments(self, node: int, port: int) -> Segments:
-        """Of each block, or where an engine does not hold so many, of those that lie one behind another in a bank."""
+        """Of the blocks that a port broadcasts: one for each block or, if an engine does not hold so many, one for each run of adjacent blocks in a bank."""
         segments = [(self.address(node, block), self.padded) for block in self.shares[port]]
         if len(segments) > SEGMENTS:
             segments = _joined(segments, self.cluster.fpga(node).bank_bytes)

@@ -63,7 +63,7 @@ module receive_buffer_slots_proof #(
   wire [10:0] shown = {first, last, channel, data};
   wire goes = valid && shell_ready_i;
 
-  // The frame that comes; those that have ended, one and two cycles ago, whose words may be kept.
+  // The frame that is arriving, and the frames whose last word arrived one and two cycles ago: their words may still be kept.
   typedef struct packed {
     logic valid;
     slot_t slot;
