@@ -1,14 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds a circle, such as one of circuits and crossbars that pass packets on for ever.
+// Finds circles of circuits and crossbars that pass packets on for ever.
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
+#include <optional>
+#include <string>
+#include <utility>
 #include <vector>
+
+#include "core/clock.hpp"
+#include "vcsn/ethernet_port.hpp"
+#include "vcsn/node.hpp"
+#include "vcsn/place.hpp"
 
 namespace thalweg::vcsn {
 
-/// `next`: what follows each one. A circle, in its order; empty: there is none.
+/// A circle, in its order, where `next` has what follows each one; empty: there is none.
 template <class One>
 [[nodiscard]] std::vector<One> circle_of(std::map<One, std::vector<One>> next) {
   const auto ends = [&next](const One& one) { return !next.contains(one); };
@@ -26,5 +35,91 @@ template <class One>
     way.push_back(then);
   }
 }
+
+class Circles {
+ public:
+  /// Words that have left each output of each node's crossbar.
+  using Words = std::vector<std::vector<std::uint64_t>>;
+
+  /// `shortest`: ticks that `patience` has at least.
+  explicit Circles(Tick shortest) : patience_(shortest) {}
+
+  /// A serial link joins these two.
+  void join(const Place& one, const Place& other) {
+    serial_[one] = other;
+    serial_[other] = one;
+  }
+  /// The nodes of the cluster, by number; nullptr: one that is no FPGA. They outlive this.
+  void watch(const std::vector<Node*>& nodes) {
+    nodes_ = nodes;
+    for (const Node* node : nodes_)
+      if (node) patience_ = std::max(patience_, longest_timer(*node));
+  }
+
+  /// Ticks after which a node has waited for any of its timers.
+  [[nodiscard]] Tick patience() const { return patience_; }
+  [[nodiscard]] Words words() const {
+    Words all(nodes_.size());
+    for (unsigned n = 0; n < nodes_.size(); ++n)
+      for (unsigned output = 0; nodes_[n] && output < nodes_[n]->crossbar.outputs(); ++output)
+        all[n].push_back(nodes_[n]->crossbar.words(output));
+    return all;
+  }
+  /// The circle that packets go around if, for at least `patience` ticks since `before`, words have moved between virtual ports alone.
+  [[nodiscard]] std::optional<std::string> find(const Words& before, const Words& now) const {
+    std::map<Place, Place> passed;  // from where words come to a crossbar to where they leave it
+    for (unsigned n = 0; n < nodes_.size(); ++n)
+      for (unsigned output = 0; output < now[n].size(); ++output) {
+        if (now[n][output] == before[n][output]) continue;
+        const Node& of = *nodes_[n];
+        const auto input = of.crossbar.input_of(output);
+        const auto from = input ? virtual_port(of, n, *input) : std::nullopt, to = virtual_port(of, n, output);
+        if (!from || !to) return std::nullopt;
+        passed[*from] = *to;
+      }
+    std::map<Place, std::vector<Place>> next;  // of those where words leave
+    std::map<std::pair<Place, Place>, Place> over;
+    for (const auto& [from, leaves] : passed)
+      for (const auto& [comes, to] : passed)
+        if (leads(leaves, comes)) {
+          next[leaves].push_back(to);
+          over[{leaves, to}] = comes;
+        }
+    const auto found = circle_of(std::move(next));
+    if (found.empty()) return std::nullopt;
+    std::string text = "packets go around a circle for ever";
+    for (std::size_t k = 0; k < found.size(); ++k)
+      text += (k == 0 ? ": " : ", ") + to_string(found[k]) + " sends to " +
+              to_string(over.at({found[k], found[(k + 1) % found.size()]}));
+    return text + "; connect an output of one of these crossbars with another input";
+  }
+
+ private:
+  /// Ticks for which a node waits for a timer at most, that of a reaction or those of a session.
+  [[nodiscard]] static Tick longest_timer(const Node& of) {
+    const auto* external = dynamic_cast<const EthernetPort*>(of.externals.front().get());
+    const Clock clock = external ? external->clock() : of.shell().clock;
+    const SessionConfig& session = of.config.session;
+    const double cycles = std::max(double{1 << kTimerBits}, static_cast<double>(session.resend) * session.tries);
+    return static_cast<Tick>(std::min(1e18, cycles * static_cast<double>(clock.period)));
+  }
+  /// Words that leave at one virtual port come in at the other.
+  [[nodiscard]] bool leads(const Place& leaves, const Place& comes) const {
+    const auto* one = dynamic_cast<const EthernetPort*>(nodes_[leaves.node]->externals[leaves.port].get());
+    const auto* other = dynamic_cast<const EthernetPort*>(nodes_[comes.node]->externals[comes.port].get());
+    if (!one || !other) {
+      const auto found = serial_.find(leaves);
+      return found != serial_.end() && found->second == comes;
+    }
+    const auto& row = one->circuits.of(leaves.virtual_port);
+    const Circuit source = circuit_to(leaves);
+    return row && (*row == circuit_to(comes) || row->address == group_of(source)) &&
+           other->circuits.of(comes.virtual_port) == source;
+  }
+
+  std::vector<Node*> nodes_;
+  std::map<Place, Place> serial_;  ///< both ends of serial links
+  Tick patience_;
+};
 
 }  // namespace thalweg::vcsn

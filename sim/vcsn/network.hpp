@@ -21,24 +21,14 @@
 #include "ethernet/frame.hpp"
 #include "ethernet/kinds.hpp"
 #include "ethernet/switch.hpp"
+#include "vcsn/blocked.hpp"
 #include "vcsn/circle.hpp"
 #include "vcsn/kinds.hpp"
 #include "vcsn/node.hpp"
+#include "vcsn/place.hpp"
 #include "vcsn/rtl_node.hpp"
 
 namespace thalweg::vcsn {
-
-/// A virtual port of the cluster.
-struct Place {
-  unsigned node = 0, port = 0, virtual_port = 0;
-
-  friend auto operator<=>(const Place&, const Place&) = default;
-};
-
-[[nodiscard]] inline std::string to_string(const Place& place) {
-  return "virtual port " + std::to_string(place.port) + "." + std::to_string(place.virtual_port) + " of node " +
-         std::to_string(place.node);
-}
 
 class Network final : public Engine {
  public:
@@ -52,10 +42,7 @@ class Network final : public Engine {
     if (!capture.empty()) capture_.emplace(capture);
     partitions_.resize(assembly_.nodes());
     for (const auto& link : description.links)
-      if (link.kind == "dcn") {
-        serial_[{link.node_a, link.port_a, 0}] = {link.node_b, link.port_b, 0};
-        serial_[{link.node_b, link.port_b, 0}] = {link.node_a, link.port_a, 0};
-      }
+      if (link.kind == "dcn") circles_.join({link.node_a, link.port_a, 0}, {link.node_b, link.port_b, 0});
     for (unsigned n = 0; n < assembly_.nodes(); ++n) {
       auto* found = dynamic_cast<Node*>(&assembly_.node(n));
       nodes_.push_back(found);
@@ -67,8 +54,8 @@ class Network final : public Engine {
         for (unsigned port = 0; port < found->externals.size(); ++port)
           if (auto* external = dynamic_cast<EthernetPort*>(found->externals[port].get())) watch(*external, n, port);
       if (make) follow(*found, n, make);
-      patience_ = std::max(patience_, longest_timer(*found));
     }
+    circles_.watch(nodes_);
   }
 
   [[nodiscard]] unsigned nodes() const { return assembly_.nodes(); }
@@ -217,7 +204,8 @@ class Network final : public Engine {
     Node& of = node(number);
     check_places(of, number, output, input);
     if (const auto other = input ? of.output_of(*input) : std::nullopt)
-      require(*other == output, input_name(of, number, *input) + " is the input of " + output_name(of, number, *other) +
+      require(*other == output, name_at(of, number, *input, false) + " is the input of " +
+                                    name_at(of, number, *other, true) +
                                     "; connect that with another one, or none, first");
     of.connect(output, input);
   }
@@ -409,71 +397,16 @@ class Network final : public Engine {
   [[nodiscard]] bool idle() const override { return ended_.empty() && assembly_.time().next_due() == kNever; }
   [[nodiscard]] std::vector<Blocked> blocked() const override {
     std::vector<Blocked> all;
-    for (const auto& [handle, open] : open_) {
-      if (!open.writes || open.kernel) continue;
-      const Node& of = *nodes_[open.node];
-      const auto input = of.crossbar.input_of(open.engine);
-      all.push_back({.who = "write engine " + std::to_string(open.engine) + " of node " + std::to_string(open.node),
-                     .what = "for words, operation " + std::to_string(handle),
-                     .on = input ? input_name(of, open.node, *input) : "no input of the crossbar",
-                     .why = {},
-                     .since = open.since,
-                     .where = {}});
-    }
-    for (unsigned n = 0; n < nodes_.size(); ++n) {
-      if (!nodes_[n]) continue;
-      const Node& of = *nodes_[n];
-      for (unsigned k = 0; k < of.config.dmas; ++k)
-        if (!of.reads[k].empty()) {
-          const auto output = of.crossbar.output_of(k);
-          all.push_back({.who = "read engine " + std::to_string(k) + " of node " + std::to_string(n),
-                         .what = "for room",
-                         .on = output ? output_name(of, n, *output) : "no output of the crossbar",
-                         .why = {},
-                         .since = now(),
-                         .where = {}});
-        }
-      for (unsigned port = 0; port < of.config.ports; ++port) {
-        const auto* external = dynamic_cast<const EthernetPort*>(of.externals[port].get());
-        for (unsigned k = 0; external && k < of.config.virtual_ports; ++k) {
-          if (external->session(k).state() != SessionState::closing) continue;
-          const auto output = of.crossbar.output_of(of.place(port, k));
-          all.push_back({.who = to_string({n, port, k}),
-                         .what = "to begin session " + std::to_string(external->session(k).number()) +
-                                 " when what came before it is taken",
-                         .on = output ? output_name(of, n, *output) : "no output of the crossbar",
-                         .why = {},
-                         .since = now(),
-                         .where = {}});
-        }
-      }
-      for (unsigned k = 0; k < of.config.kernels; ++k) {
-        const std::string who = "kernel " + std::to_string(k) + " of node " + std::to_string(n);
-        const auto input = of.crossbar.input_of(of.kernel_place(k)), output = of.crossbar.output_of(of.kernel_place(k));
-        if (of.kernels[k].receives())
-          all.push_back({.who = who,
-                         .what = "for words, operation " + std::to_string(of.kernels[k].receiving()),
-                         .on = input ? input_name(of, n, *input) : "no input of the crossbar",
-                         .why = {},
-                         .since = open_.at(of.kernels[k].receiving()).since,
-                         .where = {}});
-        if (of.kernels[k].sends())
-          all.push_back({.who = who,
-                         .what = "for room",
-                         .on = output ? output_name(of, n, *output) : "no output of the crossbar",
-                         .why = {},
-                         .since = now(),
-                         .where = {}});
-      }
-      for (unsigned k = 0; k < of.config.sequencers; ++k)
-        if (of.sequencers[k].runs())
-          all.push_back({.who = "sequencer " + std::to_string(k) + " of node " + std::to_string(n),
-                         .what = "at " + of.sequencers[k].at(),
-                         .on = {},
-                         .why = of.sequencers[k].refused(),
-                         .since = now(),
-                         .where = {}});
-    }
+    for (const auto& [handle, open] : open_)
+      if (open.writes && !open.kernel)
+        all.push_back({.who = engine_name(open.node, true, open.engine),
+                       .what = "for words, operation " + std::to_string(handle),
+                       .on = source_of(*nodes_[open.node], open.node, open.engine),
+                       .why = {},
+                       .since = open.since,
+                       .where = {}});
+    for (unsigned n = 0; n < nodes_.size(); ++n)
+      if (nodes_[n]) add_blocked(*nodes_[n], n, now(), [this](Handle handle) { return open_.at(handle).since; }, all);
     return all;
   }
   [[nodiscard]] std::optional<std::string> failure() const override { return circle_; }
@@ -504,91 +437,21 @@ class Network final : public Engine {
   /// Until something has completed, nothing is due, or packets go around a circle.
   void advance_without_end() {
     auto& time = assembly_.time();
-    Words before;
-    Tick check = time.now() + patience_;
+    Circles::Words before;
+    Tick check = time.now() + circles_.patience();
     while (ended_.empty() && time.next_due() != kNever && !circle_) {
       time.advance(time.next_due() + kStride);
       if (time.now() < check || !ended_.empty()) continue;
-      Words now = words();
-      if (!before.empty()) circle_ = circle(before, now);
+      Circles::Words now = circles_.words();
+      if (!before.empty()) circle_ = circles_.find(before, now);
       before = std::move(now);
-      check = time.now() + patience_;
+      check = time.now() + circles_.patience();
     }
-  }
-  /// Words that have left each output of each node's crossbar.
-  using Words = std::vector<std::vector<std::uint64_t>>;
-  [[nodiscard]] Words words() const {
-    Words all(nodes_.size());
-    for (unsigned n = 0; n < nodes_.size(); ++n)
-      for (unsigned output = 0; nodes_[n] && output < nodes_[n]->crossbar.outputs(); ++output)
-        all[n].push_back(nodes_[n]->crossbar.words(output));
-    return all;
-  }
-  /// Ticks for which a node waits for a timer at most, that of a reaction or those of a session.
-  [[nodiscard]] static Tick longest_timer(const Node& of) {
-    const auto* external = dynamic_cast<const EthernetPort*>(of.externals.front().get());
-    const Clock clock = external ? external->clock() : of.shell().clock;
-    const SessionConfig& session = of.config.session;
-    const double cycles = std::max(double{1 << kTimerBits}, static_cast<double>(session.resend) * session.tries);
-    return static_cast<Tick>(std::min(1e18, cycles * static_cast<double>(clock.period)));
-  }
-  /// The circle that packets go around, where since `before`, longer ago than any timer lasts, words have moved between virtual ports alone.
-  [[nodiscard]] std::optional<std::string> circle(const Words& before, const Words& now) const {
-    std::map<Place, Place> passed;  // from where words come to a crossbar to where they leave it
-    for (unsigned n = 0; n < nodes_.size(); ++n)
-      for (unsigned output = 0; output < now[n].size(); ++output) {
-        if (now[n][output] == before[n][output]) continue;
-        const auto input = nodes_[n]->crossbar.input_of(output);
-        const auto from = input ? virtual_port(n, *input) : std::nullopt, to = virtual_port(n, output);
-        if (!from || !to) return std::nullopt;
-        passed[*from] = *to;
-      }
-    std::map<Place, std::vector<Place>> next;  // of those where words leave
-    std::map<std::pair<Place, Place>, Place> over;
-    for (const auto& [from, leaves] : passed)
-      for (const auto& [comes, to] : passed)
-        if (leads(leaves, comes)) {
-          next[leaves].push_back(to);
-          over[{leaves, to}] = comes;
-        }
-    const auto found = circle_of(std::move(next));
-    if (found.empty()) return std::nullopt;
-    std::string text = "packets go around a circle for ever";
-    for (std::size_t k = 0; k < found.size(); ++k)
-      text += (k == 0 ? ": " : ", ") + to_string(found[k]) + " sends to " +
-              to_string(over.at({found[k], found[(k + 1) % found.size()]}));
-    return text + "; connect an output of one of these crossbars with another input";
-  }
-  /// Words that leave at one virtual port come in at the other.
-  [[nodiscard]] bool leads(const Place& leaves, const Place& comes) const {
-    const auto* one = dynamic_cast<const EthernetPort*>(nodes_[leaves.node]->externals[leaves.port].get());
-    const auto* other = dynamic_cast<const EthernetPort*>(nodes_[comes.node]->externals[comes.port].get());
-    if (!one || !other) {
-      const auto found = serial_.find(leaves);
-      return found != serial_.end() && found->second == comes;
-    }
-    const auto& row = one->circuits.of(leaves.virtual_port);
-    const Circuit source = circuit_to(leaves);
-    return row && (*row == circuit_to(comes) || row->address == group_of(source)) &&
-           other->circuits.of(comes.virtual_port) == source;
-  }
-  /// Of an input or output of a crossbar.
-  [[nodiscard]] std::optional<Place> virtual_port(unsigned number, unsigned place) const {
-    const Node& of = *nodes_[number];
-    if (place < of.config.dmas || place >= of.sequencer_place(0)) return std::nullopt;
-    const unsigned port = place - of.config.dmas;
-    return Place{number, port / of.config.virtual_ports, port % of.config.virtual_ports};
   }
   KernelPort& kernel_of(Handle handle, unsigned number, unsigned kernel, bool receives) {
     static_cast<void>(this->kernel(number, kernel));
     open(handle, {number, kernel, receives, now(), true});
     return node(number).kernels[kernel];
-  }
-  [[nodiscard]] static Place place_of(const Circuit& row) {
-    return {static_cast<unsigned>(row.address & 0xFFFF), static_cast<unsigned>(row.address >> 16 & 0xFF), row.port};
-  }
-  [[nodiscard]] static Circuit circuit_to(const Place& place) {
-    return {address_of(place.node, place.port), static_cast<std::uint8_t>(place.virtual_port)};
   }
   /// Words that a virtual port there has room for: a frame is taken where the longest one has room.
   [[nodiscard]] std::uint64_t credits_of(unsigned number) {
@@ -722,9 +585,6 @@ class Network final : public Engine {
     all.back().ends_transfer = true;
     return all;
   }
-  [[nodiscard]] static std::string engine_name(unsigned number, bool writes, unsigned engine) {
-    return (writes ? "write engine " : "read engine ") + std::to_string(engine) + " of node " + std::to_string(number);
-  }
   Node& checked(unsigned number, bool writes, unsigned engine, const Transfer& transfer) {
     Node& of = node(number);
     check_segments(of, number, engine, transfer.segments);
@@ -752,21 +612,6 @@ class Network final : public Engine {
               "a segment of a transfer is in one bank of the memory");
     }
   }
-  [[nodiscard]] std::string input_name(const Node& of, unsigned number, unsigned input) const {
-    return place_name(of, number, input, "read engine ");
-  }
-  [[nodiscard]] std::string output_name(const Node& of, unsigned number, unsigned output) const {
-    return place_name(of, number, output, "write engine ");
-  }
-  [[nodiscard]] std::string place_name(const Node& of, unsigned number, unsigned place, const char* engine) const {
-    if (place < of.config.dmas) return engine + std::to_string(place) + " of node " + std::to_string(number);
-    if (place >= of.kernel_place(0))
-      return "kernel " + std::to_string(place - of.kernel_place(0)) + " of node " + std::to_string(number);
-    if (place >= of.sequencer_place(0))
-      return "sequencer " + std::to_string(place - of.sequencer_place(0)) + " of node " + std::to_string(number);
-    return to_string(*virtual_port(number, place));
-  }
-
   void follow(Node& of, unsigned number, const MakeCircuit& make) {
     std::vector<std::uint64_t> addresses;
     for (unsigned port = 0; port < of.config.ports; ++port) addresses.push_back(address_of(number, port));
@@ -793,9 +638,8 @@ class Network final : public Engine {
   std::vector<Node*> nodes_;
   std::map<unsigned, std::unique_ptr<RtlNode>> hardware_;
   std::vector<std::string> partitions_;  ///< of each node; empty: none
-  std::map<Place, Place> serial_;        ///< both ends of serial links
-  Tick patience_ = kStride;              ///< longer than a node waits for a timer
-  std::optional<std::string> circle_;    ///< that packets go around
+  Circles circles_{kStride};
+  std::optional<std::string> circle_;  ///< that packets go around
   std::map<Handle, Taken> taken_;
   std::map<Handle, Open> open_;
   std::map<Handle, std::uint64_t> ended_bytes_;
