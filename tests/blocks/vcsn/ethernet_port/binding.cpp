@@ -225,11 +225,16 @@ class Stimulus {
         writes_(run.pick(5, 50, 1)),
         credits_(run.pick(0, 2, 20)),
         opens_(run.pick(0, 1, 1, 20)),
+        reopens_(opens_),
         losses_(0, 0),
         pace_(draw(run)) {
     if (opens_ > 0) {  // circuits stay, and have sessions from the begin on
       way.lost = run.pick(0, 20, 200) / 1000.;
       if (run.chance(800)) writes_ = 0;
+      if (run.chance(300)) {  // one end is gone, which the other one has to find out
+        closes_ = 2000 + run.below(3000);
+        writes_ = reopens_ = 0;
+      }
       losses_ = thalweg::Trials(way.lost, thalweg::mix(kSeed) + 2);
     } else {
       way.lost = 0;
@@ -304,8 +309,13 @@ class Stimulus {
       next.mac_write_row_i.set(
           {.open = true, .address = vcsn::address_of(kNode, kNumber), .port = std::min(first ^ 1U, kPorts - 1)});
     }
+    if (closes_ > 0 && first == closes_) {
+      next.mac_write_valid_i.set(true);
+      next.mac_write_port_i.set(0);
+      next.mac_write_row_i.set({});
+    }
     const bool begins = first >= kPorts && first < 2 * kPorts;
-    const bool opens = begins || (first > 2000 && rows.chance(opens_));
+    const bool opens = begins || (first > 2000 && rows.chance(reopens_));
     next.mac_open_valid_i.set(opens_ > 0 && opens && !next.mac_write_valid_i.get());
     next.mac_open_port_i.set(begins ? first - kPorts : rows.below(kPorts));
     next.mac_open_number_i.set(begins || rows.chance(900) ? 1 + rows.below(rows.chance(900) ? 65535 : 3) : 0);
@@ -345,7 +355,8 @@ class Stimulus {
     if (!is_lost_) coming_.push_back(word);
   }
 
-  unsigned load_, ends_, takes_, sets_, writes_, credits_, opens_;
+  unsigned load_, ends_, takes_, sets_, writes_, credits_, opens_, reopens_;
+  unsigned closes_ = 0;  ///< the cycle in which virtual port 0 loses its circuit; 0: never
   thalweg::Trials losses_;
   bool is_lost_ = false;
   blocks::MacPace pace_;
