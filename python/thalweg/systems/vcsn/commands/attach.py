@@ -176,4 +176,4 @@ def _print(network: Network, rows: Sequence[dict[str, Any]]) -> None:
             f"{one['interface']}: sent {one['sent']} frames with {one['sent_bytes']} bytes, received {one['received']} with {one['received_bytes']}"
         )
     print_line(f"dropped here: {dropped(network) or 'nothing'}")
-    print_line(f"virtual time did not keep up for {network.behind_s:.3g} s of {network.wall_s:.3g} s of the wall clock")
+    print_line(f"virtual time did not keep up for {network.behind_s:.3f} s of {network.wall_s:.3f} s of the wall clock")
