@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Maps a block to an FPGA's cells: writes the number of cells of each type in each of its modules and the levels of its logic as JSON,
+"""Maps a block to an FPGA's cells: writes the number of cells of each type in each of its modules or the levels of its logic as JSON,
 or the netlist for place and route.
 
 A program for `thalweg.rtl.yosys`.
@@ -21,6 +21,9 @@ if TYPE_CHECKING or __name__ == "__main__":
     from pyosys import libyosys as ys
 
 CLOCK = "clk_i"
+# Of abc9, for levels: by default it minimises the delays of an Artix-7's pins, without wires, in which five LUTs of few inputs are
+# faster than four of six. With wires of 5 ns each LUT costs the same.
+LEVELS_SCRIPT = "+&scorr;&sweep;&dc2;&dch,-f,-r;&ps;&if,-W,5000,-v;&mfs"
 WIDE = 5  #: inputs from which on a multiplexer is made of the slices' own (MUXF7, MUXF8) and LUTs, not of LUTs alone
 INSIDE = "_inside"  #: ends the name of what lies between a port's register and the block
 
@@ -28,15 +31,17 @@ INSIDE = "_inside"  #: ends the name of what lies between a port's register and 
 @dataclass(frozen=True)
 class Request(rtl_yosys.Request):
     parts: list[str]  #: modules that stay modules, mapped once for all instances that are equal
-    cells: str  #: file for `cells`, the number of each type after mapping for UltraScale+, by module, and `levels`
-    netlist: str  #: or else: file for the netlist for ECP5
+    cells: str = ""  #: file for the number of cells of each type after mapping for UltraScale+, by module
+    levels: str = ""  #: or else: file for the `Levels` after mapping for UltraScale+ with the fewest of them
+    netlist: str = ""  #: or else: file for the netlist for ECP5
 
 
 def main() -> None:
     request = rtl_yosys.requested(Request)
+    output = Path(request.cells or request.levels or request.netlist)
     design, run = rtl_yosys.read(request, assertions=False, whole=not request.parts)
     if request.parts:
-        file = Path(request.cells).with_suffix(".il")
+        file = output.with_suffix(".il")
         run(f"write_rtlil {file}")
         _share(design, equal_modules(file.read_text()))
         run(f"hierarchy -check -top {request.top}")
@@ -44,14 +49,12 @@ def main() -> None:
     if request.netlist:
         _register_ports(design.top_module())
         run(f"synth_lattice -family ecp5 -top {request.top} -json {request.netlist}")
-    else:
-        _map(design, run, request)
-        run("delete */t:$scopeinfo")
-        report = Path(request.cells).with_suffix(".stat")
-        run(f"tee -q -o {report} stat -json")
-        modules = json.loads(report.read_text())["modules"]
-        counts = {name.removeprefix("\\"): module["num_cells_by_type"] for name, module in modules.items()}
-        Path(request.cells).write_text(json.dumps({"cells": counts, "levels": _levels(run, request)}))
+        return
+    if request.levels:
+        run(f"scratchpad -set abc9.script {LEVELS_SCRIPT}")
+    _map(design, run, request)
+    run("delete */t:$scopeinfo")
+    output.write_text(json.dumps(_levels(run, request) if request.levels else _cells(run, request)))
 
 
 def _map(design: ys.Design, run: Callable[[str], None], request: Request) -> None:
@@ -75,12 +78,19 @@ def _map(design: ys.Design, run: Callable[[str], None], request: Request) -> Non
     run(f"{synth} -run check:edif")
 
 
+def _cells(run: Callable[[str], None], request: Request) -> dict[str, dict[str, int]]:
+    report = Path(request.cells).with_suffix(".stat")
+    run(f"tee -q -o {report} stat -json")
+    modules = json.loads(report.read_text())["modules"]
+    return {name.removeprefix("\\"): module["num_cells_by_type"] for name, module in modules.items()}
+
+
 def _levels(run: Callable[[str], None], request: Request) -> dict[str, Any]:
     """Of the whole, without the borders of modules."""
     run("setattr -mod -unset keep_hierarchy *")
     run("flatten")
     run("opt_clean")
-    netlist = Path(request.cells).with_suffix(".netlist")
+    netlist = Path(request.levels).with_suffix(".netlist")
     run(f"write_json {netlist}")
     found = levels(json.loads(netlist.read_text())["modules"][request.top])
     netlist.unlink()

@@ -143,15 +143,17 @@ class Synthesizer:
 
     def resources(self, block: Block, parameters: ParameterSet) -> Resources:
         """What the block takes of an UltraScale+ FPGA."""
-        return tree(self._mapped(block, parameters)["cells"], block.module)
+        return tree(self._cells(block, parameters), block.module)
 
     def levels(self, block: Block, parameters: ParameterSet) -> Levels:
         """How deep the logic of the block is, mapped for an UltraScale+ FPGA."""
-        return Levels(**self._mapped(block, parameters)["levels"])
+        tools = {"pyosys": _version("pyosys", "Yosys")}
+        file = self._folder(block, parameters) / "levels.json"
+        return Levels(**self._kept(block, parameters, file, tools, lambda: self._map(block, parameters, levels=file)))
 
     def parts(self, block: Block, parameters: ParameterSet) -> list[tuple[int, str, Resources]]:
         """Of a block that is put together of others: how many, of which, and what they take. The last row is what connects them."""
-        cells = self._mapped(block, parameters)["cells"]
+        cells = self._cells(block, parameters)
         rows = [
             (number, rtl_mapping.module_of(part).removeprefix("tw_"), number * tree(cells, part))
             for part, number in cells[block.module].items()
@@ -160,10 +162,10 @@ class Synthesizer:
         own = {cell: number for cell, number in cells[block.module].items() if cell not in cells}
         return [*sorted(rows, key=lambda row: -row[2].lut), (1, "what connects them", count(own))]
 
-    def _mapped(self, block: Block, parameters: ParameterSet) -> dict[str, Any]:
+    def _cells(self, block: Block, parameters: ParameterSet) -> dict[str, dict[str, int]]:
         tools = {"pyosys": _version("pyosys", "Yosys")}
-        file = self._folder(block, parameters) / "mapped.json"
-        return self._kept(block, parameters, file, tools, lambda: self._map(block, parameters, cells=str(file)))
+        file = self._folder(block, parameters) / "cells.json"
+        return self._kept(block, parameters, file, tools, lambda: self._map(block, parameters, cells=file))
 
     def critical_path(self, block: Block, parameters: ParameterSet) -> CriticalPath:
         """The block's slowest path, placed and routed on an ECP5."""
@@ -172,7 +174,7 @@ class Synthesizer:
 
         def work() -> None:
             netlist = file.with_name("ecp5.json")
-            self._map(block, parameters, netlist=str(netlist))
+            self._map(block, parameters, netlist=netlist)
             _place(netlist, file)
 
         return slowest(self._kept(block, parameters, file, tools, work))
@@ -197,19 +199,17 @@ class Synthesizer:
         data: dict[str, Any] = json.loads(file.read_text())
         return data
 
-    def _map(self, block: Block, parameters: ParameterSet, cells: str = "", netlist: str = "") -> None:
+    def _map(self, block: Block, parameters: ParameterSet, **output: Path) -> None:
+        """`output`: the file of a `Request`."""
         # In one piece a whole node would take hours; and what many modules use is small, and better mapped with its user.
-        parts = (
-            [part.module for part in self.project.blocks() if part.folder != "common"] if cells and block.whole else []
-        )
+        whole = block.whole and "netlist" not in output
         request = Request(
             top=block.module,
             sources=rtl_yosys.sources(self.root, block.folder, self.root / "rtl" / block.folder / f"{block.module}.sv"),
             folders=rtl_yosys.folders(self.root, block.folder, block.rtl),
             parameters=parameters.parameters,
-            parts=parts,
-            cells=cells,
-            netlist=netlist,
+            parts=[part.module for part in self.project.blocks() if part.folder != "common"] if whole else [],
+            **{name: str(file) for name, file in output.items()},
         )
         rtl_yosys.start(rtl_mapping.__name__, request, f"Yosys cannot map {block.name} ({parameters.name})")
 
