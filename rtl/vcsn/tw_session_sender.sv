@@ -11,7 +11,7 @@
 //
 // Order: new frames in order. Latency: a new frame is offered in the third cycle after it is there, or after the one before was read. An acknowledgement takes six cycles and two for
 // each frame under way, in which none is offered; the search for a lost one, one for each before it. Throughput: a frame in five
-// cycles. Storage: 20 bits for each frame, an acknowledgement twice. Outputs are registers. Critical path: from the order of a frame's last sending to
+// cycles. Storage: 20 bits for each frame, 16 of them twice, an acknowledgement twice. Outputs are registers. Critical path: from the order of a frame's last sending to
 // the newest one that has come, and to the frame that is lost.
 module tw_session_sender #(
     parameter  int unsigned Window     = 16,    /// frames, a power of two, 1 to 64
@@ -125,7 +125,8 @@ module tw_session_sender #(
   function automatic logic [Window-1:0] next_of(logic [Window-1:0] place);
     return (place << 1) | (place >> (Window - 1));
   endfunction
-  assign at_d = walks ? place_of(at_q + 1'b1) : oldest;
+  wire [PlaceBits-1:0] next = place_of(at_q + 1'b1);
+  assign at_d = walks ? next : oldest;
   wire starts = (chosen_i && !runs_q) || (stage_q == Second && ended_q && !all_q && progress_q);
   wire stops = stage_q == Expire || (stage_q == Second && ended_q && all_q);
 
@@ -173,7 +174,7 @@ module tw_session_sender #(
 
     at_q <= at_d;
     at_bit_q <= walks ? next_of(at_bit_q) : oldest_bit_q;
-    order_here_q <= orders_q[at_d];
+    order_here_q <= walks ? orders_q[next] : orders_q[oldest];  // two reads, chosen from behind the memory
     received_here_q <= walks ? (received_q & next_of(at_bit_q)) != 0 : (received_q & oldest_bit_q) != 0;
     lost_here_q <= walks ? (lost_q & next_of(at_bit_q)) != 0 : (lost_q & oldest_bit_q) != 0;
     before_q <= walks ? before_q + 1'b1 : '0;

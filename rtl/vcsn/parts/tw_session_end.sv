@@ -88,6 +88,7 @@ module tw_session_end
   stage_e stage_q;
   session_t number_q;  // of the next one
   logic [FramesBits:0] rest_q;  // frames to drop
+  logic drops_q;  // there are some
   logic reading_q;  // a frame
   logic [1:0] received_q;  // words of a frame were taken
   // What it is to say, to whom.
@@ -107,7 +108,7 @@ module tw_session_end
   logic [Window-1:0] hears_received_q;
 
   wire begins = closing_q && stage_q == Ready && idle_i && !receiving_i && received_q == 0 && !open_valid_i;
-  wire drops = closing_q && stage_q == Drop && rest_q != 0;
+  wire drops = closing_q && stage_q == Drop && drops_q;
   wire halves_rst = rst_i || closing_q || !keeps_q;
 
   assign used_o = keeps_q || closing_q;
@@ -248,8 +249,13 @@ module tw_session_end
     said_base_q <= refuses_q ? '0 : base;
 
     if (open_valid_i) number_q <= open_number_i;
-    if (stage_q == Wait) rest_q <= frames_i;
-    else if (drops) rest_q <= rest_q - 1'b1;
+    if (stage_q == Wait) begin
+      rest_q  <= frames_i;
+      drops_q <= frames_i != 0;
+    end else if (drops) begin
+      rest_q  <= rest_q - 1'b1;
+      drops_q <= rest_q != 1;
+    end
     received_q <= {received_q[0], receiving_i};
 
     if (decides && opens && !has_ended) answer_q <= sequence_q.session;
@@ -302,7 +308,7 @@ module tw_session_end
         case (stage_q)
           Settle: stage_q <= Wait;
           Wait: if (!reading_q) stage_q <= keeps_q ? Drop : Ready;
-          Drop: if (rest_q == 0) stage_q <= Select;
+          Drop: if (!drops_q) stage_q <= Select;
           Select: stage_q <= Ready;
           default: ;
         endcase

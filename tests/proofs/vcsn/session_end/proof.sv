@@ -243,6 +243,7 @@ module session_end_proof
                            (!side.said_refuses_q || (side.said_peer_q == owed_1q && side.said_named_q == named_1q)) &&
                            (side.said_refuses_q || side.said_peer_q == (side.knows_q ? side.peer_1q : asked_1q))));
       lemma_may : assert (!may_q || !keeps || (has_partner_q && has_partner_1q && partner_1q == partner_q));
+      lemma_rest : assert (!closing || side.stage_q < 3'd2 || side.drops_q == (side.rest_q != 0));
       lemma_reads : assert (side.reading_q == reading_q && (!closing || side.stage_q == 0 || !may_q) && (!closing || side.stage_q <= 3'd1 || !reading_q));
       lemma_written : assert (!(keeps || closing) || side.written_1q == (ended_2q.valid && ended_2q.taken));
       lemma_written_before : assert (!keeps || closing || side.written_q == (heard_q.valid && heard_q.taken));
