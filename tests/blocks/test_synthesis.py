@@ -14,6 +14,7 @@ from thalweg.cli import main
 from thalweg.errors import InputError
 from thalweg.rtl.levels import Levels, levels
 from thalweg.rtl.mapping import equal_modules
+from thalweg.rtl.project import Block, ParameterSet
 from thalweg.rtl.synth import Node, Resources, Synthesizer, count, slowest, tree
 
 ROOT = Path(__file__).parents[2]
@@ -60,6 +61,20 @@ def test_mapped_once_for_the_same_sources(tmp_path: Path, monkeypatch: pytest.Mo
         key.write_text("of other sources")
     with pytest.raises(TypeError):
         synthesizer.resources(*flow)
+
+
+@pytest.mark.slow
+def test_mapped_anew_with_parts_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a block takes in one piece is not taken for what it takes of parts, and vice versa."""
+
+    def mapped(_: Synthesizer, block: Block, __: ParameterSet, cells: Path) -> None:
+        cells.write_text(json.dumps({block.module: {"LUT2": 2 if block.whole else 1}}))
+
+    monkeypatch.setattr(Synthesizer, "_map", mapped)
+    synthesizer = Synthesizer(ROOT, tmp_path)
+    ((flow, parameters),) = synthesizer.select(["flow"], ["credits8"])
+    assert synthesizer.resources(flow, parameters).lut == 1
+    assert synthesizer.resources(replace(flow, whole=True), parameters).lut == 2
 
 
 @pytest.mark.slow

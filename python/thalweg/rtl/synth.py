@@ -188,7 +188,7 @@ class Synthesizer:
         self, block: Block, parameters: ParameterSet, file: Path, tools: dict[str, str], work: Callable[[], None]
     ) -> dict[str, Any]:
         """What `work` writes to `file`, or wrote there from the same sources with the same tools."""
-        text = json.dumps([block.module, parameters.parameters, tools, DEVICE, TARGET_MHZ])
+        text = json.dumps([block.module, block.whole, parameters.parameters, tools, DEVICE, TARGET_MHZ])
         files = [*self.project.module(block, parameters).files, *PROGRAMS]
         key = hashlib.sha256(b"\0".join([text.encode(), *(source.read_bytes() for source in files)])).hexdigest()
         stamp = file.with_suffix(".key")
