@@ -232,6 +232,25 @@ def test_levels_through_memories() -> None:
     assert levels(module(cells)).bare_rams == 0
 
 
+def test_levels_from_the_address_of_what_is_shown() -> None:
+    """in_i, three LUTs, where a memory is written; in_i, a LUT, what it shows, one LUT, out_o."""
+    ports = {"ADDRA": "input", "ADDRH": "input", "DIA": "input", "WCLK": "input", "DOA": "output"}
+    connected = {"ADDRA": [13], "ADDRH": [12], "DIA": [2], "WCLK": [1], "DOA": [14]}
+    cells = {
+        **{"l1": lut(10, 2), "l2": lut(11, 10), "l3": lut(12, 11), "l4": lut(13, 2), "l5": lut(3, 14)},
+        "ram": cell("RAM64M8", ports, connected),
+    }
+    found = levels(module(cells, word=14))
+    assert (found.luts, found.end) == (3, "out_o")
+    cells["l4"] = lut(13, 10)
+    assert levels(module(cells)).luts == 4
+    two_ports = {"A": "input", "DPRA": "input", "WCLK": "input", "SPO": "output", "DPO": "output"}
+    cells["ram"] = cell("RAM64X1D", two_ports, {"A": [12], "DPRA": [13], "WCLK": [1], "SPO": [15], "DPO": [14]})
+    assert levels(module(cells)).luts == 4
+    cells["l5"] = lut(3, 15)
+    assert levels(module(cells)).luts == 5
+
+
 BUDGETED = {
     f"{block.name}-{parameters.name}": (block, parameters)
     for block in Synthesizer(ROOT).project.blocks()

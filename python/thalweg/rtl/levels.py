@@ -17,11 +17,6 @@ CARRIES = {"CARRY4"}
 MULTIPLEXERS = {"MUXF7", "MUXF8", "MUXF9"}  # of the slice that the LUTs before them are in
 DSPS = {"DSP48E2"}
 CLOCKS = {"C", "CLK", "WCLK", "CLKARDCLK", "CLKBWRCLK"}
-ADDRESSES = (
-    "A",
-    "ADDR",
-    "DPRA",
-)  # beginnings of the inputs that choose what a memory of LUTs, or a shift register, shows
 
 Level = tuple[int, int]
 """LUTs, and carry cells, of 4 bits each."""
@@ -115,22 +110,21 @@ def _depths(cells: Mapping[str, Any], drivers: Mapping[Bit, str]) -> tuple[dict[
                 done.add(name)
                 stack.pop()
                 continue
-            inputs = list(_through(cell))
-            missing = [drivers[bit] for bit in inputs if bit in drivers and drivers[bit] not in done]
+            ways = list(_ways(cell))
+            missing = [drivers[bit] for _, bits in ways for bit in bits if bit in drivers and drivers[bit] not in done]
             if missing and name not in opened:
                 opened.add(name)
                 stack.extend(missing)
                 continue
             done.add(name)
             stack.pop()
-            deepest = max(inputs, key=lambda bit: depth.get(bit, (0, 0)), default=None)
-            luts, carries = depth.get(deepest, (0, 0)) if deepest is not None else (0, 0)
             own = cell["type"] not in CARRIES | MULTIPLEXERS
-            for _, bits in _outputs(cell):
-                for bit in bits:
-                    depth[bit] = (luts + own, carries + (cell["type"] in CARRIES))
-                    if deepest is not None:
-                        before[bit] = deepest
+            for out, inputs in ways:
+                deepest = max(inputs, key=lambda bit: depth.get(bit, (0, 0)), default=None)
+                luts, carries = depth.get(deepest, (0, 0)) if deepest is not None else (0, 0)
+                depth[out] = (luts + own, carries + (cell["type"] in CARRIES))
+                if deepest is not None:
+                    before[out] = deepest
     return depth, before
 
 
@@ -172,12 +166,19 @@ def _inputs(cell: Any) -> Iterator[tuple[str, Bit]]:
             yield from ((port, bit) for bit in cell["connections"][port] if not isinstance(bit, str))
 
 
-def _through(cell: Any) -> Iterator[Bit]:
-    """Inputs from which a way leads through the cell."""
-    memory = any(port in CLOCKS for port in cell["connections"])
-    for port, bit in _inputs(cell):
-        if not memory or cell["type"] in DSPS or port.startswith(ADDRESSES):
-            yield bit
+def _ways(cell: Any) -> Iterator[tuple[Bit, list[Bit]]]:
+    """Of each output of the cell the inputs from which a way leads to it."""
+    memory = any(port in CLOCKS for port in cell["connections"]) and cell["type"] not in DSPS
+    for out, bits in _outputs(cell):
+        inputs = [bit for port, bit in _inputs(cell) if not memory or _shows(port, out)]
+        yield from ((bit, inputs) for bit in bits)
+
+
+def _shows(address: str, out: str) -> bool:
+    """Whether an input of a memory of LUTs, or of a shift register, chooses what an output shows: each has an address of its own."""
+    if out.startswith("DO"):
+        return address == f"ADDR{out[2:]}"
+    return address.rstrip("0123456789") == {"DPO": "DPRA", "Q31": ""}.get(out, "A")
 
 
 def _ending(cell: Any) -> Iterator[Bit]:
