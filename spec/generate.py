@@ -13,6 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+import assemble
 import emit_cpp
 import emit_docs
 import emit_python
@@ -34,6 +35,9 @@ def outputs(root: Path = ROOT) -> dict[Path, str]:
         generated / "cpp" / "thalweg_spec_mpi.inc": emit_cpp.mpi_names(spec),
         generated / "cpp" / "thalweg_spec_vectors.hpp": emit_cpp.vectors(spec, cases),
         generated / "vectors.json": vectors.as_json(cases),
+        generated / "cpp" / "thalweg_accl_programs.hpp": assemble.cpp(
+            assemble.assemble(root / "spec" / "accl" / "programs.txt")
+        ),
         root / "docs" / "packets.md": emit_docs.page(spec),
     }
     for part in spec.parts:

@@ -34,13 +34,16 @@ def _words(fmt: Format, values: dict[str, int]) -> tuple[int, ...]:
 
 
 def make(spec: Spec) -> dict[str, list[Case]]:
-    """CASES vectors of each format: all fields at their least, all at their most, the others random."""
-    generator = random.Random(SEED)
+    """CASES vectors of each format, which do not depend on other formats: all fields at their least, all at their most, the others random, where
+    an enum goes through its values in turn."""
     cases: dict[str, list[Case]] = {}
     for fmt in (fmt for part in spec.parts for fmt in part.formats):
+        generator = random.Random(f"{SEED} {fmt.name}")
         most = {f.name: len(spec.enum(f.enum).values) - 1 if f.enum else f.mask for f in fmt.members}
         rows = [dict.fromkeys(most, 0), most]
-        rows += [{name: generator.randint(0, top) for name, top in most.items()} for _ in range(CASES - 2)]
+        for k in range(CASES - 2):
+            row = {name: generator.randint(0, top) for name, top in most.items()}
+            rows.append(row | {f.name: k % (most[f.name] + 1) for f in fmt.members if f.enum})
         cases[fmt.name] = [Case(row, _words(fmt, row)) for row in rows]
     return cases
 

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// Boards with offload engines, for Python.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <array>
+#include <span>
+
+#include "../assembly.hpp"
+#include "../engine.hpp"
+#include "accl/network.hpp"
+
+namespace nb = nanobind;
+using namespace thalweg;
+using namespace thalweg::accl;
+
+namespace {
+
+class Boards {
+ public:
+  Boards(const nb::dict& description, const std::string& capture) : network(description_of(description), capture) {}
+
+  Memory& memory(unsigned rank, bool host) {
+    Node& board = network.board(rank);
+    return host ? board.host : board.device;
+  }
+
+  Network network;
+};
+
+std::span<const std::byte> bytes_of(const nb::bytes& data) {
+  return {static_cast<const std::byte*>(data.data()), data.size()};
+}
+
+}  // namespace
+
+NB_MODULE(_sim, module) {
+  module.doc() = "ACCL: boards with offload engines.";
+
+  nb::class_<Boards> bound(module, "Network");
+  bind_engine_of(bound, [](Boards& self) -> Engine& { return self.network; });
+  bound
+      .def(nb::init<const nb::dict&, const std::string&>(), nb::arg("description"), nb::arg("capture") = "",
+           "`capture`: a pcapng file to write.\n\nRaises ValueError where the description is none.")
+      .def_prop_ro("ranks", [](const Boards& self) { return self.network.ranks(); })
+      .def(
+          "read",
+          [](Boards& self, unsigned rank, std::uint64_t address) {
+            return self.network.board(rank).exchange.read(address);
+          },
+          nb::arg("rank"), nb::arg("address"), "A word of the exchange memory; None where there is none.")
+      .def(
+          "write",
+          [](Boards& self, unsigned rank, std::uint64_t address, std::uint32_t value) {
+            return self.network.board(rank).exchange.write(address, value);
+          },
+          nb::arg("rank"), nb::arg("address"), nb::arg("value"), "False where there is no such word.")
+      .def(
+          "allocate",
+          [](Boards& self, unsigned rank, bool host, std::uint64_t address, std::uint64_t size) {
+            self.memory(rank, host).allocate(address, size);
+          },
+          nb::arg("rank"), nb::arg("host"), nb::arg("address"), nb::arg("size"),
+          "The memory has these bytes from now on.\n\nRaises ValueError where it cannot.")
+      .def(
+          "load",
+          [](Boards& self, unsigned rank, bool host, std::uint64_t address,
+             std::uint64_t size) -> std::optional<nb::bytes> {
+            const Memory& memory = self.memory(rank, host);
+            if (!memory.has(address, size)) return std::nullopt;
+            std::vector<std::byte> data(size);
+            memory.read(address, data);
+            return nb::bytes(data.data(), data.size());
+          },
+          nb::arg("rank"), nb::arg("host"), nb::arg("address"), nb::arg("size"),
+          "Bytes of a memory; None where they were not allocated.")
+      .def(
+          "store",
+          [](Boards& self, unsigned rank, bool host, std::uint64_t address, const nb::bytes& data) {
+            Memory& memory = self.memory(rank, host);
+            memory.allocate(address, data.size());
+            memory.write(address, bytes_of(data));
+          },
+          nb::arg("rank"), nb::arg("host"), nb::arg("address"), nb::arg("data"),
+          "Writes bytes, and allocates them.\n\nRaises ValueError where it cannot.")
+      .def(
+          "submit",
+          [](Boards& self, Handle handle, unsigned rank, unsigned port, const std::vector<std::uint32_t>& words) {
+            require(words.size() == kCallWords, "a call has 15 words, not " + std::to_string(words.size()));
+            self.network.submit(handle, rank, port, Call::of(std::span(words).first<kCallWords>()));
+          },
+          nb::kw_only(), nb::arg("handle"), nb::arg("rank"), nb::arg("port"), nb::arg("words"),
+          "A call, in the order of the command stream. Ports: 0 and 1 the host's, 2 a kernel's.\n\nRaises ValueError "
+          "where it is none.")
+      .def(
+          "take_end", [](Boards& self, Handle handle) { return self.network.take_end(handle); }, nb::arg("handle"),
+          "The return code of a call that has ended, and why it is not 0; once.\n\nRaises ValueError.")
+      .def(
+          "advance", [](Boards& self, Tick until) { return advance_of(self.network, until); }, nb::arg("until"),
+          "Runs until a tick, or the end of the first tick in which a call ended. NEVER: until nothing moves.")
+      .def(
+          "expire",
+          [](Boards& self) {
+            std::vector<Completion> completed;
+            self.network.expire(completed);
+            return completed;
+          },
+          "Lets time pass up to the next time-out, and ends the calls whose it is.")
+      .def(
+          "time_out",
+          [](const Boards& self) -> std::optional<Tick> {
+            const Tick tick = self.network.time_out();
+            return tick == kNever ? std::nullopt : std::optional(tick);
+          },
+          "The tick of the next time-out.")
+      .def(
+          "give",
+          [](Boards& self, unsigned rank, const nb::bytes& data) { self.network.board(rank).give(bytes_of(data)); },
+          nb::arg("rank"), nb::arg("data"),
+          "A packet for the engine's stream from a kernel, padded to words of 64 bytes.")
+      .def(
+          "take",
+          [](Boards& self, unsigned rank) {
+            nb::list all;
+            for (const auto& packet : self.network.board(rank).take())
+              all.append(nb::make_tuple(packet.stream, nb::bytes(packet.data.data(), packet.data.size())));
+            return all;
+          },
+          nb::arg("rank"), nb::sig("def take(self, rank: int) -> list[tuple[int, bytes]]"),
+          "Packets that have left for a kernel since the last call: number of the stream, data.")
+      .def(
+          "close", [](Boards& self) { self.network.close(); }, "Ends the capture.")
+      .def(
+          "link_use", [](const Boards& self) { return link_use(self.network.assembly()); },
+          "node and port that send, ticks of a window, words of 64 bytes of each window");
+
+  nb::list programs;
+  for (const auto& [name, begin] : thalweg::spec::programs::kBegin)
+    programs.append(nb::make_tuple(std::string(name), begin));
+  module.attr("PROGRAMS") = programs;
+}

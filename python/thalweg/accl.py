@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ACCL's operations from Python: `from thalweg.accl import Function, run`."""
+
+from thalweg.systems.accl.cluster import Cluster as Cluster
+from thalweg.systems.accl.library import AcclError as AcclError
+from thalweg.systems.accl.library import Buffer as Buffer
+from thalweg.systems.accl.library import Communicator as Communicator
+from thalweg.systems.accl.library import Function as Function
+from thalweg.systems.accl.library import Options as Options
+from thalweg.systems.accl.library import Rank as Rank
+from thalweg.systems.accl.library import Request as Request
+from thalweg.systems.accl.library import Result as Result
+from thalweg.systems.accl.library import Stream as Stream
+from thalweg.systems.accl.library import run as run
+
+__all__ = [
+    "AcclError",
+    "Buffer",
+    "Cluster",
+    "Communicator",
+    "Function",
+    "Options",
+    "Rank",
+    "Request",
+    "Result",
+    "Stream",
+    "run",
+]

@@ -1,0 +1,111 @@
+"""ACCL: boards with offload engines."""
+
+from collections.abc import Sequence
+
+import thalweg._core
+import thalweg.errors
+
+
+class Network:
+    def __init__(self, description: dict, capture: str = '') -> None:
+        """
+        `capture`: a pcapng file to write.
+
+        Raises ValueError where the description is none.
+        """
+
+    @property
+    def now(self) -> int:
+        """in ticks"""
+
+    @property
+    def ticks_per_second(self) -> int: ...
+
+    @property
+    def idle(self) -> bool:
+        """Nothing will happen until something is given to it."""
+
+    @property
+    def blocked(self, /) -> list[thalweg.errors.Blocked]:
+        """Who waits for whom; where it is idle, why it is stuck."""
+
+    @property
+    def failure(self) -> str | None:
+        """Why it cannot go on: a link that stays down."""
+
+    @property
+    def lost(self, /) -> list[tuple[int, str, int]]:
+        """Of each node that dropped anything: its number, what, and how many."""
+
+    @property
+    def ranks(self) -> int: ...
+
+    def read(self, rank: int, address: int) -> int | None:
+        """A word of the exchange memory; None where there is none."""
+
+    def write(self, rank: int, address: int, value: int) -> bool:
+        """False where there is no such word."""
+
+    def allocate(self, rank: int, host: bool, address: int, size: int) -> None:
+        """
+        The memory has these bytes from now on.
+
+        Raises ValueError where it cannot.
+        """
+
+    def load(self, rank: int, host: bool, address: int, size: int) -> bytes | None:
+        """Bytes of a memory; None where they were not allocated."""
+
+    def store(self, rank: int, host: bool, address: int, data: bytes) -> None:
+        """
+        Writes bytes, and allocates them.
+
+        Raises ValueError where it cannot.
+        """
+
+    def submit(self, *, handle: int, rank: int, port: int, words: Sequence[int]) -> None:
+        """
+        A call, in the order of the command stream. Ports: 0 and 1 the host's, 2 a kernel's.
+
+        Raises ValueError where it is none.
+        """
+
+    def take_end(self, handle: int) -> tuple[int, str]:
+        """
+        The return code of a call that has ended, and why it is not 0; once.
+
+        Raises ValueError.
+        """
+
+    def advance(self, until: int) -> list[thalweg._core.Completion]:
+        """
+        Runs until a tick, or the end of the first tick in which a call ended. NEVER: until nothing moves.
+        """
+
+    def expire(self) -> list[thalweg._core.Completion]:
+        """
+        Lets time pass up to the next time-out, and ends the calls whose it is.
+        """
+
+    def time_out(self) -> int | None:
+        """The tick of the next time-out."""
+
+    def give(self, rank: int, data: bytes) -> None:
+        """
+        A packet for the engine's stream from a kernel, padded to words of 64 bytes.
+        """
+
+    def take(self, rank: int) -> list[tuple[int, bytes]]:
+        """
+        Packets that have left for a kernel since the last call: number of the stream, data.
+        """
+
+    def close(self) -> None:
+        """Ends the capture."""
+
+    def link_use(self) -> list:
+        """
+        node and port that send, ticks of a window, words of 64 bytes of each window
+        """
+
+PROGRAMS: list = ...

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a cluster file says of boards with ACCL's offload engine, kind `accl`, around Ethernet switches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from thalweg.cluster import leaves
+from thalweg.cluster.kinds import Assembled, LinkTable, NodeTable
+from thalweg.systems.accl._sim import Network
+from thalweg.systems.ethernet.forwarding import flood_ports, routes
+
+
+class Board(NodeTable):
+    """An FPGA with the engine, its memory and a UDP stack."""
+
+    kind: Literal["accl"]
+    engine_clock: str = Field(description="of the engine and the memory's users")
+    line_clock: str = Field(description="of the UDP stack and the MAC")
+    calls: int = Field(64, ge=1, le=256, description="that the engine has under way at once")
+    memory_bytes: int = Field(
+        2**33, ge=4096, le=2**40, description="that can be allocated, of the board's memory and of the host's"
+    )
+    memory_gb: float = Field(gt=0, le=1e4, description="GB/s of each of the engine's ports to the board's memory")
+    memory_ns: float = Field(ge=0, le=1e6, description="from a read to its data, and from a write to its end")
+    host_gb: float = Field(gt=0, le=1e4, description="GB/s of the engine's access to the host's memory, each way")
+    host_ns: float = Field(ge=0, le=1e6, description="of that: from a read to its data, and from a write to its end")
+    invocation_us: float = Field(ge=0, le=1e6, description="from a host's call to the engine's command")
+    udp_port: int = Field(5500, ge=1, le=65535, description="of the engines' datagrams")
+    packet_bytes: int = Field(4096, ge=64, le=9088, multiple_of=64, description="of a packet's payload at most")
+    port_ns: float = Field(ge=0, le=1e6, description="of the UDP stack and the MAC, each way")
+    fifo_bytes: int = Field(
+        65_536,
+        ge=9216,
+        le=2**24,
+        description="of packets that wait for a receive buffer; more are dropped, and counted",
+    )
+    send_bytes: int = Field(16_384, ge=9216, le=2**24, description="that the engine is ahead of the line at most")
+
+    @property
+    def port_types(self) -> Mapping[str, str]:
+        return {"eth0": "Ethernet"}
+
+
+class Cluster(Assembled):
+    system = "accl"
+    NODES: ClassVar[Mapping[str, type[NodeTable]]] = {"accl": Board, "ethernet-switch": leaves.EthernetSwitch}
+    LINKS: ClassVar[Mapping[str, type[LinkTable]]] = {"ethernet": leaves.LINKS["ethernet"]}
+
+    def check(self) -> None:
+        for node in self.boards:
+            if (self.topology.peer[node] >= 0).sum() != 1:
+                raise self.file.wrong(f"node {node} ({self.node_names[node]}) has no link", "topology")
+        if self.boards != list(range(len(self.boards))):
+            raise self.file.wrong("boards have the first numbers, before switches", "topology.nodes")
+
+    @cached_property
+    def boards(self) -> list[int]:
+        return [node for node, name in enumerate(self.node_names) if isinstance(self.nodes[name], Board)]
+
+    @cached_property
+    def _routes(self) -> Mapping[int, Mapping[int, int]]:
+        """Of each board: the port of each switch that leads to it."""
+        return {board: routes(self.topology, (board, 0), self.boards) for board in self.boards}
+
+    def of_node(self, node: int) -> Mapping[str, Any]:
+        """Of a switch: the ports that frames to all take, and where addresses are given, the port to each board's."""
+        table = self.nodes[self.node_names[node]]
+        if not isinstance(table, leaves.EthernetSwitch):
+            return {}
+        values: dict[str, Any] = {"flood_ports": sorted(flood_ports(self.topology, node, self.boards))}
+        if table.addresses == "given":
+            values["routes"] = [
+                value for board, to in self._routes.items() if node in to for value in (board, to[node])
+            ]
+        return values
+
+    def network(self, pcap: str = "") -> Network:
+        """The simulator of it; `pcap`: a file to which all frames are written. Raises InputError where lines and clocks do not go together."""
+        try:
+            return Network(self.assembly, pcap)
+        except ValueError as error:
+            raise self.file.wrong(str(error), "link") from None
+
+    def checked(self) -> tuple[str, Mapping[str, Any]]:
+        self.network()
+        return super().checked()

@@ -1,0 +1,609 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ACCL's operations for Python programs: a program is a function that each rank runs, with numpy arrays in the memory of its board.
+
+Names and the order of arguments are those of ACCL's driver. A rank that waits lets the others go on; virtual time passes when all wait, so a
+program takes the same virtual time in each run.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from thalweg.errors import Blocked, CheckFailed, FabricStopped, InputError
+from thalweg.systems.accl._sim import Network
+from thalweg.systems.accl.cluster import Cluster
+from thalweg.systems.accl.names import return_bits
+
+ANY_TAG = 0xFFFF_FFFF
+MOST_STREAMS = 247  #: numbers of a kernel's streams
+EXCHANGE_END = 0x1FC4  #: of the words that communicators may take; the engine's registers follow
+TIME_OUT_US = 1_000_000  #: after which a call that waits for a message ends, as ACCL's driver sets it
+
+Array = npt.NDArray[Any]
+Value = TypeVar("Value")
+
+
+class Function(IntEnum):
+    """What combines elements; the first two are ACCL's."""
+
+    SUM = 0
+    MAX = 1
+    PROD = 2
+    MIN = 3
+
+
+class _Scenario(IntEnum):
+    CONFIG = 0
+    COPY = 1
+    COMBINE = 2
+    SEND = 3
+    RECV = 4
+    BCAST = 5
+    SCATTER = 6
+    GATHER = 7
+    REDUCE = 8
+    ALLGATHER = 9
+    ALLREDUCE = 10
+    REDUCE_SCATTER = 11
+    BARRIER = 12
+    ALLTOALL = 13
+    NOP = 255
+
+
+# Numbers of the engine's units for sum, max, product and minimum of each type (sim/accl/arithmetic.hpp).
+_UNITS = {
+    "float32": (0, 5, 12, 18),
+    "float64": (1, 6, 13, 19),
+    "int32": (2, 7, 14, 20),
+    "int64": (3, 8, 15, 21),
+    "float16": (4, 9, 16, 22),
+    "int8": (10, 11, 17, 23),
+}
+
+
+class AcclError(CheckFailed):
+    """A call ended with a return code; `code` has its bits."""
+
+    def __init__(self, operation: str, rank: int, code: int, why: str) -> None:
+        super().__init__(f"rank {rank}: {operation}: {', '.join(return_bits(code))} ({code:#x}): {why}")
+        self.code = code
+
+
+class _Cancelled(BaseException):
+    """Unwinds a rank whose run has ended."""
+
+
+@dataclass
+class Buffer:
+    """Elements in a board's memory, or in its host's, and `array`, what the program sees of them.
+
+    An operation writes the arrays of its operands to the memory first, and reads those of its results when the program waits for it; with
+    `from_fpga` and `to_fpga` it does not. A slice `buffer[2:5]` is a buffer of the same elements.
+    """
+
+    rank: Rank
+    address: int
+    array: Array
+    host: bool = False
+
+    def __len__(self) -> int:
+        return int(self.array.size)
+
+    def __getitem__(self, elements: slice) -> Buffer:
+        begin, end, step = elements.indices(len(self))
+        if step != 1:
+            raise InputError("a slice of a buffer has every element")
+        return Buffer(self.rank, self.address + begin * self.array.itemsize, self.array[begin:end], self.host)
+
+    def sync_to_device(self) -> None:
+        self.rank._network.store(self.rank._board, self.host, self.address, self.array.tobytes())
+
+    def sync_from_device(self) -> None:
+        data = self.rank._network.load(self.rank._board, self.host, self.address, self.array.nbytes)
+        assert data is not None
+        self.array[:] = np.frombuffer(data, self.array.dtype)
+
+
+@dataclass(frozen=True)
+class Stream:
+    """In place of a buffer: the stream between the engine and the board's kernels, with elements of a type."""
+
+    dtype: npt.DTypeLike = np.float32
+
+
+Place = Buffer | Stream | None
+
+
+@dataclass(eq=False)
+class Request:
+    """A call that has been made."""
+
+    rank: Rank
+    operation: str
+    results: Sequence[Buffer] = ()
+    after: Sequence[Request] = ()  #: it is given to the engine when these have ended
+    code: int | None = None  #: its return code, when it has ended
+    why: str = ""  #: where the code is not 0
+    begun_us: float = 0.0
+    ended_us: float = 0.0
+    _words: Sequence[int] = field(default=(), repr=False)
+    _seen: bool = False
+
+    @property
+    def done(self) -> bool:
+        return self.code is not None
+
+    @property
+    def duration_us(self) -> float:
+        """From the call to its end, in microseconds of virtual time."""
+        return self.ended_us - self.begun_us
+
+    def wait(self, limit_us: float | None = None) -> bool:
+        """Waits for its end, for `limit_us` of virtual time at most; False where it has not ended by then. Raises AcclError."""
+        self.rank._run.park([self], limit_us)
+        if self.code is None:
+            return False
+        if not self._seen:
+            self._seen = True
+            if self.code:
+                raise AcclError(self.operation, self.rank.rank, self.code, self.why)
+            for buffer in self.results:
+                buffer.sync_from_device()
+        return True
+
+
+class Communicator:
+    """Ranks, numbered anew."""
+
+    def __init__(self, address: int, boards: Sequence[int], rank: int) -> None:
+        self.address, self.boards, self.rank = address, tuple(boards), rank
+
+    @property
+    def size(self) -> int:
+        return len(self.boards)
+
+
+class Rank:
+    """What a program's rank calls: ACCL's operations on its board.
+
+    Each returns a Request that has ended, or with `run_async` at once. Arguments behind the operation's own: `comm`, a communicator other than all
+    ranks; `from_fpga`, `to_fpga`: operands are in the memory already, results stay there; `compress_dtype`: float16 on the wire for operands of
+    float32; `waitfor`: requests that end before it begins.
+    """
+
+    def __init__(self, run: _Run, board: int) -> None:
+        self._run, self._board, self._network = run, board, run.network
+        self._port = 0
+        self._memory = {False: 0, True: 0}
+        self._word = 0
+        self._arithmetic: dict[tuple[str, str], int] = {}
+        self.world = self._initialize()
+
+    @property
+    def rank(self) -> int:
+        return self._board
+
+    @property
+    def size(self) -> int:
+        return self.world.size
+
+    @property
+    def now_us(self) -> float:
+        return self._run.now_us
+
+    def kernel(self) -> Rank:
+        """The same rank as its board's kernels see it: their calls take no time of the host."""
+        view = object.__new__(Rank)
+        view.__dict__ = self.__dict__ | {"_port": 2}
+        return view
+
+    # Set-up.
+
+    def _initialize(self) -> Communicator:
+        options = self._run.options
+        self._put(0x0, [options.buffers, options.buffer_bytes])
+        for number in range(options.buffers):
+            address = self._allocate(options.buffer_bytes, host=False)
+            self._put(0x8 + 28 * number, [0, address & 0xFFFF_FFFF, address >> 32, 0, 0, 0, 0])
+        self._word = 0x8 + 28 * options.buffers
+        world = self._communicator(range(self._run.ranks))
+        names = {(name, name) for name in _UNITS} | {("float32", "float16")}
+        for wide, narrow in sorted(names):
+            units = _UNITS[narrow]
+            sizes = np.dtype(wide).itemsize, np.dtype(narrow).itemsize
+            self._arithmetic[wide, narrow] = self._append([*sizes, int(wide != narrow), 0, 1, len(units), 1, *units])
+        self.call(_Scenario.CONFIG, function=1, comm=world)
+        self.call(_Scenario.CONFIG, function=2, count=options.time_out_us, comm=world)
+        return world
+
+    def _put(self, address: int, words: Iterable[int]) -> None:
+        for k, word in enumerate(words):
+            if not self._network.write(self._board, address + 4 * k, word):
+                raise InputError(f"the exchange memory has no word {address + 4 * k:#x}")
+
+    def _append(self, words: Sequence[int]) -> int:
+        address = self._word
+        if address + 4 * len(words) > EXCHANGE_END:
+            raise InputError(
+                f"the exchange memory is full: {self._run.options.buffers} receive buffers, and communicators, take more than {EXCHANGE_END} bytes"
+            )
+        self._put(address, words)
+        self._word += 4 * len(words)
+        return address
+
+    def _communicator(self, boards: Sequence[int]) -> Communicator:
+        rank = list(boards).index(self._board)
+        words = [len(boards), rank]
+        for board in boards:
+            words += [0x7F00_0001, 5500 + board, 0, 0, board, self._run.options.buffer_bytes]
+        return Communicator(self._append(words), boards, rank)
+
+    def create_communicator(self, ranks: Sequence[int]) -> Communicator | None:
+        """Of some of all ranks, in that order; None where this rank is not among them. Raises InputError."""
+        if len(set(ranks)) != len(ranks) or not set(ranks) <= set(range(self.size)):
+            raise InputError(f"a communicator of ranks {list(ranks)}; each is one of {self.size}, once")
+        return self._communicator(ranks) if self._board in ranks else None
+
+    def _allocate(self, size: int, host: bool) -> int:
+        address = self._memory[host]
+        try:
+            self._network.allocate(self._board, host, address, size)
+        except ValueError as error:
+            raise InputError(str(error)) from None
+        self._memory[host] += -(-size // 4096) * 4096
+        return address
+
+    def create_buffer(self, length: int | npt.ArrayLike, dtype: npt.DTypeLike | None = None, host: bool = False) -> Buffer:
+        """A buffer of so many elements, which are zero, or of an array's elements. Raises InputError."""
+        known = None if isinstance(length, int) else np.array(length, dtype).reshape(-1)
+        kind = np.dtype(dtype or np.float32) if known is None else known.dtype
+        if kind.name not in _UNITS:
+            raise InputError(f"elements of type {kind}; there are {', '.join(_UNITS)}")
+        elements = known.size if known is not None else int(length)  # type: ignore[arg-type]
+        address = self._allocate(max(elements * kind.itemsize, 1), host)
+        array = np.zeros(elements, kind) if known is None else known
+        return Buffer(self, address, array, host)
+
+    # Operations.
+
+    def call(
+        self,
+        scenario: _Scenario,
+        operands: Sequence[Place] = (None, None, None),
+        *,
+        count: int = 0,
+        root: int = 0,
+        function: int = 0,
+        tag: int = ANY_TAG,
+        comm: Communicator | None = None,
+        needs: Sequence[int] = (0, 0, 0),
+        from_fpga: bool = False,
+        to_fpga: bool = False,
+        compress_dtype: npt.DTypeLike | None = None,
+        run_async: bool = False,
+        waitfor: Sequence[Request] = (),
+    ) -> Request:
+        """A call with operands 0, 1 and the result, of which it uses `needs` elements."""
+        name = scenario.name.lower()
+        comm = comm or self.world
+        types = {_type(place) for place in operands if place is not None}
+        compressed = None if compress_dtype is None else np.dtype(compress_dtype).name
+        wide = "float32" if "float32" in types else next(iter(types), "float32")
+        narrow = "float16" if wide == "float32" and (compressed == "float16" or "float16" in types) else wide
+        if types - {wide, narrow} or compressed not in (None, wide, narrow):
+            raise InputError(
+                f"{name}: operands of types {', '.join(sorted(types))}; they have one, or float32 and float16"
+            )
+        compression = 8 if narrow != wide and compressed == narrow else 0
+        stream = 0
+        addresses = []
+        for k, (place, need) in enumerate(zip(operands, needs, strict=True)):
+            if place is not None and narrow != wide and _type(place) == narrow:
+                compression |= 1 << k
+            if isinstance(place, Stream):
+                if k == 1:
+                    raise InputError(f"{name}: operand 1 is in memory")
+                stream |= 1 if k == 0 else 2
+            elif place is not None:
+                if len(place) < need:
+                    raise InputError(f"{name}: a buffer of {len(place)} elements; it takes {need}")
+                stream |= place.host << (8 + k)
+                if k < 2 and need and not from_fpga:
+                    place.sync_to_device()
+            addresses.append(place.address if isinstance(place, Buffer) else 0)
+        arithmetic = self._arithmetic.get((wide, narrow), 0) if types else 0
+        words = [int(scenario), count, comm.address, root, int(function), tag, arithmetic, compression, stream]
+        for address in addresses:
+            words += [address & 0xFFFF_FFFF, address >> 32]
+        results = [operands[2]] if isinstance(operands[2], Buffer) and needs[2] and not to_fpga else []
+        request = Request(self, name, [result[: needs[2]] for result in results], tuple(waitfor), _words=words)
+        self._run.submit(request, self._board, self._port)
+        if not run_async:
+            request.wait()
+        return request
+
+    def nop(self, **common: Any) -> Request:
+        return self.call(_Scenario.NOP, **common)
+
+    def barrier(self, **common: Any) -> Request:
+        return self.call(_Scenario.BARRIER, **common)
+
+    def copy(self, srcbuf: Place, dstbuf: Place, count: int, **common: Any) -> Request:
+        return self.call(_Scenario.COPY, (srcbuf, None, dstbuf), count=count, needs=(count, 0, count), **common)
+
+    def combine(self, count: int, function: int, val1: Place, val2: Place, result: Place, **common: Any) -> Request:
+        places = (val1, val2, result)
+        return self.call(_Scenario.COMBINE, places, count=count, function=function, needs=(count,) * 3, **common)
+
+    def send(self, srcbuf: Place, count: int, dst: int, tag: int = ANY_TAG, **common: Any) -> Request:
+        return self.call(
+            _Scenario.SEND, (srcbuf, None, None), count=count, root=dst, tag=tag, needs=(count, 0, 0), **common
+        )
+
+    def recv(self, dstbuf: Place, count: int, src: int, tag: int = ANY_TAG, **common: Any) -> Request:
+        return self.call(
+            _Scenario.RECV, (None, None, dstbuf), count=count, root=src, tag=tag, needs=(0, 0, count), **common
+        )
+
+    def stream_put(self, srcbuf: Place, count: int, dst: int, stream_id: int, **common: Any) -> Request:
+        """Into a stream of the destination's kernels."""
+        if not 0 <= stream_id < MOST_STREAMS:
+            raise InputError(f"stream {stream_id}; their numbers are 0 to {MOST_STREAMS - 1}")
+        to = Stream(_type(srcbuf) if srcbuf is not None else np.float32)
+        places = (srcbuf, None, to)
+        return self.call(_Scenario.SEND, places, count=count, root=dst, tag=stream_id, needs=(count, 0, 0), **common)
+
+    def bcast(self, buf: Place, count: int, root: int, **common: Any) -> Request:
+        comm = common.get("comm") or self.world
+        needs = (count, 0, 0) if comm.rank == root else (0, 0, count)
+        return self.call(_Scenario.BCAST, (buf, None, buf), count=count, root=root, needs=needs, **common)
+
+    def scatter(self, sendbuf: Place, recvbuf: Place, count: int, root: int, **common: Any) -> Request:
+        comm = common.get("comm") or self.world
+        needs = (count * comm.size if comm.rank == root else 0, 0, count)
+        return self.call(_Scenario.SCATTER, (sendbuf, None, recvbuf), count=count, root=root, needs=needs, **common)
+
+    def gather(self, sendbuf: Place, recvbuf: Place, count: int, root: int, **common: Any) -> Request:
+        comm = common.get("comm") or self.world
+        needs = (count, 0, count * comm.size if comm.rank == root else 0)
+        return self.call(_Scenario.GATHER, (sendbuf, None, recvbuf), count=count, root=root, needs=needs, **common)
+
+    def allgather(self, sendbuf: Place, recvbuf: Place, count: int, **common: Any) -> Request:
+        needs = (count, 0, count * (common.get("comm") or self.world).size)
+        return self.call(_Scenario.ALLGATHER, (sendbuf, None, recvbuf), count=count, needs=needs, **common)
+
+    def reduce(self, sendbuf: Place, recvbuf: Place, count: int, root: int, function: int, **common: Any) -> Request:
+        comm = common.get("comm") or self.world
+        needs = (count, 0, count if comm.rank == root else 0)
+        places = (sendbuf, None, recvbuf)
+        return self.call(_Scenario.REDUCE, places, count=count, root=root, function=function, needs=needs, **common)
+
+    def allreduce(self, sendbuf: Place, recvbuf: Place, count: int, function: int, **common: Any) -> Request:
+        places, needs = (sendbuf, None, recvbuf), (count, 0, count)
+        return self.call(_Scenario.ALLREDUCE, places, count=count, function=function, needs=needs, **common)
+
+    def reduce_scatter(self, sendbuf: Place, recvbuf: Place, count: int, function: int, **common: Any) -> Request:
+        places, needs = (sendbuf, None, recvbuf), (count * (common.get("comm") or self.world).size, 0, count)
+        return self.call(_Scenario.REDUCE_SCATTER, places, count=count, function=function, needs=needs, **common)
+
+    def alltoall(self, sendbuf: Place, recvbuf: Place, count: int, **common: Any) -> Request:
+        all_of = count * (common.get("comm") or self.world).size
+        places, needs = (sendbuf, None, recvbuf), (all_of, 0, all_of)
+        return self.call(_Scenario.ALLTOALL, places, count=count, needs=needs, **common)
+
+    # The stream between the engine and kernels.
+
+    def push(self, data: npt.ArrayLike) -> None:
+        """Elements into the engine's stream, as a kernel gives them; they are padded to words of 64 bytes."""
+        self._network.give(self._board, np.asarray(data).tobytes())
+
+    def pull(self, dtype: npt.DTypeLike = np.float32) -> list[tuple[int, Array]]:
+        """What has left the engine for kernels since the last call: numbers of streams, and elements, padded to words of 64 bytes."""
+        return [(stream, np.frombuffer(data, dtype)) for stream, data in self._network.take(self._board)]
+
+
+def _type(place: Buffer | Stream) -> str:
+    return np.dtype(place.dtype if isinstance(place, Stream) else place.array.dtype).name
+
+
+@dataclass(frozen=True)
+class Options:
+    """Of the ranks' engines: number and bytes of their receive buffers, and microseconds after which a call that waits for a message ends."""
+
+    buffers: int = 16
+    buffer_bytes: int = 1024
+    time_out_us: int = TIME_OUT_US
+
+
+@dataclass(frozen=True)
+class Result:
+    """Of a run: what each rank's function returned, virtual time in all, and what was lost: node, what, how many."""
+
+    values: list[Any]
+    time_us: float
+    lost: list[tuple[int, str, int]]
+
+
+def run(
+    program: Callable[[Rank], Any],
+    ranks: int,
+    cluster: str | Path | Cluster = "accl-u280-udp",
+    *,
+    pcap: str = "",
+    **options: int,
+) -> Result:
+    """Runs `program(rank)` on the first `ranks` boards of a cluster, each on a thread of its own; `options` are those of Options.
+
+    Raises InputError; FabricStopped where no rank can go on, with who waits for whom; what a rank's function raised."""
+    loaded = cluster if isinstance(cluster, Cluster) else Cluster.load(cluster)
+    if not 1 <= ranks <= len(loaded.boards):
+        raise InputError(f"{ranks} ranks; {loaded.name} has 1 to {len(loaded.boards)} boards")
+    return _Run(loaded.network(pcap), ranks, Options(**options)).run(program)
+
+
+class _Thread:
+    """A rank's function on a thread, which runs when it is its turn."""
+
+    def __init__(self, body: Callable[[], Any]) -> None:
+        self.turn, self.parked = threading.Semaphore(0), threading.Semaphore(0)
+        self.ended = False
+        self.value: Any = None
+        self.error: BaseException | None = None
+        self.cancelled = False
+
+        def work() -> None:
+            self.turn.acquire()
+            try:
+                if not self.cancelled:
+                    self.value = body()
+            except _Cancelled:
+                pass
+            except BaseException as error:
+                self.error = error
+            self.ended = True
+            self.parked.release()
+
+        self._thread = threading.Thread(target=work, daemon=True)
+        self._thread.start()
+
+    def resume(self) -> None:
+        """Until it parks or ends."""
+        self.turn.release()
+        self.parked.acquire()
+
+    def park(self) -> None:
+        """Called on it."""
+        self.parked.release()
+        self.turn.acquire()
+        if self.cancelled:
+            raise _Cancelled
+
+    def cancel(self) -> None:
+        if not self.ended:
+            self.cancelled = True
+            self.resume()
+        self._thread.join()
+
+
+@dataclass
+class _Wait:
+    requests: Sequence[Request]
+    until: int | None  #: tick
+
+
+class _Run:
+    def __init__(self, network: Network, ranks: int, options: Options) -> None:
+        self.network, self.ranks, self.options = network, ranks, options
+        self._threads: list[_Thread] = []
+        self._running = 0
+        self._waits: dict[int, _Wait] = {}
+        self._requests: dict[int, Request] = {}
+        self._held: list[tuple[Request, int, int]] = []
+        self._next = 0
+
+    @property
+    def now_us(self) -> float:
+        return float(self.network.now / self.network.ticks_per_second * 1e6)
+
+    def submit(self, request: Request, board: int, port: int) -> None:
+        request.begun_us = self.now_us
+        if all(before.done for before in request.after):
+            self._give(request, board, port)
+        else:
+            self._held.append((request, board, port))
+
+    def _give(self, request: Request, board: int, port: int) -> None:
+        self._next += 1
+        try:
+            self.network.submit(handle=self._next, rank=board, port=port, words=request._words)
+        except ValueError as error:
+            raise InputError(f"rank {board}: {error}") from None
+        self._requests[self._next] = request
+
+    def park(self, requests: Sequence[Request], limit_us: float | None) -> None:
+        """Called by a rank that runs: until these have ended, or a time has passed."""
+        if all(request.done for request in requests):
+            return
+        until = None
+        if limit_us is not None:
+            until = self.network.now + round(limit_us * 1e-6 * self.network.ticks_per_second)
+        self._waits[self._running] = _Wait(requests, until)
+        self._threads[self._running].park()
+
+    def run(self, program: Callable[[Rank], Any]) -> Result:
+        def body(board: int) -> Callable[[], Any]:
+            return lambda: program(Rank(self, board))
+
+        self._threads = [_Thread(body(board)) for board in range(self.ranks)]
+        ready = deque(range(self.ranks))
+        try:
+            while ready or self._waits:
+                while ready:
+                    self._running = ready.popleft()
+                    thread = self._threads[self._running]
+                    thread.resume()
+                    if thread.error:
+                        raise thread.error
+                ready.extend(self._advance())
+        finally:
+            for thread in self._threads:
+                thread.cancel()
+            self.network.close()
+        return Result([thread.value for thread in self._threads], self.now_us, self.network.lost)
+
+    def _advance(self) -> list[int]:
+        """Lets virtual time pass until ranks may go on, which it returns."""
+        while self._waits:
+            ready = [rank for rank, wait in self._waits.items() if self._over(wait)]
+            if ready:
+                for rank in ready:
+                    del self._waits[rank]
+                return sorted(ready)
+            limits = [wait.until for wait in self._waits.values() if wait.until is not None]
+            ended = self.network.advance(min(limits, default=2**63 - 1))
+            if not ended and self.network.idle and not limits:
+                ended = self.network.expire()
+                if not ended:
+                    raise self._stuck()
+            for completion in ended:
+                request = self._requests.pop(completion.handle)
+                request.code, request.why = self.network.take_end(completion.handle)
+                request.ended_us = completion.at / self.network.ticks_per_second * 1e6
+            for held in [held for held in self._held if all(before.done for before in held[0].after)]:
+                self._held.remove(held)
+                self._give(*held)
+        return []
+
+    def _over(self, wait: _Wait) -> bool:
+        if all(request.done for request in wait.requests):
+            return True
+        return wait.until is not None and self.network.now >= wait.until
+
+    def _stuck(self) -> FabricStopped:
+        blocked: list[Blocked] = self.network.blocked
+        lines = [f"{one.who} waits {one.what}" + (f"; {one.why}" if one.why else "") for one in blocked]
+        lines += [f"{count} {what} at node {node}" for node, what, count in self.network.lost]
+        return FabricStopped("nothing can go on: " + ("; ".join(lines) or "no call is open"), blocked)
+
+
+__all__: Sequence[str] = (
+    "AcclError",
+    "Buffer",
+    "Communicator",
+    "Function",
+    "Options",
+    "Rank",
+    "Request",
+    "Result",
+    "Stream",
+    "run",
+)

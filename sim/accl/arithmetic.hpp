@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// The plug-ins of the engine's data path: what combines elements, and what makes float32 of float16 and back.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "reduce/lane.hpp"
+#include "thalweg_spec.hpp"
+
+namespace thalweg::accl {
+
+/// What a function of an arithmetic configuration does. Below 10 the numbers are ACCL's.
+struct Unit {
+  spec::Operator op;
+  spec::Datatype type;
+};
+[[nodiscard]] constexpr std::optional<Unit> unit_of(std::uint32_t number) {
+  using enum spec::Datatype;
+  constexpr std::array kTypes{float32, float64, int32, int64, float16, int8};
+  constexpr std::array kOperators{spec::Operator::sum, spec::Operator::max, spec::Operator::prod, spec::Operator::min};
+  if (number < 10) return Unit{kOperators[number / 5], kTypes[number % 5]};
+  if (number < 12) return Unit{kOperators[number - 10], int8};
+  if (number < 24) return Unit{kOperators[2 + (number - 12) / 6], kTypes[(number - 12) % 6]};
+  return std::nullopt;
+}
+[[nodiscard]] constexpr unsigned bytes_of(spec::Datatype type) {
+  using enum spec::Datatype;
+  return type == int8 ? 1 : type == float16 ? 2 : type == float32 || type == int32 ? 4 : 8;
+}
+
+/// Elements of `from` bytes as elements of `to` bytes: as they are, or between float32 and float16, rounded to nearest even.
+inline void convert(std::vector<std::byte>& data, unsigned from, unsigned to) {
+  if (from == to) return;
+  const auto elements = data.size() / from;
+  std::vector<std::byte> made(elements * to);
+  for (std::size_t k = 0; k < elements; ++k) {
+    float wide;
+    _Float16 narrow;
+    if (from == 4) {
+      std::memcpy(&wide, data.data() + 4 * k, 4);
+      narrow = static_cast<_Float16>(wide);
+      std::memcpy(made.data() + 2 * k, &narrow, 2);
+    } else {
+      std::memcpy(&narrow, data.data() + 2 * k, 2);
+      wide = static_cast<float>(narrow);
+      std::memcpy(made.data() + 4 * k, &wide, 4);
+    }
+  }
+  data = std::move(made);
+}
+/// Whether convert() can.
+[[nodiscard]] constexpr bool converts(unsigned from, unsigned to) {
+  return from == to || (from == 4 && to == 2) || (from == 2 && to == 4);
+}
+
+}  // namespace thalweg::accl

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "core/types.hpp"
+
+namespace thalweg::accl {
+
+/// A node. Times are in cycles of its engine's clock, those of the line in the line's.
+struct NodeConfig {
+  Tick cycles_per_us = 250;
+  double memory_bytes_per_cycle = 56;  ///< of each port of the board's memory
+  double memory_latency = 30;          ///< from a read to its first word, and from the last word of a write to its end
+  double host_bytes_per_cycle = 48;    ///< of the host's memory, across PCIe
+  double host_latency = 250;
+  std::uint64_t memory_limit = std::uint64_t{1}
+                               << 33;  ///< bytes that can be allocated, of the board's memory and of the host's
+  Tick invocation = 0;                 ///< from a host's call to its command
+  unsigned contexts = 64;              ///< calls that are under way at once
+  std::uint32_t packet_bytes = 4096;   ///< of a packet's payload at most
+  Tick port_latency = 60;              ///< of the UDP stack and the MAC, each way
+  std::uint64_t fifo_bytes = 65'536;   ///< of packets for which there is no receive buffer yet
+  std::uint64_t send_bytes = 16'384;   ///< that the engine may be ahead of the line
+};
+
+}  // namespace thalweg::accl

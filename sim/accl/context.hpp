@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// A call that is under way: its registers, and how far its move has come.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "accl/call.hpp"
+#include "accl/exchange_memory.hpp"
+#include "accl/receive_buffers.hpp"
+#include "cluster/engine.hpp"
+#include "core/types.hpp"
+#include "thalweg_accl_programs.hpp"
+
+namespace thalweg::accl {
+
+using spec::programs::Instruction;
+using spec::programs::Place;
+using spec::programs::Register;
+
+/// Of a message that a move takes.
+struct Source {
+  bool claimed = false;
+  Channel channel{};
+  std::uint32_t number = 0;
+  std::uint64_t taken = 0;  ///< bytes
+};
+
+struct Context {
+  Call call;
+  unsigned port = 0;
+  Handle handle = 0;
+  Tick called = 0;  ///< when the host or kernel gave it
+
+  Communicator communicator{};
+  std::uint32_t communicator_id = 0, collective = 0;
+  Arithmetic arithmetic{};
+  std::array<std::uint64_t, spec::programs::kRegisters> registers{};
+  std::uint16_t next = 0, link = 0;  ///< instructions
+  bool started = false, ending = false, ended = false;
+
+  const Instruction* move = nullptr;
+  std::uint64_t elements = 0, moved = 0;
+  std::array<Source, 2> sources{};
+  std::optional<std::uint32_t> number{};          ///< of the message that it sends
+  std::map<std::uint32_t, std::uint32_t> sent{};  ///< messages of a collective, by rank
+  std::vector<std::byte> word{}, result{};  ///< of a kernel's stream: left of a word, and what has gone out of a packet
+
+  Tick at = 0;          ///< the cycle in which it goes on
+  Tick effects = 0;     ///< the cycle from which on all that it has done is seen
+  Tick waits = kNever;  ///< the cycle since which it waits for a message
+  std::uint32_t from = 0;
+  std::uint32_t code = 0;
+  std::string why{};  ///< where the code is not 0
+
+  [[nodiscard]] std::uint64_t& operator[](Register name) { return registers[static_cast<std::size_t>(name)]; }
+  [[nodiscard]] std::uint64_t operator[](Register name) const { return registers[static_cast<std::size_t>(name)]; }
+  [[nodiscard]] unsigned bytes(Role role) const {
+    return call.compressed(role) ? arithmetic.compressed_bytes : arithmetic.bytes;
+  }
+  [[nodiscard]] unsigned wire_bytes() const {
+    return call.compressed_on_wire() ? arithmetic.compressed_bytes : arithmetic.bytes;
+  }
+};
+
+/// Bytes of memory that a call reads or writes.
+struct Range {
+  bool host, writes;
+  std::uint64_t begin, end;
+};
+
+/// What a call reads and writes at most.
+[[nodiscard]] inline std::vector<Range> ranges_of(const Context& context) {
+  const Call& call = context.call;
+  const auto size = context.communicator.members.size();
+  const bool is_root = context.communicator.rank == call.root;
+  std::array<std::uint64_t, 3> blocks{1, 0, 1};
+  switch (call.scenario) {
+    case Scenario::combine:
+      blocks = {1, 1, 1};
+      break;
+    case Scenario::send:
+      blocks = {1, 0, 0};
+      break;
+    case Scenario::recv:
+      blocks = {0, 0, 1};
+      break;
+    case Scenario::scatter:
+      blocks = {is_root ? size : 0, 0, 1};
+      break;
+    case Scenario::gather:
+      blocks = {1, 0, is_root ? size : 0};
+      break;
+    case Scenario::allgather:
+      blocks = {1, 0, size};
+      break;
+    case Scenario::reduce_scatter:
+      blocks = {size, 0, 1};
+      break;
+    case Scenario::alltoall:
+      blocks = {size, 0, size};
+      break;
+    case Scenario::bcast:
+      blocks = {is_root ? 1U : 0U, 0, is_root ? 0U : 1U};
+      break;
+    case Scenario::reduce:
+      blocks = {1, 0, is_root ? 1U : 0U};
+      break;
+    case Scenario::barrier:
+    case Scenario::config:
+    case Scenario::nop:
+      blocks = {0, 0, 0};
+      break;
+    default:
+      break;
+  }
+  std::vector<Range> all;
+  for (const Role role : {Role::op0, Role::op1, Role::res}) {
+    const auto at = static_cast<std::size_t>(role);
+    const auto bytes = blocks[at] * call.count * context.bytes(role);
+    if (bytes > 0 && !call.streams(role))
+      all.push_back({call.in_host(role), role == Role::res, call.address[at], call.address[at] + bytes});
+  }
+  return all;
+}
+
+/// Whether the later one has to wait for the earlier one: it uses what the other one writes, or the same stream, or its messages could be
+/// taken for those of the other.
+[[nodiscard]] inline bool conflicts(const Context& earlier, const Context& later) {
+  const Call &a = earlier.call, &b = later.call;
+  if (a.scenario == Scenario::config || b.scenario == Scenario::config) return true;
+  if ((a.stream & b.stream & 3) != 0) return true;
+  const bool same_peer = a.communicator == b.communicator && a.root == b.root;
+  if (same_peer && a.scenario == b.scenario && (a.scenario == Scenario::send || a.scenario == Scenario::recv))
+    return true;
+  for (const Range& one : ranges_of(earlier))
+    for (const Range& other : ranges_of(later))
+      if (one.host == other.host && (one.writes || other.writes) && one.begin < other.end && other.begin < one.end)
+        return true;
+  return false;
+}
+
+}  // namespace thalweg::accl

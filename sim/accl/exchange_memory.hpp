@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// The words that a host and the engine share, as ACCL's driver lays them out: receive buffers, communicators, arithmetic
+// configurations from the begin, registers at the end.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace thalweg::accl {
+
+/// A member of a communicator.
+struct Member {
+  std::uint32_t ip = 0, port = 0, session = 0;
+
+  friend bool operator==(const Member&, const Member&) = default;
+};
+struct Communicator {
+  std::uint32_t rank = 0;  ///< of the node whose memory it is in
+  std::vector<Member> members;
+
+  friend bool operator==(const Communicator&, const Communicator&) = default;
+};
+/// How elements of a type are stored, sent and combined.
+struct Arithmetic {
+  unsigned bytes = 0, compressed_bytes = 0;  ///< of an element
+  bool compressed = false;                   ///< it is combined in the compressed type
+  std::vector<std::uint32_t> functions;      ///< by a call's function: which unit
+};
+
+class ExchangeMemory {
+ public:
+  static constexpr std::uint32_t kBytes = 0x2000;
+  static constexpr std::uint32_t kBuffers = 0x0, kBufferBytes = 0x4, kFirstBuffer = 0x8, kBufferWords = 7;
+  static constexpr std::uint32_t kCycles = 0x1FF0, kConfigured = 0x1FF4, kIdentity = 0x1FF8, kReturnCode = 0x1FFC;
+
+  /// None where there is no such word.
+  [[nodiscard]] std::optional<std::uint32_t> read(std::uint64_t address) const {
+    if (address >= kBytes || address % 4 != 0) return std::nullopt;
+    return words_[address / 4];
+  }
+  /// False where there is none. What the identity is written with has no effect.
+  bool write(std::uint64_t address, std::uint32_t value) {
+    if (address >= kBytes || address % 4 != 0) return false;
+    if (address != kIdentity) words_[address / 4] = value;
+    return true;
+  }
+  void set_identity(std::uint32_t identity) { words_[kIdentity / 4] = identity; }
+
+  /// None where its words do not fit, or its rank is none of its members.
+  [[nodiscard]] std::optional<Communicator> communicator(std::uint32_t address) const {
+    const auto size = word(address), rank = word(address + 4);
+    if (address % 4 != 0 || address < kFirstBuffer || size == 0 || size > kBytes / kMemberBytes || rank >= size ||
+        address + 8 + size * kMemberBytes > kBytes)
+      return std::nullopt;
+    Communicator made{rank, {}};
+    for (std::uint32_t k = 0; k < size; ++k) {
+      const auto at = address + 8 + k * kMemberBytes;
+      made.members.push_back({word(at), word(at + 4), word(at + 16)});
+    }
+    return made;
+  }
+  /// None where it is none.
+  [[nodiscard]] std::optional<Arithmetic> arithmetic(std::uint32_t address) const {
+    const auto functions = word(address + 20);
+    if (address % 4 != 0 || address < kFirstBuffer || address + 28 > kBytes || functions > 32 ||
+        address + 28 + 4 * functions > kBytes)
+      return std::nullopt;
+    const auto is_size = [](std::uint32_t bytes) { return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8; };
+    Arithmetic made{word(address), word(address + 4), word(address + 24) != 0, {}};
+    if (!is_size(made.bytes) || !is_size(made.compressed_bytes)) return std::nullopt;
+    for (std::uint32_t k = 0; k < functions; ++k) made.functions.push_back(word(address + 28 + 4 * k));
+    return made;
+  }
+  /// The addresses of the receive buffers; none where their number does not fit.
+  [[nodiscard]] std::optional<std::vector<std::uint64_t>> buffers() const {
+    const auto count = word(kBuffers);
+    if (kFirstBuffer + std::uint64_t{count} * 4 * kBufferWords > kBytes) return std::nullopt;
+    std::vector<std::uint64_t> made;
+    for (std::uint32_t k = 0; k < count; ++k) {
+      const auto at = kFirstBuffer + k * 4 * kBufferWords;
+      made.push_back(word(at + 4) | std::uint64_t{word(at + 8)} << 32);
+    }
+    return made;
+  }
+  [[nodiscard]] std::uint32_t buffer_bytes() const { return word(kBufferBytes); }
+
+ private:
+  static constexpr std::uint32_t kMemberBytes = 24;
+
+  [[nodiscard]] std::uint32_t word(std::uint32_t address) const { return read(address).value_or(0); }
+
+  std::array<std::uint32_t, kBytes / 4> words_{};
+};
+
+}  // namespace thalweg::accl

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kind `accl`, as a cluster file says it (python/thalweg/systems/accl/cluster.py).
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "accl/node.hpp"
+#include "cluster/assembly.hpp"
+#include "ethernet/kinds.hpp"
+
+namespace thalweg::accl {
+
+/// 10.0.0.0/8, with the node's number.
+[[nodiscard]] constexpr std::uint32_t ip_of(unsigned node) {
+  return 0x0A00'0001U + node;
+}
+
+/// `frames` outlives the nodes.
+inline void add_kinds(Kinds& known, Tick ticks_per_second, ethernet::Frames& frames) {
+  const auto hertz = [ticks_per_second](const Domain& domain) {
+    return static_cast<double>(ticks_per_second) / static_cast<double>(domain.clock.period);
+  };
+  known.nodes["accl"] = [hertz, &frames](const Values& values, unsigned number, const Clocks& clocks) {
+    Domain& engine = *clocks.at(values.get<std::string>("engine_clock"));
+    Domain& line = *clocks.at(values.get<std::string>("line_clock"));
+    const auto cycles = [&](const char* name, double unit, const Domain& of) {
+      return values.get<double>(name) * unit * hertz(of);
+    };
+    const NodeConfig config{.cycles_per_us = static_cast<Tick>(std::llround(hertz(engine) * 1e-6)),
+                            .memory_bytes_per_cycle = values.get<double>("memory_gb") * 1e9 / hertz(engine),
+                            .memory_latency = cycles("memory_ns", 1e-9, engine),
+                            .host_bytes_per_cycle = values.get<double>("host_gb") * 1e9 / hertz(engine),
+                            .host_latency = cycles("host_ns", 1e-9, engine),
+                            .memory_limit = values.get<std::uint64_t>("memory_bytes"),
+                            .invocation = std::llround(cycles("invocation_us", 1e-6, engine)),
+                            .contexts = values.get<unsigned>("calls"),
+                            .packet_bytes = values.get<std::uint32_t>("packet_bytes"),
+                            .port_latency = std::max<Tick>(1, std::llround(cycles("port_ns", 1e-9, line))),
+                            .fifo_bytes = values.get<std::uint64_t>("fifo_bytes"),
+                            .send_bytes = values.get<std::uint64_t>("send_bytes")};
+    const ethernet::UdpEnd own{ethernet::address_of(number), ip_of(number), values.get<std::uint16_t>("udp_port")};
+    return std::make_unique<Node>(config, own, number, engine, line, frames);
+  };
+}
+
+}  // namespace thalweg::accl

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// Boards with offload engines as an engine: calls in, and the return code of each when it has ended.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "accl/kinds.hpp"
+#include "accl/node.hpp"
+#include "cluster/assembly.hpp"
+#include "cluster/engine.hpp"
+#include "core/require.hpp"
+#include "ethernet/capture.hpp"
+#include "ethernet/frame.hpp"
+#include "ethernet/kinds.hpp"
+#include "ethernet/switch.hpp"
+
+namespace thalweg::accl {
+
+class Network final : public Engine {
+ public:
+  /// `capture`: a file to write, or empty. Throws std::invalid_argument and std::runtime_error.
+  Network(const Description& description, const std::string& capture)
+      : assembly_(description, kinds(description.ticks_per_second, frames_)) {
+    if (!capture.empty()) capture_.emplace(capture);
+    for (unsigned n = 0; n < assembly_.nodes(); ++n) {
+      auto* node = dynamic_cast<Node*>(&assembly_.node(n));
+      if (!node) continue;
+      boards_.push_back(node);
+      node->done = [this](const Ended& ended) {
+        ends_[ended.handle] = {ended.code, ended.why};
+        ended_.push_back({ended.handle, ended.at});
+        assembly_.time().interrupt();
+      };
+      node->end_of = [this](const Member& member) { return end_of(member); };
+      if (capture_) {
+        const auto& clock = node->udp.port.domain->clock;
+        const double ns = 1e9 / static_cast<double>(ticks_per_second()) * static_cast<double>(clock.period);
+        node->udp.seen = capture_->tap("node " + std::to_string(n), ns);
+      }
+    }
+    require(!boards_.empty(), "a cluster without a board of kind accl");
+  }
+
+  [[nodiscard]] unsigned ranks() const { return static_cast<unsigned>(boards_.size()); }
+  [[nodiscard]] Node& board(unsigned rank) {
+    require(rank < boards_.size(), "there is no rank " + std::to_string(rank));
+    return *boards_[rank];
+  }
+  /// From now on. Throws std::invalid_argument.
+  void submit(Handle handle, unsigned rank, unsigned port, const Call& call) { board(rank).submit(handle, port, call); }
+  /// Return code of a call that has ended, and why it is not 0; it is forgotten.
+  std::pair<std::uint32_t, std::string> take_end(Handle handle) {
+    const auto found = ends_.find(handle);
+    require(found != ends_.end(), "no call with this handle has ended");
+    auto end = std::move(found->second);
+    ends_.erase(found);
+    return end;
+  }
+
+  [[nodiscard]] Tick now() const override { return assembly_.time().now(); }
+  [[nodiscard]] std::int64_t ticks_per_second() const override { return assembly_.ticks_per_second(); }
+  void advance(Tick until, std::vector<Completion>& completed) override {
+    auto& time = assembly_.time();
+    while (ended_.empty() && time.next_due() < until) time.advance(until == kNever ? time.next_due() + kStride : until);
+    if (ended_.empty() && until != kNever && time.now() < until) time.advance(until);
+    completed.insert(completed.end(), ended_.begin(), ended_.end());
+    ended_.clear();
+  }
+  [[nodiscard]] bool idle() const override { return assembly_.time().next_due() == kNever && ended_.empty(); }
+  /// The tick of the next time-out; kNever where no call waits.
+  [[nodiscard]] Tick time_out() const {
+    Tick first = kNever;
+    for (const Node* board : boards_) first = std::min(first, board->time_out());
+    return first;
+  }
+  /// Lets time pass up to the next time-out, and the calls end whose it is.
+  void expire(std::vector<Completion>& completed) {
+    const Tick tick = time_out();
+    if (tick == kNever) return;
+    advance(tick, completed);
+    if (!completed.empty()) return;
+    for (Node* board : boards_) board->expire(tick);
+    advance(kNever, completed);
+  }
+  [[nodiscard]] std::vector<Blocked> blocked() const override {
+    std::vector<Blocked> all;
+    for (const Node* board : boards_) board->blocked(all);
+    return all;
+  }
+  [[nodiscard]] std::vector<Lost> lost() const override { return assembly_.lost(); }
+  [[nodiscard]] const Assembly& assembly() const { return assembly_; }
+  /// Throws std::runtime_error where the capture is not written.
+  void close() {
+    if (capture_) capture_->close();
+  }
+
+ private:
+  static constexpr Tick kStride = 1 << 20;
+
+  static Kinds kinds(Tick ticks_per_second, ethernet::Frames& frames) {
+    Kinds known;
+    ethernet::add_kinds(known, ticks_per_second, frames);
+    accl::add_kinds(known, ticks_per_second, frames);
+    return known;
+  }
+  /// A member is the board whose number is its session.
+  [[nodiscard]] std::optional<ethernet::UdpEnd> end_of(const Member& member) const {
+    if (member.session >= boards_.size()) return std::nullopt;
+    return boards_[member.session]->udp.own;
+  }
+
+  ethernet::Frames frames_;
+  std::optional<ethernet::Capture> capture_;
+  Assembly assembly_;
+  std::vector<Node*> boards_;
+  std::map<Handle, std::pair<std::uint32_t, std::string>> ends_;
+  std::vector<Completion> ended_;
+};
+
+}  // namespace thalweg::accl

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// Buffers in a board's memory for what comes from other ranks: each holds a segment of a message, until the engine has taken it. Messages are
+// matched by communicator, source and tag, whatever the order in which they arrive.
+#pragma once
+
+#include <algorithm>
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "accl/call.hpp"
+#include "core/types.hpp"
+#include "thalweg_accl_spec.hpp"
+
+namespace thalweg::accl {
+
+/// Whose messages are counted together: those of one kind, of a collective those of that one, from one source.
+struct Channel {
+  std::uint32_t communicator = 0;
+  std::uint16_t source = 0;
+  spec::MessageKind kind = spec::MessageKind::message;
+  std::uint32_t collective = 0;
+
+  auto operator<=>(const Channel&) const = default;
+};
+
+class ReceiveBuffers {
+ public:
+  struct Segment {
+    std::uint64_t offset = 0;  ///< in the message
+    std::uint32_t length = 0;  ///< bytes
+    unsigned buffer = 0;
+    Tick full = kNever;                                           ///< the cycle from which on all of it can be read
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> have{};  ///< from and to which offset, in order
+  };
+  struct Message {
+    std::uint32_t tag = 0;
+    std::uint64_t length = 0;
+    bool claimed = false;
+    std::map<std::uint64_t, Segment> segments{};
+  };
+  /// What becomes of a packet.
+  enum class Verdict : std::uint8_t { kept, repeated, malformed, no_room };
+
+  /// Empties all; `bytes`: of each.
+  void configure(std::vector<std::uint64_t> addresses, std::uint32_t bytes) {
+    addresses_ = std::move(addresses);
+    bytes_ = bytes;
+    used_.assign(addresses_.size(), false);
+    channels_.clear();
+    ended_.clear();
+  }
+
+  [[nodiscard]] std::uint32_t bytes() const { return bytes_; }
+  [[nodiscard]] std::size_t size() const { return addresses_.size(); }
+  [[nodiscard]] std::size_t in_use() const {
+    return static_cast<std::size_t>(std::count(used_.begin(), used_.end(), true));
+  }
+  [[nodiscard]] std::uint64_t address(const Segment& segment) const { return addresses_[segment.buffer]; }
+
+  /// Finds the segment of a packet, or a buffer for it. Where it is kept, its payload goes to the segment's address, and then written() is
+  /// called; `segment` is set.
+  Verdict place(const Channel& channel, const spec::AcclPacket& packet, std::uint32_t payload, Segment*& segment) {
+    if (packet.segment_length > bytes_ || packet.segment > packet.offset || packet.length < packet.segment ||
+        packet.segment_length > packet.length - packet.segment ||
+        packet.offset - packet.segment > packet.segment_length ||
+        payload > packet.segment_length - (packet.offset - packet.segment) || (payload == 0) != (packet.length == 0))
+      return Verdict::malformed;
+    if (is_ended(channel)) return Verdict::repeated;
+    State& state = channels_[channel];
+    if (packet.number < state.next || state.taken.contains(packet.number)) return Verdict::repeated;
+    const auto found = state.messages.find(packet.number);
+    if (found != state.messages.end()) {
+      if (found->second.tag != packet.tag || found->second.length != packet.length) return Verdict::malformed;
+      if (packet.segment < found->second.segments.begin()->first) return Verdict::repeated;  // it has been taken
+      if (const auto there = found->second.segments.find(packet.segment); there != found->second.segments.end()) {
+        segment = &there->second;
+        if (segment->length != packet.segment_length) return Verdict::malformed;
+        return add(*segment, packet.offset, payload) ? Verdict::kept : Verdict::repeated;
+      }
+    }
+    const auto free = std::find(used_.begin(), used_.end(), false);
+    if (free == used_.end()) return Verdict::no_room;
+    *free = true;
+    Message& message = state.messages[packet.number];
+    message.tag = packet.tag;
+    message.length = packet.length;
+    segment = &message.segments[packet.segment];
+    *segment = {packet.segment, packet.segment_length, static_cast<unsigned>(free - used_.begin())};
+    add(*segment, packet.offset, payload);
+    return Verdict::kept;
+  }
+  /// Whether all of it has come.
+  [[nodiscard]] static bool whole(const Segment& segment) {
+    if (segment.length == 0) return true;
+    return segment.have.size() == 1 && segment.have[0].second - segment.have[0].first == segment.length;
+  }
+
+  /// The first message with that tag that nobody has claimed, where all before it have come; its number.
+  [[nodiscard]] std::optional<std::uint32_t> claim(const Channel& channel, std::uint32_t tag) {
+    State& state = channels_[channel];
+    for (std::uint32_t number = state.next;; ++number) {
+      if (state.taken.contains(number)) continue;
+      const auto found = state.messages.find(number);
+      if (found == state.messages.end()) return std::nullopt;
+      Message& message = found->second;
+      if (message.claimed || (tag != kAnyTag && message.tag != kAnyTag && message.tag != tag)) continue;
+      message.claimed = true;
+      return number;
+    }
+  }
+  /// A message that has been claimed.
+  [[nodiscard]] Message& message(const Channel& channel, std::uint32_t number) {
+    return channels_.at(channel).messages.at(number);
+  }
+  /// The engine has taken it: its buffer is free.
+  void release(const Channel& channel, std::uint32_t number, std::uint64_t segment) {
+    auto& segments = message(channel, number).segments;
+    const auto found = segments.find(segment);
+    used_[found->second.buffer] = false;
+    segments.erase(found);
+  }
+  /// Nothing more is taken of a message; what is left of it is given up.
+  void finish(const Channel& channel, std::uint32_t number) {
+    State& state = channels_.at(channel);
+    for (const auto& [at, segment] : state.messages.at(number).segments) used_[segment.buffer] = false;
+    state.messages.erase(number);
+    state.taken.insert(number);
+    while (state.taken.erase(state.next)) ++state.next;
+  }
+  /// Of a collective that has ended here: what still comes has come before.
+  void end(std::uint32_t communicator, std::uint32_t collective) {
+    for (auto it = channels_.begin(); it != channels_.end();) {
+      const Channel& channel = it->first;
+      if (channel.communicator != communicator || channel.kind != spec::MessageKind::collective ||
+          channel.collective != collective) {
+        ++it;
+        continue;
+      }
+      for (const auto& [number, message] : it->second.messages)
+        for (const auto& [at, segment] : message.segments) used_[segment.buffer] = false;
+      it = channels_.erase(it);
+    }
+    Ended& ended = ended_[communicator];
+    ended.later.insert(collective);
+    while (ended.later.erase(ended.below)) ++ended.below;
+  }
+
+ private:
+  struct State {
+    std::uint32_t next = 0;         ///< all messages below it have been taken
+    std::set<std::uint32_t> taken;  ///< others
+    std::map<std::uint32_t, Message> messages;
+  };
+  struct Ended {
+    std::uint32_t below = 0;
+    std::set<std::uint32_t> later;
+  };
+
+  [[nodiscard]] bool is_ended(const Channel& channel) const {
+    if (channel.kind != spec::MessageKind::collective) return false;
+    const auto found = ended_.find(channel.communicator);
+    return found != ended_.end() &&
+           (channel.collective < found->second.below || found->second.later.contains(channel.collective));
+  }
+  /// False where it has them already.
+  static bool add(Segment& segment, std::uint64_t from, std::uint32_t bytes) {
+    auto& have = segment.have;
+    const auto to = from + bytes;
+    auto at = have.begin();
+    while (at != have.end() && at->second < from) ++at;
+    if (at != have.end() && at->first <= from && to <= at->second) return false;
+    auto joined = std::pair{from, to};
+    while (at != have.end() && at->first <= to) {
+      joined = {std::min(joined.first, at->first), std::max(joined.second, at->second)};
+      at = have.erase(at);
+    }
+    have.insert(at, joined);
+    return true;
+  }
+
+  std::vector<std::uint64_t> addresses_;
+  std::uint32_t bytes_ = 0;
+  std::vector<bool> used_;
+  std::map<Channel, State> channels_;
+  std::map<std::uint32_t, Ended> ended_;  ///< by communicator
+};
+
+}  // namespace thalweg::accl

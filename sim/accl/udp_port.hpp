@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// A board's port to the network, with its UDP stack: datagrams that are for it come in, and others' are dropped and counted.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "cluster/engine.hpp"
+#include "core/clock.hpp"
+#include "ethernet/line.hpp"
+#include "ethernet/udp.hpp"
+
+namespace thalweg::accl {
+
+class UdpPort final : public Component {
+ public:
+  /// A datagram's frame, and the ticks at which its first word and its end are there.
+  using Receive = std::function<void(const ethernet::FrameRef& frame, Tick first, Tick end)>;
+  /// A frame that goes out or has come, and the line's cycle.
+  using Seen = std::function<void(Tick cycle, const ethernet::Frame& frame)>;
+
+  /// `latency`: cycles of the stack and the MAC, each way.
+  UdpPort(ethernet::UdpEnd own, Tick latency, Domain& domain) : own(own), latency_(latency) {
+    port.domain = &domain;
+    port.component = domain.scheduler.add(*this);
+  }
+
+  const ethernet::UdpEnd own;
+  ethernet::Port port;
+  Receive receive;
+  Seen seen;
+
+  /// A frame whose first word is there at tick `first` and whose last one at `last`; ticks at which its first bit leaves and its end has left.
+  std::pair<Tick, Tick> send(Tick first, Tick last, const ethernet::FrameRef& frame) {
+    const ethernet::Rate& rate = port.out->rate;
+    const Clock& clock = port.domain->clock;
+    const auto length = rate.bytes(ethernet::wire_bytes(frame->size()));
+    // The line's words follow one another without a gap: the last one has to be there when it is due.
+    const Tick begins = std::max(clock.cycle_after(first), clock.cycle_after(last) - length / rate.cycle) + latency_;
+    const ethernet::Units begin = port.out->send(begins * rate.cycle, frame);
+    if (seen) seen(begin / rate.cycle, *frame);
+    return {clock.edge(begin / rate.cycle), clock.edge(rate.seen(begin + length))};
+  }
+  /// The tick at which its line is free.
+  [[nodiscard]] Tick free() const { return port.domain->clock.edge(port.out->rate.seen(port.out->free())); }
+
+  bool step(Tick now) override {
+    ethernet::Line& in = *port.in;
+    while (const ethernet::Arrival* arrival = in.front(now)) {
+      const Tick end = in.rate.seen(arrival->end(in.rate));
+      if (end > now) {
+        in.reader.wake(end);
+        break;
+      }
+      const auto frame = arrival->frame;
+      const bool damaged = arrival->damaged;
+      const Tick first = in.rate.seen(arrival->word(0, in.rate));
+      in.pop();
+      const auto datagram = damaged ? std::nullopt : ethernet::udp_of(*frame);
+      if (seen && !damaged) seen(now, *frame);
+      if (damaged)
+        ++damaged_;
+      else if (!datagram || datagram->to.address != own.address || datagram->to.ip != own.ip ||
+               datagram->to.port != own.port)
+        ++strays_;
+      else
+        receive(frame, port.domain->clock.edge(first + latency_), port.domain->clock.edge(now + latency_));
+    }
+    return false;
+  }
+
+  void lost(NodeId node, std::vector<Lost>& all) const {
+    if (damaged_ > 0) all.push_back({node, "frames with a wrong FCS", damaged_});
+    if (strays_ > 0) all.push_back({node, "frames that are no datagrams to its port", strays_});
+  }
+
+ private:
+  Tick latency_;
+  std::uint64_t damaged_ = 0, strays_ = 0;
+};
+
+}  // namespace thalweg::accl

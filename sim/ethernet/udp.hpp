@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// UDP over IPv4 in Ethernet frames: RFC 768 and 791, without options and fragments, and without UDP's checksum, which IPv4 permits.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "ethernet/frame.hpp"
+
+namespace thalweg::ethernet {
+
+inline constexpr std::uint16_t kIpv4 = 0x0800;
+inline constexpr unsigned kIpv4Header = 20, kUdpHeader = 8;
+inline constexpr std::uint8_t kUdp = 17;  ///< protocol of IPv4
+
+/// An end of UDP: the Ethernet and IPv4 address and the port.
+struct UdpEnd {
+  Address address = 0;
+  std::uint32_t ip = 0;
+  std::uint16_t port = 0;
+};
+
+namespace detail {
+
+inline void put_network(std::span<std::byte> to, std::uint64_t value) {
+  for (std::size_t k = to.size(); k-- > 0; value >>= 8) to[k] = static_cast<std::byte>(value & 0xFF);
+}
+[[nodiscard]] inline std::uint32_t get_network(std::span<const std::byte> from) {
+  std::uint32_t value = 0;
+  for (const std::byte byte : from) value = value << 8 | std::to_integer<std::uint32_t>(byte);
+  return value;
+}
+/// The one's complement of the one's complement sum of 16-bit words: 0 over a header with a right checksum.
+[[nodiscard]] inline std::uint16_t checksum(std::span<const std::byte> header) {
+  std::uint32_t sum = 0;
+  for (std::size_t k = 0; k < header.size(); k += 2) sum += get_network(header.subspan(k, 2));
+  while (sum >> 16) sum = (sum & 0xFFFF) + (sum >> 16);
+  return static_cast<std::uint16_t>(~sum);
+}
+
+}  // namespace detail
+
+/// A frame with a datagram of `size` bytes of payload, which `fill` writes.
+template <class Fill>
+[[nodiscard]] FrameRef make_udp(Frames& frames, const UdpEnd& from, const UdpEnd& to, std::size_t size, Fill&& fill) {
+  return frames.make(to.address, from.address, kIpv4, kIpv4Header + kUdpHeader + size, [&](std::span<std::byte> bytes) {
+    const auto ip = bytes.first(kIpv4Header), udp = bytes.subspan(kIpv4Header, kUdpHeader);
+    const auto field = [](std::span<std::byte> header, std::size_t at, std::size_t count, std::uint64_t value) {
+      detail::put_network(header.subspan(at, count), value);
+    };
+    field(ip, 0, 2, 0x4500);
+    field(ip, 2, 2, bytes.size());
+    field(ip, 4, 2, 0);
+    field(ip, 6, 2, 0x4000);  // it is not to be cut into fragments
+    field(ip, 8, 2, 64 << 8 | kUdp);
+    field(ip, 10, 2, 0);
+    field(ip, 12, 4, from.ip);
+    field(ip, 16, 4, to.ip);
+    field(ip, 10, 2, detail::checksum(ip));
+    field(udp, 0, 2, from.port);
+    field(udp, 2, 2, to.port);
+    field(udp, 4, 2, kUdpHeader + size);
+    field(udp, 6, 2, 0);
+    fill(bytes.subspan(kIpv4Header + kUdpHeader, size));
+  });
+}
+
+/// What a frame carries.
+struct Datagram {
+  UdpEnd from, to;
+  std::span<const std::byte> payload;  ///< of the frame
+};
+
+/// The datagram in a frame; none where it is no whole UDP datagram, or IPv4's checksum is wrong.
+[[nodiscard]] inline std::optional<Datagram> udp_of(const Frame& frame) {
+  const auto bytes = frame.payload();
+  if (frame.type() != kIpv4 || bytes.size() < kIpv4Header + kUdpHeader) return std::nullopt;
+  const auto ip = bytes.first(kIpv4Header);
+  const auto total = detail::get_network(ip.subspan(2, 2));
+  const auto fragment = detail::get_network(ip.subspan(6, 2)) & 0xBFFF;
+  if (ip[0] != std::byte{0x45} || ip[9] != std::byte{kUdp} || fragment != 0 || detail::checksum(ip) != 0 ||
+      total < kIpv4Header + kUdpHeader || total > bytes.size())
+    return std::nullopt;
+  const auto udp = bytes.subspan(kIpv4Header, total - kIpv4Header);
+  if (detail::get_network(udp.subspan(4, 2)) != udp.size()) return std::nullopt;
+  const auto port = [&](std::size_t at) { return static_cast<std::uint16_t>(detail::get_network(udp.subspan(at, 2))); };
+  return Datagram{.from = {frame.source(), detail::get_network(ip.subspan(12, 4)), port(0)},
+                  .to = {frame.destination(), detail::get_network(ip.subspan(16, 4)), port(2)},
+                  .payload = udp.subspan(kUdpHeader)};
+}
+
+}  // namespace thalweg::ethernet

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Assembles the programs of ACCL's sequencer (spec/accl/programs.txt, which says what the instructions are)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from model import SpecError
+
+REGISTERS = ["zero", "rank", "size", "root", "next", "prev", "count", "n", "op0", "op1", "res", "e0", "e1", "er", "a", "b", "c", "i", "j", "k"]
+ARITHMETIC = ("add", "sub", "mul", "div")
+JUMPS = ("eq", "ne", "lt", "ge")
+OPERATIONS = ("end", "set", "copy", *ARITHMETIC, *JUMPS, "call", "return_", "signal", "await", "move")
+SOURCES = ("op0", "op1", "res", "recv")
+TARGETS = ("op0", "op1", "res", "send", "put")
+PLACES = ("none", "op0", "op1", "res", "recv", "send", "put")
+MOST_IMMEDIATE = 15
+
+
+@dataclass(frozen=True)
+class Place:
+    """An operand or the result of a move: what it is, and the register with its address or rank."""
+
+    kind: str = "none"
+    register: str = "zero"
+
+
+@dataclass(frozen=True)
+class Instruction:
+    operation: str
+    d: str = "zero"
+    a: str = "zero"
+    b: str = "zero"
+    immediate: int | None = None  # in place of b
+    target: int = 0  # of a jump: the instruction's number
+    x: Place = Place()
+    y: Place = Place()
+    z: Place = Place()
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Programs:
+    instructions: tuple[Instruction, ...]
+    begin: dict[str, int]  # by name
+
+
+def assemble(path: Path) -> Programs:
+    """Raises SpecError, one line, with the number of the line."""
+    lines: list[tuple[int, str, list[str]]] = []  # number, program, words
+    begin: dict[str, int] = {}
+    labels: dict[tuple[str, str], int] = {}
+    program = ""
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        words = line.partition("#")[0].split()
+        if not words:
+            continue
+        if words[0].endswith(":") and len(words) == 1:
+            program = words[0][:-1]
+            if program in begin:
+                raise SpecError(f"{path}:{number}: program {program} stands here twice")
+            begin[program] = len(lines)
+        elif words[0].startswith("."):
+            if len(words) > 1 or (program, words[0]) in labels:
+                raise SpecError(f"{path}:{number}: '{' '.join(words)}' is no new label")
+            labels[program, words[0]] = len(lines)
+        elif not program:
+            raise SpecError(f"{path}:{number}: an instruction before the first program")
+        else:
+            lines.append((number, program, words))
+    made = []
+    for number, program, words in lines:
+        try:
+            made.append(_instruction(words, {name: at for (of, name), at in labels.items() if of == program}))
+        except ValueError as error:
+            raise SpecError(f"{path}:{number}: {error}") from None
+    return Programs(tuple(made), begin)
+
+
+def _instruction(words: list[str], labels: dict[str, int]) -> Instruction:
+    name, rest, text = words[0], words[1:], " ".join(words)
+    if name == "move":
+        return _move(rest, text)
+    if name == "jump":
+        name, rest = "eq", ["zero", "zero", *rest]
+    count = {"end": 0, "return": 0, "call": 1, "signal": 1, "await": 1, "set": 2, "copy": 2}
+    count |= dict.fromkeys((*ARITHMETIC, *JUMPS), 3)
+    if name not in count or len(rest) != count[name]:
+        raise ValueError(f"'{text}' is no instruction")
+    if name in ("end", "return"):
+        return Instruction(name + "_" * (name == "return"), text=text)
+    if name == "call":
+        return Instruction(name, target=_label(rest[0], labels), text=text)
+    if name in ("signal", "await"):
+        return Instruction(name, a=_register(rest[0]), text=text)
+    if name == "set":
+        return Instruction(name, d=_register(rest[0]), immediate=_immediate(rest[1]), text=text)
+    if name == "copy":
+        return Instruction(name, d=_register(rest[0]), a=_register(rest[1]), text=text)
+    second = rest[1] if name in JUMPS else rest[2]
+    immediate = _immediate(second) if second.isdigit() else None
+    b = "zero" if immediate is not None else _register(second)
+    if name in JUMPS:
+        target = _label(rest[2], labels)
+        return Instruction(name, a=_register(rest[0]), b=b, immediate=immediate, target=target, text=text)
+    return Instruction(name, d=_register(rest[0]), a=_register(rest[1]), b=b, immediate=immediate, text=text)
+
+
+def _move(words: list[str], text: str) -> Instruction:
+    if len(words) == 3 and words[1] == ">":
+        return Instruction("move", x=_place(words[0], SOURCES), z=_place(words[2], TARGETS), text=text)
+    if len(words) == 5 and (words[1], words[3]) == ("+", ">"):
+        x, y = _place(words[0], SOURCES), _place(words[2], SOURCES)
+        return Instruction("move", x=x, y=y, z=_place(words[4], TARGETS), text=text)
+    raise ValueError(f"'{text}' is not move X > Z or move X + Y > Z")
+
+
+def _place(word: str, allowed: tuple[str, ...]) -> Place:
+    kind, bracket, register = word.removesuffix("]").partition("[")
+    if not bracket or not word.endswith("]") or kind not in allowed:
+        raise ValueError(f"'{word}' is none of {', '.join(f'{kind}[r]' for kind in allowed)}")
+    return Place(kind, _register(register))
+
+
+def _register(word: str) -> str:
+    if word not in REGISTERS:
+        raise ValueError(f"'{word}' is no register; there are {' '.join(REGISTERS)}")
+    return word
+
+
+def _immediate(word: str) -> int:
+    if not word.isdigit() or int(word) > MOST_IMMEDIATE:
+        raise ValueError(f"'{word}' is not 0 to {MOST_IMMEDIATE}")
+    return int(word)
+
+
+def _label(word: str, labels: dict[str, int]) -> int:
+    if word not in labels:
+        raise ValueError(f"'{word}' is no label of the program")
+    return labels[word]
+
+
+def cpp(programs: Programs) -> str:
+    """The programs as a C++ header."""
+
+    def place(of: Place) -> str:
+        return f"{{Place::{of.kind}, Register::{of.register}}}"
+
+    def line(of: Instruction) -> str:
+        immediate = of.immediate if of.immediate is not None else -1
+        fields = [f"Operation::{of.operation.replace('await', 'await_')}"]
+        fields += [f"Register::{register}" for register in (of.d, of.a, of.b)]
+        fields += [str(immediate), str(of.target), place(of.x), place(of.y), place(of.z), f'"{of.text}"']
+        return f"    {{{', '.join(fields)}}},"
+
+    begin = "\n".join(f'    {{"{name}", {at}}},' for name, at in programs.begin.items())
+    operations = ", ".join(name.replace("await", "await_") for name in OPERATIONS)
+    return f"""// SPDX-License-Identifier: Apache-2.0
+// Generated from spec/accl/programs.txt by spec/generate.py; don't edit.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+namespace thalweg::spec::programs {{
+
+enum class Register : std::uint8_t {{ {", ".join(REGISTERS)} }};
+inline constexpr unsigned kRegisters = {len(REGISTERS)};
+enum class Operation : std::uint8_t {{ {operations} }};
+/// What an operand or the result of a move is.
+enum class Place : std::uint8_t {{ {", ".join(PLACES)} }};
+
+struct Operand {{
+  Place place;
+  Register register_;
+}};
+struct Instruction {{
+  Operation operation;
+  Register d, a, b;
+  std::int8_t immediate;  ///< in place of b; -1: none
+  std::uint16_t target;   ///< of a jump
+  Operand x, y, z;
+  std::string_view text;
+}};
+
+inline constexpr std::array<Instruction, {len(programs.instructions)}> kInstructions{{{{
+{chr(10).join(line(of) for of in programs.instructions)}
+}}}};
+
+/// Names, and the number of the first instruction.
+inline constexpr std::array<std::pair<std::string_view, std::uint16_t>, {len(programs.begin)}> kBegin{{{{
+{begin}
+}}}};
+
+}}  // namespace thalweg::spec::programs
+"""

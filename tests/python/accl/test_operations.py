@@ -1,0 +1,364 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ACCL's operations through the library, against numpy: types, places of operands, roots, counts, communicators, requests in any order."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from thalweg.accl import AcclError, Buffer, Function, Rank, Request, Result, Stream, run
+from thalweg.errors import FabricStopped, InputError
+
+TYPES = ("float16", "float32", "float64", "int32", "int64", "int8")
+FUNCTIONS = {Function.SUM: np.add, Function.MAX: np.maximum, Function.PROD: np.multiply, Function.MIN: np.minimum}
+ROOTED = ("bcast", "scatter", "gather", "reduce")
+OPERATIONS = (*ROOTED, "allgather", "allreduce", "reduce_scatter", "alltoall")
+Array = npt.NDArray[Any]
+
+
+def data_of(seed: int, rank: int, elements: int, dtype: str) -> Array:
+    """Differs between ranks; small whole numbers, whose sums and products of 16 are exact in float16 where they are of -1 to 2."""
+    return np.random.default_rng([seed, rank]).integers(-1, 3, elements).astype(dtype)
+
+
+def expected(operation: str, inputs: list[Array], count: int, root: int, function: Function) -> list[Array | None]:
+    """What each rank's result has to be; None: nothing."""
+    size, combine = len(inputs), FUNCTIONS[function].reduce
+    with np.errstate(over="ignore"):
+        if operation == "bcast":
+            return [inputs[root][:count]] * size
+        if operation == "scatter":
+            return [inputs[root][rank * count : (rank + 1) * count] for rank in range(size)]
+        if operation == "gather":
+            return [np.concatenate([i[:count] for i in inputs]) if rank == root else None for rank in range(size)]
+        if operation == "reduce":
+            return [
+                _same(combine([i[:count] for i in inputs]), inputs) if rank == root else None for rank in range(size)
+            ]
+        if operation == "allgather":
+            return [np.concatenate([i[:count] for i in inputs])] * size
+        if operation == "allreduce":
+            return [_same(combine([i[:count] for i in inputs]), inputs)] * size
+        if operation == "reduce_scatter":
+            whole = _same(combine([i[: size * count] for i in inputs]), inputs)
+            return [whole[rank * count : (rank + 1) * count] for rank in range(size)]
+        assert operation == "alltoall"
+        blocks = [[i[rank * count : (rank + 1) * count] for i in inputs] for rank in range(size)]
+        return [np.concatenate(of) for of in blocks]
+
+
+def _same(result: Array, inputs: list[Array]) -> Array:
+    return result.astype(inputs[0].dtype)
+
+
+def start(
+    rank: Rank, operation: str, send: Buffer, recv: Buffer, count: int, root: int, function: Function, **common: Any
+) -> Request:
+    call = getattr(rank, operation)
+    if operation == "bcast":
+        comm = common.get("comm") or rank.world
+        request: Request = call(send if comm.rank == root else recv, count, root, **common)
+    elif operation == "reduce":
+        request = call(send, recv, count, root, function, **common)
+    elif operation in ROOTED:
+        request = call(send, recv, count, root, **common)
+    elif operation in ("allreduce", "reduce_scatter"):
+        request = call(send, recv, count, function, **common)
+    else:
+        request = call(send, recv, count, **common)
+    return request
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("ranks", [1, 2, 3, 5, 8, 16])
+def test_collectives(ranks: int, dtype: str, seed: int) -> None:
+    """Each, with a function, a root and a count that are drawn, operands and results in either memory."""
+    draw = random.Random(f"{seed} {ranks} {dtype}")
+    cases = []
+    for operation in OPERATIONS:
+        for _ in range(3):
+            count = draw.choice([0, 1, 2, 3, 7, 15, 16, 17, 31, 33, 64, 100, 255, 257])
+            function = draw.choice([*FUNCTIONS])
+            narrow = dtype == "float32" and draw.random() < 0.4
+            cases.append(
+                (operation, count, draw.randrange(ranks), function, narrow, draw.random() < 0.3, draw.random() < 0.3)
+            )
+
+    def program(rank: Rank) -> list[Array]:
+        results = []
+        for k, (operation, count, root, function, narrow, *hosts) in enumerate(cases):
+            send = rank.create_buffer(data_of(seed + k, rank.rank, ranks * count, dtype), host=hosts[0])
+            recv = rank.create_buffer(ranks * count, dtype, host=hosts[1])
+            recv.array[:] = 99
+            recv.sync_to_device()
+            start(rank, operation, send, recv, count, root, function, compress_dtype=np.float16 if narrow else None)
+            results.append(recv.array)
+        rank.barrier()
+        return results
+
+    result = run(program, ranks, buffer_bytes=1024)
+    assert result.lost == []
+    for k, (operation, count, root, function, *_) in enumerate(cases):
+        inputs = [data_of(seed + k, rank, ranks * count, dtype) for rank in range(ranks)]
+        for rank, right in enumerate(expected(operation, inputs, count, root, function)):
+            found = result.values[rank][k]
+            if right is None or (operation == "bcast" and rank == root):
+                assert (found == 99).all()
+            else:
+                np.testing.assert_array_equal(found[: right.size], right, f"{operation} {cases[k]} at rank {rank}")
+                assert (found[right.size :] == 99).all()
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 5, 8])
+def test_random_programs(ranks: int, seed: int) -> None:
+    """Communicators, messages with tags that are received in another order, and collectives, of which several are under way at once."""
+    for turn in range(6):
+        draw = random.Random(f"{seed} {ranks} {turn}")
+        groups = [list(range(ranks))] + [draw.sample(range(ranks), draw.randint(1, ranks)) for _ in range(3)]
+        steps: list[tuple[Any, ...]] = []
+        for number in range(40):
+            group = draw.randrange(len(groups))
+            if draw.random() < 0.5:
+                size = len(groups[group])
+                steps.append(
+                    (
+                        "collective",
+                        group,
+                        draw.choice(OPERATIONS),
+                        draw.randint(0, 40),
+                        draw.randrange(size),
+                        draw.choice([*FUNCTIONS]),
+                    )
+                )
+            elif ranks > 1:
+                pair = draw.sample(range(ranks), 2)
+                messages = [(100 * number + k, draw.randint(1, 60)) for k in range(draw.randint(1, 3))]
+                steps.append(("messages", pair, messages, draw.sample(messages, len(messages))))
+            steps.append(("wait", draw.random() < 0.3))
+
+        def program(
+            rank: Rank, steps: list[tuple[Any, ...]] = steps, groups: list[list[int]] = groups
+        ) -> list[tuple[int, Array]]:
+            comms = [rank.create_communicator(group) for group in groups]
+            results: list[tuple[int, Array]] = []
+            open_: list[Request] = []
+            for k, step in enumerate(steps):
+                if step[0] == "wait" and step[1]:
+                    for request in open_:
+                        request.wait()
+                    open_.clear()
+                elif step[0] == "collective":
+                    _, group, operation, count, root, function = step
+                    comm = comms[group]
+                    if comm is None:
+                        continue
+                    send = rank.create_buffer(data_of(k, rank.rank, comm.size * count, "int32"))
+                    recv = rank.create_buffer(comm.size * count, "int32")
+                    open_.append(start(rank, operation, send, recv, count, root, function, comm=comm, run_async=True))
+                    results.append((k, recv.array))
+                elif step[0] == "messages":
+                    _, (source, destination), messages, order = step
+                    if rank.rank == source:
+                        for tag, count in messages:
+                            send = rank.create_buffer(data_of(tag, source, count, "int32"))
+                            open_.append(rank.send(send, count, destination, tag, run_async=True))
+                    if rank.rank == destination:
+                        for tag, count in order:
+                            recv = rank.create_buffer(count, "int32")
+                            open_.append(rank.recv(recv, count, source, tag, run_async=True))
+                            results.append((tag + 10_000_000, recv.array))
+            for request in open_:
+                request.wait()
+            return results
+
+        result = run(program, ranks, buffers=64, time_out_us=0)
+        for rank, results in enumerate(result.values):
+            for key, found in results:
+                if key >= 10_000_000:
+                    tag = key - 10_000_000
+                    source = next(s[1][0] for s in steps if s[0] == "messages" and tag in dict(s[2]))
+                    np.testing.assert_array_equal(found, data_of(tag, source, found.size, "int32"))
+                    continue
+                _, group, operation, count, root, function = steps[key]
+                members = groups[group]
+                inputs = [data_of(key, member, len(members) * count, "int32") for member in members]
+                right = expected(operation, inputs, count, root, function)[members.index(rank)]
+                if right is not None and not (operation == "bcast" and members[root] == rank):
+                    np.testing.assert_array_equal(
+                        found[: right.size], right, f"turn {turn}: {steps[key]} at rank {rank}"
+                    )
+
+
+def test_messages_of_many_segments() -> None:
+    """Of all sizes about a receive buffer's, float32 and compressed."""
+    sizes = [1, 15, 16, 17, 255, 256, 257, 511, 512, 513, 1000, 3000]
+
+    def program(rank: Rank) -> None:
+        for k, count in enumerate(sizes):
+            for narrow in (None, np.float16):
+                if rank.rank == 0:
+                    rank.send(rank.create_buffer(data_of(k, 0, count, "float32")), count, 1, compress_dtype=narrow)
+                else:
+                    buffer = rank.create_buffer(count)
+                    rank.recv(buffer, count, 0, compress_dtype=narrow)
+                    np.testing.assert_array_equal(buffer.array, data_of(k, 0, count, "float32"))
+
+    assert run(program, 2).lost == []
+
+
+def test_streams() -> None:
+    """Operands from a kernel's stream, results to it, and into the stream of another rank's kernels."""
+
+    def program(rank: Rank) -> None:
+        data = np.arange(100, dtype=np.float32) + rank.rank
+        if rank.rank == 0:
+            rank.push(data)
+            rank.send(Stream(), 100, 1)
+            rank.stream_put(rank.create_buffer(data), 100, 1, stream_id=9)
+            rank.push(data)
+            rank.stream_put(Stream(), 100, 1, stream_id=12)
+        else:
+            rank.recv(Stream(), 100, 0)
+        rank.barrier()
+        if rank.rank == 1:
+            packets = rank.pull()
+            assert [stream for stream, _ in packets] == [0, 9, 12]
+            for _, found in packets:
+                np.testing.assert_array_equal(found, [*range(100), *[0] * 12])
+        rank.push(data)
+        rank.reduce(Stream(), result := rank.create_buffer(100), 100, 0, Function.SUM)
+        if rank.rank == 0:
+            np.testing.assert_array_equal(result.array, 2 * np.arange(100) + 1)
+
+    run(program, 2)
+
+
+def test_a_call_passes_one_that_waits_unless_it_uses_the_same_data() -> None:
+    def program(rank: Rank) -> None:
+        one, other = rank.create_buffer(64), rank.create_buffer(64)
+        if rank.rank == 0:
+            waits = rank.recv(one, 64, 1, tag=1, run_async=True)
+            passes = rank.recv(other, 64, 2, run_async=True)
+            follows = rank.send(one, 64, 2, from_fpga=True, run_async=True)  # what the first one receives
+            passes.wait()
+            assert not waits.done
+            assert not follows.done
+            rank.send(other, 64, 1)
+            waits.wait()
+            follows.wait()
+        elif rank.rank == 1:
+            rank.recv(other, 64, 0)
+            rank.send(rank.create_buffer(np.full(64, 7, np.float32)), 64, 0, tag=1)
+        else:
+            rank.send(one, 64, 0)
+            rank.recv(other, 64, 0)
+            assert (other.array == 7).all()
+
+    run(program, 3)
+
+
+def test_a_receive_without_a_message_says_what_is_missing() -> None:
+    def program(rank: Rank) -> None:
+        if rank.rank == 0:
+            rank.recv(rank.create_buffer(10), 10, 1, tag=3)
+
+    with pytest.raises(
+        AcclError, match="rank 0: recv: receive time-out .*waited for a message from rank 1 .* with tag 3"
+    ):
+        run(program, 2, time_out_us=1000)
+    with pytest.raises(FabricStopped, match="recv of node 0 waits for a message from rank 1 .* with tag 3"):
+        run(program, 2, time_out_us=0)
+
+
+def test_sizes_that_differ_end_both_calls() -> None:
+    def program(rank: Rank) -> None:
+        buffer = rank.create_buffer(20)
+        if rank.rank == 0:
+            rank.send(buffer, 20, 1)
+        else:
+            rank.recv(buffer, 10, 0)
+
+    with pytest.raises(AcclError, match="rank 0 has sent 80 bytes, and 40 were to be received"):
+        run(program, 2)
+
+
+def test_more_than_receive_buffers_hold_is_counted() -> None:
+    """Plain UDP has no way to make the sender wait: what finds no buffer is dropped, and the receiver says what it is without."""
+
+    def program(rank: Rank) -> None:
+        buffer = rank.create_buffer(200_000)
+        if rank.rank == 0:
+            rank.send(buffer, 200_000, 1)
+        else:
+            rank.nop()
+            rank.recv(buffer, 200_000, 0, tag=5)  # of another tag
+
+    with pytest.raises(AcclError, match="receive time-out"):
+        run(program, 2, time_out_us=5000)
+
+
+def test_chains() -> None:
+    """A call with `waitfor` begins when these have ended."""
+
+    def program(rank: Rank) -> Any:
+        buffers = [rank.create_buffer(np.full(10, k, np.float32)) for k in range(4)]
+        first = rank.copy(buffers[0], buffers[1], 10, run_async=True)
+        second = rank.copy(buffers[1], buffers[2], 10, from_fpga=True, run_async=True, waitfor=[first])
+        third = rank.copy(buffers[2], buffers[3], 10, from_fpga=True, run_async=True, waitfor=[second])
+        third.wait()
+        assert (buffers[3].array == 0).all()
+        return first.ended_us < second.ended_us < third.ended_us and third.wait(0.0)
+
+    assert run(program, 1).values == [True]
+
+
+def test_a_wait_has_a_limit() -> None:
+    def program(rank: Rank) -> float:
+        buffer = rank.create_buffer(10)
+        if rank.rank == 0:
+            request = rank.recv(buffer, 10, 1, run_async=True)
+            begin = rank.now_us
+            assert not request.wait(50)
+            late = rank.now_us - begin
+            rank.barrier()
+            assert request.wait()
+            return late
+        rank.barrier()
+        rank.send(buffer, 10, 0)
+        return 50
+
+    assert run(program, 2).values == pytest.approx([50, 50], abs=1e-3)
+
+
+def test_runs_are_the_same() -> None:
+    def program(rank: Rank) -> float:
+        buffer, result = rank.create_buffer(1000), rank.create_buffer(1000)
+        for _ in range(5):
+            rank.allreduce(buffer, result, 1000, Function.SUM)
+        return rank.now_us
+
+    def once() -> Result:
+        return run(program, 5)
+
+    assert once() == once()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "text"),
+    [
+        (lambda rank: rank.create_buffer(4, "uint8"), "elements of type uint8"),
+        (lambda rank: rank.send(rank.create_buffer(4), 5, 0), "a buffer of 4 elements; it takes 5"),
+        (lambda rank: rank.send(rank.create_buffer(4), 4, 7), "the communicator has 2 ranks, and no rank 7"),
+        (lambda rank: rank.create_communicator([0, 0]), "a communicator of ranks"),
+        (lambda rank: rank.stream_put(rank.create_buffer(4), 4, 0, 300), "stream 300"),
+        (lambda rank: [rank.create_communicator([0, 1]) for _ in range(200)], "the exchange memory is full"),
+        (lambda rank: rank.create_buffer(10**10), "memory of node"),
+        (lambda rank: rank.copy(rank.create_buffer(4), rank.create_buffer(4, "int32"), 4), "operands of types"),
+    ],
+)
+def test_wrong_calls_are_refused(wrong: Any, text: str) -> None:
+    with pytest.raises(InputError, match=text):
+        run(wrong, 2)
