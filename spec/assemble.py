@@ -8,7 +8,28 @@ from pathlib import Path
 
 from model import SpecError
 
-REGISTERS = ["zero", "rank", "size", "root", "next", "prev", "count", "n", "op0", "op1", "res", "e0", "e1", "er", "a", "b", "c", "i", "j", "k"]
+REGISTERS = [
+    "zero",
+    "rank",
+    "size",
+    "root",
+    "next",
+    "prev",
+    "count",
+    "n",
+    "op0",
+    "op1",
+    "res",
+    "e0",
+    "e1",
+    "er",
+    "a",
+    "b",
+    "c",
+    "i",
+    "j",
+    "k",
+]
 ARITHMETIC = ("add", "sub", "mul", "div")
 JUMPS = ("eq", "ne", "lt", "ge")
 OPERATIONS = ("end", "set", "copy", *ARITHMETIC, *JUMPS, "call", "return_", "signal", "await", "move")

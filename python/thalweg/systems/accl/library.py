@@ -262,7 +262,9 @@ class Rank:
         self._memory[host] += -(-size // 4096) * 4096
         return address
 
-    def create_buffer(self, length: int | npt.ArrayLike, dtype: npt.DTypeLike | None = None, host: bool = False) -> Buffer:
+    def create_buffer(
+        self, length: int | npt.ArrayLike, dtype: npt.DTypeLike | None = None, host: bool = False
+    ) -> Buffer:
         """A buffer of so many elements, which are zero, or of an array's elements. Raises InputError."""
         known = None if isinstance(length, int) else np.array(length, dtype).reshape(-1)
         kind = np.dtype(dtype or np.float32) if known is None else known.dtype
