@@ -32,10 +32,10 @@ REGISTERS = [
 ]
 ARITHMETIC = ("add", "sub", "mul", "div")
 JUMPS = ("eq", "ne", "lt", "ge")
-OPERATIONS = ("end", "set", "copy", *ARITHMETIC, *JUMPS, "call", "return_", "signal", "await", "move")
-SOURCES = ("op0", "op1", "res", "recv")
-TARGETS = ("op0", "op1", "res", "send", "put")
-PLACES = ("none", "op0", "op1", "res", "recv", "send", "put")
+OPERATIONS = ("end", "set", "copy", *ARITHMETIC, *JUMPS, "call", "return_", "signal", "await", "move", "start")
+SOURCES = ("op0", "op1", "res", "recv", "take")
+TARGETS = ("op0", "op1", "res", "send", "give", "put")
+PLACES = ("none", "op0", "op1", "res", "recv", "take", "send", "give", "put")
 MOST_IMMEDIATE = 15
 
 
@@ -101,8 +101,8 @@ def assemble(path: Path) -> Programs:
 
 def _instruction(words: list[str], labels: dict[str, int]) -> Instruction:
     name, rest, text = words[0], words[1:], " ".join(words)
-    if name == "move":
-        return _move(rest, text)
+    if name in ("move", "start"):
+        return _move(name, rest, text)
     if name == "jump":
         name, rest = "eq", ["zero", "zero", *rest]
     count = {"end": 0, "return": 0, "call": 1, "signal": 1, "await": 1, "set": 2, "copy": 2}
@@ -128,13 +128,13 @@ def _instruction(words: list[str], labels: dict[str, int]) -> Instruction:
     return Instruction(name, d=_register(rest[0]), a=_register(rest[1]), b=b, immediate=immediate, text=text)
 
 
-def _move(words: list[str], text: str) -> Instruction:
+def _move(name: str, words: list[str], text: str) -> Instruction:
     if len(words) == 3 and words[1] == ">":
-        return Instruction("move", x=_place(words[0], SOURCES), z=_place(words[2], TARGETS), text=text)
+        return Instruction(name, x=_place(words[0], SOURCES), z=_place(words[2], TARGETS), text=text)
     if len(words) == 5 and (words[1], words[3]) == ("+", ">"):
         x, y = _place(words[0], SOURCES), _place(words[2], SOURCES)
-        return Instruction("move", x=x, y=y, z=_place(words[4], TARGETS), text=text)
-    raise ValueError(f"'{text}' is not move X > Z or move X + Y > Z")
+        return Instruction(name, x=x, y=y, z=_place(words[4], TARGETS), text=text)
+    raise ValueError(f"'{text}' is not {name} X > Z or {name} X + Y > Z")
 
 
 def _place(word: str, allowed: tuple[str, ...]) -> Place:

@@ -16,6 +16,7 @@ struct NodeConfig {
   double host_latency = 250;
   std::uint64_t memory_limit = std::uint64_t{1}
                                << 33;  ///< bytes that can be allocated, of the board's memory and of the host's
+  bool rendezvous = false;             ///< large messages go straight to their places
   Tick invocation = 0;                 ///< from a host's call to its command
   unsigned contexts = 64;              ///< calls that are under way at once
   std::uint32_t packet_bytes = 4096;   ///< of a packet's payload at most

@@ -30,6 +30,21 @@ struct Source {
   std::uint64_t taken = 0;  ///< bytes
 };
 
+/// What a move has come to. Its operands are as they were when it began.
+struct Move {
+  const Instruction* what = nullptr;  ///< null: there is none
+  std::array<std::uint64_t, 3> at{};  ///< of operand 0, 1, result: the address or the rank
+  std::uint64_t elements = 0, moved = 0;
+  std::array<Source, 2> sources{};
+  std::optional<std::uint32_t> number{};    ///< of the message that it sends
+  std::optional<std::uint32_t> offer{};     ///< of the place that it has offered, or that it writes to
+  bool eager = false;                       ///< its message goes through receive buffers, whatever its size
+  std::vector<std::byte> word{}, result{};  ///< of a kernel's stream: left of a word, and what has gone out of a packet
+  Tick goes_on = 0;                         ///< the cycle in which it does
+  Tick waits = kNever;                      ///< the cycle since which it waits for a message or an offer
+  std::uint32_t from = 0;                   ///< whose: a rank
+};
+
 struct Context {
   Call call;
   unsigned port = 0;
@@ -43,17 +58,11 @@ struct Context {
   std::uint16_t next = 0, link = 0;  ///< instructions
   bool started = false, ending = false, ended = false;
 
-  const Instruction* move = nullptr;
-  std::uint64_t elements = 0, moved = 0;
-  std::array<Source, 2> sources{};
-  std::optional<std::uint32_t> number{};          ///< of the message that it sends
+  Move move{}, beside{};                          ///< the program's, and the one that it has started
   std::map<std::uint32_t, std::uint32_t> sent{};  ///< messages of a collective, by rank
-  std::vector<std::byte> word{}, result{};  ///< of a kernel's stream: left of a word, and what has gone out of a packet
 
-  Tick at = 0;          ///< the cycle in which it goes on
-  Tick effects = 0;     ///< the cycle from which on all that it has done is seen
-  Tick waits = kNever;  ///< the cycle since which it waits for a message
-  std::uint32_t from = 0;
+  Tick goes_on = 0;  ///< the cycle in which its program does
+  Tick effects = 0;  ///< the cycle from which on all that it has done is seen
   std::uint32_t code = 0;
   std::string why{};  ///< where the code is not 0
 
@@ -64,6 +73,14 @@ struct Context {
   }
   [[nodiscard]] unsigned wire_bytes() const {
     return call.compressed_on_wire() ? arithmetic.compressed_bytes : arithmetic.bytes;
+  }
+  [[nodiscard]] bool is_collective() const {
+    return call.scenario != Scenario::send && call.scenario != Scenario::recv && !communicator.members.empty();
+  }
+  /// The call ends with that bit of its return code.
+  void fail(std::uint32_t bit, const std::string& reason) {
+    code |= bit;
+    why += (why.empty() ? "" : "; ") + reason;
   }
 };
 
@@ -134,8 +151,9 @@ struct Range {
   const Call &a = earlier.call, &b = later.call;
   if (a.scenario == Scenario::config || b.scenario == Scenario::config) return true;
   if ((a.stream & b.stream & 3) != 0) return true;
-  const bool same_peer = a.communicator == b.communicator && a.root == b.root;
-  if (same_peer && a.scenario == b.scenario && (a.scenario == Scenario::send || a.scenario == Scenario::recv))
+  const bool same_tag = a.tag == b.tag || a.tag == kAnyTag || b.tag == kAnyTag;
+  if (a.scenario == b.scenario && (a.scenario == Scenario::send || a.scenario == Scenario::recv) &&
+      a.communicator == b.communicator && a.root == b.root && same_tag)
     return true;
   for (const Range& one : ranges_of(earlier))
     for (const Range& other : ranges_of(later))

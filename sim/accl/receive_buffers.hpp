@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "accl/call.hpp"
+#include "accl/pieces.hpp"
 #include "core/types.hpp"
 #include "thalweg_accl_spec.hpp"
 
@@ -35,8 +36,8 @@ class ReceiveBuffers {
     std::uint64_t offset = 0;  ///< in the message
     std::uint32_t length = 0;  ///< bytes
     unsigned buffer = 0;
-    Tick full = kNever;                                           ///< the cycle from which on all of it can be read
-    std::vector<std::pair<std::uint64_t, std::uint64_t>> have{};  ///< from and to which offset, in order
+    Tick full = kNever;  ///< the cycle from which on all of it can be read
+    Pieces pieces{};
   };
   struct Message {
     std::uint32_t tag = 0;
@@ -81,7 +82,7 @@ class ReceiveBuffers {
       if (const auto there = found->second.segments.find(packet.segment); there != found->second.segments.end()) {
         segment = &there->second;
         if (segment->length != packet.segment_length) return Verdict::malformed;
-        return add(*segment, packet.offset, payload) ? Verdict::kept : Verdict::repeated;
+        return segment->pieces.add(packet.offset, packet.offset + payload) ? Verdict::kept : Verdict::repeated;
       }
     }
     const auto free = std::find(used_.begin(), used_.end(), false);
@@ -92,13 +93,12 @@ class ReceiveBuffers {
     message.length = packet.length;
     segment = &message.segments[packet.segment];
     *segment = {packet.segment, packet.segment_length, static_cast<unsigned>(free - used_.begin())};
-    add(*segment, packet.offset, payload);
+    segment->pieces.add(packet.offset, packet.offset + payload);
     return Verdict::kept;
   }
   /// Whether all of it has come.
   [[nodiscard]] static bool whole(const Segment& segment) {
-    if (segment.length == 0) return true;
-    return segment.have.size() == 1 && segment.have[0].second - segment.have[0].first == segment.length;
+    return segment.pieces.are(segment.offset, segment.offset + segment.length);
   }
 
   /// The first message with that tag that nobody has claimed, where all before it have come; its number.
@@ -168,22 +168,6 @@ class ReceiveBuffers {
     return found != ended_.end() &&
            (channel.collective < found->second.below || found->second.later.contains(channel.collective));
   }
-  /// False where it has them already.
-  static bool add(Segment& segment, std::uint64_t from, std::uint32_t bytes) {
-    auto& have = segment.have;
-    const auto to = from + bytes;
-    auto at = have.begin();
-    while (at != have.end() && at->second < from) ++at;
-    if (at != have.end() && at->first <= from && to <= at->second) return false;
-    auto joined = std::pair{from, to};
-    while (at != have.end() && at->first <= to) {
-      joined = {std::min(joined.first, at->first), std::max(joined.second, at->second)};
-      at = have.erase(at);
-    }
-    have.insert(at, joined);
-    return true;
-  }
-
   std::vector<std::uint64_t> addresses_;
   std::uint32_t bytes_ = 0;
   std::vector<bool> used_;

@@ -32,8 +32,8 @@ class UdpPort final : public Component {
   Receive receive;
   Seen seen;
 
-  /// A frame whose first word is there at tick `first` and whose last one at `last`; ticks at which its first bit leaves and its end has left.
-  std::pair<Tick, Tick> send(Tick first, Tick last, const ethernet::FrameRef& frame) {
+  /// A frame whose first word is there at tick `first` and whose last one at `last`; the tick at which its end has left.
+  Tick send(Tick first, Tick last, const ethernet::FrameRef& frame) {
     const ethernet::Rate& rate = port.out->rate;
     const Clock& clock = port.domain->clock;
     const auto length = rate.bytes(ethernet::wire_bytes(frame->size()));
@@ -41,10 +41,14 @@ class UdpPort final : public Component {
     const Tick begins = std::max(clock.cycle_after(first), clock.cycle_after(last) - length / rate.cycle) + latency_;
     const ethernet::Units begin = port.out->send(begins * rate.cycle, frame);
     if (seen) seen(begin / rate.cycle, *frame);
-    return {clock.edge(begin / rate.cycle), clock.edge(rate.seen(begin + length))};
+    return clock.edge(rate.seen(begin + length));
   }
-  /// The tick at which its line is free.
-  [[nodiscard]] Tick free() const { return port.domain->clock.edge(port.out->rate.seen(port.out->free())); }
+  /// The tick from which on no more than so many bytes are ahead of its line.
+  [[nodiscard]] Tick behind(std::uint64_t bytes) const {
+    const ethernet::Rate& rate = port.out->rate;
+    const auto at = port.out->free() - rate.bytes(static_cast<std::int64_t>(bytes));
+    return at <= 0 ? 0 : port.domain->clock.edge(rate.seen(at));
+  }
 
   bool step(Tick now) override {
     ethernet::Line& in = *port.in;

@@ -17,16 +17,20 @@ namespace thalweg::accl::spec {
 using namespace thalweg::spec;
 using thalweg::spec::name;
 
-/// What a packet of an engine carries: part of a message that is kept in receive buffers and matched by source and tag; the same of a collective, matched by its number; part of what goes into a kernel's stream.
+/// What a packet of an engine carries: part of a message that is kept in receive buffers and matched by source and tag; the same of a collective, matched by its number; part of what goes into a kernel's stream; the offer of a place for a message (rendezvous); part of a message for such a place.
 enum class MessageKind : std::uint8_t {
   message = 0,
   collective = 1,
   stream = 2,
+  offer = 3,
+  write = 4,
 };
-inline constexpr std::array<std::string_view, 3> message_kind_names{
+inline constexpr std::array<std::string_view, 5> message_kind_names{
     "message",
     "collective",
     "stream",
+    "offer",
+    "write",
 };
 [[nodiscard]] constexpr std::string_view name(MessageKind value) { return message_kind_names[static_cast<std::size_t>(value)]; }
 
@@ -37,7 +41,7 @@ inline constexpr unsigned bits = 512;
 [[nodiscard]] constexpr MessageKind kind(std::span<const std::uint64_t, 8> words) {
   return static_cast<MessageKind>(words[0] >> 0 & 0xff);
 }
-/// of a kernel, where the kind is `stream`
+/// of a kernel, where the kind is `stream`. Of an offer: 1 where it is of a collective
 [[nodiscard]] constexpr std::uint8_t stream(std::span<const std::uint64_t, 8> words) {
   return static_cast<std::uint8_t>(words[0] >> 8 & 0xff);
 }
@@ -49,15 +53,15 @@ inline constexpr unsigned bits = 512;
 [[nodiscard]] constexpr std::uint32_t communicator(std::span<const std::uint64_t, 8> words) {
   return static_cast<std::uint32_t>(words[0] >> 32 & 0xffffffff);
 }
-/// of a message: as its sender gave it. Of a collective: its number in the communicator
+/// of a message or an offer: as its sender gave it. Of a collective and its offers: its number in the communicator
 [[nodiscard]] constexpr std::uint32_t tag(std::span<const std::uint64_t, 8> words) {
   return static_cast<std::uint32_t>(words[1] >> 0 & 0xffffffff);
 }
-/// counts the messages of this kind, and where it has one of this collective, from this source to this destination
+/// counts the messages of this kind, and where it has one of this collective, from this source to this destination. Of an offer: a number that its sender has drawn; of a write: that of its offer
 [[nodiscard]] constexpr std::uint32_t number(std::span<const std::uint64_t, 8> words) {
   return static_cast<std::uint32_t>(words[1] >> 32 & 0xffffffff);
 }
-/// bytes of the message on the wire
+/// bytes of the message on the wire. Of an offer: 0 where the message is to come into receive buffers after all
 [[nodiscard]] constexpr std::uint64_t length(std::span<const std::uint64_t, 8> words) {
   return static_cast<std::uint64_t>(words[2] >> 0 & 0xffffffffffffffff);
 }
@@ -83,12 +87,12 @@ inline constexpr unsigned bits = 512;
 /// Source: ACCL has a header of 64 bytes and 4,096 bytes of payload; this layout is this project's.
 struct AcclPacket {
   MessageKind kind{};  ///< what it is part of
-  std::uint8_t stream{};  ///< of a kernel, where the kind is `stream`
+  std::uint8_t stream{};  ///< of a kernel, where the kind is `stream`. Of an offer: 1 where it is of a collective
   std::uint16_t source{};  ///< rank of the sender in the communicator
   std::uint32_t communicator{};  ///< what all members compute from the table of its ranks
-  std::uint32_t tag{};  ///< of a message: as its sender gave it. Of a collective: its number in the communicator
-  std::uint32_t number{};  ///< counts the messages of this kind, and where it has one of this collective, from this source to this destination
-  std::uint64_t length{};  ///< bytes of the message on the wire
+  std::uint32_t tag{};  ///< of a message or an offer: as its sender gave it. Of a collective and its offers: its number in the communicator
+  std::uint32_t number{};  ///< counts the messages of this kind, and where it has one of this collective, from this source to this destination. Of an offer: a number that its sender has drawn; of a write: that of its offer
+  std::uint64_t length{};  ///< bytes of the message on the wire. Of an offer: 0 where the message is to come into receive buffers after all
   std::uint64_t offset{};  ///< of the payload's first byte in the message
   std::uint64_t segment{};  ///< offset in the message at which the segment begins that it is part of: what fills one receive buffer
   std::uint32_t segment_length{};  ///< bytes of that segment

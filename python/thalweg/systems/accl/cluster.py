@@ -21,6 +21,10 @@ class Board(NodeTable):
     kind: Literal["accl"]
     engine_clock: str = Field(description="of the engine and the memory's users")
     line_clock: str = Field(description="of the UDP stack and the MAC")
+    transport: Literal["udp", "rdma"] = Field(
+        "udp",
+        description="`udp`: all messages go through receive buffers; `rdma`: those above the eager limit go straight to their places",
+    )
     calls: int = Field(64, ge=1, le=256, description="that the engine has under way at once")
     memory_bytes: int = Field(
         2**33, ge=4096, le=2**40, description="that can be allocated, of the board's memory and of the host's"

@@ -223,6 +223,7 @@ class Rank:
             self._arithmetic[wide, narrow] = self._append([*sizes, int(wide != narrow), 0, 1, len(units), 1, *units])
         self.call(_Scenario.CONFIG, function=1, comm=world)
         self.call(_Scenario.CONFIG, function=2, count=options.time_out_us, comm=world)
+        self.call(_Scenario.CONFIG, function=3, count=options.most_eager_bytes or options.buffer_bytes, comm=world)
         return world
 
     def _put(self, address: int, words: Iterable[int]) -> None:
@@ -419,11 +420,13 @@ def _type(place: Buffer | Stream) -> str:
 
 @dataclass(frozen=True)
 class Options:
-    """Of the ranks' engines: number and bytes of their receive buffers, and microseconds after which a call that waits for a message ends."""
+    """Of the ranks' engines: number and bytes of their receive buffers, microseconds after which a call that waits for a message ends, and the most
+    bytes of a message that goes through receive buffers where others can go straight to their places (0: as a receive buffer has)."""
 
     buffers: int = 16
     buffer_bytes: int = 1024
     time_out_us: int = TIME_OUT_US
+    most_eager_bytes: int = 0
 
 
 @dataclass(frozen=True)

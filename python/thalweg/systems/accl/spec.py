@@ -14,11 +14,13 @@ from thalweg.spec import field
 
 
 class MessageKind(IntEnum):
-    """What a packet of an engine carries: part of a message that is kept in receive buffers and matched by source and tag; the same of a collective, matched by its number; part of what goes into a kernel's stream."""
+    """What a packet of an engine carries: part of a message that is kept in receive buffers and matched by source and tag; the same of a collective, matched by its number; part of what goes into a kernel's stream; the offer of a place for a message (rendezvous); part of a message for such a place."""
 
     MESSAGE = 0
     COLLECTIVE = 1
     STREAM = 2
+    OFFER = 3
+    WRITE = 4
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,13 @@
 package tw_accl_spec_pkg;
   import tw_spec_pkg::*;
 
-  // What a packet of an engine carries: part of a message that is kept in receive buffers and matched by source and tag; the same of a collective, matched by its number; part of what goes into a kernel's stream.
+  // What a packet of an engine carries: part of a message that is kept in receive buffers and matched by source and tag; the same of a collective, matched by its number; part of what goes into a kernel's stream; the offer of a place for a message (rendezvous); part of a message for such a place.
   typedef enum logic [7:0] {
     MessageKindMessage = 8'd0,
     MessageKindCollective = 8'd1,
-    MessageKindStream = 8'd2
+    MessageKindStream = 8'd2,
+    MessageKindOffer = 8'd3,
+    MessageKindWrite = 8'd4
   } message_kind_e;
 
   // Header of a packet between ACCL's engines, 64 bytes; up to 4,096 bytes of payload follow, or as many as a jumbo frame takes.
@@ -19,12 +21,12 @@ package tw_accl_spec_pkg;
     logic [31:0] segment_length;  // bytes of that segment
     logic [63:0] segment;  // offset in the message at which the segment begins that it is part of: what fills one receive buffer
     logic [63:0] offset;  // of the payload's first byte in the message
-    logic [63:0] length;  // bytes of the message on the wire
-    logic [31:0] number;  // counts the messages of this kind, and where it has one of this collective, from this source to this destination
-    logic [31:0] tag;  // of a message: as its sender gave it. Of a collective: its number in the communicator
+    logic [63:0] length;  // bytes of the message on the wire. Of an offer: 0 where the message is to come into receive buffers after all
+    logic [31:0] number;  // counts the messages of this kind, and where it has one of this collective, from this source to this destination. Of an offer: a number that its sender has drawn; of a write: that of its offer
+    logic [31:0] tag;  // of a message or an offer: as its sender gave it. Of a collective and its offers: its number in the communicator
     logic [31:0] communicator;  // what all members compute from the table of its ranks
     logic [15:0] source;  // rank of the sender in the communicator
-    logic [7:0] stream;  // of a kernel, where the kind is `stream`
+    logic [7:0] stream;  // of a kernel, where the kind is `stream`. Of an offer: 1 where it is of a collective
     message_kind_e kind;  // what it is part of
   } accl_packet_t;
   // All fields 0, but those that are constant.

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engine's data path: two operands from memory, receive buffers or a kernel's stream are converted and combined, and the result goes to
+// memory, a stream or the network, a word of 64 bytes a cycle. What it moves in one go is a step here, with the times of its first and its last
+// word, which follow from the rates of the memory's ports, of the path and of the line.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "accl/config.hpp"
+#include "accl/memory.hpp"
+#include "core/types.hpp"
+
+namespace thalweg::accl {
+
+inline constexpr unsigned kWord = 64;  ///< bytes that the data path moves in a cycle
+
+/// Data that have left for a kernel, up to the end of a packet; the number of its stream.
+struct KernelPacket {
+  unsigned stream = 0;
+  std::vector<std::byte> data;
+};
+
+class DataPath {
+ public:
+  /// Cycles in which the first and the last word are there.
+  struct Times {
+    double first = 0, last = 0;
+  };
+
+  DataPath(const NodeConfig& config, Memory& device, Memory& host)
+      : memories_{&device, &host}, reads_{ports(config), ports(config)}, writes_(ports(config)) {}
+
+  std::vector<KernelPacket> output;
+
+  /// The cycle from which on it takes another segment.
+  [[nodiscard]] Tick free() const { return cycle(free_); }
+  /// Begins with a segment.
+  void begin(Tick now) {
+    now_ = free_ = static_cast<double>(now);
+    times_ = {now_, now_};
+  }
+  /// It takes no other segment before that cycle.
+  void hold(Tick until) { free_ = std::max(free_, static_cast<double>(until)); }
+  /// Of the segment, behind the pipeline of the plug-ins.
+  [[nodiscard]] Times times(std::size_t bytes) const {
+    const double first = times_.first + kPipeline;
+    return {first, std::max(times_.last + kPipeline, first + static_cast<double>(bytes) / kWord)};
+  }
+
+  /// Operand `operand` from memory.
+  void read(unsigned operand, bool host, std::uint64_t address, std::span<std::byte> data) {
+    memories_[host]->read(address, data);
+    MemoryPort& port = reads_[operand][host];
+    const double last = port.take(now_, 0, data.size());
+    times_.first = std::max(times_.first, now_ + port.latency());
+    times_.last = std::max(times_.last, last + port.latency());
+    free_ = std::max(free_, last);
+  }
+  /// The result to memory; the cycle from which on it is seen.
+  Tick write(bool host, std::uint64_t address, std::span<const std::byte> data) {
+    memories_[host]->write(address, data);
+    MemoryPort& port = writes_[host];
+    const auto [first, end] = times(data.size());
+    const double last = port.take(first, end, data.size());
+    free_ = std::max(free_, now_ + last - first);  // the next segment's first word is there when the port is free
+    return cycle(last + port.latency());
+  }
+
+  /// From a kernel; padded to whole words.
+  void give(std::span<const std::byte> data) {
+    for (std::size_t at = 0; at < data.size(); at += kWord) {
+      std::array<std::byte, kWord> word{};
+      std::copy_n(data.begin() + static_cast<std::ptrdiff_t>(at), std::min<std::size_t>(kWord, data.size() - at),
+                  word.begin());
+      input_.push_back(word);
+    }
+  }
+  /// Whether the kernel's stream has so many bytes, of which `word` are left of a word.
+  [[nodiscard]] bool has(std::size_t bytes, std::span<const std::byte> word) const {
+    return bytes <= word.size() + input_.size() * kWord;
+  }
+  /// An operand from the kernel's stream, only where it has(); what is left of its last word stays in `word`.
+  void pop(std::vector<std::byte>& word, std::span<std::byte> data) {
+    while (word.size() < data.size()) {
+      word.insert(word.end(), input_.front().begin(), input_.front().end());
+      input_.pop_front();
+    }
+    std::copy_n(word.begin(), data.size(), data.begin());
+    word.erase(word.begin(), word.begin() + static_cast<std::ptrdiff_t>(data.size()));
+    times_.last = std::max(times_.last, now_ + static_cast<double>(data.size()) / kWord);
+    free_ = std::max(free_, times_.last);
+  }
+
+  static Tick cycle(double at) { return static_cast<Tick>(std::ceil(at)); }
+
+ private:
+  static constexpr double kPipeline = 12;  ///< cycles of the plug-ins
+
+  using Ports = std::array<MemoryPort, 2>;  ///< to the board's memory and the host's
+  static Ports ports(const NodeConfig& config) {
+    return {MemoryPort(config.memory_bytes_per_cycle, config.memory_latency),
+            MemoryPort(config.host_bytes_per_cycle, config.host_latency)};
+  }
+
+  std::array<Memory*, 2> memories_;
+  std::array<Ports, 2> reads_;  ///< of each operand
+  Ports writes_;
+  double now_ = 0, free_ = 0;
+  Times times_;
+  std::deque<std::array<std::byte, kWord>> input_;
+};
+
+}  // namespace thalweg::accl

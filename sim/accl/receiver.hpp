@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// What comes from other boards: parts of messages go into receive buffers, or to the places that were offered for them, or to a kernel's stream.
+// A packet for which there is no receive buffer waits, and those behind it; when more wait than there is room for, they are dropped and counted.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "accl/config.hpp"
+#include "accl/data_path.hpp"
+#include "accl/memory.hpp"
+#include "accl/receive_buffers.hpp"
+#include "accl/rendezvous.hpp"
+#include "cluster/engine.hpp"
+#include "core/clock.hpp"
+#include "ethernet/frame.hpp"
+#include "ethernet/udp.hpp"
+
+namespace thalweg::accl {
+
+inline constexpr unsigned kPacketHeader = 64;  ///< bytes
+
+class Receiver {
+ public:
+  Receiver(const NodeConfig& config, Memory& device, Memory& host, std::vector<KernelPacket>& kernels, Waker waker)
+      : config_(config),
+        memories_{&device, &host},
+        writes_{MemoryPort(config.memory_bytes_per_cycle, config.memory_latency),
+                MemoryPort(config.host_bytes_per_cycle, config.host_latency)},
+        kernels_(kernels),
+        waker_(waker) {}
+
+  ReceiveBuffers buffers;
+  std::map<std::uint32_t, OfferedPlace> places;  ///< that this board has offered, by number
+  Offers offers;                                 ///< that others have made
+
+  /// A datagram, and the cycles in which its first word and its end are there.
+  void push(const ethernet::FrameRef& frame, Tick first, Tick end) {
+    incoming_.push_back({frame, first, end});
+    waker_.wake(end);
+  }
+  /// Takes what is there.
+  void step(Tick now) {
+    while (!waiting_.empty() && place(waiting_.front(), now)) {
+      waiting_bytes_ -= waiting_.front().frame->size();
+      waiting_.pop_front();
+    }
+    for (; !incoming_.empty() && incoming_.front().end <= now; incoming_.pop_front()) {
+      const Incoming& packet = incoming_.front();
+      if (waiting_.empty() && place(packet, now)) continue;
+      if (waiting_bytes_ + packet.frame->size() > config_.fifo_bytes) {
+        ++no_room_;
+        continue;
+      }
+      waiting_bytes_ += packet.frame->size();
+      waiting_.push_back(packet);
+    }
+  }
+  /// A receive buffer is free.
+  void freed(Tick now) {
+    if (!waiting_.empty()) waker_.wake(now + 1);
+  }
+  void lost(NodeId node, std::vector<Lost>& all) const {
+    for (const auto& [what, count] : {std::pair{"packets for which there was no receive buffer", no_room_},
+                                      {"packets that came again", repeated_},
+                                      {"packets behind one that is missing", behind_},
+                                      {"packets whose header is of none", malformed_},
+                                      {"packets for a place that was not offered", unasked_}})
+      if (count > 0) all.push_back({node, what, count});
+  }
+
+ private:
+  struct Incoming {
+    ethernet::FrameRef frame;
+    Tick first, end;
+  };
+
+  /// False where it has to wait for a receive buffer.
+  bool place(const Incoming& incoming, Tick now) {
+    const auto payload = ethernet::udp_of(*incoming.frame)->payload;
+    std::array<std::uint64_t, kPacketHeader / 8> words;
+    if (payload.size() >= kPacketHeader) std::memcpy(words.data(), payload.data(), kPacketHeader);
+    if (payload.size() < kPacketHeader || !spec::accl_packet::matches(words) ||
+        (words[0] & 0xFF) > static_cast<std::uint64_t>(spec::MessageKind::write)) {
+      ++malformed_;
+      return true;
+    }
+    const auto packet = spec::AcclPacket::unpack(words);
+    const auto data = payload.subspan(kPacketHeader);
+    switch (packet.kind) {
+      case spec::MessageKind::stream:
+        to_kernel(packet, data);
+        return true;
+      case spec::MessageKind::offer:
+        offers.add(channel_of(packet, packet.stream == 1), {packet.tag, packet.number, packet.length});
+        waker_.wake(now + 1);
+        return true;
+      case spec::MessageKind::write:
+        to_place(packet, data, incoming, now);
+        return true;
+      default:
+        return to_buffer(packet, data, incoming, now);
+    }
+  }
+  static Channel channel_of(const spec::AcclPacket& packet, bool collective) {
+    return {packet.communicator, packet.source, collective ? spec::MessageKind::collective : spec::MessageKind::message,
+            collective ? packet.tag : 0};
+  }
+  bool to_buffer(const spec::AcclPacket& packet, std::span<const std::byte> data, const Incoming& incoming, Tick now) {
+    ReceiveBuffers::Segment* segment = nullptr;
+    switch (buffers.place(channel_of(packet, packet.kind == spec::MessageKind::collective), packet,
+                          static_cast<std::uint32_t>(data.size()), segment)) {
+      case ReceiveBuffers::Verdict::no_room:
+        return false;
+      case ReceiveBuffers::Verdict::repeated:
+        ++repeated_;
+        return true;
+      case ReceiveBuffers::Verdict::malformed:
+        ++malformed_;
+        return true;
+      case ReceiveBuffers::Verdict::kept:
+        break;
+    }
+    const Tick seen = write(false, buffers.address(*segment) + packet.offset - packet.segment, data, incoming);
+    if (ReceiveBuffers::whole(*segment)) {
+      segment->full = std::max(seen, now + 1);
+      waker_.wake(segment->full);
+    }
+    return true;
+  }
+  void to_place(const spec::AcclPacket& packet, std::span<const std::byte> data, const Incoming& incoming, Tick now) {
+    const auto found = places.find(packet.number);
+    if (found == places.end() || found->second.from.communicator != packet.communicator ||
+        found->second.from.source != packet.source || packet.offset > found->second.length ||
+        data.size() > found->second.length - packet.offset) {
+      ++unasked_;
+      return;
+    }
+    OfferedPlace& to = found->second;
+    if (!to.pieces.add(packet.offset, packet.offset + data.size())) {
+      ++repeated_;
+      return;
+    }
+    const Tick seen = write(to.host, to.address + packet.offset, data, incoming);
+    if (to.pieces.are(0, to.length)) {
+      to.full = std::max(seen, now + 1);
+      waker_.wake(to.full);
+    }
+  }
+  /// The cycle from which on it can be read.
+  Tick write(bool host, std::uint64_t address, std::span<const std::byte> data, const Incoming& incoming) {
+    memories_[host]->write(address, data);
+    MemoryPort& port = writes_[host];
+    const double last = port.take(static_cast<double>(incoming.first), static_cast<double>(incoming.end), data.size());
+    return DataPath::cycle(last + port.latency());
+  }
+  void to_kernel(const spec::AcclPacket& packet, std::span<const std::byte> data) {
+    const std::tuple key{packet.communicator, packet.source, packet.number};
+    std::vector<std::byte>& message = puts_[key];
+    if (packet.offset == message.size()) {
+      message.insert(message.end(), data.begin(), data.end());
+    } else {
+      ++(packet.offset < message.size() ? repeated_ : behind_);
+    }
+    if (message.size() >= packet.length && packet.length > 0) {
+      message.resize((message.size() + kWord - 1) / kWord * kWord);
+      kernels_.push_back({packet.stream, std::move(message)});
+      message.clear();
+    }
+    if (message.empty()) puts_.erase(key);
+  }
+
+  const NodeConfig& config_;
+  std::array<Memory*, 2> memories_;
+  std::array<MemoryPort, 2> writes_;
+  std::vector<KernelPacket>& kernels_;
+  Waker waker_;
+  std::deque<Incoming> incoming_, waiting_;
+  std::uint64_t waiting_bytes_ = 0;
+  std::map<std::tuple<std::uint32_t, std::uint16_t, std::uint32_t>, std::vector<std::byte>> puts_;
+  std::uint64_t no_room_ = 0, repeated_ = 0, behind_ = 0, malformed_ = 0, unasked_ = 0;
+};
+
+}  // namespace thalweg::accl
