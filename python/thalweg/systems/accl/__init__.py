@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ACCL: FPGAs whose collectives an engine beside the network stack carries out, called by ACCL's own driver."""
+"""ACCL: collectives offloaded to an engine beside the network stack of each FPGA, called by ACCL's own driver."""
 
-from thalweg.systems import System
+from thalweg.systems import Loaded, System
 
 SYSTEM = System(
     name="accl",
-    about="FPGAs with ACCL's offload engine",
+    about="FPGAs whose collectives an engine beside the network stack executes, as ACCL's do",
     package=__name__,
-    node_kinds=frozenset({"accl", "ethernet-switch"}),
+    node_kinds=frozenset({"accl"}),
+    cluster="engine:Clusters",
+    commands={"accl": Loaded("commands.accl:command", "Serve programs that use ACCL's driver.")},
 )
