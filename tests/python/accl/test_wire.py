@@ -80,6 +80,7 @@ def test_requests(message: dict[str, Any], request_: wire.Request) -> None:
         ({"type": 1, "addr": 0, "wdata": 1 << 32}, "request of type 1: wdata is 4294967296", 1),
         ({"type": 2, "addr": 0, "len": 1, "host": 0}, "request of type 2: host is 0", 1),
         ({"type": 2, "addr": 0, "len": (1 << 18) + 1, "host": False}, "a message carries 262144 at most", 1),
+        ({"type": 2, "addr": (1 << 64) - 1, "len": 1, "host": False}, "end beyond the memory's limit of 1048576", 1),
         ({"type": 3, "addr": 0, "wdata": [256], "host": False}, "wdata is a list of 1, and no list of bytes", 1),
         ({"type": 3, "addr": 0, "wdata": 5, "host": False}, "wdata is 5, and no list of bytes", 1),
         ({"type": 3, "addr": 1 << 20, "wdata": [1], "host": False}, "end beyond the memory's limit of 1048576", 1),

@@ -172,7 +172,11 @@ def _request(fields: _Fields, limits: Limits) -> Request:
         return WriteWord(fields.number("addr", 32), fields.number("wdata", 32))
     if kind == 2:
         host, address = fields.boolean("host"), fields.number("addr", 64)
-        return Load(host, address, _size(address, fields.number("len", 64), min(limits.message, limits.memory)))
+        size = fields.number("len", 64)
+        if size > limits.message:
+            raise ValueError(f"{size} bytes; a message carries {limits.message} at most")
+        _check_end(address, size, limits.memory)
+        return Load(host, address, size)
     if kind == 3:
         host, address, content = fields.boolean("host"), fields.number("addr", 64), fields.content("wdata", none=True)
         _check_end(address, len(content), limits.memory)
@@ -197,12 +201,6 @@ def _port(fields: _Fields) -> int:
     if port >= PORTS:
         raise ValueError(f"ctrl_id is {port}; there are 0 to {PORTS - 1}")
     return port
-
-
-def _size(address: int, size: int, limit: int) -> int:
-    if size > limit:
-        raise ValueError(f"{size} bytes at {address:#x}; a message carries {limit} at most")
-    return size
 
 
 def _check_end(address: int, size: int, limit: int) -> None:

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The server's report at its end: per rank what was called, how calls ended, and what was refused."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from thalweg.errors import one_line
+from thalweg.systems.accl.names import return_bits
+
+_MOST_LINES = 20
+
+
+@dataclass
+class Refusals:
+    """What was refused, each once with its count. Of many different ones the rest is only counted."""
+
+    lines: Counter[str] = field(default_factory=Counter)
+    others: int = 0
+
+    @property
+    def count(self) -> int:
+        return self.lines.total() + self.others
+
+    def add(self, what: str) -> None:
+        line = one_line(what)
+        if line in self.lines or len(self.lines) < _MOST_LINES:
+            self.lines[line] += 1
+        else:
+            self.others += 1
+
+    def __iter__(self) -> Iterator[str]:
+        for line, count in self.lines.items():
+            yield line if count == 1 else f"{line} ({count} times)"
+        if self.others:
+            yield f"and {self.others} others"
+
+
+@dataclass
+class RankReport:
+    """Counts of one rank."""
+
+    clients: int = 0
+    calls: Counter[str] = field(default_factory=Counter)
+    bytes: int = 0
+    ended_wrong: Counter[tuple[str, int]] = field(default_factory=Counter)  #: scenario and return code
+    refused: Refusals = field(default_factory=Refusals)
+    died: list[str] = field(
+        default_factory=list
+    )  #: scenarios of the calls that clients left without an end, one text a client
+    never_ended: Counter[str] = field(default_factory=Counter)
+    unheard: Counter[int] = field(
+        default_factory=Counter
+    )  #: messages out of kernel streams to which nobody was subscribed
+
+    def lines(self) -> Iterator[str]:
+        """What went wrong."""
+        if not self.clients:
+            yield "no client came"
+        for (scenario, code), count in self.ended_wrong.items():
+            yield f"{scenario} ended with {code:#x}, {', '.join(return_bits(code))}" + _times(count)
+        for line in self.refused:
+            yield f"refused: {line}"
+        for scenarios in self.died:
+            yield f"a client left in the middle of {scenarios}"
+        for scenario, count in self.never_ended.items():
+            yield f"{scenario} never ended" + _times(count)
+        for stream, count in self.unheard.items():
+            yield f"messages of kernel stream {stream} without a subscriber: {count}"
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "clients": self.clients,
+            "calls": dict(self.calls),
+            "bytes": self.bytes,
+            "ended_wrong": [
+                {"scenario": scenario, "return_code": code, "bits": return_bits(code), "calls": count}
+                for (scenario, code), count in self.ended_wrong.items()
+            ],
+            "refused": self.refused.count,
+            "refusals": list(self.refused),
+            "died": list(self.died),
+            "never_ended": dict(self.never_ended),
+            "unheard": {str(stream): count for stream, count in self.unheard.items()},
+        }
+
+
+@dataclass
+class Report:
+    """Counts of all ranks, and who waited for whom at the end."""
+
+    ranks: list[RankReport]
+    blocked: Sequence[str] = ()
+    virtual_s: float = 0.0
+
+    @property
+    def right(self) -> bool:
+        """No call ended with a return code other than 0, and nothing was refused."""
+        return not any(rank.ended_wrong or rank.refused.count for rank in self.ranks)
+
+    def table(self) -> tuple[list[str], list[list[object]]]:
+        """Columns and rows, one a rank."""
+        rows: list[list[object]] = []
+        for number, rank in enumerate(self.ranks):
+            calls = ", ".join(f"{count} {name}" for name, count in rank.calls.items())
+            wrong, refused = rank.ended_wrong.total(), rank.refused.count
+            rows.append([number, rank.clients, rank.calls.total(), rank.bytes, wrong, refused, calls])
+        return ["rank", "clients", "calls", "bytes", "wrong", "refused", "which"], rows
+
+    def lines(self) -> Iterator[str]:
+        """What went wrong, and what still waits."""
+        if not any(rank.clients for rank in self.ranks):
+            yield "no client came"
+        else:
+            for number, rank in enumerate(self.ranks):
+                yield from (f"rank {number}: {line}" for line in rank.lines())
+        yield from self.blocked
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "deterministic": False,
+            "virtual_s": self.virtual_s,
+            "ranks": [{"rank": number, **rank.as_json()} for number, rank in enumerate(self.ranks)],
+            "blocked": list(self.blocked),
+        }
+
+
+def _times(count: int) -> str:
+    return f" ({count} times)" if count > 1 else ""
