@@ -135,7 +135,8 @@ class Node final : public Component, public AssembledNode {
     for (Context& context : contexts_)
       for (const Move* move : {&context.move, &context.beside})
         if (move->what && move->waits != kNever && domain_.clock.edge(move->waits + time_out_) <= tick) {
-          context.fail(code::kReceiveTimeOut, "waited " + waits_for(context, *move) + " for too long");
+          context.fail(code::kReceiveTimeOut,
+                       "waited " + waits_for(context, *move) + " for too long" + (is_full() ? "; " + full_text() : ""));
           context.goes_on = now;
         }
     domain_.wake(component_, now);
@@ -152,8 +153,7 @@ class Node final : public Component, public AssembledNode {
       if (waits && !waits_for_kernel(context, *waits))
         if (const auto end = end_of(context.communicator.members[waits->from]))
           one.on = "node " + std::to_string(end->address & 0xFFFF'FFFF);
-      if (const auto& buffers = receiver_.buffers; buffers.size() > 0 && buffers.in_use() == buffers.size())
-        one.because("all " + std::to_string(buffers.size()) + " receive buffers hold what no call has taken");
+      if (waits && is_full()) one.because(full_text());
       all.push_back(std::move(one));
     }
     for (const auto& queue : queues_)
@@ -207,6 +207,14 @@ class Node final : public Component, public AssembledNode {
   }
   static bool waits_for_kernel(const Context& context, const Move& move) {
     return move.what->x.place == Place::op0 && context.call.streams(Role::op0);
+  }
+  /// Whether messages that no call wants yet may keep others out.
+  [[nodiscard]] bool is_full() const {
+    const auto& buffers = receiver_.buffers;
+    return buffers.size() > 0 && buffers.in_use() == buffers.size();
+  }
+  [[nodiscard]] std::string full_text() const {
+    return "all " + std::to_string(receiver_.buffers.size()) + " receive buffers hold what no call has taken";
   }
   /// What a call that waits is without.
   [[nodiscard]] std::string waits_for(const Context& context, const Move& move) const {
@@ -746,6 +754,11 @@ class Node final : public Component, public AssembledNode {
           std::memcpy(bytes.data(), words.data(), kPacketHeader);
           std::copy(data.begin(), data.end(), bytes.begin() + kPacketHeader);
         });
+    if (to.address == udp.own.address) {  // a switch does not send a frame back to where it came from
+      receiver_.push(frame, first + 1, std::max(first, last) + 1);
+      context.effects = std::max(context.effects, last + 1);
+      return;
+    }
     const Tick end = udp.send(domain_.clock.edge(first), domain_.clock.edge(last), frame);
     context.effects = std::max(context.effects, domain_.clock.cycle_after(end));
     path_.hold(domain_.clock.cycle_from(udp.behind(config_.send_bytes)));

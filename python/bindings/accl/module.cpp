@@ -102,6 +102,15 @@ NB_MODULE(_sim, module) {
           "advance", [](Boards& self, Tick until) { return advance_of(self.network, until); }, nb::arg("until"),
           "Runs until a tick, or the end of the first tick in which a call ended. NEVER: until nothing moves.")
       .def(
+          "work",
+          [](Boards& self, Tick until) {
+            const nb::gil_scoped_release released;
+            std::vector<Completion> completed;
+            self.network.work(until, completed);
+            return completed;
+          },
+          nb::arg("until"), "As advance(), but time does not move beyond what has happened.")
+      .def(
           "expire",
           [](Boards& self) {
             std::vector<Completion> completed;

@@ -100,7 +100,9 @@ def test_collectives(ranks: int, dtype: str, transport: str, seed: int) -> None:
         rank.barrier()
         return results
 
-    result = run(program, ranks, f"accl-u280-{transport}", buffer_bytes=64 if transport == "rdma" else 1024)
+    result = run(
+        program, ranks, f"accl-u280-{transport}", buffer_bytes=64 if transport == "rdma" else 1024, buffers=200
+    )
     assert result.lost == []
     for k, (operation, count, root, function, *_) in enumerate(cases):
         inputs = [data_of(seed + k, rank, ranks * count, dtype) for rank in range(ranks)]
@@ -220,7 +222,9 @@ def test_large_messages_go_straight_to_their_places() -> None:
 
     result = run(program, 3, "accl-u280-rdma")
     assert result.lost == []
-    line = 4096 / (4096 + 64 + 8 + 20 + 14 + 4 + 8 + 12) * 12.5e3  # bytes in a microsecond: packets with their headers, FCS, preamble and gap
+    line = (
+        4096 / (4096 + 64 + 8 + 20 + 14 + 4 + 8 + 12) * 12.5e3
+    )  # bytes in a microsecond: packets with their headers, FCS, preamble and gap
     assert 4 * count / line < max(result.values) - 30 < 4 * count / line + 5
 
 
@@ -239,6 +243,21 @@ def test_messages_of_many_segments() -> None:
                     np.testing.assert_array_equal(buffer.array, data_of(k, 0, count, "float32"))
 
     assert run(program, 2).lost == []
+
+
+@pytest.mark.parametrize("transport", ["udp", "rdma"])
+def test_messages_to_oneself(transport: str) -> None:
+    def program(rank: Rank) -> None:
+        mine, theirs = rank.create_buffer(np.arange(5000)), rank.create_buffer(5000, "int64")
+        sent = rank.send(mine, 5000, rank.rank, tag=3, run_async=True)
+        rank.recv(theirs, 5000, rank.rank, tag=3)
+        sent.wait()
+        np.testing.assert_array_equal(theirs.array, np.arange(5000))
+        rank.stream_put(mine, 8, rank.rank, stream_id=4)
+        rank.barrier()
+        assert [(stream, [*found]) for stream, found in rank.pull("int64")] == [(4, [*range(8)])]
+
+    assert run(program, 2, f"accl-u280-{transport}", buffers=64).lost == []
 
 
 def test_streams() -> None:
@@ -318,18 +337,29 @@ def test_sizes_that_differ_end_both_calls() -> None:
 
 
 def test_more_than_receive_buffers_hold_is_counted() -> None:
-    """Plain UDP has no way to make the sender wait: what finds no buffer is dropped, and the receiver says what it is without."""
+    """Plain UDP has no way to make a sender wait: what finds no buffer is dropped and counted, and the receiver says what it is without."""
+    count = 200_000
 
-    def program(rank: Rank) -> None:
-        buffer = rank.create_buffer(200_000)
+    def program(rank: Rank) -> str:
+        buffer = rank.create_buffer(count)
         if rank.rank == 0:
-            rank.send(buffer, 200_000, 1)
+            rank.send(buffer, count, 1, tag=1)
+            rank.send(buffer, 10, 1, tag=2)
         else:
-            rank.nop()
-            rank.recv(buffer, 200_000, 0, tag=5)  # of another tag
+            with pytest.raises(AcclError) as error:
+                rank.recv(buffer, 10, 0, tag=2)
+            return str(error.value)
+        return ""
 
-    with pytest.raises(AcclError, match="receive time-out"):
-        run(program, 2, time_out_us=5000)
+    result = run(program, 2, time_out_us=5000)
+    assert "with tag 2 for too long; all 16 receive buffers hold what no call has taken" in result.values[1]
+    frame = 14 + 20 + 8 + 64
+    segments, rest = divmod(4 * count, 1024)
+    waiting, room = divmod(65_536, frame + 1024)
+    assert (
+        rest + frame + 40 + frame < room
+    )  # what is left of the first message, and the second one, still find room to wait
+    assert result.lost == [(1, "packets for which there was no receive buffer", segments - 16 - waiting)]
 
 
 def test_chains() -> None:

@@ -5,9 +5,8 @@ from thalweg.systems import Loaded, System
 
 SYSTEM = System(
     name="accl",
-    about="FPGAs whose collectives an engine beside the network stack executes, as ACCL's do",
+    about="FPGAs with ACCL's offload engine",
     package=__name__,
-    node_kinds=frozenset({"accl"}),
-    cluster="engine:Clusters",
+    node_kinds=frozenset({"accl", "ethernet-switch"}),
     commands={"accl": Loaded("commands.accl:command", "Serve programs that use ACCL's driver.")},
 )

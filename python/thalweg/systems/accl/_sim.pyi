@@ -82,6 +82,9 @@ class Network:
         Runs until a tick, or the end of the first tick in which a call ended. NEVER: until nothing moves.
         """
 
+    def work(self, until: int) -> list[thalweg._core.Completion]:
+        """As advance(), but time does not move beyond what has happened."""
+
     def expire(self) -> list[thalweg._core.Completion]:
         """
         Lets time pass up to the next time-out, and ends the calls whose it is.

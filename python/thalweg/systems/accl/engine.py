@@ -3,10 +3,15 @@
 
 from __future__ import annotations
 
+from collections import deque
 from pathlib import Path
-from typing import Any, NoReturn, Protocol
+from typing import Protocol
 
 from thalweg.errors import InputError
+from thalweg.systems.accl._sim import Network
+from thalweg.systems.accl.cluster import Cluster
+
+NEVER = 2**63 - 1  #: no tick
 
 
 class Engine(Protocol):
@@ -67,26 +72,89 @@ class Engine(Protocol):
         """Messages that have left the engine for kernels: the number of the stream, and the data."""
 
 
-def make_engine(cluster: str, ranks: int) -> Engine:
-    """The engines of the first `ranks` ranks of a cluster. Raises InputError."""
-    raise InputError(f"{cluster} cannot serve {ranks} ranks: clusters of ACCL cannot be simulated yet")
+class Simulated:
+    """The engines of the first ranks of a cluster, simulated: implements Engine."""
+
+    def __init__(self, network: Network, ranks: int) -> None:
+        self._network, self.ranks = network, ranks
+        self.ticks_per_second = network.ticks_per_second
+        self._next = 0
+        self._open: dict[tuple[int, int], deque[int]] = {}  # handles, in order of the calls
+        self._codes: dict[int, int] = {}  # of calls that have ended
+        self.failures: list[str] = []  #: why return codes were not 0
+
+    @property
+    def now(self) -> int:
+        return self._network.now
+
+    def read(self, rank: int, address: int) -> int | None:
+        return self._network.read(rank, address)
+
+    def write(self, rank: int, address: int, value: int) -> bool:
+        return self._network.write(rank, address, value)
+
+    def allocate(self, rank: int, host: bool, address: int, size: int) -> None:
+        self._network.allocate(rank, host, address, size)
+
+    def load(self, rank: int, host: bool, address: int, size: int) -> bytes | None:
+        return self._network.load(rank, host, address, size)
+
+    def store(self, rank: int, host: bool, address: int, data: bytes) -> None:
+        self._network.store(rank, host, address, data)
+
+    def call(self, rank: int, port: int, words: list[int]) -> str | None:
+        try:
+            self._network.submit(handle=self._next, rank=rank, port=port, words=words)
+        except ValueError as error:
+            return str(error)
+        self._open.setdefault((rank, port), deque()).append(self._next)
+        self._next += 1
+        return None
+
+    def ended(self, rank: int, port: int) -> int | None:
+        calls = self._open.get((rank, port))
+        if not calls or calls[0] not in self._codes:
+            return None
+        return self._codes.pop(calls.popleft())
+
+    def pending(self, rank: int, port: int) -> int:
+        return sum(handle not in self._codes for handle in self._open.get((rank, port), ()))
+
+    def advance(self, until: int | None) -> bool:
+        time_out = self._network.time_out()
+        if time_out is not None and until is not None and until > time_out and self._network.idle:
+            ended = self._network.expire()
+        else:
+            ended = self._network.work(NEVER if until is None else until)
+        for completion in ended:
+            code, why = self._network.take_end(completion.handle)
+            self._codes[completion.handle] = code
+            if code:
+                self.failures.append(why)
+        return bool(ended)
+
+    def quiet(self) -> bool:
+        return self._network.idle
+
+    def time_out(self) -> int | None:
+        return self._network.time_out()
+
+    def blocked(self) -> list[str]:
+        return [
+            f"{one.who} waits {one.what}" + (f", for {one.on}" if one.on else "") + (f"; {one.why}" if one.why else "")
+            for one in self._network.blocked
+        ] + [f"node {node}: {count} {what}" for node, what, count in self._network.lost]
+
+    def give(self, rank: int, data: bytes) -> None:
+        self._network.give(rank, data)
+
+    def take(self, rank: int) -> list[tuple[int, bytes]]:
+        return self._network.take(rank)
 
 
-class Clusters:
-    """Stands in for the class of ACCL's clusters."""
-
-    @staticmethod
-    def load(name: str | Path, faults: str | None = None) -> NoReturn:
-        _none()
-
-    @staticmethod
-    def load_file(file: Path) -> NoReturn:
-        _none()
-
-    @staticmethod
-    def schema() -> dict[str, Any]:
-        _none()
-
-
-def _none() -> NoReturn:
-    raise InputError("there are no clusters of ACCL yet")
+def make_engine(cluster: str | Path, ranks: int, pcap: str = "") -> Simulated:
+    """The engines of the first `ranks` boards of a cluster. Raises InputError."""
+    loaded = Cluster.load(cluster)
+    if ranks > len(loaded.boards):
+        raise InputError(f"{ranks} ranks; {loaded.name} has {len(loaded.boards)} boards")
+    return Simulated(loaded.network(pcap), ranks)
