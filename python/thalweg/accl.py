@@ -7,6 +7,7 @@ from thalweg.systems.accl.library import Buffer as Buffer
 from thalweg.systems.accl.library import Communicator as Communicator
 from thalweg.systems.accl.library import Function as Function
 from thalweg.systems.accl.library import Options as Options
+from thalweg.systems.accl.library import Packet as Packet
 from thalweg.systems.accl.library import Rank as Rank
 from thalweg.systems.accl.library import Request as Request
 from thalweg.systems.accl.library import Result as Result
@@ -20,6 +21,7 @@ __all__ = [
     "Communicator",
     "Function",
     "Options",
+    "Packet",
     "Rank",
     "Request",
     "Result",

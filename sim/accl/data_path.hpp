@@ -21,10 +21,11 @@ namespace thalweg::accl {
 
 inline constexpr unsigned kWord = 64;  ///< bytes that the data path moves in a cycle
 
-/// Data that have left for a kernel, up to the end of a packet; the number of its stream.
+/// Data that have left for a kernel, up to the end of a packet; the number of its stream, and the cycle in which its last word is there.
 struct KernelPacket {
   unsigned stream = 0;
   std::vector<std::byte> data;
+  Tick at = 0;
 };
 
 class DataPath {

@@ -105,8 +105,11 @@ class Node final : public Component, public AssembledNode {
     path_.give(data);
     domain_.wake(component_, domain_.scheduler.next());
   }
-  /// What has left for kernels.
-  [[nodiscard]] std::vector<KernelPacket> take() { return std::exchange(path_.output, {}); }
+  /// What has left for kernels; its times are ticks.
+  [[nodiscard]] std::vector<KernelPacket> take() {
+    for (KernelPacket& packet : path_.output) packet.at = domain_.clock.edge(packet.at);
+    return std::exchange(path_.output, {});
+  }
 
   bool step(Tick now) override {
     receiver_.step(now);
@@ -688,11 +691,13 @@ class Node final : public Component, public AssembledNode {
       context.effects = std::max(context.effects, seen);
       return;
     }
-    context.effects = std::max(context.effects, DataPath::cycle(path_.times(data.size()).last));
+    const Tick last = DataPath::cycle(path_.times(data.size()).last);
+    context.effects = std::max(context.effects, last);
     move.result.insert(move.result.end(), data.begin(), data.end());
     if (move.moved + data.size() / bytes < move.elements) return;
     move.result.resize((move.result.size() + kWord - 1) / kWord * kWord);
-    path_.output.push_back({context.call.tag == kAnyTag ? 0 : context.call.tag & 0xFF, std::exchange(move.result, {})});
+    path_.output.push_back(
+        {context.call.tag == kAnyTag ? 0 : context.call.tag & 0xFF, std::exchange(move.result, {}), last});
   }
   void dispatch(Context& context, Move& move, std::vector<std::byte>& data, unsigned from) {
     convert(data, from, context.wire_bytes());

@@ -98,7 +98,7 @@ class Receiver {
     const auto data = payload.subspan(kPacketHeader);
     switch (packet.kind) {
       case spec::MessageKind::stream:
-        to_kernel(packet, data);
+        to_kernel(packet, data, incoming.end);
         return true;
       case spec::MessageKind::offer:
         offers.add(channel_of(packet, packet.stream == 1), {packet.tag, packet.number, packet.length});
@@ -163,7 +163,7 @@ class Receiver {
     const double last = port.take(static_cast<double>(incoming.first), static_cast<double>(incoming.end), data.size());
     return DataPath::cycle(last + port.latency());
   }
-  void to_kernel(const spec::AcclPacket& packet, std::span<const std::byte> data) {
+  void to_kernel(const spec::AcclPacket& packet, std::span<const std::byte> data, Tick at) {
     const std::tuple key{packet.communicator, packet.source, packet.number};
     std::vector<std::byte>& message = puts_[key];
     if (packet.offset == message.size()) {
@@ -173,7 +173,7 @@ class Receiver {
     }
     if (message.size() >= packet.length && packet.length > 0) {
       message.resize((message.size() + kWord - 1) / kWord * kWord);
-      kernels_.push_back({packet.stream, std::move(message)});
+      kernels_.push_back({packet.stream, std::move(message), at});
       message.clear();
     }
     if (message.empty()) puts_.erase(key);

@@ -135,11 +135,12 @@ NB_MODULE(_sim, module) {
           [](Boards& self, unsigned rank) {
             nb::list all;
             for (const auto& packet : self.network.board(rank).take())
-              all.append(nb::make_tuple(packet.stream, nb::bytes(packet.data.data(), packet.data.size())));
+              all.append(nb::make_tuple(packet.stream, nb::bytes(packet.data.data(), packet.data.size()), packet.at));
             return all;
           },
-          nb::arg("rank"), nb::sig("def take(self, rank: int) -> list[tuple[int, bytes]]"),
-          "Packets that have left for a kernel since the last call: number of the stream, data.")
+          nb::arg("rank"), nb::sig("def take(self, rank: int) -> list[tuple[int, bytes, int]]"),
+          "Packets that have left for a kernel since the last call: number of the stream, data, the tick in "
+          "which the last word is there.")
       .def(
           "close", [](Boards& self) { self.network.close(); }, "Ends the capture.")
       .def(

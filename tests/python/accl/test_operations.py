@@ -255,7 +255,7 @@ def test_messages_to_oneself(transport: str) -> None:
         np.testing.assert_array_equal(theirs.array, np.arange(5000))
         rank.stream_put(mine, 8, rank.rank, stream_id=4)
         rank.barrier()
-        assert [(stream, [*found]) for stream, found in rank.pull("int64")] == [(4, [*range(8)])]
+        assert [(stream, [*found]) for stream, found, _ in rank.pull("int64")] == [(4, [*range(8)])]
 
     assert run(program, 2, f"accl-u280-{transport}", buffers=64).lost == []
 
@@ -276,8 +276,8 @@ def test_streams() -> None:
         rank.barrier()
         if rank.rank == 1:
             packets = rank.pull()
-            assert [stream for stream, _ in packets] == [0, 9, 12]
-            for _, found in packets:
+            assert [packet.stream for packet in packets] == [0, 9, 12]
+            for _, found, _ in packets:
                 np.testing.assert_array_equal(found, [*range(100), *[0] * 12])
         rank.push(data)
         rank.reduce(Stream(), result := rank.create_buffer(100), 100, 0, Function.SUM)

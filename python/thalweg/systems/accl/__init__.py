@@ -1,12 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ACCL: collectives offloaded to an engine beside the network stack of each FPGA, called by ACCL's own driver."""
+"""ACCL: FPGAs whose collectives an engine beside the network stack carries out, called by ACCL's own driver."""
 
 from thalweg.systems import Loaded, System
+
+_OPERATIONS = {
+    "sendrecv": "Messages between two boards' memories, both ways at once.",
+    "put": "Data from a kernel's stream into that of another board's kernel, both ways at once.",
+    "copy": "From a board's memory to itself.",
+    "combine": "Two operands in a board's memory to one.",
+    "bcast": "A block of one board to all.",
+    "scatter": "Blocks of one board to all.",
+    "gather": "Blocks of all boards to one.",
+    "allgather": "Blocks of all boards to all.",
+    "reduce": "Blocks of all boards, combined, to one.",
+    "allreduce": "Blocks of all boards, combined, to all.",
+    "reduce_scatter": "Blocks of all boards, combined, a block to each.",
+    "alltoall": "A block of each board to each.",
+    "barrier": "All boards wait for all.",
+}
 
 SYSTEM = System(
     name="accl",
     about="FPGAs with ACCL's offload engine",
     package=__name__,
     node_kinds=frozenset({"accl", "ethernet-switch"}),
+    operations={
+        name: Loaded("commands.bench:COMMANDS", about, "operations:OPERATIONS") for name, about in _OPERATIONS.items()
+    },
     commands={"accl": Loaded("commands.accl:command", "Serve programs that use ACCL's driver.")},
 )

@@ -98,9 +98,9 @@ class Network:
         A packet for the engine's stream from a kernel, padded to words of 64 bytes.
         """
 
-    def take(self, rank: int) -> list[tuple[int, bytes]]:
+    def take(self, rank: int) -> list[tuple[int, bytes, int]]:
         """
-        Packets that have left for a kernel since the last call: number of the stream, data.
+        Packets that have left for a kernel since the last call: number of the stream, data, the tick in which the last word is there.
         """
 
     def close(self) -> None:

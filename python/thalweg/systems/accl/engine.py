@@ -149,7 +149,7 @@ class Simulated:
         self._network.give(rank, data)
 
     def take(self, rank: int) -> list[tuple[int, bytes]]:
-        return self._network.take(rank)
+        return [(stream, data) for stream, data, _ in self._network.take(rank)]
 
 
 def make_engine(cluster: str | Path, ranks: int, pcap: str = "") -> Simulated:

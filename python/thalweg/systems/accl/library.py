@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -121,6 +121,14 @@ class Stream:
 
 
 Place = Buffer | Stream | None
+
+
+class Packet(NamedTuple):
+    """What has left an engine for a kernel: the number of the stream, the elements, and when the last word is there."""
+
+    stream: int
+    data: Array
+    at_us: float
 
 
 @dataclass(eq=False)
@@ -409,9 +417,13 @@ class Rank:
         """Elements into the engine's stream, as a kernel gives them; they are padded to words of 64 bytes."""
         self._network.give(self._board, np.asarray(data).tobytes())
 
-    def pull(self, dtype: npt.DTypeLike = np.float32) -> list[tuple[int, Array]]:
-        """What has left the engine for kernels since the last call: numbers of streams, and elements, padded to words of 64 bytes."""
-        return [(stream, np.frombuffer(data, dtype)) for stream, data in self._network.take(self._board)]
+    def pull(self, dtype: npt.DTypeLike = np.float32) -> list[Packet]:
+        """What has left the engine for kernels since the last call; elements are padded to words of 64 bytes."""
+        us = 1e6 / self._network.ticks_per_second
+        return [
+            Packet(stream, np.frombuffer(data, dtype), tick * us)
+            for stream, data, tick in self._network.take(self._board)
+        ]
 
 
 def _type(place: Buffer | Stream) -> str:

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Commands of `thalweg bench` on boards with ACCL's engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from thalweg.commands.measured import Columns, Outputs, cluster_option, measure, outputs, seed_option, sizes_option
+from thalweg.commands.named_files import OutputFile
+from thalweg.systems.accl import operations
+from thalweg.systems.accl.cluster import Cluster
+
+_COLUMNS: Columns = (("GB/s", "gb_per_s"),)
+
+_HELP = {
+    "sendrecv": """Messages between two boards' memories, both ways at once: each sends and receives.
+
+    Without rendezvous a message comes into receive buffers, and is copied from there to its place.""",
+    "put": "Data from a kernel's stream into that of another board's kernel, both ways at once.",
+    "copy": "From a board's memory to itself, by its engine.",
+    "combine": "The sum of two operands in a board's memory.",
+    "bcast": "A block of one board to all.",
+    "scatter": "Blocks of one board to all.",
+    "gather": "Blocks of all boards to one.",
+    "allgather": "Blocks of all boards to all.",
+    "reduce": "The sum of blocks of all boards to one.",
+    "allreduce": "The sum of blocks of all boards to all.",
+    "reduce_scatter": "Of the sums of blocks of all boards, one to each.",
+    "alltoall": "A block of each board to each.",
+    "barrier": "All boards wait for all.",
+}
+
+
+def _command(name: str) -> click.Command:
+    operation = operations.OPERATIONS[name]
+
+    def body(cluster: str, outputs: Outputs, pcap: Path | None, **options: Any) -> None:
+        plan = operation.plan(Cluster.load(cluster), pcap=str(pcap or ""), **options)
+        measure(plan, outputs, _COLUMNS if name != "barrier" else (), before=[("ranks", "ranks")])
+
+    body.__name__, body.__doc__ = name, _HELP[name]
+    decorated: Callable[..., Any] = outputs(body)
+    add = click.option("--pcap", type=OutputFile(), metavar="FILE", help="Also write all frames of a single size.")
+    decorated = seed_option("the data")(add(decorated))
+    if "sizes" in operation.options:
+        decorated = sizes_option("64:1M" if name in operations.OF_RANKS else "64:16M")(decorated)
+    if "root" in operation.options:
+        decorated = click.option("--root", type=click.IntRange(0), default=0, show_default=True, help="Rank.")(
+            decorated
+        )
+    if "ranks" in operation.options:
+        help_ = "Boards; 0: all."
+        decorated = click.option("--ranks", type=click.IntRange(0), default=0, show_default=True, help=help_)(decorated)
+    by = click.option(
+        "--by", type=click.Choice(operations.BY), default="kernel", show_default=True, help="Who calls the engine."
+    )
+    return click.command(name)(cluster_option("accl-u280-udp")(by(decorated)))
+
+
+COMMANDS = {name: _command(name) for name in operations.OPERATIONS}

@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What can be measured on boards with ACCL's engine: messages, copies and collectives, called by hosts or by kernels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from thalweg.bench.operation import Measured, Operation, Plan, Progress, Row, Sizes, at_least, one_of, parse_sizes
+from thalweg.cluster import leaves
+from thalweg.errors import InputError
+from thalweg.systems.accl.cluster import Board, Cluster
+from thalweg.systems.accl.library import Array, Buffer, Function, Rank, Request, Stream, run
+from thalweg.systems.accl.spec import AcclPacket
+from thalweg.systems.ethernet._sim import wire_bytes
+
+BY = ("kernel", "host")
+HEADERS = AcclPacket.BITS // 8 + 8 + 20  #: bytes before a packet's payload: its own header, UDP's and IPv4's
+BUFFERS = 200  #: receive buffers of each rank
+ELEMENT = 4  #: bytes of an element, float32
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """An operation: how a rank calls it, what it has to give, and a bound."""
+
+    needs: tuple[str, str]  #: elements of operand and result: "n", "N n" or "" for none
+    call: Callable[[Rank, Buffer, Buffer, int, int], Sequence[Request]]
+    expected: Callable[
+        [Sequence[Array], int, int, int], Array | None
+    ]  #: of all inputs, the rank, elements, and the root
+    bytes_in_line: Callable[
+        [int, int], int
+    ]  #: of ranks and elements: that one board's line has to carry in one direction at least
+    least: int = 2  #: ranks
+    most: int = 0  #: ranks; 0: all
+    rooted: bool = False
+
+
+def _both(rank: Rank, send: Buffer, recv: Buffer, n: int, root: int) -> list[Request]:
+    peer = 1 - rank.rank
+    return [rank.send(send, n, peer, run_async=True), rank.recv(recv, n, peer, run_async=True)]
+
+
+def _put(rank: Rank, send: Buffer, recv: Buffer, n: int, root: int) -> list[Request]:
+    rank.push(send.array)
+    return [rank.stream_put(Stream(), n, 1 - rank.rank, stream_id=0, run_async=True)]
+
+
+def _sum(blocks: Sequence[Array]) -> Array:
+    return np.asarray(np.sum(blocks, axis=0, dtype=np.float32))
+
+
+_KINDS = {
+    "sendrecv": _Kind(("n", "n"), _both, lambda i, r, n, _: i[1 - r][:n], lambda ranks, n: n, most=2),
+    "put": _Kind(("n", "n"), _put, lambda i, r, n, _: i[1 - r][:n], lambda ranks, n: n, most=2),
+    "copy": _Kind(
+        ("n", "n"),
+        lambda rank, send, recv, n, root: [rank.copy(send, recv, n, run_async=True)],
+        lambda i, r, n, _: i[r][:n],
+        lambda ranks, n: 0,
+        least=1,
+        most=1,
+    ),
+    "combine": _Kind(
+        ("n", "n"),
+        lambda rank, send, recv, n, root: [rank.combine(n, Function.SUM, send, send, recv, run_async=True)],
+        lambda i, r, n, _: i[r][:n] * 2,
+        lambda ranks, n: 0,
+        least=1,
+        most=1,
+    ),
+    "bcast": _Kind(
+        ("n", "n"),
+        lambda rank, send, recv, n, root: [rank.bcast(send if rank.rank == root else recv, n, root, run_async=True)],
+        lambda i, r, n, root: None if r == root else i[root][:n],
+        lambda ranks, n: n,
+        rooted=True,
+    ),
+    "scatter": _Kind(
+        ("N n", "n"),
+        lambda rank, send, recv, n, root: [rank.scatter(send, recv, n, root, run_async=True)],
+        lambda i, r, n, root: i[root][r * n : (r + 1) * n],
+        lambda ranks, n: (ranks - 1) * n,
+        rooted=True,
+    ),
+    "gather": _Kind(
+        ("n", "N n"),
+        lambda rank, send, recv, n, root: [rank.gather(send, recv, n, root, run_async=True)],
+        lambda i, r, n, root: np.concatenate([of[:n] for of in i]) if r == root else None,
+        lambda ranks, n: (ranks - 1) * n,
+        rooted=True,
+    ),
+    "allgather": _Kind(
+        ("n", "N n"),
+        lambda rank, send, recv, n, root: [rank.allgather(send, recv, n, run_async=True)],
+        lambda i, r, n, _: np.concatenate([of[:n] for of in i]),
+        lambda ranks, n: (ranks - 1) * n,
+    ),
+    "reduce": _Kind(
+        ("n", "n"),
+        lambda rank, send, recv, n, root: [rank.reduce(send, recv, n, root, Function.SUM, run_async=True)],
+        lambda i, r, n, root: _sum([of[:n] for of in i]) if r == root else None,
+        lambda ranks, n: n,
+        rooted=True,
+    ),
+    "allreduce": _Kind(
+        ("n", "n"),
+        lambda rank, send, recv, n, root: [rank.allreduce(send, recv, n, Function.SUM, run_async=True)],
+        lambda i, r, n, _: _sum([of[:n] for of in i]),
+        lambda ranks, n: n,
+    ),
+    "reduce_scatter": _Kind(
+        ("N n", "n"),
+        lambda rank, send, recv, n, root: [rank.reduce_scatter(send, recv, n, Function.SUM, run_async=True)],
+        lambda i, r, n, _: _sum([of[r * n : (r + 1) * n] for of in i]),
+        lambda ranks, n: (ranks - 1) * n,
+    ),
+    "alltoall": _Kind(
+        ("N n", "N n"),
+        lambda rank, send, recv, n, root: [rank.alltoall(send, recv, n, run_async=True)],
+        lambda i, r, n, _: np.concatenate([of[r * n : (r + 1) * n] for of in i]),
+        lambda ranks, n: (ranks - 1) * n,
+    ),
+    "barrier": _Kind(
+        ("", ""),
+        lambda rank, send, recv, n, root: [rank.barrier(run_async=True)],
+        lambda i, r, n, _: None,
+        lambda ranks, n: 0,
+    ),
+}
+
+
+@dataclass(frozen=True)
+class _Run:
+    """An operation of some ranks at once, from the same moment on."""
+
+    cluster: Cluster
+    operation: str
+    ranks: int
+    root: int
+    by: str
+    seed: int
+    pcap: str
+
+    @property
+    def kind(self) -> _Kind:
+        return _KINDS[self.operation]
+
+    def measured(self, size: int) -> Measured:
+        elements = -(-size // ELEMENT)
+        streams = self.operation == "put"
+        packet = self.board.packet_bytes
+        largest = elements * ELEMENT * (self.ranks if "N" in "".join(self.kind.needs) else 1)
+        buffer = max(packet, 64 * math.ceil(largest / (BUFFERS - 20) / 64))
+
+        def program(rank: Rank) -> tuple[float, float, Array]:
+            lengths = [(rank.size if need.startswith("N") else 1) * elements if need else 1 for need in self.kind.needs]
+            send = rank.create_buffer(self.data(rank.rank, lengths[0]))
+            recv = rank.create_buffer(lengths[1])
+            caller = rank.kernel() if self.by == "kernel" else rank
+            requests = self.kind.call(caller, send, recv, elements, self.root)
+            for request in requests:
+                request.wait()
+            begin, end = min(r.begun_us for r in requests), max(r.ended_us for r in requests)
+            if not streams:
+                return begin, end, recv.array
+            rank.barrier()
+            (packet,) = rank.pull()
+            return begin, packet.at_us, packet.data[:elements]
+
+        result = run(program, self.ranks, self.cluster, pcap=self.pcap, buffers=BUFFERS, buffer_bytes=buffer)
+        inputs = [
+            self.data(r, elements * (self.ranks if self.kind.needs[0].startswith("N") else 1))
+            for r in range(self.ranks)
+        ]
+        right = result.lost == []
+        for rank, (_, _, found) in enumerate(result.values):
+            wanted = self.kind.expected(inputs, rank, elements, self.root)
+            right = right and (wanted is None or np.array_equal(found[: wanted.size], wanted))
+        begin = min(begin for begin, _, _ in result.values)
+        time_us = max(end for _, end, _ in result.values) - begin
+        moved = elements * ELEMENT
+        own: Row = {"ranks": self.ranks, "by": self.by, "gb_per_s": moved / time_us / 1e3}
+        return Measured(moved, time_us, self.bound_us(elements), right, own)
+
+    def data(self, rank: int, elements: int) -> Array:
+        """Whole numbers, whose sums are exact."""
+        return np.random.default_rng([self.seed, rank]).integers(-1000, 1000, elements).astype(np.float32)
+
+    @property
+    def board(self) -> Board:
+        table = self.cluster.nodes[self.cluster.node_names[0]]
+        assert isinstance(table, Board)
+        return table
+
+    def bound_us(self, elements: int) -> float:
+        """The host's call, what one board's line carries at least, and the way from board to board; or what the memory's port moves."""
+        call = self.board.invocation_us if self.by == "host" else 0.0
+        if self.ranks == 1:
+            return call + elements * ELEMENT / self.board.memory_gb / 1e3
+        carried = self.kind.bytes_in_line(self.ranks, elements) * ELEMENT
+        return call + line_us(self.cluster, carried) + way_us(self.cluster)
+
+
+def line_us(cluster: Cluster, payload: int) -> float:
+    """That packets with so many bytes of payload in all take of a line."""
+    link = next(link for link in cluster.links.values() if isinstance(link, leaves.Ethernet))
+    board = next(table for table in cluster.nodes.values() if isinstance(table, Board))
+    whole, rest = divmod(payload, board.packet_bytes)
+    bytes_ = whole * wire_bytes(HEADERS + board.packet_bytes) + (wire_bytes(HEADERS + rest) if rest or not whole else 0)
+    return bytes_ * 8e-3 / link.gbit_s
+
+
+def way_us(cluster: Cluster) -> float:
+    """The latency of the links and switches between the nearest two boards."""
+    link = next(link for link in cluster.links.values() if isinstance(link, leaves.Ethernet))
+    switches = [table for table in cluster.nodes.values() if isinstance(table, leaves.EthernetSwitch)]
+    if not switches:
+        return link.latency_ns / 1e3
+    return (2 * link.latency_ns + min(switch.latency_ns for switch in switches)) / 1e3
+
+
+def _plan(
+    cluster: Cluster,
+    name: str,
+    *,
+    ranks: int = 0,
+    by: str = "kernel",
+    root: int = 0,
+    sizes: Sizes = "64:16M",
+    seed: int = 1,
+    pcap: str = "",
+) -> Plan:
+    """`ranks`: 0 for as many as there are, or as the operation has. `by`: who calls the engine, "kernel" or "host". `root`: of operations that have
+    one. `sizes`: bytes of each rank's block. `pcap`: a file for all frames of a single size."""
+    kind = _KINDS[name]
+    boards = len(cluster.boards)
+    ranks = ranks or kind.most or boards
+    if not kind.least <= ranks <= min(kind.most or boards, boards):
+        raise InputError(
+            f"ranks is {ranks}; {name} has {kind.least} to {min(kind.most or boards, boards)} on {cluster.name}"
+        )
+    if not 0 <= root < ranks:
+        raise InputError(f"root is {root}; ranks are 0 to {ranks - 1}")
+    one_of("by", by, BY)
+    at_least("seed", seed, 0)
+    wanted = [ELEMENT] if name == "barrier" else _wanted(sizes)
+    if pcap and len(wanted) > 1:
+        raise InputError(f"pcap is of one size; there are {len(wanted)}")
+    of = _Run(cluster, name, ranks, root, by, seed, pcap)
+
+    def measure(progress: Progress, _: int) -> Iterator[Measured]:
+        for index, size in enumerate(wanted):
+            yield of.measured(size)
+            progress((index + 1) / len(wanted))
+
+    where = f" to both sides at once on {cluster.name}" if kind.most == 2 else f" of {ranks} ranks on {cluster.name}"
+    title = f"{name}{where}, called by {'kernels' if by == 'kernel' else 'hosts'}"
+    until = "the last word is at the kernel" if name == "put" else "the last rank's call has ended"
+    return Plan(cluster, name, title, until, measure, seeds={"data": seed})
+
+
+def _wanted(sizes: Sizes) -> list[int]:
+    """Raises InputError."""
+    wanted = parse_sizes(sizes)
+    for size in wanted:
+        if size % ELEMENT or not size:
+            raise InputError(f"a size of {size} bytes; elements have {ELEMENT}")
+    return wanted
+
+
+def _operation(name: str) -> Operation:
+    """The operation's plan, with the options of its own."""
+    without = {"barrier": ("sizes", "root"), "copy": ("ranks", "root"), "combine": ("ranks", "root")}.get(name, ())
+    if not _KINDS[name].rooted:
+        without = (*without, "root")
+    if _KINDS[name].most == 2:
+        without = (*without, "ranks")
+    return Operation(partial(_plan, name=name), without=(*without, "name"))
+
+
+OPERATIONS = {name: _operation(name) for name in _KINDS}
+ROOTED = frozenset(name for name, kind in _KINDS.items() if kind.rooted)
+OF_RANKS = frozenset(name for name, kind in _KINDS.items() if not kind.most)

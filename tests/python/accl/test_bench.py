@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Measured times against what a cluster's constants give by hand, and every operation of `thalweg bench`."""
+
+from __future__ import annotations
+
+import pytest
+from thalweg import measure
+from thalweg.errors import InputError
+from thalweg.systems import systems
+
+OPERATIONS = sorted(systems()["accl"].operations)
+# accl-u280-udp: packets of 8,192 bytes of payload with 64 + 8 + 20 bytes of headers, and 14 + 4 + 8 + 12 of Ethernet, at 12.5 GB/s; memory 14 GB/s.
+LINE_GB = 12.5 * 8192 / (8192 + 64 + 8 + 20 + 14 + 4 + 8 + 12)
+MEMORY_GB = 14
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+@pytest.mark.parametrize("by", ["kernel", "host"])
+def test_every_operation(operation: str, by: str) -> None:
+    options = {} if operation in ("put", "sendrecv", "copy", "combine") else {"ranks": 5}
+    sizes = {} if operation == "barrier" else {"sizes": "4,64,4K,60000"}
+    rows = measure(operation, "accl-u280-udp", by=by, **options, **sizes)
+    assert all(row["verified"] for row in rows)
+    assert all(row["time_us"] >= row["bound_us"] for row in rows)
+    assert all((row["time_us"] > 30) == (by == "host") for row in rows[:1])
+
+
+def test_streaming_takes_the_whole_line() -> None:
+    (row,) = measure("put", "accl-u280-udp", sizes="16M")
+    assert row["gb_per_s"] == pytest.approx(LINE_GB, rel=0.01)
+    assert row["gb_per_s"] == pytest.approx(12.3, rel=0.03)  # the paper
+
+
+def test_buffered_messages_are_copied() -> None:
+    (row,) = measure("sendrecv", "accl-u280-udp", sizes="16M")
+    assert row["gb_per_s"] == pytest.approx(1 / (1 / LINE_GB + 1 / MEMORY_GB), rel=0.01)
+    assert row["gb_per_s"] == pytest.approx(6.6, rel=0.03)  # the paper
+
+
+def test_rendezvous_needs_no_copy() -> None:
+    (row,) = measure("sendrecv", "accl-u280-rdma", sizes="16M")
+    assert row["gb_per_s"] == pytest.approx(LINE_GB, rel=0.01)
+
+
+def test_copies_move_what_the_memory_does() -> None:
+    for operation in ("copy", "combine"):
+        (row,) = measure(operation, "accl-u280-udp", sizes="16M")
+        assert row["gb_per_s"] == pytest.approx(MEMORY_GB, rel=0.01)
+
+
+def test_hosts_take_the_invocation_of_a_kernel() -> None:
+    """The paper's Equation 1: l_k is 30 us where a host calls, and a fraction of one where a kernel does."""
+    for operation in ("put", "sendrecv"):
+        times = [measure(operation, "accl-u280-udp", sizes="64", by=by)[0]["time_us"] for by in ("kernel", "host")]
+        assert times[1] - times[0] == pytest.approx(30, abs=0.1)
+        assert times[0] < 3
+
+
+@pytest.mark.parametrize(
+    ("operation", "options", "text"),
+    [
+        ("put", {"sizes": "6"}, "a size of 6 bytes; elements have 4"),
+        ("allreduce", {"ranks": 1, "sizes": "4"}, "ranks is 1; allreduce has 2 to 48"),
+        ("allreduce", {"ranks": 49, "sizes": "4"}, "ranks is 49"),
+        ("bcast", {"ranks": 3, "root": 3, "sizes": "4"}, "root is 3; ranks are 0 to 2"),
+        ("put", {"by": "nobody", "sizes": "4"}, "'nobody' is no by"),
+        ("put", {"ranks": 2, "sizes": "4"}, "put has no option 'ranks'"),
+        ("scan", {}, "accl has no scan"),
+    ],
+)
+def test_wrong_options_are_refused(operation: str, options: dict[str, object], text: str) -> None:
+    with pytest.raises(InputError, match=text):
+        measure(operation, "accl-u280-udp", **options)
