@@ -23,6 +23,7 @@ PUBLIC = {
     "thalweg.rtl.project",
     "thalweg.smi",
     "thalweg.trace",
+    "thalweg.accl",
     "thalweg.vcsn",
 }
 """As docs/python.md says."""
