@@ -89,10 +89,13 @@ class Node final : public Component, public AssembledNode {
       require(!is_rooted(call.scenario) || call.root < found->members.size(),
               name + ": the communicator has " + std::to_string(found->members.size()) + " ranks, and no rank " +
                   std::to_string(call.root));
-      for (const Member& member : found->members)
-        require(end_of(member).has_value(), name + ": the communicator at " + hex(call.communicator) +
-                                                " has a rank whose session " + std::to_string(member.session) +
-                                                " is of no board");
+      for (std::size_t rank = 0; rank < found->members.size(); ++rank) {
+        const Member& member = found->members[rank];
+        require(end_of(member).has_value(), name + ": of the communicator at " + hex(call.communicator) + ", rank " +
+                                                std::to_string(rank) + " (session " + std::to_string(member.session) +
+                                                ", " + dotted(member.ip) + ":" + std::to_string(member.port) +
+                                                ") is no board of this cluster");
+      }
     }
     made.called = domain_.scheduler.next();
     made.goes_on = made.called + (port == kKernel ? 0 : config_.invocation);
@@ -198,6 +201,11 @@ class Node final : public Component, public AssembledNode {
     do text.insert(text.begin(), kDigits[value & 15]);
     while (value >>= 4);
     return "0x" + text;
+  }
+  static std::string dotted(std::uint32_t ip) {
+    std::string text;
+    for (int shift = 24; shift >= 0; shift -= 8) text += std::to_string(ip >> shift & 0xFF) + (shift > 0 ? "." : "");
+    return text;
   }
   [[nodiscard]] Waker waker() const {
     Waker made;

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Situations that users of ACCL have reported as stuck or wrong, each with the number of its report in ACCL's public tracker."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from thalweg.accl import AcclError, Function, Rank, run
+from thalweg.systems.accl.engine import make_engine
+
+Array = npt.NDArray[Any]
+
+
+def data(rank: int, elements: int) -> Array:
+    return (np.arange(elements) % 1000 + 1000 * rank).astype(np.float32)
+
+
+@pytest.mark.parametrize("elements", [383, 384, 385, 1024, 1025])
+def test_160_send_and_receive_from_384_elements_on(elements: int) -> None:
+    def program(rank: Rank) -> None:
+        mine, theirs = rank.create_buffer(data(rank.rank, elements)), rank.create_buffer(elements)
+        peer = 1 - rank.rank
+        sent = rank.send(mine, elements, peer, run_async=True)
+        rank.recv(theirs, elements, peer)
+        sent.wait()
+        assert (theirs.array == data(peer, elements)).all()
+
+    assert run(program, 2, buffer_bytes=4096).lost == []
+
+
+def test_139_many_messages_of_a_megabyte_around_a_ring() -> None:
+    elements = 1 << 18
+
+    def program(rank: Rank) -> None:
+        mine, theirs = rank.create_buffer(data(rank.rank, elements)), rank.create_buffer(elements)
+        mine.sync_to_device()
+        for _ in range(20):
+            sent = rank.send(mine, elements, (rank.rank + 1) % rank.size, from_fpga=True, run_async=True)
+            rank.recv(theirs, elements, (rank.rank - 1) % rank.size, to_fpga=True)
+            sent.wait()
+        theirs.sync_from_device()
+        assert (theirs.array == data((rank.rank - 1) % rank.size, elements)).all()
+
+    assert run(program, 3, "accl-u280-rdma").lost == []
+
+
+@pytest.mark.parametrize("cluster", ["accl-u280-udp", "accl-u280-rdma"])
+@pytest.mark.parametrize("root", [0, 1, 3])
+def test_129_202_a_large_bcast(root: int, cluster: str) -> None:
+    elements = 1 << 20
+
+    def program(rank: Rank) -> None:
+        buffer = rank.create_buffer(data(rank.rank, elements))
+        rank.bcast(buffer, elements, root)
+        assert (buffer.array == data(root, elements)).all()
+
+    assert run(program, 4, cluster, buffers=64, buffer_bytes=8192).lost == []
+
+
+def test_130_scatter_with_compression() -> None:
+    def program(rank: Rank) -> None:
+        mine, part = rank.create_buffer(np.arange(400) % 128, np.float32), rank.create_buffer(100)
+        rank.scatter(mine, part, 100, 1, compress_dtype=np.float16)
+        assert (part.array == (np.arange(400) % 128)[100 * rank.rank :][:100]).all()
+
+    run(program, 4)
+
+
+def test_58_reduce_on_one_rank() -> None:
+    def program(rank: Rank) -> None:
+        mine, sums = rank.create_buffer(data(3, 50)), rank.create_buffer(50)
+        rank.reduce(mine, sums, 50, 0, Function.SUM)
+        assert (sums.array == data(3, 50)).all()
+
+    run(program, 1)
+
+
+def test_196_12_reductions_one_after_another_at_all_sizes() -> None:
+    def program(rank: Rank) -> None:
+        for elements in [1, 5, 63, 64, 65, 127, 200, 255, 256, 257, 511, 700, 1500]:
+            mine, sums = rank.create_buffer(data(rank.rank, elements)), rank.create_buffer(elements)
+            for root in range(rank.size):
+                rank.reduce(mine, sums, elements, root, Function.SUM)
+                right = sum(data(r, elements) for r in range(rank.size))
+                assert rank.rank != root or (sums.array == right).all()
+                sums.array[:] = 0
+                rank.allreduce(mine, sums, elements, Function.SUM)
+                assert (sums.array == right).all()
+
+    assert run(program, 3).lost == []
+
+
+def test_198_172_gather_keeps_the_order_of_ranks() -> None:
+    """With 11 ranks and more, too: messages of rank 1 and rank 10 are not mixed up."""
+
+    def program(rank: Rank) -> None:
+        mine, all_of = rank.create_buffer(data(rank.rank, 20)), rank.create_buffer(20 * rank.size)
+        for root in (0, 1, 10):
+            rank.gather(mine, all_of, 20, root)
+            assert rank.rank != root or (all_of.array == np.concatenate([data(r, 20) for r in range(rank.size)])).all()
+        if rank.rank in (1, 10):
+            rank.send(mine, 20, 0, tag=4)
+        if rank.rank == 0:
+            for source in (10, 1):
+                rank.recv(all_of, 20, source, tag=4)
+                assert (all_of.array[:20] == data(source, 20)).all()
+
+    run(program, 12)
+
+
+def test_116_commands_from_a_kernel() -> None:
+    def program(rank: Rank) -> None:
+        kernel, peer = rank.kernel(), 1 - rank.rank
+        mine, theirs = rank.create_buffer(data(rank.rank, 30)), rank.create_buffer(30)
+        requests = []
+        for tag in range(100):
+            requests += [
+                kernel.send(mine, 30, peer, tag, run_async=True),
+                kernel.recv(theirs, 30, peer, tag, run_async=True),
+            ]
+        for request in requests:
+            request.wait()
+        assert (theirs.array == data(peer, 30)).all()
+
+    assert run(program, 2).lost == []
+
+
+def test_113_a_member_that_is_nowhere_is_named() -> None:
+    engine = make_engine("accl-u280-udp", 2)
+    for k, word in enumerate([2, 0, 0x7F000001, 5500, 0, 0, 0, 1024, 0x7F000009, 5501, 0, 0, 77, 1024]):
+        engine.write(0, 0x100 + 4 * k, word)
+    refused = engine.call(0, 0, [3, 1, 0x100, 1, 0, 0, 0x200, 0, 0, 0, 0, 0, 0, 0, 0])
+    assert refused is not None
+    assert "rank 1 (session 77, 127.0.0.9:5501) is no board of this cluster" in refused
+
+
+def test_107_more_than_the_receive_buffers_hold() -> None:
+    def program(rank: Rank) -> None:
+        buffer = rank.create_buffer(100_000)
+        if rank.rank == 0:
+            rank.send(buffer, 100_000, 1, tag=1)
+        else:
+            rank.recv(rank.create_buffer(4), 4, 0, tag=9)
+
+    with pytest.raises(AcclError, match="all 16 receive buffers hold what no call has taken"):
+        run(program, 2, time_out_us=1000)
+
+
+def test_lost_packets_never_give_wrong_data(tmp_path: Path) -> None:
+    """A link that loses 1 % of frames: what arrives is right, and what does not is named."""
+    text = (Path(__file__).parents[3] / "clusters/accl-u280-udp.toml").read_text()
+    cluster = text.replace('kind = "ethernet"\n', 'kind = "ethernet"\nframes_lost = 0.01\n')
+
+    def program(rank: Rank) -> tuple[int, list[str]]:
+        right, said = 0, []
+        mine, theirs = rank.create_buffer(data(rank.rank, 2000)), rank.create_buffer(2000)
+        for tag in range(100):
+            if rank.rank == 0:
+                rank.send(mine, 2000, 1, tag)
+            else:
+                theirs.array[:] = -1
+                try:
+                    rank.recv(theirs, 2000, 0, tag)
+                except AcclError as error:
+                    said.append(str(error))
+                    continue
+                assert (theirs.array == data(0, 2000)).all()
+                right += 1
+        return right, said
+
+    file = tmp_path / "lossy.toml"
+    file.write_text(cluster)
+    result = run(program, 2, file, time_out_us=100, buffers=200)
+    right, said = result.values[1]
+    assert 0 < right < 100
+    assert len(said) == 100 - right
+    assert all("waited for a message from rank 0" in line for line in said)
+    assert any(what.startswith("frames lost on the link") for _, what, _ in result.lost)
