@@ -165,7 +165,8 @@ def run_program(
     record: bool = False,
 ) -> Report:
     """Runs one program. Raises InputError where it and the options do not go together."""
-    from thalweg.systems.mpi_fpga.mpi.launch import Program, find_program
+    from thalweg.launch.mpi import find_program
+    from thalweg.systems.mpi_fpga.mpi.launch import Program
 
     nodes = placements.shared_nodes_of(
         placement, cluster, ranks or cluster.topology.hosts * ranks_per_node, ranks_per_node

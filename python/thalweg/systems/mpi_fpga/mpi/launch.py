@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import os
-import re
-import shutil
 import socket
 import subprocess
 import sys
@@ -21,16 +19,12 @@ from typing import Any
 from thalweg.commands.status_line import status_line
 from thalweg.errors import FabricStopped, InputError
 from thalweg.launch import scratch
+from thalweg.launch.mpi import find_program, without_banner
 from thalweg.launch.processes import Output, Processes
 from thalweg.systems.mpi_fpga._sim import Choice, Ending, FabricConfig, Server, Sharing
 from thalweg.systems.mpi_fpga.choice import From
 from thalweg.systems.mpi_fpga.mpi.library import Interposer, MpiLibrary
 
-_BANNER = re.compile(
-    r"^=+\n=   BAD TERMINATION(?:.*\n)+?=+\n(?:YOUR APPLICATION TERMINATED .*\nThis typically .*\nPlease see .*\n?)?",
-    re.MULTILINE,
-)
-"""What MPICH's launcher says when a process has ended without success."""
 _LONGEST_ADDRESS = 107  # bytes of a Unix socket's
 _LOOK_S = 0.02
 _GOODBYE_S = 2.0  # for the server to see that the ranks have gone, once the launcher has
@@ -46,21 +40,6 @@ class RunResult:
     """Why it ended early, and who waits for whom; empty where it did not."""
     books: dict[str, Any]
     """What the server counted, as `Server.run` returns it."""
-
-
-def find_program(name: str) -> str:
-    """The path of the program that a command line names. Raises InputError where there is none that can be run."""
-    found = shutil.which(name)
-    if found is None:
-        path = Path(name)
-        if path.is_dir():
-            raise InputError(f"{name} is a folder, not a program")
-        if path.exists() and "/" not in name:
-            raise InputError(f"there is no program {name} on the PATH; the file in this folder is ./{name}")
-        if path.exists():
-            raise InputError(f"{name} is not executable")
-        raise InputError(f"there is no program {name}")
-    return found
 
 
 @dataclass(frozen=True)
@@ -116,7 +95,7 @@ def run_programs(
                 output = Output(place)
                 launch = library.launch(len(program.nodes), interposer.path, own, output)
                 share_memory = len(set(program.nodes)) < len(program.nodes)
-                environment = {**scratch.users_environment(), **library.environment(share_memory), **own}
+                environment = {**scratch.users_environment(), **library.settings(share_memory), **own}
                 prefix = f"{len(started)}: " if len(programs) > 1 else ""
                 started.append(Processes([*launch, path, *program.command[1:]], environment, address, output, prefix))
             launchers = [processes.launcher for processes in started]
@@ -131,7 +110,7 @@ def run_programs(
             if (
                 books["ending"] != Ending.finished
             ):  # the report says how the run has ended, and the banner tells of processes that we killed
-                said = _BANNER.sub("", said).strip()
+                said = without_banner(said)
             if said and (status is not None or books["ending"] == Ending.stopped):
                 print(said, file=sys.stderr)
     return _result(books, status, len(nodes), " and ".join(paths))

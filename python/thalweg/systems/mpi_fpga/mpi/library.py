@@ -20,6 +20,7 @@ from thalweg.errors import InputError
 from thalweg.files import write_text
 from thalweg.launch import scratch
 from thalweg.launch.locks import alone, own, private
+from thalweg.launch.mpi import Launcher, find_mpi
 from thalweg.launch.processes import Output
 from thalweg.resources import resource
 from thalweg.systems.mpi_fpga.mpi import wrappers
@@ -27,12 +28,10 @@ from thalweg.systems.mpi_fpga.operators import compiler as cxx
 
 
 @dataclass(frozen=True)
-class MpiLibrary:
-    """An installed MPI: its compiler wrapper, its launcher and its family (`mpich` or `openmpi`)."""
+class MpiLibrary(Launcher):
+    """An installed MPI: its launcher, and its compiler wrapper."""
 
     mpicc: Path
-    mpiexec: Path
-    family: str
 
     @functools.cached_property
     def compile_flags(self) -> list[str]:
@@ -46,55 +45,24 @@ class MpiLibrary:
     def launch(self, ranks: int, preload: Path, environment: dict[str, str], output: Output) -> list[str]:
         """The start of the command line that runs a program on `ranks` ranks with `environment` and the interposer, and puts
         what they write there."""
-        variables = {**environment, "LD_PRELOAD": ":".join(filter(None, [str(preload), os.environ.get("LD_PRELOAD")]))}
-        if self.family == "mpich":
-            out, err = (str(fifo).replace("%", "%%") for fifo in output.streams.values())
-            command = [str(self.mpiexec), "-launcher", "fork", "-outfile-pattern", out, "-errfile-pattern", err]
-            command += ["-n", str(ranks)]
-            return command + [word for name, value in variables.items() for word in ("-genv", name, value)]
-        out, err = map(str, output.streams.values())
-        command = ["sh", "-c", 'out=$0 err=$1; shift; exec "$@" >"$out" 2>"$err"', out, err]
-        command += [str(self.mpiexec), "--bind-to", "none", "--oversubscribe", "-n", str(ranks)]
-        return command + [word for name, value in variables.items() for word in ("-x", f"{name}={value}")]
+        preloaded = ":".join(filter(None, [str(preload), os.environ.get("LD_PRELOAD")]))
+        return self.command(ranks, {**environment, "LD_PRELOAD": preloaded}, output)
 
-    def environment(self, share_memory: bool) -> dict[str, str]:
-        """What lets many ranks share few processors: each sleeps in the kernel while it waits for a message. MPICH's then
+    def settings(self, share_memory: bool) -> dict[str, str]:
+        """The environment that lets many ranks share few processors: each sleeps in the kernel while it waits for a message. MPICH's then
         cannot `share_memory` in windows.
 
         No write to a window is injected: a flush does not wait until an injected one is in the target's memory."""
-        if self.family == "mpich":
-            local = {} if share_memory else {"MPIR_CVAR_NOLOCAL": "1"}
-            transport = {"MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "tcp", "FI_TCP_MAX_INJECT": "0"}
-            return {**local, **transport}
-        place = str(scratch.folder())
-        return {
-            "PRTE_MCA_prte_tmpdir_base": place,
-            "OMPI_MCA_btl_sm_backing_directory": place,
-            "OMPI_MCA_mpi_yield_when_idle": "1",
-            "OMPI_ALLOW_RUN_AS_ROOT": "1",
-            "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-            "PRTE_ALLOW_RUN_AS_ROOT": "1",
-            "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-        }
+        if self.family != "mpich":
+            return self.environment()
+        local = {} if share_memory else {"MPIR_CVAR_NOLOCAL": "1"}
+        return {**local, "MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "tcp", "FI_TCP_MAX_INJECT": "0"}
 
 
 def find_library(name: str) -> MpiLibrary:
-    """The MPI that `--mpi` names: `mpich` is the one of this Python environment, anything else the folder that holds one
-    (`/usr`, `/opt/openmpi`, or its `bin`)."""
-    folder = Path(sys.executable).parent if name == "mpich" else Path(name)
-    for place in (folder, folder / "bin"):
-        mpicc, mpiexec = place / "mpicc", place / "mpiexec"
-        if mpicc.exists() and mpiexec.exists():
-            family = "openmpi" if _is_open_mpi(mpicc) else "mpich"
-            # A launcher looks for its helpers beside itself, not beside a link to it.
-            return MpiLibrary(mpicc, mpiexec.resolve(), family)
-    if name == "mpich":
-        raise InputError(f"there is no MPI in {folder}: install the package mpich there, or give --mpi FOLDER")
-    raise InputError(f"--mpi {name}: no mpicc and mpiexec in {folder} or {folder / 'bin'}")
-
-
-def _is_open_mpi(mpicc: Path) -> bool:
-    return subprocess.run([mpicc, "--showme:version"], capture_output=True, check=False).returncode == 0
+    """The MPI that `--mpi` names. Raises InputError."""
+    launcher, mpicc = find_mpi(name)
+    return MpiLibrary(launcher.mpiexec, launcher.family, mpicc)
 
 
 def sources() -> tuple[Path, list[Path]]:
