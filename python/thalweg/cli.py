@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command `thalweg`: finds the subcommand, runs it, and turns whatever ends it early into one line and an exit code.
 
-Exit codes: 0 right, 1 a check failed, 2 bad input, 3 the fabric could not go on, 128 + n ended by signal n. `thalweg run` and
-`thalweg jobs` return the program's own status instead, 124 when the fabric could not go on, 125 for bad input.
+Exit codes: 0 right, 1 a check failed, 2 bad input, 3 the fabric could not go on, 128 + n ended by signal n. `thalweg run`,
+`thalweg jobs` and `thalweg accl run` return the program's own status instead, 124 when the fabric could not go on, 125 for bad input.
 """
 
 from __future__ import annotations
@@ -164,5 +164,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if instruction := os.environ.get("_THALWEG_COMPLETE"):
         return shell_complete(thalweg, {}, "thalweg", "_THALWEG_COMPLETE", instruction)
     given = list(sys.argv[1:] if arguments is None else arguments)
-    command = next((word for word in given if not word.startswith("-")), None)
-    return _invoke(given, in_run=command in ("run", "jobs"))
+    words = [word for word in given if not word.startswith("-")]
+    return _invoke(given, in_run=words[:1] in (["run"], ["jobs"]) or words[:2] == ["accl", "run"])

@@ -172,6 +172,9 @@ class FakeEngine:
     def take(self, rank: int) -> list[tuple[int, bytes]]:
         return self._taken.pop(rank, [])
 
+    def close(self) -> None:
+        pass
+
     def _next(self) -> int | None:
         ticks = [self._events[0][0]] if self._events else []
         deadline = self.time_out()

@@ -71,6 +71,9 @@ class Engine(Protocol):
     def take(self, rank: int) -> list[tuple[int, bytes]]:
         """Messages that have left the engine for kernels: the number of the stream, and the data."""
 
+    def close(self) -> None:
+        """Ends the capture of frames, if there is one."""
+
 
 class Simulated:
     """The engines of the first ranks of a cluster, simulated: implements Engine."""
@@ -150,6 +153,9 @@ class Simulated:
 
     def take(self, rank: int) -> list[tuple[int, bytes]]:
         return [(stream, data) for stream, data, _ in self._network.take(rank)]
+
+    def close(self) -> None:
+        self._network.close()
 
 
 def make_engine(cluster: str | Path, ranks: int, pcap: str = "") -> Simulated:

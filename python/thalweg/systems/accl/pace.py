@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 
@@ -30,6 +31,11 @@ class Pace:
     def disturb(self) -> None:
         """A message has come, and something may happen now."""
         self._stands_since = None
+
+    @property
+    def stands_since(self) -> float:
+        """The wall time since which nothing has happened; infinite if virtual time may move."""
+        return math.inf if self._stands_since is None else self._stands_since
 
     def due(self) -> float | None:
         """The earliest wall time at which virtual time may move; None if it needs a message."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +45,7 @@ class Client:
     descriptor: int  #: of the connection, as its monitor names it
     last: float = 0.0  #: wall time of the last answer
     poll: wire.Poll | None = None  #: it waits for the end of a call
+    polled: bool = False  #: its last request was a poll, whose call had not ended
     envelope: tuple[bytes, ...] = ()
     deadline: float = 0.0  #: of the answer to its poll
 
@@ -68,7 +69,7 @@ class Server:
 
     def __init__(self, engine: Engine, settings: Settings, clock: Clock = time.monotonic) -> None:
         self._zmq = load_zmq()
-        self._engine, self._settings, self._clock = engine, settings, clock
+        self._engine, self._settings, self.clock = engine, settings, clock
         self._ranks = [Rank(engine, rank, settings.limits) for rank in range(engine.ranks)]
         self._pace = Pace(engine, settings.patience, clock)
         self._clients: dict[tuple[int, bytes], Client] = {}
@@ -101,7 +102,7 @@ class Server:
             while not stopped():
                 poller.poll(1000 * self._pause())
                 self._receive()
-                if (moment := self._moment()) is not None and moment <= self._clock():
+                if (moment := self._moment()) is not None and moment <= self.clock():
                     self._pace.move()
                     self._collect()
                 self._answer_polls()
@@ -110,6 +111,16 @@ class Server:
                 if client.poll:
                     self._answer(client, wire.failed())
         return self._finished()
+
+    def stuck(self, ranks: Collection[int]) -> bool:
+        """True if nothing will ever happen unless one of these ranks does something else than it has done for `patience`: each has clients, and
+        all of them wait for calls, none of which has a time-out. Kernels outside the engine may do something at any time."""
+        if self._kernels_last or any(self._topics) or not self._engine.quiet() or self._pace.due() is not None:
+            return False
+        since = self.clock() - self._settings.patience
+        waiting = {client.rank for client in self._clients.values() if client.polled}
+        busy = any(not client.polled and client.rank in ranks for client in self._clients.values())
+        return bool(waiting) and waiting >= set(ranks) and not busy and self._pace.stands_since < since
 
     def close(self) -> None:
         for socket in self._requests:
@@ -151,7 +162,7 @@ class Server:
         moments = [client.deadline for client in self._clients.values() if client.poll]
         if (moment := self._moment()) is not None:
             moments.append(moment)
-        return min(max(min(moments, default=_WATCH_S + self._clock()) - self._clock(), 0.0), _WATCH_S)
+        return min(max(min(moments, default=_WATCH_S + self.clock()) - self.clock(), 0.0), _WATCH_S)
 
     def _moment(self) -> float | None:
         """The wall time from which virtual time may move; None if it needs a message.
@@ -223,14 +234,15 @@ class Server:
         if answer is not None:
             self._answer(client, answer)
         elif isinstance(request, wire.Poll):
-            client.poll, client.deadline = request, self._clock() + self._settings.hold
+            client.poll, client.deadline = request, self.clock() + self._settings.hold
+        client.polled = answer is None
         if not isinstance(request, wire.Poll):
             self._pace.disturb()
         if client.descriptor not in self._connected[rank]:
             self._leave(key, client)
 
     def _answer(self, client: Client, answer: bytes) -> None:
-        client.poll, client.last = None, self._clock()
+        client.poll, client.last = None, self.clock()
         with contextlib.suppress(self._zmq.ZMQError):  # of a connection that has gone
             self._requests[client.rank].send_multipart([*client.envelope, answer], self._zmq.NOBLOCK)
 
@@ -242,9 +254,10 @@ class Server:
             rank.calls.collect()
 
     def _answer_polls(self) -> None:
-        wall = self._clock()
+        wall = self.clock()
         for client in self._clients.values():
             if client.poll and self._ranks[client.rank].calls.take(client.poll.port):
+                client.polled = False
                 self._answer(client, wire.ok())
             elif client.poll and client.deadline <= wall:
                 self._answer(client, wire.not_yet())
@@ -254,7 +267,7 @@ class Server:
         heard = any(parts[0].startswith(topic) for topic in self._topics[rank])
         if heard:
             self._from_engine[rank].send_multipart(parts)
-            self._kernels_last = self._clock()
+            self._kernels_last = self.clock()
         if self._settings.loopback:
             self._give(rank, parts)
         elif not heard:
@@ -263,7 +276,7 @@ class Server:
     def _give(self, rank: int, parts: list[bytes]) -> None:
         if self._ranks[rank].give(parts):
             self._pace.disturb()
-            self._kernels_last = self._clock()
+            self._kernels_last = self.clock()
 
     def _finished(self) -> Report:
         for rank in self._ranks:

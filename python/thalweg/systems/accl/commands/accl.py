@@ -7,7 +7,10 @@ import importlib
 
 import click
 
-COMMANDS = {"serve": "Serve programs that use ACCL's driver, as its emulator does."}
+COMMANDS = {
+    "run": "Run a program that uses ACCL's driver: its ranks, and the server that it needs.",
+    "serve": "Serve programs that use ACCL's driver, as its emulator does.",
+}
 
 
 class _Lazy(click.Group):

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What commands that serve ACCL's driver have in common: options, and how a report is printed."""
+
+from __future__ import annotations
+
+from typing import IO
+
+import click
+
+from thalweg.commands.named_files import OutputFile
+from thalweg.commands.output import print_line, print_table
+from thalweg.systems.accl.report import Report
+from thalweg.systems.accl.server import Settings
+
+ranks = click.option("-n", "ranks", type=click.IntRange(1), required=True, help="Number of ranks.")
+loopback = click.option(
+    "--loopback", is_flag=True, help="Return the output of each rank's kernel streams to its engine."
+)
+grace = click.option(
+    "--grace",
+    type=click.FloatRange(0),
+    default=Settings.grace,
+    show_default=True,
+    metavar="S",
+    help="Seconds without a message after which virtual time does not wait for a client.",
+)
+patience = click.option(
+    "--patience",
+    type=click.FloatRange(0),
+    default=Settings.patience,
+    show_default=True,
+    metavar="S",
+    help="Minimum of seconds without a message before a call may time out.",
+)
+pcap = click.option(
+    "--pcap", type=OutputFile(), metavar="FILE", help="Also write all frames, with virtual times, for Wireshark."
+)
+
+
+def show(report: Report, file: IO[str] | None = None) -> None:
+    """Prints a report: a table of ranks if there were clients, and what went wrong."""
+    if any(rank.clients for rank in report.ranks):
+        print_table(*report.table(), left=["which"], file=file)
+    for line in report.lines():
+        print_line(line, file)

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`thalweg accl run`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from thalweg.commands import completion
+from thalweg.commands.measured import cluster_option
+from thalweg.commands.named_files import read_programs
+from thalweg.commands.output import json_option, print_line, write_json
+from thalweg.launch import ending
+from thalweg.launch.mpi import find_mpi, find_program
+from thalweg.systems.accl.commands import options
+from thalweg.systems.accl.engine import make_engine
+from thalweg.systems.accl.run import MOST_PORT, run_program, settings_for
+from thalweg.systems.accl.server import Settings, load_zmq
+
+
+@click.command(context_settings={"allow_interspersed_args": False, "max_content_width": 120})
+@options.ranks
+@cluster_option("accl-u280-udp")
+@click.option(
+    "--port",
+    type=click.IntRange(1, MOST_PORT),
+    help="Port of rank 0, of 4 per rank. [default: free ones if {port} is in ARGUMENTS, else 5500]",
+)
+@options.loopback
+@click.option(
+    "--mpi",
+    metavar="MPI",
+    help="mpich: the one installed with Thalweg; else the folder of an installed MPICH or Open MPI. [default: the one that PROGRAM is linked with]",
+)
+@options.grace
+@options.patience
+@options.pcap
+@json_option
+@click.argument(
+    "program",
+    metavar="PROGRAM [ARGUMENTS]...",
+    nargs=-1,
+    type=click.UNPROCESSED,
+    required=True,
+    callback=read_programs,
+    shell_complete=completion.files,
+)
+def command(
+    ranks: int,
+    cluster: str,
+    port: int | None,
+    loopback: bool,
+    mpi: str | None,
+    grace: float,
+    patience: float,
+    pcap: Path | None,
+    json_file: Path | None,
+    program: Sequence[str],
+) -> None:
+    """Run a PROGRAM that uses ACCL's driver, unchanged: `thalweg accl run -n 4 --cluster accl-u280-udp -- ./test -p {port} -u`.
+
+    Each {port} in ARGUMENTS is replaced by the port of rank 0, which the program has to give to ACCL's driver. Several ranks are started by an MPI's
+    mpiexec. The program's output comes first, then the server's report, on stderr. Exit code: the program's own; 1 if it succeeded, but a call had a
+    return code other than 0, which ACCL's driver does not pass on, or a request was refused; 124 if the calls of all ranks wait for one another
+    without a time-out; 125 for bad input.
+    """
+    load_zmq()
+    find_program(program[0])
+    launcher = find_mpi(mpi)[0] if mpi else None
+    settings = settings_for(program, ranks, port, Settings(loopback=loopback, grace=grace, patience=patience))
+    engine = make_engine(cluster, ranks, str(pcap or ""))
+    with ending.noticed() as notice:
+        try:
+            outcome = run_program(program, engine, settings, launcher, notice)
+        finally:
+            engine.close()
+        sys.stdout.flush()
+        for line in outcome.complaint:
+            print_line(f"thalweg: {line}", sys.stderr)
+        options.show(outcome.report, sys.stderr)
+        write_json(json_file, {"exit_code": outcome.exit_code, **outcome.report.as_json()})
+    raise click.exceptions.Exit(outcome.exit_code)

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a program that uses ACCL's driver: the server in this process, and the program's ranks, from their start to their end."""
+
+from __future__ import annotations
+
+import random
+import signal
+import socket
+import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from thalweg.errors import InputError
+from thalweg.launch import ending, scratch
+from thalweg.launch.mpi import WRITING_TO, Launcher, find_program, launcher_of, without_banner
+from thalweg.launch.processes import Output, Processes
+from thalweg.systems.accl.engine import Engine
+from thalweg.systems.accl.report import Report
+from thalweg.systems.accl.server import Server, Settings
+
+PORT = "{port}"  #: stands for the port in the program's arguments
+STUCK = 124
+MOST_PORT = 65535
+_FIRST_PORTS = range(16_000, 32_000)  # below those that systems give to clients
+_GRACE_S = 2.0  # for the other ranks to end once one has ended without success; none if it was ended by a signal
+
+_RECORDED = """folder=$0 rank=${PMI_RANK:-${OMPI_COMM_WORLD_RANK:-0}}
+"$@"
+status=$?
+echo $status >"$folder/.$rank" && mv "$folder/.$rank" "$folder/$rank"
+exit $status
+"""
+"""Runs one rank, and leaves its exit status in a file of the rank's number. A rank that the launcher ends leaves none: its shell ends, too."""
+
+
+@dataclass
+class Outcome:
+    """How a run went."""
+
+    exit_code: int
+    """The program's own status; 1 if it succeeded and a call did not; 124 if nothing could go on; 128 + n after signal n."""
+    report: Report
+    complaint: list[str] = field(default_factory=list)
+    """Why it ended early."""
+
+
+class Ranks:
+    """The exit statuses that the ranks have left in a folder."""
+
+    def __init__(self, folder: Path, ranks: int) -> None:
+        self._folder, self._ranks = folder, ranks
+        self._statuses: dict[int, int] = {}  # in the order of the ends
+
+    def look(self) -> None:
+        new = [path for path in self._folder.glob("[0-9]*") if int(path.name) not in self._statuses]
+        for path in sorted(new, key=lambda path: path.stat().st_mtime_ns):
+            self._statuses[int(path.name)] = int(path.read_text())
+
+    @property
+    def alive(self) -> set[int]:
+        return set(range(self._ranks)) - self._statuses.keys()
+
+    @property
+    def failed(self) -> tuple[int, int] | None:
+        """The first rank that ended without success, and its status."""
+        return next(((rank, status) for rank, status in self._statuses.items() if status), None)
+
+
+def free_ports(count: int) -> int:
+    """The first of so many consecutive ports that are free. Raises InputError."""
+    draw = random.SystemRandom()
+    for _ in range(100):
+        first = draw.randrange(_FIRST_PORTS.start, max(_FIRST_PORTS.stop - count, _FIRST_PORTS.start + 1))
+        with ExitStack() as opened:
+            try:
+                for port in range(first, first + count):
+                    opened.enter_context(socket.socket()).bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return first
+    raise InputError(f"found no {count} consecutive ports that are free; choose them with --port")
+
+
+def run_program(
+    command: Sequence[str], engine: Engine, settings: Settings, mpi: Launcher | None, notice: ending.Notice
+) -> Outcome:
+    """Serves the engine to `command`, one process per rank, until it has ended. `mpi` starts several ranks; None: that of the MPI that the program
+    is linked with. Raises InputError."""
+    program = find_program(command[0])
+    words = [program, *(word.replace(PORT, str(settings.port)) for word in command[1:])]
+    server = Server(engine, settings)
+    with ExitStack() as opened:
+        opened.callback(server.close)
+        folder = Path(opened.enter_context(tempfile.TemporaryDirectory(dir=scratch.folder())))
+        (folder / "ended").mkdir()
+        ranks = Ranks(folder / "ended", engine.ranks)
+        output = Output(folder)
+        start, environment = _start(command[0], program, engine.ranks, mpi, output)
+        recorded = ["sh", "-c", _RECORDED, str(folder / "ended")]
+        mark = {"THALWEG_RUN": str(folder)}
+        processes = Processes(
+            [*start, *recorded, *words], {**scratch.users_environment(), **environment, **mark}, str(folder), output
+        )
+        opened.callback(processes.end)
+        watch = _Watch(server, processes, ranks, notice)
+        report = server.serve(watch.over)
+        ranks.look()
+        return _outcome(watch, report, processes, ranks)
+
+
+def _start(
+    name: str, program: str, ranks: int, mpi: Launcher | None, output: Output
+) -> tuple[list[str], dict[str, str]]:
+    """The start of the command line, and the environment."""
+    if ranks == 1:
+        return [*WRITING_TO, *map(str, output.streams.values())], {}
+    if (mpi := mpi or launcher_of(program)) is None:
+        raise InputError(f"{name} is not linked with an MPI that could start {ranks} ranks; give --mpi")
+    waiting = {"MPIR_CVAR_NOLOCAL": "1"} if mpi.family == "mpich" else {}  # so that ranks that wait do not spin
+    return mpi.command(ranks, {}, output), {**waiting, **mpi.environment()}
+
+
+class _Watch:
+    """Says when serving is over, and then ends the ranks, which would complain of a server that has gone."""
+
+    def __init__(self, server: Server, processes: Processes, ranks: Ranks, notice: ending.Notice) -> None:
+        self._server, self._processes, self._ranks, self._notice = server, processes, ranks, notice
+        self._clock = server.clock
+        self._failed_at: float | None = None
+        self.stuck = False
+        self.left: set[int] = set()  #: the ranks that were ended because one had failed
+        self.status: int | None = None  #: the launcher's, if it has ended by itself
+        self.signal = 0
+
+    def over(self) -> bool:
+        if not self._over():
+            return False
+        self._processes.end()
+        return True
+
+    def _over(self) -> bool:
+        self.signal = self._notice.number
+        self.status = self._processes.launcher.poll()
+        if self.signal or self.status is not None:
+            return True
+        self._ranks.look()
+        if self._ranks.failed:
+            self._failed_at = self._failed_at or self._clock()
+            self.left = self._ranks.alive
+            return _number(self._ranks.failed[1]) > 0 or self._clock() > self._failed_at + _GRACE_S
+        self.stuck = self._server.stuck(self._ranks.alive)
+        return self.stuck
+
+
+def _outcome(watch: _Watch, report: Report, processes: Processes, ranks: Ranks) -> Outcome:
+    if watch.signal:
+        return Outcome(128 + watch.signal, report)
+    if watch.stuck:
+        return Outcome(STUCK, report, ["the ranks wait for calls that cannot end"])
+    if failed := ranks.failed:
+        rank, status = failed
+        others = "; the others were ended" if watch.left else ""
+        return Outcome(status, report, [f"rank {rank} {_how(status)}{others}"])
+    said = without_banner(processes.said())
+    if watch.status:
+        status = watch.status if watch.status > 0 else 128 - watch.status
+        return Outcome(status, report, [*said.splitlines(), f"the ranks' launcher ended with status {status}"])
+    return Outcome(0 if report.right else 1, report, said.splitlines())
+
+
+def _number(status: int) -> int:
+    """The signal that ended a process whose shell had this status; 0 if it ended by itself."""
+    return status - 128 if 128 < status <= 128 + signal.SIGRTMAX else 0
+
+
+def _how(status: int) -> str:
+    if not (number := _number(status)):
+        return f"ended with status {status}"
+    named = number in list(signal.Signals)
+    return f"was ended by {signal.Signals(number).name if named else f'signal {number}'}"
+
+
+def settings_for(command: Sequence[str], ranks: int, port: int | None, settings: Settings) -> Settings:
+    """With the port: that given; where the arguments have a place for it, a free one; otherwise ACCL's. Raises InputError."""
+    if port is None:
+        port = free_ports(4 * ranks) if any(PORT in word for word in command[1:]) else settings.port
+    check_ports(ranks, port)
+    return replace(settings, port=port)
+
+
+def check_ports(ranks: int, port: int) -> None:
+    """Raises InputError if the ports from `port` on are too few."""
+    if port + 4 * ranks - 1 > MOST_PORT:
+        raise InputError(f"{ranks} ranks need {4 * ranks} ports from {port} on; the last port is {MOST_PORT}")
