@@ -43,6 +43,7 @@ struct Move {
   Tick goes_on = 0;                         ///< the cycle in which it does
   Tick waits = kNever;                      ///< the cycle since which it waits for a message or an offer
   std::uint32_t from = 0;                   ///< whose: a rank
+  bool for_kernel = false;                  ///< it waits for its kernel's stream
 };
 
 struct Context {

@@ -156,7 +156,7 @@ class Node final : public Component, public AssembledNode {
                   .what = waits ? waits_for(context, *waits)
                                 : "to begin: a call before it uses the same data, stream or messages",
                   .since = domain_.clock.edge(waits ? waits->waits : context.called)};
-      if (waits && !waits_for_kernel(context, *waits))
+      if (waits && !waits->for_kernel)
         if (const auto end = end_of(context.communicator.members[waits->from]))
           one.on = "node " + std::to_string(end->address & 0xFFFF'FFFF);
       if (waits && is_full()) one.because(full_text());
@@ -195,6 +195,14 @@ class Node final : public Component, public AssembledNode {
     using enum Scenario;
     return scenario == combine || scenario == reduce || scenario == allreduce || scenario == reduce_scatter;
   }
+  /// Whether an operand or result can be a kernel's stream: its program reads or writes it once, from its begin to its end.
+  static bool can_stream(Scenario scenario, Role role) {
+    using enum Scenario;
+    if (scenario == copy || scenario == combine || scenario == reduce) return true;
+    if (role == Role::op0) return scenario == send || scenario == gather;
+    return scenario == send || scenario == recv || scenario == bcast || scenario == scatter ||
+           scenario == reduce_scatter;
+  }
   static std::string hex(std::uint32_t value) {
     constexpr std::string_view kDigits = "0123456789abcdef";
     std::string text;
@@ -216,8 +224,8 @@ class Node final : public Component, public AssembledNode {
     return std::string(name_of(static_cast<std::uint32_t>(context.call.scenario))) + " of node " +
            std::to_string(number_);
   }
-  static bool waits_for_kernel(const Context& context, const Move& move) {
-    return move.what->x.place == Place::op0 && context.call.streams(Role::op0);
+  static bool reads_stream(const Context& context, const Move& move) {
+    return context.call.streams(Role::op0) && (move.what->x.place == Place::op0 || move.what->y.place == Place::op0);
   }
   /// Whether messages that no call wants yet may keep others out.
   [[nodiscard]] bool is_full() const {
@@ -229,7 +237,7 @@ class Node final : public Component, public AssembledNode {
   }
   /// What a call that waits is without.
   [[nodiscard]] std::string waits_for(const Context& context, const Move& move) const {
-    if (waits_for_kernel(context, move)) return "for data from its kernel's stream";
+    if (move.for_kernel) return "for data from its kernel's stream";
     const auto bytes = " of " + std::to_string(move.elements * context.wire_bytes()) + " bytes have come";
     std::string text = std::string(move.what->z.place == Place::give ? "for a place at" : "for a message from") +
                        " rank " + std::to_string(move.from) + " of its communicator";
@@ -286,6 +294,11 @@ class Node final : public Component, public AssembledNode {
     if (!found)
       return context.fail(code::kArithmetic, "there is no arithmetic configuration at " + hex(call.arithmetic));
     context.arithmetic = *found;
+    for (const Role role : {Role::op0, Role::res})
+      if (call.streams(role) && !can_stream(call.scenario, role))
+        context.fail(code::kNotImplemented, std::string(name_of(static_cast<std::uint32_t>(call.scenario))) +
+                                                (role == Role::op0 ? " takes no operand from" : " has no result to") +
+                                                " a kernel's stream");
     if (!converts(found->bytes, found->compressed_bytes))
       context.fail(code::kCompression, "elements of " + std::to_string(found->bytes) + " and " +
                                            std::to_string(found->compressed_bytes) +
@@ -565,9 +578,8 @@ class Node final : public Component, public AssembledNode {
       if (left == 0 && message.length > 0) return wait(move, now, move.at[k]);
       elements = std::min(elements, left / std::max(1U, context.wire_bytes()));
     }
-    if (what.x.place == Place::op0 && context.call.streams(Role::op0) &&
-        !path_.has(elements * context.bytes(Role::op0), move.word))
-      return wait(move, now, context.communicator.rank);
+    move.for_kernel = reads_stream(context, move) && !path_.has(elements * context.bytes(Role::op0), move.word);
+    if (move.for_kernel) return wait(move, now, context.communicator.rank);
     if (path_.free() > now) {
       move.goes_on = path_.free();
       return false;

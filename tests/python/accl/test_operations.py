@@ -279,10 +279,22 @@ def test_streams() -> None:
             assert [packet.stream for packet in packets] == [0, 9, 12]
             for _, found, _ in packets:
                 np.testing.assert_array_equal(found, [*range(100), *[0] * 12])
+        sum_ = rank.reduce(Stream(), result := rank.create_buffer(100), 100, 0, Function.SUM, run_async=True)
+        assert not sum_.wait(50)  # for the kernels
         rank.push(data)
-        rank.reduce(Stream(), result := rank.create_buffer(100), 100, 0, Function.SUM)
+        sum_.wait()
         if rank.rank == 0:
             np.testing.assert_array_equal(result.array, 2 * np.arange(100) + 1)
+
+    run(program, 2)
+
+
+def test_streams_are_for_operands_that_are_used_once() -> None:
+    def program(rank: Rank) -> None:
+        with pytest.raises(AcclError, match="allreduce has no result to a kernel's stream"):
+            rank.allreduce(rank.create_buffer(10), Stream(), 10, Function.SUM)
+        with pytest.raises(AcclError, match="scatter takes no operand from a kernel's stream"):
+            rank.scatter(Stream(), rank.create_buffer(10), 10, 0)
 
     run(program, 2)
 

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// Boards under hostile packets and calls: nothing else in their memories changes, all is counted, and nothing crashes.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "../../seed.hpp"
+#include "accl/network.hpp"
+#include "thalweg_accl_spec.hpp"
+
+namespace thalweg::accl {
+namespace {
+
+constexpr unsigned kBuffers = 16;
+constexpr std::uint32_t kBufferBytes = 256, kCommunicator = 0x8 + 28 * kBuffers, kArithmetic = kCommunicator + 8 + 48;
+constexpr std::uint64_t kPlace = 0x40000, kBytes = 0x80000;
+
+Description two_boards(bool rendezvous) {
+  const Values board("board", {{"engine_clock", std::string("clock")},
+                               {"line_clock", std::string("clock")},
+                               {"transport", std::string(rendezvous ? "rdma" : "udp")},
+                               {"calls", std::int64_t{8}},
+                               {"memory_bytes", std::int64_t{1} << 24},
+                               {"memory_gb", 14.0},
+                               {"memory_ns", 100.0},
+                               {"host_gb", 14.0},
+                               {"host_ns", 700.0},
+                               {"invocation_us", 0.0},
+                               {"udp_port", std::int64_t{5500}},
+                               {"packet_bytes", std::int64_t{4096}},
+                               {"port_ns", 100.0},
+                               {"fifo_bytes", std::int64_t{65'536}},
+                               {"send_bytes", std::int64_t{16'384}}});
+  const Values cable("cable", {{"gbit_s", 100.0},
+                               {"latency_ns", 15.0},
+                               {"bit_error_rate", 0.0},
+                               {"frames_lost", 0.0},
+                               {"frames_duplicated", 0.0},
+                               {"frames_reordered", 0.0},
+                               {"seed", std::int64_t{1}}});
+  return {.ticks_per_second = 250'000'000,
+          .clocks = {{"clock", {}}},
+          .nodes = {{"accl", board}, {"accl", board}},
+          .links = {{"ethernet", cable, 0, 0, 1, 0}}};
+}
+
+/// Two boards that are configured as ACCL's driver does it.
+class World {
+ public:
+  explicit World(bool rendezvous) : network(two_boards(rendezvous), "") {
+    for (unsigned rank = 0; rank < 2; ++rank) {
+      Node& board = network.board(rank);
+      board.device.allocate(0, kBytes);
+      board.host.allocate(0, kBytes);
+      const auto put = [&](std::uint32_t at, std::initializer_list<std::uint32_t> words) {
+        for (const auto word : words) {
+          board.exchange.write(at, word);
+          at += 4;
+        }
+      };
+      put(0, {kBuffers, kBufferBytes});
+      for (unsigned k = 0; k < kBuffers; ++k) put(0x8 + 28 * k, {0, k * kBufferBytes, 0, 0, 0, 0, 0});
+      put(kCommunicator, {2, rank, 0x7F000001, 5500, 0, 0, 0, kBufferBytes, 0x7F000001, 5501, 0, 0, 1, kBufferBytes});
+      put(kArithmetic, {4, 4, 0, 0, 0, 2, 0, 0, 5});
+      call(rank, {.scenario = Scenario::config, .function = 1});
+      call(rank, {.scenario = Scenario::config, .count = 1024, .function = 3});
+    }
+    run();
+  }
+
+  ethernet::Frames frames;  ///< of packets that the network holds
+  Network network;
+
+  Handle call(unsigned rank, const Call& call) {
+    network.submit(next_, rank, 2, call);
+    return next_++;
+  }
+  /// Until nothing moves.
+  void run() {
+    std::vector<Completion> completed;
+    while (!network.idle()) network.advance(kNever, completed);
+  }
+  [[nodiscard]] std::vector<std::byte> memory(bool host, std::uint64_t at, std::uint64_t size) {
+    std::vector<std::byte> data(size);
+    (host ? network.board(0).host : network.board(0).device).read(at, data);
+    return data;
+  }
+  /// Of board 0.
+  [[nodiscard]] std::uint64_t dropped() const {
+    std::uint64_t sum = 0;
+    for (const Lost& lost : network.lost()) sum += lost.count;
+    return sum;
+  }
+
+ private:
+  Handle next_ = 0;
+};
+
+/// Packets that board 0 gets: fields that are drawn, right ones among them, and bytes that are no packet at all.
+class HostilePackets : public testing::TestWithParam<bool> {};
+
+TEST_P(HostilePackets, ChangeNothingThatIsNotTheirs) {
+  World world(GetParam());
+  std::mt19937_64 draw(test_seed());
+  const auto below = [&](std::uint64_t most) {
+    return std::uniform_int_distribution<std::uint64_t>(0, most - 1)(draw);
+  };
+  Node& board = world.network.board(0);
+  const Call recv{.scenario = Scenario::recv,
+                  .count = 1000,
+                  .communicator = kCommunicator,
+                  .root = 1,
+                  .arithmetic = kArithmetic,
+                  .address = {0, 0, kPlace}};
+  if (GetParam()) world.call(0, recv);  // which offers a place, and waits
+  world.run();
+  const std::vector<std::byte> untouched(kPlace + 4000, std::byte{});
+  for (unsigned turn = 0; turn < 20'000; ++turn) {
+    if (turn % 100 == 0)
+      board.submit(1'000'000 + turn, 0, {.scenario = Scenario::config, .function = 1});  // empties the buffers
+    spec::AcclPacket packet{.kind = static_cast<spec::MessageKind>(below(6)),
+                            .stream = static_cast<std::uint8_t>(below(3)),
+                            .source = static_cast<std::uint16_t>(below(3)),
+                            .communicator = static_cast<std::uint32_t>(draw()),
+                            .tag = static_cast<std::uint32_t>(below(3)),
+                            .number = static_cast<std::uint32_t>(below(4)),
+                            .length = below(2000),
+                            .offset = below(2) ? 0 : below(2000),
+                            .segment = below(2) ? 0 : below(2000),
+                            .segment_length = static_cast<std::uint32_t>(below(400))};
+    if (below(8) == 0) packet.length = draw();
+    if (below(8) == 0) packet.offset = draw();
+    if (below(8) == 0) packet.segment = draw();
+    const std::size_t size = below(4) ? 64 + below(300) : below(64);
+    const auto frame =
+        ethernet::make_udp(world.frames, board.udp.own, board.udp.own, size, [&](std::span<std::byte> bytes) {
+          for (auto& byte : bytes) byte = static_cast<std::byte>(draw());
+          const auto words = packet.pack();
+          if (below(10)) std::memcpy(bytes.data(), words.data(), std::min<std::size_t>(size, 64));
+        });
+    const Tick now = world.network.now();
+    board.udp.receive(frame, now + 1, now + 2);
+    std::vector<Completion> completed;
+    world.network.advance(now + 10, completed);
+  }
+  // Only receive buffers have changed.
+  const auto after = world.memory(false, kBuffers * kBufferBytes, kBytes - kBuffers * kBufferBytes);
+  EXPECT_TRUE(std::ranges::all_of(after, [](std::byte byte) { return byte == std::byte{}; }));
+  EXPECT_TRUE(std::ranges::all_of(world.memory(true, 0, kBytes), [](std::byte byte) { return byte == std::byte{}; }));
+  EXPECT_GT(world.dropped(), 10'000U);
+}
+
+/// Calls whose words are drawn: each is refused, or ends, or waits for a message; none crashes.
+TEST_P(HostilePackets, CallsAreRefusedOrEnd) {
+  World world(GetParam());
+  std::mt19937_64 draw(test_seed());
+  const auto one_of = [&](std::initializer_list<std::uint32_t> all) { return all.begin()[draw() % all.size()]; };
+  const auto word = [&] { return static_cast<std::uint32_t>(draw()); };
+  unsigned refused = 0;
+  for (unsigned turn = 0; turn < 20'000; ++turn) {
+    std::array<std::uint32_t, kCallWords> words{
+        one_of({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 255, 14, word()}),
+        one_of({0, 1, 100, 5000, word()}),
+        one_of({kCommunicator, kCommunicator, kCommunicator, 0, 0x1FF0, word()}),
+        one_of({0, 1, 2, word()}),
+        one_of({0, 1, 2, 3, word()}),
+        one_of({0, kAnyTag, word()}),
+        one_of({kArithmetic, kArithmetic, 0, 0x1FF0, word()}),
+        one_of({0, 1, 8, 15, word()}),
+        one_of({0, 1, 2, 0x700, word()}),
+        one_of({0, 0x1000, word()}),
+        one_of({0, 0, word()}),
+        one_of({0, 0x2000, word()}),
+        one_of({0, 0, word()}),
+        one_of({0, 0x3000, word()}),
+        one_of({0, 0, word()})};
+    try {
+      world.network.submit(1'000'000 + turn, static_cast<unsigned>(draw() % 2), static_cast<unsigned>(draw() % 3),
+                           Call::of(words));
+    } catch (const std::invalid_argument&) {
+      ++refused;
+    }
+    std::vector<Completion> completed;
+    world.network.advance(world.network.now() + static_cast<Tick>(draw() % 500), completed);
+  }
+  std::vector<Completion> completed;
+  for (unsigned k = 0; k < 100; ++k) world.network.advance(world.network.now() + 1'000'000, completed);
+  EXPECT_GT(refused, 300U);
+  EXPECT_FALSE(world.network.blocked().empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(, HostilePackets, testing::Bool(),
+                         [](const auto& tested) { return tested.param ? "rdma" : "udp"; });
+
+}  // namespace
+}  // namespace thalweg::accl
