@@ -36,10 +36,9 @@ def main(what: str, port: int) -> int:
     floats = COMMUNICATOR + 8 + 24 * ranks + 4 * 18
     with Client(port, rank) as client:
         client.begin(rank, ranks, port)
-        if what in ("mpi", "exchange"):
+        if what == "mpi":
+            MPI.COMM_WORLD.Barrier()  # now both have receive buffers
             exchange(client, rank, 5)
-            if what == "mpi":
-                MPI.COMM_WORLD.Barrier()
         elif what == "copy":
             print(f"rank {rank} of {ranks}")
             client.store(SOURCE, bytes(range(64)))
@@ -54,6 +53,16 @@ def main(what: str, port: int) -> int:
             client.call(CONFIG, function=TIME_OUT, count=0)
             client.allocate(TARGET, 64)
             client.call(RECV, count=16, comm=COMMUNICATOR, root_src_dst=1 - rank, arithcfg=FLOAT, addr_2=TARGET)
+        elif what in ("comes late", "never comes") and rank == 0:
+            client.call(CONFIG, function=TIME_OUT, count=0)
+            client.allocate(TARGET, 64)
+            client.call(RECV, count=16, comm=COMMUNICATOR, root_src_dst=1, arithcfg=FLOAT, addr_2=TARGET)
+        elif what == "comes late":
+            time.sleep(1)
+            client.store(SOURCE, bytes(64))
+            client.call(SEND, count=16, comm=COMMUNICATOR, root_src_dst=0, arithcfg=FLOAT, addr_0=SOURCE)
+        elif what == "never comes":
+            return 0
         elif what == "fails" and rank == 1:
             return 3
         elif what == "dies" and rank == 1:

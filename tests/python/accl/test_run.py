@@ -9,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +19,7 @@ pytest.importorskip("zmq", reason="pyzmq is not installed")
 
 sys.path.insert(0, str(Path(__file__).parent))
 from ports import free_ports
+from processes import alive, wait_for_end
 from thalweg.launch import mpi
 from thalweg.systems.accl.run import Ranks
 
@@ -92,6 +92,16 @@ def test_ranks_that_wait_for_each_other(tmp_path: Path) -> None:
     ]
 
 
+def test_a_rank_waits_for_one_that_does_something_else(tmp_path: Path) -> None:
+    assert run(words(2, "comes late", "--patience", "0.1"), tmp_path)[0] == 0
+
+
+def test_a_rank_waits_for_one_that_has_ended(tmp_path: Path) -> None:
+    status, _, report = run(words(2, "never comes", "--patience", "0.1"), tmp_path)
+    assert status == 124
+    assert "recv of node 0 waits for a message from rank 1 of its communicator, for node 1" in report
+
+
 @contextmanager
 def sleeping(folder: Path) -> Iterator[tuple[subprocess.Popen[str], list[int]]]:
     """A run of two ranks that sleep, and their processes."""
@@ -102,20 +112,6 @@ def sleeping(folder: Path) -> Iterator[tuple[subprocess.Popen[str], list[int]]]:
             yield running, [int(running.stdout.readline()) for _ in range(2)]
         finally:
             running.kill()
-
-
-def wait_for_end(processes: list[int]) -> None:
-    deadline = time.monotonic() + TIMEOUT_S
-    while any(Path(f"/proc/{process}/cmdline").exists() and alive(process) for process in processes):
-        assert time.monotonic() < deadline, processes
-        time.sleep(0.01)
-
-
-def alive(process: int) -> bool:
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except OSError:
-        return False
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

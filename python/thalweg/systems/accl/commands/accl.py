@@ -10,6 +10,7 @@ import click
 COMMANDS = {
     "run": "Run a program that uses ACCL's driver: its ranks, and the server that it needs.",
     "serve": "Serve programs that use ACCL's driver, as its emulator does.",
+    "emulator": "Stand in for ACCL's emulator where a program starts it.",
 }
 
 

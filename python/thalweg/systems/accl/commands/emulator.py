@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`thalweg accl emulator`."""
+
+from __future__ import annotations
+
+import click
+
+from thalweg.commands.named_files import ClusterName
+from thalweg.errors import InputError
+from thalweg.launch import ending
+from thalweg.systems.accl import emulator
+from thalweg.systems.accl.commands import options
+from thalweg.systems.accl.engine import make_engine
+from thalweg.systems.accl.run import MOST_PORT, check_ports
+from thalweg.systems.accl.server import Settings, load_zmq
+
+_CLUSTERS = {"udp": "accl-u280-udp", "cyt_rdma": "accl-u280-rdma"}
+
+
+@click.command(context_settings={"max_content_width": 120})
+@click.option(
+    "-s", "--worldsize", "ranks", type=click.IntRange(1), default=1, show_default=True, help="Number of ranks."
+)
+@click.option(
+    "-r", "--localrank", "rank", type=click.IntRange(0), default=0, show_default=True, help="Rank of this instance."
+)
+@click.option(
+    "-p", "--port", type=click.IntRange(1, MOST_PORT), default=Settings.port, show_default=True, help="Port of rank 0."
+)
+@click.option(
+    "-c",
+    "--comms",
+    default="tcp",
+    show_default=True,
+    metavar="TRANSPORT",
+    help="udp or cyt_rdma; TCP is not simulated.",
+)
+@click.option("-b", "--loopback", is_flag=True, help="Return the output of each rank's kernel streams to its engine.")
+@click.option("-l", "--loglevel", type=int, default=3, help="Ignored.")
+@click.option(
+    "--cluster",
+    type=ClusterName(),
+    envvar="THALWEG_ACCL_CLUSTER",
+    show_envvar=True,
+    metavar="C",
+    help="A preset or a cluster file. [default: accl-u280-udp for udp, accl-u280-rdma for cyt_rdma]",
+)
+def command(ranks: int, rank: int, port: int, comms: str, loopback: bool, loglevel: int, cluster: str | None) -> None:
+    """Stand in for ACCL's emulator, with its options, in programs that start it themselves: set ACCL_EMULATOR_PATH to the path of
+    `thalweg-accl-emulator`.
+
+    The instance of rank 0 serves all ranks, until it gets a signal and the other instances have ended. It then prints its report.
+    """
+    load_zmq()
+    if comms not in _CLUSTERS:
+        raise InputError(f"--comms {comms} is not simulated; there are {' and '.join(_CLUSTERS)}")
+    if rank >= ranks:
+        raise InputError(f"--localrank {rank}: there are {ranks} ranks, from 0 on")
+    check_ports(ranks, port)
+    with ending.noticed() as notice:
+        ended = emulator.asked_to_end(lambda: bool(notice.number))
+        if rank:
+            emulator.wait(rank, ranks, port, ended)
+            return
+        report = emulator.serve(make_engine(cluster or _CLUSTERS[comms], ranks), Settings(port, loopback), ended)
+        options.show(report)
+    if not report.right:
+        raise click.exceptions.Exit(1)

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The executable `thalweg-accl-emulator`, which ACCL's test programs start in place of ACCL's emulator if ACCL_EMULATOR_PATH is its path.
+
+Such a program starts an instance for each rank. That of rank 0 serves all ranks. As the programs of other ranks may need it for longer than that of
+rank 0, it ends when it has been told to and the other instances have ended. Each of these listens on a port, so that it can find out.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import time
+from collections.abc import Callable
+from typing import NoReturn
+
+from thalweg.errors import InputError
+from thalweg.systems.accl.engine import Engine
+from thalweg.systems.accl.report import Report
+from thalweg.systems.accl.server import Server, Settings
+
+HOST = "127.0.0.1"
+_LOOK_S = 0.05
+
+
+def main() -> NoReturn:
+    """Runs `thalweg accl emulator` with this process's arguments."""
+    sys.argv[1:1] = ["accl", "emulator"]
+    from thalweg.__main__ import main as thalweg
+
+    thalweg()
+
+
+def asked_to_end(signalled: Callable[[], bool]) -> Callable[[], bool]:
+    """Says whether a signal has come, or the process that started this one has ended."""
+    parent = os.getppid()
+    return lambda: signalled() or os.getppid() != parent
+
+
+def serve(engine: Engine, settings: Settings, ended: Callable[[], bool]) -> Report:
+    """Serves all ranks until `ended` and no instance of another rank is left."""
+    server = Server(engine, settings)
+    ports = [settings.port + engine.ranks + rank for rank in range(1, engine.ranks)]
+    try:
+        return server.serve(lambda: ended() and not any(map(_listens, ports)))
+    finally:
+        server.close()
+
+
+def wait(rank: int, ranks: int, port: int, ended: Callable[[], bool]) -> None:
+    """The instance of a rank other than 0. Raises InputError if its port cannot be had."""
+    with socket.socket() as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((HOST, port + ranks + rank))
+        except OSError as error:
+            raise InputError(f"port {port + ranks + rank}: {error.strerror}") from error
+        listener.listen()
+        while not ended():
+            time.sleep(_LOOK_S)
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as one:
+        return one.connect_ex((HOST, port)) == 0
