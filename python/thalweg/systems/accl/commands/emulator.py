@@ -35,7 +35,7 @@ _CLUSTERS = {"udp": "accl-u280-udp", "cyt_rdma": "accl-u280-rdma"}
     metavar="TRANSPORT",
     help="udp or cyt_rdma; TCP is not simulated.",
 )
-@click.option("-b", "--loopback", is_flag=True, help="Return the output of each rank's kernel streams to its engine.")
+@options.loopback
 @click.option("-l", "--loglevel", type=int, default=3, help="Ignored.")
 @click.option(
     "--cluster",

@@ -14,7 +14,7 @@ from thalweg.systems.accl.server import Settings
 
 ranks = click.option("-n", "ranks", type=click.IntRange(1), required=True, help="Number of ranks.")
 loopback = click.option(
-    "--loopback", is_flag=True, help="Return the output of each rank's kernel streams to its engine."
+    "-b", "--loopback", is_flag=True, help="Return the output of each rank's kernel streams to its engine."
 )
 grace = click.option(
     "--grace",
