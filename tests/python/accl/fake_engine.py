@@ -132,8 +132,11 @@ class FakeEngine:
             later(lambda: self._end(call, 0 if scenario in (0, 255) else NOT_IMPLEMENTED))
         return None
 
-    def ended(self, rank: int, port: int) -> int | None:
-        return self._ended[rank, port].popleft() if self._ended[rank, port] else None
+    def ended(self, rank: int, port: int) -> tuple[int, str] | None:
+        if not self._ended[rank, port]:
+            return None
+        code = self._ended[rank, port].popleft()
+        return code, "as the fake engine says" if code else ""
 
     def pending(self, rank: int, port: int) -> int:
         return len(self._line[rank, port])
@@ -163,6 +166,9 @@ class FakeEngine:
 
     def blocked(self) -> list[str]:
         return [f"rank {one.call.rank} waits for rank {one.source}" for one in self._waiting]
+
+    def lost(self) -> list[str]:
+        return []
 
     def give(self, rank: int, data: bytes) -> None:
         assert data and len(data) % 64 == 0

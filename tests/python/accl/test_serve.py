@@ -90,7 +90,7 @@ def test_its_report(tmp_path: Path, cluster: str) -> None:
         "rank  clients  calls  bytes  wrong  refused  which",
         "   0        1      2      0      1        1  1 nop, 1 recv",
         "   1        0      0      0      0        0",
-        "rank 0: recv ended with 0x800, receive time-out",
+        "rank 0: recv ended with 0x800, receive time-out: as the fake engine says",
         "rank 0: refused: no JSON: Expecting value: line 1 column 1 (char 0)",
         "rank 1: no client came",
     ]
@@ -98,7 +98,13 @@ def test_its_report(tmp_path: Path, cluster: str) -> None:
     assert report["thalweg"]["command"][:3] == ["thalweg", "accl", "serve"]
     assert report["ranks"][0]["calls"] == {"nop": 1, "recv": 1}
     assert report["ranks"][0]["ended_wrong"] == [
-        {"scenario": "recv", "return_code": 0x800, "bits": ["receive time-out"], "calls": 1}
+        {
+            "scenario": "recv",
+            "return_code": 0x800,
+            "bits": ["receive time-out"],
+            "calls": 1,
+            "why": "as the fake engine says",
+        }
     ]
     assert report["virtual_s"] == pytest.approx(0.004, rel=0.01)
 

@@ -202,8 +202,8 @@ def test_a_return_code_is_named() -> None:
         assert client.call(12) == 0x4000
     assert not running.report.right
     assert running.lines[:2] == [
-        "rank 0: recv ended with 0x800, receive time-out",
-        "rank 0: barrier ended with 0x4000, not implemented",
+        "rank 0: recv ended with 0x800, receive time-out: as the fake engine says",
+        "rank 0: barrier ended with 0x4000, not implemented: as the fake engine says",
     ]
     assert running.report.as_json()["ranks"][0]["ended_wrong"][0]["bits"] == ["receive time-out"]
 

@@ -52,10 +52,12 @@ class Calls:
     def collect(self) -> None:
         """Takes what has ended out of the engine. Calls of clients that have left end for nobody, nor do those that a reset has removed."""
         for port, running in enumerate(self._running):
-            while running and (code := self._engine.ended(self._rank, port)) is not None:
+            while running and (end := self._engine.ended(self._rank, port)) is not None:
                 call = running.popleft()
+                code, why = end
                 if code:
                     self._report.ended_wrong[call.name, code] += 1
+                    self._report.why.setdefault((call.name, code), why)
                 if call.owner is not None:
                     self._ended[port].append(call)
             removed = len(running) - self._engine.pending(self._rank, port) if running else 0

@@ -46,8 +46,8 @@ class Engine(Protocol):
     def call(self, rank: int, port: int, words: list[int]) -> str | None:
         """Starts a call of 15 words of 32 bits, in the order of the command stream. Returns a line if it is refused."""
 
-    def ended(self, rank: int, port: int) -> int | None:
-        """Takes the oldest ended call off a port: its return code, 0 for success. None if none has ended."""
+    def ended(self, rank: int, port: int) -> tuple[int, str] | None:
+        """Takes the oldest ended call off a port: its return code, 0 for success, and why it is not 0. None if none has ended."""
 
     def pending(self, rank: int, port: int) -> int:
         """Number of calls that have not ended."""
@@ -64,6 +64,9 @@ class Engine(Protocol):
 
     def blocked(self) -> list[str]:
         """Lines that say who waits for whom."""
+
+    def lost(self) -> list[str]:
+        """Lines that say what was dropped or lost, where, and how much."""
 
     def give(self, rank: int, data: bytes) -> None:
         """Sends a message, of a multiple of 64 bytes, into the stream from kernels to the engine."""
@@ -83,8 +86,7 @@ class Simulated:
         self.ticks_per_second = network.ticks_per_second
         self._next = 0
         self._open: dict[tuple[int, int], deque[int]] = {}  # handles, in order of the calls
-        self._codes: dict[int, int] = {}  # of calls that have ended
-        self.failures: list[str] = []  #: why return codes were not 0
+        self._ends: dict[int, tuple[int, str]] = {}  # of calls that have ended
 
     @property
     def now(self) -> int:
@@ -114,14 +116,14 @@ class Simulated:
         self._next += 1
         return None
 
-    def ended(self, rank: int, port: int) -> int | None:
+    def ended(self, rank: int, port: int) -> tuple[int, str] | None:
         calls = self._open.get((rank, port))
-        if not calls or calls[0] not in self._codes:
+        if not calls or calls[0] not in self._ends:
             return None
-        return self._codes.pop(calls.popleft())
+        return self._ends.pop(calls.popleft())
 
     def pending(self, rank: int, port: int) -> int:
-        return sum(handle not in self._codes for handle in self._open.get((rank, port), ()))
+        return sum(handle not in self._ends for handle in self._open.get((rank, port), ()))
 
     def advance(self, until: int | None) -> bool:
         time_out = self._network.time_out()
@@ -130,10 +132,7 @@ class Simulated:
         else:
             ended = self._network.work(NEVER if until is None else until)
         for completion in ended:
-            code, why = self._network.take_end(completion.handle)
-            self._codes[completion.handle] = code
-            if code:
-                self.failures.append(why)
+            self._ends[completion.handle] = self._network.take_end(completion.handle)
         return bool(ended)
 
     def quiet(self) -> bool:
@@ -146,7 +145,10 @@ class Simulated:
         return [
             f"{one.who} waits {one.what}" + (f", for {one.on}" if one.on else "") + (f"; {one.why}" if one.why else "")
             for one in self._network.blocked
-        ] + [f"node {node}: {count} {what}" for node, what, count in self._network.lost]
+        ]
+
+    def lost(self) -> list[str]:
+        return [f"node {node}: {count} {what}" for node, what, count in self._network.lost]
 
     def give(self, rank: int, data: bytes) -> None:
         self._network.give(rank, data)

@@ -47,6 +47,7 @@ class RankReport:
     calls: Counter[str] = field(default_factory=Counter)
     bytes: int = 0
     ended_wrong: Counter[tuple[str, int]] = field(default_factory=Counter)  #: scenario and return code
+    why: dict[tuple[str, int], str] = field(default_factory=dict)  #: of the first call of each
     refused: Refusals = field(default_factory=Refusals)
     died: list[str] = field(
         default_factory=list
@@ -61,7 +62,12 @@ class RankReport:
         if not self.clients:
             yield "no client came"
         for (scenario, code), count in self.ended_wrong.items():
-            yield f"{scenario} ended with {code:#x}, {', '.join(return_bits(code))}" + _times(count)
+            why = self.why.get((scenario, code))
+            yield (
+                f"{scenario} ended with {code:#x}, {', '.join(return_bits(code))}"
+                + (f": {why}" if why else "")
+                + _times(count)
+            )
         for line in self.refused:
             yield f"refused: {line}"
         for scenarios in self.died:
@@ -77,7 +83,13 @@ class RankReport:
             "calls": dict(self.calls),
             "bytes": self.bytes,
             "ended_wrong": [
-                {"scenario": scenario, "return_code": code, "bits": return_bits(code), "calls": count}
+                {
+                    "scenario": scenario,
+                    "return_code": code,
+                    "bits": return_bits(code),
+                    "calls": count,
+                    "why": self.why.get((scenario, code), ""),
+                }
                 for (scenario, code), count in self.ended_wrong.items()
             ],
             "refused": self.refused.count,
@@ -90,10 +102,11 @@ class RankReport:
 
 @dataclass
 class Report:
-    """Counts of all ranks, and who waited for whom at the end."""
+    """Counts of all ranks, what was lost, and who waited for whom at the end."""
 
     ranks: list[RankReport]
     blocked: Sequence[str] = ()
+    lost: Sequence[str] = ()
     virtual_s: float = 0.0
 
     @property
@@ -117,6 +130,7 @@ class Report:
         else:
             for number, rank in enumerate(self.ranks):
                 yield from (f"rank {number}: {line}" for line in rank.lines())
+        yield from self.lost
         yield from self.blocked
 
     def as_json(self) -> dict[str, Any]:
@@ -124,6 +138,7 @@ class Report:
             "deterministic": False,
             "virtual_s": self.virtual_s,
             "ranks": [{"rank": number, **rank.as_json()} for number, rank in enumerate(self.ranks)],
+            "lost": list(self.lost),
             "blocked": list(self.blocked),
         }
 

@@ -282,6 +282,7 @@ class Server:
         for rank in self._ranks:
             rank.calls.finish()
         report = self.report
+        report.lost = self._engine.lost()
         if any(rank.never_ended for rank in report.ranks):
             report.blocked = self._engine.blocked()
         return report
