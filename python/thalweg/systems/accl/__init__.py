@@ -4,8 +4,8 @@
 from thalweg.systems import Loaded, System
 
 _OPERATIONS = {
-    "sendrecv": "Messages between two boards' memories, both ways at once.",
-    "put": "Data from a kernel's stream into that of another board's kernel, both ways at once.",
+    "sendrecv": "Messages between two boards, both ways.",
+    "put": "From one board's kernel to another's.",
     "copy": "From a board's memory to itself.",
     "combine": "Two operands in a board's memory to one.",
     "bcast": "A block of one board to all.",
