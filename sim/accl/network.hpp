@@ -79,6 +79,7 @@ class Network final : public Engine {
     advance(now(), completed);
   }
   [[nodiscard]] bool idle() const override { return assembly_.time().next_due() == kNever && ended_.empty(); }
+  [[nodiscard]] Tick next() const override { return ended_.empty() ? assembly_.time().next_due() : now(); }
   /// The tick of the next time-out; kNever where no call waits.
   [[nodiscard]] Tick time_out() const {
     Tick first = kNever;
@@ -101,6 +102,7 @@ class Network final : public Engine {
   }
   [[nodiscard]] std::vector<Lost> lost() const override { return assembly_.lost(); }
   [[nodiscard]] const Assembly& assembly() const { return assembly_; }
+  [[nodiscard]] Assembly& assembly() { return assembly_; }
   /// Throws std::runtime_error where the capture is not written.
   void close() {
     if (capture_) capture_->close();

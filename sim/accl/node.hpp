@@ -47,7 +47,7 @@ class Node final : public Component, public AssembledNode {
        ethernet::Frames& frames)
       : device("the board's memory of node " + std::to_string(number), config.memory_limit),
         host("the host's memory of node " + std::to_string(number), config.memory_limit),
-        udp(own, config.port_latency, line),
+        udp(own, config.port_latency, line, frames),
         config_(config),
         number_(number),
         domain_(engine),

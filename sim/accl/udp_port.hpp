@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A board's port to the network, with its UDP stack: datagrams that are for it come in, and others' are dropped and counted.
+// A board's port to the network, with its UDP stack: datagrams that are for it come in, requests of ARP and ICMP are answered, and what is
+// for others is dropped and counted.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +10,7 @@
 
 #include "cluster/engine.hpp"
 #include "core/clock.hpp"
+#include "ethernet/answers.hpp"
 #include "ethernet/line.hpp"
 #include "ethernet/udp.hpp"
 
@@ -21,8 +23,9 @@ class UdpPort final : public Component {
   /// A frame that goes out or has come, and the line's cycle.
   using Seen = std::function<void(Tick cycle, const ethernet::Frame& frame)>;
 
-  /// `latency`: cycles of the stack and the MAC, each way.
-  UdpPort(ethernet::UdpEnd own, Tick latency, Domain& domain) : own(own), latency_(latency) {
+  /// `latency`: cycles of the stack and the MAC, each way. `frames` outlives it.
+  UdpPort(ethernet::UdpEnd own, Tick latency, Domain& domain, ethernet::Frames& frames)
+      : own(own), latency_(latency), frames_(&frames) {
     port.domain = &domain;
     port.component = domain.scheduler.add(*this);
   }
@@ -66,6 +69,8 @@ class UdpPort final : public Component {
       if (seen && !damaged) seen(now, *frame);
       if (damaged)
         ++damaged_;
+      else if (const auto reply = ethernet::answer(*frames_, own, *frame))
+        send(port.domain->clock.edge(now + latency_), port.domain->clock.edge(now + latency_), *reply);
       else if (!datagram || datagram->to.address != own.address || datagram->to.ip != own.ip ||
                datagram->to.port != own.port)
         ++strays_;
@@ -82,6 +87,7 @@ class UdpPort final : public Component {
 
  private:
   Tick latency_;
+  ethernet::Frames* frames_;
   std::uint64_t damaged_ = 0, strays_ = 0;
 };
 

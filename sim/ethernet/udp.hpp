@@ -33,10 +33,11 @@ inline void put_network(std::span<std::byte> to, std::uint64_t value) {
   for (const std::byte byte : from) value = value << 8 | std::to_integer<std::uint32_t>(byte);
   return value;
 }
-/// The one's complement of the one's complement sum of 16-bit words: 0 over a header with a right checksum.
-[[nodiscard]] inline std::uint16_t checksum(std::span<const std::byte> header) {
+/// The one's complement of the one's complement sum of 16-bit words (RFC 1071): 0 over bytes with a right checksum.
+[[nodiscard]] inline std::uint16_t checksum(std::span<const std::byte> bytes) {
   std::uint32_t sum = 0;
-  for (std::size_t k = 0; k < header.size(); k += 2) sum += get_network(header.subspan(k, 2));
+  for (std::size_t k = 0; k + 1 < bytes.size(); k += 2) sum += get_network(bytes.subspan(k, 2));
+  if (bytes.size() % 2 != 0) sum += std::to_integer<std::uint32_t>(bytes.back()) << 8;
   while (sum >> 16) sum = (sum & 0xFFFF) + (sum >> 16);
   return static_cast<std::uint16_t>(~sum);
 }

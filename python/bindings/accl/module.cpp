@@ -7,9 +7,11 @@
 #include <nanobind/stl/vector.h>
 
 #include <array>
+#include <optional>
 #include <span>
 
 #include "../assembly.hpp"
+#include "../attach.hpp"
 #include "../engine.hpp"
 #include "accl/network.hpp"
 
@@ -29,6 +31,9 @@ class Boards {
   }
 
   Network network;
+  std::optional<attach::Attached> attached;
+
+  [[nodiscard]] Engine& engine() { return attached ? static_cast<Engine&>(*attached) : network; }
 };
 
 std::span<const std::byte> bytes_of(const nb::bytes& data) {
@@ -41,7 +46,8 @@ NB_MODULE(_sim, module) {
   module.doc() = "ACCL: boards with offload engines.";
 
   nb::class_<Boards> bound(module, "Network");
-  bind_engine_of(bound, [](Boards& self) -> Engine& { return self.network; });
+  bind_engine_of(bound, [](Boards& self) -> Engine& { return self.engine(); });
+  bind_attached_of(bound);
   bound
       .def(nb::init<const nb::dict&, const std::string&>(), nb::arg("description"), nb::arg("capture") = "",
            "`capture`: a pcapng file to write.\n\nRaises ValueError where the description is none.")
@@ -99,7 +105,7 @@ NB_MODULE(_sim, module) {
           "take_end", [](Boards& self, Handle handle) { return self.network.take_end(handle); }, nb::arg("handle"),
           "The return code of a call that has ended, and why it is not 0; once.\n\nRaises ValueError.")
       .def(
-          "advance", [](Boards& self, Tick until) { return advance_of(self.network, until); }, nb::arg("until"),
+          "advance", [](Boards& self, Tick until) { return advance_of(self.engine(), until); }, nb::arg("until"),
           "Runs until a tick, or the end of the first tick in which a call ended. NEVER: until nothing moves.")
       .def(
           "work",
@@ -146,6 +152,9 @@ NB_MODULE(_sim, module) {
       .def(
           "link_use", [](const Boards& self) { return link_use(self.network.assembly()); },
           "node and port that send, ticks of a window, words of 64 bytes of each window");
+
+  module.def("ip_address", &ip_of, nb::arg("node"), "Of a board, as a number.");
+  module.def("ethernet_address", &ethernet::address_of, nb::arg("node"), "Of a board, as a number.");
 
   nb::list programs;
   for (const auto& [name, begin] : thalweg::spec::programs::kBegin)

@@ -27,5 +27,8 @@ SYSTEM = System(
     operations={
         name: Loaded("commands.bench:COMMANDS", about, "operations:OPERATIONS") for name, about in _OPERATIONS.items()
     },
-    commands={"accl": Loaded("commands.accl:command", "Run or serve programs that use ACCL's driver.")},
+    commands={
+        "accl": Loaded("commands.accl:command", "Run or serve programs that use ACCL's driver."),
+        "attach": Loaded("commands.attach:command", "Put a node of a cluster on network interfaces of this computer."),
+    },
 )

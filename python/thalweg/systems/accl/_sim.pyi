@@ -1,6 +1,7 @@
 """ACCL: boards with offload engines."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import thalweg._core
 import thalweg.errors
@@ -36,6 +37,34 @@ class Network:
     @property
     def lost(self, /) -> list[tuple[int, str, int]]:
         """Of each node that dropped anything: its number, what, and how many."""
+
+    def attach(self, *, lines: Sequence[tuple[int, int, str]], longest: int, ratio: float, limit_s: float = 0.0) -> None:
+        """
+        Before anything has moved: joins nodes of kind `ethernet-outside` with network interfaces, and time with the wall clock.
+
+        `lines`: of each its node, the node whose line it ends, and the interface's name. `longest`: bytes of a frame without FCS. `ratio`: seconds of virtual time in a second of the wall clock. `limit_s`: seconds of the wall clock after which it fails; 0: none.
+
+        Raises RuntimeError where an interface cannot be opened.
+        """
+
+    @property
+    def interfaces(self) -> list[dict[str, Any]]:
+        """
+        Of each interface that is attached: its name, and the frames that were sent and received.
+        """
+
+    @property
+    def wall_s(self) -> float:
+        """Seconds of the wall clock since it was attached."""
+
+    def wall_s_at(self, tick: int) -> float:
+        """
+        Seconds of the wall clock from when it was attached to when virtual time reached a tick, to some milliseconds.
+        """
+
+    @property
+    def behind_s(self) -> float:
+        """Of these, the seconds that virtual time did not keep up with."""
 
     @property
     def ranks(self) -> int: ...
@@ -110,5 +139,11 @@ class Network:
         """
         node and port that send, ticks of a window, words of 64 bytes of each window
         """
+
+def ip_address(node: int) -> int:
+    """Of a board, as a number."""
+
+def ethernet_address(node: int) -> int:
+    """Of a board, as a number."""
 
 PROGRAMS: list = ...

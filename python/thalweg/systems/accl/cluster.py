@@ -10,8 +10,11 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from thalweg.cluster import leaves
+from thalweg.cluster.attached import check_times, leading_out
 from thalweg.cluster.kinds import Assembled, LinkTable, NodeTable
+from thalweg.errors import InputError
 from thalweg.systems.accl._sim import Network
+from thalweg.systems.accl.spec import AcclPacket
 from thalweg.systems.ethernet.forwarding import flood_ports, routes
 
 
@@ -89,6 +92,32 @@ class Cluster(Assembled):
             return Network(self.assembly, pcap)
         except ValueError as error:
             raise self.file.wrong(str(error), "link") from None
+
+    def attached(
+        self, node: int, interface: str, *, ratio: float = 0.01, limit_s: float = 0.0, pcap: str = ""
+    ) -> Network:
+        """The simulator of one board of it, whose line ends at a network interface of this computer; its other boards are elsewhere. Virtual time
+        passes `ratio` times as fast as the wall clock, or slower. `limit_s`: seconds of the wall clock after which it fails; 0: none. Raises
+        InputError."""
+        if node not in self.boards:
+            raise InputError(f"node {node} is no board; these are 0 to {len(self.boards) - 1}")
+        check_times(ratio, limit_s)
+        board = self.nodes[self.node_names[node]]
+        assert isinstance(board, Board)
+        part, outside = leading_out(self.assembly, node, board.line_clock, [0])
+        try:
+            network = Network(part, pcap)
+            network.attach(
+                lines=[(outside[0], node, interface)],
+                longest=14 + 20 + 8 + AcclPacket.BITS // 8 + board.packet_bytes,
+                ratio=ratio,
+                limit_s=limit_s,
+            )
+        except ValueError as error:
+            raise self.file.wrong(str(error), "link") from None
+        except RuntimeError as error:
+            raise InputError(str(error)) from None
+        return network
 
     def checked(self) -> tuple[str, Mapping[str, Any]]:
         self.network()

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`thalweg attach` of boards with ACCL's engine."""
+
+from __future__ import annotations
+
+import sys
+from ipaddress import IPv4Address
+from pathlib import Path
+
+import click
+
+from thalweg.commands.measured import cluster_option
+from thalweg.commands.named_files import OutputFile
+from thalweg.commands.output import json_option, print_line, write_json
+from thalweg.errors import InputError
+from thalweg.launch import ending
+from thalweg.systems.accl._sim import ethernet_address, ip_address
+from thalweg.systems.accl.cluster import Cluster
+
+_STEP_S = 0.1  #: of the wall clock, after which signals are looked for
+
+
+@click.command(context_settings={"max_content_width": 120})
+@cluster_option("accl-u280-udp")
+@click.option("--node", type=click.IntRange(0), required=True, help="The board that is simulated here.")
+@click.option("--tap", required=True, metavar="NAME", help="A TAP device, veth or other network interface.")
+@click.option(
+    "--ratio",
+    type=float,
+    default=0.01,
+    show_default=True,
+    help="Seconds of virtual time in a second of the wall clock, at most.",
+)
+@click.option(
+    "--limit",
+    type=click.FloatRange(0),
+    default=0,
+    help="End after so many seconds of the wall clock [default: at a signal]",
+)
+@click.option(
+    "--pcap", type=OutputFile(), metavar="FILE", help="Also write all frames, with virtual times, for Wireshark."
+)
+@json_option
+def command(
+    cluster: str, node: int, tap: str, ratio: float, limit: float, pcap: Path | None, json_file: Path | None
+) -> None:
+    """Put a simulated board on a real Ethernet: its line ends at a network interface of this computer.
+
+    It answers ARP, and the echo requests of `ping`, and takes packets of other boards' engines. Virtual time follows the wall clock at --ratio and is
+    never ahead of it, so no two runs are the same. Ctrl-C ends it with its counts.
+    """
+    of = Cluster.load(cluster)
+    network = of.attached(node, tap, ratio=ratio, pcap=str(pcap or ""))
+    step = max(1, round(_STEP_S * ratio * network.ticks_per_second))
+    with ending.noticed() as signalled:
+        print_line(
+            f"node {node} of {of.name} on {tap}: {IPv4Address(ip_address(node))} at {_address(node)}, "
+            f"{ratio:g} s of virtual time a second at most, not deterministic"
+        )
+        sys.stdout.flush()
+        while not signalled.number and (not limit or network.wall_s < limit) and not network.failure:
+            network.advance(network.now + step)
+    network.close()
+    lost = network.lost
+    (line,) = network.interfaces
+    print_line(
+        f"{tap}: sent {line['sent']} frames with {line['sent_bytes']} bytes, received {line['received']} with {line['received_bytes']}"
+    )
+    print_line("dropped here: " + (", ".join(f"{count} {what}" for _, what, count in lost) or "nothing"))
+    result = {
+        "deterministic": False,
+        "ratio": ratio,
+        "interfaces": network.interfaces,
+        "dropped": [{"node": where, "what": what, "count": count} for where, what, count in lost],
+        "wall_s": network.wall_s,
+        "behind_s": network.behind_s,
+    }
+    write_json(json_file, result, of)
+    if network.failure:
+        raise InputError(network.failure)
+    if signalled.number:
+        raise click.exceptions.Exit(128 + signalled.number)
+
+
+def _address(node: int) -> str:
+    return ":".join(f"{byte:02x}" for byte in ethernet_address(node).to_bytes(6, "big"))
