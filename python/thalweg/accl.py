@@ -13,6 +13,7 @@ from thalweg.systems.accl.library import Request as Request
 from thalweg.systems.accl.library import Result as Result
 from thalweg.systems.accl.library import Stream as Stream
 from thalweg.systems.accl.library import run as run
+from thalweg.systems.accl.library import run_attached as run_attached
 
 __all__ = [
     "AcclError",
@@ -27,4 +28,5 @@ __all__ = [
     "Result",
     "Stream",
     "run",
+    "run_attached",
 ]

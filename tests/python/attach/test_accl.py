@@ -7,6 +7,7 @@ import json
 import re
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,82 @@ def test_linux_pings_a_board(kind: str, tmp_path: Path) -> None:
     assert re.search(r"tw0: sent 16 frames", out), out
     report = json.loads((tmp_path / "r.json").read_text())
     assert report["interfaces"][0]["sent"] == 16  # an answer of ARP, and those to the requests
+
+
+ECHO = """
+import socket, sys
+peer = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+peer.setsockopt(socket.SOL_SOCKET, 33, 64 << 20)  # SO_RCVBUFFORCE
+peer.bind(("10.0.0.2", 5500))
+print("ready", flush=True)
+left = int(sys.argv[1])
+while left:
+    packet, sender = peer.recvfrom(9216)
+    header, data = bytearray(packet[:64]), packet[64:]
+    assert sender == ("10.0.0.1", 5500) and header[0] == 2 and header[1] == 7, (sender, header)
+    header[2:4] = (1).to_bytes(2, "little")  # the source: rank 1
+    peer.sendto(header + data, sender)
+    left -= len(data)
+print("sent all back", flush=True)
+"""
+
+BOARD = """
+import sys
+import numpy as np
+from thalweg.accl import run_attached
+
+def program(rank):
+    words, messages = 1 << 14, 16 * int(sys.argv[1])  # few enough frames at once for Linux' queues
+    for number in range(messages):
+        data = np.random.default_rng(number).integers(-2**31, 2**31, words, dtype=np.int32)
+        rank.kernel().stream_put(rank.create_buffer(data) if number == 0 else reuse(rank, data), words, 1, stream_id=7)
+        while not (packets := rank.pull("int32")):
+            rank.pause(20)
+        (packet,) = packets
+        assert packet.stream == 7 and np.array_equal(packet.data, data), number
+    return messages
+
+kept = []
+def reuse(rank, data):
+    if not kept:
+        kept.append(rank.create_buffer(data))
+    kept[0].array[:] = data
+    return kept[0]
+
+result = run_attached(program, 0, 2, "tw0", limit_s=250, buffer_bytes=8192)
+print(result.values, result.lost)
+"""
+
+
+def exchange(megabytes: int) -> None:
+    with Bridge(2) as net:
+        net.ip("link", "set", "tw1", "address", "02:00:00:00:00:01")
+        net.ip("addr", "add", "10.0.0.2/24", "dev", "tw1")
+        pipe = subprocess.PIPE
+        with subprocess.Popen(
+            net.inside(sys.executable, "-c", ECHO, str(megabytes << 20)), stdout=pipe, text=True
+        ) as echo:
+            try:
+                assert echo.stdout and echo.stdout.readline() == "ready\n"
+                board = subprocess.run(
+                    net.inside(sys.executable, "-c", BOARD, str(megabytes)), capture_output=True, text=True, check=False
+                )
+                assert (board.returncode, board.stdout) == (0, f"[{16 * megabytes}] []\n"), board.stderr
+                assert echo.communicate(timeout=20)[0] == "sent all back\n"
+            finally:
+                echo.kill()
+
+
+@needs_bridge
+@pytest.mark.slow
+def test_a_board_exchanges_data_with_a_plain_socket() -> None:
+    exchange(megabytes=8)
+
+
+@needs_bridge
+@pytest.mark.long
+def test_a_board_exchanges_a_gigabyte_with_a_plain_socket() -> None:
+    exchange(megabytes=1000)
 
 
 def test_what_is_wrong_is_said_in_a_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from thalweg._core import NEVER, Completion
 from thalweg.errors import Blocked, CheckFailed, FabricStopped, InputError
 from thalweg.systems.accl._sim import Network
 from thalweg.systems.accl.cluster import Cluster
@@ -207,6 +208,10 @@ class Rank:
     @property
     def now_us(self) -> float:
         return self._run.now_us
+
+    def pause(self, us: float) -> None:
+        """Lets so many microseconds of virtual time pass."""
+        self._run.park([], us)
 
     def kernel(self) -> Rank:
         """The same rank as its board's kernels see it: their calls take no time of the host."""
@@ -464,7 +469,37 @@ def run(
     loaded = cluster if isinstance(cluster, Cluster) else Cluster.load(cluster)
     if not 1 <= ranks <= len(loaded.boards):
         raise InputError(f"{ranks} ranks; {loaded.name} has 1 to {len(loaded.boards)} boards")
-    return _Run(loaded.network(pcap), ranks, Options(**options)).run(program)
+    return _Run(loaded.network(pcap), range(ranks), ranks, Options(**options)).run(program)
+
+
+def run_attached(
+    program: Callable[[Rank], Any],
+    node: int,
+    ranks: int,
+    interface: str,
+    cluster: str | Path | Cluster = "accl-u280-udp",
+    *,
+    ratio: float = 0.01,
+    limit_s: float = 0.0,
+    pcap: str = "",
+    **options: int,
+) -> Result:
+    """Runs `program(rank)` on the board `node` alone, whose line ends at a network interface of this computer; the others of `ranks` are elsewhere:
+    other such programs, or whoever has their addresses and sends the engine's packets. No two runs are the same.
+
+    `ratio`: seconds of virtual time in a second of the wall clock, at most. `limit_s`: seconds of the wall clock after which it fails; 0: none. Raises
+    what run() does."""
+    loaded = cluster if isinstance(cluster, Cluster) else Cluster.load(cluster)
+    if not 0 <= node < ranks <= len(loaded.boards):
+        raise InputError(
+            f"node {node} of {ranks} ranks; {loaded.name} has {len(loaded.boards)} boards, and ranks are from 0 on"
+        )
+    network = loaded.attached(node, interface, ratio=ratio, limit_s=limit_s, pcap=pcap)
+    step = max(1, round(_STEP_S * ratio * network.ticks_per_second))
+    return _Run(network, [node], ranks, Options(**options), step).run(program)
+
+
+_STEP_S = 0.1  #: of the wall clock, after which an attached run looks for signals
 
 
 class _Thread:
@@ -513,13 +548,16 @@ class _Thread:
 
 @dataclass
 class _Wait:
-    requests: Sequence[Request]
+    requests: Sequence[Request]  #: none: for a time
     until: int | None  #: tick
 
 
 class _Run:
-    def __init__(self, network: Network, ranks: int, options: Options) -> None:
-        self.network, self.ranks, self.options = network, ranks, options
+    """Some boards' ranks, of `ranks` in all. `step`: ticks, after which the network, which is attached, is asked whether it has failed."""
+
+    def __init__(self, network: Network, boards: Sequence[int], ranks: int, options: Options, step: int = 0) -> None:
+        self.network, self.boards, self.ranks, self.options = network, boards, ranks, options
+        self._step = step
         self._threads: list[_Thread] = []
         self._running = 0
         self._waits: dict[int, _Wait] = {}
@@ -548,7 +586,7 @@ class _Run:
 
     def park(self, requests: Sequence[Request], limit_us: float | None) -> None:
         """Called by a rank that runs: until these have ended, or a time has passed."""
-        if all(request.done for request in requests):
+        if requests and all(request.done for request in requests):
             return
         until = None
         if limit_us is not None:
@@ -560,8 +598,8 @@ class _Run:
         def body(board: int) -> Callable[[], Any]:
             return lambda: program(Rank(self, board))
 
-        self._threads = [_Thread(body(board)) for board in range(self.ranks)]
-        ready = deque(range(self.ranks))
+        self._threads = [_Thread(body(board)) for board in self.boards]
+        ready = deque(range(len(self.boards)))
         try:
             while ready or self._waits:
                 while ready:
@@ -586,11 +624,7 @@ class _Run:
                     del self._waits[rank]
                 return sorted(ready)
             limits = [wait.until for wait in self._waits.values() if wait.until is not None]
-            ended = self.network.advance(min(limits, default=2**63 - 1))
-            if not ended and self.network.idle and not limits:
-                ended = self.network.expire()
-                if not ended:
-                    raise self._stuck()
+            ended = self._attached(limits) if self._step else self._alone(limits)
             for completion in ended:
                 request = self._requests.pop(completion.handle)
                 request.code, request.why = self.network.take_end(completion.handle)
@@ -600,15 +634,38 @@ class _Run:
                 self._give(*held)
         return []
 
+    def _alone(self, limits: Sequence[int]) -> list[Completion]:
+        """Until a call has ended, or the first of these ticks. Where nothing moves any more, the first time-out ends its call."""
+        ended = self.network.advance(min(limits, default=NEVER))
+        if not ended and self.network.idle and not limits:
+            ended = self.network.expire()
+            if not ended:
+                raise self._stuck()
+        return ended
+
+    def _attached(self, limits: Sequence[int]) -> list[Completion]:
+        """The same for a network whose time follows the wall clock, for a step at most."""
+        time_out = self.network.time_out()
+        until = min([*limits, self.network.now + self._step, *([] if time_out is None else [time_out])])
+        ended = self.network.advance(until)
+        if self.network.failure:
+            raise FabricStopped("; ".join([self.network.failure, *self._dropped()]), self.network.blocked)
+        if not ended and time_out is not None and self.network.now >= time_out:
+            ended = self.network.expire()
+        return ended
+
     def _over(self, wait: _Wait) -> bool:
-        if all(request.done for request in wait.requests):
+        if wait.requests and all(request.done for request in wait.requests):
             return True
         return wait.until is not None and self.network.now >= wait.until
+
+    def _dropped(self) -> list[str]:
+        return [f"{count} {what} at node {node}" for node, what, count in self.network.lost]
 
     def _stuck(self) -> FabricStopped:
         blocked: list[Blocked] = self.network.blocked
         lines = [f"{one.who} waits {one.what}" + (f"; {one.why}" if one.why else "") for one in blocked]
-        lines += [f"{count} {what} at node {node}" for node, what, count in self.network.lost]
+        lines += self._dropped()
         return FabricStopped("nothing can go on: " + ("; ".join(lines) or "no call is open"), blocked)
 
 
@@ -623,4 +680,5 @@ __all__: Sequence[str] = (
     "Result",
     "Stream",
     "run",
+    "run_attached",
 )
