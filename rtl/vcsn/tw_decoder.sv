@@ -206,7 +206,8 @@ module tw_decoder
       takes_q   <= '0;
     end else begin
       decides_q <= begins_1q;
-      takes_q   <= ends_1q ? '0 : takes;
+      // A frame of one word has ended before it is decided.
+      takes_q   <= ends_1q || ends_2q ? '0 : takes;
     end
   end
 

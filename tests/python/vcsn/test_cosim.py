@@ -7,9 +7,12 @@ import pytest
 from thalweg import cli
 from thalweg.errors import CheckFailed
 from thalweg.systems.vcsn import cosim, rtl_engine
+from thalweg.systems.vcsn.network import Network
+from thalweg.systems.vcsn.spec import FrameKind, VcsnHeader
 from thalweg.vcsn import Cluster, Place
 
 CLUSTERS = ["vcsn-d5005", "dcn-d5005"]
+ONE, OTHER = Place(0, 0, 0), Place(1, 0, 1)
 
 
 @pytest.mark.slow
@@ -31,6 +34,32 @@ def test_words_that_left_long_ago_are_counted() -> None:
     assert cli.main(["rtl", "cosim", "--cluster", "vcsn-d5005", "--runs", "1", "--seed", "954719902"]) == 0
 
 
+def small(verilated: list[int]) -> Network:
+    """Nodes with small buffers, and a circuit from ONE to OTHER."""
+    cluster = Cluster.load("vcsn-d5005").replace(
+        node={"fpga": {"frame_words": 20, "send_words": 32, "receive_words": 32, "send_frames": 2}}
+    )
+    network = Network(cluster, verilated=verilated)
+    network.set_circuit(ONE, OTHER)
+    network.set_circuit(OTHER, ONE)
+    return network
+
+
+@pytest.mark.slow
+def test_a_session_begins_after_a_frame_without_data() -> None:
+    """The frame is one word of the MAC, and nothing comes after it: an end that waits for the rest of it would never begin its session."""
+    network = small([0, 1])
+    network.advance(network.now + 10**5)
+    addresses = bytes([2, 0, 0, 0, 0, ONE.node, 2, 0, 0, 0, 0, OTHER.node])
+    header = VcsnHeader(ONE.virtual_port, OTHER.virtual_port, 0, FrameKind.DATA, True, True, False).pack()
+    network.inject(ONE.node, ONE.port, addresses + b"\x88\xb5" + header + bytes(42))
+    network.advance(network.now + 10**5)
+    assert network.received(ONE.node, ONE.port)["unformed"] == 1
+    network.set_session(ONE, 7)
+    network.advance(network.now + 10**5)
+    network.finish()
+
+
 @pytest.mark.slow
 def test_hardware_that_is_another_is_told_apart(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     """The simulator's memory answers as fast, its buffers have other sizes: the hardware stands already."""
@@ -49,16 +78,8 @@ def test_results_are_those_of_the_simulator_alone() -> None:
     """Following hardware changes nothing."""
 
     def run(verilated: list[int]) -> tuple[list[int], bytes]:
-        from thalweg.systems.vcsn.network import Network
-
-        cluster = Cluster.load("vcsn-d5005").replace(
-            node={"fpga": {"frame_words": 20, "send_words": 32, "receive_words": 32, "send_frames": 2}}
-        )
-        network = Network(cluster, verilated=verilated)
-        one, other = Place(0, 0, 0), Place(1, 0, 1)
-        network.set_circuit(one, other)
-        network.set_circuit(other, one)
-        network.set_credits(one)
+        network = small(verilated)
+        network.set_credits(ONE)
         network.connect(0, network.place(0, 0, 0), 0)
         network.connect(1, 0, network.place(1, 0, 1))
         network.store(0, 0, bytes(range(250)) * 40)

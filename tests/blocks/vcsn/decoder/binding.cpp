@@ -113,7 +113,8 @@ struct Twin {
   void step(const Inputs& in) {
     if (beats[1].first) {
       begun = begin(in);
-      receives = takes_words = takes(in, begun);
+      takes_words = takes(in, begun);
+      receives = takes_words && !beats[1].last;  // a frame of one word has no data
     }
     receives &= !(beats[0].valid && beats[0].last);
     received[2] = received[1];

@@ -33,9 +33,14 @@ struct Way {
   Tick latency = 0;  ///< cycles of the line
   Tick macs = 0;     ///< and of the MACs
   double lost = 0;   ///< share of frames
+  double cut = 0;    ///< share of frames that are followed by a copy of their first word, a frame of one word
 };
-constexpr std::uint64_t kSeed = 1;  ///< of losses
+constexpr std::uint64_t kSeed = 1;  ///< of losses and cut copies
 Way way;
+
+[[nodiscard]] thalweg::Trials draw_cuts() {
+  return {way.cut, thalweg::mix(kSeed) + 5};
+}
 
 /// In the order of outcome_t from its last one on.
 constexpr std::array kOutcomes{&vcsn::Received::sessionless, &vcsn::Received::full,     &vcsn::Received::credits,
@@ -49,6 +54,7 @@ struct Twin {
     thalweg::Domain &shell, &mac;
     ethernet::Frames frames;
     ethernet::Line line;
+    thalweg::Trials cuts = draw_cuts();
     vcsn::EthernetPort port;
 
     explicit State(const Clocks& clocks)
@@ -207,6 +213,7 @@ struct Twin {
         beats[k].last = k + 1 == beats.size();
         std::memcpy(beats[k].data.data(), word.data(), beats[k].bytes);
       }
+      if (state->cuts.next()) state->line.send(0, state->frames.copy(bytes.first(vcsn::kWord)));
     };
   }
 };
@@ -227,11 +234,20 @@ class Stimulus {
         opens_(run.pick(0, 1, 1, 20)),
         reopens_(opens_),
         losses_(0, 0),
+        cuts_(0, 0),
         pace_(draw(run)) {
-    if (opens_ > 0) {  // circuits stay, and have sessions from the begin on
+    if (opens_ > 0) {  // circuits stay, and most have sessions from the begin on
       way.lost = run.pick(0, 20, 200) / 1000.;
       if (run.chance(800)) writes_ = 0;
-      if (run.chance(300)) {  // one end is gone, which the other one has to find out
+      if (run.chance(550)) {
+        // Sessions begin and end often, between frames without a session and while the line is idle.
+        starts_ = false;
+        writes_ = 0;
+        takes_ = std::max(takes_, 300U);
+        ended_ = 700;
+        calms_ = 20;
+        reopens_ = run.pick(20, 50);
+      } else if (run.chance(500)) {  // one end is gone, which the other one has to find out
         closes_ = 2000 + run.below(3000);
         writes_ = reopens_ = 0;
       }
@@ -239,6 +255,8 @@ class Stimulus {
     } else {
       way.lost = 0;
     }
+    way.cut = (starts_ ? run.pick(0, 20, 300) : 600) / 1000.;
+    cuts_ = draw_cuts();
   }
 
   void drive(const Outputs& seen, const Instant& now, const bisim::Draws& draws, Inputs& next) {
@@ -269,7 +287,7 @@ class Stimulus {
     for (unsigned i = 0; i < kPorts; ++i) {
       bisim::Dice words = draws.lane(2 + 2 * i), ready = draws.lane(3 + 2 * i);
       Port& port = ports_[i];
-      if (!port.waiting && words.chance(load_)) {
+      if (!port.waiting && !is_calm_ && words.chance(load_)) {
         port.waiting = true;
         blocks::WordData data;
         for (auto& word : data) word = std::uint64_t{words.bits()} << 32 | words.bits();
@@ -286,6 +304,7 @@ class Stimulus {
   }
   void mac(const Outputs& seen, Tick at, const bisim::Draws& draws, Inputs& next) {
     bisim::Dice settings = draws.lane(0), rows = draws.lane(1);
+    if (settings.chance(calms_)) is_calm_ = !is_calm_;
     next.mac_tx_ready_i.set(seen.mac_tx_valid_o.get() && pace_.takes(at));
     if (next.mac_tx_ready_i.get()) carry(seen);
     const bool comes = !coming_.empty() && coming_.front().at == at;
@@ -315,10 +334,11 @@ class Stimulus {
       next.mac_write_row_i.set({});
     }
     const bool begins = first >= kPorts && first < 2 * kPorts;
-    const bool opens = begins || (first > 2000 && rows.chance(reopens_));
+    const bool opens = begins || ((first > 2000 || !starts_) && rows.chance(reopens_));
     next.mac_open_valid_i.set(opens_ > 0 && opens && !next.mac_write_valid_i.get());
     next.mac_open_port_i.set(begins ? first - kPorts : rows.below(kPorts));
-    next.mac_open_number_i.set(begins || rows.chance(900) ? 1 + rows.below(rows.chance(900) ? 65535 : 3) : 0);
+    next.mac_open_number_i.set((begins ? starts_ : !rows.chance(ended_)) ? 1 + rows.below(rows.chance(900) ? 65535 : 3)
+                                                                         : 0);
     next.mac_set_valid_i.set(settings.chance(sets_));
     next.mac_set_port_i.set(settings.below(kPorts));
     next.mac_set_priority_i.set(settings.below(1U << Parameters::PriorityBits));
@@ -338,7 +358,8 @@ class Stimulus {
     next.mac_monitor_cycles_i.set(settings.below(1U << settings.below(11)));
     next.mac_monitor_words_i.set(settings.below(1U << (1 + settings.below(9))));
   }
-  /// A word that the MAC takes comes back when all of it has been on the line; the last one with its FCS.
+  /// A word that the MAC takes comes back when all of it has been on the line; the last one with its FCS. The copy of the first one
+  /// follows.
   void carry(const Outputs& seen) {
     const auto& rate = way.rate;
     const ethernet::Units begin = pace_.begin() + way.latency * rate.cycle;
@@ -346,19 +367,33 @@ class Stimulus {
     const std::uint64_t keep = seen.mac_tx_keep_o.get();
     const unsigned before = pace_.word() * vcsn::kWord, size = before + static_cast<unsigned>(std::popcount(keep));
     Word word{.at = there(size), .data = seen.mac_tx_data_o.get(), .keep = keep, .last = seen.mac_tx_last_o.get() != 0};
-    if (before == 0) is_lost_ = losses_.next();
+    if (before == 0) {
+      is_lost_ = losses_.next();
+      first_ = word;
+    }
+    const bool is_cut = word.last && cuts_.next();
     if (word.last) {
       word.at = std::max(there(size + ethernet::kFcs), there(before) + 1);
-      pace_.ends(size, 0);
+      pace_.ends(size, is_cut ? ethernet::wire_bytes(vcsn::kWord) : 0);
     }
     word.at += way.macs;
     if (!is_lost_) coming_.push_back(word);
+    if (!is_cut || losses_.next()) return;
+    const auto bytes = ethernet::wire_bytes(size) + ethernet::kPreamble + std::int64_t{vcsn::kWord} + ethernet::kFcs;
+    first_.at = rate.seen(begin + rate.bytes(bytes)) + way.macs;
+    first_.last = true;
+    coming_.push_back(first_);
   }
 
   unsigned load_, ends_, takes_, sets_, writes_, credits_, opens_, reopens_;
-  unsigned closes_ = 0;  ///< the cycle in which virtual port 0 loses its circuit; 0: never
-  thalweg::Trials losses_;
+  unsigned ended_ = 100;  ///< of 1,000 changes of a session, those that open none
+  unsigned calms_ = 0;    ///< cycles of 1,000 in which is_calm_ changes
+  bool starts_ = true;    ///< sessions begin with the circuits
+  bool is_calm_ = false;  ///< no words come from the shell, so that the line becomes idle
+  unsigned closes_ = 0;   ///< the cycle in which virtual port 0 loses its circuit; 0: never
+  thalweg::Trials losses_, cuts_;
   bool is_lost_ = false;
+  Word first_;  ///< of the frame that the MAC takes
   blocks::MacPace pace_;
   std::array<Port, kPorts> ports_{};
   std::deque<Word> coming_;
