@@ -33,7 +33,7 @@ struct Way {
   Tick latency = 0;  ///< cycles of the line
   Tick macs = 0;     ///< and of the MACs
   double lost = 0;   ///< share of frames
-  double cut = 0;    ///< share of frames that are followed by a copy of their first word, a frame of one word
+  double cut = 0;    ///< share of frames that are followed by a copy without the last word
 };
 constexpr std::uint64_t kSeed = 1;  ///< of losses and cut copies
 Way way;
@@ -213,7 +213,8 @@ struct Twin {
         beats[k].last = k + 1 == beats.size();
         std::memcpy(beats[k].data.data(), word.data(), beats[k].bytes);
       }
-      if (state->cuts.next()) state->line.send(0, state->frames.copy(bytes.first(vcsn::kWord)));
+      if (state->cuts.next())
+        state->line.send(0, state->frames.copy(bytes.first((bytes.size() - 1) / vcsn::kWord * vcsn::kWord)));
     };
   }
 };
@@ -239,7 +240,7 @@ class Stimulus {
     if (opens_ > 0) {  // circuits stay, and most have sessions from the begin on
       way.lost = run.pick(0, 20, 200) / 1000.;
       if (run.chance(800)) writes_ = 0;
-      if (run.chance(550)) {
+      if (run.chance(500)) {
         // Sessions begin and end often, between frames without a session and while the line is idle.
         starts_ = false;
         writes_ = 0;
@@ -358,8 +359,7 @@ class Stimulus {
     next.mac_monitor_cycles_i.set(settings.below(1U << settings.below(11)));
     next.mac_monitor_words_i.set(settings.below(1U << (1 + settings.below(9))));
   }
-  /// A word that the MAC takes comes back when all of it has been on the line; the last one with its FCS. The copy of the first one
-  /// follows.
+  /// A word that the MAC takes comes back when all of it has been on the line; the last one with its FCS. Its copy follows.
   void carry(const Outputs& seen) {
     const auto& rate = way.rate;
     const ethernet::Units begin = pace_.begin() + way.latency * rate.cycle;
@@ -369,20 +369,27 @@ class Stimulus {
     Word word{.at = there(size), .data = seen.mac_tx_data_o.get(), .keep = keep, .last = seen.mac_tx_last_o.get() != 0};
     if (before == 0) {
       is_lost_ = losses_.next();
-      first_ = word;
+      copy_.clear();
     }
     const bool is_cut = word.last && cuts_.next();
     if (word.last) {
       word.at = std::max(there(size + ethernet::kFcs), there(before) + 1);
-      pace_.ends(size, is_cut ? ethernet::wire_bytes(vcsn::kWord) : 0);
+      pace_.ends(size, is_cut ? ethernet::wire_bytes(before) : 0);
     }
+    if (!word.last) copy_.push_back(word);
     word.at += way.macs;
     if (!is_lost_) coming_.push_back(word);
     if (!is_cut || losses_.next()) return;
-    const auto bytes = ethernet::wire_bytes(size) + ethernet::kPreamble + std::int64_t{vcsn::kWord} + ethernet::kFcs;
-    first_.at = rate.seen(begin + rate.bytes(bytes)) + way.macs;
-    first_.last = true;
-    coming_.push_back(first_);
+    const ethernet::Units later = rate.bytes(ethernet::wire_bytes(size));
+    for (unsigned k = 0; k < copy_.size(); ++k) {
+      Word& each = copy_[k];
+      const std::int64_t bytes = ethernet::kPreamble + std::int64_t{k + 1} * vcsn::kWord;
+      each.last = k + 1 == copy_.size();
+      each.at = rate.seen(begin + later + rate.bytes(bytes + (each.last ? ethernet::kFcs : 0)));
+      if (each.last && k > 0) each.at = std::max(each.at, copy_[k - 1].at - way.macs + 1);
+      each.at += way.macs;
+      coming_.push_back(each);
+    }
   }
 
   unsigned load_, ends_, takes_, sets_, writes_, credits_, opens_, reopens_;
@@ -393,7 +400,7 @@ class Stimulus {
   unsigned closes_ = 0;   ///< the cycle in which virtual port 0 loses its circuit; 0: never
   thalweg::Trials losses_, cuts_;
   bool is_lost_ = false;
-  Word first_;  ///< of the frame that the MAC takes
+  std::vector<Word> copy_;  ///< the words so far of the frame that the MAC takes
   blocks::MacPace pace_;
   std::array<Port, kPorts> ports_{};
   std::deque<Word> coming_;
