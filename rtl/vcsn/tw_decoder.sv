@@ -71,7 +71,7 @@ module tw_decoder
   end
 
   // A cycle after the MAC's word; header of a frame's first one.
-  logic valid_1q, begins_1q, ends_1q, error_1q;
+  logic valid_1q, begins_1q, ends_1q, error_1q, ends_2q;
   logic body_1q, over_1q;  // it has a word's end that there is a place for; there was one too many
   logic whole_1q, whole_long_1q;  // as a last word it ends a word of data; of a frame of a session
   logic [WordBits-1:0] data_1q;
@@ -238,7 +238,7 @@ module tw_decoder
   end
 
   // What became of it: its first word's decision is there two cycles after its last word's.
-  logic ends_2q, error_2q, good_2q, ends_3q, error_3q, good_3q;
+  logic error_2q, good_2q, ends_3q, error_3q, good_3q;
   outcome_t outcome_q;
 
   logic single_2q, single_3q;  // it has one whole word
