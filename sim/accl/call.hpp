@@ -79,7 +79,7 @@ struct Call {
 namespace code {
 inline constexpr std::uint32_t kReceiveTimeOut = 1 << 11, kNotImplemented = 1 << 14, kEagerLimit = 1 << 16,
                                kRendezvousLimit = 1 << 17, kSize = 1 << 18, kArithmetic = 1 << 19,
-                               kCompression = 1 << 22, kNotReady = std::uint32_t{1} << 31;
+                               kCompression = 1 << 22;
 }  // namespace code
 
 }  // namespace thalweg::accl

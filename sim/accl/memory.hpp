@@ -21,7 +21,6 @@ class Memory {
   /// `limit`: bytes that can be allocated.
   Memory(const std::string& name, std::uint64_t limit) : bytes_(name, limit) {}
 
-  [[nodiscard]] std::uint64_t allocated() const { return allocated_; }
   /// Throws std::invalid_argument where it is beyond the limit.
   void allocate(std::uint64_t address, std::uint64_t size) {
     if (address > bytes_.size() || size > bytes_.size() - address)
@@ -46,7 +45,6 @@ class MemoryPort {
  public:
   MemoryPort(double bytes_per_cycle, double latency) : rate_(bytes_per_cycle), latency_(latency) {}
 
-  [[nodiscard]] double free() const { return free_; }
   [[nodiscard]] double latency() const { return latency_; }
   /// Takes `bytes` from `at` on, as early as the port is free, and no faster than they come until `last`; when the last one has been taken.
   double take(double at, double last, std::uint64_t bytes) {

@@ -478,7 +478,7 @@ class Node final : public Component, public AssembledNode {
           break;
         case end:
         case start:
-          if (context.beside.what) {  // it goes on when that has ended
+          if (context.beside.what) {  // it continues when the background move has ended
             --context.next;
             context.goes_on = kNever;
             return false;

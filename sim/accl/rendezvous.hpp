@@ -46,7 +46,6 @@ class Offers {
     }
     return std::nullopt;
   }
-  void clear() { offers_.clear(); }
 
  private:
   std::map<Channel, std::deque<Offer>> offers_;

@@ -155,9 +155,4 @@ NB_MODULE(_sim, module) {
 
   module.def("ip_address", &ip_of, nb::arg("node"), "Of a board, as a number.");
   module.def("ethernet_address", &ethernet::address_of, nb::arg("node"), "Of a board, as a number.");
-
-  nb::list programs;
-  for (const auto& [name, begin] : thalweg::spec::programs::kBegin)
-    programs.append(nb::make_tuple(std::string(name), begin));
-  module.attr("PROGRAMS") = programs;
 }

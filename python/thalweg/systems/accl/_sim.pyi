@@ -145,5 +145,3 @@ def ip_address(node: int) -> int:
 
 def ethernet_address(node: int) -> int:
     """Of a board, as a number."""
-
-PROGRAMS: list = ...

@@ -19,7 +19,7 @@ class Call:
 
 
 class Calls:
-    """The calls of one rank: those that run, and those that have ended and whose end no client has taken, in order of each port."""
+    """The calls of one rank, in the order of each port: running calls, and ended calls that no client has polled yet."""
 
     def __init__(self, engine: Engine, rank: int, report: RankReport) -> None:
         self._engine, self._rank, self._report = engine, rank, report
@@ -50,7 +50,8 @@ class Calls:
         return any(self._running)
 
     def collect(self) -> None:
-        """Takes what has ended out of the engine. Calls of clients that have left end for nobody, nor do those that a reset has removed."""
+        """Moves ended calls from the engine to this object. Drops those of clients that have disconnected, and counts those that a reset has
+        removed as never ended."""
         for port, running in enumerate(self._running):
             while running and (end := self._engine.ended(self._rank, port)) is not None:
                 call = running.popleft()

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The executable `thalweg-accl-emulator`, which ACCL's test programs start in place of ACCL's emulator if ACCL_EMULATOR_PATH is its path.
 
-Such a program starts an instance for each rank. That of rank 0 serves all ranks. As the programs of other ranks may need it for longer than that of
-rank 0, it ends when it has been told to and the other instances have ended. Each of these listens on a port, so that it can find out.
+Such a program starts an instance for each rank. The instance of rank 0 serves all ranks. Other ranks may still need it when rank 0 has finished, so it
+ends after it has received a signal and all other instances have exited. Each of them listens on a port; rank 0's instance detects by that port whether
+it is still running.
 """
 
 from __future__ import annotations

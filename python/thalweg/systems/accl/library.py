@@ -7,8 +7,6 @@ program takes the same virtual time in each run.
 
 from __future__ import annotations
 
-import threading
-from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -18,16 +16,14 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from thalweg._core import NEVER, Completion
-from thalweg.errors import Blocked, CheckFailed, FabricStopped, InputError
-from thalweg.systems.accl._sim import Network
+from thalweg.errors import CheckFailed, InputError
 from thalweg.systems.accl.cluster import Cluster
 from thalweg.systems.accl.names import return_bits
+from thalweg.systems.accl.running import Options, Result, Run
 
 ANY_TAG = 0xFFFF_FFFF
 MOST_STREAMS = 247  #: numbers of a kernel's streams
 EXCHANGE_END = 0x1FC4  #: of the words that communicators may take; the engine's registers follow
-TIME_OUT_US = 1_000_000  #: after which a call that waits for a message ends, as ACCL's driver sets it
 
 Array = npt.NDArray[Any]
 Value = TypeVar("Value")
@@ -77,10 +73,6 @@ class AcclError(CheckFailed):
     def __init__(self, operation: str, rank: int, code: int, why: str) -> None:
         super().__init__(f"rank {rank}: {operation}: {', '.join(return_bits(code))} ({code:#x}): {why}")
         self.code = code
-
-
-class _Cancelled(BaseException):
-    """Unwinds a rank whose run has ended."""
 
 
 @dataclass
@@ -144,7 +136,7 @@ class Request:
     why: str = ""  #: where the code is not 0
     begun_us: float = 0.0
     ended_us: float = 0.0
-    _words: Sequence[int] = field(default=(), repr=False)
+    words: Sequence[int] = field(default=(), repr=False)
     _seen: bool = False
 
     @property
@@ -189,7 +181,7 @@ class Rank:
     float32; `waitfor`: requests that end before it begins.
     """
 
-    def __init__(self, run: _Run, board: int) -> None:
+    def __init__(self, run: Run, board: int) -> None:
         self._run, self._board, self._network = run, board, run.network
         self._port = 0
         self._memory = {False: 0, True: 0}
@@ -341,7 +333,7 @@ class Rank:
         for address in addresses:
             words += [address & 0xFFFF_FFFF, address >> 32]
         results = [operands[2]] if isinstance(operands[2], Buffer) and needs[2] and not to_fpga else []
-        request = Request(self, name, [result[: needs[2]] for result in results], tuple(waitfor), _words=words)
+        request = Request(self, name, [result[: needs[2]] for result in results], tuple(waitfor), words=words)
         self._run.submit(request, self._board, self._port)
         if not run_async:
             request.wait()
@@ -435,26 +427,6 @@ def _type(place: Buffer | Stream) -> str:
     return np.dtype(place.dtype if isinstance(place, Stream) else place.array.dtype).name
 
 
-@dataclass(frozen=True)
-class Options:
-    """Of the ranks' engines: number and bytes of their receive buffers, microseconds after which a call that waits for a message ends, and the most
-    bytes of a message that goes through receive buffers where others can go straight to their places (0: as a receive buffer has)."""
-
-    buffers: int = 16
-    buffer_bytes: int = 1024
-    time_out_us: int = TIME_OUT_US
-    most_eager_bytes: int = 0
-
-
-@dataclass(frozen=True)
-class Result:
-    """Of a run: what each rank's function returned, virtual time in all, and what was lost: node, what, how many."""
-
-    values: list[Any]
-    time_us: float
-    lost: list[tuple[int, str, int]]
-
-
 def run(
     program: Callable[[Rank], Any],
     ranks: int,
@@ -469,7 +441,7 @@ def run(
     loaded = cluster if isinstance(cluster, Cluster) else Cluster.load(cluster)
     if not 1 <= ranks <= len(loaded.boards):
         raise InputError(f"{ranks} ranks; {loaded.name} has 1 to {len(loaded.boards)} boards")
-    return _Run(loaded.network(pcap), range(ranks), ranks, Options(**options)).run(program)
+    return _on(Run(loaded.network(pcap), range(ranks), ranks, Options(**options)), program)
 
 
 def run_attached(
@@ -496,177 +468,14 @@ def run_attached(
         )
     network = loaded.attached(node, interface, ratio=ratio, limit_s=limit_s, pcap=pcap)
     step = max(1, round(_STEP_S * ratio * network.ticks_per_second))
-    return _Run(network, [node], ranks, Options(**options), step).run(program)
+    return _on(Run(network, [node], ranks, Options(**options), step), program)
+
+
+def _on(run: Run, program: Callable[[Rank], Any]) -> Result:
+    return run.run(lambda board: program(Rank(run, board)))
 
 
 _STEP_S = 0.1  #: of the wall clock, after which an attached run looks for signals
-
-
-class _Thread:
-    """A rank's function on a thread, which runs when it is its turn."""
-
-    def __init__(self, body: Callable[[], Any]) -> None:
-        self.turn, self.parked = threading.Semaphore(0), threading.Semaphore(0)
-        self.ended = False
-        self.value: Any = None
-        self.error: BaseException | None = None
-        self.cancelled = False
-
-        def work() -> None:
-            self.turn.acquire()
-            try:
-                if not self.cancelled:
-                    self.value = body()
-            except _Cancelled:
-                pass
-            except BaseException as error:
-                self.error = error
-            self.ended = True
-            self.parked.release()
-
-        self._thread = threading.Thread(target=work, daemon=True)
-        self._thread.start()
-
-    def resume(self) -> None:
-        """Until it parks or ends."""
-        self.turn.release()
-        self.parked.acquire()
-
-    def park(self) -> None:
-        """Called on it."""
-        self.parked.release()
-        self.turn.acquire()
-        if self.cancelled:
-            raise _Cancelled
-
-    def cancel(self) -> None:
-        if not self.ended:
-            self.cancelled = True
-            self.resume()
-        self._thread.join()
-
-
-@dataclass
-class _Wait:
-    requests: Sequence[Request]  #: none: for a time
-    until: int | None  #: tick
-
-
-class _Run:
-    """Some boards' ranks, of `ranks` in all. `step`: ticks, after which the network, which is attached, is asked whether it has failed."""
-
-    def __init__(self, network: Network, boards: Sequence[int], ranks: int, options: Options, step: int = 0) -> None:
-        self.network, self.boards, self.ranks, self.options = network, boards, ranks, options
-        self._step = step
-        self._threads: list[_Thread] = []
-        self._running = 0
-        self._waits: dict[int, _Wait] = {}
-        self._requests: dict[int, Request] = {}
-        self._held: list[tuple[Request, int, int]] = []
-        self._next = 0
-
-    @property
-    def now_us(self) -> float:
-        return float(self.network.now / self.network.ticks_per_second * 1e6)
-
-    def submit(self, request: Request, board: int, port: int) -> None:
-        request.begun_us = self.now_us
-        if all(before.done for before in request.after):
-            self._give(request, board, port)
-        else:
-            self._held.append((request, board, port))
-
-    def _give(self, request: Request, board: int, port: int) -> None:
-        self._next += 1
-        try:
-            self.network.submit(handle=self._next, rank=board, port=port, words=request._words)
-        except ValueError as error:
-            raise InputError(f"rank {board}: {error}") from None
-        self._requests[self._next] = request
-
-    def park(self, requests: Sequence[Request], limit_us: float | None) -> None:
-        """Called by a rank that runs: until these have ended, or a time has passed."""
-        if requests and all(request.done for request in requests):
-            return
-        until = None
-        if limit_us is not None:
-            until = self.network.now + round(limit_us * 1e-6 * self.network.ticks_per_second)
-        self._waits[self._running] = _Wait(requests, until)
-        self._threads[self._running].park()
-
-    def run(self, program: Callable[[Rank], Any]) -> Result:
-        def body(board: int) -> Callable[[], Any]:
-            return lambda: program(Rank(self, board))
-
-        self._threads = [_Thread(body(board)) for board in self.boards]
-        ready = deque(range(len(self.boards)))
-        try:
-            while ready or self._waits:
-                while ready:
-                    self._running = ready.popleft()
-                    thread = self._threads[self._running]
-                    thread.resume()
-                    if thread.error:
-                        raise thread.error
-                ready.extend(self._advance())
-        finally:
-            for thread in self._threads:
-                thread.cancel()
-            self.network.close()
-        return Result([thread.value for thread in self._threads], self.now_us, self.network.lost)
-
-    def _advance(self) -> list[int]:
-        """Lets virtual time pass until ranks may go on, which it returns."""
-        while self._waits:
-            ready = [rank for rank, wait in self._waits.items() if self._over(wait)]
-            if ready:
-                for rank in ready:
-                    del self._waits[rank]
-                return sorted(ready)
-            limits = [wait.until for wait in self._waits.values() if wait.until is not None]
-            ended = self._attached(limits) if self._step else self._alone(limits)
-            for completion in ended:
-                request = self._requests.pop(completion.handle)
-                request.code, request.why = self.network.take_end(completion.handle)
-                request.ended_us = completion.at / self.network.ticks_per_second * 1e6
-            for held in [held for held in self._held if all(before.done for before in held[0].after)]:
-                self._held.remove(held)
-                self._give(*held)
-        return []
-
-    def _alone(self, limits: Sequence[int]) -> list[Completion]:
-        """Until a call has ended, or the first of these ticks. Where nothing moves any more, the first time-out ends its call."""
-        ended = self.network.advance(min(limits, default=NEVER))
-        if not ended and self.network.idle and not limits:
-            ended = self.network.expire()
-            if not ended:
-                raise self._stuck()
-        return ended
-
-    def _attached(self, limits: Sequence[int]) -> list[Completion]:
-        """The same for a network whose time follows the wall clock, for a step at most."""
-        time_out = self.network.time_out()
-        until = min([*limits, self.network.now + self._step, *([] if time_out is None else [time_out])])
-        ended = self.network.advance(until)
-        if self.network.failure:
-            raise FabricStopped("; ".join([self.network.failure, *self._dropped()]), self.network.blocked)
-        if not ended and time_out is not None and self.network.now >= time_out:
-            ended = self.network.expire()
-        return ended
-
-    def _over(self, wait: _Wait) -> bool:
-        if wait.requests and all(request.done for request in wait.requests):
-            return True
-        return wait.until is not None and self.network.now >= wait.until
-
-    def _dropped(self) -> list[str]:
-        return [f"{count} {what} at node {node}" for node, what, count in self.network.lost]
-
-    def _stuck(self) -> FabricStopped:
-        blocked: list[Blocked] = self.network.blocked
-        lines = [f"{one.who} waits {one.what}" + (f"; {one.why}" if one.why else "") for one in blocked]
-        lines += self._dropped()
-        return FabricStopped("nothing can go on: " + ("; ".join(lines) or "no call is open"), blocked)
 
 
 __all__: Sequence[str] = (

@@ -23,7 +23,7 @@ from thalweg.systems.accl.server import Server, Settings
 PORT = "{port}"  #: stands for the port in the program's arguments
 STUCK = 124
 MOST_PORT = 65535
-_FIRST_PORTS = range(16_000, 32_000)  # below those that systems give to clients
+_FIRST_PORTS = range(16_000, 32_000)  # below the range that Linux assigns to outgoing connections
 _GRACE_S = 2.0  # for the other ranks to end once one has ended without success; none if it was ended by a signal
 
 _RECORDED = """folder=$0 rank=${PMI_RANK:-${OMPI_COMM_WORLD_RANK:-0}}
