@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-import importlib
-
 import click
+
+from thalweg.commands.lazy import LazyGroup
 
 COMMANDS = {
     "run": "Run a program that uses ACCL's driver: its ranks, and the server that it needs.",
@@ -14,21 +14,6 @@ COMMANDS = {
 }
 
 
-class _Lazy(click.Group):
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        found: click.Command = importlib.import_module(f"thalweg.systems.accl.commands.{cmd_name}").command
-        return found
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
-
-
-@click.command(cls=_Lazy)
+@click.command(cls=LazyGroup, package=__package__, about=COMMANDS)
 def command() -> None:
     """Programs that use ACCL's driver, unchanged, on a simulated cluster."""

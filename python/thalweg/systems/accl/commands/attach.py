@@ -9,8 +9,8 @@ from pathlib import Path
 
 import click
 
+from thalweg.commands.attached import counts_of, pcap_option, print_interfaces, ratio_option
 from thalweg.commands.measured import cluster_option
-from thalweg.commands.named_files import OutputFile
 from thalweg.commands.output import json_option, print_line, write_json
 from thalweg.errors import InputError
 from thalweg.launch import ending
@@ -24,22 +24,14 @@ _STEP_S = 0.1  #: of the wall clock, after which signals are looked for
 @cluster_option("accl-u280-udp")
 @click.option("--node", type=click.IntRange(0), required=True, help="The board that is simulated here.")
 @click.option("--tap", required=True, metavar="NAME", help="A TAP device, veth or other network interface.")
-@click.option(
-    "--ratio",
-    type=float,
-    default=0.01,
-    show_default=True,
-    help="Seconds of virtual time in a second of the wall clock, at most.",
-)
+@ratio_option
 @click.option(
     "--limit",
     type=click.FloatRange(0),
     default=0,
     help="End after so many seconds of the wall clock [default: at a signal]",
 )
-@click.option(
-    "--pcap", type=OutputFile(), metavar="FILE", help="Also write all frames, with virtual times, for Wireshark."
-)
+@pcap_option
 @json_option
 def command(
     cluster: str, node: int, tap: str, ratio: float, limit: float, pcap: Path | None, json_file: Path | None
@@ -62,19 +54,9 @@ def command(
             network.advance(network.now + step)
     network.close()
     lost = network.lost
-    (line,) = network.interfaces
-    print_line(
-        f"{tap}: sent {line['sent']} frames with {line['sent_bytes']} bytes, received {line['received']} with {line['received_bytes']}"
-    )
+    print_interfaces(network)
     print_line("dropped here: " + (", ".join(f"{count} {what}" for _, what, count in lost) or "nothing"))
-    result = {
-        "deterministic": False,
-        "ratio": ratio,
-        "interfaces": network.interfaces,
-        "dropped": [{"node": where, "what": what, "count": count} for where, what, count in lost],
-        "wall_s": network.wall_s,
-        "behind_s": network.behind_s,
-    }
+    result = {"deterministic": False, "ratio": ratio, **counts_of(network)}
     write_json(json_file, result, of)
     if network.failure:
         raise InputError(network.failure)

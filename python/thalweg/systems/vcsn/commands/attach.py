@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from thalweg.commands.attached import counts_of, pcap_option, print_interfaces, ratio_option
 from thalweg.commands.measured import cluster_option
 from thalweg.commands.named_files import InputFile, OutputFile
 from thalweg.commands.output import json_option, print_line, write_json
@@ -74,13 +75,7 @@ class VirtualPort(click.ParamType[list[int]]):
     help="As the other end has it. session: all arrives once and in order, or both ends know; credits: no end sends more than the other has "
     "room for; plain: what finds no room is lost, too.",
 )
-@click.option(
-    "--ratio",
-    type=float,
-    default=0.01,
-    show_default=True,
-    help="Seconds of virtual time in a second of the wall clock, at most.",
-)
+@ratio_option
 @click.option(
     "--limit",
     type=click.FloatRange(0),
@@ -94,9 +89,7 @@ class VirtualPort(click.ParamType[list[int]]):
     show_default=True,
     help="rtl: the node's Verilated hardware is in step with the simulator's, and every word is compared.",
 )
-@click.option(
-    "--pcap", type=OutputFile(), metavar="FILE", help="Also write all frames, with virtual times, for Wireshark."
-)
+@pcap_option
 @json_option
 def command(
     cluster: str,
@@ -149,10 +142,7 @@ def command(
         "hardware_cycles": cycles,
         "ratio": ratio,
         "transfers": rows,
-        "interfaces": network.interfaces,
-        "dropped": [{"node": where, "what": what, "count": count} for where, what, count in network.lost],
-        "wall_s": network.wall_s,
-        "behind_s": network.behind_s,
+        **counts_of(network),
     }
     write_json(json_file, result, of)
 
@@ -171,9 +161,6 @@ def _print(network: Network, rows: Sequence[dict[str, Any]]) -> None:
         if row["wall_mb_per_s"]:
             line += f", and {row['wall_s']:.4g} s of the wall clock, {row['wall_mb_per_s']:.4g} MB/s"
         print_line(line)
-    for one in network.interfaces:
-        print_line(
-            f"{one['interface']}: sent {one['sent']} frames with {one['sent_bytes']} bytes, received {one['received']} with {one['received_bytes']}"
-        )
+    print_interfaces(network)
     print_line(f"dropped here: {dropped(network) or 'nothing'}")
     print_line(f"virtual time did not keep up for {network.behind_s:.3f} s of {network.wall_s:.3f} s of the wall clock")

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A command of commands, each loaded when it is called."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+
+class LazyGroup(click.Group):
+    """Commands of a package, in modules of their names, each as `command`. `about`: a line of description of each."""
+
+    def __init__(self, *arguments: Any, package: str, about: Mapping[str, str], **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._package, self._about = package, about
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self._about)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self._about:
+            return None
+        found: click.Command = importlib.import_module(f"{self._package}.{cmd_name}").command
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(self._about.items()))
