@@ -147,30 +147,47 @@ class Later final : public Component {
   std::deque<std::pair<Tick, std::function<void()>>> all_;
 };
 
-class Commands {
+class Commands final : public Component {
  public:
   /// Made behind all that commands act on. `line`: the clock of the external ports.
   Commands(Domain& shell, Domain& line, unsigned ports)
-      : shell_(&shell), line_(&line), later_(shell), there_(line), ports_(ports) {
+      : shell_(&shell), line_(&line), later_(shell), there_(line), id_(shell.scheduler.add(*this)), ports_(ports) {
     reset();
   }
 
   std::function<void(Tick, const CommandWord&)> taken;  ///< a host's, in a cycle of the shell
 
-  /// Takes a host's command in the first free cycle after those of earlier commands.
-  void write(const Command& command) {
-    const Tick cycle = free_from(std::max(taken_ + 1, shell_->scheduler.next()));
-    if (taken) taken(cycle, command.word);
-    take(cycle, command);
+  /// Gives a host's command behind earlier ones: it is offered from the next cycle on, and goes before those of sequencers.
+  void write(Command command) {
+    if (command.written) command.written();
+    const Tick from = shell_->scheduler.next();
+    if (waiting_.empty()) shell_->wake(id_, from);
+    waiting_.emplace_back(from, std::move(command));
   }
   /// Takes a sequencer's command in this cycle, unless another command is taken in it or none can be. Returns whether it was taken.
   [[nodiscard]] bool offer(Tick now, const Command& command) {
-    if (now <= taken_ || free_from(now) != now) return false;
+    const bool host = !waiting_.empty() && waiting_.front().first <= now;
+    if (host || now == taken_ || free_from(now) != now) return false;
+    if (command.written) command.written();
     take(now, command);
     return true;
   }
+  bool step(Tick now) override {
+    if (waiting_.empty()) return false;
+    const Tick cycle = free_from(std::max(now, waiting_.front().first));
+    if (cycle > now) {
+      shell_->wake(id_, cycle);
+      return false;
+    }
+    const Command command = std::move(waiting_.front().second);
+    waiting_.pop_front();
+    if (taken) taken(now, command.word);
+    take(now, command);
+    return !waiting_.empty();
+  }
   /// A restart: what has not acted never does.
   void reset() {
+    waiting_.clear();
     later_.clear();
     there_.clear();
     held_.clear();
@@ -186,7 +203,7 @@ class Commands {
     Tick pushed = -1;
   };
 
-  /// The first cycle from one on in which a command is taken.
+  /// The first cycle from one on in which the node takes a command.
   Tick free_from(Tick cycle) {
     while (!held_.empty() && held_.front().second < cycle) held_.pop_front();
     for (const auto& [from, to] : held_)
@@ -195,7 +212,6 @@ class Commands {
   }
   void take(Tick cycle, const Command& command) {
     taken_ = cycle;
-    if (command.written) command.written();
     if (!command.port) {
       if (command.acts) later_.at(cycle + command.after, command.acts);
       return;
@@ -211,10 +227,12 @@ class Commands {
 
   Domain *shell_, *line_;
   Later later_, there_;
+  ComponentId id_;
   unsigned ports_;
   std::vector<Crossing> crossings_;
-  Tick taken_ = -1;                         ///< the cycle of the last one
-  std::deque<std::pair<Tick, Tick>> held_;  ///< cycles in which none is taken
+  std::deque<std::pair<Tick, Command>> waiting_;  ///< hosts' commands, and the cycle from which each is offered
+  Tick taken_ = -1;                               ///< the cycle of the last one
+  std::deque<std::pair<Tick, Tick>> held_;        ///< cycles in which none is taken
 };
 
 }  // namespace thalweg::vcsn

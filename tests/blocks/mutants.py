@@ -27,7 +27,7 @@ else:
     import tomli as tomllib
 
 ROOT = Path(__file__).resolve().parents[2]
-RUNS, CYCLES = 20, 10_000
+RUNS, CYCLES = 200, 10_000
 
 
 @dataclass(frozen=True)
