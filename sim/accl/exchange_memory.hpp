@@ -8,6 +8,8 @@
 #include <optional>
 #include <vector>
 
+#include "common/crc32.hpp"
+
 namespace thalweg::accl {
 
 /// A member of a communicator.
@@ -60,6 +62,22 @@ class ExchangeMemory {
       made.members.push_back({word(at), word(at + 4), word(at + 16)});
     }
     return made;
+  }
+  /// What all members know a communicator by, which is at an address: its ranks, and how many communicators of these ranks stand before it.
+  /// All members have made them in one order, and their driver places them one behind the other. The hardware finds it out while the host
+  /// writes the table.
+  [[nodiscard]] std::uint32_t identify(const Communicator& of, std::uint32_t address) const {
+    std::vector<std::uint64_t> words;
+    for (const Member& member : of.members) {
+      words.push_back(member.ip | std::uint64_t{member.port} << 32);
+      words.push_back(member.session);
+    }
+    std::uint64_t before = 0;
+    for (std::uint32_t at = kFirstBuffer; at < address; at += 4)
+      if (read(at) == read(address))
+        if (const auto other = communicator(at)) before += *other == of;
+    words.push_back(before);
+    return crc32(words, static_cast<unsigned>(64 * words.size()));
   }
   /// None where it is none.
   [[nodiscard]] std::optional<Arithmetic> arithmetic(std::uint32_t address) const {

@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: Apache-2.0
+// Carries out the moves of calls, a segment at a time: so a call that waits for a message lets others go on.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "accl/arithmetic.hpp"
+#include "accl/config.hpp"
+#include "accl/context.hpp"
+#include "accl/data_path.hpp"
+#include "accl/receiver.hpp"
+#include "accl/udp_port.hpp"
+
+namespace thalweg::accl {
+
+class Mover {
+ public:
+  /// What is given outlives it. `waker`: of the engine.
+  Mover(const NodeConfig& config, Memory& device, Memory& host, UdpPort& udp, Domain& domain, ethernet::Frames& frames,
+        Waker waker)
+      : path(config, device, host),
+        receiver(config, device, host, path.output, waker),
+        config_(config),
+        udp_(udp),
+        domain_(domain),
+        frames_(frames) {}
+
+  DataPath path;
+  Receiver receiver;
+  std::uint32_t eager = 0;  ///< the largest message, in bytes, that always comes into receive buffers
+  std::function<std::optional<ethernet::UdpEnd>(const Member&)> end_of;  ///< where a member of a communicator is
+
+  /// What combines elements of a call; none where its configuration has no such function, or not of its type.
+  [[nodiscard]] static std::optional<Unit> unit(const Context& context) {
+    const Arithmetic& arithmetic = context.arithmetic;
+    if (context.call.function >= arithmetic.functions.size()) return std::nullopt;
+    const auto found = unit_of(arithmetic.functions[context.call.function]);
+    if (!found || bytes_of(found->type) != combined_bytes(context)) return std::nullopt;
+    return found;
+  }
+  /// Carries out the next segment of a move, where all that it takes is there. True where it did something; the call may have failed.
+  [[nodiscard]] bool segment(Context& context, Move& move, Tick now) {
+    using spec::programs::Operation;
+    const Instruction& what = *move.what;
+    if (what.x.place == Place::take && is_large(context, move)) return take(context, move, now);
+    if (what.z.place == Place::give && !move.offer && is_large(context, move)) {
+      const auto found = receiver.offers.take(channel(context, move.at[2]), tag_of(context));
+      if (!found) return wait(move, now, move.at[2]);
+      if (found->length == 0)
+        move.eager = true;
+      else if (found->length != move.elements * context.wire_bytes())
+        return differ(context, move, now, move.at[2], found->length, "receives");
+      else
+        move.offer = found->number;
+    }
+    auto elements = std::min(move.elements - move.moved, most(context, move));
+    std::array<Place, 2> places{what.operation == Operation::await_ ? Place::recv : what.x.place, what.y.place};
+    for (std::size_t k = 0; k < 2; ++k) {
+      if (!receives(places[k])) continue;
+      Source& source = move.sources[k];
+      if (!claim(context, source, move.at[k])) return wait(move, now, move.at[k]);
+      const auto& message = receiver.buffers.message(source.channel, source.number);
+      if (message.length != move.elements * context.wire_bytes())
+        return differ(context, move, now, move.at[k], message.length, "has sent");
+      const auto found = message.segments.upper_bound(source.taken);
+      if (found == message.segments.begin() || std::prev(found)->second.full > now) return wait(move, now, move.at[k]);
+      const auto& piece = std::prev(found)->second;
+      const auto left = piece.offset + piece.length - source.taken;
+      if (left == 0 && message.length > 0) return wait(move, now, move.at[k]);
+      elements = std::min(elements, left / std::max(1U, context.wire_bytes()));
+    }
+    move.for_kernel = reads_stream(context, move) && !path.has(elements * context.bytes(Role::op0), move.word);
+    if (move.for_kernel) return wait(move, now, context.communicator.rank);
+    if (path.free() > now) {
+      move.goes_on = path.free();
+      return false;
+    }
+    move.waits = kNever;
+    path.begin(now);
+    std::vector<std::byte> data;
+    unsigned bytes = context.wire_bytes();  // of an element of `data`
+    for (std::size_t k = 0; k < 2; ++k) {
+      if (places[k] == Place::none) continue;
+      std::vector<std::byte> operand;
+      unsigned stored = context.wire_bytes();
+      if (const auto role = role_of(places[k])) {
+        stored = context.bytes(*role);
+        read(context, move, *role, k, elements, operand);
+      } else {
+        fetch(context, move.sources[k], k, elements, operand, now);
+      }
+      if (what.y.place != Place::none) {
+        convert(operand, stored, combined_bytes(context));
+        stored = combined_bytes(context);
+      }
+      if (k == 0) {
+        data = std::move(operand);
+        bytes = stored;
+      } else {
+        const auto with = *unit(context);
+        lane(with.op, with.type)(data.data(), operand.data(), elements);
+      }
+    }
+    if (what.operation == Operation::signal)
+      send(context, move, spec::MessageKind::collective, {});
+    else if (const auto role = role_of(what.z.place))
+      write(context, move, *role, data, bytes);
+    else if (what.operation != Operation::await_)
+      dispatch(context, move, data, bytes);
+    move.moved += elements;
+    move.goes_on = std::max(now + 1, path.free());
+    if (move.moved == move.elements) end(context, move, now);
+    return true;
+  }
+  /// The call ends: gives up what its moves have claimed.
+  void release(const Context& context, Tick now) {
+    for (const Move* move : {&context.move, &context.beside}) {
+      for (const Source& source : move->sources)
+        if (source.claimed) receiver.buffers.finish(source.channel, source.number);
+      if (move->what && move->offer) receiver.places.erase(*move->offer);
+    }
+    if (context.is_collective()) receiver.buffers.end(context.communicator_id, context.collective);
+    receiver.freed(now);
+  }
+  /// What a call that waits is without.
+  [[nodiscard]] std::string waits_for(const Context& context, const Move& move) const {
+    if (move.for_kernel) return "for data from its kernel's stream";
+    const auto bytes = " of " + std::to_string(move.elements * context.wire_bytes()) + " bytes have come";
+    std::string text = std::string(move.what->z.place == Place::give ? "for a place at" : "for a message from") +
+                       " rank " + std::to_string(move.from) + " of its communicator";
+    if (!context.is_collective() && context.call.tag != kAnyTag)
+      text += " with tag " + std::to_string(context.call.tag);
+    for (const Source& source : move.sources)
+      if (source.claimed && source.channel.source == move.from)
+        text += ", of which " + std::to_string(source.taken) + bytes;
+    if (move.what->x.place == Place::take && move.offer)
+      if (const auto found = receiver.places.find(*move.offer); found != receiver.places.end())
+        text += ", of which " + std::to_string(found->second.pieces.bytes()) + bytes;
+    return text;
+  }
+
+ private:
+  [[nodiscard]] static unsigned combined_bytes(const Context& context) {
+    return context.arithmetic.compressed ? context.arithmetic.compressed_bytes : context.arithmetic.bytes;
+  }
+  static bool reads_stream(const Context& context, const Move& move) {
+    return context.call.streams(Role::op0) && (move.what->x.place == Place::op0 || move.what->y.place == Place::op0);
+  }
+  static std::optional<Role> role_of(Place place) {
+    if (place == Place::op0) return Role::op0;
+    if (place == Place::op1) return Role::op1;
+    if (place == Place::res) return Role::res;
+    return std::nullopt;
+  }
+  static bool receives(Place place) { return place == Place::recv || place == Place::take; }
+  /// Elements of a segment: whole words of every operand, where a receive buffer takes one, or a packet for a place that was offered.
+  [[nodiscard]] std::uint64_t most(const Context& context, const Move& move) const {
+    const auto buffer = receiver.buffers.bytes();
+    const auto bytes = move.offer || buffer == 0 ? config_.packet_bytes : buffer;
+    const auto elements = std::max<std::uint64_t>(1, bytes / std::max(1U, context.wire_bytes()));
+    return elements >= kWord ? elements / kWord * kWord : elements;
+  }
+  static bool wait(Move& move, Tick now, std::uint64_t from) {
+    if (move.waits == kNever) move.waits = now;
+    move.from = static_cast<std::uint32_t>(from);
+    return false;
+  }
+  /// Whether a message goes straight to its place.
+  [[nodiscard]] bool is_large(const Context& context, const Move& move) const {
+    return config_.rendezvous && !context.call.compressed_on_wire() && !move.eager &&
+           move.elements * context.wire_bytes() > eager;
+  }
+  [[nodiscard]] static Channel channel(const Context& context, std::uint64_t peer) {
+    const bool collective = context.is_collective();
+    return {context.communicator_id, static_cast<std::uint16_t>(peer),
+            collective ? spec::MessageKind::collective : spec::MessageKind::message,
+            collective ? context.collective : 0};
+  }
+  [[nodiscard]] static std::uint32_t tag_of(const Context& context) {
+    return context.is_collective() ? kAnyTag : context.call.tag;
+  }
+
+  /// The move has ended.
+  void end(Context& context, Move& move, Tick now) {
+    for (Source& source : move.sources)
+      if (source.claimed) receiver.buffers.finish(source.channel, source.number);
+    const bool beside = &move == &context.beside;
+    // What follows may read what a move has written; what it has sent, it does not see.
+    const Tick then = role_of(move.what->z.place) ? std::max(context.effects, now + 1) : move.goes_on;
+    if (!beside)
+      context.goes_on = then;
+    else if (context.goes_on == kNever)
+      context.goes_on = std::max(now + 1, then);
+    move = {};
+  }
+  /// The sizes of a message differ at its two ends: the call ends.
+  static bool differ(Context& context, const Move& move, Tick now, std::uint64_t peer, std::uint64_t theirs,
+                     const std::string& does) {
+    context.fail(code::kSize, "rank " + std::to_string(peer) + " " + does + " " + std::to_string(theirs) +
+                                  " bytes, and this one has " + std::to_string(move.elements * context.wire_bytes()));
+    context.goes_on = now;
+    return true;
+  }
+  /// Takes a large message at the place that it has offered for it.
+  bool take(Context& context, Move& move, Tick now) {
+    const auto length = move.elements * context.wire_bytes();
+    if (context.call.streams(Role::res)) {
+      move.eager = true;
+      offer(context, move, 0, 0, now);
+      return true;
+    }
+    if (!move.offer) {
+      if (path.free() > now) {
+        move.goes_on = path.free();
+        return false;
+      }
+      move.offer = offers_++;
+      receiver.places[*move.offer] = {.from = channel(context, move.at[0]),
+                                      .host = context.call.in_host(Role::res),
+                                      .address = move.at[2],
+                                      .length = length};
+      offer(context, move, *move.offer, length, now);
+    }
+    const auto& place = receiver.places.at(*move.offer);
+    if (place.full > now) return wait(move, now, move.at[0]);
+    context.effects = std::max(context.effects, place.full);
+    receiver.places.erase(*move.offer);
+    move.goes_on = now + 1;
+    end(context, move, now);
+    return true;
+  }
+  bool claim(Context& context, Source& source, std::uint64_t peer) {
+    if (source.claimed) return true;
+    source.channel = channel(context, peer);
+    const auto found = receiver.buffers.claim(source.channel, tag_of(context));
+    if (!found) return false;
+    source = {true, source.channel, *found, 0};
+    return true;
+  }
+
+  /// Of a message's segment in a receive buffer, which is free when all of it has been taken.
+  void fetch(Context& context, Source& source, std::size_t operand, std::uint64_t elements,
+             std::vector<std::byte>& data, Tick now) {
+    auto& segments = receiver.buffers.message(source.channel, source.number).segments;
+    const auto& piece = std::prev(segments.upper_bound(source.taken))->second;
+    data.resize(elements * context.wire_bytes());
+    path.read(static_cast<unsigned>(operand), false, receiver.buffers.address(piece) + source.taken - piece.offset,
+              data);
+    source.taken += data.size();
+    if (source.taken == piece.offset + piece.length) {
+      receiver.buffers.release(source.channel, source.number, piece.offset);
+      receiver.freed(now);
+    }
+  }
+  void read(Context& context, Move& move, Role role, std::size_t operand, std::uint64_t elements,
+            std::vector<std::byte>& data) {
+    const auto bytes = context.bytes(role);
+    data.resize(elements * bytes);
+    if (context.call.streams(role))
+      path.pop(move.word, data);
+    else
+      path.read(static_cast<unsigned>(operand), context.call.in_host(role), move.at[operand] + move.moved * bytes,
+                data);
+  }
+  void write(Context& context, Move& move, Role role, std::vector<std::byte>& data, unsigned from) {
+    const auto bytes = context.bytes(role);
+    convert(data, from, bytes);
+    if (!context.call.streams(role)) {
+      const auto seen = path.write(context.call.in_host(role), move.at[2] + move.moved * bytes, data);
+      context.effects = std::max(context.effects, seen);
+      return;
+    }
+    const Tick last = DataPath::cycle(path.times(data.size()).last);
+    context.effects = std::max(context.effects, last);
+    move.result.insert(move.result.end(), data.begin(), data.end());
+    if (move.moved + data.size() / bytes < move.elements) return;
+    move.result.resize((move.result.size() + kWord - 1) / kWord * kWord);
+    path.output.push_back(
+        {context.call.tag == kAnyTag ? 0 : context.call.tag & 0xFF, std::exchange(move.result, {}), last});
+  }
+  void dispatch(Context& context, Move& move, std::vector<std::byte>& data, unsigned from) {
+    convert(data, from, context.wire_bytes());
+    send(context, move,
+         move.offer                         ? spec::MessageKind::write
+         : move.what->z.place == Place::put ? spec::MessageKind::stream
+         : context.is_collective()          ? spec::MessageKind::collective
+                                            : spec::MessageKind::message,
+         data);
+  }
+
+  // Packets.
+
+  /// A segment of a message, or a message without data.
+  void send(Context& context, Move& move, spec::MessageKind kind, std::span<const std::byte> data) {
+    const auto peer = static_cast<std::uint32_t>(move.at[2]);
+    if (move.offer) move.number = move.offer;
+    if (!move.number)
+      move.number =
+          kind == spec::MessageKind::collective ? context.sent[peer]++ : sent_[{context.communicator_id, peer, kind}]++;
+    const auto wire = context.wire_bytes();
+    spec::AcclPacket header = header_of(context, kind);
+    header.number = *move.number;
+    header.length = move.elements * wire;
+    header.segment = move.moved * wire;
+    header.segment_length = static_cast<std::uint32_t>(data.size());
+    const auto [first, last] = path.times(data.size());
+    const double pace = data.empty() ? 0 : (last - first) / static_cast<double>(data.size());
+    for (std::size_t at = 0;;) {
+      const auto part = data.subspan(at, std::min<std::size_t>(config_.packet_bytes, data.size() - at));
+      header.offset = header.segment + at;
+      send(context, peer, header, part, DataPath::cycle(first + pace * static_cast<double>(at)),
+           DataPath::cycle(first + pace * static_cast<double>(at + part.size())));
+      at += part.size();
+      if (at >= data.size()) break;
+    }
+  }
+  [[nodiscard]] static spec::AcclPacket header_of(const Context& context, spec::MessageKind kind) {
+    return {.kind = kind,
+            .stream = static_cast<std::uint8_t>(kind == spec::MessageKind::stream ? context.call.tag : 0),
+            .source = static_cast<std::uint16_t>(context.communicator.rank),
+            .communicator = context.communicator_id,
+            .tag = context.is_collective() ? context.collective : context.call.tag};
+  }
+  void offer(Context& context, const Move& move, std::uint32_t number, std::uint64_t length, Tick now) {
+    spec::AcclPacket header = header_of(context, spec::MessageKind::offer);
+    header.stream = context.is_collective();
+    header.number = number;
+    header.length = length;
+    send(context, static_cast<std::uint32_t>(move.at[0]), header, {}, now, now);
+  }
+  /// A packet whose first and last word are there in these cycles.
+  void send(Context& context, std::uint32_t peer, const spec::AcclPacket& header, std::span<const std::byte> data,
+            Tick first, Tick last) {
+    const auto to = *end_of(context.communicator.members[peer]);
+    const auto frame =
+        ethernet::make_udp(frames_, udp_.own, to, kPacketHeader + data.size(), [&](std::span<std::byte> bytes) {
+          const auto words = header.pack();
+          std::memcpy(bytes.data(), words.data(), kPacketHeader);
+          std::copy(data.begin(), data.end(), bytes.begin() + kPacketHeader);
+        });
+    if (to.address == udp_.own.address) {  // a switch does not send a frame back to where it came from
+      receiver.push(frame, first + 1, std::max(first, last) + 1);
+      context.effects = std::max(context.effects, last + 1);
+      return;
+    }
+    const Tick end = udp_.send(domain_.clock.edge(first), domain_.clock.edge(last), frame);
+    context.effects = std::max(context.effects, domain_.clock.cycle_after(end));
+    path.hold(domain_.clock.cycle_from(udp_.behind(config_.send_bytes)));
+  }
+
+  const NodeConfig& config_;
+  UdpPort& udp_;
+  Domain& domain_;
+  ethernet::Frames& frames_;
+  std::uint32_t offers_ = 0;  ///< that it has made
+  std::map<std::tuple<std::uint32_t, std::uint32_t, spec::MessageKind>, std::uint32_t> sent_;
+};
+
+}  // namespace thalweg::accl
