@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// First in, first out, of whole frames, twin of rtl/ethernet/tw_frame_fifo.sv.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <optional>
+#include <utility>
+
+namespace thalweg::ethernet {
+
+/// Words come out when their frame has been committed, three cycles later at the earliest; those of a frame that is dropped never do. `depth`
+/// words besides the two at the output.
+template <class T>
+class FrameFifo {
+ public:
+  FrameFifo(std::size_t depth, std::size_t room) : most_(depth - room - 2) {}
+
+  /// `room` words may come from this cycle on.
+  [[nodiscard]] bool room() const { return room_; }
+  [[nodiscard]] bool valid() const { return front_.has_value(); }
+  [[nodiscard]] const T& front() const { return *front_; }
+
+  /// One clock edge. push: a word that comes, or nullptr; commit, drop: all that has come, with it; pop: what is at the front is taken.
+  void step(const T* push, bool commit, bool drop, bool pop) {
+    room_ = used_ <= most_;
+    used_ = words_.size();
+    if (pop) front_.reset();
+    const bool loads = !next_ || !front_;
+    if (!front_) front_ = std::exchange(next_, std::nullopt);
+    const bool reads = loads && kept_ > 0;
+    if (push) words_.push_back(*push);
+    if (drop) words_.resize(kept_);
+    if (commit) kept_ = words_.size();
+    if (reads) {
+      next_ = std::move(words_.front());
+      words_.pop_front();
+      --kept_;
+    }
+  }
+
+ private:
+  std::size_t most_;
+  std::deque<T> words_;
+  std::size_t kept_ = 0;  ///< of them, those of committed frames
+  std::size_t used_ = 0;  ///< a cycle ago
+  bool room_ = false;
+  std::optional<T> next_, front_;
+};
+
+}  // namespace thalweg::ethernet
