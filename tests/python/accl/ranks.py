@@ -63,6 +63,15 @@ def main(what: str, port: int) -> int:
             client.call(SEND, count=16, comm=COMMUNICATOR, root_src_dst=0, arithcfg=FLOAT, addr_0=SOURCE)
         elif what == "never comes":
             return 0
+        elif what == "ends late and does not finalize":
+            import mpi4py
+
+            mpi4py.rc.finalize = False
+            import mpi4py.MPI  # noqa: F401
+
+            if rank == 1:
+                time.sleep(1)
+                client.call(CONFIG)
         elif what == "fails" and rank == 1:
             return 3
         elif what == "dies" and rank == 1:

@@ -26,13 +26,16 @@ MOST_PORT = 65535
 _FIRST_PORTS = range(16_000, 32_000)  # below the range that Linux assigns to outgoing connections
 _GRACE_S = 2.0  # for the other ranks to end once one has ended without success; none if it was ended by a signal
 
-_RECORDED = """folder=$0 rank=${PMI_RANK:-${OMPI_COMM_WORLD_RANK:-0}}
+_RECORDED = """folder=$0 ranks=$1 rank=${PMI_RANK:-${OMPI_COMM_WORLD_RANK:-0}}
+shift
 "$@"
 status=$?
 echo $status >"$folder/.$rank" && mv "$folder/.$rank" "$folder/$rank"
+while set -- "$folder"/[0-9]*; [ $status = 0 ] && [ $# -lt "$ranks" ]; do sleep 0.1; done
 exit $status
 """
-"""Runs one rank, and leaves its exit status in a file of the rank's number. A rank that the launcher ends leaves none: its shell ends, too."""
+"""Runs one rank, and leaves its exit status in a file of the rank's number. A rank that the launcher ends leaves none: its shell ends, too. After
+success it waits for the others: launchers of MPI end them when a rank has ended without MPI_Finalize, as ranks of ACCL's stress test do."""
 
 
 @dataclass
@@ -98,7 +101,7 @@ def run_program(
         ranks = Ranks(folder / "ended", engine.ranks)
         output = Output(folder)
         start, environment = _start(command[0], program, engine.ranks, mpi, output)
-        recorded = ["sh", "-c", _RECORDED, str(folder / "ended")]
+        recorded = ["sh", "-c", _RECORDED, str(folder / "ended"), str(engine.ranks)]
         mark = {"THALWEG_RUN": str(folder)}
         processes = Processes(
             [*start, *recorded, *words], {**scratch.users_environment(), **environment, **mark}, str(folder), output
@@ -164,7 +167,7 @@ def _outcome(watch: _Watch, report: Report, processes: Processes, ranks: Ranks) 
         others = "; the others were ended" if watch.left else ""
         return Outcome(status, report, [f"rank {rank} {_how(status)}{others}"])
     said = without_banner(processes.said())
-    if watch.status:
+    if watch.status and ranks.alive:  # otherwise all have succeeded, whatever the launcher says of ranks without MPI_Finalize
         status = watch.status if watch.status > 0 else 128 - watch.status
         return Outcome(status, report, [*said.splitlines(), f"the ranks' launcher ended with status {status}"])
     return Outcome(0 if report.right else 1, report, said.splitlines())
