@@ -9,6 +9,7 @@
 #include <cstring>
 #include <deque>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <tuple>
@@ -73,6 +74,7 @@ class Receiver {
     for (const auto& [what, count] : {std::pair{"packets for which there was no receive buffer", no_room_},
                                       {"packets that came again", repeated_},
                                       {"packets behind one that is missing", behind_},
+                                      {"messages to kernels of which a part is missing", missing()},
                                       {"packets whose header is of none", malformed_},
                                       {"packets for a place that was not offered", unasked_}})
       if (count > 0) all.push_back({node, what, count});
@@ -164,6 +166,12 @@ class Receiver {
     return DataPath::cycle(last + port.latency());
   }
   void to_kernel(const spec::AcclPacket& packet, std::span<const std::byte> data, Tick at) {
+    Puts& from = puts_from_[{packet.communicator, packet.source}];
+    from.seen = std::max(from.seen, std::uint64_t{packet.number} + 1);
+    if (packet.number < from.next || from.taken.contains(packet.number)) {
+      ++repeated_;
+      return;
+    }
     const std::tuple key{packet.communicator, packet.source, packet.number};
     std::vector<std::byte>& message = puts_[key];
     if (packet.offset == message.size()) {
@@ -175,8 +183,22 @@ class Receiver {
       message.resize((message.size() + kWord - 1) / kWord * kWord);
       kernels_.push_back({packet.stream, std::move(message), at});
       message.clear();
+      from.taken.insert(packet.number);
+      while (from.taken.erase(static_cast<std::uint32_t>(from.next))) ++from.next;
     }
     if (message.empty()) puts_.erase(key);
+  }
+
+  /// Messages to kernels from one rank.
+  struct Puts {
+    std::uint64_t next = 0;         ///< all below it have come
+    std::set<std::uint32_t> taken;  ///< others that have come
+    std::uint64_t seen = 0;         ///< behind the last one of which a packet has come
+  };
+  [[nodiscard]] std::uint64_t missing() const {
+    std::uint64_t count = 0;
+    for (const auto& [from, puts] : puts_from_) count += puts.seen - puts.next - puts.taken.size();
+    return count;
   }
 
   const NodeConfig& config_;
@@ -187,6 +209,7 @@ class Receiver {
   std::deque<Incoming> incoming_, waiting_;
   std::uint64_t waiting_bytes_ = 0;
   std::map<std::tuple<std::uint32_t, std::uint16_t, std::uint32_t>, std::vector<std::byte>> puts_;
+  std::map<std::pair<std::uint32_t, std::uint16_t>, Puts> puts_from_;  ///< by communicator and source
   std::uint64_t no_room_ = 0, repeated_ = 0, behind_ = 0, malformed_ = 0, unasked_ = 0;
 };
 

@@ -180,3 +180,32 @@ def test_lost_packets_never_give_wrong_data(tmp_path: Path) -> None:
     assert len(said) == 100 - right
     assert all("waited for a message from rank 0" in line for line in said)
     assert any(what.startswith("frames lost on the link") for _, what, _ in result.lost)
+
+
+def test_faults_of_a_link_never_give_a_kernel_wrong_data(tmp_path: Path) -> None:
+    """Messages of one and of two packets to another board's kernel, on a link that loses, repeats and reorders frames: each comes once and whole or
+    is counted as missing, but for those behind the last one that is seen."""
+    text = (Path(__file__).parents[3] / "clusters/accl-u280-udp.toml").read_text()
+    faults = "frames_lost = 0.02\nframes_duplicated = 0.05\nframes_reordered = 0.02\n"
+    file = tmp_path / "faulty.toml"
+    file.write_text(text.replace('kind = "ethernet"\n', 'kind = "ethernet"\n' + faults))
+    sizes = [(1000 if k % 2 else 3000) for k in range(300)]
+
+    def program(rank: Rank) -> list[Array]:
+        if rank.rank == 0:
+            for k, elements in enumerate(sizes):
+                rank.kernel().stream_put(rank.create_buffer(data(k, elements)), elements, 1, stream_id=5)
+        rank.pause(5000)
+        return [packet.data for packet in rank.pull()]
+
+    result = run(program, 2, file, time_out_us=100, buffer_bytes=8192)
+    come = [int(found[0]) // 1000 for found in result.values[1]]
+    assert len(set(come)) == len(come)
+    for k, found in zip(come, result.values[1], strict=True):
+        assert (found[: sizes[k]] == data(k, sizes[k])).all()
+        assert found.size == -(-sizes[k] // 16) * 16
+    counts = {what: count for node, what, count in result.lost if node == 1}
+    behind = len(sizes) - 1 - max(come)
+    missing = counts["messages to kernels of which a part is missing"]
+    assert 0 < len(sizes) - len(come) - behind <= missing <= len(sizes) - len(come)
+    assert counts["packets that came again"] > 0

@@ -167,7 +167,9 @@ def _outcome(watch: _Watch, report: Report, processes: Processes, ranks: Ranks) 
         others = "; the others were ended" if watch.left else ""
         return Outcome(status, report, [f"rank {rank} {_how(status)}{others}"])
     said = without_banner(processes.said())
-    if watch.status and ranks.alive:  # otherwise all have succeeded, whatever the launcher says of ranks without MPI_Finalize
+    if (
+        watch.status and ranks.alive
+    ):  # otherwise all have succeeded, whatever the launcher says of ranks without MPI_Finalize
         status = watch.status if watch.status > 0 else 128 - watch.status
         return Outcome(status, report, [*said.splitlines(), f"the ranks' launcher ended with status {status}"])
     return Outcome(0 if report.right else 1, report, said.splitlines())
