@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -43,6 +44,9 @@ def test_rank_0_serves_until_the_others_have_ended() -> None:
     port = free_ports(8)
     with instances(port) as (first, second), Client(port, 0) as client, Client(port, 1) as other:
         assert client.call(NOP) == other.call(NOP) == 0
+        with socket.socket() as one:
+            while one.connect_ex(("127.0.0.1", port + 3)):  # until the second instance has begun
+                assert second.poll() is None
         first.send_signal(signal.SIGINT)
         with pytest.raises(subprocess.TimeoutExpired):
             first.wait(0.3)
