@@ -4,72 +4,17 @@
 from __future__ import annotations
 
 import random
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
-from thalweg.accl import AcclError, Buffer, Function, Rank, Request, Result, Stream, run
+
+sys.path.insert(0, str(Path(__file__).parent))
+from random_programs import FUNCTIONS, OPERATIONS, TYPES, Array, data_of, expected, start
+from thalweg.accl import AcclError, Function, Rank, Result, Stream, run
 from thalweg.errors import FabricStopped, InputError
-
-TYPES = ("float16", "float32", "float64", "int32", "int64", "int8")
-FUNCTIONS = {Function.SUM: np.add, Function.MAX: np.maximum, Function.PROD: np.multiply, Function.MIN: np.minimum}
-ROOTED = ("bcast", "scatter", "gather", "reduce")
-OPERATIONS = (*ROOTED, "allgather", "allreduce", "reduce_scatter", "alltoall")
-Array = npt.NDArray[Any]
-
-
-def data_of(seed: int, rank: int, elements: int, dtype: str) -> Array:
-    """Differs between ranks; small whole numbers, whose sums and products of 16 are exact in float16 where they are of -1 to 2."""
-    return np.random.default_rng([seed, rank]).integers(-1, 3, elements).astype(dtype)
-
-
-def expected(operation: str, inputs: list[Array], count: int, root: int, function: Function) -> list[Array | None]:
-    """What each rank's result has to be; None: nothing."""
-    size, combine = len(inputs), FUNCTIONS[function].reduce
-    with np.errstate(over="ignore"):
-        if operation == "bcast":
-            return [inputs[root][:count]] * size
-        if operation == "scatter":
-            return [inputs[root][rank * count : (rank + 1) * count] for rank in range(size)]
-        if operation == "gather":
-            return [np.concatenate([i[:count] for i in inputs]) if rank == root else None for rank in range(size)]
-        if operation == "reduce":
-            return [
-                _same(combine([i[:count] for i in inputs]), inputs) if rank == root else None for rank in range(size)
-            ]
-        if operation == "allgather":
-            return [np.concatenate([i[:count] for i in inputs])] * size
-        if operation == "allreduce":
-            return [_same(combine([i[:count] for i in inputs]), inputs)] * size
-        if operation == "reduce_scatter":
-            whole = _same(combine([i[: size * count] for i in inputs]), inputs)
-            return [whole[rank * count : (rank + 1) * count] for rank in range(size)]
-        assert operation == "alltoall"
-        blocks = [[i[rank * count : (rank + 1) * count] for i in inputs] for rank in range(size)]
-        return [np.concatenate(of) for of in blocks]
-
-
-def _same(result: Array, inputs: list[Array]) -> Array:
-    return result.astype(inputs[0].dtype)
-
-
-def start(
-    rank: Rank, operation: str, send: Buffer, recv: Buffer, count: int, root: int, function: Function, **common: Any
-) -> Request:
-    call = getattr(rank, operation)
-    if operation == "bcast":
-        comm = common.get("comm") or rank.world
-        request: Request = call(send if comm.rank == root else recv, count, root, **common)
-    elif operation == "reduce":
-        request = call(send, recv, count, root, function, **common)
-    elif operation in ROOTED:
-        request = call(send, recv, count, root, **common)
-    elif operation in ("allreduce", "reduce_scatter"):
-        request = call(send, recv, count, function, **common)
-    else:
-        request = call(send, recv, count, **common)
-    return request
 
 
 @pytest.mark.parametrize("transport", ["udp", "rdma"])
@@ -113,94 +58,6 @@ def test_collectives(ranks: int, dtype: str, transport: str, seed: int) -> None:
             else:
                 np.testing.assert_array_equal(found[: right.size], right, f"{operation} {cases[k]} at rank {rank}")
                 assert (found[right.size :] == 99).all()
-
-
-@pytest.mark.parametrize("transport", ["udp", "rdma"])
-@pytest.mark.parametrize("ranks", [2, 3, 5, 8])
-def test_random_programs(ranks: int, transport: str, seed: int) -> None:
-    """Communicators, messages with tags that are received in another order, and collectives, of which several are under way at once."""
-    for turn in range(6):
-        draw = random.Random(f"{seed} {ranks} {turn} {transport}")
-        groups = [list(range(ranks))] + [draw.sample(range(ranks), draw.randint(1, ranks)) for _ in range(3)]
-        steps: list[tuple[Any, ...]] = []
-        for number in range(40):
-            group = draw.randrange(len(groups))
-            if draw.random() < 0.5:
-                size = len(groups[group])
-                steps.append(
-                    (
-                        "collective",
-                        group,
-                        draw.choice(OPERATIONS),
-                        draw.randint(0, 40),
-                        draw.randrange(size),
-                        draw.choice([*FUNCTIONS]),
-                    )
-                )
-            elif ranks > 1:
-                pair = draw.sample(range(ranks), 2)
-                messages = [(100 * number + k, draw.randint(1, 60)) for k in range(draw.randint(1, 3))]
-                steps.append(("messages", pair, messages, draw.sample(messages, len(messages))))
-            steps.append(("wait", draw.random() < 0.3))
-
-        def program(
-            rank: Rank, steps: list[tuple[Any, ...]] = steps, groups: list[list[int]] = groups
-        ) -> list[tuple[int, Array]]:
-            comms = [rank.create_communicator(group) for group in groups]
-            results: list[tuple[int, Array]] = []
-            open_: list[Request] = []
-            for k, step in enumerate(steps):
-                if step[0] == "wait" and step[1]:
-                    for request in open_:
-                        request.wait()
-                    open_.clear()
-                elif step[0] == "collective":
-                    _, group, operation, count, root, function = step
-                    comm = comms[group]
-                    if comm is None:
-                        continue
-                    send = rank.create_buffer(data_of(k, rank.rank, comm.size * count, "int32"))
-                    recv = rank.create_buffer(comm.size * count, "int32")
-                    open_.append(start(rank, operation, send, recv, count, root, function, comm=comm, run_async=True))
-                    results.append((k, recv.array))
-                elif step[0] == "messages":
-                    _, (source, destination), messages, order = step
-                    if rank.rank == source:
-                        for tag, count in messages:
-                            send = rank.create_buffer(data_of(tag, source, count, "int32"))
-                            open_.append(rank.send(send, count, destination, tag, run_async=True))
-                    if rank.rank == destination:
-                        for tag, count in order:
-                            recv = rank.create_buffer(count, "int32")
-                            open_.append(rank.recv(recv, count, source, tag, run_async=True))
-                            results.append((tag + 10_000_000, recv.array))
-            for request in open_:
-                request.wait()
-            return results
-
-        result = run(
-            program,
-            ranks,
-            f"accl-u280-{transport}",
-            buffers=64,
-            buffer_bytes=128 if transport == "rdma" else 1024,
-            time_out_us=0,
-        )
-        for rank, results in enumerate(result.values):
-            for key, found in results:
-                if key >= 10_000_000:
-                    tag = key - 10_000_000
-                    source = next(s[1][0] for s in steps if s[0] == "messages" and tag in dict(s[2]))
-                    np.testing.assert_array_equal(found, data_of(tag, source, found.size, "int32"))
-                    continue
-                _, group, operation, count, root, function = steps[key]
-                members = groups[group]
-                inputs = [data_of(key, member, len(members) * count, "int32") for member in members]
-                right = expected(operation, inputs, count, root, function)[members.index(rank)]
-                if right is not None and not (operation == "bcast" and members[root] == rank):
-                    np.testing.assert_array_equal(
-                        found[: right.size], right, f"turn {turn}: {steps[key]} at rank {rank}"
-                    )
 
 
 def test_large_messages_go_straight_to_their_places() -> None:
