@@ -283,14 +283,16 @@ class Put(Step):
 
 @dataclass
 class Relay(Step):
-    """A message that goes on from `via` to `destination` by a chain of calls for which the program does not wait."""
+    """A message that goes on from `via` to `destination` by calls for which the program does not wait. Each waits for the one before it as it is in its
+    chain, or as it uses the same data; what overwrites the data waits for all."""
 
     key: int
     source: int
     via: int
     destination: int
     count: int
-    by_kernel: tuple[bool, bool]
+    chain: bool
+    by_kernel: tuple[bool, bool]  #: the same without chain
 
     def begin(self, on: Doing) -> None:
         count, kind, tag = self.count, "int32", self.key
@@ -298,11 +300,17 @@ class Relay(Step):
             send = on.source(data_of(self.key, self.source, count, kind), False)
             on.open.append(on.rank.send(send, count, self.via, tag, run_async=True))
         if on.number == self.via:
-            first, second = (on.rank.create_buffer(count, kind, host=host) for host in (True, False))
-            caller, common = on.caller(self.by_kernel[0]), {"run_async": True, "from_fpga": True, "to_fpga": True}
-            got = caller.recv(first, count, self.source, tag, **common)
-            moved = on.caller(self.by_kernel[1]).copy(first, second, count, waitfor=[got], **common)
-            on.open += [got, moved, caller.send(second, count, self.destination, tag + 1, waitfor=[moved], **common)]
+            first, second, other = (on.rank.create_buffer(count, kind, host=host) for host in (True, False, False))
+            other.sync_to_device()
+            caller, then = (on.caller(by_kernel) for by_kernel in self.by_kernel)
+            common: dict[str, Any] = {"run_async": True, "from_fpga": True, "to_fpga": True}
+            requests = [caller.recv(first, count, self.source, tag, **common)]
+            requests += [then.copy(first, second, count, waitfor=requests if self.chain else [], **common)]
+            after = requests[1:] if self.chain else []
+            requests += [caller.send(second, count, self.destination, tag + 1, waitfor=after, **common)]
+            if not self.chain:
+                requests += [caller.copy(other, second, count, **common), caller.copy(other, first, count, **common)]
+            on.open += requests
         if on.number == self.destination:
             recv = on.target(self.key, count, kind, False)
             on.open.append(on.rank.recv(recv, count, self.via, tag + 1, run_async=True))
@@ -311,7 +319,7 @@ class Relay(Step):
         return {self.key: data_of(self.key, self.source, self.count, "int32")} if rank == self.destination else {}
 
     def load(self) -> tuple[int, int]:
-        return 5, 8 * self.count
+        return 7, 8 * self.count
 
 
 @dataclass
@@ -456,7 +464,9 @@ class Draw:
         source, via, destination = (draw.randrange(self._ranks) for _ in range(3))
         ends = (source, destination)
         if kind == "relay":
-            return Relay(key, source, via, destination, draw.randint(1, 60), (self._half(), self._half()))
+            chain, callers = self._half(), (self._half(), self._half())
+            one = (callers[0], callers[0])
+            return Relay(key, source, via, destination, draw.randint(1, 300), chain, callers if chain else one)
         if kind == "put":
             return Put(key, source, destination, self._part(0, ends), draw.randrange(247))
         number = draw.randint(1, 3)
