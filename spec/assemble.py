@@ -16,6 +16,7 @@ REGISTERS = [
     "next",
     "prev",
     "count",
+    "most",
     "n",
     "op0",
     "op1",
@@ -29,10 +30,11 @@ REGISTERS = [
     "i",
     "j",
     "k",
+    "left",
 ]
 ARITHMETIC = ("add", "sub", "mul", "div")
 JUMPS = ("eq", "ne", "lt", "ge")
-OPERATIONS = ("end", "set", "copy", *ARITHMETIC, *JUMPS, "call", "return_", "signal", "await", "move", "start")
+OPERATIONS = ("end", "set", "copy", *ARITHMETIC, *JUMPS, "call", "return_", "signal", "await", "move", "start", "join")
 SOURCES = ("op0", "op1", "res", "recv", "take")
 TARGETS = ("op0", "op1", "res", "send", "give", "put")
 PLACES = ("none", "op0", "op1", "res", "recv", "take", "send", "give", "put")
@@ -105,11 +107,11 @@ def _instruction(words: list[str], labels: dict[str, int]) -> Instruction:
         return _move(name, rest, text)
     if name == "jump":
         name, rest = "eq", ["zero", "zero", *rest]
-    count = {"end": 0, "return": 0, "call": 1, "signal": 1, "await": 1, "set": 2, "copy": 2}
+    count = {"end": 0, "return": 0, "join": 0, "call": 1, "signal": 1, "await": 1, "set": 2, "copy": 2}
     count |= dict.fromkeys((*ARITHMETIC, *JUMPS), 3)
     if name not in count or len(rest) != count[name]:
         raise ValueError(f"'{text}' is no instruction")
-    if name in ("end", "return"):
+    if name in ("end", "join", "return"):
         return Instruction(name + "_" * (name == "return"), text=text)
     if name == "call":
         return Instruction(name, target=_label(rest[0], labels), text=text)

@@ -44,6 +44,7 @@ struct Move {
   Tick waits = kNever;                      ///< the cycle since which it waits for a message or an offer
   std::uint32_t from = 0;                   ///< whose: a rank
   bool for_kernel = false;                  ///< it waits for its kernel's stream
+  bool for_room = false;                    ///< it waits until it can send
 };
 
 struct Context {

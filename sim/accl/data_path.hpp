@@ -15,11 +15,10 @@
 
 #include "accl/config.hpp"
 #include "accl/memory.hpp"
+#include "accl/packet.hpp"
 #include "core/types.hpp"
 
 namespace thalweg::accl {
-
-inline constexpr unsigned kWord = 64;  ///< bytes that the data path moves in a cycle
 
 /// Data that have left for a kernel, up to the end of a packet; the number of its stream, and the cycle in which its last word is there.
 struct KernelPacket {

@@ -36,13 +36,18 @@ inline void add_kinds(Kinds& known, Tick ticks_per_second, ethernet::Frames& fra
                             .host_bytes_per_cycle = values.get<double>("host_gb") * 1e9 / hertz(engine),
                             .host_latency = cycles("host_ns", 1e-9, engine),
                             .memory_limit = values.get<std::uint64_t>("memory_bytes"),
+                            .reliable = values.get<std::string>("transport") != "udp",
                             .rendezvous = values.get<std::string>("transport") == "rdma",
                             .invocation = std::llround(cycles("invocation_us", 1e-6, engine)),
                             .contexts = values.get<unsigned>("calls"),
                             .packet_bytes = values.get<std::uint32_t>("packet_bytes"),
                             .port_latency = std::max<Tick>(1, std::llround(cycles("port_ns", 1e-9, line))),
                             .fifo_bytes = values.get<std::uint64_t>("fifo_bytes"),
-                            .send_bytes = values.get<std::uint64_t>("send_bytes")};
+                            .send_bytes = values.get<std::uint64_t>("send_bytes"),
+                            .session = {.window = ethernet::kMostWindow,
+                                        .resend = std::max<Tick>(4, std::llround(cycles("resend_us", 1e-6, line))),
+                                        .reorder = values.get<unsigned>("reorder_packets"),
+                                        .tries = values.get<unsigned>("tries")}};
     const ethernet::UdpEnd own{ethernet::address_of(number), ip_of(number), values.get<std::uint16_t>("udp_port")};
     return std::make_unique<Node>(config, own, number, engine, line, frames);
   };

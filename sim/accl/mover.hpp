@@ -17,6 +17,7 @@
 
 #include "accl/arithmetic.hpp"
 #include "accl/config.hpp"
+#include "accl/connections.hpp"
 #include "accl/context.hpp"
 #include "accl/data_path.hpp"
 #include "accl/receiver.hpp"
@@ -27,12 +28,14 @@ namespace thalweg::accl {
 class Mover {
  public:
   /// What is given outlives it. `waker`: of the engine.
-  Mover(const NodeConfig& config, Memory& device, Memory& host, UdpPort& udp, Domain& domain, ethernet::Frames& frames,
-        Waker waker)
+  /// `connections`: null where the network loses packets, or none at all.
+  Mover(const NodeConfig& config, Memory& device, Memory& host, UdpPort& udp, Connections* connections, Domain& domain,
+        ethernet::Frames& frames, Waker waker)
       : path(config, device, host),
         receiver(config, device, host, path.output, waker),
         config_(config),
         udp_(udp),
+        connections_(connections),
         domain_(domain),
         frames_(frames) {}
 
@@ -64,7 +67,15 @@ class Mover {
       else
         move.offer = found->number;
     }
-    auto elements = std::min(move.elements - move.moved, most(context, move));
+    std::size_t room = kUnlimited;  // packets that can be sent
+    if (const auto peer = sends_to(move)) {
+      const bool is_message = !move.offer && what.z.place != Place::put;
+      room = room_to(context, move, *peer, is_message ? Lane::messages : Lane::others, now);
+      if (room == 0) return context.code != 0;
+    }
+    const auto most = this->most(context, move);
+    auto elements = std::min({move.elements - move.moved, most - move.moved % most,
+                              room == kUnlimited ? most : room * packet_elements(context)});
     std::array<Place, 2> places{what.operation == Operation::await_ ? Place::recv : what.x.place, what.y.place};
     for (std::size_t k = 0; k < 2; ++k) {
       if (!receives(places[k])) continue;
@@ -123,6 +134,40 @@ class Mover {
     if (move.moved == move.elements) end(context, move, now);
     return true;
   }
+  /// Begins sessions with the other members of a communicator.
+  void greet(const Communicator& all) {
+    if (!connections_) return;
+    std::vector<std::byte> bytes(kPacketHeader);
+    const Tick now = domain_.clock.edge(domain_.scheduler.now());
+    for (const Member& member : all.members)
+      if (const auto to = end_of(member); to && to->address != udp_.own.address)
+        for (const Lane lane : {Lane::messages, Lane::others}) {
+          put_packet(bytes,
+                     {.kind = spec::MessageKind::greeting,
+                      .stream = static_cast<std::uint8_t>(lane == Lane::others ? kOther : 0)},
+                     {});
+          if (const auto with = connections_->with(*to, lane); connections_->room(with) > 0)
+            connections_->send(with, bytes, now, now);
+        }
+  }
+  /// Whether a move of a call waits for a packet of a message.
+  [[nodiscard]] bool wants(const Context& context, const Channel& of, const spec::AcclPacket& packet) const {
+    for (const Move* move : {&context.move, &context.beside}) {
+      if (!move->what || move->waits == kNever || move->for_room || move->for_kernel) continue;
+      const bool awaits = move->what->operation == spec::programs::Operation::await_;
+      const std::array<Place, 2> places{awaits ? Place::recv : move->what->x.place, move->what->y.place};
+      for (std::size_t k = 0; k < 2; ++k) {
+        if (!receives(places[k])) continue;
+        const Source& source = move->sources[k];
+        const auto tag = tag_of(context);
+        if (source.claimed
+                ? source.channel == of && source.number == packet.number
+                : channel(context, move->at[k]) == of && (tag == kAnyTag || packet.tag == kAnyTag || packet.tag == tag))
+          return true;
+      }
+    }
+    return false;
+  }
   /// The call ends: gives up what its moves have claimed.
   void release(const Context& context, Tick now) {
     for (const Move* move : {&context.move, &context.beside}) {
@@ -133,10 +178,21 @@ class Mover {
     if (context.is_collective()) receiver.buffers.end(context.communicator_id, context.collective);
     receiver.freed(now);
   }
+  /// Elements of a call that each rank can send to the next one before it takes any, four times: a quarter of a window.
+  [[nodiscard]] std::uint64_t most_in_circle(const Context& context) const {
+    if (!connections_) return std::max<std::uint64_t>(1, context.call.count);
+    const auto buffer = receiver.buffers.bytes();
+    const auto bytes = std::min<std::uint64_t>(buffer == 0 ? config_.packet_bytes : buffer, config_.packet_bytes);
+    const auto elements = config_.session.window / 4 * bytes / std::max(1U, context.wire_bytes());
+    return std::max<std::uint64_t>(elements / kWord * kWord, 1);
+  }
   /// What a call that waits is without.
   [[nodiscard]] std::string waits_for(const Context& context, const Move& move) const {
     if (move.for_kernel) return "for data from its kernel's stream";
     const auto bytes = " of " + std::to_string(move.elements * context.wire_bytes()) + " bytes have come";
+    if (move.for_room)
+      return "for room to send to rank " + std::to_string(move.from) +
+             " of its communicator, which has not taken the packets before";
     std::string text = std::string(move.what->z.place == Place::give ? "for a place at" : "for a message from") +
                        " rank " + std::to_string(move.from) + " of its communicator";
     if (!context.is_collective() && context.call.tag != kAnyTag)
@@ -171,10 +227,47 @@ class Mover {
     const auto elements = std::max<std::uint64_t>(1, bytes / std::max(1U, context.wire_bytes()));
     return elements >= kWord ? elements / kWord * kWord : elements;
   }
-  static bool wait(Move& move, Tick now, std::uint64_t from) {
-    if (move.waits == kNever) move.waits = now;
+  bool wait(Move& move, Tick now, std::uint64_t from) {
+    if (move.waits == kNever) {
+      move.waits = now;
+      receiver.freed(now);  // what it waits for may have been held back
+    }
     move.from = static_cast<std::uint32_t>(from);
     return false;
+  }
+  /// The rank to which a move sends packets.
+  static std::optional<std::uint64_t> sends_to(const Move& move) {
+    const auto place = move.what->z.place;
+    const bool sends = place == Place::send || place == Place::give || place == Place::put ||
+                       move.what->operation == spec::programs::Operation::signal;
+    return sends ? std::optional(move.at[2]) : std::nullopt;
+  }
+  [[nodiscard]] std::optional<unsigned> connection_with(const Context& context, std::uint64_t peer, Lane lane) const {
+    if (!connections_) return std::nullopt;
+    return connections_->with(*end_of(context.communicator.members[peer]), lane);
+  }
+  /// Packets that can be sent to a rank. 0: the move waits, or the call has failed, as nothing is heard of the rank.
+  std::size_t room_to(Context& context, Move& move, std::uint64_t peer, Lane lane, Tick now) {
+    const auto connection = connection_with(context, peer, lane);
+    if (!connection) return kUnlimited;
+    if (connections_->is_silent(*connection)) {
+      context.fail(code::kReceiveTimeOut, "rank " + std::to_string(peer) + " has not answered " +
+                                              std::to_string(config_.session.tries) + " times");
+      connections_->restart(*connection, domain_.clock.edge(domain_.scheduler.now()));
+      context.goes_on = now;
+      return 0;
+    }
+    const std::size_t window = config_.session.window;
+    const std::size_t room = peer == context.communicator.rank
+                                 ? window - std::min(window, receiver.held_back(*connection))
+                                 : connections_->room(*connection);
+    move.for_room = room == 0;
+    if (move.for_room) wait(move, now, peer);
+    return room;
+  }
+  /// Of a packet at most.
+  [[nodiscard]] std::uint64_t packet_elements(const Context& context) const {
+    return std::max<std::uint64_t>(1, config_.packet_bytes / std::max(1U, context.wire_bytes()));
   }
   /// Whether a message goes straight to its place.
   [[nodiscard]] bool is_large(const Context& context, const Move& move) const {
@@ -215,6 +308,7 @@ class Mover {
   /// Takes a large message at the place that it has offered for it.
   bool take(Context& context, Move& move, Tick now) {
     const auto length = move.elements * context.wire_bytes();
+    if (!move.offer && room_to(context, move, move.at[0], Lane::others, now) == 0) return context.code != 0;
     if (context.call.streams(Role::res)) {
       move.eager = true;
       offer(context, move, 0, 0, now);
@@ -312,13 +406,15 @@ class Mover {
     spec::AcclPacket header = header_of(context, kind);
     header.number = *move.number;
     header.length = move.elements * wire;
-    header.segment = move.moved * wire;
-    header.segment_length = static_cast<std::uint32_t>(data.size());
+    const auto most = this->most(context, move);
+    const auto begin = move.moved - move.moved % most;
+    header.segment = begin * wire;
+    header.segment_length = static_cast<std::uint32_t>(std::min(most, move.elements - begin) * wire);
     const auto [first, last] = path.times(data.size());
     const double pace = data.empty() ? 0 : (last - first) / static_cast<double>(data.size());
     for (std::size_t at = 0;;) {
       const auto part = data.subspan(at, std::min<std::size_t>(config_.packet_bytes, data.size() - at));
-      header.offset = header.segment + at;
+      header.offset = move.moved * wire + at;
       send(context, peer, header, part, DataPath::cycle(first + pace * static_cast<double>(at)),
            DataPath::cycle(first + pace * static_cast<double>(at + part.size())));
       at += part.size();
@@ -343,14 +439,21 @@ class Mover {
   void send(Context& context, std::uint32_t peer, const spec::AcclPacket& header, std::span<const std::byte> data,
             Tick first, Tick last) {
     const auto to = *end_of(context.communicator.members[peer]);
-    const auto frame =
-        ethernet::make_udp(frames_, udp_.own, to, kPacketHeader + data.size(), [&](std::span<std::byte> bytes) {
-          const auto words = header.pack();
-          std::memcpy(bytes.data(), words.data(), kPacketHeader);
-          std::copy(data.begin(), data.end(), bytes.begin() + kPacketHeader);
-        });
+    if (connections_ && to.address != udp_.own.address) {
+      std::vector<std::byte> bytes(kPacketHeader + data.size());
+      put_packet(bytes, header, data);
+      const auto& clock = domain_.clock;
+      connections_->send(connections_->with(to, lane_of(header)), std::move(bytes), clock.edge(domain_.scheduler.now()),
+                         clock.edge(std::max(first, last)));
+      context.effects = std::max(context.effects, last + 1);
+      return;
+    }
+    const auto frame = datagram(frames_, udp_.own, to, header, data);
     if (to.address == udp_.own.address) {  // a switch does not send a frame back to where it came from
-      receiver.push(frame, first + 1, std::max(first, last) + 1);
+      if (connections_)
+        receiver.push(connections_->with(to, lane_of(header)), frame, first + 1, std::max(first, last) + 1);
+      else
+        receiver.push(frame, first + 1, std::max(first, last) + 1);
       context.effects = std::max(context.effects, last + 1);
       return;
     }
@@ -359,8 +462,11 @@ class Mover {
     path.hold(domain_.clock.cycle_from(udp_.behind(config_.send_bytes)));
   }
 
+  static constexpr std::size_t kUnlimited = ~std::size_t{0};
+
   const NodeConfig& config_;
   UdpPort& udp_;
+  Connections* connections_;
   Domain& domain_;
   ethernet::Frames& frames_;
   std::uint32_t offers_ = 0;  ///< that it has made

@@ -11,6 +11,7 @@
 #include <functional>
 #include <list>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,6 +21,7 @@
 
 #include "accl/arithmetic.hpp"
 #include "accl/config.hpp"
+#include "accl/connections.hpp"
 #include "accl/context.hpp"
 #include "accl/exchange_memory.hpp"
 #include "accl/memory.hpp"
@@ -51,11 +53,27 @@ class Node final : public Component, public AssembledNode {
         number_(number),
         domain_(engine),
         component_(engine.scheduler.add(*this)),
-        mover_(config_, device, host, udp, engine, frames, waker()) {
+        connections_(config.reliable ? std::make_unique<Connections>(config.session, udp, line, frames) : nullptr),
+        mover_(config_, device, host, udp, connections_.get(), engine, frames, waker()) {
     mover_.end_of = [this](const Member& member) { return end_of(member); };
-    udp.receive = [this](const ethernet::FrameRef& frame, Tick first, Tick end) {
-      mover_.receiver.push(frame, domain_.clock.cycle_after(first), domain_.clock.cycle_after(end));
-    };
+    const auto cycle = [this](Tick tick) { return domain_.clock.cycle_after(tick); };
+    if (!connections_) {
+      udp.receive = [this, cycle](const ethernet::FrameRef& frame, Tick first, Tick end) {
+        mover_.receiver.push(frame, cycle(first), cycle(end));
+      };
+    } else {
+      connections_->arrived = [this, cycle](unsigned connection, const ReceiveWindow::Content& packet, Tick now) {
+        mover_.receiver.push(connection, packet.frame, cycle(packet.first), cycle(std::max(packet.end, now)));
+      };
+      connections_->freed = [this, cycle](Tick now) { domain_.wake(component_, cycle(now)); };
+      mover_.receiver.taken = [this](unsigned connection, Tick now) {
+        connections_->leave(connection, domain_.clock.edge(now));
+      };
+      mover_.receiver.wanted = [this](const Channel& channel, const spec::AcclPacket& packet) {
+        return std::ranges::any_of(contexts_,
+                                   [&](const Context& context) { return mover_.wants(context, channel, packet); });
+      };
+    }
     exchange.set_identity(kPlugIns | (config.rendezvous ? kRdma : 0));
   }
 
@@ -171,6 +189,7 @@ class Node final : public Component, public AssembledNode {
   void lost(NodeId node, std::vector<Lost>& all) const override {
     udp.lost(node, all);
     mover_.receiver.lost(node, all);
+    if (connections_) connections_->lost(node, all);
   }
 
  private:
@@ -257,6 +276,7 @@ class Node final : public Component, public AssembledNode {
     context[Register::next] = rank + 1 < size ? rank + 1 : 0;
     context[Register::prev] = rank > 0 ? rank - 1 : std::max(size, 1U) - 1;
     context[Register::count] = context[Register::n] = call.count;
+    context[Register::most] = mover_.most_in_circle(context);
     context[Register::op0] = call.address[0];
     context[Register::op1] = call.address[1];
     context[Register::res] = call.address[2];
@@ -311,6 +331,7 @@ class Node final : public Component, public AssembledNode {
           buffers.configure(*found, bytes);
         else
           context.fail(code::kSize, "the receive buffers are not in memory that was allocated");
+        if (const auto all = exchange.communicator(call.communicator)) mover_.greet(*all);
         break;
       }
       case Setting::time_out:
@@ -387,6 +408,7 @@ class Node final : public Component, public AssembledNode {
   const unsigned number_;
   Domain& domain_;
   ComponentId component_;
+  std::unique_ptr<Connections> connections_;  ///< where lost packets are sent again
   Sequencer sequencer_;
   Mover mover_;
 

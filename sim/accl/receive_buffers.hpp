@@ -64,9 +64,10 @@ class ReceiveBuffers {
   }
   [[nodiscard]] std::uint64_t address(const Segment& segment) const { return addresses_[segment.buffer]; }
 
-  /// Finds the segment of a packet, or a buffer for it. Where it is kept, its payload goes to the segment's address, and then written() is
-  /// called; `segment` is set.
-  Verdict place(const Channel& channel, const spec::AcclPacket& packet, std::uint32_t payload, Segment*& segment) {
+  /// Finds the segment of a packet, or a buffer for it, where at least `free` are free. Where it is kept, its payload goes to the segment's
+  /// address; `segment` is set.
+  Verdict place(const Channel& channel, const spec::AcclPacket& packet, std::uint32_t payload, Segment*& segment,
+                std::size_t free = 1) {
     if (packet.segment_length > bytes_ || packet.segment > packet.offset || packet.length < packet.segment ||
         packet.segment_length > packet.length - packet.segment ||
         packet.offset - packet.segment > packet.segment_length ||
@@ -85,14 +86,14 @@ class ReceiveBuffers {
         return segment->pieces.add(packet.offset, packet.offset + payload) ? Verdict::kept : Verdict::repeated;
       }
     }
-    const auto free = std::find(used_.begin(), used_.end(), false);
-    if (free == used_.end()) return Verdict::no_room;
-    *free = true;
+    if (size() - in_use() < free) return Verdict::no_room;
+    const auto unused = std::find(used_.begin(), used_.end(), false);
+    *unused = true;
     Message& message = state.messages[packet.number];
     message.tag = packet.tag;
     message.length = packet.length;
     segment = &message.segments[packet.segment];
-    *segment = {packet.segment, packet.segment_length, static_cast<unsigned>(free - used_.begin())};
+    *segment = {packet.segment, packet.segment_length, static_cast<unsigned>(unused - used_.begin())};
     segment->pieces.add(packet.offset, packet.offset + payload);
     return Verdict::kept;
   }

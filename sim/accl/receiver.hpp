@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What comes from other boards: parts of messages go into receive buffers, or to the places that were offered for them, or to a kernel's stream.
-// A packet for which there is no receive buffer waits, and those behind it; when more wait than there is room for, they are dropped and counted.
+// A packet for which there is no receive buffer waits, and those behind it. Where the network loses packets, those are dropped and counted for which there is
+// no room then; those of connections wait in their windows.
 #pragma once
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <map>
 #include <set>
 #include <span>
@@ -19,6 +21,7 @@
 #include "accl/config.hpp"
 #include "accl/data_path.hpp"
 #include "accl/memory.hpp"
+#include "accl/packet.hpp"
 #include "accl/receive_buffers.hpp"
 #include "accl/rendezvous.hpp"
 #include "cluster/engine.hpp"
@@ -27,8 +30,6 @@
 #include "ethernet/udp.hpp"
 
 namespace thalweg::accl {
-
-inline constexpr unsigned kPacketHeader = 64;  ///< bytes
 
 class Receiver {
  public:
@@ -43,14 +44,30 @@ class Receiver {
   ReceiveBuffers buffers;
   std::map<std::uint32_t, OfferedPlace> places;  ///< that this board has offered, by number
   Offers offers;                                 ///< that others have made
+  /// The engine has taken the next packet of a connection, in this cycle.
+  std::function<void(unsigned connection, Tick now)> taken;
+  /// Whether a call waits for that packet of a message. The last free receive buffer is for one of those, of packets of connections: so what
+  /// waits is never kept out by what nobody wants yet.
+  std::function<bool(const Channel& channel, const spec::AcclPacket& packet)> wanted;
 
   /// A datagram, and the cycles in which its first word and its end are there.
   void push(const ethernet::FrameRef& frame, Tick first, Tick end) {
     incoming_.push_back({frame, first, end});
     waker_.wake(end);
   }
+  /// The next packet of a connection.
+  void push(unsigned connection, const ethernet::FrameRef& frame, Tick first, Tick end) {
+    if (connection >= connections_.size()) connections_.resize(connection + 1);
+    connections_[connection].push_back({frame, first, end, true});
+    waker_.wake(end);
+  }
   /// Takes what is there.
   void step(Tick now) {
+    for (unsigned k = 0; k < connections_.size(); ++k) {
+      auto& packets = connections_[k];
+      for (; !packets.empty() && packets.front().end <= now && place(packets.front(), now); packets.pop_front())
+        taken(k, now);
+    }
     while (!waiting_.empty() && place(waiting_.front(), now)) {
       waiting_bytes_ -= waiting_.front().frame->size();
       waiting_.pop_front();
@@ -66,9 +83,14 @@ class Receiver {
       waiting_.push_back(packet);
     }
   }
-  /// A receive buffer is free.
+  /// Packets of a connection that wait.
+  [[nodiscard]] std::size_t held_back(unsigned connection) const {
+    return connection < connections_.size() ? connections_[connection].size() : 0;
+  }
+  /// A receive buffer is free, or another call waits.
   void freed(Tick now) {
-    if (!waiting_.empty()) waker_.wake(now + 1);
+    if (!waiting_.empty() || std::ranges::any_of(connections_, [](const auto& packets) { return !packets.empty(); }))
+      waker_.wake(now + 1);
   }
   void lost(NodeId node, std::vector<Lost>& all) const {
     for (const auto& [what, count] : {std::pair{"packets for which there was no receive buffer", no_room_},
@@ -84,19 +106,18 @@ class Receiver {
   struct Incoming {
     ethernet::FrameRef frame;
     Tick first, end;
+    bool keeps_order = false;  ///< it can wait, as it is of a connection
   };
 
   /// False where it has to wait for a receive buffer.
   bool place(const Incoming& incoming, Tick now) {
     const auto payload = ethernet::udp_of(*incoming.frame)->payload;
-    std::array<std::uint64_t, kPacketHeader / 8> words;
-    if (payload.size() >= kPacketHeader) std::memcpy(words.data(), payload.data(), kPacketHeader);
-    if (payload.size() < kPacketHeader || !spec::accl_packet::matches(words) ||
-        (words[0] & 0xFF) > static_cast<std::uint64_t>(spec::MessageKind::write)) {
+    const auto found = packet_of(payload);
+    if (!found || found->kind >= spec::MessageKind::acknowledgement || (found->session != 0 && !incoming.keeps_order)) {
       ++malformed_;
       return true;
     }
-    const auto packet = spec::AcclPacket::unpack(words);
+    const spec::AcclPacket& packet = *found;
     const auto data = payload.subspan(kPacketHeader);
     switch (packet.kind) {
       case spec::MessageKind::stream:
@@ -109,6 +130,8 @@ class Receiver {
       case spec::MessageKind::write:
         to_place(packet, data, incoming, now);
         return true;
+      case spec::MessageKind::greeting:
+        return true;
       default:
         return to_buffer(packet, data, incoming, now);
     }
@@ -119,8 +142,9 @@ class Receiver {
   }
   bool to_buffer(const spec::AcclPacket& packet, std::span<const std::byte> data, const Incoming& incoming, Tick now) {
     ReceiveBuffers::Segment* segment = nullptr;
-    switch (buffers.place(channel_of(packet, packet.kind == spec::MessageKind::collective), packet,
-                          static_cast<std::uint32_t>(data.size()), segment)) {
+    const Channel channel = channel_of(packet, packet.kind == spec::MessageKind::collective);
+    const bool any = !incoming.keeps_order || wanted(channel, packet);
+    switch (buffers.place(channel, packet, static_cast<std::uint32_t>(data.size()), segment, any ? 1 : 2)) {
       case ReceiveBuffers::Verdict::no_room:
         return false;
       case ReceiveBuffers::Verdict::repeated:
@@ -207,6 +231,7 @@ class Receiver {
   std::vector<KernelPacket>& kernels_;
   Waker waker_;
   std::deque<Incoming> incoming_, waiting_;
+  std::vector<std::deque<Incoming>> connections_;
   std::uint64_t waiting_bytes_ = 0;
   std::map<std::tuple<std::uint32_t, std::uint16_t, std::uint32_t>, std::vector<std::byte>> puts_;
   std::map<std::pair<std::uint32_t, std::uint16_t>, Puts> puts_from_;  ///< by communicator and source

@@ -67,6 +67,7 @@ class Sequencer {
           context.next = context.link;
           break;
         case end:
+        case join:
         case start:
           if (context.beside.what) {  // it continues when the background move has ended
             --context.next;
@@ -74,6 +75,7 @@ class Sequencer {
             return;
           }
           context.goes_on = take(now, cycles);
+          if (one.operation == join) return;
           if (one.operation == start) {
             if (context[Register::n] > 0) begin(context, context.beside, one);
             return;

@@ -46,10 +46,10 @@ class UdpPort final : public Component {
     if (seen) seen(begin / rate.cycle, *frame);
     return clock.edge(rate.seen(begin + length));
   }
-  /// The tick from which on no more than so many bytes are ahead of its line.
+  /// The tick from which on, of a frame that is sent then, no more than so many bytes are ahead.
   [[nodiscard]] Tick behind(std::uint64_t bytes) const {
     const ethernet::Rate& rate = port.out->rate;
-    const auto at = port.out->free() - rate.bytes(static_cast<std::int64_t>(bytes));
+    const auto at = port.out->free() - latency_ * rate.cycle - rate.bytes(static_cast<std::int64_t>(bytes));
     return at <= 0 ? 0 : port.domain->clock.edge(rate.seen(at));
   }
 

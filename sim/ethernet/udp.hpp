@@ -21,6 +21,8 @@ struct UdpEnd {
   Address address = 0;
   std::uint32_t ip = 0;
   std::uint16_t port = 0;
+
+  friend bool operator==(const UdpEnd&, const UdpEnd&) = default;
 };
 
 namespace detail {

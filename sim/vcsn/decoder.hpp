@@ -14,11 +14,11 @@
 #include "ethernet/frame.hpp"
 #include "ethernet/line.hpp"
 #include "thalweg_vcsn_spec.hpp"
+#include "vcsn/circuit_session.hpp"
 #include "vcsn/circuit_table.hpp"
 #include "vcsn/encoder.hpp"
 #include "vcsn/monitor.hpp"
 #include "vcsn/receive_buffer.hpp"
-#include "vcsn/session.hpp"
 
 namespace thalweg::vcsn {
 
@@ -204,12 +204,13 @@ class Decoder final : public Component {
     return words;
   }
 
-  [[nodiscard]] static spec::VcsnSequence sequence(const ethernet::Frame& frame) {
+  [[nodiscard]] static ethernet::Sequence sequence(const ethernet::Frame& frame) {
     std::array<std::uint64_t, 2> words{};
     const auto payload = frame.payload();
     if (payload.size() > kHeader)
       std::memcpy(words.data(), payload.data() + kHeader, std::min<std::size_t>(kSequence, payload.size() - kHeader));
-    return spec::VcsnSequence::unpack(words);
+    const auto of = spec::VcsnSequence::unpack(words);
+    return {.session = of.session, .peer = of.peer, .number = of.number, .base = of.base};
   }
   /// The words of a frame go to its virtual port as they come.
   void begin_words(Held& held, Tick now) {
@@ -225,12 +226,14 @@ class Decoder final : public Component {
     std::memcpy(&received, held.frame->payload().data() + kHeader + kSequence, sizeof received);
     const auto kind = header(*held.frame).kind;
     const Waiting words = words_of(*held.frame, kHeader + kSequence, now);
-    (*sessions_)[port].hear({.kind = kind,
+    (*sessions_)[port].hear({.kind = kind == spec::FrameKind::data      ? ethernet::SessionFrame::data
+                                     : kind == spec::FrameKind::refusal ? ethernet::SessionFrame::refusal
+                                                                        : ethernet::SessionFrame::acknowledgement,
                              .of = sequence(*held.frame),
-                             .frame = held.frame,
-                             .data = ethernet::kHeader + kHeader + kSequence,
-                             .words = words,
+                             .content = {held.frame, ethernet::kHeader + kHeader + kSequence, words},
                              .begun = held.place,
+                             .asks = words.first,
+                             .knows = words.last,
                              .received = received,
                              .end = now});
     heard(port, now);

@@ -19,12 +19,12 @@
 #include "ethernet/frame.hpp"
 #include "ethernet/line.hpp"
 #include "thalweg_vcsn_spec.hpp"
+#include "vcsn/circuit_session.hpp"
 #include "vcsn/circuit_table.hpp"
 #include "vcsn/credits.hpp"
 #include "vcsn/monitor.hpp"
 #include "vcsn/multiplexer.hpp"
 #include "vcsn/send_buffer.hpp"
-#include "vcsn/session.hpp"
 
 namespace thalweg::vcsn {
 
@@ -205,7 +205,9 @@ class EncoderOf final : public Component {
       const Tick at = session.says_at(now);
       if (at <= now) {
         const auto says = session.say(now);
-        send_word(port, now, says.kind, says.received, &says);
+        const bool refuses = says.kind == ethernet::SessionFrame::refusal;
+        send_word(port, now, refuses ? spec::FrameKind::refusal : spec::FrameKind::acknowledgement, says.received,
+                  &says);
         return;
       }
       later = std::min(later, at);
@@ -254,10 +256,13 @@ class EncoderOf final : public Component {
         .pack();
   }
   /// Writes the headers of a frame; bytes that they have.
-  std::size_t put(std::span<std::byte> payload, std::uint64_t header, const spec::VcsnSequence* sequence) const {
+  std::size_t put(std::span<std::byte> payload, std::uint64_t header, const ethernet::Sequence* sequence) const {
     std::memcpy(payload.data(), &header, kHeader);
     if (!sequence) return kHeader;
-    const auto packed = sequence->pack();
+    const auto packed =
+        spec::VcsnSequence{
+            .session = sequence->session, .peer = sequence->peer, .number = sequence->number, .base = sequence->base}
+            .pack();
     std::memcpy(payload.data() + kHeader, packed.data(), kSequence);
     return kHeader + kSequence;
   }
@@ -307,7 +312,7 @@ class EncoderOf final : public Component {
     const Circuit& to = *circuits_->of(port);
     ports_.sends(port, frame.words, now, now < reacting_[port].until);
     credits_[port].sends(frame.words);
-    std::optional<spec::VcsnSequence> sequence;
+    std::optional<ethernet::Sequence> sequence;
     if (session.used()) sequence = session.sends(now);
     const auto header = this->header(port, spec::FrameKind::data, frame, sequence.has_value());
     std::pair<Tick, Tick> times;

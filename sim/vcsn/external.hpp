@@ -10,8 +10,8 @@
 
 #include "cluster/assembly.hpp"
 #include "memory/bank.hpp"
+#include "vcsn/circuit_session.hpp"
 #include "vcsn/circuit_table.hpp"
-#include "vcsn/session.hpp"
 #include "vcsn/word.hpp"
 
 namespace thalweg::vcsn {

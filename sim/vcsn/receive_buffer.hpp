@@ -34,6 +34,13 @@ class ReceiveBuffer final : public Source {
         words_(words),
         frame_words_(frame_words) {}
 
+  /// A frame, where its words begin in it, and what they are.
+  struct Content {
+    ethernet::FrameRef frame{};
+    std::size_t data = 0;
+    Waiting of{};
+  };
+
   static constexpr std::size_t kAhead = 64;  ///< more words than leave at times that are known and lie ahead
 
   /// A restart: all words that it holds are dropped. How many.
@@ -78,8 +85,8 @@ class ReceiveBuffer final : public Source {
     return number < in_order_ || static_cast<bool>(slots_[number % slots_.size()].frame);
   }
   /// A frame whose slot is free is kept in this cycle.
-  void place(std::uint64_t number, const ethernet::FrameRef& frame, std::size_t data, const Waiting& of, Tick now) {
-    slots_[number % slots_.size()] = {frame, data, of, 0};
+  void place(std::uint64_t number, const Content& content, Tick now) {
+    slots_[number % slots_.size()] = {content.frame, content.data, content.of, 0};
     for (; holds(in_order_); ++in_order_) {
       Slot& next = slots_[in_order_ % slots_.size()];
       next.of.whole = now + kFound;

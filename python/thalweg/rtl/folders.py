@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-LEAVES = ("common", "link", "reduce", "switch")
-_SHARED = ("spec/generated/sv", "rtl/common", "rtl/link", "rtl/reduce", "rtl/reduce/parts", "rtl/switch")
+LEAVES = ("common", "ethernet", "link", "reduce", "switch")
+_SHARED = ("spec/generated/sv", "rtl/common", "rtl/ethernet", "rtl/link", "rtl/reduce", "rtl/reduce/parts", "rtl/switch")
 
 
 def rtl_folders(folder: str) -> list[str]:

@@ -17,20 +17,26 @@ namespace thalweg::accl::spec {
 using namespace thalweg::spec;
 using thalweg::spec::name;
 
-/// What a packet of an engine carries: part of a message that is kept in receive buffers and matched by source and tag; the same of a collective, matched by its number; part of what goes into a kernel's stream; the offer of a place for a message (rendezvous); part of a message for such a place.
+/// What a packet of an engine carries: part of a message that is kept in receive buffers and matched by source and tag; the same of a collective, matched by its number; part of what goes into a kernel's stream; the offer of a place for a message (rendezvous); part of a message for such a place. Of a session alone: its begin; what has come; that there is no such session.
 enum class MessageKind : std::uint8_t {
   message = 0,
   collective = 1,
   stream = 2,
   offer = 3,
   write = 4,
+  greeting = 5,
+  acknowledgement = 6,
+  refusal = 7,
 };
-inline constexpr std::array<std::string_view, 5> message_kind_names{
+inline constexpr std::array<std::string_view, 8> message_kind_names{
     "message",
     "collective",
     "stream",
     "offer",
     "write",
+    "greeting",
+    "acknowledgement",
+    "refusal",
 };
 [[nodiscard]] constexpr std::string_view name(MessageKind value) { return message_kind_names[static_cast<std::size_t>(value)]; }
 
@@ -41,7 +47,7 @@ inline constexpr unsigned bits = 512;
 [[nodiscard]] constexpr MessageKind kind(std::span<const std::uint64_t, 8> words) {
   return static_cast<MessageKind>(words[0] >> 0 & 0xff);
 }
-/// of a kernel, where the kind is `stream`. Of an offer: 1 where it is of a collective
+/// of a kernel, where the kind is `stream`. Of an offer: 1 where it is of a collective. Of an acknowledgement: bit 0: it asks for an answer; bit 1: its numbers are of the session that it names as its peer. Of these, a greeting and a refusal: bit 2: it is of the session that packets other than messages have
 [[nodiscard]] constexpr std::uint8_t stream(std::span<const std::uint64_t, 8> words) {
   return static_cast<std::uint8_t>(words[0] >> 8 & 0xff);
 }
@@ -77,9 +83,25 @@ inline constexpr unsigned bits = 512;
 [[nodiscard]] constexpr std::uint32_t segment_length(std::span<const std::uint64_t, 8> words) {
   return static_cast<std::uint32_t>(words[5] >> 0 & 0xffffffff);
 }
-/// True where the fields that make a packet one of this format have their values.
-[[nodiscard]] constexpr bool matches(std::span<const std::uint64_t, 8> words) {
-  return (words[5] >> 32 & 0xffffffff) == 0 && (words[6] >> 0 & 0xffffffffffffffff) == 0 && (words[7] >> 0 & 0xffffffffffffffff) == 0;
+/// of the sender, where the transport repeats what is lost; 0: it does not, and the fields behind this one are 0
+[[nodiscard]] constexpr std::uint16_t session(std::span<const std::uint64_t, 8> words) {
+  return static_cast<std::uint16_t>(words[5] >> 32 & 0xffff);
+}
+/// session of the receiver that the sender knows; 0: none yet
+[[nodiscard]] constexpr std::uint16_t peer(std::span<const std::uint64_t, 8> words) {
+  return static_cast<std::uint16_t>(words[5] >> 48 & 0xffff);
+}
+/// counts the packets of the session. Of an acknowledgement: all packets below it have been taken. Of a refusal: the peer that the refused packet named
+[[nodiscard]] constexpr std::uint32_t sequence(std::span<const std::uint64_t, 8> words) {
+  return static_cast<std::uint32_t>(words[6] >> 0 & 0xffffffff);
+}
+/// all packets of the sender below it are acknowledged
+[[nodiscard]] constexpr std::uint32_t base(std::span<const std::uint64_t, 8> words) {
+  return static_cast<std::uint32_t>(words[6] >> 32 & 0xffffffff);
+}
+/// of an acknowledgement: a bit for each packet from `sequence` on that has come, bit 0 first
+[[nodiscard]] constexpr std::uint64_t received(std::span<const std::uint64_t, 8> words) {
+  return static_cast<std::uint64_t>(words[7] >> 0 & 0xffffffffffffffff);
 }
 }  // namespace accl_packet
 
@@ -87,7 +109,7 @@ inline constexpr unsigned bits = 512;
 /// Source: ACCL has a header of 64 bytes and 4,096 bytes of payload; this layout is this project's.
 struct AcclPacket {
   MessageKind kind{};  ///< what it is part of
-  std::uint8_t stream{};  ///< of a kernel, where the kind is `stream`. Of an offer: 1 where it is of a collective
+  std::uint8_t stream{};  ///< of a kernel, where the kind is `stream`. Of an offer: 1 where it is of a collective. Of an acknowledgement: bit 0: it asks for an answer; bit 1: its numbers are of the session that it names as its peer. Of these, a greeting and a refusal: bit 2: it is of the session that packets other than messages have
   std::uint16_t source{};  ///< rank of the sender in the communicator
   std::uint32_t communicator{};  ///< what all members compute from the table of its ranks
   std::uint32_t tag{};  ///< of a message or an offer: as its sender gave it. Of a collective and its offers: its number in the communicator
@@ -96,6 +118,11 @@ struct AcclPacket {
   std::uint64_t offset{};  ///< of the payload's first byte in the message
   std::uint64_t segment{};  ///< offset in the message at which the segment begins that it is part of: what fills one receive buffer
   std::uint32_t segment_length{};  ///< bytes of that segment
+  std::uint16_t session{};  ///< of the sender, where the transport repeats what is lost; 0: it does not, and the fields behind this one are 0
+  std::uint16_t peer{};  ///< session of the receiver that the sender knows; 0: none yet
+  std::uint32_t sequence{};  ///< counts the packets of the session. Of an acknowledgement: all packets below it have been taken. Of a refusal: the peer that the refused packet named
+  std::uint32_t base{};  ///< all packets of the sender below it are acknowledged
+  std::uint64_t received{};  ///< of an acknowledgement: a bit for each packet from `sequence` on that has come, bit 0 first
 
   [[nodiscard]] static constexpr AcclPacket unpack(std::span<const std::uint64_t, 8> words) {
     return {
@@ -109,6 +136,11 @@ struct AcclPacket {
         .offset = accl_packet::offset(words),
         .segment = accl_packet::segment(words),
         .segment_length = accl_packet::segment_length(words),
+        .session = accl_packet::session(words),
+        .peer = accl_packet::peer(words),
+        .sequence = accl_packet::sequence(words),
+        .base = accl_packet::base(words),
+        .received = accl_packet::received(words),
     };
   }
   /// A value that is wider than its field is cut.
@@ -122,9 +154,12 @@ struct AcclPacket {
             (static_cast<std::uint64_t>(length) & 0xffffffffffffffff) << 0,
             (static_cast<std::uint64_t>(offset) & 0xffffffffffffffff) << 0,
             (static_cast<std::uint64_t>(segment) & 0xffffffffffffffff) << 0,
-            (static_cast<std::uint64_t>(segment_length) & 0xffffffff) << 0,
-            0,
-            0};
+            (static_cast<std::uint64_t>(segment_length) & 0xffffffff) << 0 |
+           (static_cast<std::uint64_t>(session) & 0xffff) << 32 |
+           (static_cast<std::uint64_t>(peer) & 0xffff) << 48,
+            (static_cast<std::uint64_t>(sequence) & 0xffffffff) << 0 |
+           (static_cast<std::uint64_t>(base) & 0xffffffff) << 32,
+            (static_cast<std::uint64_t>(received) & 0xffffffffffffffff) << 0};
   }
   friend bool operator==(const AcclPacket&, const AcclPacket&) = default;
 };

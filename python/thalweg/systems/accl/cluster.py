@@ -24,10 +24,18 @@ class Board(NodeTable):
     kind: Literal["accl"]
     engine_clock: str = Field(description="of the engine and the memory's users")
     line_clock: str = Field(description="of the UDP stack and the MAC")
-    transport: Literal["udp", "rdma"] = Field(
+    transport: Literal["udp", "reliable-udp", "rdma"] = Field(
         "udp",
-        description="`udp`: all messages go through receive buffers; `rdma`: those above the eager limit go straight to their places",
+        description="`udp`: what the network loses is missing; `reliable-udp`: it is sent again; `rdma`: so, and messages above the eager limit go straight to their places",
     )
+    resend_us: float = Field(20, gt=0, le=1e9, description="without an answer, after which a board sends again")
+    reorder_packets: int = Field(
+        3,
+        ge=0,
+        le=1024,
+        description="a packet is taken for lost when more than so many that were sent after it have come",
+    )
+    tries: int = Field(16, ge=1, le=2**20, description="without an answer, after which a session ends")
     calls: int = Field(64, ge=1, le=256, description="that the engine has under way at once")
     memory_bytes: int = Field(
         2**33, ge=4096, le=2**40, description="that can be allocated, of the board's memory and of the host's"

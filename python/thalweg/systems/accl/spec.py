@@ -14,13 +14,16 @@ from thalweg.spec import field
 
 
 class MessageKind(IntEnum):
-    """What a packet of an engine carries: part of a message that is kept in receive buffers and matched by source and tag; the same of a collective, matched by its number; part of what goes into a kernel's stream; the offer of a place for a message (rendezvous); part of a message for such a place."""
+    """What a packet of an engine carries: part of a message that is kept in receive buffers and matched by source and tag; the same of a collective, matched by its number; part of what goes into a kernel's stream; the offer of a place for a message (rendezvous); part of a message for such a place. Of a session alone: its begin; what has come; that there is no such session."""
 
     MESSAGE = 0
     COLLECTIVE = 1
     STREAM = 2
     OFFER = 3
     WRITE = 4
+    GREETING = 5
+    ACKNOWLEDGEMENT = 6
+    REFUSAL = 7
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,11 @@ class AcclPacket:
     offset: int = 0
     segment: int = 0
     segment_length: int = 0
+    session: int = 0
+    peer: int = 0
+    sequence: int = 0
+    base: int = 0
+    received: int = 0
 
     def pack(self) -> bytes:
         """The bytes on the wire; ValueError where a value doesn't fit its field."""
@@ -57,6 +65,11 @@ class AcclPacket:
             | field(self.offset, 64, 192, "offset")
             | field(self.segment, 64, 256, "segment")
             | field(self.segment_length, 32, 320, "segment_length")
+            | field(self.session, 16, 352, "session")
+            | field(self.peer, 16, 368, "peer")
+            | field(self.sequence, 32, 384, "sequence")
+            | field(self.base, 32, 416, "base")
+            | field(self.received, 64, 448, "received")
         )
         return packed.to_bytes(64, "little")
 
@@ -77,5 +90,10 @@ class AcclPacket:
             offset=int(packed >> 192 & 0xFFFFFFFFFFFFFFFF),
             segment=int(packed >> 256 & 0xFFFFFFFFFFFFFFFF),
             segment_length=int(packed >> 320 & 0xFFFFFFFF),
+            session=int(packed >> 352 & 0xFFFF),
+            peer=int(packed >> 368 & 0xFFFF),
+            sequence=int(packed >> 384 & 0xFFFFFFFF),
+            base=int(packed >> 416 & 0xFFFFFFFF),
+            received=int(packed >> 448 & 0xFFFFFFFFFFFFFFFF),
         )
 

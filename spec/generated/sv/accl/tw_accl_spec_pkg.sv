@@ -4,20 +4,25 @@
 package tw_accl_spec_pkg;
   import tw_spec_pkg::*;
 
-  // What a packet of an engine carries: part of a message that is kept in receive buffers and matched by source and tag; the same of a collective, matched by its number; part of what goes into a kernel's stream; the offer of a place for a message (rendezvous); part of a message for such a place.
+  // What a packet of an engine carries: part of a message that is kept in receive buffers and matched by source and tag; the same of a collective, matched by its number; part of what goes into a kernel's stream; the offer of a place for a message (rendezvous); part of a message for such a place. Of a session alone: its begin; what has come; that there is no such session.
   typedef enum logic [7:0] {
     MessageKindMessage = 8'd0,
     MessageKindCollective = 8'd1,
     MessageKindStream = 8'd2,
     MessageKindOffer = 8'd3,
-    MessageKindWrite = 8'd4
+    MessageKindWrite = 8'd4,
+    MessageKindGreeting = 8'd5,
+    MessageKindAcknowledgement = 8'd6,
+    MessageKindRefusal = 8'd7
   } message_kind_e;
 
   // Header of a packet between ACCL's engines, 64 bytes; up to 4,096 bytes of payload follow, or as many as a jumbo frame takes.
   typedef struct packed {
-    logic [63:0] spare_2;  // always 0
-    logic [63:0] spare_1;  // always 0
-    logic [31:0] spare_0;  // always 0
+    logic [63:0] received;  // of an acknowledgement: a bit for each packet from `sequence` on that has come, bit 0 first
+    logic [31:0] base;  // all packets of the sender below it are acknowledged
+    logic [31:0] sequence_;  // counts the packets of the session. Of an acknowledgement: all packets below it have been taken. Of a refusal: the peer that the refused packet named
+    logic [15:0] peer;  // session of the receiver that the sender knows; 0: none yet
+    logic [15:0] session;  // of the sender, where the transport repeats what is lost; 0: it does not, and the fields behind this one are 0
     logic [31:0] segment_length;  // bytes of that segment
     logic [63:0] segment;  // offset in the message at which the segment begins that it is part of: what fills one receive buffer
     logic [63:0] offset;  // of the payload's first byte in the message
@@ -26,7 +31,7 @@ package tw_accl_spec_pkg;
     logic [31:0] tag;  // of a message or an offer: as its sender gave it. Of a collective and its offers: its number in the communicator
     logic [31:0] communicator;  // what all members compute from the table of its ranks
     logic [15:0] source;  // rank of the sender in the communicator
-    logic [7:0] stream;  // of a kernel, where the kind is `stream`. Of an offer: 1 where it is of a collective
+    logic [7:0] stream;  // of a kernel, where the kind is `stream`. Of an offer: 1 where it is of a collective. Of an acknowledgement: bit 0: it asks for an answer; bit 1: its numbers are of the session that it names as its peer. Of these, a greeting and a refusal: bit 2: it is of the session that packets other than messages have
     message_kind_e kind;  // what it is part of
   } accl_packet_t;
   // All fields 0, but those that are constant.

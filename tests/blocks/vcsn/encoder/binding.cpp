@@ -42,9 +42,9 @@ std::array<bool, kPorts> sequenced;
 
 /// A session that sends each frame once, and says something from a cycle on; what that is, and its headers, come later.
 struct Saying {
-  vcsn::spec::FrameKind kind = vcsn::spec::FrameKind::acknowledgement;
+  ethernet::SessionFrame kind = ethernet::SessionFrame::acknowledgement;
   bool asks = false, knows = false;
-  vcsn::spec::VcsnSequence sequence{};
+  ethernet::Sequence sequence{};
   std::uint64_t received = 0;
 };
 class FakeSession {
@@ -64,7 +64,7 @@ class FakeSession {
     return {};
   }
   [[nodiscard]] std::optional<unsigned> next() const { return buffer_->empty() ? std::nullopt : std::optional(0U); }
-  [[nodiscard]] static vcsn::spec::VcsnSequence sends(Tick) { return {}; }
+  [[nodiscard]] static ethernet::Sequence sends(Tick) { return {}; }
   static void reads_until(Tick) {}
 
  private:

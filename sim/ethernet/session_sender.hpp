@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sending side of a session: frames that are under way, which of them were received or are taken for lost, and the one that is sent next.
-// Twin of rtl/vcsn/tw_session_sender.sv: it goes through frames one a cycle, and is stepped only while it does, or something comes to it.
+// Twin of rtl/ethernet/tw_session_sender.sv: it goes through frames one a cycle, and is stepped only while it does, or something comes to it.
 #pragma once
 
 #include <algorithm>
@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "core/types.hpp"
-#include "vcsn/session_receiver.hpp"
+#include "ethernet/session_receiver.hpp"
 
-namespace thalweg::vcsn {
+namespace thalweg::ethernet {
 
 /// `Buffer` is a SendBuffer, or what stands for one.
 template <class Buffer>
@@ -232,4 +232,4 @@ class SessionSender {
   bool progress_ = false, all_ = false;
 };
 
-}  // namespace thalweg::vcsn
+}  // namespace thalweg::ethernet

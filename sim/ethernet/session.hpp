@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// An end of a circuit over a network that loses, repeats and reorders frames: every frame is passed on once and in order, or both ends know
+// An end of a connection over a network that loses, repeats and reorders frames: every frame is passed on once and in order, or both ends know
 // that their session has ended. Frames have numbers; the sender keeps them until the receiver's user has taken them, and sends those again
 // that are missing. So no more are under way than the receiver has room for.
 //
-// A session is a number that the host of an end draws when it opens the circuit. An end takes data only from who knows its session, so
+// A session is a number that an end draws when it opens the connection. An end takes data only from who knows its session, so
 // that frames of an earlier one, which the network has kept, are never taken, and an end whose peer has started again notices.
 #pragma once
 
@@ -17,14 +17,10 @@
 #include <utility>
 
 #include "core/types.hpp"
-#include "ethernet/frame.hpp"
-#include "thalweg_vcsn_spec.hpp"
-#include "vcsn/receive_buffer.hpp"
-#include "vcsn/send_buffer.hpp"
-#include "vcsn/session_receiver.hpp"
-#include "vcsn/session_sender.hpp"
+#include "ethernet/session_receiver.hpp"
+#include "ethernet/session_sender.hpp"
 
-namespace thalweg::vcsn {
+namespace thalweg::ethernet {
 
 inline constexpr unsigned kMostWindow = 64;  ///< frames that an acknowledgement has bits for
 
@@ -34,7 +30,7 @@ enum class SessionState : std::uint8_t { none, closing, opening, open, refused, 
   return names[static_cast<std::size_t>(state)];
 }
 
-/// As the hardware shows it: `session_state_t` of rtl/vcsn/tw_vcsn_pkg.sv.
+/// As the hardware shows it.
 [[nodiscard]] constexpr unsigned bits(SessionState state) {
   return state == SessionState::none ? 0 : 1U << (5 - static_cast<unsigned>(state));
 }
@@ -48,9 +44,22 @@ struct SessionCounts {
   std::uint64_t discarded = 0;  ///< words that waited for such a session
 };
 
+enum class SessionFrame : std::uint8_t { data, acknowledgement, refusal };
+/// What a frame says of its session.
+struct Sequence {
+  std::uint16_t session = 0;  ///< of the source, which it has drawn; never 0
+  std::uint16_t peer = 0;     ///< of the destination, as far as the source knows; 0: none yet
+  std::uint32_t number =
+      0;  ///< of data: the frame's. Of an acknowledgement: all frames below it have come and have left the receive buffer. Of a refusal: the peer that the refused frame named
+  std::uint32_t base = 0;  ///< all frames of the source below it are acknowledged
+};
+
 /// Times are cycles of the MAC's clock. What happens in a cycle acts in the next one; `run` brings everything to the state of a cycle.
+/// `SendBuffer` keeps frames until they are released, `ReceiveBuffer` has slots for frames, whose `Content` comes from who hears them.
+template <class SendBuffer, class ReceiveBuffer>
 class Session {
  public:
+  using Content = typename ReceiveBuffer::Content;
   static constexpr Tick kDecides = 2;  ///< cycles from a frame's end to what becomes of it
   static constexpr Tick kSays = 2;     ///< and from when there is something to say to its choice
 
@@ -123,18 +132,17 @@ class Session {
   /// The words of a frame come until this cycle.
   void takes_until(Tick end) { takes_until_ = end; }
   struct Heard {
-    spec::FrameKind kind{};
-    spec::VcsnSequence of{};
-    ethernet::FrameRef frame;
-    std::size_t data = 0;  ///< where its words begin, of frames of data
-    Waiting words;
-    Begun begun;
-    std::uint64_t received = 0;  ///< the bits of an acknowledgement
+    SessionFrame kind{};
+    Sequence of{};
+    Content content{};  ///< of frames of data
+    Begun begun{};
+    bool asks = false, knows = true;  ///< of acknowledgements, as of Saying
+    std::uint64_t received = 0;       ///< their bits
     Tick end = 0;
   };
   /// A frame came whose headers name this circuit.
   void hear(const Heard& heard) {
-    if (heard.kind == spec::FrameKind::data && heard.begun.is_free) {
+    if (heard.kind == SessionFrame::data && heard.begun.is_free) {
       ended_[1] = ended_[0];
       ended_[0] = {heard.end, heard.begun.place};
     }
@@ -151,10 +159,10 @@ class Session {
     return from == kNever ? kNever : std::max({from, quiet_until_, now - kSays, known_ + 1}) + kSays;
   }
   struct Saying {
-    spec::FrameKind kind = spec::FrameKind::acknowledgement;
+    SessionFrame kind = SessionFrame::acknowledgement;
     bool asks = false;  ///< for an answer: what has left is not known to be known
     bool knows = true;  ///< the session that it is for; else its numbers are of another
-    spec::VcsnSequence sequence{};
+    Sequence sequence{};
     std::uint64_t received = 0;  ///< a bit for each frame from `sequence.number` on
   };
   /// What it says, where that is chosen in this cycle: it is at that one.
@@ -162,7 +170,7 @@ class Session {
     quiet_until_ = now + 2;
     said_ = {.at = now + 1, .refuses = refuse_.has_value(), .again = !refuse_ && !answer_ && is_again(now)};
     if (refuse_)
-      return {.kind = spec::FrameKind::refusal,
+      return {.kind = SessionFrame::refusal,
               .sequence = {.session = id_, .peer = refuse_->first, .number = refuse_->second, .base = 0}};
     const std::uint64_t left = closing_ ? 0 : receive_->frames_left(now);
     Saying saying{.sequence = sequence(left)};
@@ -204,7 +212,7 @@ class Session {
                                                                              : std::nullopt;
   }
   /// It is chosen in this cycle, with this header.
-  [[nodiscard]] spec::VcsnSequence sends(Tick now) {
+  [[nodiscard]] Sequence sends(Tick now) {
     ++(sender_.is_new() ? counts_.sent : counts_.resent);
     sent_ = now + 1;
     const auto header = sequence(sender_.number());
@@ -236,14 +244,14 @@ class Session {
   /// What an accepted frame is for both halves.
   struct Accepted {
     Tick at = kNever;
-    spec::FrameKind kind{};
+    SessionFrame kind{};
     std::uint32_t number = 0, base = 0;
     bool is_kept = false, asks = false;
     std::uint64_t received = 0;
   };
 
   /// Of a frame that is chosen now.
-  [[nodiscard]] spec::VcsnSequence sequence(std::uint64_t number) const {
+  [[nodiscard]] Sequence sequence(std::uint64_t number) const {
     return {.session = id_, .peer = peer_, .number = static_cast<std::uint32_t>(number), .base = sender_.base()};
   }
   void drop(bool was_sent, Tick now) {
@@ -339,7 +347,7 @@ class Session {
   }
   void pass_on(Tick cycle) {
     receiver_.hear(accepted_.base);
-    if (accepted_.kind == spec::FrameKind::acknowledgement) {
+    if (accepted_.kind == SessionFrame::acknowledgement) {
       if (accepted_.asks) receiver_.ask(cycle);
       sender_.hear(accepted_.number, accepted_.received, cycle);
     } else if (accepted_.is_kept) {
@@ -355,12 +363,12 @@ class Session {
       ++counts_.stale;
       return false;
     }
-    if (heard.kind == spec::FrameKind::refusal) {
+    if (heard.kind == SessionFrame::refusal) {
       if (state_ == SessionState::open && of.peer == id_ && of.number == peer_) end(SessionState::refused, of.session);
       return false;
     }
     const bool has_ended = state_ == SessionState::refused || state_ == SessionState::silent;
-    if (of.peer == 0 && heard.kind == spec::FrameKind::acknowledgement) {
+    if (of.peer == 0 && heard.kind == SessionFrame::acknowledgement) {
       if (!has_ended) answer_ = of.session;  // else its peer asks again, until the host here has begun another session
       return false;
     }
@@ -377,17 +385,17 @@ class Session {
     peer_ = of.session;
     state_ = SessionState::open;
     // The answer to an opening has the numbers of the peer's session with another, until it knows this one.
-    if (heard.kind == spec::FrameKind::acknowledgement && !heard.words.last) return true;
+    if (heard.kind == SessionFrame::acknowledgement && !heard.knows) return true;
     accepted_ = {.at = cycle + 1,
                  .kind = heard.kind,
                  .number = of.number,
                  .base = of.base,
                  .is_kept = heard.begun.is_free && heard.begun.fits,
-                 .asks = heard.words.first,
+                 .asks = heard.asks,
                  .received = heard.received};
-    if (heard.kind == spec::FrameKind::data) {
+    if (heard.kind == SessionFrame::data) {
       if (accepted_.is_kept)
-        receive_->place(heard.begun.place, heard.frame, heard.data, heard.words, cycle);
+        receive_->place(heard.begun.place, heard.content, cycle);
       else
         ++counts_.repeated;
     }
@@ -451,4 +459,4 @@ class Session {
   Tick known_ = -1, quiet_until_ = 0;
 };
 
-}  // namespace thalweg::vcsn
+}  // namespace thalweg::ethernet

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The receiving side of a session: which frames have room, and when their sender should know of those that have come. Twin of
-// rtl/vcsn/tw_session_receiver.sv.
+// rtl/ethernet/tw_session_receiver.sv.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 #include "core/types.hpp"
 
-namespace thalweg::vcsn {
+namespace thalweg::ethernet {
 
 /// What both ends of sessions have in common. Cycles are those of the MAC's clock.
 struct SessionConfig {
@@ -88,4 +88,4 @@ class SessionReceiver {
   Tick report_ = kNever, confirm_ = kNever, said_ = kNever;
 };
 
-}  // namespace thalweg::vcsn
+}  // namespace thalweg::ethernet

@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "bisim/main.hpp"
-#include "vcsn/session_receiver.hpp"
+#include "ethernet/session_receiver.hpp"
 
 namespace {
 
 using thalweg::Tick;
 using top::Inputs, top::Outputs, top::Parameters;
-namespace vcsn = thalweg::vcsn;
+namespace ethernet = thalweg::ethernet;
 
 constexpr unsigned kWindow = Parameters::Window;
 constexpr std::uint32_t kNumbers = static_cast<std::uint32_t>((std::uint64_t{1} << Parameters::NumberBits) - 1);
@@ -33,7 +33,7 @@ struct Buffer {
 
 struct Twin {
   std::unique_ptr<Buffer> buffer = std::make_unique<Buffer>();
-  vcsn::SessionReceiver<Buffer> receiver{{.window = kWindow, .resend = Parameters::Resend}, *buffer};
+  ethernet::SessionReceiver<Buffer> receiver{{.window = kWindow, .resend = Parameters::Resend}, *buffer};
   Tick now = 0;
   std::uint32_t reported = 0;               ///< the last number that was said
   std::array<std::optional<bool>, 3> fits;  ///< asked for in this cycle and those before

@@ -4,13 +4,13 @@
 #include <memory>
 
 #include "bisim/main.hpp"
-#include "vcsn/session_sender.hpp"
+#include "ethernet/session_sender.hpp"
 
 namespace {
 
 using thalweg::Tick;
 using top::Inputs, top::Outputs, top::Parameters;
-namespace vcsn = thalweg::vcsn;
+namespace ethernet = thalweg::ethernet;
 
 constexpr unsigned kWindow = Parameters::Window;
 constexpr std::uint32_t kNumbers = static_cast<std::uint32_t>((std::uint64_t{1} << Parameters::NumberBits) - 1);
@@ -25,7 +25,7 @@ struct Buffer {
 
 struct Twin {
   std::unique_ptr<Buffer> buffer = std::make_unique<Buffer>();
-  vcsn::SessionSender<Buffer> sender{
+  ethernet::SessionSender<Buffer> sender{
       {.window = kWindow, .resend = Parameters::Resend, .reorder = Parameters::Reorder}, *buffer, 0};
   Tick now = 0;
   unsigned timeouts = 0;  ///< before this cycle
