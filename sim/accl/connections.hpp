@@ -45,8 +45,8 @@ class Connections final : public Component {
       if (all_[k].to == to && all_[k].lane == lane) return k;
     all_.emplace_back(to, lane, config_);
     const auto number = static_cast<unsigned>(all_.size() - 1);
-    all_.back().receive.next = [this, number](const ReceiveWindow::Content& packet, Tick now) {
-      arrived(number, packet, domain_.clock.edge(now));
+    all_.back().receive.next = [this, number](const ReceiveWindow::Content& packet) {
+      arrived(number, packet, domain_.clock.edge(domain_.scheduler.now()));
     };
     return number;
   }

@@ -69,8 +69,7 @@ class Mover {
     }
     std::size_t room = kUnlimited;  // packets that can be sent
     if (const auto peer = sends_to(move)) {
-      const bool is_message = !move.offer && what.z.place != Place::put;
-      room = room_to(context, move, *peer, is_message ? Lane::messages : Lane::others, now);
+      room = room_to(context, move, *peer, move.offer ? Lane::others : Lane::messages, now);
       if (room == 0) return context.code != 0;
     }
     const auto most = this->most(context, move);

@@ -21,12 +21,12 @@ inline constexpr unsigned kPacketHeader = 64;  ///< bytes
 /// Bits of an acknowledgement's `stream`.
 inline constexpr unsigned kAsks = 1, kKnows = 2, kOther = 4;
 
-/// A session has packets of one lane: messages wait for receive buffers, and nothing else waits behind them.
+/// A session has packets of one lane: messages, which wait for receive buffers, with what goes to kernels in its place among them, or others.
 enum class Lane : std::uint8_t { messages, others };
 [[nodiscard]] constexpr Lane lane_of(const spec::AcclPacket& packet) {
   using enum spec::MessageKind;
   if (packet.kind >= greeting) return (packet.stream & kOther) != 0 ? Lane::others : Lane::messages;
-  return packet.kind == message || packet.kind == collective ? Lane::messages : Lane::others;
+  return packet.kind <= stream ? Lane::messages : Lane::others;
 }
 
 /// The header of a datagram's payload; none where it has none.

@@ -51,7 +51,7 @@ class ReceiveWindow {
     Tick first = 0, end = 0;
   };
 
-  std::function<void(const Content&, Tick)> next;  ///< a packet, in order, that the engine can take from this cycle on
+  std::function<void(const Content&)> next;  ///< a packet, in order, that the engine can take from now on
 
   /// The engine has taken the next packet by this cycle.
   void leave(Tick cycle) { slots_[leaving_++ % slots_.size()].left = cycle; }
@@ -65,12 +65,12 @@ class ReceiveWindow {
   [[nodiscard]] bool holds(std::uint64_t number) const {
     return number < in_order_ || static_cast<bool>(slots_[number % slots_.size()].content.frame);
   }
-  void place(std::uint64_t number, const Content& content, Tick now) {
+  void place(std::uint64_t number, const Content& content, Tick) {
     slots_[number % slots_.size()].content = content;
     while (holds(in_order_)) {
       Slot& slot = slots_[in_order_++ % slots_.size()];
       slot.left = kNever;
-      next(std::exchange(slot.content, {}), now);
+      next(std::exchange(slot.content, {}));
     }
   }
   [[nodiscard]] std::uint64_t in_order() const { return in_order_; }

@@ -6,7 +6,15 @@ from __future__ import annotations
 from pathlib import Path
 
 LEAVES = ("common", "ethernet", "link", "reduce", "switch")
-_SHARED = ("spec/generated/sv", "rtl/common", "rtl/ethernet", "rtl/link", "rtl/reduce", "rtl/reduce/parts", "rtl/switch")
+_SHARED = (
+    "spec/generated/sv",
+    "rtl/common",
+    "rtl/ethernet",
+    "rtl/link",
+    "rtl/reduce",
+    "rtl/reduce/parts",
+    "rtl/switch",
+)
 
 
 def rtl_folders(folder: str) -> list[str]:

@@ -47,7 +47,7 @@ inline constexpr unsigned bits = 512;
 [[nodiscard]] constexpr MessageKind kind(std::span<const std::uint64_t, 8> words) {
   return static_cast<MessageKind>(words[0] >> 0 & 0xff);
 }
-/// of a kernel, where the kind is `stream`. Of an offer: 1 where it is of a collective. Of an acknowledgement: bit 0: it asks for an answer; bit 1: its numbers are of the session that it names as its peer. Of these, a greeting and a refusal: bit 2: it is of the session that packets other than messages have
+/// of a kernel, where the kind is `stream`. Of an offer: 1 where it is of a collective. Of an acknowledgement: bit 0: it asks for an answer; bit 1: its numbers are of the session that it names as its peer. Of these, a greeting and a refusal: bit 2: it is of the session that offers and writes have
 [[nodiscard]] constexpr std::uint8_t stream(std::span<const std::uint64_t, 8> words) {
   return static_cast<std::uint8_t>(words[0] >> 8 & 0xff);
 }
@@ -109,7 +109,7 @@ inline constexpr unsigned bits = 512;
 /// Source: ACCL has a header of 64 bytes and 4,096 bytes of payload; this layout is this project's.
 struct AcclPacket {
   MessageKind kind{};  ///< what it is part of
-  std::uint8_t stream{};  ///< of a kernel, where the kind is `stream`. Of an offer: 1 where it is of a collective. Of an acknowledgement: bit 0: it asks for an answer; bit 1: its numbers are of the session that it names as its peer. Of these, a greeting and a refusal: bit 2: it is of the session that packets other than messages have
+  std::uint8_t stream{};  ///< of a kernel, where the kind is `stream`. Of an offer: 1 where it is of a collective. Of an acknowledgement: bit 0: it asks for an answer; bit 1: its numbers are of the session that it names as its peer. Of these, a greeting and a refusal: bit 2: it is of the session that offers and writes have
   std::uint16_t source{};  ///< rank of the sender in the communicator
   std::uint32_t communicator{};  ///< what all members compute from the table of its ranks
   std::uint32_t tag{};  ///< of a message or an offer: as its sender gave it. Of a collective and its offers: its number in the communicator

@@ -17,7 +17,7 @@ from thalweg.accl import AcclError, Function, Rank, Result, Stream, run
 from thalweg.errors import FabricStopped, InputError
 
 
-@pytest.mark.parametrize("transport", ["udp", "rdma"])
+@pytest.mark.parametrize("transport", ["udp", "rdma", "reliable"])
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("ranks", [1, 2, 3, 5, 8, 16])
 def test_collectives(ranks: int, dtype: str, transport: str, seed: int) -> None:
@@ -102,7 +102,7 @@ def test_messages_of_many_segments() -> None:
     assert run(program, 2).lost == []
 
 
-@pytest.mark.parametrize("transport", ["udp", "rdma"])
+@pytest.mark.parametrize("transport", ["udp", "rdma", "reliable"])
 def test_messages_to_oneself(transport: str) -> None:
     def program(rank: Rank) -> None:
         mine, theirs = rank.create_buffer(np.arange(5000)), rank.create_buffer(5000, "int64")

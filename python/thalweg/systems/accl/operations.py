@@ -178,7 +178,7 @@ class _Run:
             self.data(r, elements * (self.ranks if self.kind.needs[0].startswith("N") else 1))
             for r in range(self.ranks)
         ]
-        right = result.lost == []
+        right = result.lost == [] or self.board.transport != "udp"  # else what links have lost was sent again
         for rank, (_, _, found) in enumerate(result.values):
             wanted = self.kind.expected(inputs, rank, elements, self.root)
             right = right and (wanted is None or np.array_equal(found[: wanted.size], wanted))

@@ -31,7 +31,7 @@ package tw_accl_spec_pkg;
     logic [31:0] tag;  // of a message or an offer: as its sender gave it. Of a collective and its offers: its number in the communicator
     logic [31:0] communicator;  // what all members compute from the table of its ranks
     logic [15:0] source;  // rank of the sender in the communicator
-    logic [7:0] stream;  // of a kernel, where the kind is `stream`. Of an offer: 1 where it is of a collective. Of an acknowledgement: bit 0: it asks for an answer; bit 1: its numbers are of the session that it names as its peer. Of these, a greeting and a refusal: bit 2: it is of the session that packets other than messages have
+    logic [7:0] stream;  // of a kernel, where the kind is `stream`. Of an offer: 1 where it is of a collective. Of an acknowledgement: bit 0: it asks for an answer; bit 1: its numbers are of the session that it names as its peer. Of these, a greeting and a refusal: bit 2: it is of the session that offers and writes have
     message_kind_e kind;  // what it is part of
   } accl_packet_t;
   // All fields 0, but those that are constant.
