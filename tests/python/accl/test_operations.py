@@ -286,7 +286,7 @@ def test_runs_are_the_same() -> None:
         (lambda rank: rank.create_communicator([0, 0]), "a communicator of ranks"),
         (lambda rank: rank.stream_put(rank.create_buffer(4), 4, 0, 300), "stream 300"),
         (lambda rank: [rank.create_communicator([0, 1]) for _ in range(200)], "the exchange memory is full"),
-        (lambda rank: rank.create_buffer(10**10), "memory of node"),
+        (lambda rank: rank.create_buffer(4 * 10**9), "memory of node"),
         (lambda rank: rank.copy(rank.create_buffer(4), rank.create_buffer(4, "int32"), 4), "operands of types"),
     ],
 )

@@ -7,6 +7,8 @@ program takes the same virtual time in each run.
 
 from __future__ import annotations
 
+import math
+import operator
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -67,6 +69,20 @@ _UNITS = {
 }
 
 
+# Of these, the result may be where the operand is.
+_IN_PLACE = frozenset(
+    (
+        _Scenario.COPY,
+        _Scenario.COMBINE,
+        _Scenario.GATHER,
+        _Scenario.REDUCE,
+        _Scenario.ALLGATHER,
+        _Scenario.ALLREDUCE,
+        _Scenario.REDUCE_SCATTER,
+    )
+)
+
+
 class AcclError(CheckFailed):
     """A call ended with a return code; `code` has its bits."""
 
@@ -75,7 +91,6 @@ class AcclError(CheckFailed):
         self.code = code
 
 
-@dataclass
 class Buffer:
     """Elements in a board's memory, or in its host's, and `array`, what the program sees of them.
 
@@ -83,15 +98,28 @@ class Buffer:
     `from_fpga` and `to_fpga` it does not. A slice `buffer[2:5]` is a buffer of the same elements.
     """
 
-    rank: Rank
-    address: int
-    array: Array
-    host: bool = False
+    def __init__(self, rank: Rank, address: int, array: Array, host: bool = False) -> None:
+        self.rank, self.address, self.host, self._array = rank, address, host, array
+
+    @property
+    def array(self) -> Array:
+        return self._array
+
+    @array.setter
+    def array(self, elements: npt.ArrayLike) -> None:
+        """Sets all elements."""
+        if np.shape(elements) not in ((), self._array.shape):
+            raise InputError(f"an array of shape {np.shape(elements)} for a buffer of {len(self)} elements")
+        self._array[:] = elements
 
     def __len__(self) -> int:
         return int(self.array.size)
 
     def __getitem__(self, elements: slice) -> Buffer:
+        if not isinstance(elements, slice):
+            raise InputError(
+                f"buffer[{elements!r}]; a slice, as buffer[2:5], is a buffer, and buffer.array has elements"
+            )
         begin, end, step = elements.indices(len(self))
         if step != 1:
             raise InputError("a slice of a buffer has every element")
@@ -113,7 +141,7 @@ class Stream:
     dtype: npt.DTypeLike = np.float32
 
 
-Place = Buffer | Stream | None
+Place = Buffer | Stream | None  #: of an operand or result
 
 
 class Packet(NamedTuple):
@@ -150,13 +178,14 @@ class Request:
 
     def wait(self, limit_us: float | None = None) -> bool:
         """Waits for its end, for `limit_us` of virtual time at most; False where it has not ended by then. Raises AcclError."""
-        self.rank._run.park([self], limit_us)
+        self.rank._run.park([self], None if limit_us is None else _microseconds(limit_us))
         if self.code is None:
             return False
+        self.rank._run.unseen.pop(self, None)
+        if self.code:
+            raise AcclError(self.operation, self.rank.rank, self.code, self.why)
         if not self._seen:
             self._seen = True
-            if self.code:
-                raise AcclError(self.operation, self.rank.rank, self.code, self.why)
             for buffer in self.results:
                 buffer.sync_from_device()
         return True
@@ -171,6 +200,9 @@ class Communicator:
     @property
     def size(self) -> int:
         return len(self.boards)
+
+
+_ALL = Communicator(0, (), 0)  #: stands for that of all ranks
 
 
 class Rank:
@@ -203,7 +235,7 @@ class Rank:
 
     def pause(self, us: float) -> None:
         """Lets so many microseconds of virtual time pass."""
-        self._run.park([], us)
+        self._run.park([], _microseconds(us))
 
     def kernel(self) -> Rank:
         """The same rank as its board's kernels see it: their calls take no time of the host."""
@@ -215,6 +247,8 @@ class Rank:
 
     def _initialize(self) -> Communicator:
         options = self._run.options
+        if 0x8 + 28 * options.buffers > EXCHANGE_END:
+            raise self._full()
         self._put(0x0, [options.buffers, options.buffer_bytes])
         for number in range(options.buffers):
             address = self._allocate(options.buffer_bytes, host=False)
@@ -239,12 +273,16 @@ class Rank:
     def _append(self, words: Sequence[int]) -> int:
         address = self._word
         if address + 4 * len(words) > EXCHANGE_END:
-            raise InputError(
-                f"the exchange memory is full: {self._run.options.buffers} receive buffers, and communicators, take more than {EXCHANGE_END} bytes"
-            )
+            raise self._full()
         self._put(address, words)
         self._word += 4 * len(words)
         return address
+
+    def _full(self) -> InputError:
+        buffers = self._run.options.buffers
+        return InputError(
+            f"the exchange memory is full: {buffers} receive buffers, and communicators, take more than {EXCHANGE_END} bytes"
+        )
 
     def _communicator(self, boards: Sequence[int]) -> Communicator:
         rank = list(boards).index(self._board)
@@ -255,12 +293,15 @@ class Rank:
 
     def create_communicator(self, ranks: Sequence[int]) -> Communicator | None:
         """Of some of all ranks, in that order; None where this rank is not among them. Raises InputError."""
-        if len(set(ranks)) != len(ranks) or not set(ranks) <= set(range(self.size)):
-            raise InputError(f"a communicator of ranks {list(ranks)}; each is one of {self.size}, once")
-        return self._communicator(ranks) if self._board in ranks else None
+        boards = [_word("a communicator", "a rank", rank) for rank in ranks]
+        if not boards or len(set(boards)) != len(boards) or not set(boards) <= set(range(self.size)):
+            raise InputError(f"a communicator of ranks {boards}; each is one of {self.size}, once")
+        return self._communicator(boards) if self._board in boards else None
 
     def _allocate(self, size: int, host: bool) -> int:
         address = self._memory[host]
+        if size >> 62:
+            raise InputError(f"a buffer of {size} bytes")
         try:
             self._network.allocate(self._board, host, address, size)
         except ValueError as error:
@@ -272,11 +313,9 @@ class Rank:
         self, length: int | npt.ArrayLike, dtype: npt.DTypeLike | None = None, host: bool = False
     ) -> Buffer:
         """A buffer of so many elements, which are zero, or of an array's elements. Raises InputError."""
-        known = None if isinstance(length, int) else np.array(length, dtype).reshape(-1)
-        kind = np.dtype(dtype or np.float32) if known is None else known.dtype
-        if kind.name not in _UNITS:
-            raise InputError(f"elements of type {kind}; there are {', '.join(_UNITS)}")
-        elements = known.size if known is not None else int(length)  # type: ignore[arg-type]
+        known = None if np.ndim(length) == 0 and not isinstance(length, str) else _array(length, dtype)
+        kind = _native(np.float32 if dtype is None else dtype) if known is None else known.dtype
+        elements = _word("a buffer", "its length", length) if known is None else known.size
         address = self._allocate(max(elements * kind.itemsize, 1), host)
         array = np.zeros(elements, kind) if known is None else known
         return Buffer(self, address, array, host)
@@ -292,7 +331,7 @@ class Rank:
         root: int = 0,
         function: int = 0,
         tag: int = ANY_TAG,
-        comm: Communicator | None = None,
+        comm: Communicator | None = _ALL,
         needs: Sequence[int] = (0, 0, 0),
         from_fpga: bool = False,
         to_fpga: bool = False,
@@ -302,9 +341,18 @@ class Rank:
     ) -> Request:
         """A call with operands 0, 1 and the result, of which it uses `needs` elements."""
         name = scenario.name.lower()
-        comm = comm or self.world
+        comm = self._among(name, comm)
+        for k, (place, need) in enumerate(zip(operands, needs, strict=True)):
+            if place is None and need:
+                raise InputError(f"{name}: no buffer for its {('operand 0', 'operand 1', 'result')[k]}")
+            if not isinstance(place, Place):
+                raise InputError(f"{name}: {type(place).__name__} in place of a Buffer or a Stream")
+            if isinstance(place, Buffer) and place.rank._board != self._board:
+                raise InputError(f"{name}: a buffer in the memory of rank {place.rank.rank}")
+        words = [int(scenario), _word(name, "count", count), comm.address, _word(name, "the other rank or root", root)]
+        words += [_word(name, "function", function), _word(name, "tag", tag)]
         types = {_type(place) for place in operands if place is not None}
-        compressed = None if compress_dtype is None else np.dtype(compress_dtype).name
+        compressed = None if compress_dtype is None else _native(compress_dtype).name
         wide = "float32" if "float32" in types else next(iter(types), "float32")
         narrow = "float16" if wide == "float32" and (compressed == "float16" or "float16" in types) else wide
         if types - {wide, narrow} or compressed not in (None, wide, narrow):
@@ -328,16 +376,57 @@ class Rank:
                 if k < 2 and need and not from_fpga:
                     place.sync_to_device()
             addresses.append(place.address if isinstance(place, Buffer) else 0)
+        self._check_overlap(scenario, operands, needs, comm.rank * count)
         arithmetic = self._arithmetic.get((wide, narrow), 0) if types else 0
-        words = [int(scenario), count, comm.address, root, int(function), tag, arithmetic, compression, stream]
+        words += [arithmetic, compression, stream]
         for address in addresses:
             words += [address & 0xFFFF_FFFF, address >> 32]
         results = [operands[2]] if isinstance(operands[2], Buffer) and needs[2] and not to_fpga else []
+        if isinstance(waitfor, Request) or not all(isinstance(before, Request) for before in waitfor):
+            raise InputError(f"{name}: waitfor is a sequence of requests")
+        if other := next((before for before in waitfor if before.rank._board != self._board), None):
+            raise InputError(f"{name}: waitfor has a request of rank {other.rank.rank}")
         request = Request(self, name, [result[: needs[2]] for result in results], tuple(waitfor), words=words)
         self._run.submit(request, self._board, self._port)
         if not run_async:
             request.wait()
         return request
+
+    def _among(self, name: str, comm: Communicator | None) -> Communicator:
+        if comm is _ALL:
+            return self.world
+        if comm is None:
+            raise InputError(f"{name}: comm is None; this rank is not in that communicator")
+        if not isinstance(comm, Communicator):
+            raise InputError(f"{name}: {type(comm).__name__} in place of a Communicator")
+        if comm.boards[comm.rank] != self._board:
+            raise InputError(f"{name}: a communicator that rank {comm.boards[comm.rank]} has made")
+        return comm
+
+    def _size(self, common: dict[str, Any]) -> int:
+        return self._among("comm", common.get("comm", _ALL)).size
+
+    def _is(self, root: int, common: dict[str, Any]) -> bool:
+        return self._among("comm", common.get("comm", _ALL)).rank == root
+
+    @staticmethod
+    def _check_overlap(scenario: _Scenario, places: Sequence[Place], needs: Sequence[int], own: int) -> None:
+        """The engine writes a result while it still reads operands. `own`: elements before this rank's block."""
+        result = places[2]
+        if not isinstance(result, Buffer) or not needs[2]:
+            return
+        size = result.array.itemsize
+        for place, need in zip(places[:2], needs, strict=False):
+            if not isinstance(place, Buffer) or not need or place.host != result.host:
+                continue
+            behind = result.address - place.address
+            if behind >= need * place.array.itemsize or -behind >= needs[2] * size:
+                continue
+            right = scenario in _IN_PLACE and behind == 0
+            right = right or (scenario in (_Scenario.GATHER, _Scenario.ALLGATHER) and behind == -own * size)
+            right = right or (scenario in (_Scenario.SCATTER, _Scenario.REDUCE_SCATTER) and behind == own * size)
+            if not right or place.array.dtype != result.array.dtype:
+                raise InputError(f"{scenario.name.lower()}: operand and result overlap")
 
     def nop(self, **common: Any) -> Request:
         return self.call(_Scenario.NOP, **common)
@@ -364,34 +453,30 @@ class Rank:
 
     def stream_put(self, srcbuf: Place, count: int, dst: int, stream_id: int, **common: Any) -> Request:
         """Into a stream of the destination's kernels."""
-        if not 0 <= stream_id < MOST_STREAMS:
+        if not 0 <= _word("stream_put", "stream_id", stream_id) < MOST_STREAMS:
             raise InputError(f"stream {stream_id}; their numbers are 0 to {MOST_STREAMS - 1}")
-        to = Stream(_type(srcbuf) if srcbuf is not None else np.float32)
+        to = Stream(_type(srcbuf) if isinstance(srcbuf, (Buffer, Stream)) else np.float32)
         places = (srcbuf, None, to)
         return self.call(_Scenario.SEND, places, count=count, root=dst, tag=stream_id, needs=(count, 0, 0), **common)
 
     def bcast(self, buf: Place, count: int, root: int, **common: Any) -> Request:
-        comm = common.get("comm") or self.world
-        needs = (count, 0, 0) if comm.rank == root else (0, 0, count)
+        needs = (count, 0, 0) if self._is(root, common) else (0, 0, count)
         return self.call(_Scenario.BCAST, (buf, None, buf), count=count, root=root, needs=needs, **common)
 
     def scatter(self, sendbuf: Place, recvbuf: Place, count: int, root: int, **common: Any) -> Request:
-        comm = common.get("comm") or self.world
-        needs = (count * comm.size if comm.rank == root else 0, 0, count)
+        needs = (count * self._size(common) if self._is(root, common) else 0, 0, count)
         return self.call(_Scenario.SCATTER, (sendbuf, None, recvbuf), count=count, root=root, needs=needs, **common)
 
     def gather(self, sendbuf: Place, recvbuf: Place, count: int, root: int, **common: Any) -> Request:
-        comm = common.get("comm") or self.world
-        needs = (count, 0, count * comm.size if comm.rank == root else 0)
+        needs = (count, 0, count * self._size(common) if self._is(root, common) else 0)
         return self.call(_Scenario.GATHER, (sendbuf, None, recvbuf), count=count, root=root, needs=needs, **common)
 
     def allgather(self, sendbuf: Place, recvbuf: Place, count: int, **common: Any) -> Request:
-        needs = (count, 0, count * (common.get("comm") or self.world).size)
+        needs = (count, 0, count * self._size(common))
         return self.call(_Scenario.ALLGATHER, (sendbuf, None, recvbuf), count=count, needs=needs, **common)
 
     def reduce(self, sendbuf: Place, recvbuf: Place, count: int, root: int, function: int, **common: Any) -> Request:
-        comm = common.get("comm") or self.world
-        needs = (count, 0, count if comm.rank == root else 0)
+        needs = (count, 0, count if self._is(root, common) else 0)
         places = (sendbuf, None, recvbuf)
         return self.call(_Scenario.REDUCE, places, count=count, root=root, function=function, needs=needs, **common)
 
@@ -400,31 +485,68 @@ class Rank:
         return self.call(_Scenario.ALLREDUCE, places, count=count, function=function, needs=needs, **common)
 
     def reduce_scatter(self, sendbuf: Place, recvbuf: Place, count: int, function: int, **common: Any) -> Request:
-        places, needs = (sendbuf, None, recvbuf), (count * (common.get("comm") or self.world).size, 0, count)
+        places, needs = (sendbuf, None, recvbuf), (count * self._size(common), 0, count)
         return self.call(_Scenario.REDUCE_SCATTER, places, count=count, function=function, needs=needs, **common)
 
     def alltoall(self, sendbuf: Place, recvbuf: Place, count: int, **common: Any) -> Request:
-        all_of = count * (common.get("comm") or self.world).size
+        all_of = count * self._size(common)
         places, needs = (sendbuf, None, recvbuf), (all_of, 0, all_of)
         return self.call(_Scenario.ALLTOALL, places, count=count, needs=needs, **common)
 
     # The stream between the engine and kernels.
 
     def push(self, data: npt.ArrayLike) -> None:
-        """Elements into the engine's stream, as a kernel gives them; they are padded to words of 64 bytes."""
-        self._network.give(self._board, np.asarray(data).tobytes())
+        """Elements into the engine's stream, as a kernel gives them; they are padded to words of 64 bytes. What has no type is float32."""
+        self._network.give(self._board, _array(data, None if hasattr(data, "dtype") else np.float32).tobytes())
 
     def pull(self, dtype: npt.DTypeLike = np.float32) -> list[Packet]:
         """What has left the engine for kernels since the last call; elements are padded to words of 64 bytes."""
         us = 1e6 / self._network.ticks_per_second
         return [
-            Packet(stream, np.frombuffer(data, dtype), tick * us)
+            Packet(stream, np.frombuffer(data, _native(dtype)), tick * us)
             for stream, data, tick in self._network.take(self._board)
         ]
 
 
 def _type(place: Buffer | Stream) -> str:
-    return np.dtype(place.dtype if isinstance(place, Stream) else place.array.dtype).name
+    return _native(place.dtype if isinstance(place, Stream) else place.array.dtype).name
+
+
+def _native(dtype: npt.DTypeLike) -> np.dtype[Any]:
+    """A type of elements, in this computer's order of bytes. Raises InputError."""
+    try:
+        kind = np.dtype(dtype).newbyteorder("=")
+    except TypeError:
+        raise InputError(f"{dtype!r} is no type of elements; there are {', '.join(_UNITS)}") from None
+    if kind.name not in _UNITS:
+        raise InputError(f"elements of type {kind}; there are {', '.join(_UNITS)}")
+    return kind
+
+
+def _array(elements: npt.ArrayLike, dtype: npt.DTypeLike | None) -> Array:
+    """A copy, of one dimension. Raises InputError."""
+    try:
+        found = np.array(elements, None if dtype is None else _native(dtype)).reshape(-1)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"elements that are none: {error}") from None
+    return found.astype(_native(found.dtype), copy=False)
+
+
+def _word(operation: str, what: str, value: Any) -> int:
+    """A word of a call. Raises InputError."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise InputError(f"{operation}: {what} is {value!r}; wanted is a whole number") from None
+    if not 0 <= number <= ANY_TAG:
+        raise InputError(f"{operation}: {what} is {number}; wanted is 0 to {ANY_TAG}")
+    return number
+
+
+def _microseconds(value: Any) -> float:
+    if not isinstance(value, (int, float, np.number)) or not 0 <= value < math.inf:
+        raise InputError(f"a time of {value!r} us")
+    return float(value)
 
 
 def run(
@@ -439,7 +561,7 @@ def run(
 
     Raises InputError; FabricStopped where no rank can go on, with who waits for whom; what a rank's function raised."""
     loaded = cluster if isinstance(cluster, Cluster) else Cluster.load(cluster)
-    if not 1 <= ranks <= len(loaded.boards):
+    if not 1 <= _word("run", "ranks", ranks) <= len(loaded.boards):
         raise InputError(f"{ranks} ranks; {loaded.name} has 1 to {len(loaded.boards)} boards")
     return _on(Run(loaded.network(pcap), range(ranks), ranks, Options(**options)), program)
 
@@ -462,7 +584,7 @@ def run_attached(
     `ratio`: seconds of virtual time in a second of the wall clock, at most. `limit_s`: seconds of the wall clock after which it fails; 0: none. Raises
     what run() does."""
     loaded = cluster if isinstance(cluster, Cluster) else Cluster.load(cluster)
-    if not 0 <= node < ranks <= len(loaded.boards):
+    if not 0 <= _word("run", "node", node) < _word("run", "ranks", ranks) <= len(loaded.boards):
         raise InputError(
             f"node {node} of {ranks} ranks; {loaded.name} has {len(loaded.boards)} boards, and ranks are from 0 on"
         )
@@ -472,7 +594,12 @@ def run_attached(
 
 
 def _on(run: Run, program: Callable[[Rank], Any]) -> Result:
-    return run.run(lambda board: program(Rank(run, board)))
+    def of(board: int) -> Any:
+        value = program(Rank(run, board))
+        run.finish(board)
+        return value
+
+    return run.run(of)
 
 
 _STEP_S = 0.1  #: of the wall clock, after which an attached run looks for signals

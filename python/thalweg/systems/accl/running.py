@@ -16,6 +16,7 @@ from thalweg.systems.accl._sim import Network
 if TYPE_CHECKING:
     from thalweg.systems.accl.library import Request
 
+LEAST_BUFFER = 8  #: bytes: of an element
 TIME_OUT_US = 1_000_000  #: after which a call that waits for a message ends, as ACCL's driver sets it
 
 
@@ -28,6 +29,15 @@ class Options:
     buffer_bytes: int = 1024
     time_out_us: int = TIME_OUT_US
     most_eager_bytes: int = 0
+
+    def __post_init__(self) -> None:
+        """Raises InputError."""
+        least = {"buffers": 1, "buffer_bytes": LEAST_BUFFER, "time_out_us": 0, "most_eager_bytes": 0}
+        for name, value in vars(self).items():
+            if not isinstance(value, int) or not least[name] <= value < 1 << 32:
+                raise InputError(f"{name} is {value!r}; wanted is {least[name]} to {(1 << 32) - 1}")
+        if 0 < self.most_eager_bytes < self.buffer_bytes:
+            raise InputError(f"most_eager_bytes is {self.most_eager_bytes}; a receive buffer has {self.buffer_bytes}")
 
 
 @dataclass(frozen=True)
@@ -105,13 +115,17 @@ class Run:
         self._requests: dict[int, Request] = {}
         self._held: list[tuple[Request, int, int]] = []
         self._next = 0
+        self._ended = False
+        self.unseen: dict[Request, None] = {}  #: whose ends no rank has seen
 
     @property
     def now_us(self) -> float:
         return float(self.network.now / self.network.ticks_per_second * 1e6)
 
     def submit(self, request: Request, board: int, port: int) -> None:
+        self._check_open()
         request.begun_us = self.now_us
+        self.unseen[request] = None
         if all(before.done for before in request.after):
             self._give(request, board, port)
         else:
@@ -129,11 +143,21 @@ class Run:
         """Called by a rank that runs: until these have ended, or a time has passed."""
         if requests and all(request.done for request in requests):
             return
+        self._check_open()
         until = None
         if limit_us is not None:
             until = self.network.now + round(limit_us * 1e-6 * self.network.ticks_per_second)
         self._waits[self._running] = _Wait(requests, until)
         self._threads[self._running].park()
+
+    def _check_open(self) -> None:
+        if self._ended:
+            raise InputError("the run of this rank has ended")
+
+    def finish(self, board: int) -> None:
+        """Called by a rank that runs, at its end: until all its calls have ended. Raises AcclError where one failed, and nobody has seen it."""
+        for request in [request for request in self.unseen if request.rank.rank == board]:
+            request.wait()
 
     def run(self, program: Callable[[int], Any]) -> Result:
         """Calls `program(board)` for each board, on a thread of its own."""
@@ -155,6 +179,7 @@ class Run:
         finally:
             for thread in self._threads:
                 thread.cancel()
+            self._ended = True
             self.network.close()
         return Result([thread.value for thread in self._threads], self.now_us, self.network.lost)
 
@@ -172,10 +197,20 @@ class Run:
                 request = self._requests.pop(completion.handle)
                 request.code, request.why = self.network.take_end(completion.handle)
                 request.ended_us = completion.at / self.network.ticks_per_second * 1e6
-            for held in [held for held in self._held if all(before.done for before in held[0].after)]:
-                self._held.remove(held)
-                self._give(*held)
+            self._release()
         return []
+
+    def _release(self) -> None:
+        """Gives the engine calls whose chains have ended; a call behind one that failed fails, too."""
+        while ready := [held for held in self._held if all(before.done for before in held[0].after)]:
+            for held in ready:
+                self._held.remove(held)
+                request = held[0]
+                if failed := next((before for before in request.after if before.code), None):
+                    request.code, request.why = failed.code, f"the {failed.operation} before it failed: {failed.why}"
+                    request.ended_us = self.now_us
+                else:
+                    self._give(*held)
 
     def _alone(self, limits: Sequence[int]) -> list[Completion]:
         """Until a call has ended, or the first of these ticks. Where nothing moves any more, the first time-out ends its call."""

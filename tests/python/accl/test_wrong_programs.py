@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Does a program that uses the library wrongly get a line that says so, instead of wrong data, an endless wait or another error?"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from random_programs import Array, expected
+from thalweg.accl import AcclError, Buffer, Function, Rank, Stream, run
+from thalweg.errors import InputError
+
+
+def four(rank: Rank) -> Buffer:
+    return rank.create_buffer(4)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "text"),
+    [
+        (lambda rank: rank.copy(four(rank), four(rank), -1), "copy: count is -1; wanted is 0 to"),
+        (lambda rank: rank.copy(four(rank), four(rank), 1.5), "copy: count is 1.5; wanted is a whole number"),
+        (lambda rank: rank.bcast(four(rank), 4, 1 << 32), "bcast: the other rank or root is 4294967296"),
+        (lambda rank: rank.send(four(rank), 4, 1, tag=-1), "send: tag is -1"),
+        (lambda rank: rank.allreduce(four(rank), four(rank), 4, "sum"), "allreduce: function is 'sum'"),
+        (lambda rank: rank.copy(None, four(rank), 4), "copy: no buffer for its operand 0"),
+        (lambda rank: rank.bcast(None, 4, 0), "bcast: no buffer for its (operand 0|result)"),
+        (lambda rank: rank.stream_put(None, 4, 0, 1), "send: no buffer for its operand 0"),
+        (lambda rank: rank.copy(np.zeros(4), four(rank), 4), "copy: ndarray in place of a Buffer or a Stream"),
+        (lambda rank: rank.barrier(comm="world"), "barrier: str in place of a Communicator"),
+        (lambda rank: rank.nop(waitfor=rank.nop()), "nop: waitfor is a sequence of requests"),
+        (lambda rank: rank.create_communicator([]), "a communicator of ranks"),
+        (lambda rank: rank.create_communicator([0.0]), "a communicator: a rank is 0.0"),
+        (lambda rank: rank.create_buffer(-1), "a buffer: its length is -1"),
+        (lambda rank: rank.create_buffer(3.5), "a buffer: its length is 3.5"),
+        (lambda rank: rank.create_buffer(4, "nonsense"), "'nonsense' is no type of elements"),
+        (lambda rank: rank.create_buffer(["a"], "float32"), "elements that are none"),
+        (lambda rank: four(rank)[2], r"buffer\[2\]; a slice"),
+        (lambda rank: setattr(four(rank), "array", np.zeros(5)), r"an array of shape \(5,\) for a buffer of 4"),
+        (lambda rank: rank.copy(four(rank), four(rank), 4, compress_dtype="nonsense"), "is no type of elements"),
+        (lambda rank: rank.push("abc"), "elements that are none"),
+        (lambda rank: rank.pause(-1), "a time of -1 us"),
+        (lambda rank: rank.pause(float("inf")), "a time of inf us"),
+    ],
+)
+def test_wrong_arguments(wrong: Any, text: str) -> None:
+    with pytest.raises(InputError, match=text) as error:
+        run(wrong, 2)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"buffers": 0}, "buffers is 0; wanted is 1 to"),
+        ({"buffers": 1000}, "the exchange memory is full"),
+        ({"buffer_bytes": 7}, "buffer_bytes is 7; wanted is 8 to"),
+        ({"time_out_us": -1}, "time_out_us is -1"),
+        ({"time_out_us": 1.5}, "time_out_us is 1.5"),
+        ({"most_eager_bytes": 10}, "most_eager_bytes is 10; a receive buffer has 1024"),
+        ({"ranks": 1.5}, "ranks is 1.5"),
+    ],
+)
+def test_wrong_options(options: dict[str, Any], text: str) -> None:
+    with pytest.raises(InputError, match=text):
+        run(four, **{"ranks": 2, **options})
+
+
+def test_what_another_rank_has_made_is_refused() -> None:
+    made: dict[int, Any] = {}
+
+    def program(rank: Rank, of: int, what: str) -> None:
+        made[rank.rank] = four(rank), rank.create_communicator([0, 1]), rank.nop(run_async=True)
+        rank.barrier()
+        buffer, comm, request = made[of]
+        if what == "buffer":
+            rank.kernel().copy(buffer, four(rank), 4)
+        elif what == "communicator":
+            rank.barrier(comm=comm)
+        else:
+            rank.nop(waitfor=[request])
+
+    for what, text in (
+        ("buffer", "copy: a buffer in the memory of rank 0"),
+        ("communicator", "barrier: a communicator that rank 0 has made"),
+        ("request", "nop: waitfor has a request of rank 0"),
+    ):
+        with pytest.raises(InputError, match=text):
+            run(lambda rank, what=what: program(rank, 0, what), 2)  # type: ignore[misc]
+        run(lambda rank, what=what: program(rank, rank.rank, what), 2)  # type: ignore[misc]
+
+
+def test_a_rank_outside_of_a_communicator_does_not_call_on_that_of_all_ranks() -> None:
+    with pytest.raises(InputError, match="barrier: comm is None; this rank is not in that communicator"):
+        run(lambda rank: rank.barrier(comm=rank.create_communicator([0])), 2)
+
+
+def test_a_rank_whose_run_has_ended() -> None:
+    kept: list[Rank] = []
+    run(kept.append, 1)
+    for call in (kept[0].barrier, lambda: kept[0].pause(1)):
+        with pytest.raises(InputError, match="the run of this rank has ended"):
+            call()
+
+
+def test_lengths_and_orders_of_bytes_of_numpy() -> None:
+    def program(rank: Rank) -> None:
+        assert len(rank.create_buffer(np.int64(5))) == 5
+        big = rank.create_buffer(np.arange(4, dtype=">f4"))
+        rank.allreduce(big, result := four(rank), 4, Function.SUM)
+        np.testing.assert_array_equal(result.array, 2 * np.arange(4))
+        rank.push([1.5, 2.5])
+        rank.push(np.array([3, 4], ">f4"))
+        rank.copy(Stream(), result, 2)
+        np.testing.assert_array_equal(result.array[:2], [1.5, 2.5])
+        rank.copy(Stream(">f4"), result, 2)
+        np.testing.assert_array_equal(result.array[:2], [3, 4])
+        result.array = [5, 6, 7, 8]
+        rank.copy(result, big, 4)
+        np.testing.assert_array_equal(big.array, [5, 6, 7, 8])
+
+    run(program, 2)
+
+
+@pytest.mark.parametrize("waits", ["twice", "not at all"])
+def test_a_call_that_fails_is_never_overlooked(waits: str) -> None:
+    def program(rank: Rank) -> None:
+        request = rank.recv(four(rank), 4, 1 - rank.rank, run_async=True)
+        if waits == "twice":
+            with pytest.raises(AcclError):
+                request.wait()
+            request.wait()
+
+    with pytest.raises(AcclError, match="rank 0: recv: receive time-out"):
+        run(program, 2, time_out_us=100)
+
+
+def test_a_call_behind_one_that_failed_fails() -> None:
+    def program(rank: Rank) -> None:
+        came, result = four(rank), four(rank)
+        chain = [rank.recv(came, 4, 1 - rank.rank, run_async=True)]
+        for _ in range(2):
+            chain.append(rank.copy(came, result, 4, from_fpga=True, run_async=True, waitfor=chain[-1:]))
+        with pytest.raises(AcclError, match="copy: receive time-out .*: the copy before it failed: the recv before"):
+            chain[-1].wait()
+        for request in chain[:-1]:
+            with pytest.raises(AcclError):
+                request.wait()
+
+    run(program, 2, time_out_us=100)
+
+
+LAYOUTS = {
+    "same": lambda whole, k, n: (whole[:], whole[:]),
+    "own block of the result": lambda whole, k, n: (whole[k * n : (k + 1) * n], whole[:]),
+    "own block of the operand": lambda whole, k, n: (whole[:], whole[k * n : (k + 1) * n]),
+    "ahead": lambda whole, k, n: (whole[:n], whole[16 : 16 + n]),
+    "behind": lambda whole, k, n: (whole[16 : 16 + n], whole[:n]),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_an_operand_and_a_result_that_overlap_are_right_or_refused(layout: str) -> None:
+    ranks, count, root = 3, 400, 2
+    inputs = [np.arange(ranks * count, dtype=np.float32) + 1000 * rank for rank in range(ranks)]
+    extra = {"scatter": (root,), "gather": (root,), "reduce": (root, 0), "allreduce": (0,), "reduce_scatter": (0,)}
+    right = set()
+    for operation in ("scatter", "gather", "reduce", "allgather", "allreduce", "reduce_scatter", "alltoall"):
+
+        def program(rank: Rank, operation: str = operation) -> Array:
+            whole = rank.create_buffer(inputs[rank.rank])
+            send, recv = LAYOUTS[layout](whole, rank.rank, count)
+            getattr(rank, operation)(send, recv, count, *extra.get(operation, ()))
+            return recv.array
+
+        try:
+            found = run(program, ranks).values
+        except InputError as error:
+            assert "overlap" in str(error) or "a buffer of 400 elements" in str(error)
+            continue
+        given = [LAYOUTS[layout](whole, rank, count)[0] for rank, whole in enumerate(inputs)]
+        for one, wanted in zip(found, expected(operation, given, count, root, Function.SUM), strict=True):
+            assert wanted is None or (one[: wanted.size] == wanted).all(), operation
+        right.add(operation)
+    assert right == {
+        "same": {"gather", "reduce", "allgather", "allreduce", "reduce_scatter"},
+        "own block of the result": {"gather", "allgather", "reduce", "allreduce"},
+        "own block of the operand": {"scatter", "reduce_scatter", "reduce", "allreduce"},
+    }.get(layout, set())
