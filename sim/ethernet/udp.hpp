@@ -14,6 +14,7 @@ namespace thalweg::ethernet {
 
 inline constexpr std::uint16_t kIpv4 = 0x0800;
 inline constexpr unsigned kIpv4Header = 20, kUdpHeader = 8;
+inline constexpr unsigned kUdpHeaders = kHeader + kIpv4Header + kUdpHeader;
 inline constexpr std::uint8_t kUdp = 17;  ///< protocol of IPv4
 
 /// An end of UDP: the Ethernet and IPv4 address and the port.
@@ -71,6 +72,27 @@ template <class Fill>
   });
 }
 
+/// What the headers of a datagram's frame say.
+struct UdpHeading {
+  UdpEnd from, to;
+  std::size_t size = 0;  ///< bytes of payload
+};
+
+/// Of a frame's first bytes; none where they are no headers of a UDP datagram, or IPv4's checksum is wrong. The frame may be too short for it.
+[[nodiscard]] inline std::optional<UdpHeading> udp_heading_of(std::span<const std::byte> frame) {
+  if (frame.size() < kUdpHeaders) return std::nullopt;
+  const auto field = [&](std::size_t at, std::size_t size) { return detail::get_network(frame.subspan(at, size)); };
+  const auto address = [&](std::size_t at) { return Address{field(at, 2)} << 32 | field(at + 2, 4); };
+  const auto ip = frame.subspan(kHeader, kIpv4Header);
+  const auto total = field(16, 2);
+  if (field(12, 2) != kIpv4 || ip[0] != std::byte{0x45} || ip[9] != std::byte{kUdp} || (field(20, 2) & 0xBFFF) != 0 ||
+      detail::checksum(ip) != 0 || total < kIpv4Header + kUdpHeader || field(38, 2) != total - kIpv4Header)
+    return std::nullopt;
+  return UdpHeading{.from = {address(6), field(26, 4), static_cast<std::uint16_t>(field(34, 2))},
+                    .to = {address(0), field(30, 4), static_cast<std::uint16_t>(field(36, 2))},
+                    .size = total - kIpv4Header - kUdpHeader};
+}
+
 /// What a frame carries.
 struct Datagram {
   UdpEnd from, to;
@@ -79,20 +101,10 @@ struct Datagram {
 
 /// The datagram in a frame; none where it is no whole UDP datagram, or IPv4's checksum is wrong.
 [[nodiscard]] inline std::optional<Datagram> udp_of(const Frame& frame) {
-  const auto bytes = frame.payload();
-  if (frame.type() != kIpv4 || bytes.size() < kIpv4Header + kUdpHeader) return std::nullopt;
-  const auto ip = bytes.first(kIpv4Header);
-  const auto total = detail::get_network(ip.subspan(2, 2));
-  const auto fragment = detail::get_network(ip.subspan(6, 2)) & 0xBFFF;
-  if (ip[0] != std::byte{0x45} || ip[9] != std::byte{kUdp} || fragment != 0 || detail::checksum(ip) != 0 ||
-      total < kIpv4Header + kUdpHeader || total > bytes.size())
-    return std::nullopt;
-  const auto udp = bytes.subspan(kIpv4Header, total - kIpv4Header);
-  if (detail::get_network(udp.subspan(4, 2)) != udp.size()) return std::nullopt;
-  const auto port = [&](std::size_t at) { return static_cast<std::uint16_t>(detail::get_network(udp.subspan(at, 2))); };
-  return Datagram{.from = {frame.source(), detail::get_network(ip.subspan(12, 4)), port(0)},
-                  .to = {frame.destination(), detail::get_network(ip.subspan(16, 4)), port(2)},
-                  .payload = udp.subspan(kUdpHeader)};
+  const auto heading = udp_heading_of(frame.bytes());
+  if (!heading || kUdpHeaders + heading->size > frame.size()) return std::nullopt;
+  return Datagram{
+      .from = heading->from, .to = heading->to, .payload = frame.bytes().subspan(kUdpHeaders, heading->size)};
 }
 
 }  // namespace thalweg::ethernet

@@ -96,5 +96,23 @@ TEST(Icmp, AnswersAnEchoRequest) {
   }
 }
 
+/// One's complement has two zeros: where all but type and checksum is zero, a checksum of zero would be wrong.
+TEST(Icmp, AnswersWhereTheDataSumUpToZero) {
+  Frames frames;
+  for (const unsigned data : {0x0000U, 0xFFFFU}) {
+    auto bytes = bytes_of(kEcho);
+    auto icmp = std::span(bytes).subspan(kHeader + kIpv4Header);
+    for (std::size_t at = 4; at < icmp.size(); at += 2)
+      detail::put_network(icmp.subspan(at, std::min<std::size_t>(2, icmp.size() - at)), at < 8 ? data : 0);
+    detail::put_network(icmp.subspan(2, 2), 0xF7FF);
+    const auto reply = answer(frames, kTwo, *frames.copy(bytes));
+    ASSERT_TRUE(reply.has_value()) << data;
+    std::uint32_t sum = 0;
+    for (std::size_t at = kHeader + kIpv4Header; at < (**reply).size(); ++at)
+      sum += std::to_integer<std::uint32_t>((**reply).bytes()[at]) << (at % 2 == 0 ? 8 : 0);
+    EXPECT_EQ((sum & 0xFFFF) + (sum >> 16), 0xFFFFU) << data;
+  }
+}
+
 }  // namespace
 }  // namespace thalweg::ethernet
