@@ -16,7 +16,9 @@ module tw_answers
 ) (
     input logic     clk_i,
     input logic     rst_i,
-    input udp_end_t own_i, /// constant
+      // verilator lint_off UNUSEDSIGNAL
+    input udp_end_t own_i, /// constant; its port does not matter
+    // verilator lint_on UNUSEDSIGNAL
 
     input logic                ask_valid_i,   /// as of tw_udp_receiver
     input logic [WordBits-1:0] ask_data_i,
@@ -32,8 +34,9 @@ module tw_answers
     output logic [WordBytes-1:0] tx_keep_o,
     output logic                 tx_last_o,
 
-    output logic [Answered-1:0][CountBits-1:0] counts_o  /// requests, in the order of answered_t from its last one on
+    output logic [$bits(answered_t)-1:0][CountBits-1:0] counts_o  /// requests, in the order of answered_t from its last one on
 );
+  localparam int unsigned Shortest = 60;  // bytes of a frame without FCS
   localparam int unsigned WordsBits = $clog2(FrameWords + 1);
   localparam int unsigned Sums = 10;  // cycles up to the decision whether the checksum is right
 
@@ -78,7 +81,9 @@ module tw_answers
 
   // Checksums of the answer: IPv4's with the hops that it has to go, ICMP's with type 0 for 8.
   localparam logic [7:0] Hops = 64;
-  wire udp_header_t header_1 = udp_header_t'(reversed(data_q[1][HeaderBits-1:0]));
+  // verilator lint_off UNUSEDSIGNAL
+  wire udp_header_t header_1 = udp_header_t'(reversed(data_q[1][HeaderBits-1:0]));  // some of its fields
+  // verilator lint_on UNUSEDSIGNAL
   logic [16:0] hops_2q, type_2q, sum_4q;
   logic [15:0] checksum_2q, ip_5q;
   logic [17:0] sum_3q;
@@ -174,7 +179,7 @@ module tw_answers
       .out_data_o (front)
   );
 
-  for (genvar i = 0; i < Answered; i++) begin : count
+  for (genvar i = 0; i < $bits(answered_t); i++) begin : count
     tw_counter #(
         .Bits(CountBits)
     ) counter (

@@ -38,8 +38,6 @@ package tw_ethernet_pkg;
   } arp_header_t;
   localparam int unsigned HeaderBits = $bits(udp_header_t);
   localparam int unsigned HeaderBytes = HeaderBits / 8;
-  localparam int unsigned FrontBits = WordBits - HeaderBits;  // of a word's data that are in one word of the MAC
-  localparam int unsigned Shortest = 60;  // bytes of a frame without FCS
 
   // The bytes on a bus, the first on the wire in bits 7 to 0; and the header in them.
   function automatic logic [HeaderBits-1:0] reversed(logic [HeaderBits-1:0] bytes);
@@ -66,7 +64,6 @@ package tw_ethernet_pkg;
     logic damaged;  // its FCS was wrong
     logic stray;  // anything else
   } received_t;
-  localparam int unsigned Received = $bits(received_t);
 
   // What became of a request.
   typedef struct packed {
@@ -74,5 +71,4 @@ package tw_ethernet_pkg;
     logic refused;  // there was no room, or it was too long
     logic wrong;  // its checksum was
   } answered_t;
-  localparam int unsigned Answered = $bits(answered_t);
 endpackage

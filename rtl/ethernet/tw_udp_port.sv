@@ -45,8 +45,8 @@ module tw_udp_port
     input  logic                 rx_last_i,
     input  logic                 rx_error_i,
 
-    output logic [Received-1:0][CountBits-1:0] received_o,
-    output logic [Answered-1:0][CountBits-1:0] answered_o
+    output logic [$bits(received_t)-1:0][CountBits-1:0] received_o,
+    output logic [$bits(answered_t)-1:0][CountBits-1:0] answered_o
 );
   // Frames of datagrams, and of answers.
   logic [1:0] valid, ready, last;

@@ -45,8 +45,9 @@ module tw_udp_receiver
     output logic                ask_commit_o,
     output logic                ask_drop_o,
 
-    output logic [Received-1:0][CountBits-1:0] counts_o  /// frames, in the order of received_t from its last one on
+    output logic [$bits(received_t)-1:0][CountBits-1:0] counts_o  /// frames, in the order of received_t from its last one on
 );
+  localparam int unsigned FrontBits = WordBits - HeaderBits;  // of a word of data, that are in one word of the MAC
   localparam int unsigned LeftBits = 11;  // of words of a frame up to the end that its header says
 
   // Cycles from the MAC to the decision.
@@ -70,7 +71,9 @@ module tw_udp_receiver
   // A cycle behind the MAC: the header.
   logic [WordBits-1:0] data_1q;
   wire udp_header_t header = udp_header_t'(reversed(data_1q[HeaderBits-1:0]));
-  wire arp_header_t arp = arp_header_t'(header);
+  // verilator lint_off UNUSEDSIGNAL
+  wire arp_header_t arp = arp_header_t'(header);  // some of its fields
+  // verilator lint_on UNUSEDSIGNAL
 
   always_ff @(posedge clk_i) data_1q <= rx_data_i & bits_of(rx_keep_i);
 
@@ -194,7 +197,9 @@ module tw_udp_receiver
   udp_end_t from_q;
   logic [15:0] bytes_q;
 
-  wire udp_header_t header_7 = udp_header_t'(reversed(data_7q[HeaderBits-1:0]));
+  // verilator lint_off UNUSEDSIGNAL
+  wire udp_header_t header_7 = udp_header_t'(reversed(data_7q[HeaderBits-1:0]));  // its source
+  // verilator lint_on UNUSEDSIGNAL
   wire here = valid_q[Decides];
   wire first = first_q[Decides];
   wire over = over_q[Decides];
@@ -272,7 +277,7 @@ module tw_udp_receiver
     };
   end
 
-  for (genvar i = 0; i < Received; i++) begin : count
+  for (genvar i = 0; i < $bits(received_t); i++) begin : count
     tw_counter #(
         .Bits(CountBits)
     ) counter (

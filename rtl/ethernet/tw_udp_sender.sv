@@ -33,6 +33,8 @@ module tw_udp_sender
     output logic [WordBytes-1:0] tx_keep_o,
     output logic                 tx_last_o
 );
+  localparam int unsigned FrontBits = WordBits - HeaderBits;  // of a word of data, that are in one word of the MAC
+  localparam int unsigned Shortest = 60;  // bytes of a frame without FCS
   // Words that come after the cycle in which there was room for them: those between port and FIFO.
   localparam int unsigned Room = 12;
   // Cycles from the input to the checksum.

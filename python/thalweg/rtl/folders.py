@@ -10,6 +10,7 @@ _SHARED = (
     "spec/generated/sv",
     "rtl/common",
     "rtl/ethernet",
+    "rtl/ethernet/parts",
     "rtl/link",
     "rtl/reduce",
     "rtl/reduce/parts",
