@@ -39,6 +39,17 @@ enum class Scenario : std::uint32_t {
   return scenario < kNames.size() ? kNames[scenario] : std::string_view{};
 }
 
+/// Whether a call names a rank.
+[[nodiscard]] constexpr bool is_rooted(Scenario scenario) {
+  using enum Scenario;
+  return scenario == send || scenario == recv || scenario == bcast || scenario == scatter || scenario == gather ||
+         scenario == reduce;
+}
+[[nodiscard]] constexpr bool combines(Scenario scenario) {
+  using enum Scenario;
+  return scenario == combine || scenario == reduce || scenario == allreduce || scenario == reduce_scatter;
+}
+
 /// What a config call sets, in its field `function`.
 enum class Setting : std::uint32_t { reset, enable_packets, time_out, most_eager, most_rendezvous };
 

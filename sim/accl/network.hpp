@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "accl/agreement.hpp"
 #include "accl/kinds.hpp"
 #include "accl/node.hpp"
 #include "cluster/assembly.hpp"
@@ -37,6 +38,7 @@ class Network final : public Engine {
         ended_.push_back({ended.handle, ended.at});
         assembly_.time().interrupt();
       };
+      node->disagrees = [this](const Context& context) { return agreement_.enter(context); };
       node->end_of = [this](const Member& member) { return end_of(member); };
       if (capture_) {
         const auto& clock = node->udp.port.domain->clock;
@@ -127,6 +129,7 @@ class Network final : public Engine {
   std::optional<ethernet::Capture> capture_;
   Assembly assembly_;
   std::vector<Node*> boards_;
+  Agreement agreement_;
   std::map<Handle, std::pair<std::uint32_t, std::string>> ends_;
   std::vector<Completion> ended_;
 };

@@ -82,6 +82,8 @@ class Node final : public Component, public AssembledNode {
   UdpPort udp;
   Done done;
   std::function<std::optional<ethernet::UdpEnd>(const Member&)> end_of;  ///< where a member of a communicator is
+  std::function<std::string(const Context&)>
+      disagrees;  ///< how a collective differs from that of other members; empty: not
 
   [[nodiscard]] LinkPort& port(unsigned number) override {
     require(number == 0, "a board has one port, and no port " + std::to_string(number));
@@ -203,15 +205,6 @@ class Node final : public Component, public AssembledNode {
     using enum Scenario;
     return scenario == copy || scenario == combine || scenario == config || scenario == nop;
   }
-  static bool is_rooted(Scenario scenario) {
-    using enum Scenario;
-    return scenario == send || scenario == recv || scenario == bcast || scenario == scatter || scenario == gather ||
-           scenario == reduce;
-  }
-  static bool combines(Scenario scenario) {
-    using enum Scenario;
-    return scenario == combine || scenario == reduce || scenario == allreduce || scenario == reduce_scatter;
-  }
   /// Whether an operand or result can be a kernel's stream: its program reads or writes it once, from its begin to its end.
   static bool can_stream(Scenario scenario, Role role) {
     using enum Scenario;
@@ -270,6 +263,8 @@ class Node final : public Component, public AssembledNode {
     if (call.scenario != Scenario::config && call.scenario != Scenario::nop && call.scenario != Scenario::barrier &&
         call.count > 0)
       check(context);
+    if (context.is_collective())
+      if (const auto how = disagrees(context); !how.empty()) context.fail(code::kSize, how);
     context[Register::rank] = rank;
     context[Register::size] = size;
     context[Register::root] = call.root;

@@ -192,3 +192,33 @@ def test_an_operand_and_a_result_that_overlap_are_right_or_refused(layout: str) 
         "own block of the result": {"gather", "allgather", "reduce", "allreduce"},
         "own block of the operand": {"scatter", "reduce_scatter", "reduce", "allreduce"},
     }.get(layout, set())
+
+
+def test_collectives_that_differ_between_ranks() -> None:
+    """Though their messages have the same sizes."""
+
+    def program(rank: Rank, what: str) -> None:
+        dtype = "int32" if what == "types" and rank.rank else "float32"
+        one, other = rank.create_buffer(8, dtype), rank.create_buffer(8, dtype)
+        if what == "operations":
+            call: Any = rank.alltoall if rank.rank else rank.allgather
+            call(one, other, 4)
+        elif what == "functions":
+            rank.allreduce(one, other, 8, Function.MAX if rank.rank else Function.SUM)
+        elif what == "roots":
+            rank.bcast(one, 8, rank.rank)
+        elif what == "types":
+            rank.bcast(one, 8, 0)
+        else:
+            rank.barrier()
+            rank.reduce(one, other, 8 - rank.rank, 0, Function.SUM)
+
+    for what, text in {
+        "operations": "rank 0 calls allgather of 4 elements, and this one alltoall of 4 elements",
+        "functions": "rank 0 calls allreduce of 8 elements, function 0, and this one .* function 1",
+        "roots": "rank 0 calls bcast of 8 elements, root 0, and this one .* root 1",
+        "types": "rank 0 has elements of floating point, and this one of integers of 4 bytes",
+        "counts": "rank 1 calls reduce of 7 elements, root 0, .*, and this one reduce of 8 elements",
+    }.items():
+        with pytest.raises(AcclError, match=text):
+            run(lambda rank, what=what: program(rank, what), 2)  # type: ignore[misc]
