@@ -19,6 +19,7 @@
 #include "ethernet/capture.hpp"
 #include "ethernet/frame.hpp"
 #include "ethernet/kinds.hpp"
+#include "ethernet/optical_switch.hpp"
 #include "ethernet/switch.hpp"
 
 namespace thalweg::accl {
@@ -56,6 +57,12 @@ class Network final : public Engine {
   }
   /// From now on. Throws std::invalid_argument.
   void submit(Handle handle, unsigned rank, unsigned port, const Call& call) { board(rank).submit(handle, port, call); }
+  /// Connects pairs of ports of an optical switch. Throws std::invalid_argument.
+  void rewire(unsigned node, ethernet::OpticalSwitch::Pairs pairs) {
+    auto* mirrors = node < assembly_.nodes() ? dynamic_cast<ethernet::OpticalSwitch*>(&assembly_.node(node)) : nullptr;
+    require(mirrors != nullptr, "node " + std::to_string(node) + " is no optical switch");
+    mirrors->rewire(pairs);
+  }
   /// Return code of a call that has ended, and why it is not 0; it is forgotten.
   std::pair<std::uint32_t, std::string> take_end(Handle handle) {
     const auto found = ends_.find(handle);

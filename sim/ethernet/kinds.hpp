@@ -11,6 +11,7 @@
 #include "cluster/assembly.hpp"
 #include "ethernet/line.hpp"
 #include "ethernet/nic.hpp"
+#include "ethernet/optical_switch.hpp"
 #include "ethernet/outside.hpp"
 #include "ethernet/switch.hpp"
 
@@ -21,7 +22,7 @@ namespace thalweg::ethernet {
   return 0x0200'0000'0000 | node;
 }
 
-/// Adds the kinds `nic`, `ethernet-switch`, `ethernet-outside` and `ethernet`. `frames` outlives the nodes.
+/// Adds the kinds `nic`, `ethernet-switch`, `optical-switch`, `ethernet-outside` and `ethernet`. `frames` outlives the nodes.
 inline void add_kinds(Kinds& known, Tick ticks_per_second, Frames& frames) {
   const auto hertz = [ticks_per_second](const Domain& domain) {
     return static_cast<double>(ticks_per_second) / static_cast<double>(domain.clock.period);
@@ -56,6 +57,16 @@ inline void add_kinds(Kinds& known, Tick ticks_per_second, Frames& frames) {
         made->set(address_of(static_cast<unsigned>(routes[k])), {static_cast<unsigned>(routes[k + 1])});
     }
     return made;
+  };
+  known.nodes["optical-switch"] = [hertz](const Values& values, unsigned, const Clocks& clocks) {
+    Domain& domain = *clocks.at(values.get<std::string>("clock"));
+    const auto& ports = values.get<std::vector<std::int64_t>>("connected");
+    std::vector<std::pair<unsigned, unsigned>> pairs;
+    for (std::size_t k = 0; k + 1 < ports.size(); k += 2)
+      pairs.emplace_back(static_cast<unsigned>(ports[k]), static_cast<unsigned>(ports[k + 1]));
+    const auto turning = values.get<double>("turning_ms") * 1e-3 * hertz(domain);
+    return std::make_unique<OpticalSwitch>(values.get<unsigned>("ports"), static_cast<Tick>(std::ceil(turning)), pairs,
+                                           domain);
   };
   known.links["ethernet"] = [hertz, ticks_per_second, made = std::uint64_t{0}](
                                 const Values& values, LinkPort& a, LinkPort& b,

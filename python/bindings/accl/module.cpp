@@ -65,6 +65,13 @@ NB_MODULE(_sim, module) {
           },
           nb::arg("rank"), nb::arg("address"), nb::arg("value"), "False where there is no such word.")
       .def(
+          "rewire",
+          [](Boards& self, unsigned node, const std::vector<std::pair<unsigned, unsigned>>& pairs) {
+            self.network.rewire(node, pairs);
+          },
+          nb::arg("node"), nb::arg("pairs"),
+          "Connects these pairs of ports of an optical switch, and no others.\n\nRaises ValueError where it cannot.")
+      .def(
           "allocate",
           [](Boards& self, unsigned rank, bool host, std::uint64_t address, std::uint64_t size) {
             self.memory(rank, host).allocate(address, size);

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from thalweg.cluster.kinds import LinkTable, Name, NodeTable
 
@@ -66,6 +66,37 @@ class EthernetSwitch(NodeTable):
         return {str(port): "Ethernet" for port in range(self.ports)}
 
 
+class OpticalSwitch(NodeTable):
+    """Mirrors that connect its ports in pairs."""
+
+    kind: Literal["optical-switch"]
+    clock: Name = Field(description="of the MACs at its ports")
+    ports: int = Field(ge=2, le=1024, description="Ethernet ports")
+    turning_ms: float = Field(ge=0, le=1e6, description="from a new connection to its light")
+    connect: list[int] | None = Field(
+        None,
+        description="ports that are connected at the begin, in pairs; without it each with its neighbour: 0, 1, 2, 3, ...",
+    )
+
+    @property
+    def port_types(self) -> Mapping[str, str]:
+        return {str(port): "Ethernet" for port in range(self.ports)}
+
+    @property
+    def connected(self) -> list[int]:
+        """Ports in pairs, one behind the other."""
+        return list(range(self.ports // 2 * 2)) if self.connect is None else self.connect
+
+    @field_validator("connect")
+    @classmethod
+    def _pairs(cls, connect: list[int] | None) -> list[int] | None:
+        if connect is not None and (
+            len(connect) % 2 or len(set(connect)) < len(connect) or min(connect, default=0) < 0
+        ):
+            raise ValueError("ports in pairs, each once")
+        return connect
+
+
 class Ethernet(LinkTable):
     kind: Literal["ethernet"]
     gbit_s: float = Field(ge=0.001, le=1_000, description="Gb/s of frames with preambles and gaps, each way")
@@ -80,5 +111,10 @@ class Ethernet(LinkTable):
         return (one, other) != ("Ethernet", "Ethernet")
 
 
-NODES: Mapping[str, type[NodeTable]] = {"host": Host, "nic": Nic, "ethernet-switch": EthernetSwitch}
+NODES: Mapping[str, type[NodeTable]] = {
+    "host": Host,
+    "nic": Nic,
+    "ethernet-switch": EthernetSwitch,
+    "optical-switch": OpticalSwitch,
+}
 LINKS: Mapping[str, type[LinkTable]] = {"wire": Wire, "ethernet": Ethernet}

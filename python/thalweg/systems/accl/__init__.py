@@ -23,7 +23,7 @@ SYSTEM = System(
     name="accl",
     about="FPGAs with ACCL's offload engine",
     package=__name__,
-    node_kinds=frozenset({"accl", "ethernet-switch"}),
+    node_kinds=frozenset({"accl", "ethernet-switch", "optical-switch"}),
     operations={
         name: Loaded("commands.bench:COMMANDS", about, "operations:OPERATIONS") for name, about in _OPERATIONS.items()
     },

@@ -75,6 +75,13 @@ class Network:
     def write(self, rank: int, address: int, value: int) -> bool:
         """False where there is no such word."""
 
+    def rewire(self, node: int, pairs: Sequence[tuple[int, int]]) -> None:
+        """
+        Connects these pairs of ports of an optical switch, and no others.
+
+        Raises ValueError where it cannot.
+        """
+
     def allocate(self, rank: int, host: bool, address: int, size: int) -> None:
         """
         The memory has these bytes from now on.

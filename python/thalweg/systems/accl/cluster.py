@@ -63,19 +63,51 @@ class Board(NodeTable):
 
 class Cluster(Assembled):
     system = "accl"
-    NODES: ClassVar[Mapping[str, type[NodeTable]]] = {"accl": Board, "ethernet-switch": leaves.EthernetSwitch}
+    NODES: ClassVar[Mapping[str, type[NodeTable]]] = {
+        "accl": Board,
+        "ethernet-switch": leaves.EthernetSwitch,
+        "optical-switch": leaves.OpticalSwitch,
+    }
     LINKS: ClassVar[Mapping[str, type[LinkTable]]] = {"ethernet": leaves.LINKS["ethernet"]}
 
     def check(self) -> None:
         for node in self.boards:
             if (self.topology.peer[node] >= 0).sum() != 1:
                 raise self.file.wrong(f"node {node} ({self.node_names[node]}) has no link", "topology")
+        for node, name in enumerate(self.node_names):
+            table = self.nodes[name]
+            if isinstance(table, leaves.OpticalSwitch):
+                self._check_light(node, table)
         if self.boards != list(range(len(self.boards))):
             raise self.file.wrong("boards have the first numbers, before switches", "topology.nodes")
+
+    def _check_light(self, node: int, table: leaves.OpticalSwitch) -> None:
+        """A frame passes without a delay, so the simulator has to know of it before it is at the other end."""
+        cycle_ns = 1e3 / self.file.values.clock[table.clock].frequency_mhz
+        for name, ends in zip(self.link_names, self.topology.links.tolist(), strict=True):
+            link = self.links[name]
+            if isinstance(link, leaves.Ethernet) and node in (ends[0], ends[2]) and link.latency_ns < cycle_ns:
+                raise self.file.wrong(
+                    f"latency_ns is below the {cycle_ns:.4g} ns of a cycle, at an optical switch", "link", name
+                )
 
     @cached_property
     def boards(self) -> list[int]:
         return [node for node, name in enumerate(self.node_names) if isinstance(self.nodes[name], Board)]
+
+    @cached_property
+    def mirrors(self) -> Mapping[int, tuple[int, int]]:
+        """Of each board at an optical switch: the switch's node, and its port."""
+        at = {board: int(self.topology.peer[board].argmax()) for board in self.boards}
+        ends = {
+            board: (int(self.topology.peer[board, k]), int(self.topology.peer_port[board, k]))
+            for board, k in at.items()
+        }
+        return {
+            board: end
+            for board, end in ends.items()
+            if isinstance(self.nodes[self.node_names[end[0]]], leaves.OpticalSwitch)
+        }
 
     @cached_property
     def _routes(self) -> Mapping[int, Mapping[int, int]]:
@@ -85,6 +117,8 @@ class Cluster(Assembled):
     def of_node(self, node: int) -> Mapping[str, Any]:
         """Of a switch: the ports that frames to all take, and where addresses are given, the port to each board's."""
         table = self.nodes[self.node_names[node]]
+        if isinstance(table, leaves.OpticalSwitch):
+            return {"connected": table.connected}
         if not isinstance(table, leaves.EthernetSwitch):
             return {}
         values: dict[str, Any] = {"flood_ports": sorted(flood_ports(self.topology, node, self.boards))}

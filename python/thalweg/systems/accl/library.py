@@ -243,6 +243,11 @@ class Rank:
         view.__dict__ = self.__dict__ | {"_port": 2}
         return view
 
+    def rewire(self, pairs: Sequence[tuple[int, int]]) -> None:
+        """The optical switch connects these pairs of boards, and no others: from now on what boards send on other connections is lost, and on new ones until the
+        mirrors have turned. Raises InputError."""
+        self._run.rewire(pairs)
+
     # Set-up.
 
     def _initialize(self) -> Communicator:
@@ -563,7 +568,7 @@ def run(
     loaded = cluster if isinstance(cluster, Cluster) else Cluster.load(cluster)
     if not 1 <= _word("run", "ranks", ranks) <= len(loaded.boards):
         raise InputError(f"{ranks} ranks; {loaded.name} has 1 to {len(loaded.boards)} boards")
-    return _on(Run(loaded.network(pcap), range(ranks), ranks, Options(**options)), program)
+    return _on(Run(loaded.network(pcap), range(ranks), ranks, Options(**options), mirrors=loaded.mirrors), program)
 
 
 def run_attached(

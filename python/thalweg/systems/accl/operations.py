@@ -219,10 +219,12 @@ def line_us(cluster: Cluster, payload: int) -> float:
 def way_us(cluster: Cluster) -> float:
     """The latency of the links and switches between the nearest two boards."""
     link = next(link for link in cluster.links.values() if isinstance(link, leaves.Ethernet))
-    switches = [table for table in cluster.nodes.values() if isinstance(table, leaves.EthernetSwitch)]
-    if not switches:
-        return link.latency_ns / 1e3
-    return (2 * link.latency_ns + min(switch.latency_ns for switch in switches)) / 1e3
+    passed = [
+        0.0 if isinstance(table, leaves.OpticalSwitch) else table.latency_ns
+        for table in cluster.nodes.values()
+        if isinstance(table, leaves.EthernetSwitch | leaves.OpticalSwitch)
+    ]
+    return (2 * link.latency_ns + min(passed)) / 1e3 if passed else link.latency_ns / 1e3
 
 
 def _plan(

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -106,8 +106,17 @@ class _Wait:
 class Run:
     """Some boards' ranks, of `ranks` in all. `step`: ticks, after which the network, which is attached, is asked whether it has failed."""
 
-    def __init__(self, network: Network, boards: Sequence[int], ranks: int, options: Options, step: int = 0) -> None:
+    def __init__(
+        self,
+        network: Network,
+        boards: Sequence[int],
+        ranks: int,
+        options: Options,
+        step: int = 0,
+        mirrors: Mapping[int, tuple[int, int]] | None = None,
+    ) -> None:
         self.network, self.boards, self.ranks, self.options = network, boards, ranks, options
+        self._mirrors = mirrors or {}
         self._step = step
         self._threads: list[_Thread] = []
         self._running = 0
@@ -121,6 +130,20 @@ class Run:
     @property
     def now_us(self) -> float:
         return float(self.network.now / self.network.ticks_per_second * 1e6)
+
+    def rewire(self, pairs: Sequence[tuple[int, int]]) -> None:
+        """Connects these pairs of boards by the optical switch that they are at, and none of its other boards. Raises InputError."""
+        for board in (board for pair in pairs for board in pair):
+            if board not in self._mirrors:
+                raise InputError(f"board {board} is at no optical switch")
+        for node in {node for node, _ in self._mirrors.values()}:
+            ports = [[self._mirrors[board][1] for board in pair if self._mirrors[board][0] == node] for pair in pairs]
+            if any(len(pair) == 1 for pair in ports):
+                raise InputError("a pair of boards that are at different optical switches")
+            try:
+                self.network.rewire(node, [(pair[0], pair[1]) for pair in ports if pair])
+            except ValueError as error:
+                raise InputError(str(error)) from None
 
     def submit(self, request: Request, board: int, port: int) -> None:
         self._check_open()

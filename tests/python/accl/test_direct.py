@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Boards in pairs, by an optical switch: what the Ethernet switch adds, and new pairs while a program runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from thalweg import measure
+from thalweg.accl import AcclError, Rank, run
+from thalweg.errors import InputError
+from thalweg.resources import resource
+from thalweg.systems.accl.cluster import Cluster
+
+
+def file_of(folder: Path, switch: str) -> str:
+    file = folder / "direct.toml"
+    file.write_text(
+        f'description = "pairs"\nbase = "{resource("clusters/accl-u280-direct.toml")}"\n[node.mirrors]\nports = 4\n{switch}'
+        "[topology]\nsize = [4]\nradix = 4\n"
+    )
+    return str(file)
+
+
+@pytest.mark.parametrize("operation", ["put", "sendrecv"])
+def test_the_switch_adds_its_latency(operation: str) -> None:
+    direct, switched = (
+        measure(operation, f"accl-u280-{cluster}", sizes="64")[0]["time_us"] for cluster in ("direct", "udp")
+    )
+    assert direct < 3  # the paper: scheduled from the FPGA
+    assert switched - direct == pytest.approx(1.0, abs=0.02)  # the switch's latency; the paper: 1 us
+
+
+def test_a_fibre_is_as_long_as_two_cables(tmp_path: Path) -> None:
+    """A frame passes mirrors without a delay, as it would a cable of 30 ns."""
+    cable = tmp_path / "cable.toml"
+    text = (resource("clusters/accl-u280-udp.toml")).read_text()
+    text = text[: text.index("[node.switch]")] + text[text.index("[link.cable]") : text.index("[topology]")]
+    cable.write_text(
+        text.replace("latency_ns = 15 ", "latency_ns = 30 ")
+        + '[topology]\nshape = "edges"\nedges = [[0, 1]]\nnode = "board"\nlink = "cable"\n'
+    )
+    times = [measure("sendrecv", str(of), sizes="64,1M") for of in (cable, "accl-u280-direct")]
+    assert [row["time_us"] for row in times[0]] == [row["time_us"] for row in times[1]]
+
+
+def test_new_pairs(tmp_path: Path) -> None:
+    def program(rank: Rank) -> list[int]:
+        got = []
+        for turn, partner in enumerate([rank.rank ^ 1, rank.rank ^ 2]):
+            buffer, theirs = rank.create_buffer([10 * turn + rank.rank], np.int32), rank.create_buffer(1, "int32")
+            if turn:
+                rank.pause(50)  # nothing is under way
+                if rank.rank == 0:
+                    rank.rewire([(0, 2), (3, 1)])
+                rank.pause(20 + 10)
+            sent = rank.send(buffer, 1, partner, turn, run_async=True)
+            rank.recv(theirs, 1, partner, turn)
+            sent.wait()
+            got.append(int(theirs.array[0]))
+        return got
+
+    result = run(program, 4, file_of(tmp_path, "turning_ms = 0.02\n"))
+    assert result.values == [[1, 12], [0, 13], [3, 10], [2, 11]]
+    assert result.lost == []
+
+
+def test_what_goes_into_the_dark_is_counted(tmp_path: Path) -> None:
+    def program(rank: Rank) -> str:
+        buffer = rank.create_buffer(100)
+        if rank.rank == 0:
+            rank.rewire([(0, 2)])
+            rank.send(buffer, 100, 1)  # to the board that it is not connected with any more
+        if rank.rank == 1:
+            with pytest.raises(AcclError) as caught:
+                rank.recv(buffer, 100, 0)
+            return str(caught.value)
+        return ""
+
+    result = run(program, 3, file_of(tmp_path, ""), time_out_us=1000)
+    assert "waited for a message from rank 0" in result.values[1]
+    assert result.lost == [(4, "frames into the dark at port 0", 1)]
+
+
+def test_what_cannot_be_connected(tmp_path: Path) -> None:
+    def asks(pairs: list[tuple[int, int]]) -> None:
+        run(lambda rank: rank.rewire(pairs), 4, file_of(tmp_path, ""))
+
+    with pytest.raises(InputError, match="port 1 in two pairs"):
+        asks([(0, 1), (1, 2)])
+    with pytest.raises(InputError, match="board 7 is at no optical switch"):
+        asks([(0, 7)])
+    with pytest.raises(InputError, match="board 0 is at no optical switch"):
+        run(lambda rank: rank.rewire([(0, 1)]), 2)
+    with pytest.raises(InputError, match=r"ports in pairs, each once"):
+        Cluster.load(file_of(tmp_path, "connect = [0, 1, 1, 2]\n"))
