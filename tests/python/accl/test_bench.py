@@ -71,3 +71,12 @@ def test_hosts_take_the_invocation_of_a_kernel() -> None:
 def test_wrong_options_are_refused(operation: str, options: dict[str, object], text: str) -> None:
     with pytest.raises(InputError, match=text):
         measure(operation, "accl-u280-udp", **options)
+
+
+def test_a_size_for_which_there_is_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("thalweg.systems.accl.operations.run", full)
+    with pytest.raises(InputError, match="a size of 64 bytes on 2 ranks takes more memory than there is"):
+        measure("put", "accl-u280-udp", sizes="64")

@@ -146,6 +146,10 @@ def test_no_rank_outlives_a_run_that_is_killed(tmp_path: Path) -> None:
     ("arguments", "says"),
     [
         (["-n", "0", "--cluster", CLUSTER, "true"], "accl run: Invalid value for '-n': 0 is not in the range x>=1"),
+        (
+            ["-n", "2", "--cluster", CLUSTER, "--patience", "nan", "true"],
+            "accl run: Invalid value for '--patience': nan is no",
+        ),
         (["-n", "2", "--cluster", CLUSTER, "no-such"], "there is no program no-such"),
         (["-n", "99", "--cluster", CLUSTER, "true"], "99 ranks; accl-u280-udp has "),
         (

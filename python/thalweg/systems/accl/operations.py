@@ -258,7 +258,11 @@ def _plan(
 
     def measure(progress: Progress, _: int) -> Iterator[Measured]:
         for index, size in enumerate(wanted):
-            yield of.measured(size)
+            try:
+                measured = of.measured(size)
+            except MemoryError:
+                raise InputError(f"a size of {size} bytes on {ranks} ranks takes more memory than there is") from None
+            yield measured
             progress((index + 1) / len(wanted))
 
     where = f" to both sides at once on {cluster.name}" if kind.most == 2 else f" of {ranks} ranks on {cluster.name}"

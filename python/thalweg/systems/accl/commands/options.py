@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from typing import IO
+import math
+from typing import IO, Any
 
 import click
 
@@ -12,13 +13,24 @@ from thalweg.commands.output import print_line, print_table
 from thalweg.systems.accl.report import Report
 from thalweg.systems.accl.server import Settings
 
+
+class _Seconds(click.FloatRange):
+    """A finite number."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{number} is no time", param, ctx)
+        return number
+
+
 ranks = click.option("-n", "ranks", type=click.IntRange(1), required=True, help="Number of ranks.")
 loopback = click.option(
     "-b", "--loopback", is_flag=True, help="Return the output of each rank's kernel streams to its engine."
 )
 grace = click.option(
     "--grace",
-    type=click.FloatRange(0),
+    type=_Seconds(0),
     default=Settings.grace,
     show_default=True,
     metavar="S",
@@ -26,7 +38,7 @@ grace = click.option(
 )
 patience = click.option(
     "--patience",
-    type=click.FloatRange(0),
+    type=_Seconds(0),
     default=Settings.patience,
     show_default=True,
     metavar="S",
