@@ -240,7 +240,9 @@ class Node final : public Component, public AssembledNode {
     return buffers.size() > 0 && buffers.in_use() == buffers.size();
   }
   [[nodiscard]] std::string full_text() const {
-    return "all " + std::to_string(mover_.receiver.buffers.size()) + " receive buffers hold what no call has taken";
+    const auto dropped = mover_.receiver.dropped();
+    return "all " + std::to_string(mover_.receiver.buffers.size()) + " receive buffers hold what no call has taken" +
+           (dropped > 0 ? ", and " + std::to_string(dropped) + " packets found none and were dropped" : "");
   }
   // Calls.
 

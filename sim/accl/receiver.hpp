@@ -92,6 +92,8 @@ class Receiver {
     if (!waiting_.empty() || std::ranges::any_of(connections_, [](const auto& packets) { return !packets.empty(); }))
       waker_.wake(now + 1);
   }
+  /// Packets for which there was no receive buffer.
+  [[nodiscard]] std::uint64_t dropped() const { return no_room_; }
   void lost(NodeId node, std::vector<Lost>& all) const {
     for (const auto& [what, count] : {std::pair{"packets for which there was no receive buffer", no_room_},
                                       {"packets that came again", repeated_},
