@@ -89,16 +89,18 @@ struct Calls {
     auto& self = running();
     return self.library->pipe(channel).try_read(*self.kernel, value);
   }
-  static void turn(smi__loop* loop, const void* from) { running().turn(*loop, from); }
-  static void leave(smi__loop* loop) { running().leave(*loop); }
-  static void begin_pipeline(smi__loop* loop, long depth, const void* from) {
+  static void turn(kernel__loop* loop, const void* from) { running().turn(*loop, from); }
+  static void leave(kernel__loop* loop) {
+    auto& self = running();
+    self.loops.leave(*self.kernel, *loop);
+  }
+  static void begin_pipeline(kernel__loop* loop, long depth, const void* from) {
     auto& self = running();
     if (loop->interval < 1 || depth < 0)
       throw Misuse(self.program.place(self.number, std::array{const_cast<void*>(from)}) + "#pragma smi: interval(" +
                    std::to_string(loop->interval) + ") depth(" + std::to_string(depth) +
                    "); an interval is 1 or more, a depth 0 or more");
-    self.pipelines.push_back(std::make_unique<Pipeline>(loop->interval, depth));
-    loop->pipeline = 1;
+    self.loops.begin_pipeline(*loop, depth);
   }
   static void exits(int code, const void* from) {
     auto& self = running();

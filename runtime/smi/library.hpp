@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/loaded_library.hpp"
 #include "smi/device/calls.h"
 #include "smi/pipe.hpp"
 
@@ -20,15 +21,10 @@ class Library {
   /// Loads a copy. Throws std::runtime_error where it can't be loaded, or is no such library.
   Library(const std::string& file, const smi__calls& calls, std::uintptr_t memory, std::size_t memory_bytes,
           unsigned rank);
-  ~Library();
-  Library(const Library&) = delete;
-  Library& operator=(const Library&) = delete;
 
   /// Null where it has no such kernel.
   [[nodiscard]] Call kernel(const std::string& name) const;
-  /// The source's lines, "app.cl:7", of its code before an address, from inside of what is inlined; none where nobody knows them, or the
-  /// code is another's.
-  [[nodiscard]] std::vector<std::string> lines(const void* code) const;
+  [[nodiscard]] std::vector<std::string> lines(const void* code) const { return loaded_.lines(code); }
   /// The channel of its program that lies at a place; throws std::logic_error where none does.
   [[nodiscard]] Pipe& pipe(const void* place) {
     const auto at = reinterpret_cast<std::uintptr_t>(place) - first_;
@@ -41,9 +37,7 @@ class Library {
  private:
   [[noreturn]] static void no_pipe();
 
-  std::string file_;
-  void* handle_ = nullptr;
-  const void* base_ = nullptr;  ///< where it lies
+  LoadedLibrary loaded_;
   unsigned rank_;
   std::map<std::uintptr_t, std::unique_ptr<Pipe>> pipes_;
   std::uintptr_t first_ = 0;

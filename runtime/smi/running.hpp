@@ -3,14 +3,12 @@
 #pragma once
 
 #include <array>
-#include <exception>
-#include <memory>
 #include <string>
 #include <vector>
 
+#include "kernels/loops.hpp"
 #include "memory/bank.hpp"
 #include "smi/bursts.hpp"
-#include "smi/device/loops.h"
 #include "smi/program.hpp"
 
 namespace thalweg::smi {
@@ -30,35 +28,9 @@ struct Program::Running {
     const PortState* port = nullptr;  ///< null: a channel of its rank
   };
 
-  /// A turn of a loop begins its interval after the one before, and the ticks that the kernel stalled; `at_once` of them together.
-  void turn(smi__loop& loop, const void* from) {
-    if (loop.begun >= 0 && loop.turns < loop.at_once) {
-      ++loop.turns;
-      return;
-    }
-    if (loop.pipeline)
-      pipelines.back()->turn();
-    else if (loop.begun >= 0)
-      kernel->reach(next(loop));
-    if (kernel->cycle() > program.limit_) [[unlikely]]
+  void turn(kernel__loop& loop, const void* from) {
+    if (loops.turn(*kernel, loop) && kernel->cycle() > program.limit_) [[unlikely]]
       program.check_limit(*this, std::array{const_cast<void*>(from)}, kernel->cycle());
-    loop.begun = kernel->tick();
-    loop.stalled = kernel->stalled();
-    loop.turns = 1;
-  }
-  /// Its last turn takes its interval, too, so that what follows the loop begins afterwards. While a kernel is unwound no time passes.
-  void leave(smi__loop& loop) {
-    if (loop.pipeline) {
-      auto* last = pipelines.back().release();
-      pipelines.pop_back();
-      delete last;  // throws, where the kernel is cancelled
-    }
-    if (loop.begun >= 0 && std::uncaught_exceptions() == 0) kernel->reach(next(loop));
-    loop.begun = -1;
-    loop.pipeline = 0;
-  }
-  [[nodiscard]] Tick next(const smi__loop& loop) const {
-    return loop.begun + loop.interval * kernel->domain().clock.period + kernel->stalled() - loop.stalled;
   }
 
   Program& program;
@@ -72,7 +44,7 @@ struct Program::Running {
   Kernel* kernel = nullptr;
   std::vector<Argument> arguments;
   std::vector<Use> banks;
-  std::vector<std::unique_ptr<Pipeline>> pipelines;
+  Loops loops;
   Now now;
   Tick ended = 0;
   bool is_over = false;

@@ -76,6 +76,7 @@ class Kernel : public Component {
   /// When, and for what; null where it is not recorded.
   [[nodiscard]] const Stalls* stalls() const { return stalls_.get(); }
   [[nodiscard]] Domain& domain() { return domain_; }
+  [[nodiscard]] Tick period() const { return domain_.clock.period; }
   /// Whether its code has used an address just below its stack. Called by a signal's handler.
   [[nodiscard]] bool overflowed(const void* at) const { return fiber_.overflowed(at); }
 
@@ -207,6 +208,8 @@ class Kernels {
 
   /// Those that don't serve and have not ended.
   [[nodiscard]] std::size_t running() const { return running_; }
+  /// Of these, each that waits.
+  [[nodiscard]] std::vector<Blocked> blocked() const;
 
  private:
   friend Kernel;

@@ -29,6 +29,7 @@ LEAVES = {
     "reduce": {"core", "common"},
     "network": {"core", "common", "link", "switch"},
     "launch": set[str](),
+    "kernels": {"core"},
     "queue": {"core", "cluster"},
     "session": {"core", "cluster", "queue"},
     "attach": {"core", "common", "link", "cluster", "ethernet", "queue", "session"},
@@ -39,8 +40,8 @@ RUNNING = {path.name: path for path in (ROOT / "runtime").iterdir() if path.is_d
 SYSTEMS = sorted(SIMULATED.keys() - LEAVES.keys())
 FRONTS = {
     "mpi": {"mpi_fpga", "launch", "queue", "session"},
-    "in_switch": {"mpi_fpga", "smi", "smi_front", "queue", "session"},
-    **{f"{system}_front": {system, "queue", "session"} for system in SYSTEMS if system in RUNNING},
+    "in_switch": {"mpi_fpga", "smi", "smi_front", "queue", "session", "kernels"},
+    **{f"{system}_front": {system, "queue", "session", "kernels"} for system in SYSTEMS if system in RUNNING},
 }
 PLACES = SIMULATED | {f"{name}_front" if name in SYSTEMS else name: path for name, path in RUNNING.items()}
 """By the names of their libraries: a front that has its system's word for a folder has another one there."""

@@ -24,7 +24,7 @@ struct smi__place {
   unsigned line;
 };
 
-struct smi__loop; /* loops.h */
+struct kernel__loop; /* loops.h */
 
 enum smi__kind { SMI__SEND, SMI__RECEIVE, SMI__BCAST, SMI__SCATTER, SMI__GATHER, SMI__REDUCE };
 
@@ -47,9 +47,9 @@ struct smi__calls {
   int (*try_write)(void* channel, const void* value, unsigned long size, struct smi__place place);
   int (*try_read)(void* channel, void* value, unsigned long size, struct smi__place place);
   /* A turn of a loop begins, in the code before `from`; the loop is left. */
-  void (*turn)(struct smi__loop* loop, const void* from);
-  void (*leave)(struct smi__loop* loop);
-  void (*begin_pipeline)(struct smi__loop* loop, long depth, const void* from);
+  void (*turn)(struct kernel__loop* loop, const void* from);
+  void (*leave)(struct kernel__loop* loop);
+  void (*begin_pipeline)(struct kernel__loop* loop, long depth, const void* from);
   /* Calls of the C library by the code before `from`: that ends the process, and what is thrown. */
   void (*exits)(int code, const void* from);
   void (*throws)(const void* thrown, const void* from);

@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "calls.h"
+#include "channels.h"
 #include "loops.h"
+#include "memory.h"
 #include "smi.h"
 
 struct smi__library smi__library = {SMI__CALLS_VERSION, 0, 0, 0};
@@ -100,67 +102,27 @@ int smi__try_read(void* channel, void* value, unsigned long size, const char* fi
 }
 
 /* Loops, as loops.h declares them. */
-struct smi__loop smi__enter(long interval, long depth, unsigned at_once) {
-  struct smi__loop loop = {.begun = -1, .interval = interval, .at_once = at_once};
-  if (depth != SMI__NO_PIPELINE) CALLS->begin_pipeline(&loop, depth, __builtin_return_address(0));
+struct kernel__loop kernel__enter(long interval, long depth, unsigned at_once) {
+  struct kernel__loop loop = {.begun = -1, .interval = interval, .at_once = at_once};
+  if (depth != KERNEL__NO_PIPELINE) CALLS->begin_pipeline(&loop, depth, __builtin_return_address(0));
   return loop;
 }
-int smi__within(struct smi__loop* loop) {
+int kernel__within(struct kernel__loop* loop) {
   return !loop->used++;
 }
-void smi__turn(struct smi__loop* loop) {
+void kernel__turn(struct kernel__loop* loop) {
   CALLS->turn(loop, __builtin_return_address(0));
 }
-void smi__leave(struct smi__loop* loop) {
+void kernel__leave(struct kernel__loop* loop) {
   CALLS->leave(loop);
 }
 void smi__channel(void* to, void* place, unsigned long bytes, unsigned long element, long depth, const char* name) {
   CALLS->channel(to, place, bytes, element, depth, name);
 }
 
-/* Memory, as the address sanitizer's instrumentation tells of it. Addresses of banks are of one range; those near 0 are nobody's. */
-enum { NOBODYS = 1 << 16 };
 static inline void uses(unsigned long address, unsigned long bytes, int writes, const void* from) {
   if (address - smi__library.memory < smi__library.memory_bytes || address < NOBODYS)
     CALLS->memory(address, bytes, writes, from);
-}
-#define FROM __builtin_return_address(0)
-#define OF_SIZE(size)                                        \
-  void __asan_load##size##_noabort(unsigned long address) {  \
-    uses(address, size, 0, FROM);                            \
-  }                                                          \
-  void __asan_store##size##_noabort(unsigned long address) { \
-    uses(address, size, 1, FROM);                            \
-  }
-OF_SIZE(1)
-OF_SIZE(2)
-OF_SIZE(4)
-OF_SIZE(8)
-OF_SIZE(16)
-void __asan_loadN_noabort(unsigned long address, unsigned long bytes) {
-  uses(address, bytes, 0, FROM);
-}
-void __asan_storeN_noabort(unsigned long address, unsigned long bytes) {
-  uses(address, bytes, 1, FROM);
-}
-void __asan_handle_no_return(void) {}
-
-void* __real_memcpy(void* to, const void* from, size_t bytes);
-void* __real_memmove(void* to, const void* from, size_t bytes);
-void* __real_memset(void* to, int value, size_t bytes);
-void* __wrap_memcpy(void* to, const void* from, size_t bytes) {
-  uses((unsigned long)from, bytes, 0, FROM);
-  uses((unsigned long)to, bytes, 1, FROM);
-  return __real_memcpy(to, from, bytes);
-}
-void* __wrap_memmove(void* to, const void* from, size_t bytes) {
-  uses((unsigned long)from, bytes, 0, FROM);
-  uses((unsigned long)to, bytes, 1, FROM);
-  return __real_memmove(to, from, bytes);
-}
-void* __wrap_memset(void* to, int value, size_t bytes) {
-  uses((unsigned long)to, bytes, 1, FROM);
-  return __real_memset(to, value, bytes);
 }
 
 /* What would end the process of the run without a word. */

@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from thalweg.errors import InputError
-from thalweg.systems.smi import compile, frontend
+from thalweg.kernels import compiler, frontend
 from thalweg.systems.smi.extract import extract
 from thalweg.systems.smi.run import Run
 
 pytest.importorskip("clang.cindex", reason="libclang is not installed")
 pytestmark = pytest.mark.skipif(shutil.which("clang") is None, reason="clang is not installed")
 
-CLANG = (compile.clang(), compile.clang(True))
+CLANG = (compiler.clang(), compiler.clang(True))
 C = """#include <smi.h>
 #include <float.h>
 #include <limits.h>
@@ -56,7 +56,7 @@ __kernel void app(__global double* out, SMI_Comm comm) {
 @pytest.mark.parametrize("suffix, text", [(".c", C), (".cpp", CPLUSPLUS)])
 def test_headers(suffix: str, text: str, compiler: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if compiler == "gcc":
-        monkeypatch.setattr(compile, "clang", lambda cplusplus=False: None)
+        monkeypatch.setattr(compiler, "clang", lambda cplusplus=False: None)
         monkeypatch.setattr(frontend, "headers", frontend.headers.__wrapped__)
         monkeypatch.setattr(frontend, "CLANG", "no-clang-is-here")
     source = tmp_path / f"app{suffix}"

@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 from thalweg.errors import InputError
-from thalweg.systems.smi import compile
+from thalweg.kernels import compiler
 from thalweg.systems.smi.run import Run, WrongUse
 
 pytest.importorskip("clang.cindex", reason="libclang is not installed")
 pytestmark = pytest.mark.skipif(shutil.which("clang") is None, reason="clang is not installed")
 
 NESTS = 200
-CLANG = (compile.clang(), compile.clang(True))
+CLANG = (compiler.clang(), compiler.clang(True))
 
 
 #: Kinds of loops whose last turn finds that it is over.

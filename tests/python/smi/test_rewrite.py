@@ -12,7 +12,7 @@ DECLARED = "int g(void); int h(void); int a, b, x;\n"
 
 
 def turns(text: str) -> int:
-    return len(re.findall(r"SMI__TURN\(\d+\)", rewrite(DECLARED + text).text))
+    return len(re.findall(r"KERNEL__TURN\(\d+\)", rewrite(DECLARED + text).text))
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_loops_at_places_that_headers_have_declarations_at() -> None:
 def test_an_else_keeps_its_if() -> None:
     text = rewrite(DECLARED + "void f() { if (a) for (;;) g(); else h(); }").text
     assert re.search(
-        r"if \(a\) SMI__LOOP\(0, .*\) for \(;;\) if \(SMI__TURN\(0\), 0\) ; else\s+g\(\); else h\(\);", text
+        r"if \(a\) KERNEL__LOOP\(0, .*\) for \(;;\) if \(KERNEL__TURN\(0\), 0\) ; else\s+g\(\); else h\(\);", text
     )
 
 
@@ -100,7 +100,9 @@ __kernel void k(void (*channel)(int), int kernel) { channel(kernel); }"""
     made = rewrite(text)
     assert [kernel.name for kernel in made.kernels] == ["k"]
     assert re.findall(r"smi__channel\(smi__to, \(void\*\)&(\w+)", made.text) == ["a", "b", "c"]
-    assert made.text.count("channel") == text.count("channel") - 2 + 1 + 3  # and the function of them, with their calls
+    assert (
+        made.text.count("channel") == text.count("channel") - 2 + 1 + 3 + 1
+    )  # the function of them, with their calls, and a header
 
 
 @pytest.mark.parametrize(

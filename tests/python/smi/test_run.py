@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 from thalweg.cli import main
 from thalweg.errors import CheckFailed, InputError
-from thalweg.systems.smi import compile, host
+from thalweg.kernels import compiler
+from thalweg.systems.smi import host
 from thalweg.systems.smi.cluster import Cluster
 from thalweg.systems.smi.routes import NO_ROUTE
 from thalweg.systems.smi.run import Result, Run, Stuck, WrongUse
@@ -23,7 +24,7 @@ pytest.importorskip("clang.cindex", reason="libclang is not installed")
 pytestmark = pytest.mark.skipif(shutil.which("clang") is None, reason="clang is not installed")
 
 HEAD = "#include <smi.h>\n"
-CLANG = (compile.clang(), compile.clang(True))
+CLANG = (compiler.clang(), compiler.clang(True))
 
 
 def alone(tmp_path: Path, text: str, suffix: str = ".cl", **arguments: Any) -> tuple[Result, dict[str, Any]]:
@@ -254,11 +255,11 @@ def test_with_gcc(suffixes: tuple[str, str], tmp_path: Path, monkeypatch: pytest
         "int* out", "int* out, __global int* scale"
     )
     results = []
-    for compiler in ("clang", "gcc"):
+    for used in ("clang", "gcc"):
         monkeypatch.setattr(
-            compile, "clang", lambda cplusplus=False, on=compiler == "clang": CLANG[cplusplus] if on else None
+            compiler, "clang", lambda cplusplus=False, on=used == "clang": CLANG[cplusplus] if on else None
         )
-        folder = tmp_path / compiler
+        folder = tmp_path / used
         folder.mkdir()
         one, two = folder / f"one{suffixes[0]}", folder / f"two{suffixes[1]}"
         one.write_text(SEND)

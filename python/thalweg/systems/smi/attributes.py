@@ -9,8 +9,8 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from thalweg.systems.smi import pragmas
-from thalweg.systems.smi.source import Attribute, Source
+from thalweg.kernels import pragmas
+from thalweg.kernels.source import Attribute, Source
 
 AUTORUN = "autorun"
 _DEPTH = "depth"

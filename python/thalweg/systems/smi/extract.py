@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from thalweg.errors import InputError
+from thalweg.kernels import frontend
 from thalweg.resources import resource
-from thalweg.systems.smi import frontend, metadata
+from thalweg.systems.smi import metadata
 
 _TYPES = {1: "int", 2: "float", 3: "double", 4: "char", 5: "short"}
 _OPERATORS = {0: "add", 1: "max", 2: "min"}

@@ -9,9 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from thalweg.systems.smi import attributes, frontend, loops
-from thalweg.systems.smi.loops import as_it_is
-from thalweg.systems.smi.source import Source
+from thalweg.kernels import frontend, loops
+from thalweg.kernels.loops import as_it_is
+from thalweg.kernels.source import Source
+from thalweg.systems.smi import attributes
 
 _QUALIFIERS = frozenset(
     [
@@ -78,7 +79,11 @@ def rewrite(text: str, language: str = "c", expand: loops.Expand = as_it_is) -> 
     tail += attributes.check(source, inserted.consumed, kernels)
     attributes.no_vector_is_printed(source)
     return Rewritten(
-        text='#include "loops.h"\n' + inserted.text + '\n# 1 "(calls of the kernels)"\n' + "\n".join(tail) + "\n",
+        text='#include "loops.h"\n#include "channels.h"\n'
+        + inserted.text
+        + '\n# 1 "(calls of the kernels)"\n'
+        + "\n".join(tail)
+        + "\n",
         kernels=tuple(described),
         loops=inserted.loops,
     )

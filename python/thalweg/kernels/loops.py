@@ -12,12 +12,12 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from thalweg.errors import InputError
-from thalweg.systems.smi import pragmas
-from thalweg.systems.smi.pragmas import Operand, Said
-from thalweg.systems.smi.source import Source, Token
+from thalweg.kernels import pragmas
+from thalweg.kernels.pragmas import Operand, Said
+from thalweg.kernels.source import Source, Token
 
 #: Expands the macros in expressions.
 Expand = Callable[[Sequence[Operand]], Mapping[Operand, str]]
@@ -78,14 +78,30 @@ class _Function:
     indirect: list[int] = field(default_factory=list)
 
 
-def insert(source: Source, expand: Expand) -> Inserted:
+class Dialect(Protocol):
+    """Pragmas that are in a loop's body, or of other things than loops, and files whose loops take no time."""
+
+    def counts(self, at: int) -> bool:
+        """Whether a loop at an offset takes time."""
+
+    def has(self, words: Sequence[str]) -> bool:
+        """Whether a pragma is one of the dialect's."""
+
+    def said(self, at: int, end: int) -> Said:
+        """What its pragmas say of a loop. Raises InputError."""
+
+    def edits(self) -> Sequence[tuple[int, int, str]]:
+        """Other text that they insert: its offset, its place among insertions at the same offset, and the text."""
+
+
+def insert(source: Source, expand: Expand, dialect: Dialect | None = None) -> Inserted:
     """Inserts the code for all loops. Raises InputError, with the line, for a loop or a pragma that it does not understand."""
-    return _Inserter(source, expand).inserted()
+    return _Inserter(source, expand, dialect).inserted()
 
 
 class _Inserter:
-    def __init__(self, source: Source, expand: Expand) -> None:
-        self.source, self.expand = source, expand
+    def __init__(self, source: Source, expand: Expand, dialect: Dialect | None) -> None:
+        self.source, self.expand, self.dialect = source, expand, dialect
         self.text, self.language, self.directives, self.where = (
             source.text,
             source.language,
@@ -93,12 +109,14 @@ class _Inserter:
             source.where,
         )
         self.places = source.places
-        self.edits: list[tuple[int, int, str]] = []
+        self.edits: list[tuple[int, int, str]] = list(dialect.edits()) if dialect else []
         self.blanks: list[tuple[int, int]] = [(at, at + len("channel")) for at in source.channels]
         self.consumed: set[int] = set()
 
     def inserted(self) -> Inserted:
         candidates = [match.start() for match in _CANDIDATE.finditer(self.text)]
+        if self.dialect:
+            candidates = [at for at in candidates if self.dialect.counts(at)]
         functions = self._functions(candidates) if candidates else []
         found: list[tuple[_Statement, Said]] = []
         heads: list[tuple[_Function, _Statement]] = []
@@ -273,6 +291,8 @@ class _Inserter:
         begin = tokens[first - 1].end if first else 0
         for at in self.places[bisect_left(self.places, begin) : bisect_left(self.places, loop.at)]:
             pragma = self.directives[at]
+            if self.dialect and self.dialect.has(pragma):
+                continue
             with self._at(at):
                 what = pragmas.of_pragma(pragma, self.places.index(at))
                 if what is False:
@@ -280,6 +300,9 @@ class _Inserter:
                 if isinstance(what, Said):
                     said.add(what)
             self.consumed.add(at)
+        if self.dialect:
+            with self._at(loop.at):
+                said.add(self.dialect.said(loop.at, loop.end))
         return said
 
     def _attribute(self, tokens: Sequence[Token], end: int) -> int:
@@ -305,7 +328,7 @@ class _Inserter:
 
     def _no_pragma_is_left(self) -> None:
         for number, at in enumerate(self.places):
-            if at in self.consumed:
+            if at in self.consumed or (self.dialect and self.dialect.has(self.directives[at])):
                 continue
             with self._at(at):
                 what = pragmas.of_pragma(self.directives[at], number)
@@ -325,9 +348,9 @@ class _Inserter:
         if said.pipeline:
             interval, depth = (f"({values[each]})" for each in said.pipeline)
         else:
-            interval, depth = constant(said.interval), "SMI__NO_PIPELINE"
+            interval, depth = constant(said.interval), "KERNEL__NO_PIPELINE"
         self.edits.append(
-            (loop.at, _STATEMENT_BEFORE, f"SMI__LOOP({number}, {interval}, {depth}, {constant(said.unroll)}) ")
+            (loop.at, _STATEMENT_BEFORE, f"KERNEL__LOOP({number}, {interval}, {depth}, {constant(said.unroll)}) ")
         )
         at = bisect_left(tokens, loop.at, key=lambda token: token.at)
         end = tokens[at].end
@@ -338,7 +361,7 @@ class _Inserter:
                 end = token.end
                 if not depth_now:
                     break
-        self.edits.append((end, _STATEMENT_AFTER, f" if (SMI__TURN({number}), 0) ; else "))
+        self.edits.append((end, _STATEMENT_AFTER, f" if (KERNEL__TURN({number}), 0) ; else "))
 
     def _constant(self, text: str) -> str:
         word = "static_assert" if self.language == "c++" else "_Static_assert"
@@ -361,16 +384,16 @@ class _Inserter:
         for goto in function.gotos.values():
             if goto.to == head.at and compound not in goto.around:
                 raise self.source.refuse(goto.at, "goto jumps into a block, to the head of a loop")
-        self.edits.append((compound.at + 1, _STATEMENT_AFTER, f" SMI__GUARD({number}, 1, SMI__NO_PIPELINE, 1);"))
+        self.edits.append((compound.at + 1, _STATEMENT_AFTER, f" KERNEL__GUARD({number}, 1, KERNEL__NO_PIPELINE, 1);"))
         colon = next(token for token in tokens if token.at > head.at and token.text == ":")
-        self.edits.append((colon.end, _STATEMENT_AFTER, f" SMI__TURN({number});"))
+        self.edits.append((colon.end, _STATEMENT_AFTER, f" KERNEL__TURN({number});"))
         last = next(child_end for _, child_end in compound.children if child_end >= end)
         self.edits.append(
-            (self._statement_end(tokens, last), _STATEMENT_AFTER, f" SMI__LEAVE({number});"),
+            (self._statement_end(tokens, last), _STATEMENT_AFTER, f" KERNEL__LEAVE({number});"),
         )
         for goto in function.gotos.values():
             if head.at <= goto.at < end and not head.at <= goto.to < end:
-                self.edits.append((goto.at, _STATEMENT_BEFORE, f"{{ SMI__LEAVE({number}); "))
+                self.edits.append((goto.at, _STATEMENT_BEFORE, f"{{ KERNEL__LEAVE({number}); "))
                 self.edits.append((self._statement_end(tokens, goto.end), _CLOSES, " }"))
 
     def _statement_end(self, tokens: Sequence[Token], end: int) -> int:

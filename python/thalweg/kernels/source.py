@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from thalweg.errors import InputError
-from thalweg.systems.smi import frontend, pragmas
+from thalweg.kernels import frontend, pragmas
 
 #: By the offset of each directive's line: the words after `pragma`; empty for other directives.
 Directives = Mapping[int, Sequence[str]]

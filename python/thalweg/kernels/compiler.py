@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The compilers of this computer, as kernels need them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from thalweg.errors import InputError
+from thalweg.kernels.frontend import TARGET, language_of
+from thalweg.kernels.loops import as_it_is
+from thalweg.kernels.pragmas import Operand
+
+#: for clang
+TARGET_OPTIONS = ("-target", TARGET)
+_OPERAND = "kernel__operand"
+# Of DWARF 5 by gcc, addr2line has the name of the text that is compiled, not of that which it came from.
+LINES = "-gdwarf-4"  # the kernels', not what is linked to them
+CODE = ("-fPIC", "-O2", "-w", "-ffp-contract=off", "-fexceptions", "-fstack-clash-protection")
+_OF_CLANG = (
+    "-mllvm",
+    "-asan-instrumentation-with-call-threshold=0",
+    "-mllvm",
+    "-asan-stack=0",
+    "-mllvm",
+    "-asan-globals=0",
+)
+_OF_GCC = (
+    "--param",
+    "asan-instrumentation-with-call-threshold=0",
+    "--param",
+    "asan-stack=0",
+    "--param",
+    "asan-globals=0",
+)
+
+
+@dataclass(frozen=True)
+class Compiler:
+    program: str
+    language: str
+
+    @property
+    def clang(self) -> bool:
+        return "clang" in Path(self.program).name
+
+    @property
+    def standard(self) -> tuple[str, ...]:
+        return {"cl": ("-cl-std=CL2.0",), "c": ("-std=gnu17",), "c++": ("-std=c++20",)}[self.language]
+
+    @property
+    def instrumented(self) -> tuple[str, ...]:
+        """What memory is used is told to the runtime, and a division by zero ends the kernel, though a compiler may do as it likes."""
+        trap = "-fsanitize-trap=integer-divide-by-zero" if self.clang else "-fsanitize-undefined-trap-on-error"
+        return ("-fsanitize=kernel-address,integer-divide-by-zero", trap, *(_OF_CLANG if self.clang else _OF_GCC))
+
+
+def clang(cplusplus: bool = False) -> str | None:
+    """The compiler, or none. The environment variable THALWEG_CLANG names another one."""
+    if named := os.environ.get("THALWEG_CLANG"):
+        return f"{named}++" if cplusplus else named
+    return shutil.which("clang++" if cplusplus else "clang")
+
+
+def compiler_of(source: Path) -> Compiler:
+    language = language_of(source)
+    cplusplus = language == "c++"
+    if found := clang(cplusplus):
+        return Compiler(found, language)
+    if language != "cl" and (found := shutil.which("g++" if cplusplus else "gcc")):
+        return Compiler(found, language)
+    raise InputError(f"{source} needs clang, which is not here: apt-get install clang")
+
+
+def run(command: Sequence[str | Path], source: Path | None = None, stdin: str = "") -> str:
+    done = subprocess.run(list(map(str, command)), input=stdin, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise InputError(_first_error(done.stderr, source) or f"{command[0]} fails")
+    return done.stdout
+
+
+def _first_error(said: str, source: Path | None) -> str:
+    """With the line of `source` that uses it, where it is in a header's template."""
+    lines = said.strip().splitlines()
+    if nowhere := re.search(r"(\S+:\d+): undefined reference to [`'](\w+)", said):
+        return (
+            f"{nowhere[1]}: error: there is no function {nowhere[2]} for kernels, or not with arguments of these types"
+        )
+    first = next((line for line in lines if "error" in line), lines[0] if lines else "")
+    use = re.search(
+        rf"^({re.escape(str(source))}:\d+:\d+:) +(?:note: in instantiation|required from)", said, re.MULTILINE
+    )
+    if use and not first.startswith(f"{source}:"):
+        return f"{use[1]} error: {first.partition(' error: ')[2]}"
+    return first
+
+
+def expand(compiler: Compiler, command: Sequence[str], text: str, operands: Sequence[Operand]) -> dict[Operand, str]:
+    """Operands of pragmas with their macros expanded: `command` has preprocessed a source to `text`. Raises InputError."""
+    names = [each for each in operands if each.pragma >= 0 and re.search(r"[A-Za-z_]", each.text)]
+    if not names:
+        return as_it_is(operands)
+    _no_macro_is_restored(text)
+    return as_it_is(operands) | _expanded(compiler, run([*command, "-dD"]), names)
+
+
+def _no_macro_is_restored(text: str) -> None:
+    """A preprocessor does not show what `#pragma pop_macro` defines. Raises InputError where a file of the program has one."""
+    for name in sorted(set(re.findall(r'^# \d+ "([^"<]+)"(?: [12])?$', text, re.MULTILINE))):
+        with contextlib.suppress(OSError):
+            lines = Path(name).read_text(encoding="utf-8", errors="replace").splitlines()
+            for number, line in enumerate(lines, 1):
+                if "pop_macro" in line:
+                    raise InputError(f"{name}:{number}: pop_macro in a program whose pragmas have macros; use #define")
+
+
+def _expanded(compiler: Compiler, text: str, operands: Sequence[Operand]) -> dict[Operand, str]:
+    """Operands of pragmas, which a preprocessor leaves as they are, with the macros that are defined where they stand: `text` is
+    preprocessed, with the definitions in it."""
+    by_pragma: dict[int, list[Operand]] = {}
+    for operand in dict.fromkeys(operands):
+        by_pragma.setdefault(operand.pragma, []).append(operand)
+    asked: list[Operand] = []
+    lines = []
+    number = -1
+    for line in text.splitlines():
+        if re.match(r"\s*#\s*(define|undef)\b", line):
+            lines.append(line)
+        if re.match(r"\s*#\s*pragma\b", line):
+            number += 1
+            for operand in by_pragma.get(number, ()):
+                lines += [_OPERAND, operand.text]
+                asked.append(operand)
+    lines.append(_OPERAND)
+    said = run([compiler.program, "-E", "-P", "-undef", "-x", "c", "-w", "-"], stdin="\n".join(lines) + "\n")
+    parts = [" ".join(part.split()) for part in said.split(_OPERAND)[1:-1]]
+    return dict(zip(asked, parts, strict=True))

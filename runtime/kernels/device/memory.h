@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Memory that a library of kernels uses, as the address sanitizer's instrumentation tells of it. Included once in each library, whose `uses` is
+ * called before each access; addresses near 0 are nobody's.
+ */
+#ifndef KERNEL_MEMORY_H
+#define KERNEL_MEMORY_H
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+enum { NOBODYS = 1 << 16 };
+static inline void uses(unsigned long address, unsigned long bytes, int writes, const void* from);
+#define FROM __builtin_return_address(0)
+#define OF_SIZE(size)                                        \
+  void __asan_load##size##_noabort(unsigned long address) {  \
+    uses(address, size, 0, FROM);                            \
+  }                                                          \
+  void __asan_store##size##_noabort(unsigned long address) { \
+    uses(address, size, 1, FROM);                            \
+  }
+OF_SIZE(1)
+OF_SIZE(2)
+OF_SIZE(4)
+OF_SIZE(8)
+OF_SIZE(16)
+void __asan_loadN_noabort(unsigned long address, unsigned long bytes) {
+  uses(address, bytes, 0, FROM);
+}
+void __asan_storeN_noabort(unsigned long address, unsigned long bytes) {
+  uses(address, bytes, 1, FROM);
+}
+void __asan_handle_no_return(void) {}
+
+void* __real_memcpy(void* to, const void* from, size_t bytes);
+void* __real_memmove(void* to, const void* from, size_t bytes);
+void* __real_memset(void* to, int value, size_t bytes);
+void* __wrap_memcpy(void* to, const void* from, size_t bytes) {
+  uses((unsigned long)from, bytes, 0, FROM);
+  uses((unsigned long)to, bytes, 1, FROM);
+  return __real_memcpy(to, from, bytes);
+}
+void* __wrap_memmove(void* to, const void* from, size_t bytes) {
+  uses((unsigned long)from, bytes, 0, FROM);
+  uses((unsigned long)to, bytes, 1, FROM);
+  return __real_memmove(to, from, bytes);
+}
+void* __wrap_memset(void* to, int value, size_t bytes) {
+  uses((unsigned long)to, bytes, 1, FROM);
+  return __real_memset(to, value, bytes);
+}
+#ifdef __cplusplus
+}
+#endif
+#endif
