@@ -51,7 +51,8 @@ struct Context {
   Call call;
   unsigned port = 0;
   Handle handle = 0;
-  Tick called = 0;  ///< when the host or kernel gave it
+  std::optional<std::size_t> kernel{};  ///< the pair of streams by which a kernel has given it
+  Tick called = 0;                      ///< when the host or kernel gave it
 
   Communicator communicator{};
   std::uint32_t communicator_id = 0, collective = 0;

@@ -82,6 +82,8 @@ class DataPath {
       input_.push_back(word);
     }
   }
+  /// Words from kernels that it holds.
+  [[nodiscard]] std::size_t words() const { return input_.size(); }
   /// Whether the kernel's stream has so many bytes, of which `word` are left of a word.
   [[nodiscard]] bool has(std::size_t bytes, std::span<const std::byte> word) const {
     return bytes <= word.size() + input_.size() * kWord;

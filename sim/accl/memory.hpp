@@ -2,42 +2,75 @@
 // The memory of a board and that of its host, of which a host uses what it has allocated, and the time that the board's ports take.
 #pragma once
 
+#include <sys/mman.h>
+
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <new>
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "core/types.hpp"
-#include "memory/sparse.hpp"
 
 namespace thalweg::accl {
 
-/// Bytes of the device or the host.
+/// Bytes of the device or the host. They lie one behind the other, so that kernels use them as plain memory; pages that nobody has written take
+/// no space.
 class Memory {
  public:
-  /// `limit`: bytes that can be allocated.
-  Memory(const std::string& name, std::uint64_t limit) : bytes_(name, limit) {}
+  /// `limit`: bytes that can be allocated. Throws std::bad_alloc where there are no addresses for them.
+  Memory(std::string name, std::uint64_t limit) : name_(std::move(name)), limit_(limit) {
+    void* reserved = mmap(nullptr, pages(limit_), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (reserved == MAP_FAILED) throw std::bad_alloc();
+    base_ = static_cast<std::byte*>(reserved);
+  }
+  ~Memory() { munmap(base_, pages(limit_)); }
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
 
+  [[nodiscard]] const std::string& name() const { return name_; }
+  /// Where address 0 is, for kernels.
+  [[nodiscard]] std::byte* base() const { return base_; }
+  [[nodiscard]] std::uint64_t limit() const { return limit_; }
   /// Throws std::invalid_argument where it is beyond the limit.
   void allocate(std::uint64_t address, std::uint64_t size) {
-    if (address > bytes_.size() || size > bytes_.size() - address)
-      throw std::invalid_argument(bytes_.name() + " has " + std::to_string(bytes_.size()) + " bytes; " +
-                                  std::to_string(size) + " at " + std::to_string(address) + " are outside");
-    allocated_ = std::max(allocated_, address + size);
+    if (address > limit_ || size > limit_ - address)
+      throw std::invalid_argument(name_ + " has " + std::to_string(limit_) + " bytes; " + std::to_string(size) +
+                                  " at " + std::to_string(address) + " are outside");
+    if (address + size <= allocated_) return;
+    if (mprotect(base_, pages(address + size), PROT_READ | PROT_WRITE) != 0) throw std::bad_alloc();
+    allocated_ = address + size;
   }
   [[nodiscard]] bool has(std::uint64_t address, std::uint64_t size) const {
     return address <= allocated_ && size <= allocated_ - address;
   }
-  /// Only where has().
-  void read(std::uint64_t address, std::span<std::byte> to) const { bytes_.read(address, to); }
-  void write(std::uint64_t address, std::span<const std::byte> from) { bytes_.write(address, from); }
+  /// Throw std::out_of_range where bytes were not allocated.
+  void read(std::uint64_t address, std::span<std::byte> to) const {
+    check(address, to.size());
+    if (!to.empty()) std::memcpy(to.data(), base_ + address, to.size());
+  }
+  void write(std::uint64_t address, std::span<const std::byte> from) {
+    check(address, from.size());
+    if (!from.empty()) std::memcpy(base_ + address, from.data(), from.size());
+  }
 
  private:
-  SparseMemory bytes_;
-  std::uint64_t allocated_ = 0;
+  static std::size_t pages(std::uint64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
+  void check(std::uint64_t address, std::size_t bytes) const {
+    if (!has(address, bytes))
+      throw std::out_of_range(std::to_string(bytes) + " bytes at " + std::to_string(address) + " of " + name_ +
+                              " were not allocated");
+  }
+
+  static constexpr std::size_t kPage = 65'536;
+
+  std::string name_;
+  std::uint64_t limit_, allocated_ = 0;
+  std::byte* base_;
 };
 
 /// A port of a memory that moves bytes one behind the other, at a rate. Times are in cycles.

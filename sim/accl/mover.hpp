@@ -20,6 +20,7 @@
 #include "accl/connections.hpp"
 #include "accl/context.hpp"
 #include "accl/data_path.hpp"
+#include "accl/kernel_streams.hpp"
 #include "accl/receiver.hpp"
 #include "accl/udp_port.hpp"
 
@@ -30,14 +31,15 @@ class Mover {
   /// What is given outlives it. `waker`: of the engine.
   /// `connections`: null where the network loses packets, or none at all.
   Mover(const NodeConfig& config, Memory& device, Memory& host, UdpPort& udp, Connections* connections, Domain& domain,
-        ethernet::Frames& frames, Waker waker)
+        ethernet::Frames& frames, KernelStreams& kernels, Waker waker)
       : path(config, device, host),
-        receiver(config, device, host, path.output, waker),
+        receiver(config, device, host, path.output, kernels, waker),
         config_(config),
         udp_(udp),
         connections_(connections),
         domain_(domain),
-        frames_(frames) {}
+        frames_(frames),
+        kernels_(kernels) {}
 
   DataPath path;
   Receiver receiver;
@@ -91,7 +93,10 @@ class Mover {
       elements = std::min(elements, left / std::max(1U, context.wire_bytes()));
     }
     move.for_kernel = reads_stream(context, move) && !path.has(elements * context.bytes(Role::op0), move.word);
-    if (move.for_kernel) return wait(move, now, context.communicator.rank);
+    if (move.for_kernel) {
+      want(context, move);
+      return wait(move, now, context.communicator.rank);
+    }
     if (path.free() > now) {
       move.goes_on = path.free();
       return false;
@@ -129,6 +134,7 @@ class Mover {
     else if (what.operation != Operation::await_)
       dispatch(context, move, data, bytes);
     move.moved += elements;
+    if (reads_stream(context, move)) want(context, move);
     move.goes_on = std::max(now + 1, path.free());
     if (move.moved == move.elements) end(context, move, now);
     return true;
@@ -211,6 +217,12 @@ class Mover {
   }
   static bool reads_stream(const Context& context, const Move& move) {
     return context.call.streams(Role::op0) && (move.what->x.place == Place::op0 || move.what->y.place == Place::op0);
+  }
+  /// Takes words from its kernel, for two segments at most: one that is moved, and the next one.
+  void want(const Context& context, const Move& move) {
+    const auto elements = std::min(move.elements - move.moved, 2 * most(context, move));
+    const auto bytes = elements * context.bytes(Role::op0);
+    kernels_.want(bytes > move.word.size() ? (bytes - move.word.size() + kWord - 1) / kWord : 0);
   }
   static std::optional<Role> role_of(Place place) {
     if (place == Place::op0) return Role::op0;
@@ -374,13 +386,16 @@ class Mover {
       context.effects = std::max(context.effects, seen);
       return;
     }
-    const Tick last = DataPath::cycle(path.times(data.size()).last);
+    const auto times = path.times(data.size());
+    const Tick last = DataPath::cycle(times.last);
     context.effects = std::max(context.effects, last);
+    const unsigned number = context.call.tag == kAnyTag ? 0 : context.call.tag & 0xFF;
+    if (kernels_.has(number))
+      return kernels_.deliver(number, data, times.first, times.last, move.moved + data.size() / bytes == move.elements);
     move.result.insert(move.result.end(), data.begin(), data.end());
     if (move.moved + data.size() / bytes < move.elements) return;
     move.result.resize((move.result.size() + kWord - 1) / kWord * kWord);
-    path.output.push_back(
-        {context.call.tag == kAnyTag ? 0 : context.call.tag & 0xFF, std::exchange(move.result, {}), last});
+    path.output.push_back({number, std::exchange(move.result, {}), last});
   }
   void dispatch(Context& context, Move& move, std::vector<std::byte>& data, unsigned from) {
     convert(data, from, context.wire_bytes());
@@ -450,9 +465,10 @@ class Mover {
     const auto frame = datagram(frames_, udp_.own, to, header, data);
     if (to.address == udp_.own.address) {  // a switch does not send a frame back to where it came from
       if (connections_)
-        receiver.push(connections_->with(to, lane_of(header)), frame, first + 1, std::max(first, last) + 1);
+        receiver.push(connections_->with(to, lane_of(header)), frame, first + 1, std::max(first, last) + 1,
+                      domain_.scheduler.next());
       else
-        receiver.push(frame, first + 1, std::max(first, last) + 1);
+        receiver.push(frame, first + 1, std::max(first, last) + 1, domain_.scheduler.next());
       context.effects = std::max(context.effects, last + 1);
       return;
     }
@@ -468,6 +484,7 @@ class Mover {
   Connections* connections_;
   Domain& domain_;
   ethernet::Frames& frames_;
+  KernelStreams& kernels_;
   std::uint32_t offers_ = 0;  ///< that it has made
   std::map<std::tuple<std::uint32_t, std::uint32_t, spec::MessageKind>, std::uint32_t> sent_;
 };

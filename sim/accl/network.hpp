@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -50,6 +51,14 @@ class Network final : public Engine {
     require(!boards_.empty(), "a cluster without a board of kind accl");
   }
 
+  std::function<std::vector<Blocked>()> kernels_blocked;  ///< kernels on the boards that wait
+
+  /// Called in a step: something that runs on a board has ended, without a return code.
+  void complete(const Completion& completion) {
+    ends_[completion.handle] = {0, ""};
+    ended_.push_back(completion);
+    assembly_.time().interrupt();
+  }
   [[nodiscard]] unsigned ranks() const { return static_cast<unsigned>(boards_.size()); }
   [[nodiscard]] Node& board(unsigned rank) {
     require(rank < boards_.size(), "there is no rank " + std::to_string(rank));
@@ -106,6 +115,7 @@ class Network final : public Engine {
   }
   [[nodiscard]] std::vector<Blocked> blocked() const override {
     std::vector<Blocked> all;
+    if (kernels_blocked) all = kernels_blocked();
     for (const Node* board : boards_) board->blocked(all);
     return all;
   }

@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -24,6 +25,7 @@
 #include "accl/connections.hpp"
 #include "accl/context.hpp"
 #include "accl/exchange_memory.hpp"
+#include "accl/kernel_streams.hpp"
 #include "accl/memory.hpp"
 #include "accl/mover.hpp"
 #include "accl/sequencer.hpp"
@@ -53,17 +55,20 @@ class Node final : public Component, public AssembledNode {
         number_(number),
         domain_(engine),
         component_(engine.scheduler.add(*this)),
+        kernels_("the engine of node " + std::to_string(number), engine, component_,
+                 [this](std::size_t pair, const Call& call) { submit_of_kernel(pair, call); }),
         connections_(config.reliable ? std::make_unique<Connections>(config.session, udp, line, frames) : nullptr),
-        mover_(config_, device, host, udp, connections_.get(), engine, frames, waker()) {
+        mover_(config_, device, host, udp, connections_.get(), engine, frames, kernels_, waker()) {
     mover_.end_of = [this](const Member& member) { return end_of(member); };
     const auto cycle = [this](Tick tick) { return domain_.clock.cycle_after(tick); };
     if (!connections_) {
       udp.receive = [this, cycle](const ethernet::FrameRef& frame, Tick first, Tick end) {
-        mover_.receiver.push(frame, cycle(first), cycle(end));
+        mover_.receiver.push(frame, cycle(first), cycle(end), domain_.scheduler.next());
       };
     } else {
       connections_->arrived = [this, cycle](unsigned connection, const ReceiveWindow::Content& packet, Tick now) {
-        mover_.receiver.push(connection, packet.frame, cycle(packet.first), cycle(std::max(packet.end, now)));
+        mover_.receiver.push(connection, packet.frame, cycle(packet.first), cycle(std::max(packet.end, now)),
+                             domain_.scheduler.next());
       };
       connections_->freed = [this, cycle](Tick now) { domain_.wake(component_, cycle(now)); };
       mover_.receiver.taken = [this](unsigned connection, Tick now) {
@@ -91,36 +96,11 @@ class Node final : public Component, public AssembledNode {
   }
 
   /// A call from the next cycle on. Throws std::invalid_argument where it is none.
-  void submit(Handle handle, unsigned port, const Call& call) {
-    require(port < kPorts, "there is no port " + std::to_string(port) + " for calls");
-    Context made;
-    made.call = call;
-    made.port = port;
-    made.handle = handle;
-    const std::string name(name_of(static_cast<std::uint32_t>(call.scenario)));
-    require(!name.empty(), "scenario " + std::to_string(static_cast<std::uint32_t>(call.scenario)) + " is none");
-    if (!is_local(call.scenario)) {
-      const auto found = exchange.communicator(call.communicator);
-      require(found.has_value(), name + ": there is no communicator at " + hex(call.communicator) +
-                                     " of the exchange memory that this rank is in");
-      made.communicator = *found;
-      require(!is_rooted(call.scenario) || call.root < found->members.size(),
-              name + ": the communicator has " + std::to_string(found->members.size()) + " ranks, and no rank " +
-                  std::to_string(call.root));
-      for (std::size_t rank = 0; rank < found->members.size(); ++rank) {
-        const Member& member = found->members[rank];
-        require(end_of(member).has_value(), name + ": of the communicator at " + hex(call.communicator) + ", rank " +
-                                                std::to_string(rank) + " (session " + std::to_string(member.session) +
-                                                ", " + dotted(member.ip) + ":" + std::to_string(member.port) +
-                                                ") is no board of this cluster");
-      }
-    }
-    made.called = domain_.scheduler.next();
-    made.goes_on = made.called + (port == kKernel ? 0 : config_.invocation);
-    domain_.wake(component_, made.goes_on);
-    queues_[port].push_back(std::move(made));
-  }
-
+  void submit(Handle handle, unsigned port, const Call& call) { submit(handle, port, call, std::nullopt); }
+  /// Streams between the engine and the board's kernels.
+  [[nodiscard]] KernelStreams& kernels() { return kernels_; }
+  [[nodiscard]] Domain& domain() { return domain_; }
+  [[nodiscard]] const NodeConfig& config() const { return config_; }
   /// A packet for the engine's stream from a kernel; it is padded to whole words.
   void give(std::span<const std::byte> data) {
     mover_.path.give(data);
@@ -133,6 +113,8 @@ class Node final : public Component, public AssembledNode {
   }
 
   bool step(Tick now) override {
+    const Tick next =
+        kernels_.step(now, mover_.path.words(), [this](std::span<const std::byte> word) { mover_.path.give(word); });
     mover_.receiver.step(now);
     for (bool again = true; again;) {
       again = false;
@@ -140,7 +122,7 @@ class Node final : public Component, public AssembledNode {
       for (Context& context : contexts_) again |= run(context, now);
       again |= std::erase_if(contexts_, [](const Context& context) { return context.ended; }) > 0;
     }
-    schedule(now);
+    schedule(now, kernels_.again() ? now + 1 : next);
     return false;
   }
 
@@ -245,6 +227,52 @@ class Node final : public Component, public AssembledNode {
            (dropped > 0 ? ", and " + std::to_string(dropped) + " packets found none and were dropped" : "");
   }
   // Calls.
+
+  void submit(Handle handle, unsigned port, const Call& call, std::optional<std::size_t> pair) {
+    require(port < kPorts, "there is no port " + std::to_string(port) + " for calls");
+    Context made;
+    made.kernel = pair;
+    made.call = call;
+    made.port = port;
+    made.handle = handle;
+    const std::string name(name_of(static_cast<std::uint32_t>(call.scenario)));
+    require(!name.empty(), "scenario " + std::to_string(static_cast<std::uint32_t>(call.scenario)) + " is none");
+    if (!is_local(call.scenario)) {
+      const auto found = exchange.communicator(call.communicator);
+      require(found.has_value(), name + ": there is no communicator at " + hex(call.communicator) +
+                                     " of the exchange memory that this rank is in");
+      made.communicator = *found;
+      require(!is_rooted(call.scenario) || call.root < found->members.size(),
+              name + ": the communicator has " + std::to_string(found->members.size()) + " ranks, and no rank " +
+                  std::to_string(call.root));
+      for (std::size_t rank = 0; rank < found->members.size(); ++rank) {
+        const Member& member = found->members[rank];
+        require(end_of(member).has_value(), name + ": of the communicator at " + hex(call.communicator) + ", rank " +
+                                                std::to_string(rank) + " (session " + std::to_string(member.session) +
+                                                ", " + dotted(member.ip) + ":" + std::to_string(member.port) +
+                                                ") is no board of this cluster");
+      }
+    }
+    made.called = domain_.scheduler.next();
+    made.goes_on = made.called + (port == kKernel ? 0 : config_.invocation);
+    domain_.wake(component_, made.goes_on);
+    queues_[port].push_back(std::move(made));
+  }
+
+  /// A kernel's pointers are addresses of this computer: the board has its own.
+  void submit_of_kernel(std::size_t pair, Call call) {
+    for (std::uint64_t& address : call.address)
+      for (const Memory* memory : {&device, &host})
+        if (const auto base = reinterpret_cast<std::uintptr_t>(memory->base());
+            address >= base && address - base < memory->limit())
+          address -= base;
+    try {
+      submit(0, kKernel, call, pair);
+    } catch (const std::invalid_argument& error) {
+      throw std::invalid_argument("a command of a kernel to the engine of node " + std::to_string(number_) + ": " +
+                                  error.what());
+    }
+  }
 
   void admit(Tick now) {
     for (auto& queue : queues_)
@@ -355,7 +383,10 @@ class Node final : public Component, public AssembledNode {
     exchange.write(ExchangeMemory::kReturnCode, context.code);
     exchange.write(ExchangeMemory::kCycles,
                    static_cast<std::uint32_t>(std::min<Tick>(now - context.called, 0xFFFF'FFFF)));
-    done({context.handle, domain_.clock.edge(now), context.code, context.why});
+    if (context.kernel)
+      kernels_.end(*context.kernel, context.code);
+    else
+      done({context.handle, domain_.clock.edge(now), context.code, context.why});
   }
 
   /// Goes as far as it can in this cycle; true where something was done that may let others go on.
@@ -386,8 +417,8 @@ class Node final : public Component, public AssembledNode {
     return true;
   }
 
-  void schedule(Tick now) {
-    Tick next = kNever;
+  /// `next`: a cycle in which its streams have something to do.
+  void schedule(Tick now, Tick next) {
     const auto at = [&](Tick cycle) {
       if (cycle > now) next = std::min(next, cycle);
     };
@@ -405,6 +436,7 @@ class Node final : public Component, public AssembledNode {
   const unsigned number_;
   Domain& domain_;
   ComponentId component_;
+  KernelStreams kernels_;
   std::unique_ptr<Connections> connections_;  ///< where lost packets are sent again
   Sequencer sequencer_;
   Mover mover_;

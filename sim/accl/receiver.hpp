@@ -20,6 +20,7 @@
 
 #include "accl/config.hpp"
 #include "accl/data_path.hpp"
+#include "accl/kernel_streams.hpp"
 #include "accl/memory.hpp"
 #include "accl/packet.hpp"
 #include "accl/receive_buffers.hpp"
@@ -33,11 +34,13 @@ namespace thalweg::accl {
 
 class Receiver {
  public:
-  Receiver(const NodeConfig& config, Memory& device, Memory& host, std::vector<KernelPacket>& kernels, Waker waker)
+  Receiver(const NodeConfig& config, Memory& device, Memory& host, std::vector<KernelPacket>& output,
+           KernelStreams& kernels, Waker waker)
       : config_(config),
         memories_{&device, &host},
         writes_{MemoryPort(config.memory_bytes_per_cycle, config.memory_latency),
                 MemoryPort(config.host_bytes_per_cycle, config.host_latency)},
+        output_(output),
         kernels_(kernels),
         waker_(waker) {}
 
@@ -50,29 +53,29 @@ class Receiver {
   /// waits is never kept out by what nobody wants yet.
   std::function<bool(const Channel& channel, const spec::AcclPacket& packet)> wanted;
 
-  /// A datagram, and the cycles in which its first word and its end are there.
-  void push(const ethernet::FrameRef& frame, Tick first, Tick end) {
-    incoming_.push_back({frame, first, end});
-    waker_.wake(end);
+  /// A datagram, and the cycles in which its first word and its end are there; `next`: the next cycle.
+  void push(const ethernet::FrameRef& frame, Tick first, Tick end, Tick next) {
+    incoming_.push_back({frame, first, end, due(*frame, first, end, next)});
+    waker_.wake(incoming_.back().due);
   }
   /// The next packet of a connection.
-  void push(unsigned connection, const ethernet::FrameRef& frame, Tick first, Tick end) {
+  void push(unsigned connection, const ethernet::FrameRef& frame, Tick first, Tick end, Tick next) {
     if (connection >= connections_.size()) connections_.resize(connection + 1);
-    connections_[connection].push_back({frame, first, end, true});
-    waker_.wake(end);
+    connections_[connection].push_back({frame, first, end, due(*frame, first, end, next), true});
+    waker_.wake(connections_[connection].back().due);
   }
   /// Takes what is there.
   void step(Tick now) {
     for (unsigned k = 0; k < connections_.size(); ++k) {
       auto& packets = connections_[k];
-      for (; !packets.empty() && packets.front().end <= now && place(packets.front(), now); packets.pop_front())
+      for (; !packets.empty() && packets.front().due <= now && place(packets.front(), now); packets.pop_front())
         taken(k, now);
     }
     while (!waiting_.empty() && place(waiting_.front(), now)) {
       waiting_bytes_ -= waiting_.front().frame->size();
       waiting_.pop_front();
     }
-    for (; !incoming_.empty() && incoming_.front().end <= now; incoming_.pop_front()) {
+    for (; !incoming_.empty() && incoming_.front().due <= now; incoming_.pop_front()) {
       const Incoming& packet = incoming_.front();
       if (waiting_.empty() && place(packet, now)) continue;
       if (waiting_bytes_ + packet.frame->size() > config_.fifo_bytes) {
@@ -108,8 +111,24 @@ class Receiver {
   struct Incoming {
     ethernet::FrameRef frame;
     Tick first, end;
+    Tick due;                  ///< when it is looked at: its words go through to a kernel, or all of it is there
     bool keeps_order = false;  ///< it can wait, as it is of a connection
   };
+
+  [[nodiscard]] Tick due(const ethernet::Frame& frame, Tick first, Tick end, Tick next) const {
+    return is_for_kernel(frame) ? std::max(first, next) : end;
+  }
+  /// Whether words go to a kernel's stream as they come.
+  [[nodiscard]] bool is_for_kernel(const ethernet::Frame& frame) const {
+    const auto payload = ethernet::udp_of(frame)->payload;
+    std::array<std::uint64_t, kPacketHeader / 8> words;
+    if (payload.size() < kPacketHeader) return false;
+    std::memcpy(words.data(), payload.data(), kPacketHeader);
+    if (!spec::accl_packet::matches(words) ||
+        (words[0] & 0xFF) != static_cast<std::uint64_t>(spec::MessageKind::stream))
+      return false;
+    return kernels_.has(spec::AcclPacket::unpack(words).stream);
+  }
 
   /// False where it has to wait for a receive buffer.
   bool place(const Incoming& incoming, Tick now) {
@@ -123,7 +142,7 @@ class Receiver {
     const auto data = payload.subspan(kPacketHeader);
     switch (packet.kind) {
       case spec::MessageKind::stream:
-        to_kernel(packet, data, incoming.end);
+        to_kernel(packet, data, incoming, now);
         return true;
       case spec::MessageKind::offer:
         offers.add(channel_of(packet, packet.stream == 1), {packet.tag, packet.number, packet.length});
@@ -191,7 +210,7 @@ class Receiver {
     const double last = port.take(static_cast<double>(incoming.first), static_cast<double>(incoming.end), data.size());
     return DataPath::cycle(last + port.latency());
   }
-  void to_kernel(const spec::AcclPacket& packet, std::span<const std::byte> data, Tick at) {
+  void to_kernel(const spec::AcclPacket& packet, std::span<const std::byte> data, const Incoming& incoming, Tick now) {
     Puts& from = puts_from_[{packet.communicator, packet.source}];
     from.seen = std::max(from.seen, std::uint64_t{packet.number} + 1);
     if (packet.number < from.next || from.taken.contains(packet.number)) {
@@ -199,20 +218,26 @@ class Receiver {
       return;
     }
     const std::tuple key{packet.communicator, packet.source, packet.number};
-    std::vector<std::byte>& message = puts_[key];
-    if (packet.offset == message.size()) {
-      message.insert(message.end(), data.begin(), data.end());
+    Put& put = puts_[key];
+    if (packet.offset != put.size) {
+      ++(packet.offset < put.size ? repeated_ : behind_);
     } else {
-      ++(packet.offset < message.size() ? repeated_ : behind_);
+      put.size += data.size();
+      if (kernels_.has(packet.stream))
+        kernels_.deliver(packet.stream, data, static_cast<double>(std::max(now, incoming.first)),
+                         static_cast<double>(std::max(now, incoming.end)), put.size >= packet.length);
+      else
+        put.data.insert(put.data.end(), data.begin(), data.end());
     }
-    if (message.size() >= packet.length && packet.length > 0) {
-      message.resize((message.size() + kWord - 1) / kWord * kWord);
-      kernels_.push_back({packet.stream, std::move(message), at});
-      message.clear();
-      from.taken.insert(packet.number);
-      while (from.taken.erase(static_cast<std::uint32_t>(from.next))) ++from.next;
+    const bool is_whole = put.size >= packet.length && packet.length > 0;
+    if (is_whole && !kernels_.has(packet.stream)) {
+      put.data.resize((put.data.size() + kWord - 1) / kWord * kWord);
+      output_.push_back({packet.stream, std::move(put.data), incoming.end});
     }
-    if (message.empty()) puts_.erase(key);
+    if (is_whole || put.size == 0) puts_.erase(key);
+    if (!is_whole) return;
+    from.taken.insert(packet.number);
+    while (from.taken.erase(static_cast<std::uint32_t>(from.next))) ++from.next;
   }
 
   /// Messages to kernels from one rank.
@@ -230,12 +255,18 @@ class Receiver {
   const NodeConfig& config_;
   std::array<Memory*, 2> memories_;
   std::array<MemoryPort, 2> writes_;
-  std::vector<KernelPacket>& kernels_;
+  std::vector<KernelPacket>& output_;
+  KernelStreams& kernels_;
   Waker waker_;
   std::deque<Incoming> incoming_, waiting_;
   std::vector<std::deque<Incoming>> connections_;
   std::uint64_t waiting_bytes_ = 0;
-  std::map<std::tuple<std::uint32_t, std::uint16_t, std::uint32_t>, std::vector<std::byte>> puts_;
+  /// A message for a kernel, of which so many bytes have come.
+  struct Put {
+    std::uint64_t size = 0;
+    std::vector<std::byte> data{};  ///< where no kernel takes them as they come
+  };
+  std::map<std::tuple<std::uint32_t, std::uint16_t, std::uint32_t>, Put> puts_;
   std::map<std::pair<std::uint32_t, std::uint16_t>, Puts> puts_from_;  ///< by communicator and source
   std::uint64_t no_room_ = 0, repeated_ = 0, behind_ = 0, malformed_ = 0, unasked_ = 0;
 };

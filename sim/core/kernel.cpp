@@ -34,7 +34,7 @@ Kernel::Kernel(Kernels& all, std::string name, Domain& domain, std::function<voi
             }
           },
           options.stack_bytes) {
-  const auto cycle = domain.scheduler.now();
+  const auto cycle = domain.scheduler.next();
   tick_ = domain.clock.edge(cycle);
   if (all.records_) stalls_ = std::make_unique<Stalls>();
   domain.wake(id_, cycle);
@@ -175,16 +175,23 @@ std::vector<const Kernel*> circle(const Kernel& from) {
 
 }  // namespace
 
+std::vector<Blocked> Kernels::blocked() const {
+  std::vector<Blocked> all;
+  for (const auto& kernel : kernels_)
+    if (!kernel.serves() && !kernel.ended() && kernel.waits().to) all.push_back(thalweg::blocked(kernel));
+  return all;
+}
+
 Stuck Kernels::stuck() const {
   std::string text = "nothing can go on";
   const Kernel* first = nullptr;
-  std::vector<Blocked> all;
+  const auto all = blocked();
   for (const auto& kernel : kernels_) {
     if (kernel.serves() || kernel.ended() || !kernel.waits().to) continue;
     if (!first && !circle(kernel).empty()) first = &kernel;
-    all.push_back(blocked(kernel));
-    if (all.size() <= kLines) text += "\n  " + all.back().line("tick " + std::to_string(all.back().since));
   }
+  for (std::size_t k = 0; k < std::min(all.size(), kLines); ++k)
+    text += "\n  " + all[k].line("tick " + std::to_string(all[k].since));
   if (all.size() > kLines) text += "\n  and " + std::to_string(all.size() - kLines) + " more";
   if (!first) return Stuck(text, all);
   const auto round = circle(*first);

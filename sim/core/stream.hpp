@@ -68,6 +68,19 @@ class Stream : public StreamRing<T> {
     return can;
   }
 
+  /// Has room for at least so many words. Between two advances, or in a kernel before the stream is used.
+  void deepen(std::size_t depth) { depth_ = std::max(depth_, static_cast<std::int64_t>(depth)); }
+
+  /// Whether a push would find room in this cycle, or a pop a word; the end is not used.
+  [[nodiscard]] bool takes() {
+    auto& kernel = writer.taken();
+    return this->has_room(kernel, room(kernel));
+  }
+  [[nodiscard]] bool gives() {
+    auto& kernel = reader.taken();
+    return this->has_word(kernel);
+  }
+
   // Of components, in the step of the edge at `now`; each at most once in it.
 
   /// Is there room for a word? If not, the writer is woken when there is.

@@ -9,7 +9,7 @@
 
 namespace thalweg {
 
-/// One end of a stream: the kernel that uses it, from its first use on, or a component.
+/// One end of a stream: the kernel that uses it, from its first use to its end, or a component.
 class StreamEnd {
  public:
   /// Of the stream of that name.
@@ -53,7 +53,7 @@ class StreamEnd {
     return kernel;
   }
   void take(const std::string& name) const {
-    require(!kernel_ && !domain_,
+    require((!kernel_ || kernel_->ended()) && !domain_,
             "stream " + stream_ + ": " + who() + " and " + name + " use an end of it that one alone can use");
   }
   /// Ends its wait: what it waits for was done at `tick`.

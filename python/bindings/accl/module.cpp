@@ -7,6 +7,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <array>
+#include <deque>
 #include <optional>
 #include <span>
 
@@ -14,6 +15,7 @@
 #include "../attach.hpp"
 #include "../engine.hpp"
 #include "accl/network.hpp"
+#include "accl/program.hpp"
 
 namespace nb = nanobind;
 using namespace thalweg;
@@ -30,11 +32,32 @@ class Boards {
     return host ? board.host : board.device;
   }
 
+  KernelProgram& kernels() {
+    if (!program) program.emplace(network);
+    return *program;
+  }
+
   Network network;
+  std::optional<KernelProgram> program;
+  std::vector<KernelProgram::Pipe*> pipes;
   std::optional<attach::Attached> attached;
 
   [[nodiscard]] Engine& engine() { return attached ? static_cast<Engine&>(*attached) : network; }
 };
+
+/// An argument of a kernel: a number, a stream by its number, or memory: host, address, bytes, name of the AXI port.
+KernelProgram::Argument argument_of(const nb::handle& given, std::deque<KernelProgram::Region>& regions,
+                                    const std::vector<KernelProgram::Pipe*>& pipes) {
+  const auto parts = nb::cast<nb::tuple>(given);
+  const auto kind = nb::cast<std::string>(parts[0]);
+  if (kind == "integer") return {.value = {.kind = HLS__INTEGER, .integer = nb::cast<long long>(parts[1])}};
+  if (kind == "real") return {.value = {.kind = HLS__REAL, .real = nb::cast<double>(parts[1])}};
+  if (kind == "stream") return {.value = {.kind = HLS__STREAM}, .pipe = pipes.at(nb::cast<std::size_t>(parts[1]))};
+  require(kind == "memory", "an argument of a kernel of kind " + kind);
+  regions.push_back({nb::cast<bool>(parts[1]), nb::cast<std::uint64_t>(parts[2]), nb::cast<std::uint64_t>(parts[3]),
+                     nb::cast<std::string>(parts[4])});
+  return {.value = {.kind = HLS__POINTER}, .region = &regions.back()};
+}
 
 std::span<const std::byte> bytes_of(const nb::bytes& data) {
   return {static_cast<const std::byte*>(data.data()), data.size()};
@@ -155,11 +178,52 @@ NB_MODULE(_sim, module) {
           "Packets that have left for a kernel since the last call: number of the stream, data, the tick in "
           "which the last word is there.")
       .def(
+          "clock_hz",
+          [](Boards& self, unsigned rank) {
+            return static_cast<double>(self.network.ticks_per_second()) /
+                   static_cast<double>(self.network.board(rank).domain().clock.period);
+          },
+          nb::arg("rank"), "Of a board's engine.")
+      .def(
+          "kernel_stream",
+          [](Boards& self, unsigned rank, const std::string& what, unsigned number, std::size_t depth,
+             const std::string& name) {
+            auto& of = self.kernels();
+            auto* pipe = what == "commands"      ? &of.commands(rank, number)
+                         : what == "status"      ? &of.status(rank, number)
+                         : what == "to engine"   ? &of.to_engine(rank, depth)
+                         : what == "from engine" ? &of.from_engine(rank, number, depth)
+                                                 : &of.between(rank, name, depth);
+            self.pipes.push_back(pipe);
+            return self.pipes.size() - 1;
+          },
+          nb::arg("rank"), nb::arg("what"), nb::arg("number"), nb::arg("depth"), nb::arg("name"),
+          "A stream of a rank's kernels, by its number for start_kernel(): `commands`, `status`, of a pair; `to "
+          "engine`; "
+          "`from engine`, of a number; `between` kernels.")
+      .def(
+          "start_kernel",
+          [](Boards& self, Handle handle, unsigned rank, const std::string& library, const std::string& kernel,
+             const nb::list& arguments, bool serves, std::optional<Tick> limit, double patience) {
+            std::deque<KernelProgram::Region> regions;
+            std::vector<KernelProgram::Argument> values;
+            for (const auto& each : arguments) values.push_back(argument_of(each, regions, self.pipes));
+            self.kernels().start(handle, rank, library, kernel, values,
+                                 {.serves = serves, .limit = limit.value_or(kNever), .patience_s = patience});
+          },
+          nb::kw_only(), nb::arg("handle"), nb::arg("rank"), nb::arg("library"), nb::arg("kernel"),
+          nb::arg("arguments"), nb::arg("serves"), nb::arg("limit"), nb::arg("patience"),
+          nb::sig("def start_kernel(self, *, handle: int, rank: int, library: str, kernel: str, arguments: "
+                  "list[tuple[Any, ...]], serves: bool, limit: int | None, patience: float) -> None"),
+          "Starts a kernel in the next cycle; its end completes the handle.\n\nRaises RuntimeError where the library "
+          "has none of that name.")
+      .def(
           "close", [](Boards& self) { self.network.close(); }, "Ends the capture.")
       .def(
           "link_use", [](const Boards& self) { return link_use(self.network.assembly()); },
           "node and port that send, ticks of a window, words of 64 bytes of each window");
 
+  nb::exception<Misuse>(module, "Misuse");
   module.def("ip_address", &ip_of, nb::arg("node"), "Of a board, as a number.");
   module.def("ethernet_address", &ethernet::address_of, nb::arg("node"), "Of a board, as a number.");
 }

@@ -139,6 +139,21 @@ class Network:
         Packets that have left for a kernel since the last call: number of the stream, data, the tick in which the last word is there.
         """
 
+    def clock_hz(self, rank: int) -> float:
+        """Of a board's engine."""
+
+    def kernel_stream(self, rank: int, what: str, number: int, depth: int, name: str) -> int:
+        """
+        A stream of a rank's kernels, by its number for start_kernel(): `commands`, `status`, of a pair; `to engine`; `from engine`, of a number; `between` kernels.
+        """
+
+    def start_kernel(self, *, handle: int, rank: int, library: str, kernel: str, arguments: list[tuple[Any, ...]], serves: bool, limit: int | None, patience: float) -> None:
+        """
+        Starts a kernel in the next cycle; its end completes the handle.
+
+        Raises RuntimeError where the library has none of that name.
+        """
+
     def close(self) -> None:
         """Ends the capture."""
 
@@ -146,6 +161,9 @@ class Network:
         """
         node and port that send, ticks of a window, words of 64 bytes of each window
         """
+
+class Misuse(Exception):
+    pass
 
 def ip_address(node: int) -> int:
     """Of a board, as a number."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from thalweg.errors import CheckFailed, InputError
 from thalweg.systems.accl.cluster import Cluster
+from thalweg.systems.accl.kernels import KernelPort, Kernels, KernelStream, packed
 from thalweg.systems.accl.names import return_bits
 from thalweg.systems.accl.running import Options, Result, Run
 
@@ -189,6 +190,16 @@ class Request:
             for buffer in self.results:
                 buffer.sync_from_device()
         return True
+
+
+@dataclass(eq=False)
+class Started(Request):
+    """A kernel that has been started. `wait` waits for its end; one that restarts has none."""
+
+    @property
+    def cycles(self) -> int:
+        """From its start to its end, in cycles of the engine's clock."""
+        return round(self.duration_us * 1e-6 * self.rank.clock_hz)
 
 
 class Communicator:
@@ -498,6 +509,76 @@ class Rank:
         places, needs = (sendbuf, None, recvbuf), (all_of, 0, all_of)
         return self.call(_Scenario.ALLTOALL, places, count=count, needs=needs, **common)
 
+    # Kernels.
+
+    def arithmetic(self, dtype: npt.DTypeLike = np.float32, compress_dtype: npt.DTypeLike | None = None) -> int:
+        """The address of the arithmetic configuration for a type, which kernels give to the engine."""
+        wide = np.dtype(dtype).name
+        narrow = wide if compress_dtype is None else np.dtype(compress_dtype).name
+        if (wide, narrow) not in self._arithmetic:
+            raise InputError(f"no arithmetic for {wide}, {narrow} on the wire; types are {', '.join(_UNITS)}")
+        return self._arithmetic[wide, narrow]
+
+    @property
+    def clock_hz(self) -> float:
+        """Of the engine and the kernels."""
+        return self._network.clock_hz(self._board)
+
+    def kernel_port(self, stream: int = 0, pair: int = 0, depth: int = 64) -> KernelPort:
+        """Streams to the engine and from it: those of commands and status, of which a rank may have several pairs, the data stream to it, and the
+        one of a number from it. Data streams have `depth` words. The same call gives the same streams."""
+        if not 0 <= stream < MOST_STREAMS:
+            raise InputError(f"stream {stream}; their numbers are 0 to {MOST_STREAMS - 1}")
+        made = self._kernel_stream
+        return KernelPort(
+            made("commands", pair),
+            made("status", pair),
+            made("to engine", 0, depth),
+            made("from engine", stream, depth),
+        )
+
+    def kernel_stream(self, name: str = "stream", depth: int = 2) -> KernelStream:
+        """A new stream between two kernels of this rank."""
+        return self._kernel_stream("between", 0, depth, name)
+
+    def _kernel_stream(self, what: str, number: int, depth: int = 1, name: str = "") -> KernelStream:
+        if depth < 1:
+            raise InputError(f"a stream of {depth} words; it has 1 or more")
+        return KernelStream(
+            self._board, self._network.kernel_stream(self._board, what, number, depth, name), name or what
+        )
+
+    def start(
+        self,
+        kernels: Kernels,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        max_cycles: int | None = None,
+        patience: float = 60.0,
+        **more: Any,
+    ) -> Started:
+        """Starts a kernel of a source, with its arguments by their names, in a mapping or as keywords: numbers, buffers, streams. It runs beside the program; where buffers are
+        among its arguments, `wait` reads their arrays.
+
+        `max_cycles`: after which it is taken for one that does not end. `patience`: seconds of processor time in which a loop may run while no kernel
+        uses a stream or memory; 0: any. Raises InputError."""
+        kernel, values, buffers = packed(kernels, name, self._board, {**(arguments or {}), **more})
+        for buffer in buffers:
+            buffer.sync_to_device()
+        started = Started(self, f"kernel {name}", buffers)
+        self._run.start_kernel(
+            started,
+            rank=self._board,
+            library=str(kernels.library),
+            kernel=name,
+            arguments=values,
+            serves=kernel.restarts,
+            limit=max_cycles,
+            patience=patience,
+        )
+        return started
+
     # The stream between the engine and kernels.
 
     def push(self, data: npt.ArrayLike) -> None:
@@ -615,10 +696,14 @@ __all__: Sequence[str] = (
     "Buffer",
     "Communicator",
     "Function",
+    "KernelPort",
+    "KernelStream",
+    "Kernels",
     "Options",
     "Rank",
     "Request",
     "Result",
+    "Started",
     "Stream",
     "run",
     "run_attached",

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from thalweg._core import NEVER, Completion
-from thalweg.errors import Blocked, FabricStopped, InputError
-from thalweg.systems.accl._sim import Network
+from thalweg.errors import Blocked, CheckFailed, FabricStopped, InputError
+from thalweg.systems.accl._sim import Misuse, Network
 
 if TYPE_CHECKING:
     from thalweg.systems.accl.library import Request
@@ -162,6 +162,15 @@ class Run:
             raise InputError(f"rank {board}: {error}") from None
         self._requests[self._next] = request
 
+    def start_kernel(self, request: Request, **how: Any) -> None:
+        request.begun_us = self.now_us
+        self._next += 1
+        try:
+            self.network.start_kernel(handle=self._next, **how)
+        except (RuntimeError, ValueError) as error:
+            raise InputError(str(error)) from None
+        self._requests[self._next] = request
+
     def park(self, requests: Sequence[Request], limit_us: float | None) -> None:
         """Called by a rank that runs: until these have ended, or a time has passed."""
         if requests and all(request.done for request in requests):
@@ -215,7 +224,12 @@ class Run:
                     del self._waits[rank]
                 return sorted(ready)
             limits = [wait.until for wait in self._waits.values() if wait.until is not None]
-            ended = self._attached(limits) if self._step else self._alone(limits)
+            try:
+                ended = self._attached(limits) if self._step else self._alone(limits)
+            except Misuse as error:
+                raise CheckFailed(str(error)) from None
+            except ValueError as error:
+                raise InputError(str(error)) from None
             for completion in ended:
                 request = self._requests.pop(completion.handle)
                 request.code, request.why = self.network.take_end(completion.handle)
@@ -238,10 +252,10 @@ class Run:
     def _alone(self, limits: Sequence[int]) -> list[Completion]:
         """Until a call has ended, or the first of these ticks. Where nothing moves any more, the first time-out ends its call."""
         ended = self.network.advance(min(limits, default=NEVER))
-        if not ended and self.network.idle and not limits:
-            ended = self.network.expire()
-            if not ended:
+        while not ended and self.network.idle and not limits:
+            if self.network.time_out() is None:
                 raise self._stuck()
+            ended = self.network.expire()
         return ended
 
     def _attached(self, limits: Sequence[int]) -> list[Completion]:
@@ -265,6 +279,16 @@ class Run:
 
     def _stuck(self) -> FabricStopped:
         blocked: list[Blocked] = self.network.blocked
-        lines = [f"{one.who} waits {one.what}" + (f"; {one.why}" if one.why else "") for one in blocked]
+        lines = [_line(one) for one in blocked]
         lines += self._dropped()
         return FabricStopped("nothing can go on: " + ("; ".join(lines) or "no call is open"), blocked)
+
+
+def _line(one: Blocked) -> str:
+    """Who waits for whom; of a kernel, where."""
+    of = f", for {one.on}" if one.where and one.on else ""
+    return (
+        f"{one.who} waits {one.what}{of}"
+        + (f"; {one.why}" if one.why else "")
+        + (f" ({one.where})" if one.where else "")
+    )

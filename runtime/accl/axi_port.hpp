@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// A kernel's AXI port to its board's memory or its host's, with words of 64 bytes. Accesses behind one another are a burst: each of its words is
+// moved once, at the memory's rate, a word a cycle at most.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "core/kernel.hpp"
+
+namespace thalweg::accl {
+
+class AxiPort {
+ public:
+  static constexpr std::uint64_t kWord = 64;  ///< bytes
+  /// Cycles that a kernel's writes may be ahead of the memory, and what a burst reads ahead of the kernel.
+  static constexpr double kAhead = 64;
+
+  /// Times are in cycles.
+  AxiPort(double bytes_per_cycle, double latency)
+      : cycles_(std::max(1.0, static_cast<double>(kWord) / bytes_per_cycle)), latency_(latency) {}
+
+  // Called in the kernel.
+
+  /// Stalls until the data are there. A burst's first word takes the memory's latency. In a pipeline, known by its number (0: none), reads of
+  /// later iterations are under way: only the first one takes it.
+  void read(Kernel& kernel, unsigned pipeline, std::uint64_t address, std::uint64_t bytes) {
+    const auto now = static_cast<double>(kernel.cycle());
+    if (!reads_.goes_on(address)) {
+      reads_.begin(address);
+      const bool under_way = pipeline != 0 && pipeline == pipeline_;
+      pipeline_ = pipeline;
+      ready_ = std::max(ready_, now + (under_way ? 0 : latency_));
+    }
+    ready_ = std::max(ready_, now - kAhead) + cycles_ * static_cast<double>(reads_.take(address, bytes));
+    stall(kernel, ready_);
+  }
+  void write(Kernel& kernel, std::uint64_t address, std::uint64_t bytes) {
+    const auto now = static_cast<double>(kernel.cycle());
+    if (!writes_.goes_on(address)) writes_.begin(address);
+    written_ = std::max(written_, now) + cycles_ * static_cast<double>(writes_.take(address, bytes));
+    stall(kernel, written_ - kAhead);
+    wrote_ = true;
+  }
+  /// At a kernel's end: until the memory has all that was written.
+  void drain(Kernel& kernel) {
+    if (wrote_) stall(kernel, written_ + latency_);
+    wrote_ = false;
+  }
+
+ private:
+  /// Words that have been moved, up to `end`.
+  struct Burst {
+    std::uint64_t first = 0, end = 0;  ///< of the last word
+
+    /// Whether an access is in its last word or the next one: compilers read the parts of a word in any order.
+    [[nodiscard]] bool goes_on(std::uint64_t address) const { return address >= first && address < end + kWord; }
+    void begin(std::uint64_t address) { first = end = address / kWord * kWord; }
+    /// New words that an access moves.
+    std::uint64_t take(std::uint64_t address, std::uint64_t bytes) {
+      const auto until = (address + bytes + kWord - 1) / kWord * kWord;
+      if (until <= end) return 0;
+      const auto words = (until - end) / kWord;
+      end = until;
+      first = end - kWord;
+      return words;
+    }
+  };
+  static void stall(Kernel& kernel, double until) {
+    const auto cycle = static_cast<Tick>(std::ceil(until - 1e-9));
+    if (cycle > kernel.cycle())
+      kernel.continue_after(kernel.tick() + (cycle - kernel.cycle()) * kernel.period() - 1, {"memory"});
+  }
+
+  double cycles_;  ///< of a word
+  double latency_;
+  Burst reads_, writes_;
+  double ready_ = 0, written_ = 0;
+  bool wrote_ = false;
+  unsigned pipeline_ = 0;
+};
+
+}  // namespace thalweg::accl

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Goes into each library of HLS kernels: loops, and what the compiler calls before it uses memory, as calls of the runtime.
+#include "loops.h"
+#include "memory.h"
+#include "thalweg_hls.hpp"
+
+hls__library_type hls__library = {HLS__CALLS_VERSION, nullptr, {0, 0}, {0, 0}};
+
+namespace {
+const hls__calls& calls() {
+  return *hls__library.calls;
+}
+}  // namespace
+
+extern "C" {
+
+kernel__loop kernel__enter(long interval, long depth, unsigned at_once) {
+  kernel__loop loop{};
+  loop.begun = -1;
+  loop.interval = interval;
+  loop.at_once = at_once;
+  if (depth != KERNEL__NO_PIPELINE) calls().begin_pipeline(&loop, depth, __builtin_return_address(0));
+  return loop;
+}
+int kernel__within(kernel__loop* loop) {
+  return !loop->used++;
+}
+void kernel__turn(kernel__loop* loop) {
+  calls().turn(loop, __builtin_return_address(0));
+}
+void kernel__leave(kernel__loop* loop) {
+  calls().leave(loop);
+}
+
+static inline void uses(unsigned long address, unsigned long bytes, int writes, const void* from) {
+  const auto inside = [address](int k) { return address - hls__library.memory[k] < hls__library.memory_bytes[k]; };
+  if (inside(0) || inside(1) || address < NOBODYS) calls().memory(address, bytes, writes, from);
+}
+
+#define EXITS(name)                                   \
+  void __wrap_##name(int code) {                      \
+    calls().exits(code, __builtin_return_address(0)); \
+  }
+EXITS(exit)
+EXITS(_exit)
+EXITS(_Exit)
+EXITS(quick_exit)
+
+[[noreturn]] void __real___cxa_throw(void* thrown, void* type, void (*destroy)(void*));
+[[noreturn]] void __wrap___cxa_throw(void* thrown, void* type, void (*destroy)(void*)) {
+  calls().throws(thrown, __builtin_return_address(0));
+  __real___cxa_throw(thrown, type, destroy);
+}
+}

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "accl/program.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/require.hpp"
+
+namespace thalweg::accl {
+
+/// What compiled kernels call (include/thalweg_hls.hpp).
+struct KernelCalls {
+  using Running = KernelProgram::Running;
+  using Pipe = KernelProgram::Pipe;
+
+  static Running& running() { return *static_cast<Running*>(Kernel::current().context()); }
+  static Words& words(void* stream) {
+    ++running().program->uses_;
+    return *static_cast<Pipe*>(stream)->words;
+  }
+  static StreamWord word(void* stream, const void* bytes) {
+    const auto* from = static_cast<const std::byte*>(bytes);
+    return {from, from + static_cast<Pipe*>(stream)->bytes};
+  }
+  static Where at(const hls__place& place) { return {place.file, place.line}; }
+
+  static void* make(const char* name, unsigned long depth) {
+    auto& self = running();
+    return &self.program->between(self.rank, *name ? name : "of kernel " + self.name, std::max(depth, 1UL));
+  }
+  static void attach(void* stream, unsigned long bytes) {
+    auto& pipe = *static_cast<Pipe*>(stream);
+    if (pipe.bytes == 0) pipe.bytes = bytes;
+    if (pipe.bytes != bytes)
+      throw Misuse("kernel " + running().name + " of rank " + std::to_string(pipe.rank) + ": " + pipe.words->name +
+                   " has words of " + std::to_string(pipe.bytes) +
+                   " bytes, sideband included, and this kernel's have " + std::to_string(bytes));
+  }
+  static void deepen(void* stream, unsigned long depth) { static_cast<Pipe*>(stream)->words->deepen(depth); }
+  static void push(void* stream, const void* value, hls__place place) {
+    words(stream).push(word(stream, value), at(place));
+  }
+  static void pop(void* stream, void* value, hls__place place) {
+    const auto word = words(stream).pop(at(place));
+    std::memcpy(value, word.data(), word.size());
+  }
+  static int try_push(void* stream, const void* value) {
+    return static_cast<Pipe*>(stream)->words->try_push(word(stream, value));
+  }
+  static int try_pop(void* stream, void* value) {
+    StreamWord word;
+    if (!static_cast<Pipe*>(stream)->words->try_pop(word)) return 0;
+    ++running().program->uses_;
+    std::memcpy(value, word.data(), word.size());
+    return 1;
+  }
+  static int is_full(void* stream) { return !static_cast<Pipe*>(stream)->words->takes(); }
+  static int is_empty(void* stream) { return !static_cast<Pipe*>(stream)->words->gives(); }
+  static unsigned long size(void* stream) {
+    Kernel::current().synchronize();
+    return static_cast<Pipe*>(stream)->words->size();
+  }
+  static void* begin_process(const char* name, void (*call)(void*), void* what) {
+    auto& parent = running();
+    auto& program = *parent.program;
+    parent.kernel->synchronize();
+    auto& made = program.running_.emplace_back();
+    made.program = parent.program;
+    made.rank = parent.rank;
+    made.library = parent.library;
+    made.options = parent.options;
+    made.begun = parent.begun;
+    made.regions = parent.regions;
+    made.other = parent.other;
+    made.name = std::string(name) + " in " + parent.name;
+    made.call = [call, what] { call(what); };
+    made.end = std::make_unique<Words>("the end of " + made.name, 1);
+    made.kernel =
+        &program.kernels_.add("kernel " + made.name + " of rank " + std::to_string(made.rank), parent.kernel->domain(),
+                              [&made] { made.program->body(made, [&made] { made.end->push({}); }); },
+                              {.serves = made.options.serves, .context = &made, .stack_bytes = KernelProgram::kStack});
+    return &made;
+  }
+  static void join(void* process, hls__place place) {
+    static_cast<void>(static_cast<Running*>(process)->end->pop(at(place)));
+  }
+  static void turn(kernel__loop* loop, const void* from) {
+    auto& self = running();
+    self.program->turn(self, *loop, from);
+  }
+  static void leave(kernel__loop* loop) {
+    auto& self = running();
+    self.loops.leave(*self.kernel, *loop);
+  }
+  static void begin_pipeline(kernel__loop* loop, long depth, const void* from) {
+    auto& self = running();
+    if (loop->interval < 1 || depth < 0)
+      throw Misuse(self.program->place(self, from) + "a pipeline with an interval of " +
+                   std::to_string(loop->interval) + " cycles and a latency of " + std::to_string(depth));
+    self.loops.begin_pipeline(*loop, depth);
+  }
+  static void pause(long cycles) { Kernel::current().pause(cycles); }
+  static void exits(int code, const void* from) {
+    auto& self = running();
+    throw Misuse(self.program->place(self, from) + "calls exit(" + std::to_string(code) + "); a kernel ends by return");
+  }
+  static void throws(const void* thrown, const void* from) {
+    if (!Kernel::inside()) return;
+    auto& self = running();
+    self.thrown = thrown;
+    self.thrown_from = from;
+  }
+  static void memory(unsigned long address, unsigned long bytes, int writes, const void* from) {
+    if (!Kernel::inside()) return;
+    auto& self = running();
+    self.program->memory(self, address, bytes, writes != 0, from);
+  }
+};
+
+namespace {
+
+const hls__calls kCalls = {.make = KernelCalls::make,
+                           .attach = KernelCalls::attach,
+                           .deepen = KernelCalls::deepen,
+                           .push = KernelCalls::push,
+                           .pop = KernelCalls::pop,
+                           .try_push = KernelCalls::try_push,
+                           .try_pop = KernelCalls::try_pop,
+                           .is_full = KernelCalls::is_full,
+                           .is_empty = KernelCalls::is_empty,
+                           .size = KernelCalls::size,
+                           .begin_process = KernelCalls::begin_process,
+                           .join = KernelCalls::join,
+                           .turn = KernelCalls::turn,
+                           .leave = KernelCalls::leave,
+                           .begin_pipeline = KernelCalls::begin_pipeline,
+                           .pause = KernelCalls::pause,
+                           .exits = KernelCalls::exits,
+                           .throws = KernelCalls::throws,
+                           .memory = KernelCalls::memory};
+
+}  // namespace
+
+KernelProgram::KernelProgram(Network& network) : network_(network), kernels_(network.assembly().time()) {
+  network_.kernels_blocked = [this] { return blocked(); };
+}
+
+KernelProgram::~KernelProgram() {
+  network_.kernels_blocked = nullptr;
+}
+
+KernelProgram::Pipe& KernelProgram::pipe(Words& words, std::size_t bytes, unsigned rank) {
+  for (auto& known : pipes_)
+    if (known.words == &words) return known;
+  return pipes_.emplace_back(Pipe{.words = &words, .bytes = bytes, .rank = rank});
+}
+
+KernelProgram::Pipe& KernelProgram::commands(unsigned rank, std::size_t pair) {
+  return pipe(network_.board(rank).kernels().commands(pair), kCommandBytes + kSideband, rank);
+}
+
+KernelProgram::Pipe& KernelProgram::status(unsigned rank, std::size_t pair) {
+  return pipe(network_.board(rank).kernels().status(pair), kCommandBytes + kSideband, rank);
+}
+
+KernelProgram::Pipe& KernelProgram::to_engine(unsigned rank, std::size_t depth) {
+  return pipe(network_.board(rank).kernels().to_engine(depth), kDataBytes + kSideband, rank);
+}
+
+KernelProgram::Pipe& KernelProgram::from_engine(unsigned rank, unsigned number, std::size_t depth) {
+  return pipe(network_.board(rank).kernels().from_engine(number, depth), kDataBytes + kSideband, rank);
+}
+
+KernelProgram::Pipe& KernelProgram::between(unsigned rank, const std::string& name, std::size_t depth) {
+  auto own = std::make_unique<Words>("stream " + name + " of rank " + std::to_string(rank), depth);
+  auto& made = pipes_.emplace_back(Pipe{.words = own.get(), .rank = rank});
+  made.own = std::move(own);
+  return made;
+}
+
+const LoadedLibrary& KernelProgram::library(unsigned rank, const std::string& file) {
+  auto& loaded = libraries_[{rank, file}];
+  if (loaded) return *loaded;
+  loaded = std::make_unique<LoadedLibrary>(file);
+  auto* table = static_cast<hls__library_type*>(loaded->symbol("hls__library"));
+  if (!table || table->version != HLS__CALLS_VERSION)
+    throw std::runtime_error(file + " is no library of HLS kernels of this version");
+  table->calls = &kCalls;
+  const Node& board = network_.board(rank);
+  for (const int k : {0, 1}) {
+    const Memory& memory = k == 0 ? board.device : board.host;
+    table->memory[k] = reinterpret_cast<std::uintptr_t>(memory.base());
+    table->memory_bytes[k] = memory.limit();
+  }
+  return *loaded;
+}
+
+std::shared_ptr<AxiPort> KernelProgram::port(unsigned rank, bool host) {
+  const NodeConfig& config = network_.board(rank).config();
+  return std::make_shared<AxiPort>(host ? config.host_bytes_per_cycle : config.memory_bytes_per_cycle,
+                                   host ? config.host_latency : config.memory_latency);
+}
+
+void KernelProgram::start(Handle handle, unsigned rank, const std::string& file, const std::string& kernel,
+                          const std::vector<Argument>& arguments, const Options& options) {
+  Node& board = network_.board(rank);
+  auto& from = library(rank, file);
+  const auto call = reinterpret_cast<void (*)(const hls__argument*)>(from.symbol("hls__call_" + kernel));
+  if (!call) throw std::runtime_error(file + " has no kernel " + kernel);
+  auto& running = running_.emplace_back();
+  running.program = this;
+  running.rank = rank;
+  running.name = kernel;
+  running.library = &from;
+  running.options = options;
+  running.other = port(rank, false);
+  std::vector<hls__argument> values;
+  std::map<std::pair<bool, std::string>, std::shared_ptr<AxiPort>> ports;
+  for (const Argument& argument : arguments) {
+    values.push_back(argument.value);
+    if (argument.pipe) values.back().at = argument.pipe;
+    if (const Region* region = argument.region) {
+      values.back().at = (region->host ? board.host : board.device).base() + region->address;
+      auto& used = ports[{region->host, region->port}];
+      if (!used) used = port(rank, region->host);
+      running.regions.emplace_back(*region, used);
+    }
+  }
+  running.call = [this, call, values, &running] {
+    do {
+      call(values.data());
+      ++uses_;
+      if (running.options.serves) running.kernel->pause(1);
+    } while (running.options.serves);
+  };
+  running.kernel = &kernels_.add(
+      "kernel " + kernel + " of rank " + std::to_string(rank), board.domain(),
+      [this, &running, handle] { body(running, [&] { network_.complete({handle, running.kernel->tick()}); }); },
+      {.serves = options.serves, .context = &running, .stack_bytes = kStack});
+  running.begun = running.kernel->cycle();
+}
+
+/// What a kernel throws and nobody catches is a fault of its own; what the runtime throws goes to the caller of advance().
+void KernelProgram::body(Running& running, const std::function<void()>& at_end) {
+  try {
+    running.call();
+  } catch (...) {
+    const auto current = std::current_exception();  // a pointer to what was thrown
+    const void* thrown = nullptr;
+    static_assert(sizeof current == sizeof thrown);
+    std::memcpy(&thrown, &current, sizeof thrown);
+    if (thrown != running.thrown) throw;
+    std::string what;
+    try {
+      throw;
+    } catch (const std::exception& error) {
+      what = std::string(": ") + error.what();
+    } catch (...) {
+    }
+    throw Misuse(place(running, running.thrown_from) + "throws what nothing catches" + what);
+  }
+  for (auto& [region, used] : running.regions) used->drain(*running.kernel);
+  running.other->drain(*running.kernel);
+  running.kernel->synchronize();
+  at_end();
+}
+
+void KernelProgram::turn(Running& running, kernel__loop& loop, const void* from) {
+  if (running.loops.turn(*running.kernel, loop) && running.options.limit != kNever &&
+      running.kernel->cycle() - running.begun > running.options.limit) [[unlikely]]
+    throw Misuse(place(running, from) + "has not ended after " + std::to_string(running.options.limit) +
+                 " cycles, its limit");
+  if ((++running.turns & 0xFFF) != 0 || running.options.patience_s <= 0) return;
+  const auto now = std::clock();
+  if (seen_ != uses_ || looked_ == 0) {
+    seen_ = uses_;
+    looked_ = now;
+  } else if (static_cast<double>(now - looked_) > running.options.patience_s * CLOCKS_PER_SEC) {
+    throw Misuse(place(running, from) + "has run for " + std::to_string(std::lround(running.options.patience_s)) +
+                 " s of processor time, in which no kernel has used a stream or memory, up to cycle " +
+                 std::to_string(running.kernel->cycle()));
+  }
+}
+
+void KernelProgram::memory(Running& running, std::uintptr_t address, std::size_t bytes, bool writes, const void* from) {
+  Kernel& kernel = *running.kernel;
+  const Node& board = network_.board(running.rank);
+  for (const bool host : {false, true}) {
+    const Memory& memory = host ? board.host : board.device;
+    const auto at = address - reinterpret_cast<std::uintptr_t>(memory.base());
+    if (address < reinterpret_cast<std::uintptr_t>(memory.base()) || at >= memory.limit()) continue;
+    if (!memory.has(at, bytes))
+      throw Misuse(place(running, from) + (writes ? "writes " : "reads ") + std::to_string(bytes) + " bytes at " +
+                   std::to_string(at) + " of " + memory.name() + ", which were not allocated");
+    ++uses_;
+    kernel.synchronize();  // the engine uses it, too
+    auto* used = running.other.get();
+    for (const auto& [region, port] : running.regions)
+      if (region.host == host && at >= region.address && at < region.address + region.bytes) used = port.get();
+    if (writes)
+      used->write(kernel, at, bytes);
+    else
+      used->read(kernel, running.loops.pipeline(), at, bytes);
+    return;
+  }
+  throw Misuse(place(running, from) + (writes ? "writes " : "reads ") + std::to_string(bytes) +
+               " bytes of memory that it does not have");
+}
+
+std::string KernelProgram::place(const Running& running, const void* code) const {
+  std::string where;
+  const auto is_users = [](const std::string& line) {
+    return !line.starts_with("/usr/") && line.find("runtime/kernels/device/") == std::string::npos &&
+           line.find("runtime/accl/include/") == std::string::npos;
+  };
+  for (const auto& line : running.library->lines(code))
+    if (where.empty() || (!is_users(where) && is_users(line))) where = line;
+  return (where.empty() ? "" : where + ": ") + "kernel " + running.name + " of rank " + std::to_string(running.rank) +
+         ": ";
+}
+
+}  // namespace thalweg::accl

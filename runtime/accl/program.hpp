@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// People's HLS kernels on the boards of a cluster, beside the engines, in simulated time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <ctime>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "accl/axi_port.hpp"
+#include "accl/include/thalweg_hls.hpp"
+#include "accl/network.hpp"
+#include "core/kernel.hpp"
+#include "kernels/loaded_library.hpp"
+#include "kernels/loops.hpp"
+
+namespace thalweg::accl {
+
+/// A kernel has done what it must not; the text is one line.
+class Misuse : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+class KernelProgram {
+ public:
+  /// Of a kernel, in bytes: arrays are there that are on-chip memory in hardware.
+  static constexpr std::size_t kStack = std::size_t{16} << 20;
+
+  /// The network outlives it.
+  explicit KernelProgram(Network& network);
+  ~KernelProgram();
+  KernelProgram(const KernelProgram&) = delete;
+  KernelProgram& operator=(const KernelProgram&) = delete;
+
+  /// A stream of a rank's kernels.
+  struct Pipe {
+    Words* words = nullptr;
+    std::size_t bytes = 0;  ///< of a word; 0: not known before it is used
+    unsigned rank = 0;
+    std::unique_ptr<Words> own{};
+  };
+  /// The command or status stream of a pair of a rank, the data stream to its engine, that of a number from it, or one between its kernels. It
+  /// stays.
+  Pipe& commands(unsigned rank, std::size_t pair);
+  Pipe& status(unsigned rank, std::size_t pair);
+  Pipe& to_engine(unsigned rank, std::size_t depth);
+  Pipe& from_engine(unsigned rank, unsigned number, std::size_t depth);
+  Pipe& between(unsigned rank, const std::string& name, std::size_t depth);
+
+  /// Memory that a kernel gets, and the name of the AXI port that it uses for it.
+  struct Region {
+    bool host = false;
+    std::uint64_t address = 0, bytes = 0;
+    std::string port{};
+  };
+  struct Argument {
+    hls__argument value{};
+    Pipe* pipe = nullptr;
+    const Region* region = nullptr;
+  };
+  struct Options {
+    bool serves = false;     ///< its code is called again and again
+    Tick limit = kNever;     ///< cycles that it may take
+    double patience_s = 60;  ///< of processor time in which no kernel may use a stream or memory; 0: any
+  };
+  /// Starts a kernel in the next cycle; its end is a completion of the network. Throws std::runtime_error where library or kernel are not there.
+  void start(Handle handle, unsigned rank, const std::string& library, const std::string& kernel,
+             const std::vector<Argument>& arguments, const Options& options);
+
+  [[nodiscard]] std::vector<Blocked> blocked() const { return kernels_.blocked(); }
+
+ private:
+  friend struct KernelCalls;
+
+  /// A kernel, or a process of one, that has been started.
+  struct Running {
+    KernelProgram* program = nullptr;
+    unsigned rank = 0;
+    std::string name{};
+    const LoadedLibrary* library = nullptr;
+    std::function<void()> call{};
+    Options options{};
+    Kernel* kernel = nullptr;
+    Tick begun = 0;
+    Loops loops{};
+    std::vector<std::pair<Region, std::shared_ptr<AxiPort>>> regions{};
+    std::shared_ptr<AxiPort> other{};  ///< to memory that it was not given
+    std::unique_ptr<Words> end{};      ///< a process's
+    const void* thrown = nullptr;      ///< the last exception of its own
+    const void* thrown_from = nullptr;
+    std::uint64_t turns = 0;
+  };
+
+  Pipe& pipe(Words& words, std::size_t bytes, unsigned rank);
+  const LoadedLibrary& library(unsigned rank, const std::string& file);
+  [[nodiscard]] std::shared_ptr<AxiPort> port(unsigned rank, bool host);
+  void body(Running& running, const std::function<void()>& at_end);
+  void turn(Running& running, kernel__loop& loop, const void* from);
+  void memory(Running& running, std::uintptr_t address, std::size_t bytes, bool writes, const void* from);
+  [[nodiscard]] std::string place(const Running& running, const void* code) const;
+
+  Network& network_;
+  std::map<std::pair<unsigned, std::string>, std::unique_ptr<LoadedLibrary>> libraries_;
+  std::deque<Pipe> pipes_;
+  std::deque<Running> running_;
+  std::uint64_t uses_ = 0, seen_ = 0;  ///< of streams and memory, and those of the last look
+  std::clock_t looked_ = 0;
+  Kernels kernels_;  // ends first: kernels are unwound
+};
+
+}  // namespace thalweg::accl

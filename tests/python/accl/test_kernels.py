@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Do HLS kernels run beside the engines, with the right data, in the cycles that their pragmas say? Expected cycles are closed forms."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from thalweg.accl import Kernels, Rank, run
+from thalweg.errors import CheckFailed, FabricStopped, InputError
+
+pytest.importorskip("clang.cindex", reason="libclang is not installed")
+
+SOURCES = Path(__file__).parent / "kernels"
+LATENCY = 106.7e-9 * 250e6  # of the memory of a board of accl-u280-udp, in cycles
+WORD = 64 / (14e9 / 250e6)  # cycles of 64 bytes at its rate
+
+
+@pytest.fixture(scope="module")
+def loops() -> Kernels:
+    return Kernels(SOURCES / "loops.cpp", includes=[SOURCES])
+
+
+@pytest.fixture(scope="module")
+def put() -> Kernels:
+    return Kernels(SOURCES / "put.cpp", includes=[SOURCES])
+
+
+def start_put(rank: Rank, put: Kernels, numbers: Any, **how: Any) -> tuple[Any, Any]:
+    mine, other = rank.create_buffer(numbers), rank.create_buffer(len(numbers))
+    port = rank.kernel_port(stream=9, **how)
+    started = rank.start(
+        put,
+        "put",
+        {"from": mine, "to": other, "in": port.data_out, "out": port.data_in},
+        count=len(numbers),
+        next=(rank.rank + 1) % rank.size,
+        comm=rank.world.address,
+        arithmetic=rank.arithmetic(),
+        commands=port.commands,
+        status=port.status,
+    )
+    return started, other
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+@pytest.mark.parametrize("count", [1, 16, 100, 5000])
+def test_kernels_of_ranks_exchange_data_through_their_engines(put: Kernels, ranks: int, count: int) -> None:
+    def program(rank: Rank) -> int:
+        for step in range(2):
+            numbers = np.arange(count, dtype=np.float32) * (rank.rank + 1) + step
+            started, other = start_put(rank, put, numbers)
+            started.wait()
+            before = (rank.rank - 1) % ranks
+            assert (other.array == np.arange(count, dtype=np.float32) * (before + 1) + step + 1).all()
+        return int(started.cycles)
+
+    result = run(program, ranks)
+    assert len(set(result.values)) == 1  # the ranks do the same
+    assert result.values == run(program, ranks).values
+    assert not result.lost
+
+
+def test_a_long_exchange_is_bound_by_the_line(put: Kernels) -> None:
+    """From 1 MiB to 2 MiB: the kernel first sends all, and then takes what has come, each at the memory's rate; nothing else grows."""
+
+    def program(rank: Rank) -> list[int]:
+        cycles = []
+        for count in (2**18, 2**19):
+            started, _ = start_put(rank, put, np.zeros(count, np.float32))
+            started.wait()
+            cycles.append(started.cycles)
+        return cycles
+
+    first, second = run(program, 2, buffer_bytes=4096).values[0]
+    more = 2**20
+    line = more / (12.5e9 * 4096 / (4096 + 64 + 42 + 24)) * 250e6  # payload, header, UDP to Ethernet, FCS to gap
+    taken = more / 64 * WORD
+    assert line + taken == pytest.approx(second - first, rel=0.02)
+
+
+def line_of(code: str) -> int:
+    lines = (SOURCES / "loops.cpp").read_text().splitlines()
+    return next(number for number, line in enumerate(lines, 1) if code in line)
+
+
+def cycles(kernels: Kernels, name: str, rank: Rank, **arguments: Any) -> tuple[int, Any]:
+    """Of a kernel, without those of one that does nothing; and what it has left in `out`."""
+    out = rank.create_buffer(2, np.int32)
+    if "out" in [each.name for each in kernels[name].arguments if each.kind == "memory"]:
+        arguments["out"] = out
+    started = rank.start(kernels, name, arguments)
+    started.wait()
+    empty = rank.start(kernels, name, arguments | {"count": 0})
+    empty.wait()
+    return started.cycles - empty.cycles, out
+
+
+def alone(program: Any) -> Any:
+    return run(program, 1).values[0]
+
+
+@pytest.mark.parametrize(
+    "name, count, more, expected",
+    [
+        ("plain", 100, {}, 100),
+        ("nested", 10, {"inner": 7}, 70),
+        ("latency_alone", 100, {}, 700),
+        ("unrolled", 100, {}, 0),
+        ("unrolled_by_four", 100, {}, 25),
+        ("unrolled_by_four", 101, {}, 26),
+        ("unrolled_by_a_pipeline", 100, {"inner": 7}, 100),
+        ("one_after_the_other", 1000, {}, 3000),
+    ],
+)
+def test_loops(loops: Kernels, name: str, count: int, more: dict[str, int], expected: int) -> None:
+    assert alone(lambda rank: cycles(loops, name, rank, count=count, **more)[0]) == expected
+
+
+@pytest.mark.parametrize("name, interval, latency", [("interval_two", 2, 0), ("interval_and_latency", 3, 10)])
+@pytest.mark.parametrize("count", [1, 100])
+def test_a_pipeline_takes_its_interval_between_iterations_and_its_latency_for_the_last(
+    loops: Kernels, name: str, interval: int, latency: int, count: int
+) -> None:
+    def program(rank: Rank) -> int:
+        return cycles(loops, name, rank, count=count, out=rank.kernel_stream(depth=200))[0]
+
+    assert alone(program) == interval * (count - 1) + max(interval, latency)
+
+
+def test_a_stream_holds_the_faster_kernel_back(loops: Kernels) -> None:
+    def program(rank: Rank) -> list[int]:
+        between, out = rank.kernel_stream(depth=2), rank.create_buffer(2, np.int32)
+        both = [
+            rank.start(loops, "interval_two", count=1000, out=between),
+            rank.start(loops, "takes", {"in": between}, count=1000, out=out),
+        ]
+        for each in both:
+            each.wait()
+        assert out.array[0] == 499500
+        return [each.cycles for each in both]
+
+    gives, takes = alone(program)
+    assert gives == 2000 + 1
+    assert 2000 <= takes <= 2000 + LATENCY + 5  # its result goes to memory
+
+
+def test_processes_of_a_dataflow_region_run_at_the_same_time(loops: Kernels) -> None:
+    def program(rank: Rank) -> int:
+        took, out = cycles(loops, "side_by_side", rank, count=1000)
+        return took
+
+    assert alone(program) == pytest.approx(1000, abs=2)
+
+
+def test_reads_in_order_are_a_burst_at_the_rate_of_the_memory(loops: Kernels) -> None:
+    def program(rank: Rank) -> int:
+        data = rank.create_buffer(np.arange(16 * 1024, dtype=np.int32))
+        took, _ = cycles(loops, "reads_in_order", rank, count=1024, **{"in": data})
+        return took
+
+    assert alone(program) == pytest.approx(LATENCY + 1024 * WORD, abs=2)
+
+
+def test_reads_far_apart_wait_for_the_memory_each_or_once_in_a_pipeline(loops: Kernels) -> None:
+    def program(rank: Rank) -> list[int]:
+        data = rank.create_buffer(np.arange(64 * 100, dtype=np.int32))
+        names = "reads_far_apart", "reads_far_apart_in_a_pipeline"
+        return [cycles(loops, name, rank, count=100, **{"in": data})[0] for name in names]
+
+    each, once = alone(program)
+    assert each == 100 * (math.ceil(LATENCY + WORD) + 1)
+    assert once == pytest.approx(LATENCY + 100 * (math.ceil(WORD) + 1), abs=2)
+
+
+def test_polls_take_a_cycle_each(loops: Kernels) -> None:
+    def program(rank: Rank) -> list[int]:
+        between, out = rank.kernel_stream(depth=4), rank.create_buffer(2, np.int32)
+        rank.start(loops, "interval_two", count=50, out=between)
+        rank.start(loops, "polls", {"in": between}, count=50, out=out).wait()
+        return [int(each) for each in out.array]
+
+    assert alone(program) == [50, 50]  # every second cycle has a number
+
+
+def test_a_full_stream_is_seen(loops: Kernels) -> None:
+    def program(rank: Rank) -> int:
+        refused = rank.create_buffer(1, np.int32)
+        rank.start(
+            loops, "writes_where_there_is_room", count=50, out=rank.kernel_stream(depth=4), refused=refused
+        ).wait()
+        return int(refused.array[0])
+
+    assert alone(program) == 46
+
+
+@pytest.mark.parametrize(
+    "name, code, what",
+    [
+        ("throws_something", "throw 5", "throws what nothing catches"),
+        ("never_ends", "while (true)", "has not ended after 1000 cycles, its limit"),
+        ("reads_outside", "in[1 << 20]", "of the board's memory of node 0, which were not allocated"),
+    ],
+)
+def test_what_a_kernel_must_not_do_is_a_line(loops: Kernels, name: str, code: str, what: str) -> None:
+    def program(rank: Rank) -> None:
+        out = rank.create_buffer(2, np.int32)
+        given = {each.name: out if each.kind == "memory" else 3 for each in loops[name].arguments}
+        rank.start(loops, name, given, max_cycles=1000).wait()
+
+    with pytest.raises(CheckFailed) as raised:
+        alone(program)
+    text = str(raised.value)
+    assert f"loops.cpp:{line_of(code)}: kernel {name} of rank 0: " in text and what in text and "\n" not in text
+
+
+def test_an_endless_loop_without_streams_ends(loops: Kernels) -> None:
+    def program(rank: Rank) -> None:
+        rank.start(loops, "spins", out=rank.create_buffer(1, np.int32), patience=0.3).wait()
+
+    with pytest.raises(CheckFailed, match="kernel spins of rank 0: has run for .* processor time"):
+        alone(program)
+
+
+def test_kernels_that_wait_for_one_another_are_named(loops: Kernels) -> None:
+    def program(rank: Rank) -> None:
+        one, other = rank.kernel_stream("one"), rank.kernel_stream("other")
+        rank.start(loops, "waits_for_a_second", {"in": one, "out": other})
+        rank.start(loops, "waits_for_a_second", {"in": other, "out": one}).wait()
+
+    with pytest.raises(FabricStopped) as raised:
+        alone(program)
+    assert str(raised.value).count("kernel waits_for_a_second of rank 0 waits to pop from stream o") == 2
+    assert [each.where.rsplit("/", 1)[-1] for each in raised.value.blocked] == [
+        f"loops.cpp:{line_of('const int value = in.read()')}"
+    ] * 2
+
+
+def test_data_that_no_command_takes_fill_the_stream(put: Kernels) -> None:
+    """A kernel that pushes all its data before its command, as on a board."""
+
+    def program(rank: Rank) -> None:
+        port = rank.kernel_port(depth=4)
+        data = rank.create_buffer(np.zeros(16 * 10, np.float32))
+        rank.start(
+            put,
+            "first_the_data",
+            {"from": data, "out": port.data_in},
+            count=160,
+        ).wait()
+
+    with pytest.raises(FabricStopped, match=r"waits to push into the data stream to the engine of node 0"):
+        run(program, 1)
+
+
+@pytest.mark.parametrize(
+    "arguments, what",
+    [
+        ({}, "argument count, int, is not given"),
+        ({"count": 1, "more": 2}, "has no argument more; it has count, out"),
+        ({"count": 1, "out": 3}, "argument out is memory: give a buffer"),
+        ({"count": "1"}, "is a number, and not '1'"),
+    ],
+)
+def test_arguments(loops: Kernels, arguments: dict[str, Any], what: str) -> None:
+    with pytest.raises(InputError, match=what):
+        alone(lambda rank: rank.start(loops, "plain", arguments))
+
+
+def test_streams_have_the_words_of_their_kernels(loops: Kernels) -> None:
+    def program(rank: Rank) -> None:
+        rank.start(loops, "interval_two", count=1, out=rank.kernel_port().data_in).wait()
+
+    with pytest.raises(CheckFailed, match="words of 105 bytes, sideband included, and this kernel's have 4"):
+        alone(program)
+
+
+@pytest.mark.parametrize(
+    "pragma, what",
+    [("HLS WARP factor=2", r"x.cpp:\d+: #pragma HLS warp is not known"), ("HLS PIPELINE II=0", "interval of 0 cycles")],
+)
+def test_pragmas_that_are_wrong(pragma: str, what: str, tmp_path: Path) -> None:
+    source = tmp_path / "x.cpp"
+    source.write_text(
+        f'#include "hls_stream.h"\nvoid k(int n) {{\n for (int i = 0; i < n; ++i) {{\n#pragma {pragma}\n }}\n}}\n'
+    )
+    with pytest.raises((InputError, CheckFailed), match=what):
+        kernels = Kernels(source, includes=[SOURCES])
+        alone(lambda rank: rank.start(kernels, "k", n=3).wait())
