@@ -32,6 +32,11 @@ void __asan_storeN_noabort(unsigned long address, unsigned long bytes) {
   uses(address, bytes, 1, FROM);
 }
 void __asan_handle_no_return(void) {}
+/* By gcc, around what initializes variables of a file. */
+void __asan_before_dynamic_init(const char* file) {
+  (void)file;
+}
+void __asan_after_dynamic_init(void) {}
 
 void* __real_memcpy(void* to, const void* from, size_t bytes);
 void* __real_memmove(void* to, const void* from, size_t bytes);

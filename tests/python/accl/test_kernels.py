@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from thalweg.accl import Kernels, Rank, run
 from thalweg.errors import CheckFailed, FabricStopped, InputError
+from thalweg.kernels import compiler
 
 pytest.importorskip("clang.cindex", reason="libclang is not installed")
 
@@ -27,6 +28,11 @@ def loops() -> Kernels:
 @pytest.fixture(scope="module")
 def put() -> Kernels:
     return Kernels(SOURCES / "put.cpp", includes=[SOURCES])
+
+
+@pytest.fixture(scope="module")
+def more() -> Kernels:
+    return Kernels(SOURCES / "more.cpp", includes=[SOURCES])
 
 
 def start_put(rank: Rank, put: Kernels, numbers: Any, **how: Any) -> tuple[Any, Any]:
@@ -129,6 +135,24 @@ def test_a_pipeline_takes_its_interval_between_iterations_and_its_latency_for_th
         return cycles(loops, name, rank, count=count, out=rank.kernel_stream(depth=200))[0]
 
     assert alone(program) == interval * (count - 1) + max(interval, latency)
+
+
+def test_with_gcc(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there is no clang: the same cycles."""
+    monkeypatch.setattr(compiler, "clang", lambda cplusplus=False: None)
+    kernels = Kernels(SOURCES / "loops.cpp", includes=[SOURCES])
+
+    def program(rank: Rank) -> list[int]:
+        data = rank.create_buffer(np.arange(16 * 1024, dtype=np.int32))
+        return [
+            cycles(kernels, "nested", rank, count=10, inner=7)[0],
+            cycles(kernels, "side_by_side", rank, count=1000)[0],
+            cycles(kernels, "reads_in_order", rank, **{"count": 1024, "in": data})[0],
+        ]
+
+    nested, side_by_side, reads = alone(program)
+    assert (nested, side_by_side) == (70, pytest.approx(1000, abs=2))
+    assert reads == pytest.approx(LATENCY + 1024 * WORD, abs=2)
 
 
 def test_a_stream_holds_the_faster_kernel_back(loops: Kernels) -> None:
@@ -290,3 +314,69 @@ def test_pragmas_that_are_wrong(pragma: str, what: str, tmp_path: Path) -> None:
     with pytest.raises((InputError, CheckFailed), match=what):
         kernels = Kernels(source, includes=[SOURCES])
         alone(lambda rank: rank.start(kernels, "k", n=3).wait())
+
+
+def engine(rank: Rank) -> dict[str, Any]:
+    port = rank.kernel_port()
+    return {
+        "comm": rank.world.address,
+        "arithmetic": rank.arithmetic(),
+        "commands": port.commands,
+        "status": port.status,
+    }
+
+
+@pytest.mark.parametrize("count", [10, 3000])
+def test_a_kernels_pointers_are_addresses_of_its_board(more: Kernels, count: int) -> None:
+    def program(rank: Rank) -> float:
+        buffer = rank.create_buffer(np.arange(count, dtype=np.float32) if rank.rank == 0 else count)
+        what = {"count": count, "peer": 1 - rank.rank} | engine(rank)
+        if rank.rank == 0:
+            rank.start(more, "sends_from_memory", {"from": buffer} | what).wait()
+            return 0.0
+        total = rank.create_buffer(1)
+        rank.start(more, "receives_into_memory", {"to": buffer, "sum": total} | what).wait()
+        assert (buffer.array == np.arange(count)).all()
+        return float(total.array[0])
+
+    assert run(program, 2, most_eager_bytes=2**20).values[1] == np.arange(count, dtype=np.float32).sum()
+
+
+def test_the_status_of_a_call_has_its_return_code(more: Kernels) -> None:
+    def program(rank: Rank) -> int:
+        code = rank.create_buffer(1, np.int32)
+        rank.start(more, "asks_for_data", {"code": code} | engine(rank)).wait()
+        return int(code.array[0])
+
+    assert run(program, 1, time_out_us=100).values == [1 << 11]  # receive time-out
+
+
+def test_a_command_without_a_communicator_is_refused(more: Kernels) -> None:
+    def program(rank: Rank) -> None:
+        code = rank.create_buffer(1, np.int32)
+        rank.start(more, "asks_for_data", {"code": code} | engine(rank) | {"comm": 4}).wait()
+
+    with pytest.raises(
+        InputError, match="a command of a kernel to the engine of node 0: send: there is no communicator at 0x4"
+    ):
+        alone(program)
+
+
+def test_a_kernel_without_control_begins_again(more: Kernels) -> None:
+    def program(rank: Rank) -> Any:
+        asked, doubled = rank.kernel_stream("asked"), rank.kernel_stream("doubled")
+        to = rank.create_buffer(20, np.int32)
+        rank.start(more, "doubles", {"in": asked, "out": doubled})
+        rank.start(more, "asks_for_doubles", {"count": 20, "out": asked, "in": doubled, "to": to}).wait()
+        return to.array
+
+    assert (alone(program) == 2 * np.arange(20)).all()
+
+
+def test_words_keep_their_sideband(more: Kernels) -> None:
+    def program(rank: Rank) -> Any:
+        wrong = rank.create_buffer(np.full(3, -1, np.int32))
+        rank.start(more, "words_keep_their_sideband", {"count": 100, "wrong": wrong}).wait()
+        return wrong.array
+
+    assert (alone(program) == 0).all()
