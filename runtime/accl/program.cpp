@@ -102,7 +102,9 @@ struct KernelCalls {
   static void pause(long cycles) { Kernel::current().pause(cycles); }
   static void exits(int code, const void* from) {
     auto& self = running();
-    throw Misuse(self.program->place(self, from) + "calls exit(" + std::to_string(code) + "); a kernel ends by return");
+    const auto what =
+        code == HLS__ABORTS ? "aborts" : "calls exit(" + std::to_string(code) + "); a kernel ends by return";
+    throw Misuse(self.program->place(self, from) + what);
   }
   static void throws(const void* thrown, const void* from) {
     if (!Kernel::inside()) return;
@@ -240,11 +242,20 @@ void KernelProgram::start(Handle handle, unsigned rank, const std::string& file,
   running.begun = running.kernel->cycle();
 }
 
+/// Calls a kernel's code, which a fault may leave.
+void KernelProgram::call(Running& running) const {
+  if (sigsetjmp(running.fault.jump, 1) != 0) throw Misuse(place(running, running.fault.code) + running.fault.text());
+  running.fault.is_set = true;
+  running.call();
+  running.fault.is_set = false;
+}
+
 /// What a kernel throws and nobody catches is a fault of its own; what the runtime throws goes to the caller of advance().
 void KernelProgram::body(Running& running, const std::function<void()>& at_end) {
   try {
-    running.call();
+    call(running);
   } catch (...) {
+    running.fault.is_set = false;
     const auto current = std::current_exception();  // a pointer to what was thrown
     const void* thrown = nullptr;
     static_assert(sizeof current == sizeof thrown);

@@ -19,6 +19,7 @@
 #include "accl/include/thalweg_hls.hpp"
 #include "accl/network.hpp"
 #include "core/kernel.hpp"
+#include "kernels/faults.hpp"
 #include "kernels/loaded_library.hpp"
 #include "kernels/loops.hpp"
 
@@ -77,6 +78,8 @@ class KernelProgram {
              const std::vector<Argument>& arguments, const Options& options);
 
   [[nodiscard]] std::vector<Blocked> blocked() const { return kernels_.blocked(); }
+  /// For Faults, while time moves.
+  static Faults::Place* fault_of(void* running) { return running ? &static_cast<Running*>(running)->fault : nullptr; }
 
  private:
   friend struct KernelCalls;
@@ -98,11 +101,13 @@ class KernelProgram {
     const void* thrown = nullptr;      ///< the last exception of its own
     const void* thrown_from = nullptr;
     std::uint64_t turns = 0;
+    Faults::Place fault{};
   };
 
   Pipe& pipe(Words& words, std::size_t bytes, unsigned rank);
   const LoadedLibrary& library(unsigned rank, const std::string& file);
   [[nodiscard]] std::shared_ptr<AxiPort> port(unsigned rank, bool host);
+  void call(Running& running) const;
   void body(Running& running, const std::function<void()>& at_end);
   void turn(Running& running, kernel__loop& loop, const void* from);
   void memory(Running& running, std::uintptr_t address, std::size_t bytes, bool writes, const void* from);

@@ -41,6 +41,9 @@ class Network final : public Engine {
         assembly_.time().interrupt();
       };
       node->disagrees = [this](const Context& context) { return agreement_.enter(context); };
+      node->failed = [this](const std::string& who, const Ended& ended) {
+        failed_.push_back({who, ended.code, ended.why});
+      };
       node->end_of = [this](const Member& member) { return end_of(member); };
       if (capture_) {
         const auto& clock = node->udp.port.domain->clock;
@@ -59,6 +62,13 @@ class Network final : public Engine {
     ended_.push_back(completion);
     assembly_.time().interrupt();
   }
+  /// Calls of kernels that have had another return code than 0.
+  struct Failed {
+    std::string who;
+    std::uint32_t code = 0;
+    std::string why{};
+  };
+  [[nodiscard]] const std::vector<Failed>& failed() const { return failed_; }
   [[nodiscard]] unsigned ranks() const { return static_cast<unsigned>(boards_.size()); }
   [[nodiscard]] Node& board(unsigned rank) {
     require(rank < boards_.size(), "there is no rank " + std::to_string(rank));
@@ -149,6 +159,7 @@ class Network final : public Engine {
   Agreement agreement_;
   std::map<Handle, std::pair<std::uint32_t, std::string>> ends_;
   std::vector<Completion> ended_;
+  std::vector<Failed> failed_;
 };
 
 }  // namespace thalweg::accl

@@ -86,6 +86,7 @@ class Node final : public Component, public AssembledNode {
   Memory device, host;
   UdpPort udp;
   Done done;
+  std::function<void(const std::string& who, const Ended&)> failed;      ///< a kernel's call, with a return code
   std::function<std::optional<ethernet::UdpEnd>(const Member&)> end_of;  ///< where a member of a communicator is
   std::function<std::string(const Context&)>
       disagrees;  ///< how a collective differs from that of other members; empty: not
@@ -383,10 +384,12 @@ class Node final : public Component, public AssembledNode {
     exchange.write(ExchangeMemory::kReturnCode, context.code);
     exchange.write(ExchangeMemory::kCycles,
                    static_cast<std::uint32_t>(std::min<Tick>(now - context.called, 0xFFFF'FFFF)));
-    if (context.kernel)
+    if (context.kernel) {
       kernels_.end(*context.kernel, context.code);
-    else
+      if (context.code != 0 && failed) failed(who(context), {0, domain_.clock.edge(now), context.code, context.why});
+    } else {
       done({context.handle, domain_.clock.edge(now), context.code, context.why});
+    }
   }
 
   /// Goes as far as it can in this cycle; true where something was done that may let others go on.

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <span>
 
@@ -42,6 +43,10 @@ class Boards {
   std::vector<KernelProgram::Pipe*> pipes;
   std::optional<attach::Attached> attached;
 
+  /// While time moves: faults of kernels are theirs.
+  [[nodiscard]] std::unique_ptr<Faults> watch() const {
+    return program ? std::make_unique<Faults>(KernelProgram::fault_of) : nullptr;
+  }
   [[nodiscard]] Engine& engine() { return attached ? static_cast<Engine&>(*attached) : network; }
 };
 
@@ -135,11 +140,17 @@ NB_MODULE(_sim, module) {
           "take_end", [](Boards& self, Handle handle) { return self.network.take_end(handle); }, nb::arg("handle"),
           "The return code of a call that has ended, and why it is not 0; once.\n\nRaises ValueError.")
       .def(
-          "advance", [](Boards& self, Tick until) { return advance_of(self.engine(), until); }, nb::arg("until"),
+          "advance",
+          [](Boards& self, Tick until) {
+            const auto watched = self.watch();
+            return advance_of(self.engine(), until);
+          },
+          nb::arg("until"),
           "Runs until a tick, or the end of the first tick in which a call ended. NEVER: until nothing moves.")
       .def(
           "work",
           [](Boards& self, Tick until) {
+            const auto watched = self.watch();
             const nb::gil_scoped_release released;
             std::vector<Completion> completed;
             self.network.work(until, completed);
@@ -149,6 +160,7 @@ NB_MODULE(_sim, module) {
       .def(
           "expire",
           [](Boards& self) {
+            const auto watched = self.watch();
             std::vector<Completion> completed;
             self.network.expire(completed);
             return completed;
@@ -177,6 +189,15 @@ NB_MODULE(_sim, module) {
           nb::arg("rank"), nb::sig("def take(self, rank: int) -> list[tuple[int, bytes, int]]"),
           "Packets that have left for a kernel since the last call: number of the stream, data, the tick in "
           "which the last word is there.")
+      .def_prop_ro(
+          "failed",
+          [](const Boards& self) {
+            nb::list all;
+            for (const auto& one : self.network.failed()) all.append(nb::make_tuple(one.who, one.code, one.why));
+            return all;
+          },
+          nb::sig("def failed(self, /) -> list[tuple[str, int, str]]"),
+          "Calls of kernels with another return code than 0: whose, the code, and why.")
       .def(
           "clock_hz",
           [](Boards& self, unsigned rank) {

@@ -45,6 +45,9 @@ EXITS(exit)
 EXITS(_exit)
 EXITS(_Exit)
 EXITS(quick_exit)
+void __wrap_abort() {
+  calls().exits(HLS__ABORTS, __builtin_return_address(0));
+}
 
 [[noreturn]] void __real___cxa_throw(void* thrown, void* type, void (*destroy)(void*));
 [[noreturn]] void __wrap___cxa_throw(void* thrown, void* type, void (*destroy)(void*)) {

@@ -17,7 +17,7 @@ struct kernel__loop;
 
 extern "C" {
 
-enum { HLS__CALLS_VERSION = 1 };
+enum { HLS__CALLS_VERSION = 1, HLS__ABORTS = -1 };
 
 struct hls__place {
   const char* file;

@@ -226,6 +226,11 @@ def test_a_full_stream_is_seen(loops: Kernels) -> None:
     [
         ("throws_something", "throw 5", "throws what nothing catches"),
         ("never_ends", "while (true)", "has not ended after 1000 cycles, its limit"),
+        ("follows_a_wild_pointer", "*reinterpret_cast<int*>", "uses address 0x600000000000, which is no memory"),
+        ("divides", "100 / (count - 3)", "divides an integer by zero"),
+        ("calls_itself", "here[depth % 1000] = depth", "its stack is full"),
+        ("aborts", "abort()", "aborts"),
+        ("exits", "exit(3)", "calls exit(3); a kernel ends by return"),
         ("reads_outside", "in[1 << 20]", "of the board's memory of node 0, which were not allocated"),
     ],
 )
@@ -348,7 +353,10 @@ def test_the_status_of_a_call_has_its_return_code(more: Kernels) -> None:
         rank.start(more, "asks_for_data", {"code": code} | engine(rank)).wait()
         return int(code.array[0])
 
-    assert run(program, 1, time_out_us=100).values == [1 << 11]  # receive time-out
+    result = run(program, 1, time_out_us=100)
+    assert result.values == [1 << 11]
+    why = "receive time-out (0x800): waited for data from its kernel's stream for too long"
+    assert result.failed == [f"send of node 0, called by a kernel: {why}"]
 
 
 def test_a_command_without_a_communicator_is_refused(more: Kernels) -> None:

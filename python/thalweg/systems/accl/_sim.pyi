@@ -139,6 +139,12 @@ class Network:
         Packets that have left for a kernel since the last call: number of the stream, data, the tick in which the last word is there.
         """
 
+    @property
+    def failed(self, /) -> list[tuple[str, int, str]]:
+        """
+        Calls of kernels with another return code than 0: whose, the code, and why.
+        """
+
     def clock_hz(self, rank: int) -> float:
         """Of a board's engine."""
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 #: Packages that have the vendor's open headers of arbitrary-precision types, and where.
 _PACKAGES = (("da4ml", "codegen/hls/source/ap_types/include"), ("hls4ml", "templates/vivado/ap_types"))
-_WRAPPED = ("memcpy", "memmove", "memset", "exit", "_exit", "_Exit", "quick_exit", "__cxa_throw")
+_WRAPPED = ("memcpy", "memmove", "memset", "exit", "_exit", "_Exit", "quick_exit", "abort", "__cxa_throw")
 
 
 @dataclass(frozen=True)

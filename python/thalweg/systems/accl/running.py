@@ -6,12 +6,13 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from thalweg._core import NEVER, Completion
 from thalweg.errors import Blocked, CheckFailed, FabricStopped, InputError
 from thalweg.systems.accl._sim import Misuse, Network
+from thalweg.systems.accl.names import return_bits
 
 if TYPE_CHECKING:
     from thalweg.systems.accl.library import Request
@@ -42,11 +43,13 @@ class Options:
 
 @dataclass(frozen=True)
 class Result:
-    """Of a run: what each rank's function returned, virtual time in all, and what was lost: node, what, how many."""
+    """Of a run: what each rank's function returned, virtual time in all, what was lost: node, what, how many; and a line for each call of a kernel
+    that has failed."""
 
     values: list[Any]
     time_us: float
     lost: list[tuple[int, str, int]]
+    failed: list[str] = field(default_factory=list)
 
 
 class _Cancelled(BaseException):
@@ -213,7 +216,7 @@ class Run:
                 thread.cancel()
             self._ended = True
             self.network.close()
-        return Result([thread.value for thread in self._threads], self.now_us, self.network.lost)
+        return Result([thread.value for thread in self._threads], self.now_us, self.network.lost, self._failed())
 
     def _advance(self) -> list[int]:
         """Lets virtual time pass until ranks may go on, which it returns."""
@@ -277,10 +280,16 @@ class Run:
     def _dropped(self) -> list[str]:
         return [f"{count} {what} at node {node}" for node, what, count in self.network.lost]
 
+    def _failed(self) -> list[str]:
+        return [
+            f"{who}, called by a kernel: {', '.join(return_bits(code))} ({code:#x}): {why}"
+            for who, code, why in self.network.failed
+        ]
+
     def _stuck(self) -> FabricStopped:
         blocked: list[Blocked] = self.network.blocked
         lines = [_line(one) for one in blocked]
-        lines += self._dropped()
+        lines += self._failed() + self._dropped()
         return FabricStopped("nothing can go on: " + ("; ".join(lines) or "no call is open"), blocked)
 
 

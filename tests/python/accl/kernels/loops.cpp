@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loops whose cycles are known in closed form.
+#include <cstdlib>
+
 #include "engine.h"
 
 using words = hls::stream<data_word>;
@@ -163,4 +165,25 @@ void spins(int* out) {
 }
 void reads_outside(const int* in, int* out) {
   *out = in[1 << 20];
+}
+
+void follows_a_wild_pointer(int* out) {
+  *out = *reinterpret_cast<int*>(0x600000000000);
+}
+void divides(int count, int* out) {
+  *out = 100 / (count - 3);
+}
+static int deeper(int depth) {
+  volatile int here[1000];
+  here[depth % 1000] = depth;
+  return here[depth % 1000] + deeper(depth + 1) + here[0];
+}
+void calls_itself(int* out) {
+  *out = deeper(0);
+}
+void aborts(int count) {
+  if (count > 0) abort();
+}
+void exits(int count) {
+  if (count > 0) exit(3);
 }
