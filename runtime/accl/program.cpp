@@ -273,6 +273,10 @@ void KernelProgram::body(Running& running, const std::function<void()>& at_end) 
   for (auto& [region, used] : running.regions) used->drain(*running.kernel);
   running.other->drain(*running.kernel);
   running.kernel->synchronize();
+  for (const auto& pipe : pipes_) {
+    pipe.words->writer.leave(*running.kernel);
+    pipe.words->reader.leave(*running.kernel);
+  }
   at_end();
 }
 

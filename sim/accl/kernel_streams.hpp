@@ -69,7 +69,8 @@ class KernelStreams {
     return *out.stream;
   }
 
-  /// Whether words for that number go to a kernel.
+  /// Whether words go to kernels at all, and those for a number.
+  [[nodiscard]] bool has_any() const { return !outs_.empty(); }
   [[nodiscard]] bool has(unsigned number) const { return outs_.contains(number); }
   /// In the step of the engine: words for a kernel, of which the first and the last are there in these cycles; `last`: they end a packet.
   void deliver(unsigned number, std::span<const std::byte> data, double first, double end, bool last) {

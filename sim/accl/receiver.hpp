@@ -120,6 +120,7 @@ class Receiver {
   }
   /// Whether words go to a kernel's stream as they come.
   [[nodiscard]] bool is_for_kernel(const ethernet::Frame& frame) const {
+    if (!kernels_.has_any()) return false;
     const auto payload = ethernet::udp_of(frame)->payload;
     std::array<std::uint64_t, kPacketHeader / 8> words;
     if (payload.size() < kPacketHeader) return false;

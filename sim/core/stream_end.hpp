@@ -9,7 +9,7 @@
 
 namespace thalweg {
 
-/// One end of a stream: the kernel that uses it, from its first use to its end, or a component.
+/// One end of a stream: the kernel that uses it, from its first use on, or a component.
 class StreamEnd {
  public:
   /// Of the stream of that name.
@@ -23,6 +23,7 @@ class StreamEnd {
       return;
     take(kernel.name());
     kernel_ = &kernel;
+    is_left_ = false;
     period_ = kernel.domain().clock.period;
   }
   /// It is a component's, which goes by this name in reports and is woken when a word or room is there that it has waited for.
@@ -33,6 +34,9 @@ class StreamEnd {
     period_ = domain.clock.period;
     domain_ = &domain;
   }
+
+  /// At its kernel's end, in simulated time: another kernel may use it from then on.
+  void leave(const Kernel& kernel) { is_left_ |= kernel_ == &kernel; }
 
   [[nodiscard]] const std::string& stream() const { return stream_; }
   /// Whose it is; none: a component's, or nobody has used it.
@@ -53,7 +57,7 @@ class StreamEnd {
     return kernel;
   }
   void take(const std::string& name) const {
-    require((!kernel_ || kernel_->ended()) && !domain_,
+    require((!kernel_ || is_left_) && !domain_,
             "stream " + stream_ + ": " + who() + " and " + name + " use an end of it that one alone can use");
   }
   /// Ends its wait: what it waits for was done at `tick`.
@@ -67,6 +71,7 @@ class StreamEnd {
 
   const std::string& stream_;
   Kernel* kernel_ = nullptr;
+  bool is_left_ = false;
   Domain* domain_ = nullptr;
   Waker component_;
   std::string name_;

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from thalweg.accl import Kernels, Rank, run
+from thalweg.cli import main
 from thalweg.errors import CheckFailed, FabricStopped, InputError
 from thalweg.kernels import compiler
 
@@ -388,3 +390,40 @@ def test_words_keep_their_sideband(more: Kernels) -> None:
         return wrong.array
 
     assert (alone(program) == 0).all()
+
+
+def test_the_command_shows_what_was_found(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    source, made = tmp_path / "x.cpp", tmp_path / "x.json"
+    source.write_text(
+        """#include "hls_stream.h"
+#define FOUR 4
+void k(const float* from, int count, hls::stream<float>& to) {
+#pragma HLS INTERFACE m_axi port=from bundle=memory
+#pragma HLS INTERFACE ap_ctrl_none port=return
+  all: for (int i = 0; i < count; ++i) {
+#pragma HLS PIPELINE II=2*FOUR
+#pragma HLS LATENCY min=20
+    for (int n = 0; n < 2; ++n) to << from[i];
+  }
+  int n = 0;
+  do {
+#pragma HLS UNROLL factor=FOUR
+  } while (++n < count);
+}
+static void helps() {}
+template <class T> void of(T) {}
+"""
+    )
+    assert main(["accl", "kernels", str(source), "-I", str(SOURCES), "--json", str(made)]) == 0
+    assert (
+        capsys.readouterr().out.replace(str(tmp_path), "")
+        == """/x.cpp:3: kernel k, which begins again
+  from: memory by port memory, const float *
+  count: number, int
+  to: stream, hls::stream<float> &
+/x.cpp:6: an iteration takes 2 * 4 cycles, in a pipeline of 20
+/x.cpp:9: an iteration takes no cycle: unrolled
+/x.cpp:12: an iteration takes a cycle, 4 at once
+"""
+    )
+    assert [each["name"] for each in json.loads(made.read_text())["kernels"]] == ["k"]

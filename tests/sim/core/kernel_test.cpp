@@ -278,6 +278,42 @@ TEST(Kernel, MisuseIsSaid) {
   EXPECT_THROW(Stream<int>("b", 1, 0), std::invalid_argument);
 }
 
+/// An end that its kernel has left is the next one's; a kernel sees whether there is a word or room without using the end.
+TEST(Kernel, LeavesItsEndsToOthers) {
+  Simulation s;
+  Stream<int> a("a", 2);
+  std::vector<bool> seen;
+  s.kernels.add("one", s.clock, [&] {
+    auto& self = Kernel::current();
+    seen.push_back(a.takes());
+    a.push(1);
+    seen.push_back(a.takes());
+    a.push(2);
+    self.synchronize();
+    seen.push_back(a.takes());
+    a.writer.leave(self);
+  });
+  s.kernels.add("two", s.clock, [&] {
+    Kernel::current().pause(10);
+    Kernel::current().synchronize();
+    EXPECT_FALSE(a.takes());
+    a.deepen(3);
+    EXPECT_TRUE(a.takes());
+    a.push(3);
+  });
+  s.kernels.add("three", s.clock, [&] {
+    EXPECT_FALSE(a.gives());
+    Kernel::current().pause(12);
+    for (const int expected : {1, 2, 3}) {
+      EXPECT_TRUE(a.gives());
+      EXPECT_EQ(a.pop(), expected);
+    }
+    EXPECT_FALSE(a.gives());
+  });
+  EXPECT_TRUE(s.kernels.run());
+  EXPECT_EQ(seen, (std::vector{true, true, false}));
+}
+
 /// A word from a component each fourth cycle, and back to it.
 struct Echo : Component {
   Stream<std::array<std::uint64_t, 8>>& to;

@@ -74,10 +74,19 @@ class Kernel:
 
 
 @dataclass(frozen=True)
+class Loop:
+    """A loop, and what its iterations take."""
+
+    file: str
+    line: int
+    takes: str
+
+
+@dataclass(frozen=True)
 class Rewritten:
     text: str
     kernels: tuple[Kernel, ...]
-    loops: tuple[tuple[str, int], ...]  #: file and line of each loop whose iterations take cycles
+    loops: tuple[Loop, ...]
 
 
 @dataclass
@@ -117,7 +126,7 @@ def rewrite(text: str, expand: loops.Expand = as_it_is) -> Rewritten:
     return Rewritten(
         text='#include "loops.h"\n' + inserted.text + '\n# 1 "(calls of the kernels)"\n' + "\n".join(tail) + "\n",
         kernels=tuple(kernels),
-        loops=inserted.loops,
+        loops=tuple(pragmas.timed()),
     )
 
 
@@ -192,6 +201,21 @@ class _Pragmas:
             if region.named("dataflow") is not None:
                 found += self._processes(region)
         return found
+
+    def timed(self) -> Iterator[Loop]:
+        for region in self.regions:
+            if region.is_loop:
+                yield Loop(*self.source.where(region.at), self._takes(self.said(region.at, region.end)))
+
+    def _takes(self, said: Said) -> str:
+        if said.unroll is not None and not said.unroll.text:
+            return "no cycle: unrolled"
+        together = f", {self._text(said.unroll.text)} at once" if said.unroll else ""
+        if said.pipeline:
+            interval, latency = (self._text(each.text) for each in said.pipeline)
+            cycles = "a cycle" if interval == "1" else f"{interval} cycles"
+            return f"{cycles}, in a pipeline" + (f" of {latency}" if latency != "0" else "") + together
+        return (f"{self._text(said.interval.text)} cycles" if said.interval else "a cycle") + together
 
     # Finding regions.
 

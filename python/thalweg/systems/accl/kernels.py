@@ -64,7 +64,7 @@ class Kernels:
         folder = Path(tempfile.mkdtemp(dir=scratch.folder()))
         self.library, rewritten = _compiled(source, folder, [Path(each) for each in self.includes], self.defines)
         self._kernels = {kernel.name: kernel for kernel in rewritten.kernels}
-        self.loops = rewritten.loops  #: file and line of each loop whose iterations take cycles
+        self.loops = rewritten.loops  #: of the user's files, with what their iterations take
 
     @property
     def names(self) -> list[str]:

@@ -61,7 +61,7 @@ static void checks(int count, int offset, hls::stream<real_word>& from, int* wro
   }
   wrong[offset] = found;
 }
-void words_keep_their_sideband(int count, int* wrong) {
+extern "C" void words_keep_their_sideband(int count, int* wrong) {
   for (int k = 0; k < 3; ++k) {
 #pragma HLS DATAFLOW
     hls::stream<real_word, 4> between("between");

@@ -10,6 +10,7 @@ from thalweg.commands.lazy import LazyGroup
 COMMANDS = {
     "run": "Run a program that uses ACCL's driver: its ranks, and the server that it needs.",
     "serve": "Serve programs that use ACCL's driver, as its emulator does.",
+    "kernels": "Show the kernels of a source, their arguments and what their loops take.",
     "emulator": "Stand in for ACCL's emulator where a program starts it.",
 }
 
