@@ -121,14 +121,8 @@ class Receiver {
   /// Whether words go to a kernel's stream as they come.
   [[nodiscard]] bool is_for_kernel(const ethernet::Frame& frame) const {
     if (!kernels_.has_any()) return false;
-    const auto payload = ethernet::udp_of(frame)->payload;
-    std::array<std::uint64_t, kPacketHeader / 8> words;
-    if (payload.size() < kPacketHeader) return false;
-    std::memcpy(words.data(), payload.data(), kPacketHeader);
-    if (!spec::accl_packet::matches(words) ||
-        (words[0] & 0xFF) != static_cast<std::uint64_t>(spec::MessageKind::stream))
-      return false;
-    return kernels_.has(spec::AcclPacket::unpack(words).stream);
+    const auto packet = packet_of(ethernet::udp_of(frame)->payload);
+    return packet && packet->kind == spec::MessageKind::stream && kernels_.has(packet->stream);
   }
 
   /// False where it has to wait for a receive buffer.

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from thalweg.kernels import compiler
 pytest.importorskip("clang.cindex", reason="libclang is not installed")
 
 SOURCES = Path(__file__).parent / "kernels"
+ROOT = Path(__file__).resolve().parents[3]
 LATENCY = 106.7e-9 * 250e6  # of the memory of a board of accl-u280-udp, in cycles
 WORD = 64 / (14e9 / 250e6)  # cycles of 64 bytes at its rate
 
@@ -54,9 +57,14 @@ def start_put(rank: Rank, put: Kernels, numbers: Any, **how: Any) -> tuple[Any, 
     return started, other
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 3])
+@pytest.mark.parametrize(
+    "ranks, cluster",
+    [(1, "udp"), (2, "udp"), (3, "udp"), (2, "reliable"), (2, "rdma")],
+)
 @pytest.mark.parametrize("count", [1, 16, 100, 5000])
-def test_kernels_of_ranks_exchange_data_through_their_engines(put: Kernels, ranks: int, count: int) -> None:
+def test_kernels_of_ranks_exchange_data_through_their_engines(
+    put: Kernels, ranks: int, cluster: str, count: int
+) -> None:
     def program(rank: Rank) -> int:
         for step in range(2):
             numbers = np.arange(count, dtype=np.float32) * (rank.rank + 1) + step
@@ -66,10 +74,10 @@ def test_kernels_of_ranks_exchange_data_through_their_engines(put: Kernels, rank
             assert (other.array == np.arange(count, dtype=np.float32) * (before + 1) + step + 1).all()
         return int(started.cycles)
 
-    result = run(program, ranks)
+    result = run(program, ranks, f"accl-u280-{cluster}")
     assert len(set(result.values)) == 1  # the ranks do the same
-    assert result.values == run(program, ranks).values
-    assert not result.lost
+    assert result.values == run(program, ranks, f"accl-u280-{cluster}").values
+    assert not result.lost and not result.failed
 
 
 def test_a_long_exchange_is_bound_by_the_line(put: Kernels) -> None:
@@ -427,3 +435,19 @@ template <class T> void of(T) {}
 """
     )
     assert [each["name"] for each in json.loads(made.read_text())["kernels"]] == ["k"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("compilers", ["clang", "gcc"])
+def test_the_documentations_example_prints_what_stands_there(compilers: str) -> None:
+    """With the vendor's open headers."""
+    pytest.importorskip("da4ml", reason="the package with ap_int.h is not installed")
+    first = (
+        ""
+        if compilers == "clang"
+        else "from thalweg.kernels import compiler; compiler.clang = lambda cplusplus=False: None; "
+    )
+    code = f"{first}import runpy; runpy.run_path('examples/accl/kernels.py')"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert len(done.stdout.splitlines()) == 3
+    assert done.stdout in (ROOT / "docs/accl-kernels.md").read_text()
