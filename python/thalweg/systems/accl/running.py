@@ -166,6 +166,7 @@ class Run:
         self._requests[self._next] = request
 
     def start_kernel(self, request: Request, **how: Any) -> None:
+        self._check_open()
         request.begun_us = self.now_us
         self._next += 1
         try:
