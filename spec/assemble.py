@@ -17,10 +17,12 @@ REGISTERS = [
     "prev",
     "count",
     "most",
+    "flat",
     "n",
     "op0",
     "op1",
     "res",
+    "spare",
     "e0",
     "e1",
     "er",
@@ -32,7 +34,7 @@ REGISTERS = [
     "k",
     "left",
 ]
-ARITHMETIC = ("add", "sub", "mul", "div")
+ARITHMETIC = ("add", "sub", "xor", "mul", "div")
 JUMPS = ("eq", "ne", "lt", "ge")
 OPERATIONS = ("end", "set", "copy", *ARITHMETIC, *JUMPS, "call", "return_", "signal", "await", "move", "start", "join")
 SOURCES = ("op0", "op1", "res", "recv", "take")
@@ -164,6 +166,10 @@ def _label(word: str, labels: dict[str, int]) -> int:
     return labels[word]
 
 
+def _cpp(operation: str) -> str:
+    return operation + "_" * (operation in ("await", "xor"))
+
+
 def cpp(programs: Programs) -> str:
     """The programs as a C++ header."""
 
@@ -172,13 +178,13 @@ def cpp(programs: Programs) -> str:
 
     def line(of: Instruction) -> str:
         immediate = of.immediate if of.immediate is not None else -1
-        fields = [f"Operation::{of.operation.replace('await', 'await_')}"]
+        fields = [f"Operation::{_cpp(of.operation)}"]
         fields += [f"Register::{register}" for register in (of.d, of.a, of.b)]
         fields += [str(immediate), str(of.target), place(of.x), place(of.y), place(of.z), f'"{of.text}"']
         return f"    {{{', '.join(fields)}}},"
 
     begin = "\n".join(f'    {{"{name}", {at}}},' for name, at in programs.begin.items())
-    operations = ", ".join(name.replace("await", "await_") for name in OPERATIONS)
+    operations = ", ".join(map(_cpp, OPERATIONS))
     return f"""// SPDX-License-Identifier: Apache-2.0
 // Generated from spec/accl/programs.txt by spec/generate.py; don't edit.
 #pragma once

@@ -145,6 +145,10 @@ struct Range {
     if (bytes > 0 && !call.streams(role))
       all.push_back({call.in_host(role), role == Role::res, call.address[at], call.address[at] + bytes});
   }
+  if (call.scenario == Scenario::reduce && is_root && size > 2 && call.count <= context[Register::flat]) {
+    const auto spare = context[Register::spare];
+    all.push_back({call.in_host(Role::op1), true, spare, spare + call.count * context.bytes(Role::op1)});
+  }
   return all;
 }
 

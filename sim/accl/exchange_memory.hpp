@@ -35,6 +35,9 @@ class ExchangeMemory {
  public:
   static constexpr std::uint32_t kBytes = 0x2000;
   static constexpr std::uint32_t kBuffers = 0x0, kBufferBytes = 0x4, kFirstBuffer = 0x8, kBufferWords = 7;
+  // Tuning, as ACCL's driver sets it: bytes up to which gathers, and reductions to a root, go straight from rank to rank.
+  static constexpr std::uint32_t kGatherFlat = 0x1FC8, kReduceFlat = 0x1FD4;
+  static constexpr std::uint32_t kSpare = 0x1FD8;  ///< address of a spare buffer, low and high word
   static constexpr std::uint32_t kCycles = 0x1FF0, kConfigured = 0x1FF4, kIdentity = 0x1FF8, kReturnCode = 0x1FFC;
 
   /// None where there is no such word.
@@ -103,6 +106,8 @@ class ExchangeMemory {
     return made;
   }
   [[nodiscard]] std::uint32_t buffer_bytes() const { return word(kBufferBytes); }
+  [[nodiscard]] std::uint32_t tuning(std::uint32_t address) const { return word(address); }
+  [[nodiscard]] std::uint64_t spare() const { return word(kSpare) | std::uint64_t{word(kSpare + 4)} << 32; }
 
  private:
   static constexpr std::uint32_t kMemberBytes = 24;

@@ -303,6 +303,8 @@ class Node final : public Component, public AssembledNode {
     context[Register::prev] = rank > 0 ? rank - 1 : std::max(size, 1U) - 1;
     context[Register::count] = context[Register::n] = call.count;
     context[Register::most] = mover_.most_in_circle(context);
+    context[Register::spare] = exchange.spare();
+    context[Register::flat] = flat(context);
     context[Register::op0] = call.address[0];
     context[Register::op1] = call.address[1];
     context[Register::res] = call.address[2];
@@ -334,6 +336,22 @@ class Node final : public Component, public AssembledNode {
                                       " were not all allocated");
     if (combines(call.scenario) && !Mover::unit(context))
       context.fail(code::kArithmetic, "no function " + std::to_string(call.function) + " for its type");
+  }
+  /// Elements up to which a collective goes straight from rank to rank. Without sessions all of them have to find room at one rank, in half of the receive
+  /// buffers. What is rounded on the wire goes one way around.
+  [[nodiscard]] std::uint64_t flat(const Context& context) const {
+    using enum Scenario;
+    const Call& call = context.call;
+    if (call.scenario != gather && call.scenario != allgather && call.scenario != alltoall && call.scenario != reduce &&
+        call.scenario != allreduce)
+      return 0;
+    if (call.compressed_on_wire() || (call.scenario == reduce && context[Register::spare] == 0)) return 0;
+    const std::uint64_t bytes =
+        exchange.tuning(call.scenario == reduce ? ExchangeMemory::kReduceFlat : ExchangeMemory::kGatherFlat);
+    const auto ranks = std::max<std::size_t>(context.communicator.members.size(), 2);
+    const auto& buffers = mover_.receiver.buffers;
+    const auto room = config_.reliable ? bytes : buffers.size() / 2 / (ranks - 1) * buffers.bytes();
+    return std::min(bytes, room) / std::max(1U, context.wire_bytes());
   }
   [[nodiscard]] static std::uint16_t begin_of(const Call& call) {
     auto name = name_of(static_cast<std::uint32_t>(call.scenario));

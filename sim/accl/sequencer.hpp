@@ -39,6 +39,9 @@ class Sequencer {
         case sub:
           context[one.d] = a - b;
           break;
+        case xor_:
+          context[one.d] = a ^ b;
+          break;
         case mul:
           context[one.d] = a * b;
           cycles += kMultiply;

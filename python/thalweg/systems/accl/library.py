@@ -276,6 +276,9 @@ class Rank:
             units = _UNITS[narrow]
             sizes = np.dtype(wide).itemsize, np.dtype(narrow).itemsize
             self._arithmetic[wide, narrow] = self._append([*sizes, int(wide != narrow), 0, 1, len(units), 1, *units])
+        spare = self._allocate(max(options.flat_bytes, 64), host=False)
+        tuning = [options.flat_bytes, 3, 4, options.flat_bytes // 4, spare & 0xFFFF_FFFF, spare >> 32]
+        self._put(EXCHANGE_END + 4, tuning)
         self.call(_Scenario.CONFIG, function=1, comm=world)
         self.call(_Scenario.CONFIG, function=2, count=options.time_out_us, comm=world)
         self.call(_Scenario.CONFIG, function=3, count=options.most_eager_bytes or options.buffer_bytes, comm=world)

@@ -24,16 +24,18 @@ TIME_OUT_US = 1_000_000  #: after which a call that waits for a message ends, as
 @dataclass(frozen=True)
 class Options:
     """Of the ranks' engines: number and bytes of their receive buffers, microseconds after which a call that waits for a message ends, and the most
-    bytes of a message that goes through receive buffers where others can go straight to their places (0: as a receive buffer has)."""
+    bytes of a message that goes through receive buffers where others can go straight to their places (0: as a receive buffer has); of collectives, the
+    most bytes of a block that goes straight from rank to rank; a quarter of it, where a root adds them up."""
 
     buffers: int = 16
     buffer_bytes: int = 1024
     time_out_us: int = TIME_OUT_US
     most_eager_bytes: int = 0
+    flat_bytes: int = 32_768
 
     def __post_init__(self) -> None:
         """Raises InputError."""
-        least = {"buffers": 1, "buffer_bytes": LEAST_BUFFER, "time_out_us": 0, "most_eager_bytes": 0}
+        least = {"buffers": 1, "buffer_bytes": LEAST_BUFFER, "time_out_us": 0, "most_eager_bytes": 0, "flat_bytes": 0}
         for name, value in vars(self).items():
             if not isinstance(value, int) or not least[name] <= value < 1 << 32:
                 raise InputError(f"{name} is {value!r}; wanted is {least[name]} to {(1 << 32) - 1}")
