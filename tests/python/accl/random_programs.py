@@ -515,8 +515,9 @@ def check(seed: str, ranks: int, transport: str, steps: int) -> None:
         return on.results, [(stream, data.tobytes()) for stream, data, _ in rank.pull()]
 
     most_eager = draw.choice([0, 4 * buffer_bytes])
-    options = {"buffers": _BUFFERS, "buffer_bytes": buffer_bytes, "most_eager_bytes": most_eager, "time_out_us": 0}
-    result = run(program, ranks, f"accl-u280-{transport}", **options)
+    flat = draw.choice([0, 64, 32_768])
+    options = {"buffers": _BUFFERS, "buffer_bytes": buffer_bytes, "most_eager_bytes": most_eager, "flat_bytes": flat}
+    result = run(program, ranks, f"accl-u280-{transport}", time_out_us=0, **options)
     assert result.lost == []
     for rank, (found, packets) in enumerate(result.values):
         wanted: list[tuple[int, bytes]] = []

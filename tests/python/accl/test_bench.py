@@ -80,3 +80,10 @@ def test_a_size_for_which_there_is_no_memory(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("thalweg.systems.accl.operations.run", full)
     with pytest.raises(InputError, match="a size of 64 bytes on 2 ranks takes more memory than there is"):
         measure("put", "accl-u280-udp", sizes="64")
+
+
+def test_short_blocks_take_few_latencies() -> None:
+    """Each way of 64 bytes takes less than 2.3 us (test_the_switch_adds_its_latency): of 16 ranks a ring would have 15 of them, and allreduce 30."""
+    for operation, ways in [("gather", 3), ("allgather", 3), ("alltoall", 3), ("reduce", 3), ("allreduce", 4)]:
+        (row,) = measure(operation, "accl-u280-udp", ranks=16, sizes="64")
+        assert row["verified"] and row["time_us"] < 2.3 * ways

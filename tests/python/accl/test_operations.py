@@ -45,9 +45,9 @@ def test_collectives(ranks: int, dtype: str, transport: str, seed: int) -> None:
         rank.barrier()
         return results
 
-    result = run(
-        program, ranks, f"accl-u280-{transport}", buffer_bytes=64 if transport == "rdma" else 1024, buffers=200
-    )
+    buffer_bytes, flat_bytes = 64 if transport == "rdma" else 1024, draw.choice([0, 64, 32_768])
+    cluster = f"accl-u280-{transport}"
+    result = run(program, ranks, cluster, buffer_bytes=buffer_bytes, buffers=200, flat_bytes=flat_bytes)
     assert result.lost == []
     for k, (operation, count, root, function, *_) in enumerate(cases):
         inputs = [data_of(seed + k, rank, ranks * count, dtype) for rank in range(ranks)]

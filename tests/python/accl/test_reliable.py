@@ -75,7 +75,14 @@ def test_everything_arrives(ranks: int, buffers: int, transport: str, tmp_path: 
             results.append(theirs.array)
         return results
 
-    result = run(program, ranks, cluster(tmp_path, transport), buffers=buffers, buffer_bytes=1024)
+    result = run(
+        program,
+        ranks,
+        cluster(tmp_path, transport),
+        buffers=buffers,
+        buffer_bytes=1024,
+        flat_bytes=draw.choice([0, 512, 32_768]),
+    )
     assert any("link" in what for _, what, _ in result.lost)
     for rank in range(ranks):
         for key, (operation, count, root) in enumerate(steps):

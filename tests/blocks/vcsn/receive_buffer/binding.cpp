@@ -81,7 +81,7 @@ struct Twin {
           blocks::word_of(in.mac_data_i.get(), in.mac_first_i.get(), in.mac_last_i.get(), in.mac_channel_i.get()));
     if (in.mac_commit_i.get()) ends = end(at);
     if (in.mac_keep_i.get())
-      buffer.place(ended[1]->number, ended[1]->frame, thalweg::ethernet::kHeader, ended[1]->of, at);
+      buffer.place(ended[1]->number, {ended[1]->frame, thalweg::ethernet::kHeader, ended[1]->of}, at);
     if (in.mac_commit_i.get() || in.mac_drop_i.get()) words.clear();
     if (has_slots && in.mac_begin_i.get()) {
       const auto left = buffer.frames_left(at);
