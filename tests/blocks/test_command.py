@@ -22,6 +22,12 @@ def test_lint(capsys: pytest.CaptureFixture[str]) -> None:
     assert "no warning" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("command", ["test", "prove", "synth"])
+def test_a_system_without_hardware(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rtl", command, "--system", "accl"]) == 2
+    assert capsys.readouterr().err == "thalweg: accl has no hardware of its own\n"
+
+
 @pytest.mark.parametrize("arguments", [["lint", "fifi"], ["test", "fifi"], ["test", "fifo", "--runs", "0"]])
 def test_bad_input_is_one_line(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["rtl", *arguments]) == 2

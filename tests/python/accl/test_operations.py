@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from random_programs import FUNCTIONS, OPERATIONS, TYPES, Array, data_of, expected, start
+from drawn_programs import FUNCTIONS, OPERATIONS, TYPES, Array, data_of, expected, start
 from thalweg.accl import AcclError, Function, Rank, Result, Stream, run
 from thalweg.errors import FabricStopped, InputError
 

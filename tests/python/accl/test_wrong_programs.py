@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from random_programs import Array, expected
+from drawn_programs import Array, expected
 from thalweg.accl import AcclError, Buffer, Function, Rank, Stream, run
 from thalweg.errors import InputError
 

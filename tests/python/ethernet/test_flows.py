@@ -207,9 +207,3 @@ def test_what_is_wrong_is_said(options: dict[str, Any], says: str) -> None:
     with pytest.raises(InputError) as error:
         rows(**options)
     assert says in str(error.value)
-
-
-@pytest.mark.parametrize("command", ["test", "prove", "synth"])
-def test_it_has_no_hardware(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["rtl", command, "--system", "ethernet"]) == 2
-    assert capsys.readouterr().err == "thalweg: ethernet has no hardware of its own\n"
