@@ -52,10 +52,10 @@ __kernel void app(__global double* out, SMI_Comm comm) {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("compiler", ["clang", "gcc"])
+@pytest.mark.parametrize("chosen", ["clang", "gcc"])
 @pytest.mark.parametrize("suffix, text", [(".c", C), (".cpp", CPLUSPLUS)])
-def test_headers(suffix: str, text: str, compiler: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if compiler == "gcc":
+def test_headers(suffix: str, text: str, chosen: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if chosen == "gcc":
         monkeypatch.setattr(compiler, "clang", lambda cplusplus=False: None)
         monkeypatch.setattr(frontend, "headers", frontend.headers.__wrapped__)
         monkeypatch.setattr(frontend, "CLANG", "no-clang-is-here")
