@@ -52,8 +52,6 @@ class Connections final : public Component {
   }
   /// Packets for which there is room.
   [[nodiscard]] std::size_t room(unsigned connection) const { return all_[connection].send.room(); }
-  /// Packets that have not been acknowledged.
-  [[nodiscard]] std::size_t unacknowledged(unsigned connection) const { return config_.window - room(connection); }
   /// The board does not answer.
   [[nodiscard]] bool is_silent(unsigned connection) const {
     return all_[connection].session.state() == ethernet::SessionState::silent;
@@ -110,12 +108,6 @@ class Connections final : public Component {
           {"packets that waited for such a session", sum.discarded},
           {"packets that are of no session", malformed_}})
       if (count > 0) all.push_back({node, what, count});
-  }
-  /// Times that a packet was sent again.
-  [[nodiscard]] std::uint64_t resent() const {
-    std::uint64_t sum = 0;
-    for (const Connection& of : all_) sum += of.session.counts().resent;
-    return sum;
   }
 
  private:
