@@ -103,7 +103,7 @@ module tw_answers
   wire udp_header_t echo_5 = udp_header_t'(reversed(data_q[5][HeaderBits-1:0]));
   wire arp_header_t arp_5 = arp_header_t'(echo_5);
   udp_header_t echo;
-  arp_header_t told;
+  arp_header_t arp_reply;
   logic [Sums:6][WordBits-1:0] answer_q;
   logic [Sums:6][IndexBits-1:0] index_q;
 
@@ -118,19 +118,19 @@ module tw_answers
     echo.source_port = 16'h0000;
     echo.destination_port = icmp_q[5];
 
-    told = arp_5;
-    told.destination = arp_5.source;
-    told.source = own_i.address;
-    told.operation = 16'h0002;
-    told.sender = own_i.address;
-    told.sender_ip = own_i.ip;
-    told.target = arp_5.sender;
-    told.target_ip = arp_5.sender_ip;
+    arp_reply = arp_5;
+    arp_reply.destination = arp_5.source;
+    arp_reply.source = own_i.address;
+    arp_reply.operation = 16'h0002;
+    arp_reply.sender = own_i.address;
+    arp_reply.sender_ip = own_i.ip;
+    arp_reply.target = arp_5.sender;
+    arp_reply.target_ip = arp_5.sender_ip;
   end
 
   always_ff @(posedge clk_i) begin
     answer_q <= {answer_q[Sums-1:6], data_q[5]};
-    if (first_q[5]) answer_q[6][HeaderBits-1:0] <= reversed(arp_q[5] ? told : echo);
+    if (first_q[5]) answer_q[6][HeaderBits-1:0] <= reversed(arp_q[5] ? arp_reply : echo);
     index_q[Sums:7] <= index_q[Sums-1:6];
     if (first_q[5]) index_q[6] <= arp_q[5] || echo_5.total < 16'(Shortest - 14) ? IndexBits'(Shortest - 1) : echo_5.total[IndexBits-1:0] + IndexBits'(13);
   end

@@ -56,7 +56,7 @@ class Compiler:
 
     @property
     def instrumented(self) -> tuple[str, ...]:
-        """What memory is used is told to the runtime, and a division by zero ends the kernel, though a compiler may do as it likes."""
+        """Options that report each memory access to the runtime and stop a kernel at an integer division by zero, which C leaves undefined."""
         trap = "-fsanitize-trap=integer-divide-by-zero" if self.clang else "-fsanitize-undefined-trap-on-error"
         return ("-fsanitize=kernel-address,integer-divide-by-zero", trap, *(_OF_CLANG if self.clang else _OF_GCC))
 

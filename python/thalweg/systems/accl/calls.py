@@ -50,8 +50,8 @@ class Calls:
         return any(self._running)
 
     def collect(self) -> None:
-        """Moves ended calls from the engine to this object. Drops those of clients that have disconnected, and counts those that a reset has
-        removed as never ended."""
+        """Takes the calls that have ended from the engine, and drops those of disconnected clients. A call that a reset has removed counts as one
+        that never ended."""
         for port, running in enumerate(self._running):
             while running and (end := self._engine.ended(self._rank, port)) is not None:
                 call = running.popleft()

@@ -344,7 +344,7 @@ def _parameters(words: Sequence[str]) -> dict[str, str]:
 
 
 def _goes_on(parts: Sequence[str], word: str) -> bool:
-    """Whether an expression goes on with a word: an operator joins, two names do not."""
+    """Whether a word continues an expression: it does next to an operator, but not after another name."""
     is_name = re.compile(r"[\w.]")
     return not (is_name.match(parts[-1][-1:]) and is_name.match(word[:1])) and not (
         parts[-1] in ")]" and is_name.match(word[:1])
