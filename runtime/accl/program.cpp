@@ -256,19 +256,8 @@ void KernelProgram::body(Running& running, const std::function<void()>& at_end) 
     call(running);
   } catch (...) {
     running.fault.is_set = false;
-    const auto current = std::current_exception();  // a pointer to what was thrown
-    const void* thrown = nullptr;
-    static_assert(sizeof current == sizeof thrown);
-    std::memcpy(&thrown, &current, sizeof thrown);
-    if (thrown != running.thrown) throw;
-    std::string what;
-    try {
-      throw;
-    } catch (const std::exception& error) {
-      what = std::string(": ") + error.what();
-    } catch (...) {
-    }
-    throw Misuse(place(running, running.thrown_from) + "throws what nothing catches" + what);
+    const std::string what = what_was_thrown(running.thrown);
+    throw Misuse(place(running, running.thrown_from) + what);
   }
   for (auto& [region, used] : running.regions) used->drain(*running.kernel);
   running.other->drain(*running.kernel);

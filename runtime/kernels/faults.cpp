@@ -5,6 +5,8 @@
 
 #include <array>
 #include <cstdio>
+#include <cstring>
+#include <exception>
 #include <vector>
 
 #include "core/kernel.hpp"
@@ -82,6 +84,22 @@ std::string Faults::Place::text() const {
     default:
       return "divides an integer by zero, or reaches other code that has no defined behaviour";
   }
+}
+
+std::string what_was_thrown(const void* by_kernel) {
+  const auto current = std::current_exception();  // a pointer to what was thrown
+  const void* thrown = nullptr;
+  static_assert(sizeof current == sizeof thrown);
+  std::memcpy(&thrown, &current, sizeof thrown);
+  if (thrown != by_kernel) throw;
+  std::string what = "throws what nothing catches";
+  try {
+    throw;
+  } catch (const std::exception& error) {
+    what += std::string(": ") + error.what();
+  } catch (...) {
+  }
+  return what;
 }
 
 }  // namespace thalweg

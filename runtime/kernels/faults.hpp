@@ -39,4 +39,7 @@ class Faults {
   std::unique_ptr<State> state_;
 };
 
+/// In a handler of exceptions: what went wrong, for people, where a kernel has thrown this one last. Any other exception goes on.
+[[nodiscard]] std::string what_was_thrown(const void* by_kernel);
+
 }  // namespace thalweg

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "core/require.hpp"
+#include "kernels/faults.hpp"
 #include "smi/running.hpp"
 
 namespace thalweg::smi {
@@ -99,20 +100,8 @@ void Program::call(Running& running) const {
   try {
     running.call();
   } catch (...) {
-    const auto current = std::current_exception();  // a pointer to what was thrown
-    const void* thrown = nullptr;
-    static_assert(sizeof current == sizeof thrown);
-    std::memcpy(&thrown, &current, sizeof thrown);
-    if (thrown != running.thrown) throw;
-    std::string what;
-    try {
-      throw;
-    } catch (const std::exception& error) {
-      what = std::string(": ") + error.what();
-    } catch (...) {
-    }
-    throw Misuse(place(running.number, std::array{const_cast<void*>(running.thrown_from)}) +
-                 "throws what nothing catches" + what);
+    const std::string what = what_was_thrown(running.thrown);
+    throw Misuse(place(running.number, std::array{const_cast<void*>(running.thrown_from)}) + what);
   }
 }
 
