@@ -5,19 +5,19 @@ from thalweg.systems.accl.cluster import Cluster as Cluster
 from thalweg.systems.accl.kernels import KernelPort as KernelPort
 from thalweg.systems.accl.kernels import Kernels as Kernels
 from thalweg.systems.accl.kernels import KernelStream as KernelStream
-from thalweg.systems.accl.library import AcclError as AcclError
-from thalweg.systems.accl.library import Buffer as Buffer
-from thalweg.systems.accl.library import Communicator as Communicator
-from thalweg.systems.accl.library import Function as Function
-from thalweg.systems.accl.library import Options as Options
-from thalweg.systems.accl.library import Packet as Packet
 from thalweg.systems.accl.library import Rank as Rank
-from thalweg.systems.accl.library import Request as Request
-from thalweg.systems.accl.library import Result as Result
-from thalweg.systems.accl.library import Started as Started
-from thalweg.systems.accl.library import Stream as Stream
 from thalweg.systems.accl.library import run as run
 from thalweg.systems.accl.library import run_attached as run_attached
+from thalweg.systems.accl.running import Options as Options
+from thalweg.systems.accl.running import Result as Result
+from thalweg.systems.accl.values import AcclError as AcclError
+from thalweg.systems.accl.values import Buffer as Buffer
+from thalweg.systems.accl.values import Communicator as Communicator
+from thalweg.systems.accl.values import Function as Function
+from thalweg.systems.accl.values import Packet as Packet
+from thalweg.systems.accl.values import Request as Request
+from thalweg.systems.accl.values import Started as Started
+from thalweg.systems.accl.values import Stream as Stream
 
 __all__ = [
     "AcclError",

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +18,7 @@ from thalweg.kernels.compiler import CODE, LINES, TARGET_OPTIONS, compiler_of, e
 from thalweg.launch import scratch
 from thalweg.resources import resource
 from thalweg.systems.accl.hls import Argument, Kernel, Rewritten, rewrite
-
-if TYPE_CHECKING:
-    from thalweg.systems.accl.library import Buffer
+from thalweg.systems.accl.values import Buffer
 
 #: Packages that have the vendor's open headers of arbitrary-precision types, and where.
 _PACKAGES = (("da4ml", "codegen/hls/source/ap_types/include"), ("hls4ml", "templates/vivado/ap_types"))
@@ -136,8 +134,6 @@ def packed(
 
 
 def _value(where: str, argument: Argument, value: Any, rank: int, buffers: list[Buffer]) -> tuple[Any, ...]:
-    from thalweg.systems.accl.library import Buffer
-
     if argument.kind == "stream":
         if not isinstance(value, KernelStream):
             raise InputError(f"{where} is a stream, such as those of kernel_port()")

@@ -7,38 +7,38 @@ program takes the same virtual time in each run.
 
 from __future__ import annotations
 
-import math
-import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from thalweg.errors import CheckFailed, InputError
+from thalweg.errors import InputError
 from thalweg.systems.accl.cluster import Cluster
 from thalweg.systems.accl.kernels import KernelPort, Kernels, KernelStream, packed
-from thalweg.systems.accl.names import return_bits
 from thalweg.systems.accl.running import Options, Result, Run
+from thalweg.systems.accl.values import (
+    ALL,
+    ANY_TAG,
+    UNITS,
+    Buffer,
+    Communicator,
+    Packet,
+    Place,
+    Request,
+    Started,
+    Stream,
+    array_of,
+    microseconds,
+    native,
+    type_of,
+    word,
+)
 
-ANY_TAG = 0xFFFF_FFFF
 MOST_STREAMS = 247  #: numbers of a kernel's streams
 EXCHANGE_END = 0x1FC4  #: of the words that communicators may take; the engine's registers follow
-
-Array = npt.NDArray[Any]
-Value = TypeVar("Value")
-
-
-class Function(IntEnum):
-    """What combines elements; the first two are ACCL's."""
-
-    SUM = 0
-    MAX = 1
-    PROD = 2
-    MIN = 3
 
 
 class _Scenario(IntEnum):
@@ -59,17 +59,6 @@ class _Scenario(IntEnum):
     NOP = 255
 
 
-# Numbers of the engine's units for sum, max, product and minimum of each type (sim/accl/arithmetic.hpp).
-_UNITS = {
-    "float32": (0, 5, 12, 18),
-    "float64": (1, 6, 13, 19),
-    "int32": (2, 7, 14, 20),
-    "int64": (3, 8, 15, 21),
-    "float16": (4, 9, 16, 22),
-    "int8": (10, 11, 17, 23),
-}
-
-
 # Of these, the result may be where the operand is.
 _IN_PLACE = frozenset(
     (
@@ -82,138 +71,6 @@ _IN_PLACE = frozenset(
         _Scenario.REDUCE_SCATTER,
     )
 )
-
-
-class AcclError(CheckFailed):
-    """A call ended with a return code; `code` has its bits."""
-
-    def __init__(self, operation: str, rank: int, code: int, why: str) -> None:
-        super().__init__(f"rank {rank}: {operation}: {', '.join(return_bits(code))} ({code:#x}): {why}")
-        self.code = code
-
-
-class Buffer:
-    """Elements in a board's memory, or in its host's, and `array`, what the program sees of them.
-
-    An operation writes the arrays of its operands to the memory first, and reads those of its results when the program waits for it; with
-    `from_fpga` and `to_fpga` it does not. A slice `buffer[2:5]` is a buffer of the same elements.
-    """
-
-    def __init__(self, rank: Rank, address: int, array: Array, host: bool = False) -> None:
-        self.rank, self.address, self.host, self._array = rank, address, host, array
-
-    @property
-    def array(self) -> Array:
-        return self._array
-
-    @array.setter
-    def array(self, elements: npt.ArrayLike) -> None:
-        """Sets all elements."""
-        if np.shape(elements) not in ((), self._array.shape):
-            raise InputError(f"an array of shape {np.shape(elements)} for a buffer of {len(self)} elements")
-        self._array[:] = elements
-
-    def __len__(self) -> int:
-        return int(self.array.size)
-
-    def __getitem__(self, elements: slice) -> Buffer:
-        if not isinstance(elements, slice):
-            raise InputError(
-                f"buffer[{elements!r}]; a slice, as buffer[2:5], is a buffer, and buffer.array has elements"
-            )
-        begin, end, step = elements.indices(len(self))
-        if step != 1:
-            raise InputError("a slice of a buffer has every element")
-        return Buffer(self.rank, self.address + begin * self.array.itemsize, self.array[begin:end], self.host)
-
-    def sync_to_device(self) -> None:
-        self.rank._network.store(self.rank._board, self.host, self.address, self.array.tobytes())
-
-    def sync_from_device(self) -> None:
-        data = self.rank._network.load(self.rank._board, self.host, self.address, self.array.nbytes)
-        assert data is not None
-        self.array[:] = np.frombuffer(data, self.array.dtype)
-
-
-@dataclass(frozen=True)
-class Stream:
-    """In place of a buffer: the stream between the engine and the board's kernels, with elements of a type."""
-
-    dtype: npt.DTypeLike = np.float32
-
-
-Place = Buffer | Stream | None  #: of an operand or result
-
-
-class Packet(NamedTuple):
-    """What has left an engine for a kernel: the number of the stream, the elements, and when the last word is there."""
-
-    stream: int
-    data: Array
-    at_us: float
-
-
-@dataclass(eq=False)
-class Request:
-    """A call that has been made."""
-
-    rank: Rank
-    operation: str
-    results: Sequence[Buffer] = ()
-    after: Sequence[Request] = ()  #: it is given to the engine when these have ended
-    code: int | None = None  #: its return code, when it has ended
-    why: str = ""  #: where the code is not 0
-    begun_us: float = 0.0
-    ended_us: float = 0.0
-    words: Sequence[int] = field(default=(), repr=False)
-    _seen: bool = False
-
-    @property
-    def done(self) -> bool:
-        return self.code is not None
-
-    @property
-    def duration_us(self) -> float:
-        """From the call to its end, in microseconds of virtual time."""
-        return self.ended_us - self.begun_us
-
-    def wait(self, limit_us: float | None = None) -> bool:
-        """Waits for its end, for `limit_us` of virtual time at most; False where it has not ended by then. Raises AcclError."""
-        self.rank._run.park([self], None if limit_us is None else _microseconds(limit_us))
-        if self.code is None:
-            return False
-        self.rank._run.unseen.pop(self, None)
-        if self.code:
-            raise AcclError(self.operation, self.rank.rank, self.code, self.why)
-        if not self._seen:
-            self._seen = True
-            for buffer in self.results:
-                buffer.sync_from_device()
-        return True
-
-
-@dataclass(eq=False)
-class Started(Request):
-    """A kernel that has been started. `wait` waits for its end; one that restarts has none."""
-
-    @property
-    def cycles(self) -> int:
-        """From its start to its end, in cycles of the engine's clock."""
-        return round(self.duration_us * 1e-6 * self.rank.clock_hz)
-
-
-class Communicator:
-    """Ranks, numbered anew."""
-
-    def __init__(self, address: int, boards: Sequence[int], rank: int) -> None:
-        self.address, self.boards, self.rank = address, tuple(boards), rank
-
-    @property
-    def size(self) -> int:
-        return len(self.boards)
-
-
-_ALL = Communicator(0, (), 0)  #: stands for that of all ranks
 
 
 class Rank:
@@ -246,7 +103,7 @@ class Rank:
 
     def pause(self, us: float) -> None:
         """Lets so many microseconds of virtual time pass."""
-        self._run.park([], _microseconds(us))
+        self._run.park([], microseconds(us))
 
     def kernel(self) -> Rank:
         """The same rank as its board's kernels see it: their calls take no time of the host."""
@@ -271,9 +128,9 @@ class Rank:
             self._put(0x8 + 28 * number, [0, address & 0xFFFF_FFFF, address >> 32, 0, 0, 0, 0])
         self._word = 0x8 + 28 * options.buffers
         world = self._communicator(range(self._run.ranks))
-        names = {(name, name) for name in _UNITS} | {("float32", "float16")}
+        names = {(name, name) for name in UNITS} | {("float32", "float16")}
         for wide, narrow in sorted(names):
-            units = _UNITS[narrow]
+            units = UNITS[narrow]
             sizes = np.dtype(wide).itemsize, np.dtype(narrow).itemsize
             self._arithmetic[wide, narrow] = self._append([*sizes, int(wide != narrow), 0, 1, len(units), 1, *units])
         spare = self._allocate(max(options.flat_bytes, 64), host=False)
@@ -285,8 +142,8 @@ class Rank:
         return world
 
     def _put(self, address: int, words: Iterable[int]) -> None:
-        for k, word in enumerate(words):
-            if not self._network.write(self._board, address + 4 * k, word):
+        for k, value in enumerate(words):
+            if not self._network.write(self._board, address + 4 * k, value):
                 raise InputError(f"the exchange memory has no word {address + 4 * k:#x}")
 
     def _append(self, words: Sequence[int]) -> int:
@@ -312,7 +169,7 @@ class Rank:
 
     def create_communicator(self, ranks: Sequence[int]) -> Communicator | None:
         """Of some of all ranks, in that order; None where this rank is not among them. Raises InputError."""
-        boards = [_word("a communicator", "a rank", rank) for rank in ranks]
+        boards = [word("a communicator", "a rank", rank) for rank in ranks]
         if not boards or len(set(boards)) != len(boards) or not set(boards) <= set(range(self.size)):
             raise InputError(f"a communicator of ranks {boards}; each is one of {self.size}, once")
         return self._communicator(boards) if self._board in boards else None
@@ -332,9 +189,9 @@ class Rank:
         self, length: int | npt.ArrayLike, dtype: npt.DTypeLike | None = None, host: bool = False
     ) -> Buffer:
         """A buffer of so many elements, which are zero, or of an array's elements. Raises InputError."""
-        known = None if np.ndim(length) == 0 and not isinstance(length, str) else _array(length, dtype)
-        kind = _native(np.float32 if dtype is None else dtype) if known is None else known.dtype
-        elements = _word("a buffer", "its length", length) if known is None else known.size
+        known = None if np.ndim(length) == 0 and not isinstance(length, str) else array_of(length, dtype)
+        kind = native(np.float32 if dtype is None else dtype) if known is None else known.dtype
+        elements = word("a buffer", "its length", length) if known is None else known.size
         address = self._allocate(max(elements * kind.itemsize, 1), host)
         array = np.zeros(elements, kind) if known is None else known
         return Buffer(self, address, array, host)
@@ -350,7 +207,7 @@ class Rank:
         root: int = 0,
         function: int = 0,
         tag: int = ANY_TAG,
-        comm: Communicator | None = _ALL,
+        comm: Communicator | None = ALL,
         needs: Sequence[int] = (0, 0, 0),
         from_fpga: bool = False,
         to_fpga: bool = False,
@@ -368,10 +225,10 @@ class Rank:
                 raise InputError(f"{name}: {type(place).__name__} in place of a Buffer or a Stream")
             if isinstance(place, Buffer) and place.rank._board != self._board:
                 raise InputError(f"{name}: a buffer in the memory of rank {place.rank.rank}")
-        words = [int(scenario), _word(name, "count", count), comm.address, _word(name, "the other rank or root", root)]
-        words += [_word(name, "function", function), _word(name, "tag", tag)]
-        types = {_type(place) for place in operands if place is not None}
-        compressed = None if compress_dtype is None else _native(compress_dtype).name
+        words = [int(scenario), word(name, "count", count), comm.address, word(name, "the other rank or root", root)]
+        words += [word(name, "function", function), word(name, "tag", tag)]
+        types = {type_of(place) for place in operands if place is not None}
+        compressed = None if compress_dtype is None else native(compress_dtype).name
         wide = "float32" if "float32" in types else next(iter(types), "float32")
         narrow = "float16" if wide == "float32" and (compressed == "float16" or "float16" in types) else wide
         if types - {wide, narrow} or compressed not in (None, wide, narrow):
@@ -382,7 +239,7 @@ class Rank:
         stream = 0
         addresses = []
         for k, (place, need) in enumerate(zip(operands, needs, strict=True)):
-            if place is not None and narrow != wide and _type(place) == narrow:
+            if place is not None and narrow != wide and type_of(place) == narrow:
                 compression |= 1 << k
             if isinstance(place, Stream):
                 if k == 1:
@@ -412,7 +269,7 @@ class Rank:
         return request
 
     def _among(self, name: str, comm: Communicator | None) -> Communicator:
-        if comm is _ALL:
+        if comm is ALL:
             return self.world
         if comm is None:
             raise InputError(f"{name}: comm is None; this rank is not in that communicator")
@@ -423,10 +280,10 @@ class Rank:
         return comm
 
     def _size(self, common: dict[str, Any]) -> int:
-        return self._among("comm", common.get("comm", _ALL)).size
+        return self._among("comm", common.get("comm", ALL)).size
 
     def _is(self, root: int, common: dict[str, Any]) -> bool:
-        return self._among("comm", common.get("comm", _ALL)).rank == root
+        return self._among("comm", common.get("comm", ALL)).rank == root
 
     @staticmethod
     def _check_overlap(scenario: _Scenario, places: Sequence[Place], needs: Sequence[int], own: int) -> None:
@@ -472,9 +329,9 @@ class Rank:
 
     def stream_put(self, srcbuf: Place, count: int, dst: int, stream_id: int, **common: Any) -> Request:
         """Into a stream of the destination's kernels."""
-        if not 0 <= _word("stream_put", "stream_id", stream_id) < MOST_STREAMS:
+        if not 0 <= word("stream_put", "stream_id", stream_id) < MOST_STREAMS:
             raise InputError(f"stream {stream_id}; their numbers are 0 to {MOST_STREAMS - 1}")
-        to = Stream(_type(srcbuf) if isinstance(srcbuf, (Buffer, Stream)) else np.float32)
+        to = Stream(type_of(srcbuf) if isinstance(srcbuf, (Buffer, Stream)) else np.float32)
         places = (srcbuf, None, to)
         return self.call(_Scenario.SEND, places, count=count, root=dst, tag=stream_id, needs=(count, 0, 0), **common)
 
@@ -519,7 +376,7 @@ class Rank:
         wide = np.dtype(dtype).name
         narrow = wide if compress_dtype is None else np.dtype(compress_dtype).name
         if (wide, narrow) not in self._arithmetic:
-            raise InputError(f"no arithmetic for {wide}, {narrow} on the wire; types are {', '.join(_UNITS)}")
+            raise InputError(f"no arithmetic for {wide}, {narrow} on the wire; types are {', '.join(UNITS)}")
         return self._arithmetic[wide, narrow]
 
     @property
@@ -586,56 +443,15 @@ class Rank:
 
     def push(self, data: npt.ArrayLike) -> None:
         """Elements into the engine's stream, as a kernel gives them; they are padded to words of 64 bytes. What has no type is float32."""
-        self._network.give(self._board, _array(data, None if hasattr(data, "dtype") else np.float32).tobytes())
+        self._network.give(self._board, array_of(data, None if hasattr(data, "dtype") else np.float32).tobytes())
 
     def pull(self, dtype: npt.DTypeLike = np.float32) -> list[Packet]:
         """What has left the engine for kernels since the last call; elements are padded to words of 64 bytes."""
         us = 1e6 / self._network.ticks_per_second
         return [
-            Packet(stream, np.frombuffer(data, _native(dtype)), tick * us)
+            Packet(stream, np.frombuffer(data, native(dtype)), tick * us)
             for stream, data, tick in self._network.take(self._board)
         ]
-
-
-def _type(place: Buffer | Stream) -> str:
-    return _native(place.dtype if isinstance(place, Stream) else place.array.dtype).name
-
-
-def _native(dtype: npt.DTypeLike) -> np.dtype[Any]:
-    """A type of elements, in this computer's order of bytes. Raises InputError."""
-    try:
-        kind = np.dtype(dtype).newbyteorder("=")
-    except TypeError:
-        raise InputError(f"{dtype!r} is no type of elements; there are {', '.join(_UNITS)}") from None
-    if kind.name not in _UNITS:
-        raise InputError(f"elements of type {kind}; there are {', '.join(_UNITS)}")
-    return kind
-
-
-def _array(elements: npt.ArrayLike, dtype: npt.DTypeLike | None) -> Array:
-    """A copy, of one dimension. Raises InputError."""
-    try:
-        found = np.array(elements, None if dtype is None else _native(dtype)).reshape(-1)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"elements that are none: {error}") from None
-    return found.astype(_native(found.dtype), copy=False)
-
-
-def _word(operation: str, what: str, value: Any) -> int:
-    """A word of a call. Raises InputError."""
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise InputError(f"{operation}: {what} is {value!r}; wanted is a whole number") from None
-    if not 0 <= number <= ANY_TAG:
-        raise InputError(f"{operation}: {what} is {number}; wanted is 0 to {ANY_TAG}")
-    return number
-
-
-def _microseconds(value: Any) -> float:
-    if not isinstance(value, (int, float, np.number)) or not 0 <= value < math.inf:
-        raise InputError(f"a time of {value!r} us")
-    return float(value)
 
 
 def run(
@@ -650,7 +466,7 @@ def run(
 
     Raises InputError; FabricStopped where no rank can go on, with who waits for whom; what a rank's function raised."""
     loaded = cluster if isinstance(cluster, Cluster) else Cluster.load(cluster)
-    if not 1 <= _word("run", "ranks", ranks) <= len(loaded.boards):
+    if not 1 <= word("run", "ranks", ranks) <= len(loaded.boards):
         raise InputError(f"{ranks} ranks; {loaded.name} has 1 to {len(loaded.boards)} boards")
     return _on(Run(loaded.network(pcap), range(ranks), ranks, Options(**options), mirrors=loaded.mirrors), program)
 
@@ -673,7 +489,7 @@ def run_attached(
     `ratio`: seconds of virtual time in a second of the wall clock, at most. `limit_s`: seconds of the wall clock after which it fails; 0: none. Raises
     what run() does."""
     loaded = cluster if isinstance(cluster, Cluster) else Cluster.load(cluster)
-    if not 0 <= _word("run", "node", node) < _word("run", "ranks", ranks) <= len(loaded.boards):
+    if not 0 <= word("run", "node", node) < word("run", "ranks", ranks) <= len(loaded.boards):
         raise InputError(
             f"node {node} of {ranks} ranks; {loaded.name} has {len(loaded.boards)} boards, and ranks are from 0 on"
         )
@@ -692,22 +508,3 @@ def _on(run: Run, program: Callable[[Rank], Any]) -> Result:
 
 
 _STEP_S = 0.1  #: of the wall clock, after which an attached run looks for signals
-
-
-__all__: Sequence[str] = (
-    "AcclError",
-    "Buffer",
-    "Communicator",
-    "Function",
-    "KernelPort",
-    "KernelStream",
-    "Kernels",
-    "Options",
-    "Rank",
-    "Request",
-    "Result",
-    "Started",
-    "Stream",
-    "run",
-    "run_attached",
-)

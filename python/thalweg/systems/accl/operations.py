@@ -14,8 +14,9 @@ from thalweg.bench.operation import Measured, Operation, Plan, Progress, Row, Si
 from thalweg.cluster import leaves
 from thalweg.errors import InputError
 from thalweg.systems.accl.cluster import Board, Cluster
-from thalweg.systems.accl.library import Array, Buffer, Function, Rank, Request, Stream, run
+from thalweg.systems.accl.library import Rank, run
 from thalweg.systems.accl.spec import AcclPacket
+from thalweg.systems.accl.values import Array, Buffer, Function, Request, Stream
 from thalweg.systems.ethernet._sim import wire_bytes
 
 BY = ("kernel", "host")

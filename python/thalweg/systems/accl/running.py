@@ -15,7 +15,7 @@ from thalweg.systems.accl._sim import Misuse, Network
 from thalweg.systems.accl.names import return_bits
 
 if TYPE_CHECKING:
-    from thalweg.systems.accl.library import Request
+    from thalweg.systems.accl.values import Request
 
 LEAST_BUFFER = 8  #: bytes: of an element
 TIME_OUT_US = 1_000_000  #: after which a call that waits for a message ends, as ACCL's driver sets it
