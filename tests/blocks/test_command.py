@@ -23,7 +23,13 @@ def test_lint(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("command", ["test", "prove", "synth"])
-def test_a_system_without_hardware(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_system_without_hardware(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In a checkout of another package, whose rtl/ has no folder of the system."""
+    for folder in ("rtl", "tests/bisim"):
+        (tmp_path / folder).mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
     assert main(["rtl", command, "--system", "accl"]) == 2
     assert capsys.readouterr().err == "thalweg: accl has no hardware of its own\n"
 
