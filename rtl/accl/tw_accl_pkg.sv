@@ -15,6 +15,11 @@ package tw_accl_pkg;
     Widen  // float16 to float32
   } conversion_e;
 
+  // Whether so many elements of float16, modulo 32, fill no more than half of the last word that they need.
+  function automatic logic fill_half(logic [4:0] elements);
+    return elements != 0 && elements <= 16;
+  endfunction
+
   // What elements can be combined, and how.
   function automatic pairs_t accl_pairs();
     accl_pairs = '0;

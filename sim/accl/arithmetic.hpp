@@ -2,6 +2,8 @@
 // The plug-ins of the engine's data path: what combines elements, and what makes float32 of float16 and back.
 #pragma once
 
+#include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -33,21 +35,29 @@ struct Unit {
   return type == int8 ? 1 : type == float16 ? 2 : type == float32 || type == int32 ? 4 : 8;
 }
 
+/// The float16 nearest to a float32, ties to even, and the float32 of a float16, both as their bits.
+[[nodiscard]] inline std::uint16_t narrowed(std::uint32_t wide) {
+  return std::bit_cast<std::uint16_t>(static_cast<_Float16>(std::bit_cast<float>(wide)));
+}
+[[nodiscard]] inline std::uint32_t widened(std::uint16_t narrow) {
+  return std::bit_cast<std::uint32_t>(static_cast<float>(std::bit_cast<_Float16>(narrow)));
+}
+
 /// Elements of `from` bytes as elements of `to` bytes: as they are, or between float32 and float16, rounded to nearest even.
 inline void convert(std::vector<std::byte>& data, unsigned from, unsigned to) {
   if (from == to) return;
   const auto elements = data.size() / from;
   std::vector<std::byte> made(elements * to);
   for (std::size_t k = 0; k < elements; ++k) {
-    float wide;
-    _Float16 narrow;
+    std::uint32_t wide;
+    std::uint16_t narrow;
     if (from == 4) {
       std::memcpy(&wide, data.data() + 4 * k, 4);
-      narrow = static_cast<_Float16>(wide);
+      narrow = narrowed(wide);
       std::memcpy(made.data() + 2 * k, &narrow, 2);
     } else {
       std::memcpy(&narrow, data.data() + 2 * k, 2);
-      wide = static_cast<float>(narrow);
+      wide = widened(narrow);
       std::memcpy(made.data() + 4 * k, &wide, 4);
     }
   }
