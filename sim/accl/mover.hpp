@@ -85,11 +85,9 @@ class Mover {
       const auto& message = receiver.buffers.message(source.channel, source.number);
       if (message.length != move.elements * context.wire_bytes())
         return differ(context, move, now, move.at[k], message.length, "has sent");
-      const auto found = message.segments.upper_bound(source.taken);
-      if (found == message.segments.begin() || std::prev(found)->second.full > now) return wait(move, now, move.at[k]);
-      const auto& piece = std::prev(found)->second;
-      const auto left = piece.offset + piece.length - source.taken;
-      if (left == 0 && message.length > 0) return wait(move, now, move.at[k]);
+      const auto* piece = ReceiveBuffers::next(message);
+      if (!piece || piece->full > now) return wait(move, now, move.at[k]);
+      const auto left = piece->offset + piece->length - source.taken;
       elements = std::min(elements, left / std::max(1U, context.wire_bytes()));
     }
     move.for_kernel = reads_stream(context, move) && !path.has(elements * context.bytes(Role::op0), move.word);
@@ -357,14 +355,13 @@ class Mover {
   /// Of a message's segment in a receive buffer, which is free when all of it has been taken.
   void fetch(Context& context, Source& source, std::size_t operand, std::uint64_t elements,
              std::vector<std::byte>& data, Tick now) {
-    auto& segments = receiver.buffers.message(source.channel, source.number).segments;
-    const auto& piece = std::prev(segments.upper_bound(source.taken))->second;
+    const auto& piece = *ReceiveBuffers::next(receiver.buffers.message(source.channel, source.number));
     data.resize(elements * context.wire_bytes());
     path.read(static_cast<unsigned>(operand), false, receiver.buffers.address(piece) + source.taken - piece.offset,
               data);
     source.taken += data.size();
     if (source.taken == piece.offset + piece.length) {
-      receiver.buffers.release(source.channel, source.number, piece.offset);
+      receiver.buffers.release(source.channel, source.number);
       receiver.freed(now);
     }
   }

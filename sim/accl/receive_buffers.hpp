@@ -43,6 +43,7 @@ class ReceiveBuffers {
     std::uint32_t tag = 0;
     std::uint64_t length = 0;
     bool claimed = false;
+    std::uint64_t taken = 0;  ///< all below has been taken: where the next segment begins
     std::map<std::uint64_t, Segment> segments{};
   };
   /// What becomes of a packet.
@@ -79,7 +80,7 @@ class ReceiveBuffers {
     const auto found = state.messages.find(packet.number);
     if (found != state.messages.end()) {
       if (found->second.tag != packet.tag || found->second.length != packet.length) return Verdict::malformed;
-      if (packet.segment < found->second.segments.begin()->first) return Verdict::repeated;  // it has been taken
+      if (packet.segment < found->second.taken) return Verdict::repeated;
       if (const auto there = found->second.segments.find(packet.segment); there != found->second.segments.end()) {
         segment = &there->second;
         if (segment->length != packet.segment_length) return Verdict::malformed;
@@ -119,12 +120,18 @@ class ReceiveBuffers {
   [[nodiscard]] Message& message(const Channel& channel, std::uint32_t number) {
     return channels_.at(channel).messages.at(number);
   }
-  /// The engine has taken it: its buffer is free.
-  void release(const Channel& channel, std::uint32_t number, std::uint64_t segment) {
-    auto& segments = message(channel, number).segments;
-    const auto found = segments.find(segment);
+  /// The segment of a message that is taken next; null where nothing of it has come.
+  [[nodiscard]] static const Segment* next(const Message& message) {
+    const auto found = message.segments.find(message.taken);
+    return found == message.segments.end() ? nullptr : &found->second;
+  }
+  /// The engine has taken that: its buffer is free.
+  void release(const Channel& channel, std::uint32_t number) {
+    Message& message = this->message(channel, number);
+    const auto found = message.segments.find(message.taken);
     used_[found->second.buffer] = false;
-    segments.erase(found);
+    message.taken += found->second.length;
+    message.segments.erase(found);
   }
   /// Nothing more is taken of a message; what is left of it is given up.
   void finish(const Channel& channel, std::uint32_t number) {
