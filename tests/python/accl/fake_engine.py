@@ -10,6 +10,8 @@ from collections import defaultdict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from thalweg.systems.accl.engine import End
+
 LATENCY = 1000  # ticks of a nanosecond
 RECEIVE_TIME_OUT = 1 << 11
 NOT_IMPLEMENTED = 1 << 14
@@ -20,6 +22,7 @@ STREAM_IN, STREAM_OUT = 1, 2
 
 @dataclass(eq=False)
 class Call:
+    handle: int
     rank: int
     port: int
     code: int | None = None
@@ -53,7 +56,7 @@ class FakeEngine:
         self.exchange = [bytearray(EXCHANGE_BYTES) for _ in range(self.ranks)]
         self.memory: dict[tuple[int, bool], bytearray] = defaultdict(bytearray)
         self.calls: list[tuple[int, int, list[int]]] = []
-        self._ended: dict[tuple[int, int], deque[int]] = defaultdict(deque)
+        self._ended: dict[int, dict[int, End]] = defaultdict(dict)
         self._line: dict[tuple[int, int], deque[Call]] = defaultdict(deque)
         self._sent: dict[tuple[int, int], deque[bytes]] = defaultdict(deque)
         self._given: dict[int, deque[bytes]] = defaultdict(deque)
@@ -84,15 +87,15 @@ class FakeEngine:
         self.allocate(rank, host, address, len(data))
         self.memory[rank, host][address : address + len(data)] = data
 
-    def call(self, rank: int, port: int, words: list[int]) -> str | None:
+    def call(self, rank: int, port: int, words: list[int]) -> int:
         assert len(words) == 15 and all(0 <= word < 1 << 32 for word in words)
         if self.refuse:
-            return self.refuse
+            raise ValueError(self.refuse)
         self.calls.append((rank, port, words))
         if self.resets and words[0] == words[4] == 0:
             self._waiting = [one for one in self._waiting if one.call.rank != rank]
             self._line[rank, port].clear()
-        call = Call(rank, port)
+        call = Call(len(self.calls), rank, port)
         self._line[rank, port].append(call)
         scenario, count, _, peer, _, tag, configuration, _, flags = words[:9]
         addresses = [low | high << 32 for low, high in zip(words[9::2], words[10::2], strict=True)]
@@ -130,16 +133,13 @@ class FakeEngine:
             later(self._match)
         else:
             later(lambda: self._end(call, 0 if scenario in (0, 255) else NOT_IMPLEMENTED))
-        return None
+        return call.handle
 
-    def ended(self, rank: int, port: int) -> tuple[int, str] | None:
-        if not self._ended[rank, port]:
-            return None
-        code = self._ended[rank, port].popleft()
-        return code, "as the fake engine says" if code else ""
+    def ends(self, rank: int) -> dict[int, End]:
+        return self._ended.pop(rank, {})
 
-    def pending(self, rank: int, port: int) -> int:
-        return len(self._line[rank, port])
+    def under_way(self, handle: int) -> bool:
+        return any(call.handle == handle for line in self._line.values() for call in line)
 
     def advance(self, until: int | None) -> bool:
         self.advances += 1
@@ -157,6 +157,15 @@ class FakeEngine:
             if sum(map(len, self._ended.values())) > before:
                 return True
         return False
+
+    def expire(self) -> bool:
+        time_out = self.time_out()
+        return time_out is not None and self.advance(time_out + 1)
+
+    def pass_to(self, tick: int) -> bool:
+        ended = self.advance(tick)
+        self.now = self.now if ended else max(self.now, tick)
+        return ended
 
     def quiet(self) -> bool:
         return not self._events
@@ -199,6 +208,6 @@ class FakeEngine:
         call.code = code
         line = self._line[call.rank, call.port]
         while line and (first := line[0].code) is not None:
-            line.popleft()
-            self._ended[call.rank, call.port].append(first)
+            why = "as the fake engine says" if first else ""
+            self._ended[call.rank][line.popleft().handle] = End(first, why, self.now)
             self.write(call.rank, RETURN_CODE, first)

@@ -62,6 +62,11 @@ class Running:
         return Client(self.port, rank, kind)
 
     @property
+    def clients(self) -> dict[Any, Any]:
+        assert self.server.drivers
+        return self.server.drivers.clients
+
+    @property
     def report(self) -> Report:
         return self.reports[0]
 
@@ -211,7 +216,7 @@ def test_a_return_code_is_named() -> None:
 def waits(running: Running, client: Client) -> None:
     """Lets a client poll, and returns when the server has it."""
     client.send({"type": 6, "ctrl_id": 0})
-    until(lambda: any(one.poll for one in list(running.server._clients.values())))
+    until(lambda: any(one.poll for one in list(running.clients.values())))
 
 
 def test_a_poll_is_held() -> None:
@@ -307,7 +312,7 @@ def test_a_client_that_dies_in_a_call() -> None:
         with running.client() as client:
             client.start(RECV, root_src_dst=1)
             waits(running, client)
-        until(lambda: not running.server._clients)
+        until(lambda: not running.clients)
         with running.client() as client:
             client.start(NOP)
             assert client.wait() == 0
@@ -323,7 +328,7 @@ def test_a_reset_removes_calls() -> None:
         with running.client() as client:
             client.start(RECV, root_src_dst=1)
             waits(running, client)
-        until(lambda: not running.server._clients)
+        until(lambda: not running.clients)
         with running.client() as client:
             for _ in range(2):
                 assert client.call(CONFIG) == 0
@@ -381,11 +386,13 @@ def test_a_waiting_client_gets_an_error_from_an_engine_that_fails() -> None:
     thread = threading.Thread(target=serve)
     thread.start()
     try:
-        with Client(server._settings.port) as client, Client(server._settings.port, 1) as other:
+        assert server.drivers
+        clients = server.drivers.clients
+        with Client(server.settings.port) as client, Client(server.settings.port, 1) as other:
             other.read(0)
             client.start(NOP)
             client.send({"type": 6, "ctrl_id": 0})
-            until(lambda: any(one.poll for one in list(server._clients.values())))
+            until(lambda: any(one.poll for one in list(clients.values())))
             wall.now += 1
             assert json.loads(client.socket.recv()) == {"status": -1}
             until(lambda: failed)

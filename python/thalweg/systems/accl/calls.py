@@ -4,18 +4,30 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from thalweg.systems.accl.engine import Engine
+from thalweg.systems.accl.engine import End, Engine
 from thalweg.systems.accl.names import WITHOUT_DATA, scenario
 from thalweg.systems.accl.report import RankReport
 from thalweg.systems.accl.wire import PORTS
 
+_CONFIG, _RESET = 0, 0  # scenario and function of a reset
 
-@dataclass(frozen=True)
+
+@dataclass(eq=False)
 class Call:
+    """Of a client. Clients poll the ends of a port in order, or ask for the end of one call."""
+
     name: str
-    owner: object  #: its client
+    owner: object  #: its client; None if that has left
+    begun: int = 0  #: tick in which it was called
+    handle: int | None = None  #: in the engine; None while it waits for others
+    end: End | None = None
+    refused: bool = False  #: by the engine, when the calls before it had ended; `end` says why
+    after: Collection[Call] = ()  #: it goes to the engine when these have ended
+    port: int = 0
+    words: Sequence[int] = ()
 
 
 class Calls:
@@ -23,19 +35,50 @@ class Calls:
 
     def __init__(self, engine: Engine, rank: int, report: RankReport) -> None:
         self._engine, self._rank, self._report = engine, rank, report
-        self._running: list[deque[Call]] = [deque() for _ in range(PORTS)]
+        self._given: dict[int, Call] = {}  # to the engine, by handles
+        self._held: list[Call] = []
+        self._running: list[deque[Call]] = [deque() for _ in range(PORTS)]  # whose ends clients poll
         self._ended: list[deque[Call]] = [deque() for _ in range(PORTS)]
 
-    def start(self, owner: object, port: int, words: list[int]) -> str | None:
-        """Returns a line if the engine refuses it."""
-        if line := self._engine.call(self._rank, port, words):
-            return line
-        call = Call(scenario(words[0]), owner)
-        self._running[port].append(call)
+    def start(self, owner: object, port: int, words: list[int]) -> None:
+        """Starts a call whose end its client polls. Raises ValueError if the engine refuses it."""
+        self._running[port].append(self._start(owner, port, words))
+        self.collect()
+
+    def begin(self, owner: object, port: int, words: list[int], after: Collection[Call]) -> Call:
+        """Starts a call whose `end` its client looks at, as soon as the calls `after` have ended. Raises ValueError if the engine refuses it."""
+        return self._start(owner, port, words, after)
+
+    def add(self, owner: object, name: str, handle: int) -> Call:
+        """A kernel that the engine has started for a client."""
+        call = self._given[handle] = Call(name, owner, self._engine.now, handle)
+        self._report.calls[name] += 1
+        return call
+
+    def _start(self, owner: object, port: int, words: list[int], after: Collection[Call] = ()) -> Call:
+        call = Call(scenario(words[0]), owner, self._engine.now, after=after, port=port, words=words)
+        under_way = [other.name for other in (*self._given.values(), *self._held)]
+        if all(before.end for before in after):
+            self._give(call)
+        else:
+            self._held.append(call)
+        if words[0] == _CONFIG and words[4] == _RESET and under_way:
+            self._report.resets.append(", ".join(under_way))
         self._report.calls[call.name] += 1
         self._report.bytes += self._bytes(words)
-        self.collect()
-        return None
+        return call
+
+    def _give(self, call: Call) -> None:
+        """To the engine, or ends it as one before it that has failed. Raises ValueError."""
+        for before in call.after:
+            assert before.end
+            if before.end.code or before.refused:
+                why = f"the {before.name} before it failed: {before.end.why}"
+                call.refused = before.refused
+                self._finish(call, End(before.end.code, why, self._engine.now))
+                return
+        call.handle = self._engine.call(self._rank, call.port, list(call.words))
+        self._given[call.handle] = call
 
     def _bytes(self, words: list[int]) -> int:
         """Those of `count` elements, whose size is the first word of the arithmetic configuration; 0 without one."""
@@ -47,23 +90,43 @@ class Calls:
     @property
     def run(self) -> bool:
         """Whether a call has not ended."""
-        return any(self._running)
+        return bool(self._given or self._held)
 
     def collect(self) -> None:
         """Takes the calls that have ended from the engine, and drops those of disconnected clients. A call that a reset has removed counts as one
         that never ended."""
+        for handle, end in self._engine.ends(self._rank).items():
+            if call := self._given.pop(handle, None):
+                self._finish(call, end)
+        for handle in [handle for handle in self._given if not self._engine.under_way(handle)]:
+            removed = self._given.pop(handle)
+            self._report.never_ended[removed.name] += 1
+            for running in self._running:
+                if removed in running:
+                    running.remove(removed)
         for port, running in enumerate(self._running):
-            while running and (end := self._engine.ended(self._rank, port)) is not None:
+            while running and running[0].end:
                 call = running.popleft()
-                code, why = end
-                if code:
-                    self._report.ended_wrong[call.name, code] += 1
-                    self._report.why.setdefault((call.name, code), why)
                 if call.owner is not None:
                     self._ended[port].append(call)
-            removed = len(running) - self._engine.pending(self._rank, port) if running else 0
-            for _ in range(removed):
-                self._report.never_ended[running.popleft().name] += 1
+        self._release()
+
+    def _finish(self, call: Call, end: End) -> None:
+        call.end = end
+        if end.code:
+            self._report.ended_wrong[call.name, end.code] += 1
+            self._report.why.setdefault((call.name, end.code), end.why)
+
+    def _release(self) -> None:
+        """Gives the engine calls whose chains have ended."""
+        while ready := [call for call in self._held if all(before.end for before in call.after)]:
+            for call in ready:
+                self._held.remove(call)
+                try:
+                    self._give(call)
+                except ValueError as error:
+                    self._report.refused.add(str(error))
+                    call.refused, call.end = True, End(0, str(error), self._engine.now)
 
     def take(self, port: int) -> bool:
         """Takes the end of the oldest ended call of a port; False if none has ended."""
@@ -74,16 +137,16 @@ class Calls:
 
     def leave(self, owner: object) -> list[str]:
         """A client has left: the scenarios of its calls whose ends it has not taken."""
-        left = [call.name for calls in (*self._ended, *self._running) for call in calls if call.owner is owner]
+        polled = [call for calls in (*self._ended, *self._running) for call in calls]
+        others = [call for call in (*self._given.values(), *self._held) if call not in polled]
+        left = [call for call in (*polled, *others) if call.owner is owner]
+        for call in left:
+            call.owner = None
         for port in range(PORTS):
-            self._ended[port] = deque(call for call in self._ended[port] if call.owner is not owner)
-            self._running[port] = deque(
-                Call(call.name, None) if call.owner is owner else call for call in self._running[port]
-            )
-        return left
+            self._ended[port] = deque(call for call in self._ended[port] if call.owner is not None)
+        return [call.name for call in left]
 
     def finish(self) -> None:
         """Counts what has not ended."""
         self.collect()
-        for running in self._running:
-            self._report.never_ended.update(call.name for call in running)
+        self._report.never_ended.update(call.name for call in (*self._given.values(), *self._held))

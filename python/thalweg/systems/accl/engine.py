@@ -3,15 +3,26 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from thalweg._core import Completion
 from thalweg.errors import InputError
 from thalweg.systems.accl._sim import Network
 from thalweg.systems.accl.cluster import Cluster
 
 NEVER = 2**63 - 1  #: no tick
+
+
+@dataclass(frozen=True)
+class End:
+    """Of a call."""
+
+    code: int  #: its return code
+    why: str  #: where the code is not 0
+    at: int  #: tick
 
 
 class Engine(Protocol):
@@ -43,18 +54,24 @@ class Engine(Protocol):
     def store(self, rank: int, host: bool, address: int, data: bytes) -> None:
         """Writes bytes of memory, which grows where it has to. Raises ValueError with one line."""
 
-    def call(self, rank: int, port: int, words: list[int]) -> str | None:
-        """Starts a call of 15 words of 32 bits, in the order of the command stream. Returns a line if it is refused."""
+    def call(self, rank: int, port: int, words: list[int]) -> int:
+        """Starts a call of 15 words of 32 bits, in the order of the command stream, and returns its handle. Raises ValueError with one line."""
 
-    def ended(self, rank: int, port: int) -> tuple[int, str] | None:
-        """Takes the oldest ended call off a port: its return code, 0 for success, and why it is not 0. None if none has ended."""
+    def ends(self, rank: int) -> dict[int, End]:
+        """Takes the ends of a rank's calls, by their handles, in the order in which they ended."""
 
-    def pending(self, rank: int, port: int) -> int:
-        """Number of calls that have not ended."""
+    def under_way(self, handle: int) -> bool:
+        """Whether a call may still end; a reset may have removed it."""
 
     def advance(self, until: int | None) -> bool:
         """Moves virtual time on, to `until` at most. Returns True as soon as a call has ended, False if nothing can happen before `until`,
         or by itself at all, apart from time-outs."""
+
+    def expire(self) -> bool:
+        """Moves virtual time to the next time-out, and ends the calls whose it is. Returns True if a call has ended."""
+
+    def pass_to(self, tick: int) -> bool:
+        """As advance(), but virtual time reaches `tick` even if nothing happens there."""
 
     def quiet(self) -> bool:
         """True if nothing will happen by itself, apart from time-outs."""
@@ -85,8 +102,8 @@ class Simulated:
         self._network, self.ranks = network, ranks
         self.ticks_per_second = network.ticks_per_second
         self._next = 0
-        self._open: dict[tuple[int, int], deque[int]] = {}  # handles, in order of the calls
-        self._ends: dict[int, tuple[int, str]] = {}  # of calls that have ended
+        self._rank_of: dict[int, int] = {}  # of calls that have not ended
+        self._ends: dict[int, dict[int, End]] = {}  # by ranks and handles
 
     @property
     def now(self) -> int:
@@ -107,32 +124,32 @@ class Simulated:
     def store(self, rank: int, host: bool, address: int, data: bytes) -> None:
         self._network.store(rank, host, address, data)
 
-    def call(self, rank: int, port: int, words: list[int]) -> str | None:
-        try:
-            self._network.submit(handle=self._next, rank=rank, port=port, words=words)
-        except ValueError as error:
-            return str(error)
-        self._open.setdefault((rank, port), deque()).append(self._next)
+    def call(self, rank: int, port: int, words: list[int]) -> int:
         self._next += 1
-        return None
+        self._network.submit(handle=self._next, rank=rank, port=port, words=words)
+        self._rank_of[self._next] = rank
+        return self._next
 
-    def ended(self, rank: int, port: int) -> tuple[int, str] | None:
-        calls = self._open.get((rank, port))
-        if not calls or calls[0] not in self._ends:
-            return None
-        return self._ends.pop(calls.popleft())
+    def ends(self, rank: int) -> dict[int, End]:
+        return self._ends.pop(rank, {})
 
-    def pending(self, rank: int, port: int) -> int:
-        return sum(handle not in self._ends for handle in self._open.get((rank, port), ()))
+    def under_way(self, handle: int) -> bool:
+        return handle in self._rank_of
 
     def advance(self, until: int | None) -> bool:
-        time_out = self._network.time_out()
-        if time_out is not None and until is not None and until > time_out and self._network.idle:
-            ended = self._network.expire()
-        else:
-            ended = self._network.work(NEVER if until is None else until)
+        return self._note(self._network.work(NEVER if until is None else until))
+
+    def expire(self) -> bool:
+        return self._note(self._network.expire())
+
+    def pass_to(self, tick: int) -> bool:
+        return self._note(self._network.advance(tick))
+
+    def _note(self, ended: Sequence[Completion]) -> bool:
         for completion in ended:
-            self._ends[completion.handle] = self._network.take_end(completion.handle)
+            code, why = self._network.take_end(completion.handle)
+            ends = self._ends.setdefault(self._rank_of.pop(completion.handle), {})
+            ends[completion.handle] = End(code, why, completion.at)
         return bool(ended)
 
     def quiet(self) -> bool:

@@ -37,27 +37,26 @@ class Pace:
         """The wall time since which nothing has happened; infinite if virtual time may move."""
         return math.inf if self._stands_since is None else self._stands_since
 
-    def due(self) -> float | None:
-        """The earliest wall time at which virtual time may move; None if it needs a message."""
+    def due(self, limit: int | None = None) -> float | None:
+        """The earliest wall time at which virtual time may move; None if it needs a message. `limit`: a tick until which a client waits."""
         if self._stands_since is None:
             return 0.0
-        time_out = self._engine.time_out()
-        if time_out is None:
+        if (stop := self._stop(limit)) is None:
             return None
-        ahead = (time_out - self._stands_at) / self._engine.ticks_per_second
+        ahead = (stop - self._stands_at) / self._engine.ticks_per_second
         return self._stands_since + max(ahead, self._patience)
 
-    def move(self) -> None:
-        """Makes one step, or lets the next time-out happen if time stands before it."""
-        time_out = self._engine.time_out()
+    def move(self, limit: int | None = None, at_once: bool = False) -> None:
+        """Makes one step, or lets what time stands before happen: the next time-out, or the end of a wait. `at_once`: no message can come before it,
+        as all clients wait."""
+        stop = self._stop(limit)
         if self._stands_since is not None:
             self._stands_since = None
-            if time_out is not None:
-                self._engine.advance(max(time_out, self._engine.now) + 1)
+            self._reach(stop)
             return
         until = self._engine.now + self._step
-        if time_out is not None and time_out <= until:
-            until = time_out
+        if stop is not None and stop <= until:
+            until = stop
         begin = self._clock()
         ended = until > self._engine.now and self._engine.advance(until)
         took = self._clock() - begin
@@ -65,5 +64,19 @@ class Pace:
             self._step = min(2 * self._step, self._engine.ticks_per_second)
         elif took > _LONG_S:
             self._step = max(1, self._step // 2)
-        if not ended and (until == time_out or self._engine.quiet()):
+        if ended or (until != stop and not self._engine.quiet()):
+            return
+        if at_once and stop is not None:
+            self._reach(stop)
+        else:
             self._stands_since, self._stands_at = self._clock(), self._engine.now
+
+    def _stop(self, limit: int | None) -> int | None:
+        """The tick before which virtual time stands."""
+        return min((tick for tick in (self._engine.time_out(), limit) if tick is not None), default=None)
+
+    def _reach(self, stop: int | None) -> None:
+        if stop is not None and stop == self._engine.time_out():
+            self._engine.expire()
+        elif stop is not None:
+            self._engine.pass_to(stop)

@@ -50,40 +50,58 @@ class Rank:
         if isinstance(request, wire.Poll):
             return wire.ok() if self.calls.take(request.port) else None
         if isinstance(request, wire.Start):
-            if line := self.calls.start(owner, request.port, request.words):
-                _refuse(line, 5)
+            try:
+                self.calls.start(owner, request.port, request.words)
+            except ValueError as error:
+                _refuse(str(error), 5)
             return wire.ok()
+        try:
+            found = self.perform(request)
+        except ValueError as error:
+            _refuse(str(error), _KINDS[type(request)])
+        if found is None:
+            return wire.ok()
+        return wire.word(found) if isinstance(found, int) else wire.data(found)
+
+    def perform(self, request: wire.Access) -> int | bytes | None:
+        """Reads or writes the exchange memory or a memory, and returns what was read. Raises ValueError with one line."""
+        engine, rank = self._engine, self._rank
         if isinstance(request, wire.ReadWord):
-            value = self._engine.read(self._rank, request.address)
-            return wire.word(value) if value is not None else _no_word("read", request.address, 0)
+            if (value := engine.read(rank, request.address)) is None:
+                raise _no_word("read", request.address)
+            return value
         if isinstance(request, wire.WriteWord):
-            written = self._engine.write(self._rank, request.address, request.value)
-            return wire.ok() if written else _no_word("write", request.address, 1)
+            if not engine.write(rank, request.address, request.value):
+                raise _no_word("write", request.address)
+            return None
         try:
             return self._move(request)
-        except (ValueError, OverflowError, MemoryError) as error:
-            _refuse(str(error) or "not enough memory", 2 if isinstance(request, wire.Load) else 3)
+        except (OverflowError, MemoryError) as error:
+            raise ValueError(str(error) or "not enough memory") from error
 
-    def _move(self, request: wire.Load | wire.Store | wire.Allocate) -> bytes:
+    def _move(self, request: wire.Load | wire.Store | wire.Allocate) -> bytes | None:
         if isinstance(request, wire.Store):
             if request.data:
                 self._engine.store(self._rank, request.host, request.address, request.data)
-            return wire.ok()
+            return None
         if isinstance(request, wire.Allocate):
             if request.size:
                 self._engine.allocate(self._rank, request.host, request.address, request.size)
-            return wire.ok()
+            return None
         if not request.size:
-            return wire.data(b"")
+            return b""
         found = self._engine.load(self._rank, request.host, request.address, request.size)
         if found is None:
             memory = "host" if request.host else "device"
             raise ValueError(f"read of {request.size} bytes of {memory} memory at {request.address:#x}: not allocated")
-        return wire.data(found)
+        return found
 
 
-def _no_word(what: str, address: int, kind: int) -> NoReturn:
-    _refuse(f"{what} of the exchange memory at {address:#x}, where no word is", kind)
+_KINDS = {wire.ReadWord: 0, wire.WriteWord: 1, wire.Load: 2, wire.Store: 3, wire.Allocate: 4}
+
+
+def _no_word(what: str, address: int) -> ValueError:
+    return ValueError(f"{what} of the exchange memory at {address:#x}, where no word is")
 
 
 def _refuse(line: str, kind: int) -> NoReturn:

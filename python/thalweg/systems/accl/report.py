@@ -53,6 +53,9 @@ class RankReport:
         default_factory=list
     )  #: scenarios of the calls that clients left without an end, one text a client
     never_ended: Counter[str] = field(default_factory=Counter)
+    resets: list[str] = field(
+        default_factory=list
+    )  #: scenarios of the calls that were under way at a reset, one text a reset
     unheard: Counter[int] = field(
         default_factory=Counter
     )  #: messages out of kernel streams to which nobody was subscribed
@@ -72,6 +75,8 @@ class RankReport:
             yield f"refused: {line}"
         for scenarios in self.died:
             yield f"a client left in the middle of {scenarios}"
+        for scenarios in self.resets:
+            yield f"reset while {scenarios} had not ended: a reset of the engine does not end calls, nor withdraws what they have sent"
         for scenario, count in self.never_ended.items():
             yield f"{scenario} never ended" + _times(count)
         for stream, count in self.unheard.items():
@@ -95,6 +100,7 @@ class RankReport:
             "refused": self.refused.count,
             "refusals": list(self.refused),
             "died": list(self.died),
+            "resets": list(self.resets),
             "never_ended": dict(self.never_ended),
             "unheard": {str(stream): count for stream, count in self.unheard.items()},
         }

@@ -1,22 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a program that uses ACCL's driver: the server in this process, and the program's ranks, from their start to their end."""
+"""Runs a program that uses ACCL's driver, or Thalweg's library: the server in this process, and the program's ranks, from their start to their end."""
 
 from __future__ import annotations
 
+import mmap
+import os
 import random
 import signal
 import socket
+import sys
 import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from thalweg.commands.output import print_line
 from thalweg.errors import InputError
 from thalweg.launch import ending, scratch
 from thalweg.launch.mpi import WRITING_TO, Launcher, find_program, launcher_of, without_banner
 from thalweg.launch.processes import Output, Processes
 from thalweg.systems.accl.engine import Engine
+from thalweg.systems.accl.hosts import RANKS, SOCKET
 from thalweg.systems.accl.report import Report
 from thalweg.systems.accl.server import Server, Settings
 
@@ -26,7 +31,9 @@ MOST_PORT = 65535
 _FIRST_PORTS = range(16_000, 32_000)  # below the range that Linux assigns to outgoing connections
 _GRACE_S = 2.0  # for the other ranks to end once one has ended without success; none if it was ended by a signal
 
-_RECORDED = """folder=$0 ranks=$1 rank=${PMI_RANK:-${OMPI_COMM_WORLD_RANK:-0}}
+_LATE_S = 10.0  # after which it is said that all wait for a rank that computes
+
+_RECORDED = """folder=$0 ranks=$1 rank=${THALWEG_ACCL_RANK:-${PMI_RANK:-${OMPI_COMM_WORLD_RANK:-0}}}
 shift
 "$@"
 status=$?
@@ -36,6 +43,15 @@ exit $status
 """
 """Runs one rank, and leaves its exit status in a file of the rank's number. A rank that the launcher ends leaves none: its shell ends, too. After
 success it waits for the others: launchers of MPI end them when a rank has ended without MPI_Finalize, as ranks of ACCL's stress test do."""
+
+_SIDE_BY_SIDE = """ranks=$0 rank=0
+while [ $rank -lt "$ranks" ]; do
+  THALWEG_ACCL_RANK=$rank "$@" &
+  rank=$((rank + 1))
+done
+wait
+"""
+"""Starts the ranks of a program that does not use MPI."""
 
 
 @dataclass
@@ -62,8 +78,12 @@ class Ranks:
             self._statuses[int(path.name)] = int(path.read_text())
 
     @property
+    def ended(self) -> set[int]:
+        return set(self._statuses)
+
+    @property
     def alive(self) -> set[int]:
-        return set(range(self._ranks)) - self._statuses.keys()
+        return set(range(self._ranks)) - self.ended
 
     @property
     def failed(self) -> tuple[int, int] | None:
@@ -90,19 +110,20 @@ def run_program(
     command: Sequence[str], engine: Engine, settings: Settings, mpi: Launcher | None, notice: ending.Notice
 ) -> Outcome:
     """Serves the engine to `command`, one process per rank, until it has ended. `mpi` starts several ranks; None: that of the MPI that the program
-    is linked with. Raises InputError."""
+    is linked with; one that is linked with none and uses Thalweg's library needs none. Raises InputError."""
     program = find_program(command[0])
     words = [program, *(word.replace(PORT, str(settings.port)) for word in command[1:])]
-    server = Server(engine, settings)
     with ExitStack() as opened:
-        opened.callback(server.close)
         folder = Path(opened.enter_context(tempfile.TemporaryDirectory(dir=scratch.folder())))
         (folder / "ended").mkdir()
+        alone = mpi is None and uses_library(program) and launcher_of(program) is None
+        server = Server(engine, replace(settings, hosts=folder / "hosts", exact=alone))
+        opened.callback(server.close)
         ranks = Ranks(folder / "ended", engine.ranks)
         output = Output(folder)
-        start, environment = _start(command[0], program, engine.ranks, mpi, output)
-        recorded = ["sh", "-c", _RECORDED, str(folder / "ended"), str(engine.ranks)]
-        mark = {"THALWEG_RUN": str(folder)}
+        start, environment = _start(command[0], program, engine.ranks, mpi, output, alone=alone)
+        recorded = ["sh", "-c", _RECORDED, str(folder / "ended"), str(0 if alone else engine.ranks)]
+        mark = {"THALWEG_RUN": str(folder), SOCKET: str(folder / "hosts"), RANKS: str(engine.ranks)}
         processes = Processes(
             [*start, *recorded, *words], {**scratch.users_environment(), **environment, **mark}, str(folder), output
         )
@@ -113,10 +134,20 @@ def run_program(
         return _outcome(watch, report, processes, ranks)
 
 
+def uses_library(program: str) -> bool:
+    """Whether a program uses Thalweg's library, or a script says so: its file has the name of the variable in which the library finds its socket."""
+    if not os.access(program, os.R_OK) or not Path(program).stat().st_size:
+        return False
+    with Path(program).open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        return content.find(SOCKET.encode()) >= 0
+
+
 def _start(
-    name: str, program: str, ranks: int, mpi: Launcher | None, output: Output
+    name: str, program: str, ranks: int, mpi: Launcher | None, output: Output, *, alone: bool
 ) -> tuple[list[str], dict[str, str]]:
     """The start of the command line, and the environment."""
+    if alone:
+        return [*WRITING_TO, *map(str, output.streams.values()), "sh", "-c", _SIDE_BY_SIDE, str(ranks)], {}
     if ranks == 1:
         return [*WRITING_TO, *map(str, output.streams.values())], {}
     if (mpi := mpi or launcher_of(program)) is None:
@@ -132,6 +163,7 @@ class _Watch:
         self._server, self._processes, self._ranks, self._notice = server, processes, ranks, notice
         self._clock = server.clock
         self._failed_at: float | None = None
+        self._said = False
         self.stuck = False
         self.left: set[int] = set()  #: the ranks that were ended because one had failed
         self.status: int | None = None  #: the launcher's, if it has ended by itself
@@ -149,10 +181,18 @@ class _Watch:
         if self.signal or self.status is not None:
             return True
         self._ranks.look()
+        self._server.ended(self._ranks.ended)
         if self._ranks.failed:
             self._failed_at = self._failed_at or self._clock()
             self.left = self._ranks.alive
             return _number(self._ranks.failed[1]) > 0 or self._clock() > self._failed_at + _GRACE_S
+        if not self._said and (late := self._server.held_up_by(_LATE_S)):
+            self._said = True
+            who = f"rank{'s' * (len(late) > 1)} {', '.join(map(str, sorted(late)))}"
+            print_line(
+                f"thalweg: the others wait for {who}: virtual time stands while a rank is outside of the library",
+                sys.stderr,
+            )
         self.stuck = self._server.stuck(self._ranks.alive)
         return self.stuck
 

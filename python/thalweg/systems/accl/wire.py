@@ -80,7 +80,8 @@ class Poll:
     port: int
 
 
-Request: TypeAlias = ReadWord | WriteWord | Load | Store | Allocate | Start | Poll
+Access: TypeAlias = ReadWord | WriteWord | Load | Store | Allocate
+Request: TypeAlias = Access | Start | Poll
 
 
 class Refused(Exception):

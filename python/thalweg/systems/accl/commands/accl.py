@@ -8,7 +8,8 @@ import click
 from thalweg.commands.lazy import LazyGroup
 
 COMMANDS = {
-    "run": "Run a program that uses ACCL's driver: its ranks, and the server that it needs.",
+    "run": "Run a program that uses ACCL's driver or accl.hpp: its ranks, and the server that it needs.",
+    "include": "Print the folder of the header accl.hpp, for C++ programs.",
     "serve": "Serve programs that use ACCL's driver, as its emulator does.",
     "kernels": "Show the kernels of a source, their arguments and what their loops take.",
     "emulator": "Stand in for ACCL's emulator where a program starts it.",
@@ -17,4 +18,4 @@ COMMANDS = {
 
 @click.command(cls=LazyGroup, package=__package__, about=COMMANDS)
 def command() -> None:
-    """Programs that use ACCL's driver, unchanged, on a simulated cluster."""
+    """Programs that use ACCL's driver, unchanged, or Thalweg's library of the same operations, on a simulated cluster."""

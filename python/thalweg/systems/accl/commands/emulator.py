@@ -10,9 +10,10 @@ from thalweg.errors import InputError
 from thalweg.launch import ending
 from thalweg.systems.accl import emulator
 from thalweg.systems.accl.commands import options
+from thalweg.systems.accl.drivers import load_zmq
 from thalweg.systems.accl.engine import make_engine
 from thalweg.systems.accl.run import MOST_PORT, check_ports
-from thalweg.systems.accl.server import Settings, load_zmq
+from thalweg.systems.accl.server import Settings
 
 _CLUSTERS = {"udp": "accl-u280-udp", "cyt_rdma": "accl-u280-rdma"}
 

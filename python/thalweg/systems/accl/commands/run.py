@@ -16,9 +16,10 @@ from thalweg.commands.output import json_option, print_line, write_json
 from thalweg.launch import ending
 from thalweg.launch.mpi import find_mpi, find_program
 from thalweg.systems.accl.commands import options
+from thalweg.systems.accl.drivers import load_zmq
 from thalweg.systems.accl.engine import make_engine
-from thalweg.systems.accl.run import MOST_PORT, run_program, settings_for
-from thalweg.systems.accl.server import Settings, load_zmq
+from thalweg.systems.accl.run import MOST_PORT, run_program, settings_for, uses_library
+from thalweg.systems.accl.server import Settings
 
 
 @click.command(context_settings={"allow_interspersed_args": False, "max_content_width": 120})
@@ -60,15 +61,17 @@ def command(
     json_file: Path | None,
     program: Sequence[str],
 ) -> None:
-    """Run a PROGRAM that uses ACCL's driver, unchanged: `thalweg accl run -n 4 --cluster accl-u280-udp -- ./test -p {port} -u`.
+    """Run a PROGRAM that uses ACCL's driver, unchanged: `thalweg accl run -n 4 --cluster accl-u280-udp -- ./test -p {port} -u`; or one that uses
+    Thalweg's header accl.hpp.
 
     Each {port} in ARGUMENTS is replaced by the port of rank 0, which the program has to give to ACCL's driver. Several ranks are started by an MPI's
-    mpiexec. The program's output comes first, then the server's report, on stderr. Exit code: the program's own; 1 if it succeeded, but a call had a
+    mpiexec; a program with accl.hpp needs none. The program's output comes first, then the server's report, on stderr. Exit code: the program's own; 1 if it succeeded, but a call had a
     return code other than 0, which ACCL's driver does not pass on, or a request was refused; 124 if the calls of all ranks wait for one another
     without a time-out; 125 for bad input.
     """
-    load_zmq()
-    find_program(program[0])
+    found = find_program(program[0])
+    if not uses_library(found):
+        load_zmq()
     launcher = find_mpi(mpi)[0] if mpi else None
     settings = settings_for(program, ranks, port, Settings(loopback=loopback, grace=grace, patience=patience))
     engine = make_engine(cluster, ranks, str(pcap or ""))

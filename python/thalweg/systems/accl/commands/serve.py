@@ -13,10 +13,11 @@ from thalweg.commands.measured import cluster_option
 from thalweg.commands.output import json_option, print_line, write_json
 from thalweg.launch import ending
 from thalweg.systems.accl.commands import options
+from thalweg.systems.accl.drivers import load_zmq
 from thalweg.systems.accl.engine import Engine, make_engine
 from thalweg.systems.accl.report import Report
 from thalweg.systems.accl.run import MOST_PORT, check_ports
-from thalweg.systems.accl.server import Server, Settings, load_zmq
+from thalweg.systems.accl.server import Server, Settings
 
 
 @click.command(context_settings={"max_content_width": 120})

@@ -1,0 +1,343 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Host programs that use Thalweg's C++ library of ACCL's operations (runtime/accl/include/accl.hpp): each rank has a connection to a Unix socket.
+
+A client sends a request and waits for its answer. A request is a header, whose numbers are kind, argument, address, size and the length of the
+data that follow; an answer has status, return code, value and the length of its data. `accl/connection.hpp` has the same headers. As a client that
+waits for the end of a call says so, it is known which ranks run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import selectors
+import socket
+import struct
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from pathlib import Path
+
+from thalweg.errors import InputError
+from thalweg.systems.accl import wire
+from thalweg.systems.accl.calls import Call
+from thalweg.systems.accl.engine import Engine
+from thalweg.systems.accl.names import return_bits
+from thalweg.systems.accl.pace import Clock
+from thalweg.systems.accl.rank import Rank
+
+SOCKET, RANKS = "THALWEG_ACCL_SOCKET", "THALWEG_ACCL_RANKS"  #: in the environment of a rank, beside THALWEG_ACCL_RANK
+
+_VERSION = 1
+_REQUEST = struct.Struct("<IIQQQ")
+_ANSWER = struct.Struct("<IIQQ")
+_ARGUMENT = struct.Struct("<IIQQ")  # of a kernel: kind, whether in the host's memory, value or address, bytes
+_FOR_EVER = 2**64 - 1
+_CALL_BYTES = 15 * 4
+_READ_BYTES = 1 << 20
+
+
+class _Kind(IntEnum):
+    HELLO = 0
+    READ = 1
+    WRITE = 2
+    LOAD = 3
+    STORE = 4
+    ALLOCATE = 5
+    CALL = 6
+    WAIT = 7
+    START = 8
+
+
+class _Status(IntEnum):
+    DONE = 0
+    REFUSED = 1  # the data say why
+    NOT_YET = 2
+
+
+@dataclass(frozen=True)
+class KernelArgument:
+    """An argument that a program gives to a kernel: a number, or bytes of a memory of its rank."""
+
+    value: int | float
+    size: int | None = None  #: of memory, which begins at the value
+    host: bool = False
+
+
+StartKernel = Callable[[int, str, Sequence[KernelArgument]], int]
+"""Starts a kernel on a rank, and returns its handle. Raises ValueError or InputError."""
+
+
+@dataclass
+class _Wait:
+    number: int
+    call: Call
+    until: int | None  # tick
+
+
+@dataclass(eq=False)
+class _Host:
+    """A connection."""
+
+    connection: socket.socket
+    rank: int = -1  # not known yet
+    received: bytearray = field(default_factory=bytearray)
+    calls: dict[int, Call] = field(default_factory=dict)
+    last_call: int = 0
+    wait: _Wait | None = None
+    last: float = 0.0  # wall time of the last answer
+
+
+class Hosts:
+    """The host programs of all ranks. `exact`: this run has started them, and nothing else; virtual time stands while one of them runs."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        ranks: Sequence[Rank],
+        path: Path,
+        limits: wire.Limits,
+        clock: Clock,
+        *,
+        exact: bool,
+        start_kernel: StartKernel | None = None,
+    ) -> None:
+        self._engine, self._ranks, self._limits, self._clock = engine, ranks, limits, clock
+        self._start_kernel = start_kernel
+        self.exact = exact
+        self._awaited = set(range(len(ranks))) if exact else set()  # have neither come nor ended
+        self._hosts: list[_Host] = []
+        self._selector = selectors.EpollSelector()
+        self._opened = clock()
+        self._listener = socket.socket(socket.AF_UNIX)
+        self._listener.bind(str(path))
+        self._listener.listen(len(ranks))
+        self._listener.setblocking(False)
+        self._selector.register(self._listener, selectors.EVENT_READ)
+
+    def fileno(self) -> int:
+        """Readable when there is something to receive."""
+        return self._selector.fileno()
+
+    def poll(self, seconds: float) -> None:
+        """Until there is something to receive, or so long."""
+        self._selector.select(seconds)
+
+    def close(self) -> None:
+        for host in list(self._hosts):
+            host.connection.close()
+        self._listener.close()
+        self._selector.close()
+
+    def ended(self, ranks: Collection[int]) -> None:
+        """The processes of these ranks have ended."""
+        self._awaited -= set(ranks)
+
+    @property
+    def busy(self) -> set[int]:
+        """The ranks that run; -1 for one that has not said which it is."""
+        return self._awaited | {host.rank for host in self._hosts if not host.wait}
+
+    @property
+    def ranks(self) -> set[int]:
+        """Those that have come, and not left."""
+        return {host.rank for host in self._hosts}
+
+    @property
+    def waiting(self) -> bool:
+        return any(host.wait for host in self._hosts)
+
+    @property
+    def last(self) -> float:
+        """The wall time of the last answer to a rank that runs; of the beginning where none has got one."""
+        return max((host.last for host in self._hosts if not host.wait), default=self._opened)
+
+    @property
+    def limit(self) -> int | None:
+        """The tick at which the first client stops waiting."""
+        return min((host.wait.until for host in self._hosts if host.wait and host.wait.until is not None), default=None)
+
+    def receive(self) -> bool:
+        """Answers what has come; False if nothing has."""
+        ready = self._selector.select(0)
+        for key, _ in ready:
+            if key.fileobj is self._listener:
+                self._accept()
+            else:
+                self._read(key.data)
+        return bool(ready)
+
+    def answer_waits(self) -> None:
+        """Of those whose calls have ended or whose time is over."""
+        for host in self._hosts:
+            if host.wait:
+                self._look(host, host.wait)
+
+    def _accept(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            connection, _ = self._listener.accept()
+            host = _Host(connection, last=self._clock())
+            self._hosts.append(host)
+            self._selector.register(connection, selectors.EVENT_READ, host)
+
+    def _read(self, host: _Host) -> None:
+        try:
+            received = host.connection.recv(_READ_BYTES)
+        except OSError:
+            received = b""
+        if not received:
+            self._leave(host)
+            return
+        host.received += received
+        for header, data in self._messages(host):
+            self._serve(host, header, data)
+
+    def _messages(self, host: _Host) -> Iterator[tuple[tuple[int, ...], bytes]]:
+        while len(host.received) >= _REQUEST.size:
+            header = _REQUEST.unpack_from(host.received)
+            end = _REQUEST.size + header[-1]
+            if header[-1] > self._limits.message:
+                self._refuse(host, f"a request with {header[-1]} bytes; it carries {self._limits.message} at most")
+                self._leave(host)
+                return
+            if len(host.received) < end:
+                return
+            data = bytes(memoryview(host.received)[_REQUEST.size : end])
+            del host.received[:end]
+            yield header[:-1], data
+
+    def _leave(self, host: _Host) -> None:
+        if host not in self._hosts:
+            return
+        self._hosts.remove(host)
+        self._selector.unregister(host.connection)
+        host.connection.close()
+        if host.rank >= 0:
+            rank = self._ranks[host.rank]
+            if left := rank.calls.leave(host):
+                rank.report.died.append(", ".join(left))
+
+    def _serve(self, host: _Host, header: tuple[int, ...], data: bytes) -> None:
+        try:
+            self._perform(host, header, data)
+        except (ValueError, InputError) as error:
+            self._refuse(host, str(error))
+
+    def _perform(self, host: _Host, header: tuple[int, ...], data: bytes) -> None:
+        kind, argument, address, size = header
+        if host.rank < 0 or kind == _Kind.HELLO:
+            self._hello(host, kind, argument, address)
+        elif kind == _Kind.CALL:
+            self._call(host, argument, data)
+        elif kind == _Kind.WAIT:
+            self._wait(host, address, size)
+        elif kind == _Kind.START:
+            self._start(host, data)
+        else:
+            found = self._access(self._ranks[host.rank], kind, bool(argument), address, size, data)
+            if isinstance(found, bytes):
+                self._answer(host, data=found)
+            else:
+                self._answer(host, value=found or 0)
+
+    def _hello(self, host: _Host, kind: int, version: int, rank: int) -> None:
+        if kind != _Kind.HELLO or version != _VERSION:
+            raise ValueError("the program was compiled with the header accl.hpp of another version of Thalweg")
+        if rank >= len(self._ranks):
+            raise ValueError(f"rank {rank}; there are {len(self._ranks)} ranks, from 0 on")
+        host.rank = rank
+        self._awaited.discard(rank)
+        self._ranks[rank].report.clients += 1
+        self._answer(host, value=len(self._ranks))
+
+    def _access(self, rank: Rank, kind: int, host: bool, address: int, size: int, data: bytes) -> int | bytes | None:
+        """Of the exchange memory, of which several words may be written at once, or of a memory. Raises ValueError."""
+        end = address + max(size, len(data))
+        if kind in (_Kind.LOAD, _Kind.STORE, _Kind.ALLOCATE) and end > self._limits.memory:
+            raise ValueError(f"memory up to {end:#x}; a rank has {self._limits.memory} bytes at most")
+        if kind == _Kind.READ:
+            return rank.perform(wire.ReadWord(address))
+        if kind == _Kind.WRITE:
+            if len(data) % 4:
+                raise ValueError(f"{len(data)} bytes for words of 4")
+            for number, (word,) in enumerate(struct.iter_unpack("<I", data)):
+                rank.perform(wire.WriteWord(address + 4 * number, word))
+            return None
+        if kind == _Kind.LOAD:
+            if size > self._limits.message:
+                raise ValueError(f"{size} bytes; an answer carries {self._limits.message} at most")
+            return rank.perform(wire.Load(host, address, size))
+        if kind == _Kind.STORE:
+            return rank.perform(wire.Store(host, address, data))
+        if kind == _Kind.ALLOCATE:
+            return rank.perform(wire.Allocate(host, address, size))
+        raise ValueError(f"a request of kind {kind}")
+
+    def _call(self, host: _Host, port: int, data: bytes) -> None:
+        """A call: its words, and the numbers of the calls that it waits for."""
+        if port >= wire.PORTS or len(data) < _CALL_BYTES or (len(data) - _CALL_BYTES) % 8:
+            raise ValueError(f"a call of {len(data)} bytes at port {port}")
+        words = list(struct.unpack_from("<15I", data))
+        after = [self._known(host, number) for (number,) in struct.iter_unpack("<Q", data[_CALL_BYTES:])]
+        self._begun(host, self._ranks[host.rank].calls.begin(host, port, words, after))
+
+    def _start(self, host: _Host, data: bytes) -> None:
+        """A kernel: its name, and arguments."""
+        name, _, rest = data.partition(b"\0")
+        if self._start_kernel is None:
+            raise ValueError("this run has no kernels; thalweg accl run --kernels adds them")
+        if len(rest) % _ARGUMENT.size:
+            raise ValueError(f"a kernel's arguments of {len(rest)} bytes")
+        arguments = []
+        for kind, in_host, value, size in _ARGUMENT.iter_unpack(rest):
+            if kind == 0:
+                arguments.append(KernelArgument(value - (1 << 64 if value >> 63 else 0)))
+            elif kind == 1:
+                arguments.append(KernelArgument(struct.unpack("<d", struct.pack("<Q", value))[0]))
+            else:
+                arguments.append(KernelArgument(value, size, bool(in_host)))
+        text = name.decode(errors="replace")
+        handle = self._start_kernel(host.rank, text, arguments)
+        self._begun(host, self._ranks[host.rank].calls.add(host, f"kernel {text}", handle))
+
+    def _begun(self, host: _Host, call: Call) -> None:
+        host.last_call += 1
+        host.calls[host.last_call] = call
+        self._answer(host, value=host.last_call)
+
+    def _known(self, host: _Host, number: int) -> Call:
+        if number not in host.calls:
+            raise ValueError(f"there is no call {number}")
+        return host.calls[number]
+
+    def _wait(self, host: _Host, number: int, limit_ns: int) -> None:
+        until = None
+        if limit_ns != _FOR_EVER:
+            until = self._engine.now + -(-limit_ns * self._engine.ticks_per_second // 10**9)
+        host.wait = _Wait(number, self._known(host, number), until)
+        self._look(host, host.wait)
+
+    def _look(self, host: _Host, wait: _Wait) -> None:
+        end = wait.call.end
+        if end is None:
+            if wait.until is not None and wait.until <= self._engine.now:
+                self._answer(host, _Status.NOT_YET)
+            return
+        if wait.call.refused:
+            self._refuse(host, end.why)
+            return
+        why = f"{', '.join(return_bits(end.code))} ({end.code:#x}): {end.why}" if end.code else ""
+        took = (end.at - wait.call.begun) * 10**9 // self._engine.ticks_per_second
+        del host.calls[wait.number]
+        self._answer(host, code=end.code, value=took, data=why.encode())
+
+    def _refuse(self, host: _Host, line: str) -> None:
+        if host.rank >= 0:
+            self._ranks[host.rank].report.refused.add(line)
+        self._answer(host, _Status.REFUSED, data=line.encode())
+
+    def _answer(
+        self, host: _Host, status: _Status = _Status.DONE, *, code: int = 0, value: int = 0, data: bytes = b""
+    ) -> None:
+        host.wait, host.last = None, self._clock()
+        with contextlib.suppress(OSError):  # of a program that has gone
+            host.connection.sendall(_ANSWER.pack(status, code, value, len(data)) + data)

@@ -1,0 +1,669 @@
+// SPDX-License-Identifier: Apache-2.0
+// ACCL's operations for C++ programs on a simulated cluster, under the names and with the arguments of ACCL's driver. It needs a compiler for C++17, and no library:
+//
+//   #include <accl.hpp>
+//   int main() {
+//     ACCL::ACCL accl;                                     // this process is one rank of all
+//     accl.initialize(ACCL::world(), ACCL::local_rank());
+//     auto mine = accl.create_buffer<float>(1000, ACCL::dataType::float32);
+//     auto sums = accl.create_buffer<float>(1000, ACCL::dataType::float32);
+//     accl.allreduce(*mine, *sums, 1000, ACCL::reduceFunction::SUM);
+//   }
+//
+//   g++ -std=c++17 -I $(thalweg accl include) program.cpp -o program
+//   thalweg accl run -n 4 -- ./program
+//
+// Virtual time passes while the program waits for a call, and stands while it computes. With `run_async` an operation returns at once. A call
+// that fails throws a call_error, when it is waited for; what is no call at all throws std::invalid_argument. Unlike the driver's, requests of
+// `waitfor` may be under way, and wait() reads the result into its buffer's array unless `to_fpga` is set.
+#pragma once
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "accl/buffer.hpp"
+#include "accl/connection.hpp"
+#include "accl/constants.hpp"
+#include "accl/request.hpp"
+
+namespace ACCL {
+
+/// A member of a communicator. Its session is its board; where that is negative, its port less that of rank 0.
+struct rank_t {
+  std::string ip;
+  int port;
+  int session_id;
+  addr_t max_segment_size;
+};
+
+/// This process's rank, and the number of ranks, as the simulator has started them.
+inline unsigned local_rank() {
+  for (const char* name : {"THALWEG_ACCL_RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK"})
+    if (const auto rank = detail::number_in(name)) return *rank;
+  return 0;
+}
+inline unsigned world_size() {
+  return detail::number_in("THALWEG_ACCL_RANKS").value_or(1);
+}
+/// All ranks.
+inline std::vector<rank_t> world() {
+  std::vector<rank_t> ranks;
+  for (int rank = 0; rank < static_cast<int>(world_size()); ++rank)
+    ranks.push_back({"127.0.0.1", 5500 + rank, rank, 0});
+  return ranks;
+}
+
+class ACCL {
+ public:
+  /// This process's rank.
+  ACCL() : ACCL(0, ::ACCL::local_rank()) {}
+  /// As the driver's constructor for simulations; the port is not used.
+  ACCL(unsigned /*start_port*/, unsigned local_rank)
+      : rank_(local_rank), board_(std::make_shared<detail::Board>(local_rank)) {}
+  ~ACCL() {
+    try {
+      deinit();
+    } catch (const std::exception&) {  // the simulator reports it
+    }
+  }
+  ACCL(const ACCL&) = delete;
+  ACCL& operator=(const ACCL&) = delete;
+
+  /// Sets the engine up: `n_egr_rx_bufs` receive buffers of `egr_rx_buf_size` bytes, a communicator of these ranks. Messages of up to `max_egr_size`
+  /// bytes go through receive buffers; on clusters with rendezvous larger ones, up to `max_rndzv_size`, go straight to their places.
+  void initialize(const std::vector<rank_t>& ranks, int local_rank, int n_egr_rx_bufs = 16,
+                  addr_t egr_rx_buf_size = 1024, addr_t max_egr_size = 1024, addr_t max_rndzv_size = 32 * 1024) {
+    if (n_egr_rx_bufs < 1 || egr_rx_buf_size > kMost || max_egr_size > kMost || max_rndzv_size > kMost)
+      throw std::invalid_argument("initialize: no receive buffers, or sizes above 32 bits");
+    soft_reset();
+    communicators_.clear();
+    arithmetic_.clear();
+    buffers_.clear();
+    setup_receive_buffers(static_cast<unsigned>(n_egr_rx_bufs), egr_rx_buf_size);
+    configure_communicator(ranks, local_rank, egr_rx_buf_size);
+    configure_arithmetic();
+    configure_tuning();
+    ready_ = true;
+    configure(cfgFunc::enable_pkt, 0);
+    configure(cfgFunc::set_timeout, 1'000'000);
+    configure(cfgFunc::set_max_eager_msg_size, static_cast<unsigned>(max_egr_size));
+    configure(cfgFunc::set_max_rendezvous_msg_size, static_cast<unsigned>(max_rndzv_size));
+  }
+  /// Takes the receive buffers and settings from the engine. Throws where calls are under way: a reset does not end them.
+  void soft_reset() {
+    std::string names;
+    for (const auto& request : requests_)
+      if (!request->done) names += (names.empty() ? "" : ", ") + request->name;
+    if (!names.empty())
+      throw std::runtime_error(who() + "reset while " + names + " had not ended; wait for all calls before a reset");
+    ready_ = false;
+    configure(cfgFunc::reset_periph, 0);
+  }
+  void deinit() { soft_reset(); }
+
+  /// Microseconds of virtual time after which a call that waits for a message fails; 0: never.
+  ACCLRequest* set_timeout(unsigned value, bool run_async = false, std::vector<ACCLRequest*> waitfor = {}) {
+    Call call{operation::config, "set_timeout", value, GLOBAL_COMM};
+    call.function = static_cast<std::uint32_t>(cfgFunc::set_timeout);
+    return make(call, run_async, waitfor);
+  }
+  ACCLRequest* nop(bool run_async = false, std::vector<ACCLRequest*> waitfor = {}) {
+    return make({operation::nop, "nop", 0, GLOBAL_COMM}, run_async, waitfor);
+  }
+
+  ACCLRequest* send(BaseBuffer& srcbuf, unsigned count, unsigned dst, unsigned tag = TAG_ANY,
+                    communicatorId comm_id = GLOBAL_COMM, bool from_fpga = false,
+                    dataType compress_dtype = dataType::none, bool run_async = false,
+                    std::vector<ACCLRequest*> waitfor = {}) {
+    return send(Place(srcbuf, count, !from_fpga), count, dst, tag, comm_id, compress_dtype, run_async, waitfor);
+  }
+  ACCLRequest* send(dataType src_data_type, unsigned count, unsigned dst, unsigned tag = TAG_ANY,
+                    communicatorId comm_id = GLOBAL_COMM, dataType compress_dtype = dataType::none,
+                    bool run_async = false, std::vector<ACCLRequest*> waitfor = {}) {
+    return send(Place(src_data_type), count, dst, tag, comm_id, compress_dtype, run_async, waitfor);
+  }
+  /// To a kernel's stream of the destination.
+  ACCLRequest* stream_put(BaseBuffer& srcbuf, unsigned count, unsigned dst, unsigned stream_id,
+                          communicatorId comm_id = GLOBAL_COMM, bool from_fpga = false,
+                          dataType compress_dtype = dataType::none, bool run_async = false,
+                          std::vector<ACCLRequest*> waitfor = {}) {
+    return put(Place(srcbuf, count, !from_fpga), count, dst, stream_id, comm_id, compress_dtype, run_async, waitfor);
+  }
+  ACCLRequest* stream_put(dataType src_data_type, unsigned count, unsigned dst, unsigned stream_id,
+                          communicatorId comm_id = GLOBAL_COMM, dataType compress_dtype = dataType::none,
+                          bool run_async = false, std::vector<ACCLRequest*> waitfor = {}) {
+    return put(Place(src_data_type), count, dst, stream_id, comm_id, compress_dtype, run_async, waitfor);
+  }
+  ACCLRequest* recv(BaseBuffer& dstbuf, unsigned count, unsigned src, unsigned tag = TAG_ANY,
+                    communicatorId comm_id = GLOBAL_COMM, bool to_fpga = false,
+                    dataType compress_dtype = dataType::none, bool run_async = false,
+                    std::vector<ACCLRequest*> waitfor = {}) {
+    return recv(Place(dstbuf, count, !to_fpga), count, src, tag, comm_id, compress_dtype, run_async, waitfor);
+  }
+  ACCLRequest* recv(dataType dst_data_type, unsigned count, unsigned src, unsigned tag = TAG_ANY,
+                    communicatorId comm_id = GLOBAL_COMM, dataType compress_dtype = dataType::none,
+                    bool run_async = false, std::vector<ACCLRequest*> waitfor = {}) {
+    return recv(Place(dst_data_type), count, src, tag, comm_id, compress_dtype, run_async, waitfor);
+  }
+
+  ACCLRequest* copy(BaseBuffer& srcbuf, BaseBuffer& dstbuf, unsigned count, bool from_fpga = false,
+                    bool to_fpga = false, bool run_async = false, std::vector<ACCLRequest*> waitfor = {}) {
+    return copy(Place(srcbuf, count, !from_fpga), Place(dstbuf, count, !to_fpga), count, run_async, waitfor);
+  }
+  ACCLRequest* copy_from_stream(BaseBuffer& dstbuf, unsigned count, bool to_fpga = false, bool run_async = false,
+                                std::vector<ACCLRequest*> waitfor = {}) {
+    return copy(Place(dstbuf.type()), Place(dstbuf, count, !to_fpga), count, run_async, waitfor);
+  }
+  ACCLRequest* copy_to_stream(BaseBuffer& srcbuf, unsigned count, bool from_fpga = false, bool run_async = false,
+                              std::vector<ACCLRequest*> waitfor = {}) {
+    return copy(Place(srcbuf, count, !from_fpga), Place(srcbuf.type()), count, run_async, waitfor);
+  }
+  ACCLRequest* copy_from_to_stream(dataType dst_data_type, unsigned count, bool run_async = false,
+                                   std::vector<ACCLRequest*> waitfor = {}) {
+    return copy(Place(dst_data_type), Place(dst_data_type), count, run_async, waitfor);
+  }
+  ACCLRequest* combine(unsigned count, reduceFunction function, BaseBuffer& val1, BaseBuffer& val2, BaseBuffer& result,
+                       bool val1_from_fpga = false, bool val2_from_fpga = false, bool to_fpga = false,
+                       bool run_async = false, std::vector<ACCLRequest*> waitfor = {}) {
+    Call call{operation::combine, "combine", count, GLOBAL_COMM};
+    call.function = static_cast<std::uint32_t>(function);
+    call.places[0] = Place(val1, count, !val1_from_fpga);
+    call.places[1] = Place(val2, count, !val2_from_fpga);
+    call.places[2] = Place(result, count, !to_fpga);
+    return make(call, run_async, waitfor);
+  }
+
+  ACCLRequest* bcast(BaseBuffer& buf, unsigned count, unsigned root, communicatorId comm_id = GLOBAL_COMM,
+                     bool from_fpga = false, bool to_fpga = false, dataType compress_dtype = dataType::none,
+                     bool run_async = false, std::vector<ACCLRequest*> waitfor = {}) {
+    const bool is_root = get_comm_rank(comm_id) == root;
+    Call call{operation::bcast, "bcast", count, comm_id, root};
+    call.places[0] = Place(buf, is_root ? count : 0, !from_fpga);
+    call.places[2] = Place(buf, is_root ? 0 : count, !to_fpga);
+    return make(call, run_async, waitfor, compress_dtype);
+  }
+  ACCLRequest* scatter(BaseBuffer& sendbuf, BaseBuffer& recvbuf, unsigned count, unsigned root,
+                       communicatorId comm_id = GLOBAL_COMM, bool from_fpga = false, bool to_fpga = false,
+                       dataType compress_dtype = dataType::none, bool run_async = false,
+                       std::vector<ACCLRequest*> waitfor = {}) {
+    Call call{operation::scatter, "scatter", count, comm_id, root};
+    call.places[0] = Place(sendbuf, get_comm_rank(comm_id) == root ? all(count, comm_id) : 0, !from_fpga);
+    call.places[2] = Place(recvbuf, count, !to_fpga);
+    return make(call, run_async, waitfor, compress_dtype);
+  }
+  ACCLRequest* gather(BaseBuffer& sendbuf, BaseBuffer& recvbuf, unsigned count, unsigned root,
+                      communicatorId comm_id = GLOBAL_COMM, bool from_fpga = false, bool to_fpga = false,
+                      dataType compress_dtype = dataType::none, bool run_async = false,
+                      std::vector<ACCLRequest*> waitfor = {}) {
+    Call call{operation::gather, "gather", count, comm_id, root};
+    call.places[0] = Place(sendbuf, count, !from_fpga);
+    call.places[2] = Place(recvbuf, get_comm_rank(comm_id) == root ? all(count, comm_id) : 0, !to_fpga);
+    return make(call, run_async, waitfor, compress_dtype);
+  }
+  ACCLRequest* allgather(BaseBuffer& sendbuf, BaseBuffer& recvbuf, unsigned count, communicatorId comm_id = GLOBAL_COMM,
+                         bool from_fpga = false, bool to_fpga = false, dataType compress_dtype = dataType::none,
+                         bool run_async = false, std::vector<ACCLRequest*> waitfor = {}) {
+    Call call{operation::allgather, "allgather", count, comm_id};
+    call.places[0] = Place(sendbuf, count, !from_fpga);
+    call.places[2] = Place(recvbuf, all(count, comm_id), !to_fpga);
+    return make(call, run_async, waitfor, compress_dtype);
+  }
+  ACCLRequest* reduce(BaseBuffer& sendbuf, BaseBuffer& recvbuf, unsigned count, unsigned root, reduceFunction func,
+                      communicatorId comm_id = GLOBAL_COMM, bool from_fpga = false, bool to_fpga = false,
+                      dataType compress_dtype = dataType::none, bool run_async = false,
+                      std::vector<ACCLRequest*> waitfor = {}) {
+    return reduce(Place(sendbuf, count, !from_fpga), at_root(recvbuf, count, root, comm_id, to_fpga), count, root, func,
+                  comm_id, compress_dtype, run_async, waitfor);
+  }
+  ACCLRequest* reduce(dataType src_data_type, BaseBuffer& recvbuf, unsigned count, unsigned root, reduceFunction func,
+                      communicatorId comm_id = GLOBAL_COMM, bool to_fpga = false,
+                      dataType compress_dtype = dataType::none, bool run_async = false,
+                      std::vector<ACCLRequest*> waitfor = {}) {
+    return reduce(Place(src_data_type), at_root(recvbuf, count, root, comm_id, to_fpga), count, root, func, comm_id,
+                  compress_dtype, run_async, waitfor);
+  }
+  ACCLRequest* reduce(BaseBuffer& sendbuf, dataType dst_data_type, unsigned count, unsigned root, reduceFunction func,
+                      communicatorId comm_id = GLOBAL_COMM, bool from_fpga = false,
+                      dataType compress_dtype = dataType::none, bool run_async = false,
+                      std::vector<ACCLRequest*> waitfor = {}) {
+    return reduce(Place(sendbuf, count, !from_fpga), Place(dst_data_type), count, root, func, comm_id, compress_dtype,
+                  run_async, waitfor);
+  }
+  ACCLRequest* reduce(dataType src_data_type, dataType dst_data_type, unsigned count, unsigned root,
+                      reduceFunction func, communicatorId comm_id = GLOBAL_COMM,
+                      dataType compress_dtype = dataType::none, bool run_async = false,
+                      std::vector<ACCLRequest*> waitfor = {}) {
+    return reduce(Place(src_data_type), Place(dst_data_type), count, root, func, comm_id, compress_dtype, run_async,
+                  waitfor);
+  }
+  ACCLRequest* allreduce(BaseBuffer& sendbuf, BaseBuffer& recvbuf, unsigned count, reduceFunction func,
+                         communicatorId comm_id = GLOBAL_COMM, bool from_fpga = false, bool to_fpga = false,
+                         dataType compress_dtype = dataType::none, bool run_async = false,
+                         std::vector<ACCLRequest*> waitfor = {}) {
+    Call call{operation::allreduce, "allreduce", count, comm_id};
+    call.function = static_cast<std::uint32_t>(func);
+    call.places[0] = Place(sendbuf, count, !from_fpga);
+    call.places[2] = Place(recvbuf, count, !to_fpga);
+    return make(call, run_async, waitfor, compress_dtype);
+  }
+  ACCLRequest* reduce_scatter(BaseBuffer& sendbuf, BaseBuffer& recvbuf, unsigned count, reduceFunction func,
+                              communicatorId comm_id = GLOBAL_COMM, bool from_fpga = false, bool to_fpga = false,
+                              dataType compress_dtype = dataType::none, bool run_async = false,
+                              std::vector<ACCLRequest*> waitfor = {}) {
+    Call call{operation::reduce_scatter, "reduce_scatter", count, comm_id};
+    call.function = static_cast<std::uint32_t>(func);
+    call.places[0] = Place(sendbuf, all(count, comm_id), !from_fpga);
+    call.places[2] = Place(recvbuf, count, !to_fpga);
+    return make(call, run_async, waitfor, compress_dtype);
+  }
+  ACCLRequest* alltoall(BaseBuffer& sendbuf, BaseBuffer& recvbuf, unsigned count, communicatorId comm_id = GLOBAL_COMM,
+                        bool from_fpga = false, bool to_fpga = false, dataType compress_dtype = dataType::none,
+                        bool run_async = false, std::vector<ACCLRequest*> waitfor = {}) {
+    Call call{operation::alltoall, "alltoall", count, comm_id};
+    call.places[0] = Place(sendbuf, all(count, comm_id), !from_fpga);
+    call.places[2] = Place(recvbuf, all(count, comm_id), !to_fpga);
+    return make(call, run_async, waitfor, compress_dtype);
+  }
+  ACCLRequest* barrier(communicatorId comm_id = GLOBAL_COMM, std::vector<ACCLRequest*> waitfor = {}) {
+    return make({operation::barrier, "barrier", 0, comm_id}, false, waitfor);
+  }
+
+  /// Starts a kernel of this rank that `thalweg accl run --kernels` has compiled, with its arguments but for its streams, in their order: numbers, and
+  /// buffers, whose memory it uses. Nothing is copied: sync_to_device() comes before, sync_from_device() after wait().
+  template <typename... Arguments>
+  ACCLRequest* start_kernel(const std::string& name, const Arguments&... arguments) {
+    auto request = std::make_unique<ACCLRequest>();
+    request->name = "kernel " + name;
+    request->number = board_->connection.start(name, {argument(arguments)...});
+    requests_.push_back(std::move(request));
+    return requests_.back().get();
+  }
+
+  /// Until it has ended. Throws call_error.
+  void wait(ACCLRequest* request) { static_cast<void>(wait_ns(request, detail::Connection::kForEver)); }
+  /// For so much virtual time at most; false where it has not ended by then.
+  bool wait(ACCLRequest* request, std::chrono::milliseconds timeout) {
+    return wait_ns(request, static_cast<std::uint64_t>(std::max<std::int64_t>(timeout.count(), 0)) * 1'000'000);
+  }
+  /// Whether it has ended; a microsecond of virtual time passes where it has not.
+  bool test(ACCLRequest* request) { return wait_ns(request, 1'000); }
+  /// From the call to its end, in nanoseconds of virtual time.
+  std::uint64_t get_duration(ACCLRequest* request) { return known(request).end.took_ns; }
+  /// Of the last call that has ended on this rank, or of one call.
+  val_t get_retcode() { return board_->connection.read(CCLO_ADDR::RETCODE_OFFSET); }
+  val_t get_retcode(ACCLRequest* request) { return known(request).end.code; }
+  /// Forgets a call that has ended.
+  void free_request(ACCLRequest* request) {
+    if (!known(request).done) throw std::invalid_argument(who() + request->name + " has not ended");
+    requests_.erase(find(request));
+  }
+
+  [[nodiscard]] bool is_simulated() const { return true; }
+  val_t get_hwid() { return board_->connection.read(CCLO_ADDR::IDCODE_OFFSET); }
+  std::vector<rank_t> get_comm_group(communicatorId comm_id) { return communicator(comm_id).ranks; }
+  unsigned get_comm_rank(communicatorId comm_id) { return communicator(comm_id).rank; }
+  addr_t get_communicator_addr(communicatorId comm_id = GLOBAL_COMM) { return communicator(comm_id).address; }
+  addr_t get_arithmetic_config_addr(std::pair<dataType, dataType> id) {
+    for (const Arithmetic& known : arithmetic_)
+      if (known.wide == id.first && known.narrow == id.second) return known.address;
+    throw std::invalid_argument(who() + "there is no arithmetic for elements of these types");
+  }
+  /// Of these ranks, in that order; all of them call it, in the same order as other communicators of the same ranks.
+  communicatorId create_communicator(const std::vector<rank_t>& ranks, int local_rank) {
+    return configure_communicator(ranks, local_rank, segment_);
+  }
+
+  template <typename dtype>
+  std::unique_ptr<Buffer<dtype>> create_buffer(std::size_t length, dataType type) {
+    return made<dtype>(nullptr, length, type, false);
+  }
+  template <typename dtype>
+  std::unique_ptr<Buffer<dtype>> create_buffer(dtype* host_buffer, std::size_t length, dataType type) {
+    return made(host_buffer, length, type, false);
+  }
+  template <typename dtype>
+  std::unique_ptr<Buffer<dtype>> create_buffer_host(std::size_t length, dataType type) {
+    return made<dtype>(nullptr, length, type, true);
+  }
+  template <typename dtype>
+  std::unique_ptr<Buffer<dtype>> create_buffer_p2p(std::size_t length, dataType type) {
+    return made<dtype>(nullptr, length, type, false);
+  }
+
+ private:
+  static constexpr addr_t kMost = std::numeric_limits<std::uint32_t>::max();
+  static constexpr std::size_t kBufferWords = 7;
+  static constexpr unsigned kFlatBytes =
+      32'768;  // of collectives: the most bytes of a block that goes straight from rank to rank
+  static constexpr unsigned kMostStreams = 247;
+
+  struct Communicator {
+    std::vector<rank_t> ranks;
+    unsigned rank;
+    addr_t address;
+  };
+  struct Arithmetic {
+    dataType wide, narrow;
+    addr_t address;
+  };
+  /// An operand or result: elements of a buffer, of which the array is copied to or from the board's memory, or a kernel's stream.
+  struct Place {
+    Place() = default;
+    Place(BaseBuffer& of, std::size_t elements, bool copies)
+        : buffer(&of), type(of.type()), need(elements), sync(copies) {}
+    explicit Place(dataType of_stream) : type(of_stream), stream(true) {}
+
+    BaseBuffer* buffer = nullptr;
+    dataType type = dataType::none;
+    std::size_t need = 0;
+    bool sync = false, stream = false;
+  };
+  struct Call {
+    operation scenario{};
+    const char* name = "";
+    unsigned count = 0;
+    communicatorId communicator = GLOBAL_COMM;
+    unsigned root = 0;
+    unsigned tag = TAG_ANY;
+    std::uint32_t function = 0;
+    std::array<Place, 3> places{};
+  };
+
+  // Set-up.
+
+  void setup_receive_buffers(unsigned number, addr_t bytes) {
+    segment_ = bytes;
+    end_ = 8 + 4 * kBufferWords * number;
+    if (end_ > CCLO_ADDR::GATHER_FLAT_TREE_MAX_FANIN_OFFSET) throw full();
+    std::vector<std::uint32_t> words{number, static_cast<std::uint32_t>(bytes)};
+    for (unsigned k = 0; k < number; ++k) {
+      buffers_.push_back(std::make_shared<detail::Block>(board_, false, bytes, nullptr));
+      for (const std::uint32_t word : {0U, low(buffers_[k]->address), high(buffers_[k]->address), 0U, 0U, 0U, 0U})
+        words.push_back(word);
+    }
+    board_->connection.write(CCLO_ADDR::NUM_EGR_RX_BUFS_OFFSET, words);
+  }
+  communicatorId configure_communicator(const std::vector<rank_t>& ranks, int local_rank, addr_t segment) {
+    if (local_rank < 0 || static_cast<std::size_t>(local_rank) >= ranks.size())
+      throw std::invalid_argument(who() + "a communicator of " + std::to_string(ranks.size()) +
+                                  " ranks, and local rank " + std::to_string(local_rank));
+    std::vector<std::uint32_t> words{static_cast<std::uint32_t>(ranks.size()), static_cast<std::uint32_t>(local_rank)};
+    for (const rank_t& rank : ranks) {
+      const int session = rank.session_id >= 0 ? rank.session_id : rank.port - first_port(ranks);
+      const auto bytes = rank.max_segment_size > 0 ? rank.max_segment_size : segment;
+      for (const std::uint32_t word : {number_of(rank.ip), static_cast<std::uint32_t>(rank.port), 0U, 0U,
+                                       static_cast<std::uint32_t>(session), static_cast<std::uint32_t>(bytes)})
+        words.push_back(word);
+    }
+    communicators_.push_back({ranks, static_cast<unsigned>(local_rank), append(words)});
+    return static_cast<communicatorId>(communicators_.size() - 1);
+  }
+  int first_port(const std::vector<rank_t>& ranks) const {
+    return (communicators_.empty() ? ranks : communicators_[GLOBAL_COMM].ranks)[0].port;
+  }
+  /// In the driver's order. The engine's units for a type's functions are numbered as in sim/accl/arithmetic.hpp.
+  void configure_arithmetic() {
+    using Units = std::array<std::uint32_t, 4>;  // of sum, maximum, product, minimum
+    constexpr Units kFloat16{4, 9, 16, 22};
+    const auto add = [this](dataType wide, dataType narrow, const Units& units) {
+      const auto bytes = [](dataType type) { return static_cast<std::uint32_t>(detail::size_of(type)); };
+      const std::uint32_t differ = wide != narrow;
+      arithmetic_.push_back(
+          {wide, narrow,
+           append({bytes(wide), bytes(narrow), differ, 0, 1, 4, 1, units[0], units[1], units[2], units[3]})});
+    };
+    add(dataType::float16, dataType::float16, kFloat16);
+    add(dataType::float32, dataType::float16, kFloat16);
+    add(dataType::float32, dataType::float32, {0, 5, 12, 18});
+    add(dataType::float64, dataType::float64, {1, 6, 13, 19});
+    add(dataType::int32, dataType::int32, {2, 7, 14, 20});
+    add(dataType::int64, dataType::int64, {3, 8, 15, 21});
+    add(dataType::int8, dataType::int8, {10, 11, 17, 23});
+  }
+  /// Fan-in of a gather; bytes of a gather's block; ranks of a broadcast; ranks of a reduction, and bytes; a spare buffer.
+  void configure_tuning() {
+    spare_ = std::make_shared<detail::Block>(board_, false, kFlatBytes, nullptr);
+    board_->connection.write(CCLO_ADDR::GATHER_FLAT_TREE_MAX_FANIN_OFFSET,
+                             {2, kFlatBytes, 3, 4, kFlatBytes / 4, low(spare_->address), high(spare_->address)});
+    board_->connection.write(CCLO_ADDR::CFGRDY_OFFSET, {1});
+  }
+  void configure(cfgFunc function, unsigned count) {
+    Call call{operation::config, "config", count, GLOBAL_COMM};
+    call.function = static_cast<std::uint32_t>(function);
+    free_request(make(call, false, {}));
+  }
+  addr_t append(const std::vector<std::uint32_t>& words) {
+    const addr_t address = end_;
+    if (address + 4 * words.size() > CCLO_ADDR::GATHER_FLAT_TREE_MAX_FANIN_OFFSET) throw full();
+    board_->connection.write(address, words);
+    end_ += 4 * words.size();
+    return address;
+  }
+  [[nodiscard]] std::runtime_error full() const {
+    return std::runtime_error(who() + "receive buffers and communicators take more than the " +
+                              std::to_string(CCLO_ADDR::GATHER_FLAT_TREE_MAX_FANIN_OFFSET) +
+                              " bytes that the exchange memory has for them");
+  }
+  static std::uint32_t low(addr_t address) { return static_cast<std::uint32_t>(address); }
+  static std::uint32_t high(addr_t address) { return static_cast<std::uint32_t>(address >> 32); }
+  /// Of an address such as 10.0.0.1; 0 where it is none.
+  static std::uint32_t number_of(const std::string& ip) {
+    in_addr found{};
+    return inet_pton(AF_INET, ip.c_str(), &found) == 1 ? ntohl(found.s_addr) : 0;
+  }
+
+  // Calls.
+
+  ACCLRequest* send(const Place& source, unsigned count, unsigned dst, unsigned tag, communicatorId comm_id,
+                    dataType compress, bool run_async, const std::vector<ACCLRequest*>& waitfor) {
+    Call call{operation::send, "send", count, comm_id, dst, tag};
+    call.places[0] = source;
+    return make(call, run_async, waitfor, compress);
+  }
+  ACCLRequest* put(const Place& source, unsigned count, unsigned dst, unsigned stream_id, communicatorId comm_id,
+                   dataType compress, bool run_async, const std::vector<ACCLRequest*>& waitfor) {
+    if (stream_id >= kMostStreams)
+      throw std::invalid_argument(who() + "stream " + std::to_string(stream_id) + "; their numbers are 0 to 246");
+    Call call{operation::send, "stream_put", count, comm_id, dst, stream_id};
+    call.places[0] = source;
+    call.places[2] = Place(source.type);
+    return make(call, run_async, waitfor, compress);
+  }
+  ACCLRequest* recv(const Place& result, unsigned count, unsigned src, unsigned tag, communicatorId comm_id,
+                    dataType compress, bool run_async, const std::vector<ACCLRequest*>& waitfor) {
+    Call call{operation::recv, "recv", count, comm_id, src, tag};
+    call.places[2] = result;
+    return make(call, run_async, waitfor, compress);
+  }
+  ACCLRequest* copy(const Place& source, const Place& result, unsigned count, bool run_async,
+                    const std::vector<ACCLRequest*>& waitfor) {
+    Call call{operation::copy, "copy", count, GLOBAL_COMM};
+    call.places[0] = source;
+    call.places[2] = result;
+    return make(call, run_async, waitfor);
+  }
+  ACCLRequest* reduce(const Place& source, const Place& result, unsigned count, unsigned root, reduceFunction func,
+                      communicatorId comm_id, dataType compress, bool run_async,
+                      const std::vector<ACCLRequest*>& waitfor) {
+    Call call{operation::reduce, "reduce", count, comm_id, root};
+    call.function = static_cast<std::uint32_t>(func);
+    call.places[0] = source;
+    call.places[2] = result;
+    return make(call, run_async, waitfor, compress);
+  }
+  Place at_root(BaseBuffer& buffer, unsigned count, unsigned root, communicatorId comm_id, bool to_fpga) {
+    return {buffer, get_comm_rank(comm_id) == root ? count : 0, !to_fpga};
+  }
+  [[nodiscard]] std::size_t all(unsigned count, communicatorId comm_id) {
+    return std::size_t{count} * communicator(comm_id).ranks.size();
+  }
+
+  ACCLRequest* make(const Call& call, bool run_async, const std::vector<ACCLRequest*>& waitfor,
+                    dataType compress = dataType::none) {
+    const bool is_config = call.scenario == operation::config;
+    if (!ready_ && !is_config) throw std::runtime_error(who() + call.name + " before initialize()");
+    auto request = std::make_unique<ACCLRequest>();
+    request->name = call.name;
+    std::array<std::uint32_t, 15> words{
+        static_cast<std::uint32_t>(call.scenario),
+        call.count,
+        is_config && communicators_.empty() ? 0 : static_cast<std::uint32_t>(communicator(call.communicator).address),
+        call.root,
+        call.function,
+        call.tag};
+    const auto [wide, narrow] = types(call, compress);
+    if (wide != dataType::none) words[6] = static_cast<std::uint32_t>(get_arithmetic_config_addr({wide, narrow}));
+    if (wide != narrow && compress == narrow) words[7] = detail::kOnWire;
+    for (std::size_t k = 0; k < call.places.size(); ++k) {
+      const Place& place = call.places[k];
+      if (wide != narrow && place.type == narrow) words[7] |= 1U << k;
+      if (place.stream) words[8] |= k == 0 ? detail::kFromStream : detail::kToStream;
+      if (!place.buffer) continue;
+      use(*request, call, place, k);
+      words[8] |= static_cast<std::uint32_t>(place.buffer->is_host_only()) << (detail::kHostShift + k);
+      words[9 + 2 * k] = low(place.buffer->address());
+      words[10 + 2 * k] = high(place.buffer->address());
+    }
+    std::vector<std::uint64_t> after;
+    for (ACCLRequest* before : waitfor) {
+      if (!known(before).done)
+        after.push_back(before->number);
+      else
+        check(*before);
+    }
+    request->number = board_->connection.call(words, after);
+    requests_.push_back(std::move(request));
+    ACCLRequest* made = requests_.back().get();
+    if (!run_async) wait(made);
+    return made;
+  }
+  /// Copies an operand to its memory; keeps the memory until the call has ended.
+  void use(ACCLRequest& request, const Call& call, const Place& place, std::size_t k) {
+    BaseBuffer& buffer = *place.buffer;
+    const std::size_t bytes = place.need * detail::size_of(buffer.type());
+    if (bytes > buffer.size())
+      throw std::invalid_argument(who() + call.name + ": a buffer of " + std::to_string(buffer.size()) +
+                                  " bytes; it takes " + std::to_string(bytes));
+    if (buffer.block().board != board_) throw std::invalid_argument(who() + call.name + ": a buffer of another rank");
+    request.operands[k] = buffer._block;
+    if (k < 2 && place.sync && bytes > 0) buffer.sync_to_device(bytes);
+    if (k == 2 && place.sync) {
+      request.result_offset = buffer._offset;
+      request.result_bytes = bytes;
+    }
+  }
+  /// The types of a call's elements, and on the wire: one, or float32 and float16.
+  [[nodiscard]] std::pair<dataType, dataType> types(const Call& call, dataType compress) const {
+    dataType wide = dataType::none, narrow = dataType::none;
+    for (const dataType type : {call.places[0].type, call.places[1].type, call.places[2].type, compress}) {
+      if (type == dataType::none || type == wide || type == narrow) continue;
+      if (wide == dataType::none) {
+        wide = narrow = type;
+      } else if (wide == narrow && type == dataType::float32 && wide == dataType::float16) {
+        wide = type;
+      } else if (wide == narrow && type == dataType::float16 && wide == dataType::float32) {
+        narrow = type;
+      } else {
+        throw std::invalid_argument(who() + call.name +
+                                    ": elements of several types; they have one, or float32 and float16");
+      }
+    }
+    return {wide, narrow};
+  }
+
+  [[nodiscard]] bool wait_ns(ACCLRequest* request, std::uint64_t limit) {
+    ACCLRequest& of = known(request);
+    if (!of.done) {
+      std::optional<detail::End> end;
+      try {
+        end = board_->connection.wait(of.number, limit);
+      } catch (const std::invalid_argument&) {
+        of.done = true;
+        throw;
+      }
+      if (!end) return false;
+      of.done = true;
+      of.end = *end;
+      if (of.end.code == 0 && of.result_bytes > 0) {
+        const detail::Block& block = *of.operands[2];
+        board_->connection.load(block.host, block.address + of.result_offset,
+                                static_cast<char*>(block.array) + of.result_offset, of.result_bytes);
+      }
+      for (auto& block : of.operands) block.reset();
+    }
+    check(of);
+    return true;
+  }
+  void check(const ACCLRequest& request) const {
+    if (request.end.code != 0) throw call_error(who() + request.name + ": " + request.end.why, request.end.code);
+  }
+  [[nodiscard]] std::string who() const { return "rank " + std::to_string(rank_) + ": "; }
+
+  [[nodiscard]] std::vector<std::unique_ptr<ACCLRequest>>::iterator find(const ACCLRequest* request) {
+    return std::find_if(requests_.begin(), requests_.end(), [&](const auto& one) { return one.get() == request; });
+  }
+  ACCLRequest& known(ACCLRequest* request) {
+    if (find(request) == requests_.end()) throw std::invalid_argument(who() + "a request that is not known");
+    return *request;
+  }
+  Communicator& communicator(communicatorId id) {
+    if (id >= communicators_.size())
+      throw std::invalid_argument(who() + "there is no communicator " + std::to_string(id));
+    return communicators_[id];
+  }
+
+  static detail::KernelArgument argument(const std::unique_ptr<BaseBuffer>& buffer) { return argument(*buffer); }
+  template <typename dtype>
+  static detail::KernelArgument argument(const std::unique_ptr<Buffer<dtype>>& buffer) {
+    return argument(*buffer);
+  }
+  static detail::KernelArgument argument(const BaseBuffer& buffer) {
+    return {2, buffer.is_host_only(), buffer.address(), buffer.size()};
+  }
+  template <typename number, typename = std::enable_if_t<std::is_arithmetic_v<number>>>
+  static detail::KernelArgument argument(number value) {
+    detail::KernelArgument made;
+    if constexpr (std::is_floating_point_v<number>) {
+      const auto real = static_cast<double>(value);
+      made.kind = 1;
+      std::memcpy(&made.value, &real, sizeof real);
+    } else {
+      made.value = static_cast<std::uint64_t>(value);
+    }
+    return made;
+  }
+
+  template <typename dtype>
+  std::unique_ptr<Buffer<dtype>> made(dtype* given, std::size_t length, dataType type, bool host) {
+    if (detail::size_of(type) != sizeof(dtype))
+      throw std::invalid_argument(who() + "a buffer of elements of " + std::to_string(sizeof(dtype)) +
+                                  " bytes, and a type of " + std::to_string(detail::size_of(type)));
+    auto block = std::make_shared<detail::Block>(board_, host, length * sizeof(dtype), given);
+    return std::make_unique<Buffer<dtype>>(std::move(block), 0, length, type);
+  }
+
+  unsigned rank_;
+  std::shared_ptr<detail::Board> board_;
+  bool ready_ = false;
+  addr_t segment_ = 0;  // bytes of a receive buffer
+  addr_t end_ = 0;      // of what is configured in the exchange memory
+  std::vector<std::shared_ptr<detail::Block>> buffers_;
+  std::shared_ptr<detail::Block> spare_;
+  std::vector<Communicator> communicators_;
+  std::vector<Arithmetic> arithmetic_;
+  std::vector<std::unique_ptr<ACCLRequest>> requests_;
+};
+
+}  // namespace ACCL

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// A call that has been made, and the error of one that has failed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include "accl/buffer.hpp"
+#include "accl/constants.hpp"
+
+namespace ACCL {
+
+/// A call has ended with a return code; the text says what is missing, and from whom.
+class call_error : public std::runtime_error {
+ public:
+  call_error(const std::string& text, std::uint32_t code) : std::runtime_error(text), code_(code) {}
+  /// Bits of errorCode.
+  [[nodiscard]] std::uint32_t code() const { return code_; }
+
+ private:
+  std::uint32_t code_;
+};
+
+struct ACCLRequest {
+  std::uint64_t number = 0;  ///< of the simulator
+  std::string name{};        ///< the operation
+  bool done = false;
+  detail::End end{};
+
+  /// Memory that the call uses, and of the last one the bytes that are read back at its end.
+  std::shared_ptr<detail::Block> operands[3]{};
+  std::size_t result_offset = 0, result_bytes = 0;
+};
+
+}  // namespace ACCL

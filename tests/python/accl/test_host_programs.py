@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Do C++ programs that use Thalweg's library of ACCL's operations get right results, the same times in each run, and errors that say what is wrong?"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from thalweg.launch.mpi import launcher_of
+from thalweg.resources import resource
+from thalweg.systems.accl import hosts, wire
+
+HERE = Path(__file__).parent
+COMPILERS = [name for name in ("g++", "clang++") if shutil.which(name)]
+TIMEOUT_S = 120
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not COMPILERS, reason="no C++ compiler is installed")]
+
+
+def compiled(folder: Path, compiler: str, *options: str) -> Path:
+    program = folder / "host"
+    strict = ["-Wall", "-Wextra", "-Wconversion", "-Werror", *options]
+    command = [compiler, *strict, "-I", resource("runtime/accl/include"), HERE / "programs/host.cpp", "-o", program]
+    subprocess.run(command, check=True)
+    return program
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled(tmp_path_factory.mktemp("host"), COMPILERS[0], "-std=c++17", "-fsanitize=address,undefined")
+
+
+def run(
+    program: Path, ranks: int, what: str, *options: str, cluster: str = "accl-u280-udp", start: str = "pass"
+) -> tuple[int, str, list[str]]:
+    words = [sys.executable, "-c", f"import sys; {start}; from thalweg.__main__ import main; sys.exit(main())"]
+    words += ["accl", "run", "-n", str(ranks), "--cluster", cluster, *options, "--", str(program), what]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    return done.returncode, done.stdout, done.stderr.splitlines()
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 5])
+@pytest.mark.parametrize("cluster", ["accl-u280-udp", "accl-u280-rdma"])
+def test_every_operation(program: Path, ranks: int, cluster: str) -> None:
+    status, said, report = run(program, ranks, "operations", "--loopback", cluster=cluster)
+    assert (status, said) == (0, ""), report
+    assert len(report) == 1 + ranks
+
+
+@pytest.mark.parametrize("cluster", ["accl-u280-udp", "accl-u280-rdma"])
+def test_requests_under_way_at_once(program: Path, cluster: str) -> None:
+    """Each rank sends large messages to all before it receives any: with ACCL's driver, whose asynchronous calls wait, rendezvous would hang."""
+    status, said, report = run(program, 3, "requests", cluster=cluster)
+    assert (status, said) == (0, ""), report
+
+
+def test_what_is_wrong_is_thrown(program: Path) -> None:
+    status, said, report = run(program, 2, "wrong")
+    missing = "call_error rank 0: recv: receive time-out (0x800): waited for a message from rank 1 of its communicator"
+    lines = said.splitlines()
+    assert [number for number, line in enumerate(lines) if line.startswith(missing)] == [0, 2, 3, 12]
+    before = (
+        "call_error rank 0: copy: receive time-out (0x800): the recv before it failed: waited for a message from rank"
+    )
+    assert lines[1].startswith(before)
+    assert lines[4:12] == [
+        "rank 0: send: a buffer of 16 bytes; it takes 20",
+        "send: the communicator has 2 ranks, and no rank 9",
+        "rank 0: copy: elements of several types; they have one, or float32 and float16",
+        "rank 0: there is no communicator 3",
+        "rank 0: stream 247; their numbers are 0 to 246",
+        "rank 0: a buffer of elements of 4 bytes, and a type of 8",
+        f"memory up to {lines[10].split()[3]} a rank has {wire.Limits().memory} bytes at most",
+        "rank 0: reset while recv had not ended; wait for all calls before a reset",
+    ]
+    assert lines[13:] == [
+        "this run has no kernels; thalweg accl run --kernels adds them",
+        "a buffer that has been freed",
+        "rank 0: receive buffers and communicators take more than the 8132 bytes that the exchange memory has for them",
+        "rank 0: nop before initialize()",
+    ]
+    assert status == 1
+    assert any(line.startswith("rank 1: recv ended with 0x800, receive time-out") for line in report)
+
+
+def test_times_do_not_depend_on_how_long_ranks_compute(program: Path) -> None:
+    first, second = (run(program, 3, "times") for _ in range(2))
+    assert first[0] == 0, first
+    assert sorted(first[1].splitlines()) == sorted(second[1].splitlines())
+    assert len(first[1].splitlines()) == 5
+
+
+def test_ranks_that_wait_for_each_other(program: Path) -> None:
+    status, _, report = run(program, 2, "stuck")
+    assert (status, report[0]) == (124, "thalweg: the ranks wait for calls that cannot end")
+    assert report[-2:] == [
+        "recv of node 0 waits for a message from rank 1 of its communicator with tag 3, for node 1",
+        "recv of node 1 waits for a message from rank 0 of its communicator with tag 3, for node 0",
+    ]
+
+
+def test_a_rank_that_does_not_come(program: Path) -> None:
+    """The others' call ends with its time-out, a second of virtual time."""
+    status, _, report = run(program, 2, "absent")
+    assert status == 1
+    assert report[0].startswith("rank 0: barrier: receive time-out (0x800): waited for a message from rank 1")
+
+
+def test_a_rank_that_fails(program: Path) -> None:
+    status, _, report = run(program, 2, "fails")
+    assert status == 7
+    assert "thalweg: rank 1 ended with status 7; the others were ended" in report
+
+
+def test_a_rank_that_leaves_before_a_call_has_ended(program: Path) -> None:
+    status, _, report = run(program, 1, "leaves")
+    assert status in (0, 1)
+    assert "rank 0: a client left in the middle of recv" in report
+
+
+def test_it_is_said_for_whom_the_others_wait(program: Path) -> None:
+    soon = "import thalweg.systems.accl.run as run; run._LATE_S = 0.3"
+    status, _, report = run(program, 3, "slow", start=soon)
+    assert status == 0
+    assert report[0] == (
+        "thalweg: the others wait for rank 0: virtual time stands while a rank is outside of the library"
+    )
+
+
+def test_no_other_package_is_needed(program: Path) -> None:
+    assert run(program, 2, "times", start="sys.modules['zmq'] = None")[0] == 0
+
+
+def test_a_rank_that_is_none(program: Path) -> None:
+    assert run(program, 1, "rank")[1] == "rank 1; there are 1 ranks, from 0 on\n"
+
+
+def test_a_program_that_nobody_has_started(program: Path) -> None:
+    environment = {name: value for name, value in os.environ.items() if name != hosts.SOCKET}
+    done = subprocess.run([program, "operations"], capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 1
+    assert done.stderr == "no simulator has started this program; thalweg accl run -n RANKS -- PROGRAM does\n"
+
+
+def test_a_program_that_uses_mpi_too(tmp_path: Path) -> None:
+    """Its ranks are started by MPI's launcher, and may wait in MPI for one another."""
+    pytest.importorskip("zmq", reason="pyzmq is not installed")
+    compiler = next(filter(None, map(shutil.which, ("mpicxx.mpich", "mpicxx.openmpi", "mpicxx"))), None)
+    if not compiler:
+        pytest.skip("no MPI's C++ compiler is installed")
+    source = tmp_path / "both.cpp"
+    source.write_text("""
+#include <mpi.h>
+#include <accl.hpp>
+int main(int count, char** words) {
+  MPI_Init(&count, &words);
+  int rank, ranks;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  bool right = false;
+  {
+    ACCL::ACCL accl(5500, static_cast<unsigned>(rank));
+    accl.initialize(ACCL::world(), rank);
+    auto one = accl.create_buffer<float>(8, ACCL::dataType::float32);
+    (*one)[0] = static_cast<float>(rank + 1);
+    MPI_Barrier(MPI_COMM_WORLD);
+    accl.allreduce(*one, *one, 8, ACCL::reduceFunction::SUM);
+    right = (*one)[0] == static_cast<float>(ranks * (ranks + 1) / 2);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  MPI_Finalize();
+  return right ? 0 : 4;
+}
+""")
+    binary = tmp_path / "both"
+    subprocess.run([compiler, "-I", resource("runtime/accl/include"), source, "-o", binary], check=True)
+    if launcher_of(str(binary)) is None:
+        pytest.skip("the launcher of that MPI is not installed")
+    status, _, report = run(binary, 3, "", "--patience", "30")
+    assert status == 0, report
