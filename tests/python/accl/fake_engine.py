@@ -179,6 +179,9 @@ class FakeEngine:
     def lost(self) -> list[str]:
         return []
 
+    def failed(self) -> list[str]:
+        return []
+
     def give(self, rank: int, data: bytes) -> None:
         assert data and len(data) % 64 == 0
         self._given[rank].append(data)

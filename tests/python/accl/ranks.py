@@ -45,6 +45,15 @@ def main(what: str, port: int) -> int:
             client.allocate(TARGET, 64)
             assert client.call(COPY, count=16, arithcfg=floats, addr_0=SOURCE, addr_2=TARGET) == 0
             assert client.load(TARGET, 64) == bytes(range(64))
+        elif what == "kernel":  # which adds 7
+            ints = floats + 2 * 4 * 9
+            client.store(SOURCE, bytes(64))
+            client.allocate(TARGET, 64)
+            assert (
+                client.call(SEND, count=16, comm=COMMUNICATOR, arithcfg=ints, addr_0=SOURCE, stream_flags=2, tag=9) == 0
+            )
+            assert client.call(COPY, count=16, arithcfg=ints, addr_2=TARGET, stream_flags=1) == 0
+            assert client.load(TARGET, 64) == (7).to_bytes(4, "little") * 16
         elif what == "wrong":
             client.call(
                 COPY, count=16, arithcfg=floats, addr_0=SOURCE, addr_2=TARGET

@@ -12,7 +12,8 @@ from thalweg.systems.accl.names import WITHOUT_DATA, scenario
 from thalweg.systems.accl.report import RankReport
 from thalweg.systems.accl.wire import PORTS
 
-_CONFIG, _RESET = 0, 0  # scenario and function of a reset
+_CONFIG = 0  # scenario
+_RESET, _ENABLE = 0, 1  # functions of it
 
 
 @dataclass(eq=False)
@@ -37,6 +38,7 @@ class Calls:
         self._engine, self._rank, self._report = engine, rank, report
         self._given: dict[int, Call] = {}  # to the engine, by handles
         self._held: list[Call] = []
+        self.enabled = False  #: the engine has been set up, and takes packets
         self._running: list[deque[Call]] = [deque() for _ in range(PORTS)]  # whose ends clients poll
         self._ended: list[deque[Call]] = [deque() for _ in range(PORTS)]
 
@@ -49,9 +51,11 @@ class Calls:
         """Starts a call whose `end` its client looks at, as soon as the calls `after` have ended. Raises ValueError if the engine refuses it."""
         return self._start(owner, port, words, after)
 
-    def add(self, owner: object, name: str, handle: int) -> Call:
-        """A kernel that the engine has started for a client."""
-        call = self._given[handle] = Call(name, owner, self._engine.now, handle)
+    def add(self, owner: object, name: str, handle: int, ends: bool = True) -> Call:
+        """A kernel that the engine has started. `ends`: unless it begins again whenever it has ended."""
+        call = Call(name, owner, self._engine.now, handle)
+        if ends:
+            self._given[handle] = call
         self._report.calls[name] += 1
         return call
 
@@ -113,6 +117,8 @@ class Calls:
 
     def _finish(self, call: Call, end: End) -> None:
         call.end = end
+        if call.words and call.words[0] == _CONFIG and call.words[4] == _ENABLE and not end.code:
+            self.enabled = True
         if end.code:
             self._report.ended_wrong[call.name, end.code] += 1
             self._report.why.setdefault((call.name, end.code), end.why)

@@ -3,15 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from thalweg._core import Completion
-from thalweg.errors import InputError
-from thalweg.systems.accl._sim import Network
+from thalweg.errors import CheckFailed, InputError
+from thalweg.systems.accl._sim import Misuse, Network
 from thalweg.systems.accl.cluster import Cluster
+from thalweg.systems.accl.names import return_bits
 
 NEVER = 2**63 - 1  #: no tick
 
@@ -85,6 +86,9 @@ class Engine(Protocol):
     def lost(self) -> list[str]:
         """Lines that say what was dropped or lost, where, and how much."""
 
+    def failed(self) -> list[str]:
+        """Lines of the calls of kernels that ended with another return code than 0."""
+
     def give(self, rank: int, data: bytes) -> None:
         """Sends a message, of a multiple of 64 bytes, into the stream from kernels to the engine."""
 
@@ -99,7 +103,7 @@ class Simulated:
     """The engines of the first ranks of a cluster, simulated: implements Engine."""
 
     def __init__(self, network: Network, ranks: int) -> None:
-        self._network, self.ranks = network, ranks
+        self.network, self.ranks = network, ranks
         self.ticks_per_second = network.ticks_per_second
         self._next = 0
         self._rank_of: dict[int, int] = {}  # of calls that have not ended
@@ -107,26 +111,36 @@ class Simulated:
 
     @property
     def now(self) -> int:
-        return self._network.now
+        return self.network.now
 
     def read(self, rank: int, address: int) -> int | None:
-        return self._network.read(rank, address)
+        return self.network.read(rank, address)
 
     def write(self, rank: int, address: int, value: int) -> bool:
-        return self._network.write(rank, address, value)
+        return self.network.write(rank, address, value)
 
     def allocate(self, rank: int, host: bool, address: int, size: int) -> None:
-        self._network.allocate(rank, host, address, size)
+        self.network.allocate(rank, host, address, size)
 
     def load(self, rank: int, host: bool, address: int, size: int) -> bytes | None:
-        return self._network.load(rank, host, address, size)
+        return self.network.load(rank, host, address, size)
 
     def store(self, rank: int, host: bool, address: int, data: bytes) -> None:
-        self._network.store(rank, host, address, data)
+        self.network.store(rank, host, address, data)
 
     def call(self, rank: int, port: int, words: list[int]) -> int:
         self._next += 1
-        self._network.submit(handle=self._next, rank=rank, port=port, words=words)
+        self.network.submit(handle=self._next, rank=rank, port=port, words=words)
+        self._rank_of[self._next] = rank
+        return self._next
+
+    def start_kernel(self, rank: int, **how: Any) -> int:
+        """Starts an HLS kernel, and returns its handle. Raises InputError."""
+        self._next += 1
+        try:
+            self.network.start_kernel(handle=self._next, rank=rank, **how)
+        except (RuntimeError, ValueError) as error:
+            raise InputError(str(error)) from None
         self._rank_of[self._next] = rank
         return self._next
 
@@ -137,44 +151,58 @@ class Simulated:
         return handle in self._rank_of
 
     def advance(self, until: int | None) -> bool:
-        return self._note(self._network.work(NEVER if until is None else until))
+        return self._note(lambda: self.network.work(NEVER if until is None else until))
 
     def expire(self) -> bool:
-        return self._note(self._network.expire())
+        return self._note(self.network.expire)
 
     def pass_to(self, tick: int) -> bool:
-        return self._note(self._network.advance(tick))
+        return self._note(lambda: self.network.advance(tick))
 
-    def _note(self, ended: Sequence[Completion]) -> bool:
+    def _note(self, work: Callable[[], Sequence[Completion]]) -> bool:
+        """Notes the ends of calls. Raises CheckFailed where a kernel has done what it must not."""
+        try:
+            ended = work()
+        except (Misuse, ValueError) as error:
+            raise CheckFailed(str(error)) from None
         for completion in ended:
-            code, why = self._network.take_end(completion.handle)
+            code, why = self.network.take_end(completion.handle)
             ends = self._ends.setdefault(self._rank_of.pop(completion.handle), {})
             ends[completion.handle] = End(code, why, completion.at)
         return bool(ended)
 
     def quiet(self) -> bool:
-        return self._network.idle
+        return self.network.idle
 
     def time_out(self) -> int | None:
-        return self._network.time_out()
+        return self.network.time_out()
 
     def blocked(self) -> list[str]:
         return [
-            f"{one.who} waits {one.what}" + (f", for {one.on}" if one.on else "") + (f"; {one.why}" if one.why else "")
-            for one in self._network.blocked
+            f"{one.who} waits {one.what}"
+            + (f", for {one.on}" if one.on else "")
+            + (f"; {one.why}" if one.why else "")
+            + (f" ({one.where})" if one.where else "")
+            for one in self.network.blocked
         ]
 
     def lost(self) -> list[str]:
-        return [f"node {node}: {count} {what}" for node, what, count in self._network.lost]
+        return [f"node {node}: {count} {what}" for node, what, count in self.network.lost]
+
+    def failed(self) -> list[str]:
+        return [
+            f"{who}, called by a kernel: {', '.join(return_bits(code))} ({code:#x}): {why}"
+            for who, code, why in self.network.failed
+        ]
 
     def give(self, rank: int, data: bytes) -> None:
-        self._network.give(rank, data)
+        self.network.give(rank, data)
 
     def take(self, rank: int) -> list[tuple[int, bytes]]:
-        return [(stream, data) for stream, data, _ in self._network.take(rank)]
+        return [(stream, data) for stream, data, _ in self.network.take(rank)]
 
     def close(self) -> None:
-        self._network.close()
+        self.network.close()
 
 
 def make_engine(cluster: str | Path, ranks: int, pcap: str = "") -> Simulated:

@@ -18,7 +18,6 @@ from thalweg.kernels.compiler import CODE, LINES, TARGET_OPTIONS, compiler_of, e
 from thalweg.launch import scratch
 from thalweg.resources import resource
 from thalweg.systems.accl.hls import Argument, Kernel, Rewritten, rewrite
-from thalweg.systems.accl.values import Buffer
 
 #: Packages that have the vendor's open headers of arbitrary-precision types, and where.
 _PACKAGES = (("da4ml", "codegen/hls/source/ap_types/include"), ("hls4ml", "templates/vivado/ap_types"))
@@ -32,6 +31,16 @@ class KernelStream:
     rank: int
     number: int
     name: str
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes of the board's or the host's memory of a rank."""
+
+    rank: int
+    host: bool
+    address: int
+    size: int
 
 
 @dataclass(frozen=True)
@@ -115,25 +124,22 @@ def _compiled(source: Path, folder: Path, includes: Sequence[Path], defines: Seq
     return library, rewritten
 
 
-def packed(
-    kernels: Kernels, name: str, rank: int, given: Mapping[str, Any]
-) -> tuple[Kernel, list[tuple[Any, ...]], list[Buffer]]:
-    """A kernel's arguments as the simulator takes them, and the buffers among them. Raises InputError."""
+def packed(kernels: Kernels, name: str, rank: int, given: Mapping[str, Any]) -> tuple[Kernel, list[tuple[Any, ...]]]:
+    """A kernel's arguments, which are numbers, KernelStream and Memory, as the simulator takes them. Raises InputError."""
     kernel = kernels[name]
     known = [argument.name for argument in kernel.arguments]
     for each in given:
         if each not in known:
             raise InputError(f"kernel {name} has no argument {each}; it has {', '.join(known) or 'none'}")
-    buffers: list[Buffer] = []
     values = []
     for argument in kernel.arguments:
         if argument.name not in given:
             raise InputError(f"kernel {name}: argument {argument.name}, {argument.type}, is not given")
-        values.append(_value(f"kernel {name}: argument {argument.name}", argument, given[argument.name], rank, buffers))
-    return kernel, values, buffers
+        values.append(_value(f"kernel {name}: argument {argument.name}", argument, given[argument.name], rank))
+    return kernel, values
 
 
-def _value(where: str, argument: Argument, value: Any, rank: int, buffers: list[Buffer]) -> tuple[Any, ...]:
+def _value(where: str, argument: Argument, value: Any, rank: int) -> tuple[Any, ...]:
     if argument.kind == "stream":
         if not isinstance(value, KernelStream):
             raise InputError(f"{where} is a stream, such as those of kernel_port()")
@@ -143,16 +149,16 @@ def _value(where: str, argument: Argument, value: Any, rank: int, buffers: list[
             )
         return "stream", value.number
     if argument.kind == "memory":
-        if not isinstance(value, Buffer):
+        if not isinstance(value, Memory):
             raise InputError(f"{where} is memory: give a buffer")
-        if value.rank.rank != rank:
-            raise InputError(f"{where}: a buffer of rank {value.rank.rank}, and the kernel runs on rank {rank}")
-        buffers.append(value)
-        return "memory", value.host, value.address, value.array.nbytes, argument.port
+        if value.rank != rank:
+            raise InputError(f"{where}: a buffer of rank {value.rank}, and the kernel runs on rank {rank}")
+        return "memory", value.host, value.address, value.size, argument.port
     if isinstance(value, (bool, int, np.integer)):
         if not -(2**63) <= int(value) < 2**64:
             raise InputError(f"{where}: {value} has more than 64 bits")
         return "integer", int(value) - (2**64 if int(value) >= 2**63 else 0)
     if isinstance(value, (float, np.floating)):
         return "real", float(value)
-    raise InputError(f"{where}, {argument.type}, is a number, and not {value!r}")
+    what = "a buffer" if isinstance(value, Memory) else repr(value)
+    raise InputError(f"{where}, {argument.type}, is a number, and not {what}")

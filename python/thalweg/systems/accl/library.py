@@ -17,11 +17,12 @@ import numpy.typing as npt
 
 from thalweg.errors import InputError
 from thalweg.systems.accl.cluster import Cluster
-from thalweg.systems.accl.kernels import KernelPort, Kernels, KernelStream, packed
+from thalweg.systems.accl.kernels import KernelPort, Kernels, KernelStream, Memory, packed
 from thalweg.systems.accl.running import Options, Result, Run
 from thalweg.systems.accl.values import (
     ALL,
     ANY_TAG,
+    MOST_STREAMS,
     UNITS,
     Buffer,
     Communicator,
@@ -37,7 +38,6 @@ from thalweg.systems.accl.values import (
     word,
 )
 
-MOST_STREAMS = 247  #: numbers of a kernel's streams
 EXCHANGE_END = 0x1FC4  #: of the words that communicators may take; the engine's registers follow
 
 
@@ -423,7 +423,15 @@ class Rank:
 
         `max_cycles`: after which it is taken for one that does not end. `patience`: seconds of processor time in which a loop may run while no kernel
         uses a stream or memory; 0: any. Raises InputError."""
-        kernel, values, buffers = packed(kernels, name, self._board, {**(arguments or {}), **more})
+        given = {**(arguments or {}), **more}
+        buffers = [each for each in given.values() if isinstance(each, Buffer)]
+        memories = {
+            key: Memory(each.rank.rank, each.host, each.address, each.array.nbytes)
+            if isinstance(each, Buffer)
+            else each
+            for key, each in given.items()
+        }
+        kernel, values = packed(kernels, name, self._board, memories)
         for buffer in buffers:
             buffer.sync_to_device()
         started = Started(self, f"kernel {name}", buffers)

@@ -113,12 +113,13 @@ class Report:
     ranks: list[RankReport]
     blocked: Sequence[str] = ()
     lost: Sequence[str] = ()
+    failed: Sequence[str] = ()  #: calls of kernels with another return code than 0
     virtual_s: float = 0.0
 
     @property
     def right(self) -> bool:
         """No call ended with a return code other than 0, and nothing was refused."""
-        return not any(rank.ended_wrong or rank.refused.count for rank in self.ranks)
+        return not self.failed and not any(rank.ended_wrong or rank.refused.count for rank in self.ranks)
 
     def table(self) -> tuple[list[str], list[list[object]]]:
         """Columns and rows, one a rank."""
@@ -136,6 +137,7 @@ class Report:
         else:
             for number, rank in enumerate(self.ranks):
                 yield from (f"rank {number}: {line}" for line in rank.lines())
+        yield from self.failed
         yield from self.lost
         yield from self.blocked
 
@@ -144,6 +146,7 @@ class Report:
             "deterministic": False,
             "virtual_s": self.virtual_s,
             "ranks": [{"rank": number, **rank.as_json()} for number, rank in enumerate(self.ranks)],
+            "failed": list(self.failed),
             "lost": list(self.lost),
             "blocked": list(self.blocked),
         }

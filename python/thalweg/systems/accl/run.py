@@ -14,9 +14,10 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from thalweg.commands.output import print_line
-from thalweg.errors import InputError
+from thalweg.errors import CheckFailed, InputError
 from thalweg.launch import ending, scratch
 from thalweg.launch.mpi import WRITING_TO, Launcher, find_program, launcher_of, without_banner
 from thalweg.launch.processes import Output, Processes
@@ -24,6 +25,9 @@ from thalweg.systems.accl.engine import Engine
 from thalweg.systems.accl.hosts import RANKS, SOCKET
 from thalweg.systems.accl.report import Report
 from thalweg.systems.accl.server import Server, Settings
+
+if TYPE_CHECKING:
+    from thalweg.systems.accl.attached_kernels import AttachedKernels
 
 PORT = "{port}"  #: stands for the port in the program's arguments
 STUCK = 124
@@ -107,7 +111,12 @@ def free_ports(count: int) -> int:
 
 
 def run_program(
-    command: Sequence[str], engine: Engine, settings: Settings, mpi: Launcher | None, notice: ending.Notice
+    command: Sequence[str],
+    engine: Engine,
+    settings: Settings,
+    mpi: Launcher | None,
+    notice: ending.Notice,
+    kernels: AttachedKernels | None = None,
 ) -> Outcome:
     """Serves the engine to `command`, one process per rank, until it has ended. `mpi` starts several ranks; None: that of the MPI that the program
     is linked with; one that is linked with none and uses Thalweg's library needs none. Raises InputError."""
@@ -117,7 +126,7 @@ def run_program(
         folder = Path(opened.enter_context(tempfile.TemporaryDirectory(dir=scratch.folder())))
         (folder / "ended").mkdir()
         alone = mpi is None and uses_library(program) and launcher_of(program) is None
-        server = Server(engine, replace(settings, hosts=folder / "hosts", exact=alone))
+        server = Server(engine, replace(settings, hosts=folder / "hosts", exact=alone), kernels=kernels)
         opened.callback(server.close)
         ranks = Ranks(folder / "ended", engine.ranks)
         output = Output(folder)
@@ -129,7 +138,10 @@ def run_program(
         )
         opened.callback(processes.end)
         watch = _Watch(server, processes, ranks, notice)
-        report = server.serve(watch.over)
+        try:
+            report = server.serve(watch.over)
+        except CheckFailed as error:
+            return Outcome(1, server.finish(), [str(error)])
         ranks.look()
         return _outcome(watch, report, processes, ranks)
 

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from thalweg.systems.accl import wire
 from thalweg.systems.accl.drivers import Drivers
@@ -15,6 +16,9 @@ from thalweg.systems.accl.hosts import Hosts
 from thalweg.systems.accl.pace import Clock, Pace
 from thalweg.systems.accl.rank import Rank
 from thalweg.systems.accl.report import Report
+
+if TYPE_CHECKING:
+    from thalweg.systems.accl.attached_kernels import AttachedKernels
 
 _WATCH_S = 0.05  # between looks at whether to stop
 
@@ -36,8 +40,14 @@ class Settings:
 class Server:
     """The clients of all ranks of an engine, on one thread. Raises InputError if a port cannot be had."""
 
-    def __init__(self, engine: Engine, settings: Settings, clock: Clock = time.monotonic) -> None:
-        self._engine, self.settings, self.clock = engine, settings, clock
+    def __init__(
+        self,
+        engine: Engine,
+        settings: Settings,
+        clock: Clock = time.monotonic,
+        kernels: AttachedKernels | None = None,
+    ) -> None:
+        self._engine, self.settings, self.clock, self._kernels = engine, settings, clock, kernels
         self._ranks = [Rank(engine, rank, settings.limits) for rank in range(engine.ranks)]
         self._pace = Pace(engine, settings.patience, clock)
         self._hosts: Hosts | None = None
@@ -53,7 +63,15 @@ class Server:
                 hold=settings.hold,
             )
         if settings.hosts:
-            self._hosts = Hosts(engine, self._ranks, settings.hosts, settings.limits, clock, exact=settings.exact)
+            self._hosts = Hosts(
+                engine,
+                self._ranks,
+                settings.hosts,
+                settings.limits,
+                clock,
+                exact=settings.exact,
+                start_kernel=kernels.start if kernels else None,
+            )
             if self.drivers:
                 self.drivers.watch(self._hosts.fileno())
 
@@ -63,7 +81,8 @@ class Server:
         return Report([rank.report for rank in self._ranks], virtual_s=seconds)
 
     def serve(self, stopped: Callable[[], bool]) -> Report:
-        """Answers until `stopped`. Clients that wait then get an answer that makes the driver raise an error."""
+        """Answers until `stopped`. Clients that wait then get an answer that makes the driver raise an error. Raises CheckFailed where a kernel has done
+        what it must not."""
         try:
             while not stopped():
                 self._poll(self._pause())
@@ -78,7 +97,7 @@ class Server:
         finally:
             if self.drivers:
                 self.drivers.dismiss()
-        return self._finished()
+        return self.finish()
 
     def stuck(self, ranks: Collection[int]) -> bool:
         """True if nothing will ever happen unless one of these ranks does something else than it has done for `patience`: each has clients, and
@@ -163,14 +182,17 @@ class Server:
                 else:
                     rank.report.unheard[stream] += 1
             rank.calls.collect()
+        if self._kernels:
+            self._kernels.begin(self._ranks)
 
-    def _finished(self) -> Report:
+    def finish(self) -> Report:
+        """The report at the end."""
         while self._hosts and self._hosts.receive():  # that programs have left
             pass
         for rank in self._ranks:
             rank.calls.finish()
         report = self.report
-        report.lost = self._engine.lost()
+        report.lost, report.failed = self._engine.lost(), self._engine.failed()
         if any(rank.never_ended for rank in report.ranks):
             report.blocked = self._engine.blocked()
         return report

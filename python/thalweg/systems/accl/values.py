@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from thalweg.systems.accl.library import Rank
 
 ANY_TAG = 0xFFFF_FFFF
+MOST_STREAMS = 247  #: numbers of a kernel's streams
 
 Array = npt.NDArray[Any]
 

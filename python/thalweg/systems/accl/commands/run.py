@@ -13,6 +13,7 @@ from thalweg.commands import completion
 from thalweg.commands.measured import cluster_option
 from thalweg.commands.named_files import read_programs
 from thalweg.commands.output import json_option, print_line, write_json
+from thalweg.errors import InputError
 from thalweg.launch import ending
 from thalweg.launch.mpi import find_mpi, find_program
 from thalweg.systems.accl.commands import options
@@ -36,6 +37,16 @@ from thalweg.systems.accl.server import Settings
     metavar="MPI",
     help="mpich: the one installed with Thalweg; else the folder of an installed MPICH or Open MPI. [default: the one that PROGRAM is linked with]",
 )
+@click.option(
+    "--kernels",
+    multiple=True,
+    metavar="FILE.cpp:NAME[@RANK][:ARGUMENT=VALUE,...]",
+    help="An HLS kernel beside each rank's program. Streams: commands, status, data_in, data_out.NUMBER, stream.NAME; numbers: also rank, ranks, communicator, arithmetic.TYPE.",
+)
+@click.option(
+    "-I", "includes", multiple=True, type=click.Path(path_type=Path), metavar="DIR", help="Of kernels' headers."
+)
+@click.option("-D", "defines", multiple=True, metavar="NAME[=VALUE]", help="A macro for kernels.")
 @options.grace
 @options.patience
 @options.pcap
@@ -55,6 +66,9 @@ def command(
     port: int | None,
     loopback: bool,
     mpi: str | None,
+    kernels: tuple[str, ...],
+    includes: tuple[Path, ...],
+    defines: tuple[str, ...],
     grace: float,
     patience: float,
     pcap: Path | None,
@@ -75,9 +89,16 @@ def command(
     launcher = find_mpi(mpi)[0] if mpi else None
     settings = settings_for(program, ranks, port, Settings(loopback=loopback, grace=grace, patience=patience))
     engine = make_engine(cluster, ranks, str(pcap or ""))
+    attached = None
+    if kernels:
+        from thalweg.systems.accl.attached_kernels import AttachedKernels, Chosen
+
+        attached = AttachedKernels(engine, [Chosen.parse(each) for each in kernels], includes, defines)
+        if (line := attached.missing()) and not uses_library(found):
+            raise InputError(f"{line}; only a program with accl.hpp starts kernels")
     with ending.noticed() as notice:
         try:
-            outcome = run_program(program, engine, settings, launcher, notice)
+            outcome = run_program(program, engine, settings, launcher, notice, attached)
         finally:
             engine.close()
         sys.stdout.flush()

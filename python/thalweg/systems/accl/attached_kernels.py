@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""HLS kernels beside host programs: `thalweg accl run --kernels` compiles them and joins their streams to the engines of the ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from thalweg.errors import InputError
+from thalweg.systems.accl.engine import Simulated
+from thalweg.systems.accl.hls import Kernel
+from thalweg.systems.accl.hosts import KernelArgument
+from thalweg.systems.accl.kernels import Kernels, KernelStream, Memory, packed
+from thalweg.systems.accl.rank import Rank
+from thalweg.systems.accl.values import MOST_STREAMS, UNITS
+
+_DEPTH = 64  # words of a data stream
+_BETWEEN = 2  # words of a stream between kernels
+_PATIENCE_S = 60.0
+_STREAMS = {"commands": "commands", "status": "status", "data_in": "to engine", "data_out": "from engine"}
+_FIRST = 0x8  # of the exchange memory: receive buffers, communicators, arithmetic configurations follow
+_BUFFER_BYTES, _MEMBER_BYTES = 28, 24
+_CONFIGURATIONS_END = 0x1FC4
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A kernel, as a command line names it: `FILE.cpp:NAME[@RANK][:ARGUMENT=VALUE,...]`."""
+
+    file: str
+    name: str
+    rank: int | None  #: the only one that has it
+    given: Mapping[str, str]
+
+    @staticmethod
+    def parse(text: str) -> Chosen:
+        """Raises InputError."""
+        file, _, rest = text.partition(":")
+        named, _, arguments = rest.partition(":")
+        name, at, rank = named.partition("@")
+        if not name or (at and not rank.isdigit()):
+            raise InputError(f"--kernels {text}: wanted is FILE.cpp:NAME[@RANK][:ARGUMENT=VALUE,...]")
+        pairs = [each.partition("=") for each in arguments.split(",")] if arguments else []
+        for argument, equals, value in pairs:
+            if not argument or not equals or not value:
+                raise InputError(f"--kernels {text}: {argument or '='} has no value; wanted is ARGUMENT=VALUE,...")
+        return Chosen(file, name, int(rank) if at else None, {argument: value for argument, _, value in pairs})
+
+
+class AttachedKernels:
+    """The kernels of all ranks. One whose arguments are all given begins when the engines of all ranks take packets; a program starts the others.
+    Raises InputError."""
+
+    def __init__(
+        self, engine: Simulated, chosen: Sequence[Chosen], includes: Sequence[Path] = (), defines: Sequence[str] = ()
+    ) -> None:
+        self._engine = engine
+        self._compiled = {file: Kernels(file, includes, defines) for file in {each.file for each in chosen}}
+        self._chosen: dict[tuple[int, str], Chosen] = {}
+        self._streams: dict[tuple[int, str], KernelStream] = {}
+        self._begun = False
+        for each in chosen:
+            if each.rank is not None and each.rank >= engine.ranks:
+                raise InputError(f"--kernels {each.name}@{each.rank}: there are {engine.ranks} ranks, from 0 on")
+            for rank in range(engine.ranks) if each.rank is None else [each.rank]:
+                if (rank, each.name) in self._chosen:
+                    raise InputError(f"--kernels {each.name}: twice for rank {rank}")
+                self._chosen[rank, each.name] = each
+                self._join(rank, each)
+
+    def _kernel(self, chosen: Chosen) -> Kernel:
+        return self._compiled[chosen.file][chosen.name]
+
+    def _join(self, rank: int, chosen: Chosen) -> None:
+        """Makes the streams before data come for them, and checks the arguments."""
+        kinds = {argument.name: argument.kind for argument in self._kernel(chosen).arguments}
+        for name, value in chosen.given.items():
+            if name not in kinds:
+                raise InputError(f"kernel {chosen.name} has no argument {name}; it has {', '.join(kinds) or 'none'}")
+            if kinds[name] == "stream":
+                self._streams[rank, value] = self._stream(rank, chosen.name, value)
+            elif kinds[name] == "memory":
+                raise InputError(f"kernel {chosen.name}: argument {name} is memory, which the program gives it")
+            elif _number(value) is None and not _is_word(value):
+                raise InputError(
+                    f"kernel {chosen.name}: {name} is {value}; wanted is a number, rank, ranks, communicator, or arithmetic.TYPE"
+                )
+        for name, kind in kinds.items():
+            if kind == "stream" and name not in chosen.given:
+                raise InputError(f"kernel {chosen.name}: stream {name} is not given; {_WANTED}")
+
+    def _stream(self, rank: int, kernel: str, value: str) -> KernelStream:
+        if (rank, value) in self._streams:
+            return self._streams[rank, value]
+        name, _, suffix = value.partition(".")
+        number = int(suffix or "0") if (suffix or "0").isdigit() else MOST_STREAMS
+        between = name == "stream" and bool(suffix)
+        if not between and (name not in _STREAMS or number >= MOST_STREAMS or (name == "data_in" and suffix)):
+            raise InputError(f"kernel {kernel}: {value} is no stream; {_WANTED}")
+        what = "between" if between else _STREAMS[name]
+        depth = _BETWEEN if between else _DEPTH
+        made = self._engine.network.kernel_stream(rank, what, number, depth, suffix if between else value)
+        return KernelStream(rank, made, value)
+
+    def missing(self) -> str | None:
+        """A line that names a kernel which begins only when a program starts it; None if there is none."""
+        for each in self._chosen.values():
+            for argument in self._open(each):
+                return f"kernel {each.name}: argument {argument}, which is not given"
+        return None
+
+    def _open(self, chosen: Chosen) -> list[str]:
+        """The names of the arguments that a program gives, in their order."""
+        return [each.name for each in self._kernel(chosen).arguments if each.name not in chosen.given]
+
+    def begin(self, ranks: Sequence[Rank]) -> None:
+        """Once the engines of all ranks take packets: starts the kernels whose arguments are all given. Raises InputError."""
+        if self._begun or not all(rank.calls.enabled for rank in ranks):
+            return
+        self._begun = True
+        for (rank, name), each in self._chosen.items():
+            if not self._open(each):
+                handle = self._start(rank, each, {})
+                ranks[rank].calls.add(self, f"kernel {name}", handle, ends=not self._kernel(each).restarts)
+
+    def start(self, rank: int, name: str, given: Sequence[KernelArgument]) -> int:
+        """Starts a kernel for a program, which gives the arguments that the command line has not given. Returns its handle. Raises InputError."""
+        if (rank, name) not in self._chosen:
+            known = ", ".join(one for of, one in self._chosen if of == rank)
+            raise InputError(f"rank {rank} has no kernel {name}; it has {known or 'none'}")
+        chosen = self._chosen[rank, name]
+        if not (wanted := self._open(chosen)):
+            raise InputError(f"kernel {name}: --kernels gives it all arguments, so it begins by itself")
+        if self._kernel(chosen).restarts:
+            raise InputError(
+                f"kernel {name} begins again whenever it has ended: --kernels has to give it all arguments"
+            )
+        if len(given) != len(wanted):
+            raise InputError(f"kernel {name}: {len(given)} arguments; wanted are {len(wanted)}: {', '.join(wanted)}")
+        values: dict[str, Any] = {}
+        for argument, value in zip(wanted, given, strict=True):
+            values[argument] = (
+                value.value if value.size is None else Memory(rank, value.host, int(value.value), value.size)
+            )
+        return self._start(rank, chosen, values)
+
+    def _start(self, rank: int, chosen: Chosen, values: dict[str, Any]) -> int:
+        compiled = self._compiled[chosen.file]
+        for argument in self._kernel(chosen).arguments:
+            if (text := chosen.given.get(argument.name)) is not None:
+                stream = argument.kind == "stream"
+                values[argument.name] = self._streams[rank, text] if stream else self._word(rank, text)
+        kernel, arguments = packed(compiled, chosen.name, rank, values)
+        return self._engine.start_kernel(
+            rank,
+            library=str(compiled.library),
+            kernel=chosen.name,
+            arguments=arguments,
+            serves=kernel.restarts,
+            limit=None,
+            patience=_PATIENCE_S,
+        )
+
+    def _word(self, rank: int, text: str) -> int | float:
+        if (number := _number(text)) is not None:
+            return number
+        if text in ("rank", "ranks"):
+            return rank if text == "rank" else self._engine.ranks
+
+        def read(address: int) -> int:
+            return self._engine.read(rank, address) or 0
+
+        communicator = _FIRST + _BUFFER_BYTES * read(0)
+        if text == "communicator":
+            return communicator
+        wanted = text.removeprefix("arithmetic.")
+        bytes_, first = np.dtype(wanted).itemsize, UNITS[wanted][0]
+        address = communicator + 8 + _MEMBER_BYTES * read(communicator)
+        while address < _CONFIGURATIONS_END and (functions := read(address + 20)):
+            if (read(address), read(address + 4), read(address + 28)) == (bytes_, bytes_, first):
+                return address
+            address += 28 + 4 * functions
+        raise InputError(f"rank {rank} has no arithmetic for {wanted}")
+
+
+_WANTED = "streams are commands, status, data_in, data_out.NUMBER, and stream.NAME between two kernels"
+
+
+def _is_word(text: str) -> bool:
+    return text in ("rank", "ranks", "communicator") or (
+        text.startswith("arithmetic.") and text.removeprefix("arithmetic.") in UNITS
+    )
+
+
+def _number(text: str) -> int | float | None:
+    for kind in (lambda: int(text, 0), lambda: float(text)):
+        try:
+            return kind()
+        except ValueError:
+            continue
+    return None

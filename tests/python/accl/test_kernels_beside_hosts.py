@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Do HLS kernels run beside host programs, joined to the engines of their ranks by `thalweg accl run --kernels`?"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from thalweg.resources import resource
+
+pytest.importorskip("clang.cindex", reason="libclang is not installed")
+
+HERE = Path(__file__).parent
+SOURCE = HERE / "kernels/beside.cpp"
+COMPILER = next(filter(None, map(shutil.which, ("g++", "clang++"))), None)
+ADDER = f"{SOURCE}:adder:more=7,in=data_out.9,out=data_in"
+ANNOUNCE = f"{SOURCE}:announce@0:words=3,number=-5,to=1,comm=communicator,arithmetic=arithmetic.int32,commands=commands,status=status,out=data_in"
+TWO = [f"{SOURCE}:produce:to=stream.between", f"{SOURCE}:consume:from=stream.between"]
+TIMEOUT_S = 120
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    if not COMPILER:
+        pytest.skip("no C++ compiler is installed")
+    made = tmp_path_factory.mktemp("beside") / "beside"
+    strict = ["-std=c++17", "-Wall", "-Wextra", "-Wconversion", "-Werror"]
+    folder = resource("runtime/accl/include")
+    subprocess.run([COMPILER, *strict, "-I", folder, HERE / "programs/beside.cpp", "-o", made], check=True)
+    return [str(made)]
+
+
+def run(program: list[str], ranks: int, what: str, *kernels: str, cluster: str = "udp") -> tuple[int, str, list[str]]:
+    words = [sys.executable, "-m", "thalweg", "accl", "run", "-n", str(ranks), "--cluster", f"accl-u280-{cluster}"]
+    words += [word for kernel in kernels for word in ("--kernels", kernel)]
+    words += ["-I", str(HERE / "kernels"), "--", *program, what, "{port}"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    return done.returncode, done.stdout, done.stderr.splitlines()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("ranks", "cluster"), [(1, "udp"), (3, "udp"), (2, "rdma")])
+def test_a_kernel_that_restarts(program: list[str], ranks: int, cluster: str) -> None:
+    status, _, report = run(program, ranks, "streams", ADDER, cluster=cluster)
+    assert status == 0, report
+    assert all("1 kernel adder" in line for line in report[1:])
+
+
+@pytest.mark.slow
+def test_a_kernel_that_begins_by_itself(program: list[str]) -> None:
+    """It calls the engine, with the addresses that the program has set up. Other kernels are on other ranks."""
+    status, _, report = run(program, 2, "announced", ANNOUNCE, ADDER.replace("adder", "adder@1"))
+    assert status == 0, report
+    assert "1 kernel announce" in report[1] and "1 kernel adder" in report[2]
+
+
+@pytest.mark.slow
+def test_kernels_that_the_program_starts(program: list[str]) -> None:
+    status, _, report = run(program, 2, "two", *TWO)
+    assert status == 0, report
+
+
+@pytest.mark.slow
+def test_what_a_program_starts_wrongly(program: list[str]) -> None:
+    status, said, _ = run(program, 1, "wrong", *TWO, ADDER)
+    assert status == 1
+    assert said.splitlines() == [
+        "rank 0 has no kernel nothing; it has produce, consume, adder",
+        "kernel produce: 1 arguments; wanted are 2: from, count",
+        "kernel produce: argument from is memory: give a buffer",
+        "kernel adder: --kernels gives it all arguments, so it begins by itself",
+    ]
+
+
+@pytest.mark.slow
+def test_a_kernel_that_does_what_it_must_not(program: list[str]) -> None:
+    status, _, report = run(program, 1, "wild", f"{SOURCE}:wild")
+    assert status == 1
+    assert "beside.cpp:" in report[0] and "kernel wild of rank 0: writes 4 bytes" in report[0]
+
+
+@pytest.mark.slow
+def test_a_kernel_that_waits_for_ever(program: list[str]) -> None:
+    status, _, report = run(program, 1, "stuck", *TWO)
+    assert status == 124
+    assert "rank 0: kernel produce never ended" in report
+    assert any("kernel produce of rank 0 waits" in line and "beside.cpp:" in line for line in report), report
+
+
+@pytest.mark.slow
+def test_a_program_that_uses_the_driver() -> None:
+    pytest.importorskip("zmq", reason="pyzmq is not installed")
+    driver = [sys.executable, str(HERE / "ranks.py")]
+    status, _, report = run(driver, 1, "kernel", ADDER)
+    assert status == 0, report
+    status, _, report = run(driver, 1, "kernel", TWO[0])
+    assert status == 125
+    assert report == [
+        "thalweg: kernel produce: argument from, which is not given; only a program with accl.hpp starts kernels"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "says"),
+    [
+        ("x.cpp", "--kernels x.cpp: wanted is FILE.cpp:NAME[@RANK][:ARGUMENT=VALUE,...]"),
+        (f"{SOURCE}:adder@x", f"--kernels {SOURCE}:adder@x: wanted is FILE.cpp:NAME[@RANK][:ARGUMENT=VALUE,...]"),
+        (f"{SOURCE}:adder:more", f"--kernels {SOURCE}:adder:more: more has no value; wanted is ARGUMENT=VALUE,..."),
+        ("none.cpp:adder", "there is no file none.cpp"),
+    ],
+)
+def test_kernels_that_are_not_described(kernel: str, says: str) -> None:
+    refused(kernel, says)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kernel", "says"),
+    [
+        (f"{SOURCE}:none", f"{SOURCE} has no kernel none; it has call, adder, announce, produce, consume, wild"),
+        (f"{ADDER.replace('adder', 'adder@4')}", "--kernels adder@4: there are 1 ranks, from 0 on"),
+        (f"{SOURCE}:adder:less=1", "kernel adder has no argument less; it has more, in, out"),
+        (
+            f"{SOURCE}:adder:in=data_out",
+            "kernel adder: stream out is not given; streams are commands, status, data_in, data_",
+        ),
+        (f"{SOURCE}:adder:in=data_out.300,out=data_in", "kernel adder: data_out.300 is no stream; "),
+        (f"{SOURCE}:adder:in=data_in.1,out=data_in", "kernel adder: data_in.1 is no stream; streams are commands"),
+        (f"{SOURCE}:adder:in=7,out=data_in", "kernel adder: 7 is no stream; streams are commands"),
+        (
+            f"{ADDER.replace('more=7', 'more=many')}",
+            "kernel adder: more is many; wanted is a number, rank, ranks, comm",
+        ),
+        (f"{TWO[0]},from=4", "kernel produce: argument from is memory, which the program gives it"),
+    ],
+)
+def test_kernels_that_are_none(kernel: str, says: str) -> None:
+    refused(kernel, says)
+
+
+def refused(kernel: str, says: str) -> None:
+    status, said, complaint = run(["true"], 1, "", kernel)
+    assert (status, said, len(complaint)) == (125, "", 1), complaint
+    assert complaint[0].startswith(f"thalweg: {says}"), complaint
