@@ -42,6 +42,7 @@ class Waiting:
 class FakeEngine:
     ranks: int = 2
     ticks_per_second: int = 1_000_000_000
+    unreliable: frozenset[int] = frozenset()
     now: int = 0
     time_out_ticks: int = 4_000_000
     refuse: str = ""  #: all calls, with this line

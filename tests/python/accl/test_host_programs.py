@@ -103,6 +103,16 @@ def test_ranks_that_wait_for_each_other(program: Path) -> None:
     ]
 
 
+def test_a_message_larger_than_all_receive_buffers_is_warned_of(program: Path) -> None:
+    status, _, report = run(program, 2, "large")
+    assert status == 0
+    assert report[3:] == [
+        "warning: rank 0: send: a message of 20000 bytes to rank 1 of its communicator is larger than all 16 receive buffers of 1024 bytes together: "
+        "on plain UDP what finds none is lost, unless the receiver's call takes it as it comes"
+    ]
+    assert run(program, 2, "large", cluster="accl-u280-reliable")[2][3:] == []
+
+
 def test_a_rank_that_does_not_come(program: Path) -> None:
     """The others' call ends with its time-out, a second of virtual time."""
     status, _, report = run(program, 2, "absent")

@@ -147,8 +147,63 @@ def test_107_more_than_the_receive_buffers_hold() -> None:
 
     with pytest.raises(
         AcclError, match=r"all 16 receive buffers hold what no call has taken, and \d+ packets found none"
-    ):
+    ) as failed:
         run(program, 2, time_out_us=1000)
+    assert str(failed.value).endswith(
+        "; warning: rank 0: send: a message of 400000 bytes to rank 1 of its communicator is larger than all 16 receive buffers of 1024 bytes together: "
+        "on plain UDP what finds none is lost, unless the receiver's call takes it as it comes"
+    )
+
+
+LARGE = 5000  # floats; the receive buffers hold 4096
+
+
+@pytest.mark.parametrize(
+    ("operation", "cluster", "warned"),
+    [
+        ("send", "udp", 0),
+        ("send to itself", "udp", None),
+        ("send what fits", "udp", None),
+        ("send compressed", "udp", None),
+        ("send", "reliable", None),
+        ("send", "rdma", None),
+        ("copy", "udp", None),
+        ("bcast", "udp", 1),
+        ("gather", "udp", 0),
+        ("reduce_scatter", "udp", 1),  # of both
+        ("allreduce", "udp", None),  # in blocks of half of it
+    ],
+)
+def test_messages_beyond_all_receive_buffers_are_warned_of(operation: str, cluster: str, warned: int | None) -> None:
+    def program(rank: Rank) -> None:
+        one, all_ = rank.create_buffer(LARGE), rank.create_buffer(2 * LARGE)
+        count = 4096 if operation == "send what fits" else LARGE
+        narrow = {"compress_dtype": np.float16} if operation == "send compressed" else {}
+        rank.barrier()
+        if operation == "send to itself":
+            rank.send(one, LARGE, rank.rank, run_async=True)
+            rank.recv(all_, LARGE, rank.rank)
+        elif operation.startswith("send") and rank.rank == 0:
+            rank.send(one, count, 1, **narrow)
+        elif operation.startswith("send"):
+            rank.recv(one, count, 0, **narrow)
+        elif operation == "copy":
+            rank.copy(one, all_, LARGE)
+        elif operation == "bcast":
+            rank.bcast(one, LARGE, 0)
+        elif operation == "gather":
+            rank.gather(one, all_, LARGE, 0)
+        elif operation == "reduce_scatter":
+            rank.reduce_scatter(all_, one, LARGE, Function.SUM)
+        else:
+            rank.allreduce(one, all_, LARGE, Function.SUM)
+
+    warnings = run(program, 2, f"accl-u280-{cluster}").warnings
+    if warned is None:
+        assert warnings == []
+    else:
+        assert len(warnings) == 1
+        assert warnings[0].startswith(f"warning: rank {warned}: {operation}: a message of 20000 bytes")
 
 
 def test_lost_packets_never_give_wrong_data(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from thalweg.systems.accl.engine import End, Engine
 from thalweg.systems.accl.names import WITHOUT_DATA, scenario
 from thalweg.systems.accl.report import RankReport
+from thalweg.systems.accl.room import beyond_buffers
 from thalweg.systems.accl.wire import PORTS
 
 _CONFIG = 0  # scenario
@@ -70,6 +71,8 @@ class Calls:
             self._report.resets.append(", ".join(under_way))
         self._report.calls[call.name] += 1
         self._report.bytes += self._bytes(words)
+        if self._rank in self._engine.unreliable and (line := beyond_buffers(self._rank, words, self._engine.read)):
+            self._report.beyond_buffers.append(line)
         return call
 
     def _give(self, call: Call) -> None:

@@ -96,6 +96,14 @@ class Cluster(Assembled):
         return [node for node, name in enumerate(self.node_names) if isinstance(self.nodes[name], Board)]
 
     @cached_property
+    def unreliable(self) -> frozenset[int]:
+        """The boards for which what the network loses is missing."""
+        tables = {board: self.nodes[self.node_names[board]] for board in self.boards}
+        return frozenset(
+            board for board, table in tables.items() if isinstance(table, Board) and table.transport == "udp"
+        )
+
+    @cached_property
     def mirrors(self) -> Mapping[int, tuple[int, int]]:
         """Of each board at an optical switch: the switch's node, and its port."""
         at = {board: int(self.topology.peer[board].argmax()) for board in self.boards}

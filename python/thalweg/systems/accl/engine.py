@@ -37,6 +37,10 @@ class Engine(Protocol):
     @property
     def ticks_per_second(self) -> int: ...
     @property
+    def unreliable(self) -> frozenset[int]:
+        """The ranks for which what the network loses is missing."""
+
+    @property
     def now(self) -> int:
         """Virtual time in ticks."""
 
@@ -102,8 +106,8 @@ class Engine(Protocol):
 class Simulated:
     """The engines of the first ranks of a cluster, simulated: implements Engine."""
 
-    def __init__(self, network: Network, ranks: int) -> None:
-        self.network, self.ranks = network, ranks
+    def __init__(self, network: Network, ranks: int, unreliable: frozenset[int] = frozenset()) -> None:
+        self.network, self.ranks, self.unreliable = network, ranks, unreliable
         self.ticks_per_second = network.ticks_per_second
         self._next = 0
         self._rank_of: dict[int, int] = {}  # of calls that have not ended
@@ -210,4 +214,4 @@ def make_engine(cluster: str | Path, ranks: int, pcap: str = "") -> Simulated:
     loaded = Cluster.load(cluster)
     if ranks > len(loaded.boards):
         raise InputError(f"{ranks} ranks; {loaded.name} has {len(loaded.boards)} boards")
-    return Simulated(loaded.network(pcap), ranks)
+    return Simulated(loaded.network(pcap), ranks, loaded.unreliable)

@@ -476,7 +476,15 @@ def run(
     loaded = cluster if isinstance(cluster, Cluster) else Cluster.load(cluster)
     if not 1 <= word("run", "ranks", ranks) <= len(loaded.boards):
         raise InputError(f"{ranks} ranks; {loaded.name} has 1 to {len(loaded.boards)} boards")
-    return _on(Run(loaded.network(pcap), range(ranks), ranks, Options(**options), mirrors=loaded.mirrors), program)
+    made = Run(
+        loaded.network(pcap),
+        range(ranks),
+        ranks,
+        Options(**options),
+        mirrors=loaded.mirrors,
+        unreliable=loaded.unreliable,
+    )
+    return _on(made, program)
 
 
 def run_attached(
@@ -503,7 +511,7 @@ def run_attached(
         )
     network = loaded.attached(node, interface, ratio=ratio, limit_s=limit_s, pcap=pcap)
     step = max(1, round(_STEP_S * ratio * network.ticks_per_second))
-    return _on(Run(network, [node], ranks, Options(**options), step), program)
+    return _on(Run(network, [node], ranks, Options(**options), step, unreliable=loaded.unreliable), program)
 
 
 def _on(run: Run, program: Callable[[Rank], Any]) -> Result:

@@ -56,6 +56,9 @@ class RankReport:
     resets: list[str] = field(
         default_factory=list
     )  #: scenarios of the calls that were under way at a reset, one text a reset
+    beyond_buffers: list[str] = field(
+        default_factory=list
+    )  #: a line for each message that all receive buffers cannot hold
     unheard: Counter[int] = field(
         default_factory=Counter
     )  #: messages out of kernel streams to which nobody was subscribed
@@ -76,7 +79,10 @@ class RankReport:
         for scenarios in self.died:
             yield f"a client left in the middle of {scenarios}"
         for scenarios in self.resets:
-            yield f"reset while {scenarios} had not ended: a reset of the engine does not end calls, nor withdraws what they have sent"
+            yield (
+                f"reset while {scenarios} had not ended: the engine goes on with such calls, without a time-out, and keeps"
+                " what other ranks have offered; wait for all calls before a reset"
+            )
         for scenario, count in self.never_ended.items():
             yield f"{scenario} never ended" + _times(count)
         for stream, count in self.unheard.items():
@@ -102,6 +108,7 @@ class RankReport:
             "died": list(self.died),
             "resets": list(self.resets),
             "never_ended": dict(self.never_ended),
+            "beyond_buffers": len(self.beyond_buffers),
             "unheard": {str(stream): count for stream, count in self.unheard.items()},
         }
 
@@ -137,6 +144,7 @@ class Report:
         else:
             for number, rank in enumerate(self.ranks):
                 yield from (f"rank {number}: {line}" for line in rank.lines())
+        yield from first_of([(number, line) for number, rank in enumerate(self.ranks) for line in rank.beyond_buffers])
         yield from self.failed
         yield from self.lost
         yield from self.blocked
@@ -150,6 +158,11 @@ class Report:
             "lost": list(self.lost),
             "blocked": list(self.blocked),
         }
+
+
+def first_of(warnings: Sequence[tuple[int, str]]) -> list[str]:
+    """Of the warnings of ranks one line: the first, and how many there are."""
+    return [f"warning: rank {rank}: {line}" + _times(len(warnings)) for rank, line in warnings[:1]]
 
 
 def _times(count: int) -> str:

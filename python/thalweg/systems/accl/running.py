@@ -13,6 +13,8 @@ from thalweg._core import NEVER, Completion
 from thalweg.errors import Blocked, CheckFailed, FabricStopped, InputError
 from thalweg.systems.accl._sim import Misuse, Network
 from thalweg.systems.accl.names import return_bits
+from thalweg.systems.accl.report import first_of
+from thalweg.systems.accl.room import beyond_buffers
 
 if TYPE_CHECKING:
     from thalweg.systems.accl.values import Request
@@ -45,13 +47,14 @@ class Options:
 
 @dataclass(frozen=True)
 class Result:
-    """Of a run: what each rank's function returned, virtual time in all, what was lost: node, what, how many; and a line for each call of a kernel
-    that has failed."""
+    """Of a run: what each rank's function returned, virtual time in all, what was lost: node, what, how many; a line for each call of a kernel
+    that has failed; and one where messages are larger than all receive buffers of a rank, and the network may lose them."""
 
     values: list[Any]
     time_us: float
     lost: list[tuple[int, str, int]]
     failed: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
 
 
 class _Cancelled(BaseException):
@@ -119,9 +122,11 @@ class Run:
         options: Options,
         step: int = 0,
         mirrors: Mapping[int, tuple[int, int]] | None = None,
+        unreliable: frozenset[int] = frozenset(),
     ) -> None:
         self.network, self.boards, self.ranks, self.options = network, boards, ranks, options
-        self._mirrors = mirrors or {}
+        self._mirrors, self._unreliable = mirrors or {}, unreliable
+        self._beyond_buffers: list[tuple[int, str]] = []
         self._step = step
         self._threads: list[_Thread] = []
         self._running = 0
@@ -154,10 +159,16 @@ class Run:
         self._check_open()
         request.begun_us = self.now_us
         self.unseen[request] = None
+        if board in self._unreliable and (line := beyond_buffers(board, request.words, self._word)):
+            self._beyond_buffers.append((board, line))
         if all(before.done for before in request.after):
             self._give(request, board, port)
         else:
             self._held.append((request, board, port))
+
+    def _word(self, rank: int, address: int) -> int | None:
+        """Of the exchange memory; None where a board is not in this process."""
+        return self.network.read(rank, address) if rank < self.network.ranks else None
 
     def _give(self, request: Request, board: int, port: int) -> None:
         self._next += 1
@@ -219,7 +230,8 @@ class Run:
                 thread.cancel()
             self._ended = True
             self.network.close()
-        return Result([thread.value for thread in self._threads], self.now_us, self.network.lost, self._failed())
+        values = [thread.value for thread in self._threads]
+        return Result(values, self.now_us, self.network.lost, self._failed(), first_of(self._beyond_buffers))
 
     def _advance(self) -> list[int]:
         """Lets virtual time pass until ranks may go on, which it returns."""
@@ -239,6 +251,8 @@ class Run:
             for completion in ended:
                 request = self._requests.pop(completion.handle)
                 request.code, request.why = self.network.take_end(completion.handle)
+                if request.code:
+                    request.why = "; ".join([request.why, *first_of(self._beyond_buffers)])
                 request.ended_us = completion.at / self.network.ticks_per_second * 1e6
             self._release()
         return []

@@ -278,6 +278,12 @@ int main(int count, char** words) {
       accl.set_timeout(0);
       Vector<float> one(accl, 4, dataType::float32);
       accl.recv(*one, 4, (rank + 1) % ranks, 3);
+    } else if (what == "large") {
+      Vector<float> one(accl, 5000, dataType::float32);
+      if (rank == 0)
+        accl.send(*one, 5000, 1);
+      else
+        accl.recv(*one, 5000, 0);
     } else if (what == "absent") {
       accl.barrier();
     } else if (what == "leaves") {
