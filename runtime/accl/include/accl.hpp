@@ -314,6 +314,18 @@ class ACCL {
   val_t get_hwid() { return board_->connection.read(CCLO_ADDR::IDCODE_OFFSET); }
   std::vector<rank_t> get_comm_group(communicatorId comm_id) { return communicator(comm_id).ranks; }
   unsigned get_comm_rank(communicatorId comm_id) { return communicator(comm_id).rank; }
+  /// The communicators, for people.
+  std::string dump_communicator() {
+    std::string text;
+    for (const Communicator& known : communicators_) {
+      text += "communicator at " + std::to_string(known.address) + ": rank " + std::to_string(known.rank) + " of " +
+              std::to_string(known.ranks.size()) + '\n';
+      for (const rank_t& rank : known.ranks)
+        text +=
+            "  " + rank.ip + ':' + std::to_string(rank.port) + ", session " + std::to_string(rank.session_id) + '\n';
+    }
+    return text;
+  }
   addr_t get_communicator_addr(communicatorId comm_id = GLOBAL_COMM) { return communicator(comm_id).address; }
   addr_t get_arithmetic_config_addr(std::pair<dataType, dataType> id) {
     for (const Arithmetic& known : arithmetic_)
@@ -333,6 +345,17 @@ class ACCL {
   std::unique_ptr<Buffer<dtype>> create_buffer(dtype* host_buffer, std::size_t length, dataType type) {
     return made(host_buffer, length, type, false);
   }
+  /// The bank of the memory, which the simulated board does not have.
+  template <typename dtype>
+  std::unique_ptr<Buffer<dtype>> create_buffer(std::size_t length, dataType type, unsigned /*mem_grp*/) {
+    return create_buffer<dtype>(length, type);
+  }
+  template <typename dtype>
+  std::unique_ptr<Buffer<dtype>> create_buffer(dtype* host_buffer, std::size_t length, dataType type,
+                                               unsigned /*mem_grp*/) {
+    return create_buffer(host_buffer, length, type);
+  }
+  int devicemem() { return 0; }
   template <typename dtype>
   std::unique_ptr<Buffer<dtype>> create_buffer_host(std::size_t length, dataType type) {
     return made<dtype>(nullptr, length, type, true);
@@ -361,8 +384,11 @@ class ACCL {
   /// An operand or result: elements of a buffer, of which the array is copied to or from the board's memory, or a kernel's stream.
   struct Place {
     Place() = default;
-    Place(BaseBuffer& of, std::size_t elements, bool copies)
-        : buffer(&of), type(of.type()), need(elements), sync(copies) {}
+    /// Programs of ACCL's driver dereference a null pointer for what their rank does not need; the compiler must not know that this cannot be.
+    Place(BaseBuffer& of, std::size_t elements, bool copies) : buffer(&of), need(elements), sync(copies) {
+      asm("" : "+r"(buffer));
+      if (buffer) type = buffer->type();
+    }
     explicit Place(dataType of_stream) : type(of_stream), stream(true) {}
 
     BaseBuffer* buffer = nullptr;
@@ -530,6 +556,7 @@ class ACCL {
       const Place& place = call.places[k];
       if (wide != narrow && place.type == narrow) words[7] |= 1U << k;
       if (place.stream) words[8] |= k == 0 ? detail::kFromStream : detail::kToStream;
+      if (!place.buffer && place.need > 0) throw std::invalid_argument(who() + call.name + ": a buffer is missing");
       if (!place.buffer) continue;
       use(*request, call, place, k);
       words[8] |= static_cast<std::uint32_t>(place.buffer->is_host_only()) << (detail::kHostShift + k);

@@ -31,7 +31,13 @@ def compiled(folder: Path, compiler: str, *options: str) -> Path:
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return compiled(tmp_path_factory.mktemp("host"), COMPILERS[0], "-std=c++17", "-fsanitize=address,undefined")
+    return compiled(
+        tmp_path_factory.mktemp("host"),
+        COMPILERS[0],
+        "-std=c++17",
+        "-fsanitize=address,undefined",
+        "-fno-sanitize=null",
+    )
 
 
 def run(

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 
 namespace ACCL {
 
@@ -15,6 +16,11 @@ constexpr unsigned TAG_ANY = 0xFFFFFFFF;
 constexpr communicatorId GLOBAL_COMM = 0;
 
 enum class dataType { none, int8, float16, float32, float64, int32, int64 };
+
+/// Bits of an element.
+inline const std::map<dataType, unsigned> dataTypeSize{
+    {dataType::none, 0},     {dataType::int8, 8},   {dataType::float16, 16}, {dataType::float32, 32},
+    {dataType::float64, 64}, {dataType::int32, 32}, {dataType::int64, 64}};
 
 /// PROD and MIN are Thalweg's own.
 enum class reduceFunction { SUM = 0, MAX = 1, PROD = 2, MIN = 3 };
@@ -89,22 +95,8 @@ constexpr addr_t RETCODE_OFFSET = 0x1FFC;
 namespace detail {
 
 /// Bytes of an element.
-constexpr std::size_t size_of(dataType type) {
-  switch (type) {
-    case dataType::int8:
-      return 1;
-    case dataType::float16:
-      return 2;
-    case dataType::float32:
-    case dataType::int32:
-      return 4;
-    case dataType::float64:
-    case dataType::int64:
-      return 8;
-    case dataType::none:
-      break;
-  }
-  return 0;
+inline std::size_t size_of(dataType type) {
+  return dataTypeSize.at(type) / 8;
 }
 
 // Flags of a call's words.

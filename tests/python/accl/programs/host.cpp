@@ -170,6 +170,17 @@ void places(ACCL::ACCL& accl) {
   require(array[4] == 7, "a result that was fetched");
 }
 
+/// As programs of ACCL's driver do, a rank gives no buffer where it needs none.
+void no_buffers(ACCL::ACCL& accl) {
+  Vector<float> one(accl, 4, dataType::float32), all(accl, 4 * std::size_t{ranks}, dataType::float32);
+  std::unique_ptr<ACCL::Buffer<float>> none;
+  one.fill([](std::size_t i) { return value(rank, 0, i); });
+  accl.gather(*one, rank == 0 ? *all : *none, 4, 0);
+  accl.reduce(*one, rank == 0 ? *all : *none, 4, 0, reduceFunction::SUM);
+  accl.scatter(rank == 0 ? *all : *none, *one, 4, 0);
+  if (rank == 0) require(thrown([&] { accl.copy(*one, *none, 4); }) == "rank 0: copy: a buffer is missing", "none");
+}
+
 /// Requests under way at once: each rank sends to all before it receives, chained, and tests before it waits.
 void requests(ACCL::ACCL& accl) {
   constexpr unsigned kLarge = 20'000;
@@ -260,6 +271,7 @@ int main(int count, char** words) {
       operations<std::int64_t>(accl, dataType::int64, false);
       operations<std::int8_t>(accl, dataType::int8, false);
       places(accl);
+      no_buffers(accl);
     } else if (what == "requests") {
       requests(accl);
     } else if (what == "wrong") {
