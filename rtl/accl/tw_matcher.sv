@@ -1,0 +1,716 @@
+// SPDX-License-Identifier: Apache-2.0
+// The matcher of receive buffers: a table of the segments of messages that buffers hold, and of the messages that moves have claimed. It decides
+// where a packet's payload goes, and finds what a move waits for.
+//
+// Packets of a segment are at multiples of packet_words and come in any order. A segment is full when all have come and are written. Messages of a
+// rank of a communicator are counted. Find claims the first one whose tag fits and that nobody has claimed, where all before it have come; of a
+// collective, it claims the message whose number is given. The segments of a claimed message are found one after another, from Take to Take. Finish
+// frees the buffers of its message. What comes of that later is Repeated; of a collective it is kept until the End, and Repeated from then on.
+// A slot whose Find has claimed nothing waits. A packet that `reserves` gets the last free buffer only where a slot waits for it or has its message.
+//
+// A message has no room whose number is Window or more ahead of the first one that is not finished. End is of a collective that is less ahead of the
+// first one of its communicator that has not ended. A buffer that is free is given out when everything that was kept in it is written.
+//
+// Order: kept. Latency: Rows + 19 cycles from a request to its answer, where Rows = Buffers + Slots; 14 of Take; Communicators * (Ranks + 1) + 2 of
+// Clear. Throughput: one request at a time; the next one is taken in the cycle of the answer, after a reset when all is cleared. Storage: memories of
+// Rows keys, of Buffers bitmaps of MostPackets bits and three counts of packets, of Slots sizes, and of 32 + 3 * Window bits for each communicator and
+// each of its ranks; outputs of all but the counts of writes are registered. The answer is a register. Critical path: from a packet's number
+// over the count of packets to whether its segment is whole.
+module tw_matcher
+  import tw_matcher_pkg::*;
+#(
+    parameter int unsigned Buffers       = 16,  /// 2 to 128
+    parameter int unsigned Slots         = 16,  /// operands of moves that receive, 2 to 128
+    parameter int unsigned Communicators = 8,   /// a power of two, 2 to 16
+    parameter int unsigned Ranks         = 64,  /// of a communicator, a power of two, at least 2
+    parameter int unsigned MostPackets   = 64,  /// of a segment, a power of two, 2 to 256
+    parameter int unsigned Window        = 32   /// messages that are counted, a power of two, at least 2, at most Buffers + Slots + 3
+) (
+    input logic clk_i,
+    input logic rst_i,
+
+    input settings_t                            settings_i,           /// as communicators, constant but while all is empty
+    input logic      [Communicators-1:0]        communicator_valid_i,
+    input logic      [Communicators-1:0] [31:0] communicator_id_i,
+
+    input  logic     request_valid_i,
+    output logic     request_ready_o,
+    input  request_t request_data_i,
+    output logic     answer_valid_o,   /// for a cycle; in order, one for each request
+    output answer_t  answer_data_o,
+
+    // verilator lint_off UNUSEDSIGNAL
+    input logic       written_valid_i,   /// a kept packet's payload has been written to memory; not of a message without data
+    input logic [7:0] written_buffer_i,
+    input logic       release_valid_i,   /// a buffer all of which was taken has been read; before its move's Finish; not of a message without data
+    input logic [7:0] release_buffer_i
+    // verilator lint_on UNUSEDSIGNAL
+);
+  localparam int unsigned Rows = Buffers + Slots;
+  localparam int unsigned RowBits = $clog2(Rows);
+  localparam int unsigned BufferBits = $clog2(Buffers);
+  localparam int unsigned SlotBits = $clog2(Slots);
+  localparam int unsigned CommunicatorBits = $clog2(Communicators);
+  localparam int unsigned RankBits = $clog2(Ranks);
+  localparam int unsigned PacketBits = $clog2(MostPackets);
+  localparam int unsigned WindowBits = $clog2(Window);
+  localparam int unsigned States = Communicators * (Ranks + 1);
+  localparam int unsigned StateBits = $clog2(States);
+  localparam int unsigned SizeBits = 22;  // of bytes of a buffer
+
+  if (Buffers < 2 || Buffers > 128 || Slots < 2 || Slots > 128) begin : check_rows
+    $error("tw_matcher: Buffers and Slots must be 2 to 128");
+  end
+  if (Communicators < 2 || Communicators > 16 || (Communicators & (Communicators - 1)) != 0) begin : check_communicators
+    $error("tw_matcher: Communicators must be a power of two, 2 to 16");
+  end
+  if (Ranks < 2 || (Ranks & (Ranks - 1)) != 0) begin : check_ranks
+    $error("tw_matcher: Ranks must be a power of two, at least 2");
+  end
+  if (MostPackets < 2 || MostPackets > 256 || (MostPackets & (MostPackets - 1)) != 0) begin : check_packets
+    $error("tw_matcher: MostPackets must be a power of two, 2 to 256");
+  end
+  if (States < Buffers) begin : check_states
+    $error("tw_matcher: Communicators * (Ranks + 1) must be at least Buffers");
+  end
+  if (Window < 2 || Window > Rows + 3 || (Window & (Window - 1)) != 0) begin : check_window
+    $error("tw_matcher: Window must be a power of two, at least 2, at most Buffers + Slots + 3");
+  end
+
+  // The steps of an operation. In step Load a slot's row is there; a row is read in step Scan and its number, and counts in step Settle at last.
+  localparam int unsigned Load = 3, Scan = 7, Settle = Scan + Rows + 3, Write = Settle + 8;
+  localparam int unsigned StepBits = $clog2(Write + 1);
+
+  typedef logic [BufferBits-1:0] buffer_t;
+  typedef logic [SlotBits-1:0] slot_t;
+  typedef logic [RowBits-1:0] index_t;
+  typedef logic [SizeBits-1:0] size_t;
+  typedef logic [WindowBits-1:0] place_t;  // of a message in the window
+  typedef logic [PacketBits:0] count_t;  // of packets
+
+  // A segment in a buffer, or how much of its message a slot has taken.
+  typedef struct packed {
+    logic [CommunicatorBits-1:0] communicator;
+    logic [RankBits-1:0] source;
+    logic collective;
+    logic [31:0] tag, number;
+    logic [63:0] length;
+    logic [63:0] segment;  // of a slot: the next one that is taken, or that is taken in part
+    size_t size;  // of the segment; of a slot: so much of it has been taken
+  } key_t;
+  // Packets of a segment.
+  typedef struct packed {
+    logic [MostPackets-1:0] come;
+    count_t arrived;
+    count_t total;  // 0 until the last one has come
+    count_t kept;  // with data, of all segments that the buffer has had
+  } progress_t;
+  // Messages of a rank, from `next` on. Of a communicator, collectives that are `done`.
+  typedef struct packed {
+    logic [31:0] next;
+    logic [Window-1:0] come, claimed, done;
+  } state_t;
+
+  logic [StepBits-1:0] step_q;  // 0: it waits for a request
+  request_t request_q;
+  logic clearing_q, clear_answers_q;
+  logic [StateBits-1:0] clear_q;
+
+  wire arrives = request_q.operation == Arrive;
+  wire finds = request_q.operation == Find;
+  wire takes = request_q.operation == Take;
+  wire finishes = request_q.operation == Finish;
+  wire ends = request_q.operation == End;
+  wire slot_t slot = request_q.slot[SlotBits-1:0];
+  wire accept = request_valid_i && request_ready_o;
+
+  function automatic logic in_step(int unsigned step);
+    return 32'(step_q) == step;
+  endfunction
+
+  assign request_ready_o = step_q == 0 && !clearing_q;
+
+  always_ff @(posedge clk_i) begin
+    if (accept) request_q <= request_data_i;
+    if (rst_i) begin
+      step_q <= '0;
+      clearing_q <= 1'b1;
+      clear_answers_q <= 1'b0;
+      clear_q <= '0;
+    end else begin
+      if (accept) step_q <= StepBits'(1);
+      else if (in_step(Write) || (in_step(1) && request_q.operation == Clear)) step_q <= '0;
+      else if (in_step(Load + 1) && takes) step_q <= StepBits'(Settle);
+      else if (step_q != 0) step_q <= step_q + 1'b1;
+      if (in_step(1) && request_q.operation == Clear) begin
+        clearing_q <= 1'b1;
+        clear_answers_q <= 1'b1;
+      end
+      if (clearing_q) begin
+        clear_q <= 32'(clear_q) == States - 1 ? '0 : clear_q + 1'b1;
+        if (32'(clear_q) == States - 1) clearing_q <= 1'b0;
+      end
+    end
+  end
+
+  // Flags of buffers and slots.
+  logic [Buffers-1:0] used_q, whole_q;
+  logic [Slots-1:0] claimed_q, waiting_q;
+  logic written_q, release_q;
+  buffer_t written_buffer_q, release_buffer_q;
+
+  // Packets of which the writes have ended: of each buffer in all, as `kept`.
+  count_t done_q[Buffers], kept_q[Buffers];
+  wire buffer_t clear_buffer = clear_q[BufferBits-1:0];
+
+  always_ff @(posedge clk_i) begin
+    written_buffer_q <= written_buffer_i[BufferBits-1:0];
+    release_buffer_q <= release_buffer_i[BufferBits-1:0];
+    written_q <= written_valid_i && !rst_i;
+    release_q <= release_valid_i && !rst_i;
+    if (clearing_q) done_q[clear_buffer] <= '0;
+    else if (written_q) done_q[written_buffer_q] <= done_q[written_buffer_q] + 1'b1;
+  end
+
+  // Up to step Load: what is looked for.
+  logic [Communicators-1:0][1:0] halves_q;  // of an id are the same
+  logic [Communicators-1:0] ids_q;
+  logic stray_q, claimed_slot_q, exact_q;
+  logic [CommunicatorBits-1:0] id_index;
+  index_t row_address_q;
+  key_t keys_q[Rows];
+  key_t row_1q, sought_q;
+  size_t lefts_q[Slots];
+  size_t left_q;  // of the segment that a slot takes
+
+  always_comb begin
+    id_index = '0;
+    for (int unsigned i = 0; i < Communicators; i++) if (ids_q[i]) id_index |= CommunicatorBits'(i);
+  end
+
+  key_t sought;
+  always_comb begin
+    sought = row_1q;
+    if (arrives || ends || (finds && !claimed_slot_q))
+      sought = '{
+          communicator: arrives ? id_index : request_q.communicator[CommunicatorBits-1:0],
+          source: request_q.source[RankBits-1:0],
+          collective: request_q.collective || ends,
+          tag: request_q.tag,
+          number: request_q.number,
+          length: request_q.length,
+          segment: arrives ? request_q.segment : '0,
+          size: arrives ? request_q.segment_length[SizeBits-1:0] : '0
+      };
+  end
+
+  // Of the message in the state's row.
+  localparam int unsigned StateFrom = 8;  // it is there
+  state_t states_q[States];
+  state_t read_q, read_2q, state_q;
+  logic [StateBits-1:0] state_address_q;
+  logic [31:0] ahead_q;
+  logic inside_q, behind_q;  // the window
+  logic [Window-1:0] eligible_q;  // can be claimed
+  logic [WindowBits:0] shifts_q;
+  logic [31:0] next_q;
+  wire place_t place = ahead_q[WindowBits-1:0];
+  wire counts = ends || (finishes && claimed_slot_q && !sought_q.collective);
+
+  function automatic logic [Window-1:0] reached(logic [Window-1:0] come);
+    for (int unsigned i = 0; i < Window; i++) reached[i] = &(come | ~(Window'((64'd2 << i) - 1)));
+  endfunction
+
+  tw_chunked_sum #(
+      .Bits(32),
+      .Subtracts(1'b1)
+  ) ahead (
+      .clk_i,
+      .a_i(sought_q.collective ? sought_q.tag : sought_q.number),
+      .b_i(state_q.next),
+      .sum_o(ahead_q),
+      .over_o()
+  );
+  tw_chunked_sum #(
+      .Bits(32)
+  ) next (
+      .clk_i,
+      .a_i(state_q.next),
+      .b_i(32'(shifts_q)),
+      .sum_o(next_q),
+      .over_o()
+  );
+
+  // The scan. Stage 1: the row; 2: what parts of it are as sought; 3: what it is.
+  typedef struct packed {
+    logic valid, slot;
+    index_t index;
+  } at_t;
+  at_t at_0, at_1q, at_2q, at_3q;
+  logic live_1q, mark_1q, waits_1q;  // in use; a whole segment, or a claimed message; a slot that waits
+  logic quiet_1q, allowed_1q;  // all that was kept is written; the buffer is one of those in use
+  typedef struct packed {
+    logic live, mark, waits, free, full, communicator, source, any;
+    logic [1:0] tag, number, size;
+    logic [3:0] length, segment;
+    place_t place;
+  } same_t;
+  same_t same_2q;
+  typedef struct packed {
+    logic fits, mark, waits, free, full, tag, length, segment, size;
+    place_t place;
+  } row_t;
+  row_t row_3q;
+
+  assign at_0 = '{valid: 32'(step_q) >= Scan && 32'(step_q) < Scan + Rows, slot: 32'(row_address_q) >= Buffers, index: row_address_q};
+  wire [Rows-1:0] lives = {claimed_q | waiting_q, used_q};
+  wire [Rows-1:0] marks = {claimed_q, whole_q};
+
+  wire same_tag_2 = &same_2q.tag;
+  wire same_number_2 = &same_2q.number;
+  wire fits_tag_2 = same_tag_2 || same_2q.any;
+  logic fits_2;
+  always_comb begin
+    fits_2 = same_2q.communicator && (same_2q.source || ends);
+    if (ends) fits_2 &= same_tag_2;
+    else if (exact_q) fits_2 &= same_number_2 && (!sought_q.collective || same_tag_2);
+    else fits_2 &= fits_tag_2 && eligible_q[same_2q.place];
+  end
+
+  wire any_tag = sought_q.tag == '1;
+
+  always_ff @(posedge clk_i) begin
+    at_1q <= at_0;
+    row_1q <= keys_q[row_address_q];
+    live_1q <= lives[row_address_q];
+    mark_1q <= marks[row_address_q];
+    waits_1q <= 32'(row_address_q) >= Buffers && waiting_q[slot_t'(32'(row_address_q)-Buffers)];
+    quiet_1q <= done_q[row_address_q[BufferBits-1:0]] == kept_q[row_address_q[BufferBits-1:0]];
+    allowed_1q <= 8'(row_address_q) <= settings_i.last_buffer;
+
+    at_2q <= at_1q;
+    same_2q.live <= live_1q;
+    same_2q.mark <= mark_1q;
+    same_2q.waits <= waits_1q;
+    same_2q.free <= !live_1q && quiet_1q && allowed_1q;
+    same_2q.full <= mark_1q && quiet_1q;
+    same_2q.communicator <= row_1q.communicator == sought_q.communicator && row_1q.collective == sought_q.collective;
+    same_2q.source <= row_1q.source == sought_q.source;
+    same_2q.any <= row_1q.tag == '1 || any_tag;
+    for (int unsigned k = 0; k < 2; k++) begin
+      same_2q.tag[k] <= row_1q.tag[16*k+:16] == sought_q.tag[16*k+:16];
+      same_2q.number[k] <= row_1q.number[16*k+:16] == sought_q.number[16*k+:16];
+      same_2q.size[k] <= row_1q.size[11*k+:11] == sought_q.size[11*k+:11];
+    end
+    for (int unsigned k = 0; k < 4; k++) begin
+      same_2q.length[k] <= row_1q.length[16*k+:16] == sought_q.length[16*k+:16];
+      same_2q.segment[k] <= row_1q.segment[16*k+:16] == sought_q.segment[16*k+:16];
+    end
+    same_2q.place <= row_1q.number[WindowBits-1:0] - state_q.next[WindowBits-1:0];
+
+    at_3q <= at_2q;
+    row_3q.fits <= fits_2 && same_2q.live;
+    row_3q.mark <= same_2q.mark;
+    row_3q.waits <= same_2q.waits && same_2q.communicator && same_2q.source && (sought_q.collective ? same_tag_2 && same_number_2 : fits_tag_2);
+    row_3q.free <= same_2q.free;
+    row_3q.full <= same_2q.full;
+    row_3q.tag <= same_tag_2;
+    row_3q.length <= &same_2q.length;
+    row_3q.segment <= &same_2q.segment;
+    row_3q.size <= &same_2q.size;
+    row_3q.place <= same_2q.place;
+    if (rst_i) begin
+      at_1q.valid <= 1'b0;
+      at_2q.valid <= 1'b0;
+      at_3q.valid <= 1'b0;
+    end
+  end
+
+  // What the scan has found.
+  logic hit_q, hit_size_q, differs_q;  // the packet's segment, and its size is the same; its message is another one
+  logic message_q, wanted_q;  // its message, or that of another slot, has been claimed; a slot waits for it, or has claimed it
+  logic free_q, free_more_q;
+  buffer_t hit_index_q, free_index_q;
+  logic best_q, found_q, full_q;  // a message that can be claimed, or is; what is taken next of it; and it is full
+  place_t best_place_q;
+  index_t pick_q;  // a row of that message: what is taken next of it, or any, or the slot that has claimed it
+
+  wire entry_3 = at_3q.valid && !at_3q.slot;
+  wire slot_3 = at_3q.valid && at_3q.slot;
+  wire better_3 = !best_q || (!exact_q && row_3q.place < best_place_q);
+  wire equal_3 = exact_q || row_3q.place == best_place_q;
+  wire frees_3 = entry_3 && row_3q.fits && (ends || (finishes && claimed_slot_q));
+
+  always_ff @(posedge clk_i) begin
+    if (in_step(Scan)) begin
+      hit_q <= 1'b0;
+      differs_q <= 1'b0;
+      message_q <= 1'b0;
+      wanted_q <= 1'b0;
+      free_q <= 1'b0;
+      free_more_q <= 1'b0;
+      best_q <= 1'b0;
+      found_q <= 1'b0;
+      full_q <= 1'b0;
+    end
+    if (entry_3 && row_3q.free) begin
+      free_q <= 1'b1;
+      free_more_q <= free_q;
+      if (!free_q) free_index_q <= at_3q.index[BufferBits-1:0];
+    end
+    if (entry_3 && row_3q.fits && row_3q.segment) begin
+      hit_q <= 1'b1;
+      hit_size_q <= row_3q.size;
+      hit_index_q <= at_3q.index[BufferBits-1:0];
+    end
+    if (at_3q.valid && row_3q.fits && (!at_3q.slot || row_3q.mark) && !(row_3q.tag && row_3q.length)) differs_q <= 1'b1;
+    if (slot_3 && row_3q.fits && row_3q.mark) begin
+      message_q <= 1'b1;
+      wanted_q  <= 1'b1;
+      if (arrives) pick_q <= at_3q.index;
+    end
+    if (slot_3 && row_3q.waits) wanted_q <= 1'b1;
+    if (finds && entry_3 && row_3q.fits) begin
+      if (better_3) begin
+        best_q <= 1'b1;
+        best_place_q <= row_3q.place;
+        found_q <= row_3q.segment;
+        full_q <= row_3q.segment && row_3q.full;
+        pick_q <= at_3q.index;
+      end else if (equal_3 && row_3q.segment) begin
+        found_q <= 1'b1;
+        full_q  <= row_3q.full;
+        pick_q  <= at_3q.index;
+      end
+    end
+  end
+
+  // A packet: where it is, and whether its header can be.
+  logic [63:0] rest, remain;  // from the segment's begin to it, and to the message's end
+  logic rest_over, remain_over, too_long, too_large;
+  size_t left;  // of the segment, from the packet on
+  logic left_over;
+  logic large_q, far_q, short_q, all_q, packet_q, empty_q, no_bytes_q, malformed_q, last_q;
+  wire [15:0] bytes = request_q.bytes[15:0];
+  wire [15:0] packet_bytes = 16'({settings_i.packet_words, 6'd0});
+
+  tw_chunked_sum #(
+      .Bits(64),
+      .Subtracts(1'b1)
+  ) rest_sum (
+      .clk_i,
+      .a_i(request_q.offset),
+      .b_i(request_q.segment),
+      .sum_o(rest),
+      .over_o(rest_over)
+  );
+  tw_chunked_sum #(
+      .Bits(64),
+      .Subtracts(1'b1)
+  ) remain_sum (
+      .clk_i,
+      .a_i(request_q.length),
+      .b_i(request_q.segment),
+      .sum_o(remain),
+      .over_o(remain_over)
+  );
+  tw_chunked_sum #(
+      .Bits(64),
+      .Subtracts(1'b1)
+  ) fits_message (
+      .clk_i,
+      .a_i(remain),
+      .b_i(64'(request_q.segment_length)),
+      .sum_o(),
+      .over_o(too_long)
+  );
+  tw_chunked_sum #(
+      .Bits(SizeBits),
+      .Subtracts(1'b1)
+  ) fits_buffer (
+      .clk_i,
+      .a_i({settings_i.buffer_words, 6'd0}),
+      .b_i(request_q.segment_length[SizeBits-1:0]),
+      .sum_o(),
+      .over_o(too_large)
+  );
+  tw_chunked_sum #(
+      .Bits(SizeBits),
+      .Subtracts(1'b1)
+  ) left_sum (
+      .clk_i,
+      .a_i(request_q.segment_length[SizeBits-1:0]),
+      .b_i(rest[SizeBits-1:0]),
+      .sum_o(left),
+      .over_o(left_over)
+  );
+
+  // Its number in the segment, by long division.
+  localparam int unsigned Divide = 6;  // the step with rest
+  logic [15:0] dividend_q, divisor_q;
+  logic [PacketBits-1:0] packet_number_q;
+  logic [PacketBits-1:0] dividing_q;
+  wire [16:0] difference = {1'b0, dividend_q} - {1'b0, divisor_q};
+
+  always_ff @(posedge clk_i) begin
+    dividing_q <= PacketBits'({dividing_q, in_step(Divide)});
+    if (in_step(Divide)) begin
+      dividend_q <= rest[SizeBits-1:6];
+      divisor_q  <= 16'(settings_i.packet_words) << (PacketBits - 1);
+    end else if (dividing_q != '0) begin
+      if (!difference[16]) dividend_q <= difference[15:0];
+      divisor_q <= divisor_q >> 1;
+      packet_number_q <= PacketBits'({packet_number_q, !difference[16]});
+    end
+
+    large_q <= request_q.segment_length[31:SizeBits] != '0;
+    far_q <= rest[63:SizeBits] != '0;
+    short_q <= left[SizeBits-1:16] == '0 && left[15:0] < packet_bytes;
+    all_q <= left == SizeBits'(bytes);
+    packet_q <= bytes == packet_bytes;
+    empty_q <= request_q.length == '0;
+    no_bytes_q <= bytes == '0;
+    last_q <= all_q;
+    if (in_step(Settle + 3))
+      malformed_q <= rest_over || remain_over || too_long || too_large || left_over || large_q || far_q || !(short_q ? all_q : packet_q) ||
+          (empty_q != no_bytes_q) || dividend_q != '0 || rest[5:0] != '0;
+  end
+
+  // What becomes of it.
+  progress_t progresses_q[Buffers];
+  progress_t progress_q, progress_d;
+  buffer_t entry_q;
+  logic come_q, below, old_q, far_message_q, no_free_q, differs_hit_q;
+  logic [63:0] unused_below;
+  verdict_e verdict, verdict_q;
+  wire kept = arrives && verdict_q == Kept;
+
+  tw_chunked_sum #(
+      .Bits(64),
+      .Subtracts(1'b1)
+  ) below_sum (
+      .clk_i,
+      .a_i(request_q.segment),
+      .b_i(row_1q.segment),
+      .sum_o(unused_below),
+      .over_o(below)
+  );
+
+  always_comb begin
+    verdict = Kept;
+    if (malformed_q) verdict = Malformed;
+    else if (stray_q) verdict = Stray;
+    else if (old_q) verdict = Repeated;
+    else if (differs_q) verdict = Malformed;
+    else if (message_q && below) verdict = Repeated;
+    else if (differs_hit_q) verdict = Malformed;
+    else if (hit_q && come_q) verdict = Repeated;
+    else if (!hit_q && (far_message_q || no_free_q)) verdict = NoRoom;
+  end
+
+  always_comb begin
+    progress_d = progress_q;
+    if (!hit_q) begin
+      progress_d.come = '0;
+      progress_d.arrived = '0;
+      progress_d.total = '0;
+    end
+    progress_d.come[packet_number_q] = 1'b1;
+    progress_d.arrived += 1'b1;
+    if (last_q) progress_d.total = count_t'(packet_number_q) + 1'b1;
+    if (!no_bytes_q) progress_d.kept += 1'b1;
+  end
+
+  // What a slot takes, and what is there for it.
+  size_t position, left_then, there;
+  logic [63:0] segment_then;
+  logic ended_q;  // all of the segment has been taken
+
+  tw_chunked_sum #(
+      .Bits(SizeBits)
+  ) position_sum (
+      .clk_i,
+      .a_i(sought_q.size),
+      .b_i(request_q.bytes[SizeBits-1:0]),
+      .sum_o(position),
+      .over_o()
+  );
+  tw_chunked_sum #(
+      .Bits(SizeBits),
+      .Subtracts(1'b1)
+  ) take_sum (
+      .clk_i,
+      .a_i(left_q),
+      .b_i(request_q.bytes[SizeBits-1:0]),
+      .sum_o(left_then),
+      .over_o()
+  );
+  tw_chunked_sum #(
+      .Bits(64)
+  ) segment_sum (
+      .clk_i,
+      .a_i(sought_q.segment),
+      .b_i(64'(position)),
+      .sum_o(segment_then),
+      .over_o()
+  );
+  tw_chunked_sum #(
+      .Bits(SizeBits),
+      .Subtracts(1'b1)
+  ) there_sum (
+      .clk_i,
+      .a_i(row_1q.size),
+      .b_i(sought_q.size),
+      .sum_o(there),
+      .over_o()
+  );
+  wire claims = finds && !claimed_slot_q && best_q && !(exact_q && message_q);
+  wire is_found = finds && (claimed_slot_q || claims) && found_q && full_q;
+  logic whole_then_q, claims_q, found_then_q;
+  logic answer_valid_q;
+  answer_t answer, answer_q;
+
+  always_comb begin
+    answer = '0;
+    answer.operation = request_q.operation;
+    if (arrives) answer.verdict = verdict_q;
+    if (kept) begin
+      answer.buffer = 8'(entry_q);
+      answer.offset = 32'(rest[SizeBits-1:0]);
+    end
+    if (finds) begin
+      answer.claimed = claimed_slot_q || claims_q;
+      answer.found   = found_then_q;
+      if (answer.claimed) answer.length = sought_q.length;
+    end
+    if (finds && found_then_q) begin
+      answer.buffer = 8'(pick_q);
+      answer.offset = 32'(sought_q.size);
+      answer.bytes  = 32'(there);
+    end
+  end
+  assign answer_valid_o = answer_valid_q;
+  assign answer_data_o  = answer_q;
+
+  wire writes = in_step(Write);
+  wire writes_entry = writes && kept && !hit_q;
+  wire writes_slot = writes && (finds || takes);
+  wire index_t slot_row = index_t'(Buffers + 32'(slot));
+
+  always_ff @(posedge clk_i) begin
+    // Up to step Load.
+    for (int unsigned i = 0; i < Communicators; i++) begin
+      for (int unsigned k = 0; k < 2; k++) halves_q[i][k] <= request_q.communicator[16*k+:16] == communicator_id_i[i][16*k+:16];
+      ids_q[i] <= halves_q[i] == '1 && communicator_valid_i[i];
+    end
+    if (in_step(1)) row_address_q <= slot_row;
+    else if (in_step(Scan - 1)) row_address_q <= '0;
+    else if (in_step(Settle)) row_address_q <= pick_q;
+    else if (32'(step_q) < Settle) row_address_q <= row_address_q + 1'b1;
+    claimed_slot_q <= claimed_q[slot];
+    left_q <= lefts_q[slot];
+    if (in_step(Load)) begin
+      sought_q <= sought;
+      stray_q <= ids_q == '0 || 32'(request_q.source) >= Ranks;
+      exact_q <= !(finds && !claimed_slot_q && !request_q.collective);
+    end
+    state_address_q <= sought_q.collective ? StateBits'(Communicators * Ranks + 32'(sought_q.communicator)) :
+        StateBits'({sought_q.communicator, sought_q.source});
+    read_q <= states_q[state_address_q];
+    read_2q <= read_q;
+
+    // The state.
+    if (in_step(StateFrom - 1)) begin
+      state_q  <= read_2q;
+      shifts_q <= '0;
+    end
+    eligible_q <= reached(state_q.come) & ~state_q.claimed;
+    inside_q <= ahead_q < 32'(Window);
+    behind_q <= ahead_q[31];
+    old_q <= behind_q || (inside_q && state_q.done[place]);
+    far_message_q <= !sought_q.collective && !inside_q;
+    if (counts) begin
+      if (in_step(StateFrom + 3) && inside_q) state_q.done[place] <= 1'b1;
+      if (32'(step_q) > StateFrom + 3 && 32'(step_q) < Settle + 5 && state_q.done[0]) begin
+        state_q.come <= state_q.come >> 1;
+        state_q.claimed <= state_q.claimed >> 1;
+        state_q.done <= state_q.done >> 1;
+        shifts_q <= shifts_q + 1'b1;
+      end
+    end
+    if (in_step(Write - 1)) begin
+      if (kept) state_q.come[place] <= 1'b1;
+      if (claims_q) state_q.claimed[best_place_q] <= 1'b1;
+      state_q.next <= next_q;
+    end
+
+    // Decisions.
+    if (in_step(Settle)) begin
+      entry_q <= hit_q ? hit_index_q : free_index_q;
+      no_free_q <= !free_q || (request_q.reserves && !wanted_q && !free_more_q);
+      differs_hit_q <= hit_q && !hit_size_q;
+      claims_q <= claims;
+      found_then_q <= is_found;
+    end
+    progress_q <= progresses_q[entry_q];
+    come_q <= progress_q.come[packet_number_q];
+    ended_q <= left_then == '0;
+    verdict_q <= verdict;
+    whole_then_q <= progress_d.arrived == progress_d.total;
+    if (finds && claims_q && in_step(Settle + 2)) begin
+      sought_q.tag <= row_1q.tag;
+      sought_q.number <= row_1q.number;
+      sought_q.length <= row_1q.length;
+    end
+    if (takes && in_step(Write - 1)) begin
+      sought_q.segment <= ended_q ? segment_then : sought_q.segment;
+      sought_q.size <= ended_q ? '0 : position;
+    end
+
+    if (writes_entry || writes_slot) keys_q[arrives ? index_t'(entry_q) : slot_row] <= sought_q;
+    if (writes && (takes || (finds && found_then_q))) lefts_q[slot] <= takes ? left_then : there;
+    if (clearing_q || (writes && kept)) begin
+      progresses_q[clearing_q ? clear_buffer : entry_q] <= clearing_q ? '0 : progress_d;
+      kept_q[clearing_q ? clear_buffer : entry_q] <= clearing_q ? '0 : progress_d.kept;
+    end
+    if (clearing_q || (writes && (counts || (!sought_q.collective && (kept || claims_q)))))
+      states_q[clearing_q ? clear_q : state_address_q] <= clearing_q ? '0 : state_q;
+
+    answer_q <= answer;
+    answer_valid_q <= !rst_i && (writes || (clear_answers_q && clearing_q && 32'(clear_q) == States - 1));
+
+    // Flags.
+    if (frees_3) used_q[at_3q.index[BufferBits-1:0]] <= 1'b0;
+    if (release_q) used_q[release_buffer_q] <= 1'b0;
+    if (writes && kept) begin
+      used_q[entry_q]  <= 1'b1;
+      whole_q[entry_q] <= whole_then_q;
+    end
+    if (writes && finds && !claimed_slot_q) begin
+      claimed_q[slot] <= claims_q;
+      waiting_q[slot] <= !claims_q;
+    end
+    if (writes && finishes) begin
+      claimed_q[slot] <= 1'b0;
+      waiting_q[slot] <= 1'b0;
+    end
+    if (rst_i || clearing_q) begin
+      used_q <= '0;
+      whole_q <= '0;
+      claimed_q <= '0;
+      waiting_q <= '0;
+    end
+  end
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clk_i) begin
+    if (!rst_i) begin
+      sizes_are_set : assert (settings_i.packet_words != 0 || step_q == 0);
+      written_was_kept : assert (!written_q || clearing_q || done_q[written_buffer_q] != kept_q[written_buffer_q]);
+      released_is_used : assert (!release_q || clearing_q || used_q[release_buffer_q]);
+      takes_what_was_found : assert (!(takes && in_step(Settle)) || (claimed_slot_q && size_t'(request_q.bytes) <= left_q));
+      end_is_in_the_window : assert (!(ends && in_step(StateFrom + 3)) || inside_q || behind_q);
+    end
+  end
+`endif
+endmodule

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any operations, and buffers that are written and read at any time: one that has been read is not of a message that is finished or ended meanwhile.
+module matcher_proof
+  import tw_matcher_pkg::*;
+#(
+    parameter int unsigned Buffers = 2,
+    parameter int unsigned Slots = 2,
+    parameter int unsigned Communicators = 2,
+    parameter int unsigned Ranks = 2,
+    parameter int unsigned MostPackets = 2,
+    parameter int unsigned Window = 2,
+    localparam int unsigned Rows = Buffers + Slots
+) (
+    input logic                            clk_i,
+    input logic                            rst_i,
+    input settings_t                       settings_i,
+    input logic      [Communicators-1:0]   communicator_valid_i,
+    input logic      [Communicators-1:0][31:0] communicator_id_i,
+    input logic                            request_valid_i,
+    input request_t                        request_data_i,
+    input logic                            written_valid_i,
+    input logic      [7:0]                 written_buffer_i,
+    input logic                            release_valid_i,
+    input logic      [7:0]                 release_buffer_i
+);
+  logic request_ready, answer_valid;
+  answer_t answer;
+
+  tw_reset_first surroundings (.*);
+
+  tw_matcher #(
+      .Buffers(Buffers),
+      .Slots(Slots),
+      .Communicators(Communicators),
+      .Ranks(Ranks),
+      .MostPackets(MostPackets),
+      .Window(Window)
+  ) matcher (
+      .request_ready_o(request_ready),
+      .answer_valid_o (answer_valid),
+      .answer_data_o  (answer),
+      .*
+  );
+
+  localparam int unsigned Load = 3, Scan = 7, Settle = Scan + Rows + 3, Write = Settle + 8, StateFrom = 8;  // as in the block
+
+  wire [31:0] step = 32'(matcher.step_q);
+  wire frees_all = matcher.ends || (matcher.finishes && matcher.claimed_slot_q);
+
+  // By buffer: whether it is of the message, and of the segment that is sought; of those whose buffers are freed.
+  logic [Buffers-1:0] quiet, message, segment, belongs;
+  for (genvar b = 0; b < Buffers; b++) begin : buffer
+    wire channel = matcher.keys_q[b].communicator == matcher.sought_q.communicator && matcher.keys_q[b].collective == matcher.sought_q.collective &&
+        (!matcher.sought_q.collective || matcher.keys_q[b].tag == matcher.sought_q.tag);
+    assign quiet[b] = matcher.done_q[b] == matcher.kept_q[b];
+    assign message[b] = channel && matcher.keys_q[b].source == matcher.sought_q.source && matcher.keys_q[b].number == matcher.sought_q.number;
+    assign segment[b] = message[b] && matcher.keys_q[b].segment == matcher.sought_q.segment;
+    assign belongs[b] = matcher.ends ? channel && matcher.sought_q.collective : message[b];
+  end
+
+  // The rows in the stages of the scan.
+  logic [3:1] valid, entry;
+  logic [3:1][$clog2(Rows)-1:0] index;
+  assign valid = {matcher.at_3q.valid, matcher.at_2q.valid, matcher.at_1q.valid};
+  assign entry = {valid[3] && !matcher.at_3q.slot, valid[2] && !matcher.at_2q.slot, valid[1] && !matcher.at_1q.slot};
+  assign index = {matcher.at_3q.index, matcher.at_2q.index, matcher.at_1q.index};
+  wire [3:1] live = {matcher.row_3q.fits, matcher.same_2q.live, matcher.live_1q};
+  wire [3:1] free = {matcher.row_3q.free, matcher.same_2q.free, !matcher.live_1q && matcher.quiet_1q};
+
+  logic [Buffers-1:0] used_1q, freed_1q;
+  logic emptied_1q;
+  logic [Buffers-1:0] released, freed;
+  always_comb begin
+    released = '0;
+    freed = '0;
+    if (matcher.release_q) released[matcher.release_buffer_q] = 1'b1;
+    if (matcher.frees_3) freed[index[3][$clog2(Buffers)-1:0]] = 1'b1;
+  end
+
+  logic [3:1][$clog2(Buffers)-1:0] place;
+  logic one, scan, unused, alive, known, alone, same, hits;
+  always_comb begin
+    for (int unsigned k = 1; k <= 3; k++) place[k] = index[k][$clog2(Buffers)-1:0];
+    one = 1'b1;
+    for (int unsigned b = 0; b < Buffers; b++) for (int unsigned c = 0; c < b; c++) one &= !(matcher.used_q[b] && matcher.used_q[c]) || matcher.keys_q[b].communicator != matcher.keys_q[c].communicator || matcher.keys_q[b].source != matcher.keys_q[c].source ||
+              matcher.keys_q[b].collective != matcher.keys_q[c].collective || (matcher.keys_q[b].collective && matcher.keys_q[b].tag != matcher.keys_q[c].tag) ||
+              matcher.keys_q[b].number != matcher.keys_q[c].number || matcher.keys_q[b].segment != matcher.keys_q[c].segment;
+    scan = 1'b1;
+    unused = 1'b1;
+    alive = 1'b1;
+    known = 1'b1;
+    alone = 1'b1;
+    same = 1'b1;
+    hits = 1'b1;
+    for (int unsigned k = 1; k <= 3; k++) begin
+      scan &= valid[k] == (step >= Scan + k && step < Scan + k + Rows);
+      scan &= !valid[k] || (32'(index[k]) + Scan + k == step && entry[k] == (32'(index[k]) < Buffers));
+      unused &= !entry[k] || !free[k] || (!matcher.used_q[place[k]] && quiet[place[k]]);
+      alive &= !entry[k] || !live[k] || !frees_all || !belongs[place[k]] || matcher.used_q[place[k]];
+      for (int unsigned b = 0; b < Buffers; b++) begin
+        known &= !matcher.arrives || !entry[k] || 32'(index[k]) != b || !matcher.used_q[b] || (k == 3 && !message[b]) || live[k];
+        alone &= !matcher.arrives || !entry[k] || 32'(index[k]) == b || !matcher.used_q[b] || !segment[b] || !live[k] || !segment[place[k]];
+      end
+    end
+    same &= !entry[1] || matcher.row_1q == matcher.keys_q[place[1]];
+    same &= !entry[2] || (matcher.same_2q.communicator == (
+        matcher.keys_q[place[2]].communicator == matcher.sought_q.communicator && matcher.keys_q[place[2]].collective == matcher.sought_q.collective) &&
+        matcher.same_2q.source == (matcher.keys_q[place[2]].source == matcher.sought_q.source) && (&matcher.same_2q.tag) == (matcher.keys_q[place[2]].tag == matcher.sought_q.tag) &&
+        (&matcher.same_2q.number) == (matcher.keys_q[place[2]].number == matcher.sought_q.number) && (&matcher.same_2q.segment) == (matcher.keys_q[place[2]].segment == matcher.sought_q.segment));
+    same &= !entry[3] || !matcher.row_3q.fits || (!matcher.exact_q && !matcher.ends) || belongs[place[3]];
+    same &= !entry[3] || matcher.row_3q.segment == (matcher.keys_q[place[3]].segment == matcher.sought_q.segment);
+    for (int unsigned b = 0; b < Buffers; b++) begin
+      hits &= !matcher.arrives || step <= Scan + b + 3 || !matcher.used_q[b] || !segment[b] || matcher.hit_q;
+      hits &= !matcher.arrives || step <= Scan || !matcher.hit_q || 32'(matcher.hit_index_q) == b || !matcher.used_q[b] || !segment[b];
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    used_1q <= matcher.used_q;
+    freed_1q <= released | freed;
+    emptied_1q <= rst_i || matcher.clearing_q;
+
+    no_read_of_what_is_freed : assume ((released & belongs) == '0 || step <= Load || !frees_all);
+
+    if (!rst_i) begin
+      gives_what_is_free : assert (!matcher.writes_entry || (!matcher.used_q[matcher.entry_q] && quiet[matcher.entry_q]));
+      claims_once :
+      assert (step != Write - 1 || !matcher.claims_q || matcher.sought_q.collective || matcher.exact_q || !matcher.state_q.claimed[matcher.best_place_q]);
+      claims_in_order :
+      assert (step != Write - 1 || !matcher.claims_q || matcher.sought_q.collective || matcher.exact_q || matcher.reached(
+          matcher.state_q.come
+      ) [matcher.best_place_q]);
+      frees_once : assert ((freed & ~matcher.used_q) == '0 && (freed & released) == '0);
+      frees_by_request : assert (emptied_1q || (used_1q & ~matcher.used_q & ~freed_1q) == '0);
+      one_buffer_a_segment : assert (one);
+      all_given : cover (matcher.used_q == '1);
+      is_claimed : cover (matcher.claimed_q != '0);
+
+      lemma_steps : assert (step <= Write && (!matcher.clearing_q || step == 0) && (!matcher.takes || step <= Load + 1 || step >= Settle));
+      lemma_address : assert (step < Scan || step >= Scan + Rows || 32'(matcher.row_address_q) == step - Scan);
+      lemma_slot : assert (step < 2 || matcher.claimed_slot_q == matcher.claimed_q[matcher.slot]);
+      lemma_exact : assert (step <= Load || matcher.exact_q == !(matcher.finds && !matcher.claimed_slot_q && !matcher.request_q.collective));
+      lemma_end : assert (step <= Load || !matcher.ends || matcher.sought_q.collective);
+      lemma_find : assert (step <= Load || matcher.exact_q || !matcher.sought_q.collective);
+      lemma_scan : assert (scan);
+      lemma_unused : assert (unused);
+      lemma_alive : assert (alive);
+      lemma_known : assert (known);
+      lemma_alone : assert (alone);
+      lemma_same : assert (same);
+      lemma_hits : assert (hits);
+      lemma_hit_index : assert (!matcher.arrives || step <= Scan || !matcher.hit_q || segment[matcher.hit_index_q]);
+      lemma_first_free : assert (!matcher.arrives || step <= Scan || !matcher.free_q || (!matcher.used_q[matcher.free_index_q] && quiet[matcher.free_index_q]));
+      lemma_entry : assert (step <= Settle || matcher.entry_q == (matcher.hit_q ? matcher.hit_index_q : matcher.free_index_q));
+      lemma_no_free : assert (step <= Settle || matcher.no_free_q || matcher.free_q);
+      lemma_kept : assert (step != Write || !matcher.kept || matcher.hit_q || matcher.free_q);
+      lemma_eligible : assert (step <= StateFrom || step >= Write || !matcher.finds || matcher.eligible_q == (matcher.reached(matcher.state_q.come) & ~matcher.state_q.claimed));
+      lemma_can : assert (!matcher.finds || matcher.exact_q || !entry[3] || !matcher.row_3q.fits || matcher.eligible_q[matcher.row_3q.place]);
+      lemma_none_yet : assert (step <= Scan || step > Scan + 3 || !matcher.best_q);
+      lemma_best : assert (!matcher.finds || matcher.exact_q || step <= Scan || step >= Write || !matcher.best_q || matcher.eligible_q[matcher.best_place_q]);
+      lemma_claims : assert (step <= Settle || !matcher.claims_q || (matcher.finds && matcher.best_q && !matcher.claimed_slot_q) || step >= Write);
+    end
+  end
+endmodule
