@@ -58,6 +58,14 @@ module matcher_proof
     assign belongs[b] = matcher.ends ? channel && matcher.sought_q.collective : message[b];
   end
 
+  // By slot: whether it has the message that is sought.
+  logic [Slots-1:0] has;
+  for (genvar i = 0; i < Slots; i++) begin : slot
+    assign has[i] = matcher.claimed_q[i] && matcher.keys_q[Buffers+i].communicator == matcher.sought_q.communicator && matcher.keys_q[Buffers+i].source == matcher.sought_q.source &&
+        matcher.keys_q[Buffers+i].collective == matcher.sought_q.collective && (!matcher.sought_q.collective || matcher.keys_q[Buffers+i].tag == matcher.sought_q.tag) &&
+        matcher.keys_q[Buffers+i].number == matcher.sought_q.number;
+  end
+
   // The rows in the stages of the scan.
   logic [3:1] valid, entry;
   logic [3:1][$clog2(Rows)-1:0] index;
@@ -65,6 +73,7 @@ module matcher_proof
   assign entry = {valid[3] && !matcher.at_3q.slot, valid[2] && !matcher.at_2q.slot, valid[1] && !matcher.at_1q.slot};
   assign index = {matcher.at_3q.index, matcher.at_2q.index, matcher.at_1q.index};
   wire [3:1] live = {matcher.row_3q.fits, matcher.same_2q.live, matcher.live_1q};
+  wire [3:1] mark = {matcher.row_3q.mark, matcher.same_2q.mark, matcher.mark_1q};
   wire [3:1] free = {matcher.row_3q.free, matcher.same_2q.free, !matcher.live_1q && matcher.quiet_1q};
 
   logic [Buffers-1:0] used_1q, freed_1q;
@@ -78,7 +87,7 @@ module matcher_proof
   end
 
   logic [3:1][$clog2(Buffers)-1:0] place;
-  logic one, scan, unused, alive, known, alone, same, hits;
+  logic one, scan, unused, alive, known, alone, same, hits, slots;
   always_comb begin
     for (int unsigned k = 1; k <= 3; k++) place[k] = index[k][$clog2(Buffers)-1:0];
     one = 1'b1;
@@ -92,6 +101,7 @@ module matcher_proof
     alone = 1'b1;
     same = 1'b1;
     hits = 1'b1;
+    slots = 1'b1;
     for (int unsigned k = 1; k <= 3; k++) begin
       scan &= valid[k] == (step >= Scan + k && step < Scan + k + Rows);
       scan &= !valid[k] || (32'(index[k]) + Scan + k == step && entry[k] == (32'(index[k]) < Buffers));
@@ -102,13 +112,18 @@ module matcher_proof
         alone &= !matcher.arrives || !entry[k] || 32'(index[k]) == b || !matcher.used_q[b] || !segment[b] || !live[k] || !segment[place[k]];
       end
     end
-    same &= !entry[1] || matcher.row_1q == matcher.keys_q[place[1]];
-    same &= !entry[2] || (matcher.same_2q.communicator == (
-        matcher.keys_q[place[2]].communicator == matcher.sought_q.communicator && matcher.keys_q[place[2]].collective == matcher.sought_q.collective) &&
-        matcher.same_2q.source == (matcher.keys_q[place[2]].source == matcher.sought_q.source) && (&matcher.same_2q.tag) == (matcher.keys_q[place[2]].tag == matcher.sought_q.tag) &&
-        (&matcher.same_2q.number) == (matcher.keys_q[place[2]].number == matcher.sought_q.number) && (&matcher.same_2q.segment) == (matcher.keys_q[place[2]].segment == matcher.sought_q.segment));
+    same &= !valid[1] || matcher.row_1q == matcher.keys_q[index[1]];
+    same &= !valid[2] || (matcher.same_2q.communicator == (
+        matcher.keys_q[index[2]].communicator == matcher.sought_q.communicator && matcher.keys_q[index[2]].collective == matcher.sought_q.collective) &&
+        matcher.same_2q.source == (matcher.keys_q[index[2]].source == matcher.sought_q.source) && (&matcher.same_2q.tag) == (matcher.keys_q[index[2]].tag == matcher.sought_q.tag) &&
+        (&matcher.same_2q.number) == (matcher.keys_q[index[2]].number == matcher.sought_q.number) && (&matcher.same_2q.segment) == (matcher.keys_q[index[2]].segment == matcher.sought_q.segment));
     same &= !entry[3] || !matcher.row_3q.fits || (!matcher.exact_q && !matcher.ends) || belongs[place[3]];
     same &= !entry[3] || matcher.row_3q.segment == (matcher.keys_q[place[3]].segment == matcher.sought_q.segment);
+    for (int unsigned i = 0; i < Slots; i++) begin
+      for (int unsigned k = 1; k <= 3; k++)
+      slots &= !valid[k] || 32'(index[k]) != Buffers + i || !matcher.claimed_q[i] || (k == 3 && (!has[i] || !matcher.finds || !matcher.exact_q)) || (live[k] && mark[k]);
+      slots &= !matcher.finds || !matcher.exact_q || step <= Scan + Buffers + i + 3 || step > Settle + 1 || !has[i] || matcher.message_q;
+    end
     for (int unsigned b = 0; b < Buffers; b++) begin
       hits &= !matcher.arrives || step <= Scan + b + 3 || !matcher.used_q[b] || !segment[b] || matcher.hit_q;
       hits &= !matcher.arrives || step <= Scan || !matcher.hit_q || 32'(matcher.hit_index_q) == b || !matcher.used_q[b] || !segment[b];
@@ -130,6 +145,7 @@ module matcher_proof
       assert (step != Write - 1 || !matcher.claims_q || matcher.sought_q.collective || matcher.exact_q || matcher.reached(
           matcher.state_q.come
       ) [matcher.best_place_q]);
+      claims_once_of_a_collective : assert (step != Settle + 1 || !matcher.claims_q || !matcher.finds || !matcher.exact_q || has == '0);
       frees_once : assert ((freed & ~matcher.used_q) == '0 && (freed & released) == '0);
       frees_by_request : assert (emptied_1q || (used_1q & ~matcher.used_q & ~freed_1q) == '0);
       one_buffer_a_segment : assert (one);
@@ -149,6 +165,7 @@ module matcher_proof
       lemma_alone : assert (alone);
       lemma_same : assert (same);
       lemma_hits : assert (hits);
+      lemma_slots : assert (slots);
       lemma_hit_index : assert (!matcher.arrives || step <= Scan || !matcher.hit_q || segment[matcher.hit_index_q]);
       lemma_first_free : assert (!matcher.arrives || step <= Scan || !matcher.free_q || (!matcher.used_q[matcher.free_index_q] && quiet[matcher.free_index_q]));
       lemma_entry : assert (step <= Settle || matcher.entry_q == (matcher.hit_q ? matcher.hit_index_q : matcher.free_index_q));
