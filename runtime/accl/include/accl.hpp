@@ -26,6 +26,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -103,9 +104,11 @@ class ACCL {
   }
   /// Takes the receive buffers and settings from the engine. Throws where calls are under way: a reset does not end them.
   void soft_reset() {
+    std::map<std::uint64_t, std::string> open;
+    for (const auto& [request, own] : requests_)
+      if (!request->done) open[request->number] = request->name;
     std::string names;
-    for (const auto& request : requests_)
-      if (!request->done) names += (names.empty() ? "" : ", ") + request->name;
+    for (const auto& [number, name] : open) names += (names.empty() ? "" : ", ") + name;
     if (!names.empty())
       throw std::runtime_error(who() + "reset while " + names + " had not ended; wait for all calls before a reset");
     ready_ = false;
@@ -287,8 +290,7 @@ class ACCL {
     auto request = std::make_unique<ACCLRequest>();
     request->name = "kernel " + name;
     request->number = board_->connection.start(name, {argument(arguments)...});
-    requests_.push_back(std::move(request));
-    return requests_.back().get();
+    return keep(std::move(request));
   }
 
   /// Until it has ended. Throws call_error.
@@ -307,7 +309,7 @@ class ACCL {
   /// Forgets a call that has ended.
   void free_request(ACCLRequest* request) {
     if (!known(request).done) throw std::invalid_argument(who() + request->name + " has not ended");
-    requests_.erase(find(request));
+    requests_.erase(request);
   }
 
   [[nodiscard]] bool is_simulated() const { return true; }
@@ -571,8 +573,7 @@ class ACCL {
         check(*before);
     }
     request->number = board_->connection.call(words, after);
-    requests_.push_back(std::move(request));
-    ACCLRequest* made = requests_.back().get();
+    ACCLRequest* made = keep(std::move(request));
     if (!run_async) wait(made);
     return made;
   }
@@ -638,11 +639,13 @@ class ACCL {
   }
   [[nodiscard]] std::string who() const { return "rank " + std::to_string(rank_) + ": "; }
 
-  [[nodiscard]] std::vector<std::unique_ptr<ACCLRequest>>::iterator find(const ACCLRequest* request) {
-    return std::find_if(requests_.begin(), requests_.end(), [&](const auto& one) { return one.get() == request; });
+  ACCLRequest* keep(std::unique_ptr<ACCLRequest> request) {
+    ACCLRequest* const kept = request.get();
+    requests_[kept] = std::move(request);
+    return kept;
   }
   ACCLRequest& known(ACCLRequest* request) {
-    if (find(request) == requests_.end()) throw std::invalid_argument(who() + "a request that is not known");
+    if (requests_.count(request) == 0) throw std::invalid_argument(who() + "a request that is not known");
     return *request;
   }
   Communicator& communicator(communicatorId id) {
@@ -690,7 +693,7 @@ class ACCL {
   std::shared_ptr<detail::Block> spare_;
   std::vector<Communicator> communicators_;
   std::vector<Arithmetic> arithmetic_;
-  std::vector<std::unique_ptr<ACCLRequest>> requests_;
+  std::map<const ACCLRequest*, std::unique_ptr<ACCLRequest>> requests_;
 };
 
 }  // namespace ACCL

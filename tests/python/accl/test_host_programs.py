@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -93,9 +94,13 @@ def test_what_is_wrong_is_thrown(program: Path) -> None:
     assert any(line.startswith("rank 1: recv ended with 0x800, receive time-out") for line in report)
 
 
-def test_times_do_not_depend_on_how_long_ranks_compute(program: Path) -> None:
-    first, second = (run(program, 3, "times") for _ in range(2))
+def test_times_do_not_depend_on_how_long_ranks_compute(program: Path, tmp_path: Path) -> None:
+    reports = [tmp_path / "first.json", tmp_path / "second.json"]
+    first, second = (run(program, 3, "times", "--json", str(report)) for report in reports)
     assert first[0] == 0, first
+    written = [json.loads(report.read_text()) for report in reports]
+    assert written[0]["deterministic"] is True
+    assert all(written[0][key] == written[1][key] for key in ("virtual_s", "ranks", "lost", "exit_code"))
     assert sorted(first[1].splitlines()) == sorted(second[1].splitlines())
     assert len(first[1].splitlines()) == 5
 

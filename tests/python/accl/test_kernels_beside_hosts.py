@@ -83,6 +83,13 @@ def test_a_kernel_that_does_what_it_must_not(program: list[str]) -> None:
 
 
 @pytest.mark.slow
+def test_a_time_out_while_a_kernel_never_waits(program: list[str]) -> None:
+    status, _, report = run(program, 2, "times out", f"{SOURCE}:spin:in=data_out.9")
+    assert status == 1, report
+    assert report[3].startswith("rank 0: recv ended with 0x800, receive time-out: waited for a message from rank 1")
+
+
+@pytest.mark.slow
 def test_a_kernel_that_waits_for_ever(program: list[str]) -> None:
     status, _, report = run(program, 1, "stuck", *TWO)
     assert status == 124
@@ -120,7 +127,7 @@ def test_kernels_that_are_not_described(kernel: str, says: str) -> None:
 @pytest.mark.parametrize(
     ("kernel", "says"),
     [
-        (f"{SOURCE}:none", f"{SOURCE} has no kernel none; it has call, adder, announce, produce, consume, wild"),
+        (f"{SOURCE}:none", f"{SOURCE} has no kernel none; it has call, adder, announce, produce, consume, wild, spin"),
         (f"{ADDER.replace('adder', 'adder@4')}", "--kernels adder@4: there are 1 ranks, from 0 on"),
         (f"{SOURCE}:adder:less=1", "kernel adder has no argument less; it has more, in, out"),
         (

@@ -122,6 +122,7 @@ class Report:
     lost: Sequence[str] = ()
     failed: Sequence[str] = ()  #: calls of kernels with another return code than 0
     virtual_s: float = 0.0
+    deterministic: bool = False  #: the same in each run
 
     @property
     def right(self) -> bool:
@@ -151,7 +152,7 @@ class Report:
 
     def as_json(self) -> dict[str, Any]:
         return {
-            "deterministic": False,
+            "deterministic": self.deterministic,
             "virtual_s": self.virtual_s,
             "ranks": [{"rank": number, **rank.as_json()} for number, rank in enumerate(self.ranks)],
             "failed": list(self.failed),

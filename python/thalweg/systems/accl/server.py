@@ -78,7 +78,7 @@ class Server:
     @property
     def report(self) -> Report:
         seconds = self._engine.now / self._engine.ticks_per_second
-        return Report([rank.report for rank in self._ranks], virtual_s=seconds)
+        return Report([rank.report for rank in self._ranks], virtual_s=seconds, deterministic=self.settings.exact)
 
     def serve(self, stopped: Callable[[], bool]) -> Report:
         """Answers until `stopped`. Clients that wait then get an answer that makes the driver raise an error. Raises CheckFailed where a kernel has done

@@ -39,3 +39,10 @@ void consume(int* to, int count, float factor, hls::stream<int>& from) {
 void wild(int* to) {
   to[1 << 28] = 1;
 }
+
+// Never waits.
+void spin(hls::stream<data_word>& in) {
+#pragma HLS INTERFACE ap_ctrl_none port = return
+  data_word word;
+  in.read_nb(word);
+}

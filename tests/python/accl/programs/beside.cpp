@@ -33,6 +33,14 @@ int main(int, char** words) try {
     got->sync_from_device();
     for (unsigned i = 0; i < kCount; ++i) right &= (*got)[i] == static_cast<int>(1.5 * (1000 * rank + i));
     right &= accl.get_duration(consumes) >= accl.get_duration(produces);
+  } else if (what == "times out") {
+    accl.set_timeout(50);
+    right = false;
+    try {
+      accl.recv(*mine, kCount, next);
+    } catch (const ACCL::call_error& error) {
+      right = error.code() == static_cast<std::uint32_t>(ACCL::errorCode::RECEIVE_TIMEOUT_ERROR);
+    }
   } else if (what == "wild") {
     accl.wait(accl.start_kernel("wild", *few));
   } else if (what == "stuck") {
