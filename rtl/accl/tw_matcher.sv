@@ -696,7 +696,6 @@ module tw_matcher
     end
     if (rst_i || clearing_q) begin
       used_q <= '0;
-      whole_q <= '0;
       claimed_q <= '0;
       waiting_q <= '0;
     end
