@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -37,7 +38,7 @@ class DataPath {
   DataPath(const NodeConfig& config, Memory& device, Memory& host)
       : memories_{&device, &host}, reads_{ports(config), ports(config)}, writes_(ports(config)) {}
 
-  std::vector<KernelPacket> output;
+  std::function<void(char port, bool host, std::uint64_t address, std::size_t bytes)> seen;  ///< as of Transaction
 
   /// The cycle from which on it takes another segment.
   [[nodiscard]] Tick free() const { return cycle(free_); }
@@ -56,6 +57,7 @@ class DataPath {
 
   /// Operand `operand` from memory.
   void read(unsigned operand, bool host, std::uint64_t address, std::span<std::byte> data) {
+    seen(static_cast<char>('x' + operand), host, address, data.size());
     memories_[host]->read(address, data);
     MemoryPort& port = reads_[operand][host];
     const double last = port.take(now_, 0, data.size());
@@ -65,6 +67,7 @@ class DataPath {
   }
   /// The result to memory; the cycle from which on it is seen.
   Tick write(bool host, std::uint64_t address, std::span<const std::byte> data) {
+    seen('z', host, address, data.size());
     memories_[host]->write(address, data);
     MemoryPort& port = writes_[host];
     const auto [first, end] = times(data.size());

@@ -66,6 +66,20 @@ class ExchangeMemory {
     }
     return made;
   }
+  /// The address of a communicator whose last word this is; none where it is none's.
+  [[nodiscard]] std::optional<std::uint32_t> completed_by(std::uint64_t address) const {
+    for (std::uint32_t size = 1; size <= kBytes / kMemberBytes; ++size) {
+      const std::uint64_t before = 4 + size * kMemberBytes;
+      if (address < kFirstBuffer + before) return std::nullopt;
+      const auto begin = static_cast<std::uint32_t>(address - before);
+      if (word(begin) != size) continue;
+      const auto found = communicator(begin);
+      if (found && std::ranges::all_of(found->members,
+                                       [](const Member& member) { return member.ip >= kLeastIp && member.port != 0; }))
+        return begin;
+    }
+    return std::nullopt;
+  }
   /// What all members know a communicator by, which is at an address: its ranks, and how many communicators of these ranks stand before it.
   /// All members have made them in one order, and their driver places them one behind the other. The hardware finds it out while the host
   /// writes the table.
@@ -111,6 +125,7 @@ class ExchangeMemory {
 
  private:
   static constexpr std::uint32_t kMemberBytes = 24;
+  static constexpr std::uint32_t kLeastIp = 1 << 24;  ///< other words are less
 
   [[nodiscard]] std::uint32_t word(std::uint32_t address) const { return read(address).value_or(0); }
 

@@ -21,41 +21,49 @@
 #include "accl/context.hpp"
 #include "accl/data_path.hpp"
 #include "accl/kernel_streams.hpp"
+#include "accl/move_engine.hpp"
 #include "accl/receiver.hpp"
 #include "accl/udp_port.hpp"
 
 namespace thalweg::accl {
 
-class Mover {
+class Mover final : public MoveEngine {
  public:
   /// What is given outlives it. `waker`: of the engine.
   /// `connections`: null where the network loses packets, or none at all.
   Mover(const NodeConfig& config, Memory& device, Memory& host, UdpPort& udp, Connections* connections, Domain& domain,
         ethernet::Frames& frames, KernelStreams& kernels, Waker waker)
       : path(config, device, host),
-        receiver(config, device, host, path.output, kernels, waker),
+        receiver(config, device, host, output, kernels, waker),
         config_(config),
         udp_(udp),
         connections_(connections),
         domain_(domain),
         frames_(frames),
-        kernels_(kernels) {}
+        kernels_(kernels) {
+    path.seen = [this](char port, bool host, std::uint64_t address, std::size_t bytes) {
+      if (seen) seen({port, host, address, bytes, {}});
+    };
+  }
 
   DataPath path;
   Receiver receiver;
-  std::uint32_t eager = 0;  ///< the largest message, in bytes, that always comes into receive buffers
-  std::function<std::optional<ethernet::UdpEnd>(const Member&)> end_of;  ///< where a member of a communicator is
 
-  /// What combines elements of a call; none where its configuration has no such function, or not of its type.
-  [[nodiscard]] static std::optional<Unit> unit(const Context& context) {
-    const Arithmetic& arithmetic = context.arithmetic;
-    if (context.call.function >= arithmetic.functions.size()) return std::nullopt;
-    const auto found = unit_of(arithmetic.functions[context.call.function]);
-    if (!found || bytes_of(found->type) != combined_bytes(context)) return std::nullopt;
-    return found;
+  void step(Tick now) override { receiver.step(now); }
+  [[nodiscard]] bool configure(const std::vector<std::uint64_t>& addresses, std::uint32_t bytes) override {
+    receiver.buffers.configure(addresses, bytes);
+    return true;
   }
-  /// Carries out the next segment of a move, where all that it takes is there. True where it did something; the call may have failed.
-  [[nodiscard]] bool segment(Context& context, Move& move, Tick now) {
+  [[nodiscard]] bool know(std::uint32_t) override { return true; }
+  void give(std::span<const std::byte> data) override { path.give(data); }
+  [[nodiscard]] std::size_t words() const override { return path.words(); }
+  [[nodiscard]] Buffers buffers() const override {
+    const auto& all = receiver.buffers;
+    return {all.bytes(), all.size(), all.in_use(), receiver.dropped()};
+  }
+  void lost(NodeId node, std::vector<Lost>& all) const override { receiver.lost(node, all); }
+
+  [[nodiscard]] bool segment(Context& context, Move& move, Tick now) override {
     using spec::programs::Operation;
     const Instruction& what = *move.what;
     if (what.x.place == Place::take && is_large(context, move)) return take(context, move, now);
@@ -65,7 +73,7 @@ class Mover {
       if (found->length == 0)
         move.eager = true;
       else if (found->length != move.elements * context.wire_bytes())
-        return differ(context, move, now, move.at[2], found->length, "receives");
+        return differs(context, move, now, move.at[2], found->length, "receives");
       else
         move.offer = found->number;
     }
@@ -84,7 +92,7 @@ class Mover {
       if (!claim(context, source, move.at[k])) return wait(move, now, move.at[k]);
       const auto& message = receiver.buffers.message(source.channel, source.number);
       if (message.length != move.elements * context.wire_bytes())
-        return differ(context, move, now, move.at[k], message.length, "has sent");
+        return differs(context, move, now, move.at[k], message.length, "has sent");
       const auto* piece = ReceiveBuffers::next(message);
       if (!piece || piece->full > now) return wait(move, now, move.at[k]);
       const auto left = piece->offset + piece->length - source.taken;
@@ -137,8 +145,7 @@ class Mover {
     if (move.moved == move.elements) end(context, move, now);
     return true;
   }
-  /// Begins sessions with the other members of a communicator.
-  void greet(const Communicator& all) {
+  void greet(const Communicator& all) override {
     if (!connections_) return;
     std::vector<std::byte> bytes(kPacketHeader);
     const Tick now = domain_.clock.edge(domain_.scheduler.now());
@@ -171,8 +178,7 @@ class Mover {
     }
     return false;
   }
-  /// The call ends: gives up what its moves have claimed.
-  void release(const Context& context, Tick now) {
+  void release(const Context& context, Tick now) override {
     for (const Move* move : {&context.move, &context.beside}) {
       for (const Source& source : move->sources)
         if (source.claimed) receiver.buffers.finish(source.channel, source.number);
@@ -181,38 +187,20 @@ class Mover {
     if (context.is_collective()) receiver.buffers.end(context.communicator_id, context.collective);
     receiver.freed(now);
   }
-  /// Elements of a call that each rank can send to the next one before it takes any, four times: a quarter of a window.
-  [[nodiscard]] std::uint64_t most_in_circle(const Context& context) const {
+  /// A quarter of a window.
+  [[nodiscard]] std::uint64_t most_in_circle(const Context& context) const override {
     if (!connections_) return std::max<std::uint64_t>(1, context.call.count);
     const auto buffer = receiver.buffers.bytes();
     const auto bytes = std::min<std::uint64_t>(buffer == 0 ? config_.packet_bytes : buffer, config_.packet_bytes);
     const auto elements = config_.session.window / 4 * bytes / std::max(1U, context.wire_bytes());
     return std::max<std::uint64_t>(elements / kWord * kWord, 1);
   }
-  /// What a call that waits is without.
-  [[nodiscard]] std::string waits_for(const Context& context, const Move& move) const {
-    if (move.for_kernel) return "for data from its kernel's stream";
-    const auto bytes = " of " + std::to_string(move.elements * context.wire_bytes()) + " bytes have come";
-    if (move.for_room)
-      return "for room to send to rank " + std::to_string(move.from) +
-             " of its communicator, which has not taken the packets before";
-    std::string text = std::string(move.what->z.place == Place::give ? "for a place at" : "for a message from") +
-                       " rank " + std::to_string(move.from) + " of its communicator";
-    if (!context.is_collective() && context.call.tag != kAnyTag)
-      text += " with tag " + std::to_string(context.call.tag);
-    for (const Source& source : move.sources)
-      if (source.claimed && source.channel.source == move.from)
-        text += ", of which " + std::to_string(source.taken) + bytes;
-    if (move.what->x.place == Place::take && move.offer)
-      if (const auto found = receiver.places.find(*move.offer); found != receiver.places.end())
-        text += ", of which " + std::to_string(found->second.pieces.bytes()) + bytes;
-    return text;
+  [[nodiscard]] std::optional<std::uint64_t> come(const Move& move) const override {
+    const auto found = move.offer ? receiver.places.find(*move.offer) : receiver.places.end();
+    return found == receiver.places.end() ? std::nullopt : std::optional(found->second.pieces.bytes());
   }
 
  private:
-  [[nodiscard]] static unsigned combined_bytes(const Context& context) {
-    return context.arithmetic.compressed ? context.arithmetic.compressed_bytes : context.arithmetic.bytes;
-  }
   static bool reads_stream(const Context& context, const Move& move) {
     return context.call.streams(Role::op0) && (move.what->x.place == Place::op0 || move.what->y.place == Place::op0);
   }
@@ -222,13 +210,6 @@ class Mover {
     const auto bytes = elements * context.bytes(Role::op0);
     kernels_.want(bytes > move.word.size() ? (bytes - move.word.size() + kWord - 1) / kWord : 0);
   }
-  static std::optional<Role> role_of(Place place) {
-    if (place == Place::op0) return Role::op0;
-    if (place == Place::op1) return Role::op1;
-    if (place == Place::res) return Role::res;
-    return std::nullopt;
-  }
-  static bool receives(Place place) { return place == Place::recv || place == Place::take; }
   /// Elements of a segment: whole words of every operand, where a receive buffer takes one, or a packet for a place that was offered.
   [[nodiscard]] std::uint64_t most(const Context& context, const Move& move) const {
     const auto buffer = receiver.buffers.bytes();
@@ -243,13 +224,6 @@ class Mover {
     }
     move.from = static_cast<std::uint32_t>(from);
     return false;
-  }
-  /// The rank to which a move sends packets.
-  static std::optional<std::uint64_t> sends_to(const Move& move) {
-    const auto place = move.what->z.place;
-    const bool sends = place == Place::send || place == Place::give || place == Place::put ||
-                       move.what->operation == spec::programs::Operation::signal;
-    return sends ? std::optional(move.at[2]) : std::nullopt;
   }
   [[nodiscard]] std::optional<unsigned> connection_with(const Context& context, std::uint64_t peer, Lane lane) const {
     if (!connections_) return std::nullopt;
@@ -306,12 +280,9 @@ class Mover {
       context.goes_on = std::max(now + 1, then);
     move = {};
   }
-  /// The sizes of a message differ at its two ends: the call ends.
-  static bool differ(Context& context, const Move& move, Tick now, std::uint64_t peer, std::uint64_t theirs,
-                     const std::string& does) {
-    context.fail(code::kSize, "rank " + std::to_string(peer) + " " + does + " " + std::to_string(theirs) +
-                                  " bytes, and this one has " + std::to_string(move.elements * context.wire_bytes()));
-    context.goes_on = now;
+  static bool differs(Context& context, const Move& move, Tick now, std::uint64_t peer, std::uint64_t theirs,
+                      const std::string& does) {
+    differ(context, move, now, peer, theirs, does);
     return true;
   }
   /// Takes a large message at the place that it has offered for it.
@@ -392,16 +363,11 @@ class Mover {
     move.result.insert(move.result.end(), data.begin(), data.end());
     if (move.moved + data.size() / bytes < move.elements) return;
     move.result.resize((move.result.size() + kWord - 1) / kWord * kWord);
-    path.output.push_back({number, std::exchange(move.result, {}), last});
+    output.push_back({number, std::exchange(move.result, {}), last});
   }
   void dispatch(Context& context, Move& move, std::vector<std::byte>& data, unsigned from) {
     convert(data, from, context.wire_bytes());
-    send(context, move,
-         move.offer                         ? spec::MessageKind::write
-         : move.what->z.place == Place::put ? spec::MessageKind::stream
-         : context.is_collective()          ? spec::MessageKind::collective
-                                            : spec::MessageKind::message,
-         data);
+    send(context, move, kind_of(context, move), data);
   }
 
   // Packets.

@@ -27,8 +27,11 @@ namespace thalweg::accl {
 
 class Network final : public Engine {
  public:
+  /// Hardware for the board of a rank; null: the simulator's.
+  using MakeCircuit = std::function<std::unique_ptr<NodeCircuit>(unsigned rank, const ethernet::UdpEnd& own)>;
+
   /// `capture`: a file to write, or empty. Throws std::invalid_argument and std::runtime_error.
-  Network(const Description& description, const std::string& capture)
+  Network(const Description& description, const std::string& capture, const MakeCircuit& hardware = {})
       : assembly_(description, kinds(description.ticks_per_second, frames_)) {
     if (!capture.empty()) capture_.emplace(capture);
     for (unsigned n = 0; n < assembly_.nodes(); ++n) {
@@ -52,6 +55,11 @@ class Network final : public Engine {
       }
     }
     require(!boards_.empty(), "a cluster without a board of kind accl");
+    if (!hardware) return;
+    std::vector<ethernet::UdpEnd> ends;
+    for (const Node* board : boards_) ends.push_back(board->udp.own);
+    for (unsigned rank = 0; rank < boards_.size(); ++rank)
+      if (auto circuit = hardware(rank, ends[rank])) boards_[rank]->use_hardware(std::move(circuit), ends);
   }
 
   std::function<std::vector<Blocked>()> kernels_blocked;  ///< kernels on the boards that wait

@@ -25,8 +25,10 @@
 #include "accl/connections.hpp"
 #include "accl/context.hpp"
 #include "accl/exchange_memory.hpp"
+#include "accl/hardware_mover.hpp"
 #include "accl/kernel_streams.hpp"
 #include "accl/memory.hpp"
+#include "accl/move_engine.hpp"
 #include "accl/mover.hpp"
 #include "accl/sequencer.hpp"
 #include "accl/udp_port.hpp"
@@ -54,32 +56,29 @@ class Node final : public Component, public AssembledNode {
         config_(config),
         number_(number),
         domain_(engine),
+        frames_(frames),
         component_(engine.scheduler.add(*this)),
         kernels_("the engine of node " + std::to_string(number), engine, component_,
                  [this](std::size_t pair, const Call& call) { submit_of_kernel(pair, call); }),
-        connections_(config.reliable ? std::make_unique<Connections>(config.session, udp, line, frames) : nullptr),
-        mover_(config_, device, host, udp, connections_.get(), engine, frames, kernels_, waker()) {
-    mover_.end_of = [this](const Member& member) { return end_of(member); };
-    const auto cycle = [this](Tick tick) { return domain_.clock.cycle_after(tick); };
-    if (!connections_) {
-      udp.receive = [this, cycle](const ethernet::FrameRef& frame, Tick first, Tick end) {
-        mover_.receiver.push(frame, cycle(first), cycle(end), domain_.scheduler.next());
-      };
-    } else {
-      connections_->arrived = [this, cycle](unsigned connection, const ReceiveWindow::Content& packet, Tick now) {
-        mover_.receiver.push(connection, packet.frame, cycle(packet.first), cycle(std::max(packet.end, now)),
-                             domain_.scheduler.next());
-      };
-      connections_->freed = [this, cycle](Tick now) { domain_.wake(component_, cycle(now)); };
-      mover_.receiver.taken = [this](unsigned connection, Tick now) {
-        connections_->leave(connection, domain_.clock.edge(now));
-      };
-      mover_.receiver.wanted = [this](const Channel& channel, const spec::AcclPacket& packet) {
+        connections_(config.reliable ? std::make_unique<Connections>(config.session, udp, line, frames) : nullptr) {
+    auto mover =
+        std::make_unique<Mover>(config_, device, host, udp, connections_.get(), engine, frames, kernels_, waker());
+    connect(mover->receiver);
+    if (connections_)
+      mover->receiver.wanted = [this, &mover = *mover](const Channel& channel, const spec::AcclPacket& packet) {
         return std::ranges::any_of(contexts_,
-                                   [&](const Context& context) { return mover_.wants(context, channel, packet); });
+                                   [&](const Context& context) { return mover.wants(context, channel, packet); });
       };
-    }
+    use(std::move(mover));
     exchange.set_identity(kPlugIns | (config.rendezvous ? kRdma : 0));
+  }
+
+  /// Hardware carries out its moves from now on; before time starts. `ends`: of all boards, by their numbers. Throws std::invalid_argument where it cannot.
+  void use_hardware(std::unique_ptr<NodeCircuit> circuit, const std::vector<ethernet::UdpEnd>& ends) {
+    require(!config_.reliable, "the hardware has no other transport than plain UDP");
+    use(std::make_unique<HardwareMover>(config_, number_, device, host, udp, domain_, kernels_, frames_, waker(), ends,
+                                        std::move(circuit)));
+    kernels_.want(HardwareMover::kWords);
   }
 
   ExchangeMemory exchange;
@@ -96,6 +95,25 @@ class Node final : public Component, public AssembledNode {
     return udp.port;
   }
 
+  /// From now on what happens at the engine's ports is kept.
+  void record(std::vector<Transaction>& to) {
+    mover_->seen = [&to](Transaction one) { to.push_back(std::move(one)); };
+    udp.seen = [&to, own = udp.own.address, before = std::move(udp.seen)](Tick cycle, const ethernet::Frame& frame) {
+      if (before) before(cycle, frame);
+      if (frame.source() == own)
+        to.push_back({.port = 's', .bytes = frame.size(), .frame{frame.bytes().begin(), frame.bytes().end()}});
+    };
+  }
+  /// The host writes a word of the exchange memory; false where there is none.
+  bool write(std::uint64_t address, std::uint32_t value) {
+    if (!exchange.write(address, value)) return false;
+    if (const auto at = exchange.completed_by(address)) {
+      const auto all = exchange.communicator(*at);
+      if (std::ranges::all_of(all->members, [&](const Member& member) { return end_of(member).has_value(); }))
+        static_cast<void>(mover_->know(exchange.identify(*all, *at)));  // a call that uses it says so where it cannot
+    }
+    return true;
+  }
   /// A call from the next cycle on. Throws std::invalid_argument where it is none.
   void submit(Handle handle, unsigned port, const Call& call) { submit(handle, port, call, std::nullopt); }
   /// Streams between the engine and the board's kernels.
@@ -104,19 +122,19 @@ class Node final : public Component, public AssembledNode {
   [[nodiscard]] const NodeConfig& config() const { return config_; }
   /// A packet for the engine's stream from a kernel; it is padded to whole words.
   void give(std::span<const std::byte> data) {
-    mover_.path.give(data);
+    mover_->give(data);
     domain_.wake(component_, domain_.scheduler.next());
   }
   /// What has left for kernels; its times are ticks.
   [[nodiscard]] std::vector<KernelPacket> take() {
-    for (KernelPacket& packet : mover_.path.output) packet.at = domain_.clock.edge(packet.at);
-    return std::exchange(mover_.path.output, {});
+    for (KernelPacket& packet : mover_->output) packet.at = domain_.clock.edge(packet.at);
+    return std::exchange(mover_->output, {});
   }
 
   bool step(Tick now) override {
     const Tick next =
-        kernels_.step(now, mover_.path.words(), [this](std::span<const std::byte> word) { mover_.path.give(word); });
-    mover_.receiver.step(now);
+        kernels_.step(now, mover_->words(), [this](std::span<const std::byte> word) { mover_->give(word); });
+    mover_->step(now);
     for (bool again = true; again;) {
       again = false;
       admit(now);
@@ -142,7 +160,7 @@ class Node final : public Component, public AssembledNode {
     for (Context& context : contexts_)
       for (const Move* move : {&context.move, &context.beside})
         if (move->what && move->waits != kNever && domain_.clock.edge(move->waits + time_out_) <= tick) {
-          context.fail(code::kReceiveTimeOut, "waited " + mover_.waits_for(context, *move) + " for too long" +
+          context.fail(code::kReceiveTimeOut, "waited " + mover_->waits_for(context, *move) + " for too long" +
                                                   (is_full() ? "; " + full_text() : ""));
           context.goes_on = now;
         }
@@ -154,7 +172,7 @@ class Node final : public Component, public AssembledNode {
       for (const Move* move : {&context.move, &context.beside})
         if (move->what && move->waits != kNever) waits = move;
       Blocked one{.who = who(context),
-                  .what = waits ? mover_.waits_for(context, *waits)
+                  .what = waits ? mover_->waits_for(context, *waits)
                                 : "to begin: a call before it uses the same data, stream or messages",
                   .since = domain_.clock.edge(waits ? waits->waits : context.called)};
       if (waits && !waits->for_kernel)
@@ -173,7 +191,7 @@ class Node final : public Component, public AssembledNode {
   }
   void lost(NodeId node, std::vector<Lost>& all) const override {
     udp.lost(node, all);
-    mover_.receiver.lost(node, all);
+    mover_->lost(node, all);
     if (connections_) connections_->lost(node, all);
   }
 
@@ -219,13 +237,33 @@ class Node final : public Component, public AssembledNode {
   }
   /// Whether messages that no call wants yet may keep others out.
   [[nodiscard]] bool is_full() const {
-    const auto& buffers = mover_.receiver.buffers;
-    return buffers.size() > 0 && buffers.in_use() == buffers.size();
+    const auto buffers = mover_->buffers();
+    return buffers.all > 0 && buffers.in_use == buffers.all;
   }
   [[nodiscard]] std::string full_text() const {
-    const auto dropped = mover_.receiver.dropped();
-    return "all " + std::to_string(mover_.receiver.buffers.size()) + " receive buffers hold what no call has taken" +
+    const auto [bytes, all, in_use, dropped] = mover_->buffers();
+    return "all " + std::to_string(all) + " receive buffers hold what no call has taken" +
            (dropped > 0 ? ", and " + std::to_string(dropped) + " packets found none and were dropped" : "");
+  }
+  void use(std::unique_ptr<MoveEngine> mover) {
+    mover_ = std::move(mover);
+    mover_->end_of = [this](const Member& member) { return end_of(member); };
+  }
+  /// What comes from the network.
+  void connect(Receiver& to) {
+    const auto cycle = [this](Tick tick) { return domain_.clock.cycle_after(tick); };
+    if (!connections_) {
+      udp.receive = [this, &to, cycle](const ethernet::FrameRef& frame, Tick first, Tick end) {
+        to.push(frame, cycle(first), cycle(end), domain_.scheduler.next());
+      };
+      return;
+    }
+    connections_->arrived = [this, &to, cycle](unsigned connection, const ReceiveWindow::Content& packet, Tick now) {
+      to.push(connection, packet.frame, cycle(packet.first), cycle(std::max(packet.end, now)),
+              domain_.scheduler.next());
+    };
+    connections_->freed = [this, cycle](Tick now) { domain_.wake(component_, cycle(now)); };
+    to.taken = [this](unsigned connection, Tick now) { connections_->leave(connection, domain_.clock.edge(now)); };
   }
   // Calls.
 
@@ -289,7 +327,11 @@ class Node final : public Component, public AssembledNode {
     context.goes_on = sequencer_.take(now, kFetch + kLookUp);
     const auto size = static_cast<std::uint32_t>(context.communicator.members.size());
     const auto rank = context.communicator.rank;
-    if (size > 0) context.communicator_id = exchange.identify(context.communicator, call.communicator);
+    if (size > 0) {
+      context.communicator_id = exchange.identify(context.communicator, call.communicator);
+      if (!mover_->know(context.communicator_id))
+        context.fail(code::kSize, "the hardware has no room for one more communicator");
+    }
     if (context.is_collective()) context.collective = collectives_[context.communicator_id]++;
     if (call.scenario != Scenario::config && call.scenario != Scenario::nop && call.scenario != Scenario::barrier &&
         call.count > 0)
@@ -302,7 +344,7 @@ class Node final : public Component, public AssembledNode {
     context[Register::next] = rank + 1 < size ? rank + 1 : 0;
     context[Register::prev] = rank > 0 ? rank - 1 : std::max(size, 1U) - 1;
     context[Register::count] = context[Register::n] = call.count;
-    context[Register::most] = mover_.most_in_circle(context);
+    context[Register::most] = mover_->most_in_circle(context);
     context[Register::spare] = exchange.spare();
     context[Register::flat] = flat(context);
     context[Register::op0] = call.address[0];
@@ -334,7 +376,7 @@ class Node final : public Component, public AssembledNode {
         context.fail(code::kSize, "bytes " + std::to_string(range.begin) + " to " + std::to_string(range.end) +
                                       (range.host ? " of the host's memory" : " of the board's memory") +
                                       " were not all allocated");
-    if (combines(call.scenario) && !Mover::unit(context))
+    if (combines(call.scenario) && !MoveEngine::unit(context))
       context.fail(code::kArithmetic, "no function " + std::to_string(call.function) + " for its type");
   }
   /// Elements up to which a collective goes straight from rank to rank. Without sessions all of them have to find room at one rank, in half of the receive
@@ -349,8 +391,8 @@ class Node final : public Component, public AssembledNode {
     const std::uint64_t bytes =
         exchange.tuning(call.scenario == reduce ? ExchangeMemory::kReduceFlat : ExchangeMemory::kGatherFlat);
     const auto ranks = std::max<std::size_t>(context.communicator.members.size(), 2);
-    const auto& buffers = mover_.receiver.buffers;
-    const auto room = config_.reliable ? bytes : buffers.size() / 2 / (ranks - 1) * buffers.bytes();
+    const auto buffers = mover_->buffers();
+    const auto room = config_.reliable ? bytes : buffers.all / 2 / (ranks - 1) * buffers.bytes;
     return std::min(bytes, room) / std::max(1U, context.wire_bytes());
   }
   [[nodiscard]] static std::uint16_t begin_of(const Call& call) {
@@ -361,21 +403,20 @@ class Node final : public Component, public AssembledNode {
   }
   void configure(Context& context) {
     const Call& call = context.call;
-    auto& buffers = mover_.receiver.buffers;
     switch (static_cast<Setting>(call.function)) {
       case Setting::reset:
         exchange.write(ExchangeMemory::kConfigured, 0);
-        buffers.configure({}, 0);
+        static_cast<void>(mover_->configure({}, 0));
         time_out_ = 0;
         break;
       case Setting::enable_packets: {
         const auto found = exchange.buffers();
         const auto bytes = exchange.buffer_bytes();
         if (found && std::ranges::all_of(*found, [&](auto address) { return device.has(address, bytes); }))
-          buffers.configure(*found, bytes);
+          configure(context, *found, bytes);
         else
           context.fail(code::kSize, "the receive buffers are not in memory that was allocated");
-        if (const auto all = exchange.communicator(call.communicator)) mover_.greet(*all);
+        if (const auto all = exchange.communicator(call.communicator)) mover_->greet(*all);
         break;
       }
       case Setting::time_out:
@@ -385,10 +426,10 @@ class Node final : public Component, public AssembledNode {
         if (call.count < exchange.buffer_bytes())
           context.fail(code::kEagerLimit,
                        "an eager limit of " + std::to_string(call.count) + " bytes; it is a receive buffer or more");
-        mover_.eager = call.count;
+        mover_->eager = call.count;
         break;
       case Setting::most_rendezvous:
-        if (call.count <= mover_.eager)
+        if (call.count <= mover_->eager)
           context.fail(code::kRendezvousLimit,
                        "a rendezvous limit of " + std::to_string(call.count) + " bytes; it is above the eager limit");
         break;
@@ -396,9 +437,14 @@ class Node final : public Component, public AssembledNode {
         context.fail(code::kNotImplemented, "there is no setting " + std::to_string(call.function));
     }
   }
+  void configure(Context& context, const std::vector<std::uint64_t>& addresses, std::uint32_t bytes) {
+    if (!mover_->configure(addresses, bytes))
+      context.fail(code::kSize, "the hardware cannot have " + std::to_string(addresses.size()) +
+                                    " receive buffers of " + std::to_string(bytes) + " bytes");
+  }
   void finish(Context& context, Tick now) {
     context.ended = true;
-    mover_.release(context, now);
+    mover_->release(context, now);
     exchange.write(ExchangeMemory::kReturnCode, context.code);
     exchange.write(ExchangeMemory::kCycles,
                    static_cast<std::uint32_t>(std::min<Tick>(now - context.called, 0xFFFF'FFFF)));
@@ -417,10 +463,10 @@ class Node final : public Component, public AssembledNode {
       finish(context, now);
       return true;
     }
-    bool moved = context.beside.what && context.beside.goes_on <= now && mover_.segment(context, context.beside, now);
+    bool moved = context.beside.what && context.beside.goes_on <= now && mover_->segment(context, context.beside, now);
     if (context.code != 0) return true;
     if (context.move.what)
-      moved |= context.move.goes_on <= now && mover_.segment(context, context.move, now);
+      moved |= context.move.goes_on <= now && mover_->segment(context, context.move, now);
     else if (context.goes_on <= now)
       sequencer_.run(context, now);
     return moved;
@@ -456,11 +502,12 @@ class Node final : public Component, public AssembledNode {
   const NodeConfig config_;
   const unsigned number_;
   Domain& domain_;
+  ethernet::Frames& frames_;
   ComponentId component_;
   KernelStreams kernels_;
   std::unique_ptr<Connections> connections_;  ///< where lost packets are sent again
   Sequencer sequencer_;
-  Mover mover_;
+  std::unique_ptr<MoveEngine> mover_;
 
   std::array<std::deque<Context>, kPorts> queues_;
   std::list<Context> contexts_;                         ///< in the order in which they were admitted

@@ -34,6 +34,7 @@ class UdpPort final : public Component {
   ethernet::Port port;
   Receive receive;
   Seen seen;
+  std::function<void(const ethernet::Arrival&)> arrived;  ///< hardware that takes frames in its place
 
   /// A frame whose first word is there at tick `first` and whose last one at `last`; the tick at which its end has left.
   Tick send(Tick first, Tick last, const ethernet::FrameRef& frame) {
@@ -56,6 +57,12 @@ class UdpPort final : public Component {
   bool step(Tick now) override {
     ethernet::Line& in = *port.in;
     while (const ethernet::Arrival* arrival = in.front(now)) {
+      if (arrived) {
+        if (seen && !arrival->damaged) seen(now, *arrival->frame);
+        arrived(*arrival);
+        in.pop();
+        continue;
+      }
       const Tick end = in.rate.seen(arrival->end(in.rate));
       if (end > now) {
         in.reader.wake(end);

@@ -1,22 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 // Boards with offload engines, for Python.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <array>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
+#include <tuple>
+#include <vector>
 
 #include "../assembly.hpp"
 #include "../attach.hpp"
 #include "../engine.hpp"
 #include "accl/network.hpp"
 #include "accl/program.hpp"
+#include "switch/rtl_library.hpp"
 
 namespace nb = nanobind;
 using namespace thalweg;
@@ -26,7 +33,19 @@ namespace {
 
 class Boards {
  public:
-  Boards(const nb::dict& description, const std::string& capture) : network(description_of(description), capture) {}
+  Boards(const nb::dict& description, const std::string& capture, const std::map<unsigned, std::string>& libraries)
+      : network(description_of(description), capture, maker(libraries)) {}
+
+  /// Of the hardware's boards, by libraries of rtl/accl; none: the simulator is alone.
+  static Network::MakeCircuit maker(const std::map<unsigned, std::string>& libraries) {
+    if (libraries.empty()) return {};
+    return [libraries](unsigned rank, const ethernet::UdpEnd& own) {
+      if (!libraries.contains(rank)) return std::unique_ptr<NodeCircuit>();
+      auto* make = function_of<NodeCircuit*(std::uint64_t, std::uint32_t, std::uint16_t, unsigned)>(libraries.at(rank),
+                                                                                                    "accl_make_node");
+      return std::unique_ptr<NodeCircuit>(make(own.address, own.ip, own.port, rank));
+    };
+  }
 
   Memory& memory(unsigned rank, bool host) {
     Node& board = network.board(rank);
@@ -39,6 +58,7 @@ class Boards {
   }
 
   Network network;
+  std::map<unsigned, std::vector<Transaction>> recorded;  ///< of ranks
   std::optional<KernelProgram> program;
   std::vector<KernelProgram::Pipe*> pipes;
   std::optional<attach::Attached> attached;
@@ -77,8 +97,10 @@ NB_MODULE(_sim, module) {
   bind_engine_of(bound, [](Boards& self) -> Engine& { return self.engine(); });
   bind_attached_of(bound);
   bound
-      .def(nb::init<const nb::dict&, const std::string&>(), nb::arg("description"), nb::arg("capture") = "",
-           "`capture`: a pcapng file to write.\n\nRaises ValueError where the description is none.")
+      .def(nb::init<const nb::dict&, const std::string&, const std::map<unsigned, std::string>&>(),
+           nb::arg("description"), nb::arg("capture") = "", nb::arg("libraries") = std::map<unsigned, std::string>(),
+           "`capture`: a pcapng file to write. `libraries`: of the Verilated nodes, by ranks.\n\nRaises ValueError "
+           "where the description is none.")
       .def_prop_ro("ranks", [](const Boards& self) { return self.network.ranks(); })
       .def(
           "read",
@@ -89,9 +111,24 @@ NB_MODULE(_sim, module) {
       .def(
           "write",
           [](Boards& self, unsigned rank, std::uint64_t address, std::uint32_t value) {
-            return self.network.board(rank).exchange.write(address, value);
+            return self.network.board(rank).write(address, value);
           },
           nb::arg("rank"), nb::arg("address"), nb::arg("value"), "False where there is no such word.")
+      .def(
+          "record", [](Boards& self, unsigned rank) { self.network.board(rank).record(self.recorded[rank]); },
+          nb::arg("rank"), "From now on what happens at its engine's ports is kept.")
+      .def(
+          "recorded",
+          [](const Boards& self, unsigned rank) {
+            std::vector<std::tuple<std::string, bool, std::uint64_t, std::uint64_t, nb::bytes>> all;
+            for (const Transaction& one : self.recorded.at(rank))
+              all.emplace_back(std::string(1, one.port), one.host, one.at, one.bytes,
+                               nb::bytes(one.frame.data(), one.frame.size()));
+            return all;
+          },
+          nb::arg("rank"),
+          "Of each: the port, x or y where an operand is read, z where a result is written, s where a frame is sent; "
+          "whether it is the host's memory; address, bytes, frame.")
       .def(
           "rewire",
           [](Boards& self, unsigned node, const std::vector<std::pair<unsigned, unsigned>>& pairs) {

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from drawn_programs import FUNCTIONS, OPERATIONS, TYPES, Array, data_of, expected, start
 from thalweg.accl import AcclError, Function, Rank, Result, Stream, run
 from thalweg.errors import FabricStopped, InputError
+from thalweg.systems.accl.drawn_programs import FUNCTIONS, OPERATIONS, TYPES, Array, data_of, expected, start
 
 
 @pytest.mark.parametrize("transport", ["udp", "rdma", "reliable"])

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from drawn_programs import check
+from thalweg.systems.accl.drawn_programs import check
 
 RANKS, TRANSPORTS = (2, 3, 5, 8), ("udp", "rdma")
 

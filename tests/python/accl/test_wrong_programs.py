@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from drawn_programs import Array, expected
 from thalweg.accl import AcclError, Buffer, Function, Rank, Stream, run
 from thalweg.errors import InputError
+from thalweg.systems.accl.drawn_programs import Array, expected
 
 
 def four(rank: Rank) -> Buffer:

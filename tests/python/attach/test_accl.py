@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from bridge import Bridge, needs_bridge
 from thalweg.cli import main
+from thalweg.systems.accl.cluster import Cluster
+from thalweg.systems.accl.rtl_engine import libraries
 
 
 def attach(net: Bridge, options: str) -> subprocess.Popen[str]:
@@ -25,14 +27,17 @@ def attach(net: Bridge, options: str) -> subprocess.Popen[str]:
 
 @needs_bridge
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["veth", "tap"])
-def test_linux_pings_a_board(kind: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("kind", "engine"), [("veth", "sim"), ("tap", "sim"), ("veth", "rtl")])
+def test_linux_pings_a_board(kind: str, engine: str, tmp_path: Path) -> None:
     """With payloads of odd and even sizes, and of a jumbo frame; and nobody else."""
+    if engine == "rtl":
+        libraries(Cluster.load("accl-u280-udp"), [3])  # its building takes longer than ping waits
     with Bridge(1, kind) as net:
         net.ip("addr", "add", "10.0.0.200/24", "dev", "br0")
-        board = attach(net, f"--node 3 --tap tw0 --json {tmp_path}/r.json")
+        board = attach(net, f"--engine {engine} --node 3 --tap tw0 --json {tmp_path}/r.json")
+        pause = "0.01" if engine == "sim" else "0.5"  # two round trips after the last request ping ends
         for size in (0, 9, 56, 1000, 8000):
-            said = net.run("ping", "-c", "3", "-i", "0.01", "-W", "5", "-s", str(size), "10.0.0.4")
+            said = net.run("ping", "-c", "3", "-i", pause, "-W", "5", "-s", str(size), "10.0.0.4")
             assert re.search(r"3 packets transmitted, 3 received, 0% packet loss", said), said
         refused = subprocess.run(
             net.inside("ping", "-c", "1", "-W", "0.5", "10.0.0.5"), capture_output=True, text=True, check=False

@@ -29,6 +29,7 @@ SYSTEM = System(
     },
     commands={
         "accl": Loaded("commands.accl:command", "Run or serve programs that use ACCL's driver."),
+        "rtl cosim": Loaded("commands.cosim:command", "Hold boards against the simulator's under random programs."),
         "attach": Loaded("commands.attach:command", "Put a node of a cluster on network interfaces of this computer."),
     },
 )

@@ -1,6 +1,6 @@
 """ACCL: boards with offload engines."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import thalweg._core
@@ -8,9 +8,9 @@ import thalweg.errors
 
 
 class Network:
-    def __init__(self, description: dict, capture: str = '') -> None:
+    def __init__(self, description: dict, capture: str = '', libraries: Mapping[int, str] = {}) -> None:
         """
-        `capture`: a pcapng file to write.
+        `capture`: a pcapng file to write. `libraries`: of the Verilated nodes, by ranks.
 
         Raises ValueError where the description is none.
         """
@@ -74,6 +74,14 @@ class Network:
 
     def write(self, rank: int, address: int, value: int) -> bool:
         """False where there is no such word."""
+
+    def record(self, rank: int) -> None:
+        """From now on what happens at its engine's ports is kept."""
+
+    def recorded(self, rank: int) -> list[tuple[str, bool, int, int, bytes]]:
+        """
+        Of each: the port, x or y where an operand is read, z where a result is written, s where a frame is sent; whether it is the host's memory; address, bytes, frame.
+        """
 
     def rewire(self, node: int, pairs: Sequence[tuple[int, int]]) -> None:
         """

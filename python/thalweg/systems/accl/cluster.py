@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
@@ -13,6 +13,7 @@ from thalweg.cluster import leaves
 from thalweg.cluster.attached import check_times, leading_out
 from thalweg.cluster.kinds import Assembled, LinkTable, NodeTable
 from thalweg.errors import InputError
+from thalweg.systems.accl import rtl_engine
 from thalweg.systems.accl._sim import Network
 from thalweg.systems.accl.spec import AcclPacket
 from thalweg.systems.ethernet.forwarding import flood_ports, routes
@@ -95,6 +96,11 @@ class Cluster(Assembled):
     def boards(self) -> list[int]:
         return [node for node, name in enumerate(self.node_names) if isinstance(self.nodes[name], Board)]
 
+    def board(self, number: int) -> Board:
+        found = self.nodes[self.node_names[number]]
+        assert isinstance(found, Board)
+        return found
+
     @cached_property
     def unreliable(self) -> frozenset[int]:
         """The boards for which what the network loses is missing."""
@@ -136,27 +142,34 @@ class Cluster(Assembled):
             ]
         return values
 
-    def network(self, pcap: str = "") -> Network:
-        """The simulator of it; `pcap`: a file to which all frames are written. Raises InputError where lines and clocks do not go together."""
+    def network(self, pcap: str = "", hardware: Iterable[int] = ()) -> Network:
+        """The simulator of it; `pcap`: a file to which all frames are written. `hardware`: boards whose moves Verilated hardware carries out. Raises
+        InputError where lines and clocks do not go together, and where there is no hardware for a board's values."""
         try:
-            return Network(self.assembly, pcap)
+            return Network(self.assembly, pcap, rtl_engine.libraries(self, hardware))
         except ValueError as error:
             raise self.file.wrong(str(error), "link") from None
 
     def attached(
-        self, node: int, interface: str, *, ratio: float = 0.01, limit_s: float = 0.0, pcap: str = ""
+        self,
+        node: int,
+        interface: str,
+        *,
+        ratio: float = 0.01,
+        limit_s: float = 0.0,
+        pcap: str = "",
+        hardware: bool = False,
     ) -> Network:
         """The simulator of one board of it, whose line ends at a network interface of this computer; its other boards are elsewhere. Virtual time
-        passes `ratio` times as fast as the wall clock, or slower. `limit_s`: seconds of the wall clock after which it fails; 0: none. Raises
-        InputError."""
+        passes `ratio` times as fast as the wall clock, or slower. `limit_s`: seconds of the wall clock after which it fails; 0: none. `hardware`: as of
+        network(). Raises InputError."""
         if node not in self.boards:
             raise InputError(f"node {node} is no board; these are 0 to {len(self.boards) - 1}")
         check_times(ratio, limit_s)
-        board = self.nodes[self.node_names[node]]
-        assert isinstance(board, Board)
+        board = self.board(node)
         part, outside = leading_out(self.assembly, node, board.line_clock, [0])
         try:
-            network = Network(part, pcap)
+            network = Network(part, pcap, rtl_engine.libraries(self, [node] if hardware else ()))
             network.attach(
                 lines=[(outside[0], node, interface)],
                 longest=14 + 20 + 8 + AcclPacket.BITS // 8 + board.packet_bytes,

@@ -468,23 +468,25 @@ def run(
     cluster: str | Path | Cluster = "accl-u280-udp",
     *,
     pcap: str = "",
+    hardware: Iterable[int] = (),
     **options: int,
 ) -> Result:
-    """Runs `program(rank)` on the first `ranks` boards of a cluster, each on a thread of its own; `options` are those of Options.
+    """Runs `program(rank)` on the first `ranks` boards of a cluster, each on a thread of its own; `options` are those of Options. `hardware`: boards whose
+    moves Verilated hardware carries out, not the simulator.
 
     Raises InputError; FabricStopped where no rank can go on, with who waits for whom; what a rank's function raised."""
     loaded = cluster if isinstance(cluster, Cluster) else Cluster.load(cluster)
     if not 1 <= word("run", "ranks", ranks) <= len(loaded.boards):
         raise InputError(f"{ranks} ranks; {loaded.name} has 1 to {len(loaded.boards)} boards")
     made = Run(
-        loaded.network(pcap),
+        loaded.network(pcap, hardware),
         range(ranks),
         ranks,
         Options(**options),
         mirrors=loaded.mirrors,
         unreliable=loaded.unreliable,
     )
-    return _on(made, program)
+    return run_on(made, program)
 
 
 def run_attached(
@@ -511,10 +513,12 @@ def run_attached(
         )
     network = loaded.attached(node, interface, ratio=ratio, limit_s=limit_s, pcap=pcap)
     step = max(1, round(_STEP_S * ratio * network.ticks_per_second))
-    return _on(Run(network, [node], ranks, Options(**options), step, unreliable=loaded.unreliable), program)
+    return run_on(Run(network, [node], ranks, Options(**options), step, unreliable=loaded.unreliable), program)
 
 
-def _on(run: Run, program: Callable[[Rank], Any]) -> Result:
+def run_on(run: Run, program: Callable[[Rank], Any]) -> Result:
+    """Runs `program(rank)` for each of a run's boards. Raises what run() does."""
+
     def of(board: int) -> Any:
         value = program(Rank(run, board))
         run.finish(board)

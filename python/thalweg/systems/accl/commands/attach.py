@@ -31,10 +31,24 @@ _STEP_S = 0.1  #: of the wall clock, after which signals are looked for
     default=0,
     help="End after so many seconds of the wall clock [default: at a signal]",
 )
+@click.option(
+    "--engine",
+    type=click.Choice(("sim", "rtl")),
+    default="sim",
+    show_default=True,
+    help="rtl: Verilated hardware takes the simulator's place behind the MAC.",
+)
 @pcap_option
 @json_option
 def command(
-    cluster: str, node: int, tap: str, ratio: float, limit: float, pcap: Path | None, json_file: Path | None
+    cluster: str,
+    node: int,
+    tap: str,
+    ratio: float,
+    limit: float,
+    engine: str,
+    pcap: Path | None,
+    json_file: Path | None,
 ) -> None:
     """Put a simulated board on a real Ethernet: its line ends at a network interface of this computer.
 
@@ -42,7 +56,7 @@ def command(
     never ahead of it, so no two runs are the same. Ctrl-C ends it with its counts.
     """
     of = Cluster.load(cluster)
-    network = of.attached(node, tap, ratio=ratio, pcap=str(pcap or ""))
+    network = of.attached(node, tap, ratio=ratio, pcap=str(pcap or ""), hardware=engine == "rtl")
     step = max(1, round(_STEP_S * ratio * network.ticks_per_second))
     with ending.noticed() as signalled:
         print_line(

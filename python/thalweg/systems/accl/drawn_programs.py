@@ -13,7 +13,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from thalweg.accl import Buffer, Communicator, Function, Rank, Request, Stream, run
+
+from thalweg.errors import CheckFailed
+from thalweg.systems.accl.library import Rank, run
+from thalweg.systems.accl.running import Result
+from thalweg.systems.accl.values import Buffer, Communicator, Function, Request, Stream
 
 Array = npt.NDArray[Any]
 TYPES = ("float16", "float32", "float64", "int32", "int64", "int8")
@@ -92,7 +96,9 @@ class Doing:
 
     rank: Rank
     comms: Sequence[Communicator | None]
+    alone: bool = False  #: a call at a time
     open: list[Request] = field(default_factory=list)
+    took_us: list[tuple[str, float]] = field(default_factory=list)  #: of calls that have ended
     results: dict[Any, Array] = field(default_factory=dict)
 
     @property
@@ -117,9 +123,16 @@ class Doing:
         self.results[key] = buffer.array
         return buffer
 
+    def add(self, *requests: Request) -> None:
+        """Calls that it has begun."""
+        self.open += requests
+        if self.alone:
+            self.wait(self.open)
+
     def wait(self, requests: Sequence[Request]) -> None:
         for request in requests:
-            assert request.wait()
+            request.wait()
+            self.took_us.append((request.operation, request.duration_us))
         self.open = [request for request in self.open if request not in requests]
 
 
@@ -173,7 +186,7 @@ class Collective(Step):
             "compress_dtype": np.float16 if self.narrow else None,
         }
         caller = on.caller(self.by_kernel[on.number])
-        on.open.append(start(caller, self.operation, send, recv, self.count, self.root, self.function, **common))
+        on.add(start(caller, self.operation, send, recv, self.count, self.root, self.function, **common))
 
     def _right(self, rank: int) -> Array | None:
         if rank not in self.members or (self.operation == "bcast" and rank == self.members[self.root]):
@@ -231,13 +244,13 @@ class Messages(Step):
             for k, part in enumerate(self.parts):
                 send = on.source(self.data(k), part.hosts[0], part.streams[0])
                 caller = on.caller(part.by_kernel[0])
-                on.open.append(caller.send(send, part.count, self.destination, comm=comm, **part.common))
+                on.add(caller.send(send, part.count, self.destination, comm=comm, **part.common))
         if on.number == self.destination:
             for k in self.order:
                 part = self.parts[k]
                 recv = on.target((self.key, k), part.count, part.dtype, part.hosts[1], part.streams[1])
                 caller = on.caller(part.by_kernel[1])
-                on.open.append(caller.recv(recv, part.count, self.source, comm=comm, **part.common))
+                on.add(caller.recv(recv, part.count, self.source, comm=comm, **part.common))
 
     def right(self, rank: int) -> dict[Any, Array]:
         if rank != self.destination:
@@ -272,7 +285,7 @@ class Put(Step):
             return
         part = self.part
         caller, send = on.caller(part.by_kernel[0]), on.source(self.data, part.hosts[0], part.streams[0])
-        on.open.append(caller.stream_put(send, part.count, self.destination, self.stream, run_async=True))
+        on.add(caller.stream_put(send, part.count, self.destination, self.stream, run_async=True))
 
     def packets(self, rank: int) -> list[tuple[int, Array]]:
         return [(self.stream, self.data)] if rank == self.destination else []
@@ -298,7 +311,7 @@ class Relay(Step):
         count, kind, tag = self.count, "int32", self.key
         if on.number == self.source:
             send = on.source(data_of(self.key, self.source, count, kind), False)
-            on.open.append(on.rank.send(send, count, self.via, tag, run_async=True))
+            on.add(on.rank.send(send, count, self.via, tag, run_async=True))
         if on.number == self.via:
             first, second, other = (on.rank.create_buffer(count, kind, host=host) for host in (True, False, False))
             other.sync_to_device()
@@ -310,10 +323,10 @@ class Relay(Step):
             requests += [caller.send(second, count, self.destination, tag + 1, waitfor=after, **common)]
             if not self.chain:
                 requests += [caller.copy(other, second, count, **common), caller.copy(other, first, count, **common)]
-            on.open += requests
+            on.add(*requests)
         if on.number == self.destination:
             recv = on.target(self.key, count, kind, False)
-            on.open.append(on.rank.recv(recv, count, self.via, tag + 1, run_async=True))
+            on.add(on.rank.recv(recv, count, self.via, tag + 1, run_async=True))
 
     def right(self, rank: int) -> dict[Any, Array]:
         return {self.key: data_of(self.key, self.source, self.count, "int32")} if rank == self.destination else {}
@@ -346,7 +359,7 @@ class Local(Step):
         else:
             other = on.source(self.data(on.number, 1), self.hosts[1])
             request = caller.combine(self.count, self.function, one, other, to, run_async=True)
-        on.open.append(request)
+        on.add(request)
 
     def right(self, rank: int) -> dict[Any, Array]:
         one = self.data(rank, 0)
@@ -369,7 +382,7 @@ class Barrier(Step):
         if self.together:
             on.wait(on.open)
         if comm := on.comms[self.group]:
-            on.open.append(on.caller(self.by_kernel[on.number]).barrier(comm=comm, run_async=True))
+            on.add(on.caller(self.by_kernel[on.number]).barrier(comm=comm, run_async=True))
         if self.together:
             on.wait(on.open)
 
@@ -396,8 +409,19 @@ class Wait(Step):
 class Draw:
     """A random program for some ranks."""
 
-    def __init__(self, seed: str, ranks: int, steps: int, buffer_bytes: int) -> None:
+    def __init__(
+        self,
+        seed: str,
+        ranks: int,
+        steps: int,
+        buffer_bytes: int,
+        most_segments: int = _MOST_SEGMENTS,
+        alone: bool = False,
+        apart: bool = False,
+    ) -> None:
+        """`most_segments`: that may wait at a rank. `alone`: no rank has two calls under way at once. `apart`: what is put into a stream of a kernel is alone in it."""
         self._random, self._ranks, self._buffer_bytes = random.Random(seed), ranks, buffer_bytes
+        self.alone, self._apart = alone, apart
         draw = self._random
         #: All ranks twice: the second communicator is for messages with any tag.
         self.groups = [list(range(ranks))] * 2 + [draw.sample(range(ranks), draw.randint(1, ranks)) for _ in range(3)]
@@ -409,12 +433,12 @@ class Draw:
         for number in range(steps):
             step = self._step(1000 * number)
             more, bytes_ = step.load()
-            if calls + more > _MOST_CALLS or segments + self._segments(more, bytes_) > _MOST_SEGMENTS:
+            if calls + more > _MOST_CALLS or segments + self._segments(more, bytes_) > most_segments:
                 self.steps.append(Barrier(0, self._by_kernel[0], together=True))
                 calls = segments = 0
             calls, segments = calls + more, segments + self._segments(more, bytes_)
             self.steps.append(step)
-            if draw.random() < 0.3:
+            if draw.random() < 0.3 and not alone:
                 some = {rank for rank in range(ranks) if self._half()}
                 self.steps.append(Wait(some, draw.choice([None, None, 0.5, 20])))
 
@@ -449,7 +473,8 @@ class Draw:
     def _step(self, key: int) -> Step:
         draw = self._random
         kind = draw.choices(
-            ["collective", "messages", "any", "put", "relay", "local", "barrier"], [8, 5, 2, 2, 2, 2, 1]
+            ["collective", "messages", "any", "put", "relay", "local", "barrier"],
+            [8, 5, 2, 2, 0 if self.alone else 2, 2, 1],
         )[0]
         if kind == "collective":
             return self._collective(key, draw.choice([0, 2, 3, 4]))
@@ -464,11 +489,12 @@ class Draw:
         source, via, destination = (draw.randrange(self._ranks) for _ in range(3))
         ends = (source, destination)
         if kind == "relay":
-            chain, callers = self._half(), (self._half(), self._half())
-            one = (callers[0], callers[0])
-            return Relay(key, source, via, destination, draw.randint(1, 300), chain, callers if chain else one)
+            chain, first, then = self._half(), self._half(), self._half()
+            both = (first, then if chain else first)
+            return Relay(key, source, via, destination, draw.randint(1, 300), chain, both)
         if kind == "put":
-            return Put(key, source, destination, self._part(0, ends), draw.randrange(247))
+            stream = draw.randrange(247)
+            return Put(key, source, destination, self._part(0, ends), stream // 8 * 8 + 3 if self._apart else stream)
         number = draw.randint(1, 3)
         parts = [self._part(None if kind == "any" else key + k, ends) for k in range(number)]
         order = list(range(number)) if kind == "any" else draw.sample(range(number), number)
@@ -498,34 +524,45 @@ class Draw:
             streams[1] if operation in ("reduce", "scatter", "reduce_scatter") else set(),
         )
 
-
-def check(seed: str, ranks: int, transport: str, steps: int) -> None:
-    """Runs a program, and compares all results."""
-    draw = random.Random(f"{seed} options")
-    buffer_bytes = draw.choice([512, 1024, 2048] if transport == "udp" else [128, 256, 1024])
-    made = Draw(seed, ranks, steps, buffer_bytes)
-
-    def program(rank: Rank) -> tuple[dict[Any, Array], list[tuple[int, bytes]]]:
-        on = Doing(rank, [rank.create_communicator(group) for group in made.groups])
-        for step in made.steps:
+    def program(self, rank: Rank) -> tuple[dict[Any, Array], list[tuple[int, bytes]]]:
+        """What it does on a rank; its results, and what its kernel has found."""
+        on = Doing(rank, [rank.create_communicator(group) for group in self.groups], self.alone)
+        for step in self.steps:
             step.begin(on)
         on.wait(on.open)
         rank.barrier()
         rank.pause(100)  # until what was put into streams is there
         return on.results, [(stream, data.tobytes()) for stream, data, _ in rank.pull()]
 
+    def verify(self, result: Result) -> None:
+        """Raises CheckFailed."""
+        if result.lost:
+            raise CheckFailed(f"lost: {result.lost}")
+        for rank, (found, packets) in enumerate(result.values):
+            wanted: list[tuple[int, bytes]] = []
+            for step in self.steps:
+                for key, right in step.right(rank).items():
+                    if not np.array_equal(found[key][: right.size], right, equal_nan=right.dtype.kind == "f"):
+                        raise CheckFailed(f"rank {rank}, {step}: {found[key][: right.size]} is not {right}")
+                wanted += [(stream, _words(data)) for stream, data in step.packets(rank)]
+            if Counter(packets) != Counter(wanted):
+                raise CheckFailed(f"rank {rank}: its kernel has found {packets}, and not {wanted}")
+
+
+def check(seed: str, ranks: int, transport: str, steps: int) -> None:
+    """Runs a program, and compares all results. Raises CheckFailed."""
+    draw = random.Random(f"{seed} options")
+    buffer_bytes = draw.choice([512, 1024, 2048] if transport == "udp" else [128, 256, 1024])
+    made = Draw(seed, ranks, steps, buffer_bytes)
     most_eager = draw.choice([0, 4 * buffer_bytes])
     flat = draw.choice([0, 64, 32_768])
-    options = {"buffers": _BUFFERS, "buffer_bytes": buffer_bytes, "most_eager_bytes": most_eager, "flat_bytes": flat}
-    result = run(program, ranks, f"accl-u280-{transport}", time_out_us=0, **options)
-    assert result.lost == []
-    for rank, (found, packets) in enumerate(result.values):
-        wanted: list[tuple[int, bytes]] = []
-        for step in made.steps:
-            for key, right in step.right(rank).items():
-                np.testing.assert_array_equal(found[key][: right.size], right, f"rank {rank}: {step}")
-            wanted += [(stream, _words(data)) for stream, data in step.packets(rank)]
-        assert Counter(packets) == Counter(wanted), f"rank {rank}"
+    options: dict[str, Any] = {
+        "buffers": _BUFFERS,
+        "buffer_bytes": buffer_bytes,
+        "most_eager_bytes": most_eager,
+        "flat_bytes": flat,
+    }
+    made.verify(run(made.program, ranks, f"accl-u280-{transport}", time_out_us=0, **options))
 
 
 def _words(data: Array) -> bytes:

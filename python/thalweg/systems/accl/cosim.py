@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random programs of ACCL's operations on four boards: by the simulator alone, then with hardware that carries out their moves. Both have to give
+numpy's results, read and write the same places of memory and send the same frames; where a rank has one call under way at a time, in the same
+order at each port. How long calls take differs between bounds."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from thalweg.errors import CheckFailed
+from thalweg.systems.accl import rtl_engine
+from thalweg.systems.accl._sim import Network
+from thalweg.systems.accl.cluster import Cluster
+from thalweg.systems.accl.drawn_programs import Draw
+from thalweg.systems.accl.library import run_on
+from thalweg.systems.accl.running import Options, Run
+
+RANKS = 4
+ALIKE = 50
+"""Programs, one after the other by their seeds, whose boards are of one sort, so that their hardware is built once."""
+_STEPS = 30
+#: Of receive buffers half, as they hold what no call takes yet.
+_MOST_SEGMENTS = rtl_engine.BUFFERS // 2
+
+
+#: The hardware may be so much faster: it tells a call's end when its last frame has been handed to the MAC, the simulator when it is on the line.
+_FASTER = 0.02
+#: And so much slower for each frame of the program: tw_matcher is asked four times, each in as many cycles as it has rows and 19 more, and the mover takes some 60.
+_SLOWER_CYCLES = 4 * (rtl_engine.BUFFERS + rtl_engine.SLOTS + 19) + 60
+
+
+class Outcome(NamedTuple):
+    calls: int
+    frames: int
+    slower: float | None  #: the hardware's time over the simulator's, where a rank had one call under way at a time
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What a board did at its ports: places of memory, each from its first access to the last one that goes on behind the one before, and frames."""
+
+    chains: dict[str, list[tuple[bool, int, int]]]  #: host's, address, bytes; of x, y and z
+    frames: list[bytes]
+
+
+def _recorded(network: Network, rank: int) -> Recorded:
+    def word(address: int) -> int:
+        return network.read(rank, address) or 0
+
+    count, size = word(0), word(4)
+    first = [word(12 + 28 * k) | word(16 + 28 * k) << 32 for k in range(count)]
+    held = {address + offset for address in first for offset in range(0, size, 512)}
+    found = Recorded({"x": [], "y": [], "z": []}, [])
+    open_: dict[tuple[str, bool, int], int] = {}  # where a chain goes on
+    for port, host, at, length, frame in network.recorded(rank):
+        if port == "s":
+            found.frames.append(frame)
+        elif host or at // 512 * 512 not in held:
+            chains = found.chains[port]
+            which = open_.pop((port, host, at), None)
+            if which is None:
+                which = len(chains)
+                chains.append((host, at, 0))
+            chains[which] = (host, chains[which][1], chains[which][2] + length)
+            open_[port, host, at + length] = which
+    return found
+
+
+def random_sort(draw: random.Random, cluster: Cluster) -> Cluster:
+    """What the hardware of all boards is made with: the cluster with another size of packets."""
+    name = cluster.node_names[cluster.boards[0]]
+    return cluster.replace(node={name: {"packet_bytes": draw.choice((512, 1024, 4096))}})
+
+
+def compare(cluster: Cluster, seed: int) -> Outcome:
+    """One program. Raises CheckFailed where results, transactions or times differ."""
+    cluster = random_sort(random.Random(seed // ALIKE), cluster)
+    draw = random.Random(seed)
+    alone = draw.random() < 0.5
+    buffer_bytes = draw.choice([512, 1024, 2048, 4096])
+    made = Draw(str(seed), RANKS, _STEPS, buffer_bytes, most_segments=_MOST_SEGMENTS, alone=alone, apart=True)
+    options = Options(
+        buffers=rtl_engine.BUFFERS, buffer_bytes=buffer_bytes, time_out_us=0, flat_bytes=draw.choice([0, 64, 4096])
+    )
+    results, recorded = [], []
+    for hardware in ((), range(RANKS)):
+        network = cluster.network(hardware=hardware)
+        for rank in range(RANKS):
+            network.record(rank)
+        result = run_on(Run(network, range(RANKS), RANKS, options), made.program)
+        made.verify(result)
+        results.append(result)
+        recorded.append([_recorded(network, rank) for rank in range(RANKS)])
+    for rank, (one, other) in enumerate(zip(*recorded, strict=True)):
+        _same(rank, one, other, alone)
+    frames = sum(len(one.frames) for one in recorded[1])
+    if not alone:
+        return Outcome(len(made.steps), frames, None)
+    least, took = results[0].time_us * (1 - _FASTER), results[1].time_us
+    most = results[0].time_us + frames * _SLOWER_CYCLES / cluster.clocks[cluster.board(0).engine_clock].frequency_mhz
+    if not least <= took <= most:
+        raise CheckFailed(f"the hardware takes {took:.1f} us; its bounds are {least:.1f} and {most:.1f}")
+    return Outcome(len(made.steps), frames, took / results[0].time_us)
+
+
+def _same(rank: int, one: Recorded, other: Recorded, ordered: bool) -> None:
+    """Raises CheckFailed."""
+    for port, chains in one.chains.items():
+        _equal(f"rank {rank}, port {port}", chains, other.chains[port], ordered)
+    _equal(f"rank {rank}, frames", one.frames, other.frames, ordered)
+
+
+def _equal(where: str, one: Sequence[object], other: Sequence[object], ordered: bool) -> None:
+    if ordered:
+        for k, (a, b) in enumerate(zip(one, other, strict=False)):
+            if a != b:
+                raise CheckFailed(f"{where}: transaction {k} is {b} in the hardware, and {a} in the simulator")
+    missing, more = Counter(one) - Counter(other), Counter(other) - Counter(one)
+    if missing or more:
+        raise CheckFailed(f"{where}: the hardware has {dict(more)}, and the simulator {dict(missing)}")

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Verilated boards for the simulator: `tw_accl_node`, built once for each set of parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from thalweg.errors import InputError
+from thalweg.resources import find_root
+
+if TYPE_CHECKING:
+    from thalweg.systems.accl.cluster import Board, Cluster
+
+BUFFERS = 16  #: receive buffers of the hardware
+SLOTS = 16  #: moves that it has under way
+
+
+def parameters(cluster: Cluster, board: Board) -> dict[str, int]:
+    """Of its module. Raises InputError where there is no hardware for the board's values."""
+    if board.transport != "udp":
+        raise InputError(f"{cluster.name}: the hardware has plain UDP alone, not {board.transport}")
+    if board.packet_bytes > 8896:
+        raise InputError(
+            f"{cluster.name}: the hardware's packets have 8896 bytes of payload at most, not {board.packet_bytes}"
+        )
+    waiting = 1 << (board.fifo_bytes // 64).bit_length() - 1  # words of packets
+    ends = 1 << max(1, (len(cluster.boards) - 1).bit_length())
+    return {
+        "Slots": SLOTS,
+        "Buffers": BUFFERS,
+        "Ends": ends,
+        "Ranks": ends,
+        "PacketBytes": board.packet_bytes,
+        "ReceiveWords": waiting,
+        "OwnWords": waiting,
+    }
+
+
+def libraries(cluster: Cluster, boards: Iterable[int]) -> dict[int, str]:
+    """The library of the Verilated node of each of these boards. Raises InputError without Verilator, and where there is no hardware for the board's
+    values."""
+    found = {}
+    for number in boards:
+        board = cluster.board(number)
+        clocks = {"engine": board.engine_clock, "mac": board.line_clock}
+        megahertz = tuple((name, cluster.clocks[clock].frequency_mhz) for name, clock in clocks.items())
+        found[number] = str(_built(find_root(), tuple(parameters(cluster, board).items()), megahertz))
+    return found
+
+
+@cache
+def _built(root: Path, parameters: tuple[tuple[str, int], ...], clocks: tuple[tuple[str, float], ...]) -> Path:
+    from thalweg.rtl.project import Project
+
+    return Project(root).build_library(
+        "tw_accl_node", root / "rtl/accl/accl_node.cpp", dict(parameters), clocks=dict(clocks)
+    )

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Verilated tw_accl_node as a node of the simulator.
+#include <bit>
+#include <cstring>
+
+#include "accl/node_circuit.hpp"
+#include "engine/edges.hpp"
+
+namespace {
+
+using thalweg::accl::NodeCircuit;
+using top::Parameters;
+
+class Circuit final : public NodeCircuit, private engine::Edges<Vtop> {
+ public:
+  Circuit(std::uint64_t address, std::uint32_t ip, std::uint16_t port, unsigned number) : Edges(number) {
+    in_.mac_own_i.set({.address = address, .ip = ip, .port = port});
+    in_.engine_own_i.set(number);
+    in_.engine_ended_ready_i.set(1);
+    in_.engine_to_kernel_ready_i.set(1);
+    Edges::reset(in_);
+    for (unsigned edge = 0; edge < 16; ++edge) evaluate(kAll);  // its FIFOs are ready
+  }
+
+  [[nodiscard]] Limits limits() const override {
+    return {.slots = Parameters::Slots,
+            .buffers = Parameters::Buffers,
+            .communicators = Parameters::Communicators,
+            .ranks = Parameters::Ranks,
+            .packets = Parameters::MostPackets,
+            .ends = Parameters::Ends,
+            .packet_bytes = Parameters::PacketBytes};
+  }
+
+  const Outputs& show(const Inputs& from) override {
+    in_.engine_set_valid_i.set(from.sets);
+    if (from.sets)
+      in_.engine_set_i.set(
+          {.kind = static_cast<unsigned>(from.setting.sets),
+           .index = from.setting.index,
+           .value = {from.setting.value[0] | std::uint64_t{from.setting.value[1]} << 32, from.setting.value[2]}});
+    in_.engine_command_valid_i.set(from.commands);
+    if (from.commands) command(from.command);
+    for (unsigned k = 0; k < 2; ++k) {
+      const auto& read = from.reads[k];
+      in_.engine_request_ready_i.set_bit(k, read.accepts);
+      in_.engine_answer_valid_i.set_bit(k, read.answers);
+      if (read.answers) in_.engine_answer_data_i.set(read.answer, k);
+      const auto& write = from.writes[k];
+      in_.engine_write_ready_i.set_bit(k, write.accepts);
+      in_.engine_data_ready_i.set_bit(k, write.takes);
+      in_.engine_written_i.set_bit(k, write.written);
+    }
+    in_.engine_from_kernel_valid_i.set(from.from_kernel);
+    if (from.from_kernel) in_.engine_from_kernel_data_i.set(from.word);
+    in_.mac_tx_ready_i.set(from.takes);
+    in_.mac_rx_valid_i.set(from.comes);
+    if (from.comes) {
+      in_.mac_rx_data_i.set(from.data);
+      in_.mac_rx_keep_i.set(from.keep);
+      in_.mac_rx_last_i.set(from.last);
+      in_.mac_rx_error_i.set(from.damaged);
+    }
+    top::load(model_, in_);
+    settle();
+    top::store(model_, out_);
+    auto& to = shown_;
+    to.takes_command = out_.engine_command_ready_o.get() != 0;
+    to.ended = out_.engine_ended_valid_o.get() != 0;
+    to.slot = static_cast<unsigned>(out_.engine_ended_slot_o.get());
+    to.how = static_cast<How>(out_.engine_ended_how_o.get());
+    to.length = out_.engine_ended_length_o.get();
+    to.moves = out_.engine_moves_o.get() != 0;
+    to.moves_slot = static_cast<unsigned>(out_.engine_moves_slot_o.get());
+    to.message_waits = out_.engine_message_waits_o.get();
+    to.kernel_waits = out_.engine_kernel_waits_o.get();
+    for (unsigned k = 0; k < 2; ++k) {
+      auto& read = to.reads[k];
+      read.request = {out_.engine_request_valid_o.bit(k), out_.engine_request_host_o.bit(k),
+                      out_.engine_request_at_o.get(k), static_cast<unsigned>(out_.engine_request_bytes_o.get(k))};
+      read.takes = out_.engine_answer_ready_o.bit(k);
+      auto& write = to.writes[k];
+      write.request = {out_.engine_write_valid_o.bit(k), out_.engine_write_host_o.bit(k), out_.engine_write_at_o.get(k),
+                       static_cast<unsigned>(out_.engine_write_bytes_o.get(k))};
+      write.offers = out_.engine_data_valid_o.bit(k);
+      if (write.offers) write.data = out_.engine_data_o.get(k);
+    }
+    to.takes_word = out_.engine_from_kernel_ready_o.get() != 0;
+    to.to_kernel = out_.engine_to_kernel_valid_o.get() != 0;
+    if (to.to_kernel) {
+      to.to_kernel_data = out_.engine_to_kernel_data_o.get();
+      to.to_kernel_last = out_.engine_to_kernel_last_o.get() != 0;
+      to.to_kernel_number = static_cast<unsigned>(out_.engine_to_kernel_number_o.get());
+    }
+    to.offers = out_.mac_tx_valid_o.get() != 0;
+    if (to.offers) {
+      to.data = out_.mac_tx_data_o.get();
+      to.keep = out_.mac_tx_keep_o.get();
+      to.last = out_.mac_tx_last_o.get() != 0;
+    }
+    for (unsigned k = 0; k < to.counts.size(); ++k)
+      to.counts[k] = static_cast<std::uint32_t>(out_.engine_counts_o.get(k));
+    to.own_dropped = static_cast<std::uint32_t>(out_.engine_own_dropped_o.get());
+    to.dropped = static_cast<std::uint32_t>(out_.mac_dropped_o.get());
+    return to;
+  }
+  void edge(bool line) override { evaluate(1U << static_cast<unsigned>(line)); }
+
+ private:
+  static top::place_t place(const Place& of) {
+    return {.host = of.host,
+            .at = of.at,
+            .size = static_cast<unsigned>(std::countr_zero(of.bytes)),
+            .conversion = static_cast<unsigned>(of.conversion)};
+  }
+  void command(const Command& of) {
+    in_.engine_command_kind_i.set(static_cast<unsigned>(of.does));
+    in_.engine_command_slot_i.set(of.slot);
+    const Move& move = of.move;
+    in_.engine_command_move_i.set({.x_source = static_cast<unsigned>(move.x_source),
+                                   .y_source = static_cast<unsigned>(move.y_source),
+                                   .target = static_cast<unsigned>(move.target),
+                                   .x = place(move.x),
+                                   .y = place(move.y),
+                                   .z = place(move.z),
+                                   .operation = move.operation,
+                                   .datatype = move.datatype,
+                                   .wire_size = static_cast<unsigned>(std::countr_zero(move.wire_bytes)),
+                                   .elements = move.elements,
+                                   .from_communicator = move.from_communicator,
+                                   .from = move.from,
+                                   .from_collective = move.from_collective,
+                                   .from_tag = move.from_tag,
+                                   .from_number = move.from_number,
+                                   .to = move.to,
+                                   .to_communicator = move.to_communicator,
+                                   .own_rank = move.own_rank,
+                                   .kind = move.kind,
+                                   .stream = move.stream,
+                                   .to_tag = move.to_tag,
+                                   .to_number = move.to_number});
+  }
+
+  top::Inputs in_{};
+  top::Outputs out_{};
+  Outputs shown_;
+};
+
+}  // namespace
+
+extern "C" thalweg::accl::NodeCircuit* accl_make_node(std::uint64_t address, std::uint32_t ip, std::uint16_t port,
+                                                      unsigned number) {
+  return new Circuit(address, ip, port, number);
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stands for the hardware's node (rtl/accl/top) in the simulator: its ports, edge by edge.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace thalweg::accl {
+
+class NodeCircuit {
+ public:
+  using Data = std::array<std::uint64_t, 8>;
+
+  // As of tw_mover_pkg, whose numbers these are.
+  enum class Source : std::uint8_t { nothing, memory, stream, message };
+  enum class Target : std::uint8_t { nothing, memory, stream, rank };
+  enum class Conversion : std::uint8_t { none, narrow, widen };
+  enum class Does : std::uint8_t { begin, cancel, end_collective, clear };
+  enum class Sets : std::uint8_t { buffer, sizes, communicator, end };
+  enum class How : std::uint8_t { moved, differs, cancelled };
+  struct Place {
+    bool host = false;
+    std::uint64_t at = 0;
+    unsigned bytes = 1;  ///< of an element
+    Conversion conversion = Conversion::none;
+  };
+  struct Move {
+    Source x_source = Source::nothing, y_source = Source::nothing;
+    Target target = Target::nothing;
+    Place x{}, y{}, z{};
+    unsigned operation = 0, datatype = 0;
+    unsigned wire_bytes = 1;
+    std::uint64_t elements = 0;
+    unsigned from_communicator = 0, from = 0;
+    bool from_collective = false;
+    std::uint32_t from_tag = 0, from_number = 0;
+    unsigned to = 0;
+    std::uint32_t to_communicator = 0;
+    unsigned own_rank = 0, kind = 0, stream = 0;
+    std::uint32_t to_tag = 0, to_number = 0;
+  };
+  struct Command {
+    Does does = Does::begin;
+    unsigned slot = 0;
+    Move move{};
+  };
+  struct Setting {
+    Sets sets = Sets::buffer;
+    unsigned index = 0;
+    std::array<std::uint32_t, 3> value{};  ///< from its lowest bits on
+  };
+
+  struct Inputs {
+    struct Read {
+      bool accepts = false, answers = false;
+      Data answer{};
+    };
+    struct Write {
+      bool accepts = false, takes = false, written = false;
+    };
+    bool sets = false, commands = false;
+    Setting setting{};
+    Command command{};
+    std::array<Read, 2> reads{};
+    std::array<Write, 2> writes{};
+    bool from_kernel = false;
+    Data word{};
+    /// The MAC: whether it takes a word, and the one that comes.
+    bool takes = false, comes = false, last = false, damaged = false;
+    std::uint64_t keep = 0;
+    Data data{};
+  };
+  struct Outputs {
+    struct Request {
+      bool valid = false, host = false;
+      std::uint64_t at = 0;
+      unsigned bytes = 0;
+    };
+    struct Read {
+      Request request{};
+      bool takes = false;
+    };
+    struct Write {
+      Request request{};
+      bool offers = false;
+      Data data{};
+    };
+    bool takes_command = false, ended = false, moves = false;
+    unsigned slot = 0, moves_slot = 0;
+    How how = How::moved;
+    std::uint64_t length = 0;
+    std::uint64_t message_waits = 0, kernel_waits = 0;  ///< a bit for each slot
+    std::array<Read, 2> reads{};
+    std::array<Write, 2> writes{};
+    bool takes_word = false, to_kernel = false, to_kernel_last = false;
+    unsigned to_kernel_number = 0;
+    Data to_kernel_data{};
+    bool offers = false, last = false;  ///< to the MAC
+    std::uint64_t keep = 0;
+    Data data{};
+    std::array<std::uint32_t, 6> counts{};  ///< of packets, in the order of taken_t from its last one on
+    std::uint32_t own_dropped = 0, dropped = 0;
+  };
+  struct Limits {
+    unsigned slots = 0, buffers = 0, communicators = 0, ranks = 0, packets = 0, ends = 0, packet_bytes = 0;
+  };
+
+  virtual ~NodeCircuit() = default;
+  [[nodiscard]] virtual Limits limits() const = 0;
+  /// What it shows in a cycle with these inputs.
+  virtual const Outputs& show(const Inputs& in) = 0;
+  /// An edge of one clock.
+  virtual void edge(bool line) = 0;
+};
+
+}  // namespace thalweg::accl
