@@ -16,16 +16,17 @@ struct NodeConfig {
   double host_bytes_per_cycle = 48;    ///< of the host's memory, across PCIe
   double host_latency = 250;
   std::uint64_t memory_limit = std::uint64_t{1}
-                               << 33;  ///< bytes that can be allocated, of the board's memory and of the host's
-  bool reliable = false;               ///< packets that are lost are sent again
-  bool rendezvous = false;             ///< large messages go straight to their places
-  Tick invocation = 0;                 ///< from a host's call to its command
-  unsigned contexts = 64;              ///< calls that are under way at once
-  std::uint32_t packet_bytes = 4096;   ///< of a packet's payload at most
-  Tick port_latency = 60;              ///< of the UDP stack and the MAC, each way
-  std::uint64_t fifo_bytes = 65'536;   ///< of packets for which there is no receive buffer yet
-  std::uint64_t send_bytes = 16'384;   ///< that the engine may be ahead of the line
-  ethernet::SessionConfig session{};   ///< of a connection, where it is reliable; in the line's cycles
+                               << 33;          ///< bytes that can be allocated, of the board's memory and of the host's
+  bool arithmetic = true, compression = true;  ///< plug-ins
+  bool reliable = false;                       ///< packets that are lost are sent again
+  bool rendezvous = false;                     ///< large messages go straight to their places
+  Tick invocation = 0;                         ///< from a host's call to its command
+  unsigned contexts = 64;                      ///< calls that are under way at once
+  std::uint32_t packet_bytes = 4096;           ///< of a packet's payload at most
+  Tick port_latency = 60;                      ///< of the UDP stack and the MAC, each way
+  std::uint64_t fifo_bytes = 65'536;           ///< of packets for which there is no receive buffer yet
+  std::uint64_t send_bytes = 16'384;           ///< that the engine may be ahead of the line
+  ethernet::SessionConfig session{};           ///< of a connection, where it is reliable; in the line's cycles
 };
 
 }  // namespace thalweg::accl

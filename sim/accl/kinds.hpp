@@ -36,6 +36,8 @@ inline void add_kinds(Kinds& known, Tick ticks_per_second, ethernet::Frames& fra
                             .host_bytes_per_cycle = values.get<double>("host_gb") * 1e9 / hertz(engine),
                             .host_latency = cycles("host_ns", 1e-9, engine),
                             .memory_limit = values.get<std::uint64_t>("memory_bytes"),
+                            .arithmetic = values.get<bool>("arithmetic"),
+                            .compression = values.get<bool>("compression"),
                             .reliable = values.get<std::string>("transport") != "udp",
                             .rendezvous = values.get<std::string>("transport") == "rdma",
                             .invocation = std::llround(cycles("invocation_us", 1e-6, engine)),

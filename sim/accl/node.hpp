@@ -70,7 +70,8 @@ class Node final : public Component, public AssembledNode {
                                    [&](const Context& context) { return mover.wants(context, channel, packet); });
       };
     use(std::move(mover));
-    exchange.set_identity(kPlugIns | (config.rendezvous ? kRdma : 0));
+    exchange.set_identity(kMoves | (config.arithmetic ? kCombines : 0) | (config.compression ? kCompresses : 0) |
+                          (config.rendezvous ? kRdma : 0));
   }
 
   /// Hardware carries out its moves from now on; before time starts. `ends`: of all boards, by their numbers. Throws std::invalid_argument where it cannot.
@@ -197,8 +198,8 @@ class Node final : public Component, public AssembledNode {
 
  private:
   static constexpr unsigned kPorts = 3, kKernel = 2;
-  // Of the identity: DMA, arithmetic, compression, kernel streams; RDMA.
-  static constexpr std::uint32_t kPlugIns = 0x3c, kRdma = 2;
+  // Of the identity: DMA and kernel streams; plug-ins; RDMA.
+  static constexpr std::uint32_t kMoves = 0x24, kCombines = 0x8, kCompresses = 0x10, kRdma = 2;
   // Cycles of the sequencer: a call's words, one a cycle, and what it looks up in the exchange memory; of a product and a quotient.
   static constexpr Tick kFetch = kCallWords, kLookUp = 8, kMultiply = 3, kDivide = 32;
 
@@ -367,6 +368,10 @@ class Node final : public Component, public AssembledNode {
         context.fail(code::kNotImplemented, std::string(name_of(static_cast<std::uint32_t>(call.scenario))) +
                                                 (role == Role::op0 ? " takes no operand from" : " has no result to") +
                                                 " a kernel's stream");
+    if (!config_.compression && call.compression != 0)
+      context.fail(code::kCompression, "its board has no plug-in for compression");
+    if (!config_.arithmetic && combines(call.scenario))
+      context.fail(code::kArithmetic, "its board has no plug-in for arithmetic");
     if (!converts(found->bytes, found->compressed_bytes))
       context.fail(code::kCompression, "elements of " + std::to_string(found->bytes) + " and " +
                                            std::to_string(found->compressed_bytes) +

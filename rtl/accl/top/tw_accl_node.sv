@@ -8,6 +8,7 @@
 module tw_accl_node
   import tw_accl_pkg::*;
   import tw_mover_pkg::*;
+  import tw_reduce_pkg::pairs_t;
   import tw_ethernet_pkg::udp_end_t;
   import tw_ethernet_pkg::received_t;
   import tw_ethernet_pkg::answered_t;
@@ -19,6 +20,7 @@ module tw_accl_node
     parameter int unsigned MostPackets   = 64,
     parameter int unsigned Room          = 512,
     parameter bit          Conversions   = 1'b1,
+    parameter pairs_t      Pairs         = accl_pairs(),
     parameter int unsigned Ends          = 64,   /// boards, a power of two, at most 256
     parameter int unsigned PacketBytes   = 4096, /// of a packet's payload at most, a multiple of 64
     parameter int unsigned ReceiveWords  = 1024, /// a power of two
@@ -136,7 +138,8 @@ module tw_accl_node
       .Ranks        (Ranks),
       .MostPackets  (MostPackets),
       .Room         (Room),
-      .Conversions  (Conversions)
+      .Conversions  (Conversions),
+      .Pairs        (Pairs)
   ) engine (
       .clk_i              (engine_clk_i),
       .rst_i              (engine_rst_i),

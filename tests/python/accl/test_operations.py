@@ -4,15 +4,11 @@
 from __future__ import annotations
 
 import random
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-from thalweg.accl import AcclError, Function, Rank, Result, Stream, run
+from thalweg.accl import AcclError, Cluster, Function, Rank, Result, Stream, run
 from thalweg.errors import FabricStopped, InputError
 from thalweg.systems.accl.drawn_programs import FUNCTIONS, OPERATIONS, TYPES, Array, data_of, expected, start
 
@@ -293,3 +289,28 @@ def test_runs_are_the_same() -> None:
 def test_wrong_calls_are_refused(wrong: Any, text: str) -> None:
     with pytest.raises(InputError, match=text):
         run(wrong, 2)
+
+
+@pytest.mark.parametrize("hardware", [(), pytest.param((0, 1), marks=pytest.mark.slow)])
+def test_a_board_without_plug_ins_moves_and_says_what_it_lacks(hardware: tuple[int, ...]) -> None:
+    cluster = Cluster.load("accl-u280-udp").replace(node={"board": {"arithmetic": False, "compression": False}})
+
+    def program(rank: Rank) -> list[str]:
+        data, place = rank.create_buffer(np.arange(100, dtype=np.float32) + rank.rank), rank.create_buffer(100)
+        rank.bcast(data if rank.rank == 0 else place, 100, 0)
+        if rank.rank == 1:
+            assert (place.array == np.arange(100)).all()
+        said = []
+        for call in (
+            lambda: rank.combine(100, Function.SUM, data, data, place),
+            lambda: rank.allreduce(data, place, 100, Function.SUM),
+            lambda: rank.bcast(place, 100, 0, compress_dtype=np.float16),
+        ):
+            with pytest.raises(AcclError) as found:
+                call()
+            said.append(str(found.value))
+        return said
+
+    for said in run(program, 2, cluster, hardware=hardware).values:
+        assert "no plug-in for arithmetic" in said[0] and "no plug-in for arithmetic" in said[1]
+        assert "no plug-in for compression" in said[2]

@@ -73,7 +73,7 @@ def _recorded(network: Network, rank: int) -> Recorded:
 def random_sort(draw: random.Random, cluster: Cluster) -> Cluster:
     """What the hardware of all boards is made with: the cluster with another size of packets."""
     name = cluster.node_names[cluster.boards[0]]
-    return cluster.replace(node={name: {"packet_bytes": draw.choice((512, 1024, 4096))}})
+    return cluster.replace(node={name: {"packet_bytes": draw.choice((512, 1024, 4096, 8192))}})
 
 
 def compare(cluster: Cluster, seed: int) -> Outcome:

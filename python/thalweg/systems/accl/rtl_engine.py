@@ -18,7 +18,7 @@ BUFFERS = 16  #: receive buffers of the hardware
 SLOTS = 16  #: moves that it has under way
 
 
-def parameters(cluster: Cluster, board: Board) -> dict[str, int]:
+def parameters(cluster: Cluster, board: Board) -> dict[str, int | str]:
     """Of its module. Raises InputError where there is no hardware for the board's values."""
     if board.transport != "udp":
         raise InputError(f"{cluster.name}: the hardware has plain UDP alone, not {board.transport}")
@@ -36,6 +36,8 @@ def parameters(cluster: Cluster, board: Board) -> dict[str, int]:
         "PacketBytes": board.packet_bytes,
         "ReceiveWords": waiting,
         "OwnWords": waiting,
+        "Conversions": int(board.compression),
+        **({} if board.arithmetic else {"Pairs": "512'd0"}),
     }
 
 
@@ -52,7 +54,7 @@ def libraries(cluster: Cluster, boards: Iterable[int]) -> dict[int, str]:
 
 
 @cache
-def _built(root: Path, parameters: tuple[tuple[str, int], ...], clocks: tuple[tuple[str, float], ...]) -> Path:
+def _built(root: Path, parameters: tuple[tuple[str, int | str], ...], clocks: tuple[tuple[str, float], ...]) -> Path:
     from thalweg.rtl.project import Project
 
     return Project(root).build_library(
