@@ -63,6 +63,14 @@ class ReceiveBuffers {
   [[nodiscard]] std::size_t in_use() const {
     return static_cast<std::size_t>(std::count(used_.begin(), used_.end(), true));
   }
+  /// Messages of which something is here, and that nobody has claimed.
+  [[nodiscard]] std::uint64_t unclaimed() const {
+    std::uint64_t count = 0;
+    for (const auto& [channel, state] : channels_)
+      count += static_cast<std::uint64_t>(std::ranges::count_if(
+          state.messages, [](const auto& message) { return !message.second.claimed; }));
+    return count;
+  }
   [[nodiscard]] std::uint64_t address(const Segment& segment) const { return addresses_[segment.buffer]; }
 
   /// Finds the segment of a packet, or a buffer for it, where at least `free` are free. Where it is kept, its payload goes to the segment's

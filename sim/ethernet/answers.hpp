@@ -24,16 +24,6 @@ inline constexpr std::uint16_t kArp = 0x0806;
 inline constexpr unsigned kArpBytes = 28;
 inline constexpr std::uint8_t kIcmp = 1;  ///< protocol of IPv4
 
-/// Who a frame's sender says that it is: its IPv4 address and its Ethernet address. Of packets of ARP and IPv4; none of others.
-[[nodiscard]] inline std::optional<std::pair<std::uint32_t, Address>> sender_of(const Frame& frame) {
-  const auto bytes = frame.payload();
-  if (frame.type() == kArp && bytes.size() >= kArpBytes)
-    return std::pair{detail::get_network(bytes.subspan(14, 4)), frame.source()};
-  if (frame.type() == kIpv4 && bytes.size() >= kIpv4Header)
-    return std::pair{detail::get_network(bytes.subspan(12, 4)), frame.source()};
-  return std::nullopt;
-}
-
 /// What a host answers.
 enum class Request : std::uint8_t { arp, echo };
 

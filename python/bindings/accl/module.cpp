@@ -75,13 +75,24 @@ KernelProgram::Argument argument_of(const nb::handle& given, std::deque<KernelPr
                                     const std::vector<KernelProgram::Pipe*>& pipes) {
   const auto parts = nb::cast<nb::tuple>(given);
   const auto kind = nb::cast<std::string>(parts[0]);
-  if (kind == "integer") return {.value = {.kind = HLS__INTEGER, .integer = nb::cast<long long>(parts[1])}};
-  if (kind == "real") return {.value = {.kind = HLS__REAL, .real = nb::cast<double>(parts[1])}};
-  if (kind == "stream") return {.value = {.kind = HLS__STREAM}, .pipe = pipes.at(nb::cast<std::size_t>(parts[1]))};
-  require(kind == "memory", "an argument of a kernel of kind " + kind);
-  regions.push_back({nb::cast<bool>(parts[1]), nb::cast<std::uint64_t>(parts[2]), nb::cast<std::uint64_t>(parts[3]),
-                     nb::cast<std::string>(parts[4])});
-  return {.value = {.kind = HLS__POINTER}, .region = &regions.back()};
+  KernelProgram::Argument made;
+  if (kind == "integer") {
+    made.value.kind = HLS__INTEGER;
+    made.value.integer = nb::cast<long long>(parts[1]);
+  } else if (kind == "real") {
+    made.value.kind = HLS__REAL;
+    made.value.real = nb::cast<double>(parts[1]);
+  } else if (kind == "stream") {
+    made.value.kind = HLS__STREAM;
+    made.pipe = pipes.at(nb::cast<std::size_t>(parts[1]));
+  } else {
+    require(kind == "memory", "an argument of a kernel of kind " + kind);
+    regions.push_back({nb::cast<bool>(parts[1]), nb::cast<std::uint64_t>(parts[2]), nb::cast<std::uint64_t>(parts[3]),
+                       nb::cast<std::string>(parts[4])});
+    made.value.kind = HLS__POINTER;
+    made.region = &regions.back();
+  }
+  return made;
 }
 
 std::span<const std::byte> bytes_of(const nb::bytes& data) {
