@@ -4,7 +4,7 @@
 // It is caught without an edge of clk_i, which may stand still, or be slower than the reset is short; but rst_o changes at
 // edges of clk_i alone, as the blocks here ask, whose resets are synchronous.
 //
-// Order: none. Latency: rst_o rises at the first edge after rst_i has; it falls Stages + 1 edges after rst_i has, one later where the
+// Order: none. Latency: rst_o is there from power-up on, and rises at the first edge after rst_i has; it falls Stages + 1 edges after rst_i has, one later where the
 // first flip-flop is metastable. Throughput: resets that are closer together than this are one. Storage: Stages + 1 bits.
 // Critical path: none but the flip-flops' own.
 module tw_reset_sync #(
@@ -18,9 +18,12 @@ module tw_reset_sync #(
     $error("tw_reset_sync: Stages must be at least 2");
   end
 
+  // In reset from power-up on.
+  // verilator lint_off PROCASSINIT
   (* ASYNC_REG = "TRUE" *)
-  logic [Stages-1:0] stages_q;
-  logic rst_q;
+  logic [Stages-1:0] stages_q = '1;
+  logic rst_q = 1'b1;
+  // verilator lint_on PROCASSINIT
 
   assign rst_o = rst_q;
 
