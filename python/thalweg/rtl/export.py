@@ -127,7 +127,7 @@ def flat_top(
     about: str,
     wires: Mapping[str, str],
     groups: Mapping[str, Sequence[Port]],
-    parameters: Mapping[str, int] = MappingProxyType({}),
+    parameters: Mapping[str, int | str] = MappingProxyType({}),
     resets: Sequence[str] = (),
 ) -> str:
     """The module `name` around `inner`: what attaches to its ports, in `groups`, stands above them. `wires`: one-bit inputs, as clocks,
@@ -162,7 +162,7 @@ def flat_top(
     )
 
 
-def _assigned(parameters: Mapping[str, int]) -> str:
+def _assigned(parameters: Mapping[str, int | str]) -> str:
     all_of = ",\n".join(f"      .{name}({value})" for name, value in parameters.items())
     return f"#(\n{all_of}\n  ) " if parameters else ""
 

@@ -20,12 +20,16 @@ module tw_mover
 
     input logic      set_valid_i,
     input setting_t  set_i,
+    // verilator lint_off UNUSEDSIGNAL
     input settings_t sizes_i,
+    // verilator lint_on UNUSEDSIGNAL
 
     input  logic     command_valid_i,
     output logic     command_ready_o,
     input  command_e command_i,
+    // verilator lint_off UNUSEDSIGNAL
     input  logic [7:0] command_slot_i,  /// of a move; nothing is under way in it that begins
+    // verilator lint_on UNUSEDSIGNAL
     input  move_t    command_data_i,
 
     output logic        ended_valid_o,  /// moves
@@ -147,7 +151,9 @@ module tw_mover
   end
 
   // The piece.
+  // verilator lint_off UNUSEDSIGNAL
   answer_t found_q;
+  // verilator lint_on UNUSEDSIGNAL
   logic [47:0] left_q, behind_q, then_q;
   logic is_last_q, ends_segment_q;
   logic [31:0] segment_left_q, segment_bytes_q, here_q, least_here_q;

@@ -87,7 +87,9 @@ module tw_receiver
   // Its input.
   logic from_q;
   wire pick = !in_valid_i[!from_q] ? from_q : !from_q;
+  // verilator lint_off UNUSEDSIGNAL
   accl_packet_t header_q;
+  // verilator lint_on UNUSEDSIGNAL
   logic [15:0] bytes_q, payload_q;
   logic bare_q;  // no words follow the header
   wire short = bytes_q < 16'(WordBytes);
@@ -130,7 +132,9 @@ module tw_receiver
   logic [$clog2(Again)-1:0] pause_q;
   logic [2:0] steps_q;  // until it is known whether a part is the next one
   wire expects = state_q == Expect && steps_q == 0;
+  // verilator lint_off UNUSEDSIGNAL
   answer_t found_q;
+  // verilator lint_on UNUSEDSIGNAL
   address_t at_q;
   logic pending_ready;
   wire asks = state_q == Write && write_ready_i && pending_ready;

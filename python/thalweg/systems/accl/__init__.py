@@ -31,5 +31,8 @@ SYSTEM = System(
         "accl": Loaded("commands.accl:command", "Run or serve programs that use ACCL's driver."),
         "rtl cosim": Loaded("commands.cosim:command", "Hold boards against the simulator's under random programs."),
         "attach": Loaded("commands.attach:command", "Put a node of a cluster on network interfaces of this computer."),
+        "rtl export": Loaded(
+            "commands.export:command", "Write a board's data path as a folder of hardware that stands by itself."
+        ),
     },
 )

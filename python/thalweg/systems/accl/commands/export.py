@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`thalweg rtl export`: the data path of an ACCL board as a folder of hardware."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from thalweg.commands.exported import cluster_argument, folder_of, output_option
+from thalweg.systems.accl import export
+from thalweg.systems.accl.cluster import Cluster
+
+
+@click.command()
+@cluster_argument
+@output_option
+def command(cluster_name: str, output: Path | None) -> None:
+    """Write the data path of an ACCL board as a folder of hardware that stands by itself.
+
+    In it are the SystemVerilog of the data path, a top level with AXI4-Stream ports for the control plane, AXI DataMovers, kernels and
+    the MAC, a FuseSoC core file, constraints, and a README that describes the ports.
+    """
+    cluster = Cluster.load(cluster_name)
+    output = folder_of(cluster_name, output)
+    export.export(cluster, output)
+    click.echo(f"{output}: {export.TOP} of {cluster.name}; README.md describes its ports")

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The data path of an ACCL board as a folder of hardware that stands by itself: `thalweg rtl export` (docs/export.md)."""
+
+from __future__ import annotations
+
+import shutil
+import string
+from pathlib import Path
+
+from thalweg.resources import find_root
+from thalweg.rtl.export import Port, Stream, compiled, core_name, flat_top, into, needed, write_project
+from thalweg.systems.accl.cluster import Board, Cluster
+from thalweg.systems.accl.rtl_engine import SLOTS, parameters
+
+WHAT = "board"
+TOP = f"thalweg_{WHAT}"
+INNER = "tw_accl_top"
+ENGINE, MAC = "engine_aclk", "mac_aclk"
+WORD = 512
+ACCESS = 104  #: bits of a DataMover's command with addresses of 64 bits
+TABLES = {"Communicators": 8, "MostPackets": 64}  #: of the matcher: communicators, packets of a segment
+
+
+def export(cluster: Cluster, output: Path) -> None:
+    """Writes the folder `output`, which must be new or empty, completely or not at all. Raises InputError."""
+    root = find_root(alone=True)
+    values: dict[str, int | str] = {**TABLES, **parameters(cluster, cluster.board(0))}
+    into(output, lambda folder: _write(root, cluster, values, folder))
+
+
+def _stream(
+    name: str,
+    inner: str,
+    bits: int,
+    clock: str = ENGINE,
+    beside: dict[str, tuple[str, int]] | None = None,
+    *,
+    ready: bool = True,
+    last: bool = False,
+) -> list[Port]:
+    prefix = clock.removesuffix("_aclk")
+    stream = Stream(name, f"{prefix}_{inner}", bits, ready=ready, last=last, beside=beside or {}, clock=clock)
+    return list(stream.ports())
+
+
+def _outputs(clock: str, **bits: int) -> list[Port]:
+    """Outputs that are named like those of the module inside."""
+    return [Port(name, f"{clock.removesuffix('_aclk')}_{name}", width, True, clock) for name, width in bits.items()]
+
+
+def control() -> list[Port]:
+    """For the control plane."""
+    return [
+        *_stream("s_axis_setting", "set", 128, ready=False),
+        *_stream("s_axis_command", "command", 512),
+        *_stream("m_axis_ended", "ended", 128),
+        *_outputs(
+            ENGINE, message_waits=SLOTS, kernel_waits=SLOTS, moves=1, moves_slot=8, counts=6 * 32, own_dropped=32
+        ),
+    ]
+
+
+def reads(name: str) -> list[Port]:
+    """For the MM2S side of a DataMover."""
+    return [
+        *_stream(f"m_axis_{name}_command", "read", ACCESS),
+        *_stream(f"s_axis_{name}", "word", WORD),
+        *_stream(f"s_axis_{name}_status", "status", 8),
+        Port(f"{name}_failed", "engine_failed", 1, True, ENGINE),
+    ]
+
+
+def writes(name: str) -> list[Port]:
+    """For the S2MM side of a DataMover."""
+    return [
+        *_stream(f"m_axis_{name}_command", "write", ACCESS),
+        *_stream(f"m_axis_{name}", "data", WORD, beside={"tkeep": ("keep", WORD // 8)}, last=True),
+        *_stream(f"s_axis_{name}_status", "status", 8),
+        Port(f"{name}_failed", "engine_failed", 1, True, ENGINE),
+    ]
+
+
+def kernels() -> list[Port]:
+    """For the kernels. TDEST: the stream's number."""
+    return [
+        *_stream("s_axis_kernel", "from_kernel", WORD),
+        *_stream("m_axis_kernel", "to_kernel", WORD, beside={"tdest": ("number", 8)}, last=True),
+    ]
+
+
+def mac() -> list[Port]:
+    """For the MAC."""
+    keep = {"tkeep": ("keep", WORD // 8)}
+    return [
+        *_stream("m_axis_mac_tx", "tx", WORD, MAC, keep, last=True),
+        *_stream("s_axis_mac_rx", "rx", WORD, MAC, {**keep, "tuser": ("error", 1)}, ready=False, last=True),
+        *_outputs(MAC, received=4 * 32, answered=3 * 32, dropped=32),
+    ]
+
+
+def top_level(values: dict[str, int | str]) -> str:
+    """The text of the top."""
+    own = [("own_port", 16), ("own_ip", 32), ("own_address", 48)]  # as udp_end_t, from its lowest bits on
+    return flat_top(
+        TOP,
+        INNER,
+        "The data path of a board, by `thalweg rtl export`: README.md describes the ports.",
+        {ENGINE: f".engine_clk_i({ENGINE})", MAC: f".mac_clk_i({MAC})", "aresetn": ""},
+        {
+            "Constant": [
+                *(Port(name, "mac_own", bits, False, "constant") for name, bits in own),
+                Port("own_number", "engine_own", 8, False, "constant"),
+            ],
+            f"PLACE FOR THE CONTROL PLANE; {ENGINE}": control(),
+            f"PLACE FOR A DATAMOVER that reads operands x; {ENGINE}": reads("x"),
+            f"PLACE FOR A DATAMOVER that reads operands y; {ENGINE}": reads("y"),
+            f"PLACE FOR A DATAMOVER that writes results; {ENGINE}": writes("z"),
+            f"PLACE FOR A DATAMOVER that fills receive buffers; {ENGINE}": writes("buffer"),
+            f"PLACE FOR KERNELS; {ENGINE}": kernels(),
+            f"PLACE FOR THE VENDOR'S MAC; {MAC}": mac(),
+        },
+        values,
+        ["engine", "mac"],
+    )
+
+
+def clocks_of(cluster: Cluster, board: Board) -> dict[str, float]:
+    """MHz of the top's clocks."""
+    return {
+        ENGINE: cluster.clocks[board.engine_clock].frequency_mhz,
+        MAC: cluster.clocks[board.line_clock].frequency_mhz,
+    }
+
+
+def _write(root: Path, cluster: Cluster, values: dict[str, int | str], folder: Path) -> None:
+    rtl = folder / "rtl"
+    rtl.mkdir(parents=True)
+    copied = [*needed(root, "accl", "tw_reset_sync"), *needed(root, "accl", INNER)]
+    for path in copied:
+        shutil.copy(path, rtl)
+    (rtl / f"{TOP}.sv").write_text(top_level(values))
+    board = cluster.board(0)
+    clocks = clocks_of(cluster, board)
+    plugins = {"combine": board.arithmetic, "convert": board.compression}
+    write_project(root, folder, cluster.name, "accl", WHAT, compiled(copied, [], TOP), clocks, ["aresetn"])
+    text = (root / "rtl/accl/top/README.template.md").read_text()
+    (folder / "README.md").write_text(
+        string.Template(text).substitute(
+            {name: str(value) for name, value in values.items()},
+            plugins=" and ".join(name for name, there in plugins.items() if there) or "only copy",
+            cluster=Path(cluster.name).stem,
+            core=core_name(cluster.name),
+            engine_mhz=f"{clocks[ENGINE]:g}",
+            mac_mhz=f"{clocks[MAC]:g}",
+        )
+    )

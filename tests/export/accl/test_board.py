@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Does an exported board of ACCL stand by itself, and do what it should for somebody who has the folder alone?"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from thalweg.cli import main
+from thalweg.systems.accl.cluster import Cluster
+from thalweg.systems.accl.export import export
+
+ROOT = Path(__file__).parents[3]
+SMALL = f"""
+base = "{ROOT}/clusters/accl-u280-udp.toml"
+[topology]
+size = [4]
+[node.board]
+packet_bytes = 512
+fifo_bytes = 9216
+"""
+FIFOS = 2  #: between the clocks: packets each way
+TESTS = 6
+
+
+def exported_to(folder: Path, more: str = "") -> Path:
+    """The export of a small cluster, with more lines about its boards."""
+    (folder / "small.toml").write_text(SMALL + more)
+    export(Cluster.load(str(folder / "small.toml")), folder / "board")
+    return folder / "board"
+
+
+@pytest.fixture
+def exported(tmp_path: Path) -> Path:
+    return exported_to(tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("more", ["", "arithmetic = false", "arithmetic = false\ncompression = false"])
+def test_stands_by_itself(more: str, tmp_path: Path, lint: Callable[[Path], subprocess.CompletedProcess[str]]) -> None:
+    exported = exported_to(tmp_path, more)
+    done = lint(exported)
+    assert done.returncode == 0 and "%Warning" not in done.stdout, done.stdout
+    listed = (exported / "files.f").read_text().split()
+    assert sorted(listed) == sorted(str(path.relative_to(exported)) for path in (exported / "rtl").iterdir())
+    assert not any(str(ROOT) in path.read_text() for path in exported.rglob("*") if path.is_file())
+
+
+@pytest.mark.slow
+def test_crossings(exported: Path, tmp_path: Path) -> None:
+    """A FIFO's two pointers each go through a synchronizer and its words are held; the reset goes through one for each clock."""
+    assert main(["rtl", "crossings", str(exported), "--json", str(tmp_path / "found.json")]) == 0
+    found = json.loads((tmp_path / "found.json").read_text())
+    ways = Counter((crossing["way"], crossing["start_clock"]) for crossing in found["crossings"])
+    assert sum(number for (way, _), number in ways.items() if way == "held") == FIFOS
+    assert {clock: ways["synchronizer", clock] for clock in ("engine_aclk", "mac_aclk", "none")} == {
+        "engine_aclk": FIFOS,
+        "mac_aclk": FIFOS,
+        "none": 2,
+    }
+
+
+@pytest.mark.slow
+def test_from_outside(exported: Path, seed: int, simulate: Callable[..., int]) -> None:
+    found = simulate(exported, "thalweg_board", "board_traffic", seed, beside=["board.vlt"], build_args=["--assert"])
+    assert found == TESTS
+
+
+def test_bad_input_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rtl", "export", "accl-u280-reliable", "--output", str(tmp_path / "board")]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1 and "the hardware has plain UDP alone, not reliable-udp" in error
