@@ -21,6 +21,8 @@ struct NodeConfig {
   bool reliable = false;                       ///< packets that are lost are sent again
   bool rendezvous = false;                     ///< large messages go straight to their places
   Tick invocation = 0;                         ///< from a host's call to its command
+  Tick command = 0;                            ///< of the sequencer, for a command, until its program begins
+  Tick result = 0;                             ///< of the sequencer, from the end of a call's last move to its result
   unsigned contexts = 64;                      ///< calls that are under way at once
   std::uint32_t packet_bytes = 4096;           ///< of a packet's payload at most
   Tick port_latency = 60;                      ///< of the UDP stack and the MAC, each way

@@ -59,7 +59,7 @@ struct Context {
   Arithmetic arithmetic{};
   std::array<std::uint64_t, spec::programs::kRegisters> registers{};
   std::uint16_t next = 0, link = 0;  ///< instructions
-  bool started = false, ending = false, ended = false;
+  bool started = false, ending = false, reporting = false, ended = false;
 
   Move move{}, beside{};                          ///< the program's, and the one that it has started
   std::map<std::uint32_t, std::uint32_t> sent{};  ///< messages of a collective, by rank

@@ -138,10 +138,10 @@ class Node final : public Component, public AssembledNode {
     mover_->step(now);
     for (bool again = true; again;) {
       again = false;
-      admit(now);
       for (Context& context : contexts_) again |= run(context, now);
       again |= std::erase_if(contexts_, [](const Context& context) { return context.ended; }) > 0;
     }
+    admit(now);
     schedule(now, kernels_.again() ? now + 1 : next);
     return false;
   }
@@ -152,7 +152,7 @@ class Node final : public Component, public AssembledNode {
     if (time_out_ == 0) return first;
     for (const Context& context : contexts_)
       for (const Move* move : {&context.move, &context.beside})
-        if (move->what && move->waits != kNever) first = std::min(first, move->waits + time_out_);
+        if (context.code == 0 && move->what && move->waits != kNever) first = std::min(first, move->waits + time_out_);
     return domain_.clock.edge(first);
   }
   /// Lets the calls end that have waited until `tick` for longer than their time. Between two advances.
@@ -160,7 +160,8 @@ class Node final : public Component, public AssembledNode {
     const Tick now = domain_.scheduler.next();
     for (Context& context : contexts_)
       for (const Move* move : {&context.move, &context.beside})
-        if (move->what && move->waits != kNever && domain_.clock.edge(move->waits + time_out_) <= tick) {
+        if (context.code == 0 && move->what && move->waits != kNever &&
+            domain_.clock.edge(move->waits + time_out_) <= tick) {
           context.fail(code::kReceiveTimeOut, "waited " + mover_->waits_for(context, *move) + " for too long" +
                                                   (is_full() ? "; " + full_text() : ""));
           context.goes_on = now;
@@ -200,8 +201,6 @@ class Node final : public Component, public AssembledNode {
   static constexpr unsigned kPorts = 3, kKernel = 2;
   // Of the identity: DMA and kernel streams; plug-ins; RDMA.
   static constexpr std::uint32_t kMoves = 0x24, kCombines = 0x8, kCompresses = 0x10, kRdma = 2;
-  // Cycles of the sequencer: a call's words, one a cycle, and what it looks up in the exchange memory; of a product and a quotient.
-  static constexpr Tick kFetch = kCallWords, kLookUp = 8, kMultiply = 3, kDivide = 32;
 
   static bool is_local(Scenario scenario) {
     using enum Scenario;
@@ -314,18 +313,22 @@ class Node final : public Component, public AssembledNode {
     }
   }
 
+  /// Takes the call that has waited longest, when the sequencer has nothing to do for those under way.
   void admit(Tick now) {
+    if (sequencer_.free() > now || contexts_.size() == config_.contexts) return;
+    std::deque<Context>* first = nullptr;
     for (auto& queue : queues_)
-      while (!queue.empty() && queue.front().goes_on <= now && contexts_.size() < config_.contexts) {
-        contexts_.push_back(std::move(queue.front()));
-        queue.pop_front();
-        prepare(contexts_.back(), now);
-      }
+      if (!queue.empty() && queue.front().goes_on <= now && (!first || queue.front().goes_on < first->front().goes_on))
+        first = &queue;
+    if (!first) return;
+    contexts_.push_back(std::move(first->front()));
+    first->pop_front();
+    prepare(contexts_.back(), now);
   }
   /// Fetches the call: sets its registers.
   void prepare(Context& context, Tick now) {
     const Call& call = context.call;
-    context.goes_on = sequencer_.take(now, kFetch + kLookUp);
+    context.goes_on = sequencer_.take(now, config_.command);
     const auto size = static_cast<std::uint32_t>(context.communicator.members.size());
     const auto rank = context.communicator.rank;
     if (size > 0) {
@@ -464,7 +467,8 @@ class Node final : public Component, public AssembledNode {
   /// Goes as far as it can in this cycle; true where something was done that may let others go on.
   bool run(Context& context, Tick now) {
     if (context.ended || !begins(context, now)) return false;
-    if (context.goes_on <= now && (context.code != 0 || context.ending)) {
+    if (context.code != 0 || context.ending) {
+      if (context.goes_on > now || reports(context, now)) return false;
       finish(context, now);
       return true;
     }
@@ -475,6 +479,12 @@ class Node final : public Component, public AssembledNode {
     else if (context.goes_on <= now)
       sequencer_.run(context, now);
     return moved;
+  }
+  /// Whether the sequencer has a call's result to report first.
+  bool reports(Context& context, Tick now) {
+    if (config_.result == 0 || std::exchange(context.reporting, true)) return false;
+    context.goes_on = sequencer_.take(now, config_.result);
+    return true;
   }
   /// A call begins when all before it that it could disturb have ended.
   bool begins(Context& context, Tick now) {
@@ -500,7 +510,7 @@ class Node final : public Component, public AssembledNode {
         if (move->what) at(move->goes_on);
     }
     for (const auto& queue : queues_)
-      if (!queue.empty()) at(queue.front().goes_on);
+      if (!queue.empty()) at(std::max(queue.front().goes_on, sequencer_.free()));
     if (next != kNever) domain_.wake(component_, next);
   }
 

@@ -13,6 +13,11 @@ namespace thalweg::accl {
 
 class Sequencer {
  public:
+  /// Cycles for a call until its program begins: its words, one a cycle, and lookups in the exchange memory.
+  static constexpr Tick kCommand = kCallWords + 8;
+
+  /// The cycle from which on it is idle.
+  [[nodiscard]] Tick free() const { return free_; }
   /// The cycle in which so many cycles of it are over, behind those that it has promised to others.
   Tick take(Tick now, Tick cycles) {
     free_ = std::max(free_, now) + cycles;

@@ -3,9 +3,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import numpy as np
 import pytest
 from thalweg import measure
+from thalweg.accl import Rank, run
 from thalweg.errors import InputError
+from thalweg.resources import resource
 from thalweg.systems import systems
 
 OPERATIONS = sorted(systems()["accl"].operations)
@@ -49,11 +54,54 @@ def test_copies_move_what_the_memory_does() -> None:
 
 
 def test_hosts_take_the_invocation_of_a_kernel() -> None:
-    """The paper's Equation 1: l_k is 30 us where a host calls, and a fraction of one where a kernel does."""
+    """The paper's Equation 1: l_k is 30 us where a host calls."""
     for operation in ("put", "sendrecv"):
         times = [measure(operation, "accl-u280-udp", sizes="64", by=by)[0]["time_us"] for by in ("kernel", "host")]
         assert times[1] - times[0] == pytest.approx(30, abs=0.1)
-        assert times[0] < 3
+        assert 2.5 < times[0] < 5  # the paper
+
+
+def test_a_hosts_calls_one_after_the_other_take_what_the_papers_model_says() -> None:
+    """Equation 1: 2 l_k + l_m + l_c, with l_k the invocation of a kernel, l_m a copy in the board's memory, l_c the ports, the cables and the switch."""
+
+    def program(rank: Rank) -> float:
+        mine, theirs = rank.create_buffer(np.zeros(16, np.float32)), rank.create_buffer(16)
+        begin = rank.send(mine, 16, 1 - rank.rank).begun_us
+        return rank.recv(theirs, 16, 1 - rank.rank).ended_us - begin
+
+    link, copy = 2 * 0.22675 + 2 * 0.015 + 1, 2 * 0.1067
+    assert run(program, 2).values == pytest.approx([2 * 30 + copy + link] * 2, rel=0.05)
+
+
+def test_the_engines_processor_takes_its_time(tmp_path: Path) -> None:
+    """For a command until its first move, and for a result; for one after the other, results of calls under way before commands that wait."""
+
+    def last(calls: int, command_ns: int, result_ns: int) -> float:
+        file = tmp_path / "board.toml"
+        file.write_text(
+            f'description = "x"\nbase = "{resource("clusters/accl-u280-udp.toml")}"\n'
+            f"[node.board]\ncommand_ns = {command_ns}\nresult_ns = {result_ns}\n"
+        )
+
+        def program(rank: Rank) -> float:
+            pairs = [(rank.create_buffer(16), rank.create_buffer(16)) for _ in range(calls)]
+            requests = [rank.kernel().copy(*pair, 16, run_async=True) for pair in pairs]
+            for request in requests:
+                request.wait()
+            return max(request.ended_us for request in requests) - requests[0].begun_us
+
+        took: float = run(program, 1, str(file)).values[0]
+        return took
+
+    hardware = last(1, 0, 0)
+    assert last(1, 92, 0) == hardware  # 23 cycles
+    assert last(1, 1092, 0) == pytest.approx(hardware + 1)
+    assert last(1, 0, 1000) == pytest.approx(hardware + 1)
+    assert last(1, 1092, 1000) == pytest.approx(hardware + 2)
+    assert last(3, 1092, 0) == pytest.approx(hardware + 1 + 2 * 1.092, abs=0.05)
+    assert last(3, 0, 1000) == pytest.approx(hardware + 3, abs=0.05)
+    # The third command waits for the first result, which comes while the second one is handled.
+    assert last(3, 1092, 1000) == pytest.approx(hardware + 1 + 2 * 1.092 + 1 + 1 + 1, abs=0.5)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +131,8 @@ def test_a_size_for_which_there_is_no_memory(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_short_blocks_take_few_latencies() -> None:
-    """Each way of 64 bytes takes less than 2.3 us (test_the_switch_adds_its_latency): of 16 ranks a ring would have 15 of them, and allreduce 30."""
+    """A message of 64 bytes takes less than 2.8 us from its command on (test_the_switch_adds_its_latency): of 16 ranks a ring would have 15 of them, and allreduce
+    30."""
     for operation, ways in [("gather", 3), ("allgather", 3), ("alltoall", 3), ("reduce", 3), ("allreduce", 4)]:
         (row,) = measure(operation, "accl-u280-udp", ranks=16, sizes="64")
-        assert row["verified"] and row["time_us"] < 2.3 * ways
+        assert row["verified"] and row["time_us"] < 2.8 * ways + 0.55

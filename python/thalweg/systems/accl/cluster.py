@@ -46,6 +46,15 @@ class Board(NodeTable):
     host_gb: float = Field(gt=0, le=1e4, description="GB/s of the engine's access to the host's memory, each way")
     host_ns: float = Field(ge=0, le=1e6, description="of that: from a read to its data, and from a write to its end")
     invocation_us: float = Field(ge=0, le=1e6, description="from a host's call to the engine's command")
+    command_ns: float = Field(
+        0,
+        ge=0,
+        le=1e6,
+        description="of the engine's processor for a command, until its first move; at least the 23 cycles of a sequencer in hardware",
+    )
+    result_ns: float = Field(
+        0, ge=0, le=1e6, description="of the engine's processor, from the end of a call's last move to its result"
+    )
     arithmetic: bool = Field(True, description="whether the engine combines elements")
     compression: bool = Field(True, description="whether it sends float32 as float16")
     udp_port: int = Field(5500, ge=1, le=65535, description="of the engines' datagrams")

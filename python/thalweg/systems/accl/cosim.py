@@ -71,9 +71,11 @@ def _recorded(network: Network, rank: int) -> Recorded:
 
 
 def random_sort(draw: random.Random, cluster: Cluster) -> Cluster:
-    """What the hardware of all boards is made with: the cluster with another size of packets."""
+    """What the hardware of all boards is made with: the cluster with another size of packets, and with a sequencer that takes no longer than one in
+    hardware, as a slow one would hide times of the moves."""
     name = cluster.node_names[cluster.boards[0]]
-    return cluster.replace(node={name: {"packet_bytes": draw.choice((512, 1024, 4096, 8192))}})
+    packet_bytes = draw.choice((512, 1024, 4096, 8192))
+    return cluster.replace(node={name: {"packet_bytes": packet_bytes, "command_ns": 0, "result_ns": 0}})
 
 
 def compare(cluster: Cluster, seed: int) -> Outcome:
