@@ -95,6 +95,26 @@ KernelProgram::Argument argument_of(const nb::handle& given, std::deque<KernelPr
   return made;
 }
 
+/// By name: texts of instructions, and of a jump the number of its target.
+nb::dict programs() {
+  using thalweg::spec::programs::kBegin, thalweg::spec::programs::kInstructions, thalweg::spec::programs::Operation;
+  nb::dict made;
+  for (std::size_t k = 0; k < kBegin.size(); ++k) {
+    const auto [name, begin] = kBegin[k];
+    const std::size_t end = k + 1 < kBegin.size() ? kBegin[k + 1].second : kInstructions.size();
+    nb::list listed;
+    for (std::size_t at = begin; at < end; ++at) {
+      const auto& one = kInstructions[at];
+      const bool jumps =
+          one.operation == Operation::call || (one.operation >= Operation::eq && one.operation <= Operation::ge);
+      listed.append(nb::make_tuple(nb::str(one.text.data(), one.text.size()),
+                                   jumps ? nb::object(nb::int_(one.target - begin)) : nb::none()));
+    }
+    made[nb::str(name.data(), name.size())] = listed;
+  }
+  return made;
+}
+
 std::span<const std::byte> bytes_of(const nb::bytes& data) {
   return {static_cast<const std::byte*>(data.data()), data.size()};
 }
@@ -292,6 +312,9 @@ NB_MODULE(_sim, module) {
           "link_use", [](const Boards& self) { return link_use(self.network.assembly()); },
           "node and port that send, ticks of a window, words of 64 bytes of each window");
 
+  module.def(
+      "programs", &programs, nb::sig("def programs() -> dict[str, list[tuple[str, int | None]]]"),
+      "What the sequencer does for each operation: texts of instructions, and of a jump the number of its target.");
   nb::exception<Misuse>(module, "Misuse");
   module.def("ip_address", &ip_of, nb::arg("node"), "Of a board, as a number.");
   module.def("ethernet_address", &ethernet::address_of, nb::arg("node"), "Of a board, as a number.");

@@ -176,6 +176,11 @@ class Network:
         node and port that send, ticks of a window, words of 64 bytes of each window
         """
 
+def programs() -> dict[str, list[tuple[str, int | None]]]:
+    """
+    What the sequencer does for each operation: texts of instructions, and of a jump the number of its target.
+    """
+
 class Misuse(Exception):
     pass
 

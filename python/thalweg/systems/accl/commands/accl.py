@@ -12,6 +12,7 @@ COMMANDS = {
     "include": "Print the folder of the header accl.hpp, for C++ programs.",
     "serve": "Serve programs that use ACCL's driver, as its emulator does.",
     "kernels": "Show the kernels of a source, their arguments and what their loops take.",
+    "programs": "Print the programs of moves that the engine's sequencer runs.",
     "emulator": "Stand in for ACCL's emulator where a program starts it.",
 }
 
