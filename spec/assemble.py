@@ -18,6 +18,7 @@ REGISTERS = [
     "count",
     "most",
     "flat",
+    "part",
     "n",
     "op0",
     "op1",

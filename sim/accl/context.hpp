@@ -36,15 +36,16 @@ struct Move {
   std::array<std::uint64_t, 3> at{};  ///< of operand 0, 1, result: the address or the rank
   std::uint64_t elements = 0, moved = 0;
   std::array<Source, 2> sources{};
-  std::optional<std::uint32_t> number{};    ///< of the message that it sends
-  std::optional<std::uint32_t> offer{};     ///< of the place that it has offered, or that it writes to
-  bool eager = false;                       ///< its message goes through receive buffers, whatever its size
-  std::vector<std::byte> word{}, result{};  ///< of a kernel's stream: left of a word, and what has gone out of a packet
-  Tick goes_on = 0;                         ///< the cycle in which it does
-  Tick waits = kNever;                      ///< the cycle since which it waits for a message or an offer
-  std::uint32_t from = 0;                   ///< whose: a rank
-  bool for_kernel = false;                  ///< it waits for its kernel's stream
-  bool for_room = false;                    ///< it waits until it can send
+  std::optional<std::uint32_t> number{};  ///< of the message that it sends
+  std::optional<std::uint32_t> offer{};   ///< of the place that it has offered, or that it writes to
+  bool eager = false;                     ///< its message goes through receive buffers, whatever its size
+  std::vector<std::byte> word{};          ///< of a kernel's stream: left of a word
+  bool continues = false;                 ///< the next move's result goes into the same packet of a kernel's stream
+  Tick goes_on = 0;                       ///< the cycle in which it does
+  Tick waits = kNever;                    ///< the cycle since which it waits for a message or an offer
+  std::uint32_t from = 0;                 ///< whose: a rank
+  bool for_kernel = false;                ///< it waits for its kernel's stream
+  bool for_room = false;                  ///< it waits until it can send
 };
 
 struct Context {
@@ -63,6 +64,7 @@ struct Context {
 
   Move move{}, beside{};                          ///< the program's, and the one that it has started
   std::map<std::uint32_t, std::uint32_t> sent{};  ///< messages of a collective, by rank
+  std::vector<std::byte> result{};                ///< of a packet to a kernel's stream, what has gone out
 
   Tick goes_on = 0;  ///< the cycle in which its program does
   Tick effects = 0;  ///< the cycle from which on all that it has done is seen
@@ -148,6 +150,10 @@ struct Range {
   if (call.scenario == Scenario::reduce && is_root && size > 2 && call.count <= context[Register::flat]) {
     const auto spare = context[Register::spare];
     all.push_back({call.in_host(Role::op1), true, spare, spare + call.count * context.bytes(Role::op1)});
+  }
+  if (call.scenario == Scenario::bcast && context[Register::spare] != 0) {
+    const auto spare = context[Register::spare];
+    all.push_back({call.in_host(Role::op1), true, spare, spare + context[Register::part] * context.bytes(Role::op1)});
   }
   return all;
 }

@@ -37,7 +37,8 @@ class ExchangeMemory {
   static constexpr std::uint32_t kBuffers = 0x0, kBufferBytes = 0x4, kFirstBuffer = 0x8, kBufferWords = 7;
   // Tuning, as ACCL's driver sets it: bytes up to which gathers, and reductions to a root, go straight from rank to rank.
   static constexpr std::uint32_t kGatherFlat = 0x1FC8, kReduceFlat = 0x1FD4;
-  static constexpr std::uint32_t kSpare = 0x1FD8;  ///< address of a spare buffer, low and high word
+  static constexpr std::uint32_t kBroadcastFlat = 0x1FCC;  ///< ranks up to which a bcast does
+  static constexpr std::uint32_t kSpare = 0x1FD8;          ///< address of a spare buffer, low and high word
   static constexpr std::uint32_t kCycles = 0x1FF0, kConfigured = 0x1FF4, kIdentity = 0x1FF8, kReturnCode = 0x1FFC;
 
   /// None where there is no such word.

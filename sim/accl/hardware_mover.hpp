@@ -105,6 +105,12 @@ class HardwareMover final : public MoveEngine {
   }
 
   [[nodiscard]] bool segment(Context& context, Move& move, Tick now) override {
+    if (move.continues && move.what->z.place == Place::res && context.call.streams(Role::res)) {
+      context.fail(code::kNotImplemented,
+                   "the hardware gives a kernel's stream what comes in parts in several packets");
+      context.goes_on = now;
+      return true;
+    }
     const auto free = std::ranges::find_if(slots_, [](const Slot& slot) { return !slot.busy; });
     if (free == slots_.end()) {  // one of those that are under way ends
       move.goes_on = now + kPoll;

@@ -358,12 +358,12 @@ class Mover final : public MoveEngine {
     const Tick last = DataPath::cycle(times.last);
     context.effects = std::max(context.effects, last);
     const unsigned number = context.call.tag == kAnyTag ? 0 : context.call.tag & 0xFF;
-    if (kernels_.has(number))
-      return kernels_.deliver(number, data, times.first, times.last, move.moved + data.size() / bytes == move.elements);
-    move.result.insert(move.result.end(), data.begin(), data.end());
-    if (move.moved + data.size() / bytes < move.elements) return;
-    move.result.resize((move.result.size() + kWord - 1) / kWord * kWord);
-    output.push_back({number, std::exchange(move.result, {}), last});
+    const bool ends = move.moved + data.size() / bytes == move.elements && !move.continues;
+    if (kernels_.has(number)) return kernels_.deliver(number, data, times.first, times.last, ends);
+    context.result.insert(context.result.end(), data.begin(), data.end());
+    if (!ends) return;
+    context.result.resize((context.result.size() + kWord - 1) / kWord * kWord);
+    output.push_back({number, std::exchange(context.result, {}), last});
   }
   void dispatch(Context& context, Move& move, std::vector<std::byte>& data, unsigned from) {
     convert(data, from, context.wire_bytes());

@@ -199,6 +199,8 @@ class Node final : public Component, public AssembledNode {
 
  private:
   static constexpr unsigned kPorts = 3, kKernel = 2;
+  static constexpr std::uint64_t kLeastParts = 8;  ///< of a bcast in parts; it takes longer with fewer
+  static constexpr std::uint32_t kOperand1 = 2;    ///< its bit of compression flags and of places in the host's memory
   // Of the identity: DMA and kernel streams; plug-ins; RDMA.
   static constexpr std::uint32_t kMoves = 0x24, kCombines = 0x8, kCompresses = 0x10, kRdma = 2;
 
@@ -348,9 +350,11 @@ class Node final : public Component, public AssembledNode {
     context[Register::next] = rank + 1 < size ? rank + 1 : 0;
     context[Register::prev] = rank > 0 ? rank - 1 : std::max(size, 1U) - 1;
     context[Register::count] = context[Register::n] = call.count;
-    context[Register::most] = mover_->most_in_circle(context);
+    context[Register::most] = call.scenario == Scenario::bcast ? call.count : mover_->most_in_circle(context);
     context[Register::spare] = exchange.spare();
     context[Register::flat] = flat(context);
+    context[Register::part] = call.count;
+    if (call.scenario == Scenario::bcast) divide(context);
     context[Register::op0] = call.address[0];
     context[Register::op1] = call.address[1];
     context[Register::res] = call.address[2];
@@ -402,6 +406,36 @@ class Node final : public Component, public AssembledNode {
     const auto buffers = mover_->buffers();
     const auto room = config_.reliable ? bytes : buffers.all / 2 / (ranks - 1) * buffers.bytes;
     return std::min(bytes, room) / std::max(1U, context.wire_bytes());
+  }
+  /// Whether a bcast goes in parts from rank to rank. All ranks have to decide alike, so it is by its size and by how boards are set up, and not by where a
+  /// rank has its result.
+  void divide(Context& context) const {
+    Call& call = context.call;
+    const auto spare = std::exchange(context[Register::spare], 0);
+    const std::uint64_t wire = std::max(1U, context.wire_bytes());
+    // The spare buffer has four times these bytes, and elements in it have up to twice those on the wire. Of a kernel's stream, parts are whole words.
+    const auto most = 2 * exchange.tuning(ExchangeMemory::kReduceFlat) / wire;
+    const auto part = most - most % kWord;
+    if (spare == 0 || part == 0 || call.count <= kLeastParts * part ||
+        context.communicator.members.size() <= exchange.tuning(ExchangeMemory::kBroadcastFlat))
+      return;
+    if (!config_.reliable) {
+      // A quarter of the receive buffers is for segments of parts and for an answer of the next rank to each part.
+      const auto buffers = mover_->buffers();
+      auto segment = std::max<std::uint64_t>(1, buffers.bytes / wire);
+      if (segment >= kWord) segment -= segment % kWord;
+      const auto ahead = buffers.all / 4 / ((part + segment - 1) / segment + 1);
+      if (ahead < 2) return;
+      context[Register::most] = ahead * part;
+    }
+    context[Register::part] = part;
+    const bool keeps = !call.streams(Role::res) && context.bytes(Role::res) >= wire;
+    if (keeps || context.communicator.rank == call.root) return;
+    context[Register::spare] = spare;
+    call.compression &= ~kOperand1;
+    call.stream &= ~(kOperand1 << 8);
+    if (!device.has(spare, part * context.bytes(Role::op1)))
+      context.fail(code::kSize, "the spare buffer is not in memory that was allocated");
   }
   [[nodiscard]] static std::uint16_t begin_of(const Call& call) {
     auto name = name_of(static_cast<std::uint32_t>(call.scenario));

@@ -112,6 +112,7 @@ class Sequencer {
     move.at = is_move ? std::array{context[one.x.register_], context[one.y.register_], context[one.z.register_]}
                       : std::array{context[one.a], std::uint64_t{0}, context[one.a]};
     move.elements = is_move ? context[Register::n] : 0;
+    move.continues = context[Register::left] > context[Register::n];
     move.goes_on = context.goes_on;
   }
 

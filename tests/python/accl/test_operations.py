@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from thalweg.accl import AcclError, Cluster, Function, Rank, Result, Stream, run
+from thalweg.accl import AcclError, Buffer, Cluster, Function, Rank, Result, Stream, run
 from thalweg.errors import FabricStopped, InputError
 from thalweg.systems.accl.drawn_programs import FUNCTIONS, OPERATIONS, TYPES, Array, data_of, expected, start
+from thalweg.systems.accl.library import _Scenario as Scenario
 
 
 @pytest.mark.parametrize("transport", ["udp", "rdma", "reliable"])
@@ -317,3 +318,65 @@ def test_a_board_without_plug_ins_moves_and_says_what_it_lacks(hardware: tuple[i
     for said in run(program, 2, cluster, hardware=hardware).values:
         assert "no plug-in for arithmetic" in said[0] and "no plug-in for arithmetic" in said[1]
         assert "no plug-in for compression" in said[2]
+
+
+@pytest.mark.parametrize("transport", ["udp", "rdma", "reliable"])
+@pytest.mark.parametrize("count", [60_000, 60_001, 65_023])
+def test_a_long_bcast_is_handed_on_whatever_holds_a_ranks_result(count: int, transport: str) -> None:
+    """In parts of 512 elements, to the memory of a board or a host, a kernel's stream, and a place of narrower elements; rank 2 has the data. Some ranks
+    call late, when the receive buffers of a rank could not hold what the others have sent."""
+    data = data_of(1, 2, count, "float32") + np.float32(1 / 3)
+
+    def program(rank: Rank) -> Array | None:
+        rank.pause(200 * ((rank.rank + 1) % 3))
+        result: Buffer = rank.create_buffer(count, np.float16 if rank.rank == 4 else np.float32, host=rank.rank == 1)
+        if rank.rank == 2:
+            rank.bcast(rank.create_buffer(data), count, 2)
+        elif rank.rank == 3:
+            rank.bcast(Stream(), count, 2)
+        else:  # of float32 on the wire
+            places = (rank.create_buffer(1), None, result)
+            rank.call(Scenario.BCAST, places, count=count, root=2, needs=(0, 0, count))
+        rank.barrier()
+        return rank.pull()[0].data[:count] if rank.rank == 3 else result.array
+
+    result = run(program, 6, f"accl-u280-{transport}", buffers=40, buffer_bytes=1024, flat_bytes=4096)
+    assert result.lost == [] and result.warnings == []
+    for rank in (0, 1, 3, 4, 5):
+        np.testing.assert_array_equal(result.values[rank], data.astype(np.float16) if rank == 4 else data)
+
+
+def test_streams_of_other_ranks_do_not_change_how_a_long_bcast_goes() -> None:
+    """Compressed on the wire, with results of all ranks but one in kernels' streams; several one behind the other."""
+    count = 10_000
+
+    def program(rank: Rank) -> list[Array]:
+        buffers = [rank.create_buffer(data_of(k, rank.rank, count, "float32")) for k in range(3)]
+        for root, buffer in enumerate(buffers):
+            place = buffer if rank.rank in (root, 4) else Stream()
+            rank.bcast(place, count, root, compress_dtype=np.float16)
+        rank.barrier()
+        if rank.rank == 4:
+            return [buffer.array for buffer in buffers]
+        return [packet.data[:count] for packet in rank.pull()]
+
+    result = run(program, 5, buffers=64, flat_bytes=4096)
+    assert result.lost == []
+    for rank, found in enumerate(result.values):
+        right = [data_of(k, k, count, "float32") for k in range(3) if k != rank]
+        np.testing.assert_array_equal(found, right)
+
+
+def test_a_bcast_to_boards_with_few_receive_buffers_goes_straight_to_each() -> None:
+    """Nothing is lost, as each rank takes data as they come."""
+    count = 200_000
+
+    def program(rank: Rank) -> Array:
+        buffer = rank.create_buffer(data_of(1, rank.rank, count, "int32"))
+        rank.bcast(buffer, count, 1)
+        return buffer.array
+
+    result = run(program, 5)
+    assert result.lost == []
+    for found in result.values:
+        np.testing.assert_array_equal(found, data_of(1, 1, count, "int32"))

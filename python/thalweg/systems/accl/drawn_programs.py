@@ -25,7 +25,7 @@ FUNCTIONS = {Function.SUM: np.add, Function.MAX: np.maximum, Function.PROD: np.m
 ROOTED = ("bcast", "scatter", "gather", "reduce")
 OPERATIONS = (*ROOTED, "allgather", "allreduce", "reduce_scatter", "alltoall")
 
-_BUFFERS = 200
+_BUFFERS, _MOST_BUFFER_BYTES = 200, 2048
 _MOST_SEGMENTS = 100  #: that may wait at a rank until all ranks have waited for all their calls: without loss there is a buffer for each
 _MOST_CALLS = 40  #: of a rank until then: below what an engine has under way at once
 
@@ -203,7 +203,12 @@ class Collective(Step):
         return [(0, right)] if right is not None and rank in self.to_stream else []
 
     def load(self) -> tuple[int, int]:
-        return 1, 2 * len(self.members) * self.count * np.dtype(self.dtype).itemsize
+        bytes_ = self.count * np.dtype(self.dtype).itemsize
+        if (
+            self.operation == "bcast"
+        ):  # in parts of 512 bytes, with flat_bytes=1024, those and their answers have as many buffers at most
+            return 1, max(2 * bytes_, min(2 * bytes_ // 512, _BUFFERS // 4) * _MOST_BUFFER_BYTES)
+        return 1, 2 * len(self.members) * bytes_
 
 
 @dataclass
@@ -421,6 +426,7 @@ class Draw:
     ) -> None:
         """`most_segments`: that may wait at a rank. `alone`: no rank has two calls under way at once. `apart`: what is put into a stream of a kernel is alone in it."""
         self._random, self._ranks, self._buffer_bytes = random.Random(seed), ranks, buffer_bytes
+        self._most_segments = most_segments
         self.alone, self._apart = alone, apart
         draw = self._random
         #: All ranks twice: the second communicator is for messages with any tag.
@@ -507,21 +513,26 @@ class Draw:
         operation, count = draw.choice(OPERATIONS), draw.choice([0, *[self._count() for _ in range(9)]])
         if len(members) * count > 600:
             count = 600 // len(members)
+        if operation == "bcast" and draw.random() < 0.5:
+            count = draw.randint(1, self._most_segments * self._buffer_bytes // 32)
         can = {rank for rank in members if count > 0 and self._by_kernel[group][rank] == self._streams[rank]}
         streams = [{rank for rank in can if draw.random() < 0.2} for _ in range(2)]
+        root = draw.randrange(len(members))
+        if operation == "bcast":
+            streams[1].discard(members[root])
         return Collective(
             key,
             group,
             members,
             operation,
             count,
-            draw.randrange(len(members)),
+            root,
             draw.choice([*FUNCTIONS]),
             *self._type(),
             self._two(),
             self._by_kernel[group],
             streams[0] if operation in ("reduce", "gather") else set(),
-            streams[1] if operation in ("reduce", "scatter", "reduce_scatter") else set(),
+            streams[1] if operation in ("bcast", "reduce", "scatter", "reduce_scatter") else set(),
         )
 
     def program(self, rank: Rank) -> tuple[dict[Any, Array], list[tuple[int, bytes]]]:
@@ -555,7 +566,7 @@ def check(seed: str, ranks: int, transport: str, steps: int) -> None:
     buffer_bytes = draw.choice([512, 1024, 2048] if transport == "udp" else [128, 256, 1024])
     made = Draw(seed, ranks, steps, buffer_bytes)
     most_eager = draw.choice([0, 4 * buffer_bytes])
-    flat = draw.choice([0, 64, 32_768])
+    flat = draw.choice([0, 64, 1024, 32_768])
     options: dict[str, Any] = {
         "buffers": _BUFFERS,
         "buffer_bytes": buffer_bytes,

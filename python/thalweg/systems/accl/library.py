@@ -336,8 +336,10 @@ class Rank:
         return self.call(_Scenario.SEND, places, count=count, root=dst, tag=stream_id, needs=(count, 0, 0), **common)
 
     def bcast(self, buf: Place, count: int, root: int, **common: Any) -> Request:
-        needs = (count, 0, 0) if self._is(root, common) else (0, 0, count)
-        return self.call(_Scenario.BCAST, (buf, None, buf), count=count, root=root, needs=needs, **common)
+        places, needs = (
+            ((buf, None, None), (count, 0, 0)) if self._is(root, common) else ((None, None, buf), (0, 0, count))
+        )
+        return self.call(_Scenario.BCAST, places, count=count, root=root, needs=needs, **common)
 
     def scatter(self, sendbuf: Place, recvbuf: Place, count: int, root: int, **common: Any) -> Request:
         needs = (count * self._size(common) if self._is(root, common) else 0, 0, count)

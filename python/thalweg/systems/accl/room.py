@@ -9,6 +9,7 @@ from thalweg.systems.accl.names import scenario
 
 _ON_WIRE, _TO_STREAM = 8, 2  # of a call's compression flags and stream flags
 _FIRST_MEMBER, _MEMBER_BYTES, _SESSION = 8, 24, 16  # of a communicator
+_BCAST_FLAT, _REDUCE_FLAT, _SPARE = 0x1FCC, 0x1FD4, 0x1FD8
 _AT_ROOT = frozenset({"gather", "reduce"})
 _BESIDE_ROOT = frozenset({"bcast", "scatter"})
 _EVERYWHERE = frozenset({"allgather", "allreduce", "reduce_scatter", "alltoall"})
@@ -34,10 +35,22 @@ def beyond_buffers(rank: int, words: Sequence[int], read: Callable[[int, int], i
         return None
     bytes_ = elements * word(configuration + (4 if words[7] & _ON_WIRE else 0))
     buffers, buffer_bytes = read(receiver, 0x0) or 0, read(receiver, 0x4) or 0
-    if not buffers or bytes_ <= buffers * buffer_bytes:
+    if not buffers or bytes_ <= buffers * buffer_bytes or (operation == "bcast" and _goes_in_parts(bytes_, size, word)):
         return None
     to = f" to rank {root} of its communicator" if operation == "send" else ""
     return (
         f"{operation}: a message of {bytes_} bytes{to} is larger than all {buffers} receive buffers of {buffer_bytes} bytes"
         f" together: on plain UDP what finds none is lost, unless the receiver's call takes it as it comes"
+    )
+
+
+def _goes_in_parts(bytes_: int, size: int, word: Callable[[int], int]) -> bool:
+    """Whether a bcast, of more than all buffers hold, does, with no more under way than they have room for (sim/accl/node.hpp)."""
+    part, buffers, segment = 2 * word(_REDUCE_FLAT), word(0x0), max(word(0x4), 1)
+    spare = word(_SPARE) or word(_SPARE + 4)
+    return (
+        bool(spare and part)
+        and bytes_ > 8 * part
+        and size > word(_BCAST_FLAT)
+        and buffers >= 8 * (-(-part // segment) + 1)
     )
