@@ -12,7 +12,7 @@
 
 #include "../assembly.hpp"
 #include "../engine.hpp"
-#include "in_switch/collectives.hpp"
+#include "in_switch/smi_collectives.hpp"
 #include "smi/driver/fabric.hpp"
 #include "smi/guard.hpp"
 #include "smi/program.hpp"
@@ -38,7 +38,7 @@ Fabric::MakeNode hardware(const std::vector<std::string>& libraries) {
   };
 }
 
-constexpr const char* kSwitches = "clock of the switches";  ///< as in thalweg/systems/smi/in_switch.py
+constexpr const char* kSwitches = "clock of the switches";  ///< as in thalweg/in_switch.py
 
 /// A fabric and the program on it.
 class Run {
@@ -167,7 +167,7 @@ class Run {
   }
 
   Fabric fabric_;
-  std::optional<in_switch::Collectives> switches_;
+  std::optional<in_switch::SmiCollectives> switches_;
   std::unique_ptr<Program> program_;
   std::unique_ptr<Guard> guard_;
   std::vector<Buffer*> buffers_;

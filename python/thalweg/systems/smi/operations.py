@@ -332,7 +332,8 @@ def _collective(operation: str) -> Callable[..., Plan]:
         changed = {"arity": arity, "any_order": any_order}
         switches = None
         if in_switch is not None:
-            from thalweg.systems.smi import in_switch as switched
+            from thalweg import in_switch as switched
+            from thalweg.systems.smi.in_switch import bound_us
 
             if set(changed.values()) != {None}:
                 raise InputError("arity and any_order are of ranks' collectives, and these are the switches'")
@@ -351,7 +352,7 @@ def _collective(operation: str) -> Callable[..., Plan]:
                 count = size // BYTES[element]
                 ran = once(size)
                 bound = (
-                    switched.bound_us(on, switches, operation, count, BYTES[element], root, taking)
+                    bound_us(on, switches, operation, count, BYTES[element], root, taking)
                     if switches
                     else bounds.collective_us(on, operation, count, BYTES[element], far, taking)
                 )

@@ -196,7 +196,7 @@ class Run:
         if not 1 <= self.ranks <= there:
             raise InputError(f"{self.ranks} ranks; {self.cluster.name} has {there}")
         if self.in_switch is not None:
-            from thalweg.systems.smi import in_switch
+            from thalweg import in_switch
 
             self.in_switch = in_switch.load(self.in_switch, self.cluster, self.ranks)
 
@@ -252,11 +252,12 @@ class Run:
         node = cluster.node
         switches, collectives = None, list[metadata.Program | None]()
         if self.in_switch is not None:
-            from thalweg.systems.smi import in_switch
+            from thalweg import in_switch
+            from thalweg.systems.smi.in_switch import split
 
             loaded = in_switch.load(self.in_switch, self.cluster, self.ranks)
             switches, cluster = loaded.fabric_config(), in_switch.beside(cluster, loaded)
-            parts = [in_switch.split(program) if program else (None, None) for program in programs]
+            parts = [split(program) if program else (None, None) for program in programs]
             programs = [channels for channels, _ in parts]
             collectives = [of for _, of in parts[: self.ranks]]
         libraries: list[str] = []

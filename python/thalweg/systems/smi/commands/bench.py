@@ -7,11 +7,11 @@ from typing import Any
 
 import click
 
+from thalweg.commands.in_switch import in_switch_option
 from thalweg.commands.measured import Columns, Outputs, cluster_option, engine_option, measure, outputs, sizes_option
 from thalweg.commands.output import print_line
 from thalweg.systems.smi import operations
 from thalweg.systems.smi.cluster import Cluster
-from thalweg.systems.smi.commands.options import in_switch_option
 
 _cluster = cluster_option("smi-noctua")
 _engine = engine_option("ranks")

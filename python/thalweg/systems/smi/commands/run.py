@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from thalweg.commands.in_switch import in_switch_option
 from thalweg.commands.measured import engine_option
 from thalweg.commands.named_files import ClusterName, InputFile
 from thalweg.commands.output import json_option, print_line, print_table, write_json
@@ -21,7 +22,6 @@ from thalweg.systems.smi import host as hosts
 from thalweg.systems.smi import metadata
 from thalweg.systems.smi.cluster import PROTOCOLS, Cluster
 from thalweg.systems.smi.commands.extract import define_option, include_option
-from thalweg.systems.smi.commands.options import in_switch_option
 from thalweg.systems.smi.run import Run, Stuck
 from thalweg.trace.page import Table
 

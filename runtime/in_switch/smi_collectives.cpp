@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "in_switch/collectives.hpp"
+#include "in_switch/smi_collectives.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -10,7 +10,6 @@
 
 #include "core/require.hpp"
 #include "core/stream.hpp"
-#include "mpi_fpga/packetizer.hpp"
 #include "reduce/lane.hpp"
 
 namespace thalweg::in_switch {
@@ -22,14 +21,14 @@ using smi::EndpointKind;
 using smi::Open;
 
 /// Elements of a channel that one operation moves: a rank's part of it.
-struct Collectives::Tile {
+struct SmiCollectives::Tile {
   Handle handle = 0;
   std::vector<std::byte> send, receive;
   std::vector<Block> blocks;  ///< the root's, of scatter and gather: that of one rank, and empty ones
 };
 
 /// What the kernel gets next: the results of a tile, elements of its own, or each of these combined with one of those.
-struct Collectives::Work {
+struct SmiCollectives::Work {
   std::shared_ptr<Tile> tile;
   std::uint32_t elements = 0;
   bool own = false;
@@ -88,7 +87,7 @@ void each_tile(std::uint32_t count, std::uint32_t most, Visit&& visit) {
 }  // namespace
 
 /// A port. One kernel takes what is given to it and begins operations, another one waits for them and gives what they bring.
-struct Collectives::Adapter {
+struct SmiCollectives::Adapter {
   Adapter(const smi::EndpointOf& what, unsigned of, const std::string& name, std::size_t at_once)
       : endpoint(what),
         rank(of),
@@ -122,31 +121,23 @@ struct Collectives::Adapter {
   std::optional<ContextId> context;
 };
 
-Collectives::Collectives(Domains& time, Domain& clock, Domain& network, const mpi_fpga::FabricConfig& config,
-                         Tick lane_latency, const std::vector<std::vector<smi::EndpointOf>>& endpoints)
-    : network_(network),
-      lane_latency_(lane_latency),
-      at_once_(2 * config.collective.operations_in_flight),  // those in the unit, and as many that follow at once
-      fabric_(config, mpi_fpga::Endpoint::kernel, &network.scheduler),
-      id_(network.scheduler.add(*this)),  // after the fabric's own, so that it comes last in a cycle
-      kernels_(time) {
-  const auto hosts = config.nodes - config.switches;
-  require(endpoints.size() <= hosts, "there are " + std::to_string(endpoints.size()) +
-                                         " ranks, and the switches of their collectives have " + std::to_string(hosts) +
-                                         " nodes");
+SmiCollectives::SmiCollectives(Domains& time, Domain& clock, Domain& network, const mpi_fpga::FabricConfig& config,
+                               Tick lane_latency, const std::vector<std::vector<smi::EndpointOf>>& endpoints)
+    : lane_latency_(lane_latency), units_(network, config, endpoints.size()), kernels_(time) {
+  units_.stepped = [this](Tick now) { return step(now); };
   for (unsigned rank = 0; rank < endpoints.size(); ++rank)
     for (const auto& endpoint : endpoints[rank]) {
       const std::string name = "port " + std::to_string(endpoint.port) + " of rank " + std::to_string(rank);
-      auto& port = adapters_.emplace_back(endpoint, rank, name, at_once_);
-      port.ended.writer.bind(name, network, id_);
+      auto& port = adapters_.emplace_back(endpoint, rank, name, units_.at_once());
+      port.ended.writer.bind(name, network, units_.component());
       kernels_.add(name + ", to the switches", clock, [this, &port] { gives(port); }, {.serves = true});
       kernels_.add(name + ", from the switches", clock, [this, &port] { takes(port); }, {.serves = true});
     }
 }
 
-Collectives::~Collectives() = default;
+SmiCollectives::~SmiCollectives() = default;
 
-std::vector<smi::Program::Port> Collectives::ports(unsigned rank) {
+std::vector<smi::Program::Port> SmiCollectives::ports(unsigned rank) {
   std::vector<smi::Program::Port> found;
   for (auto& port : adapters_)
     if (port.rank == rank)
@@ -157,28 +148,24 @@ std::vector<smi::Program::Port> Collectives::ports(unsigned rank) {
   return found;
 }
 
-bool Collectives::step(Tick now) {
-  fabric_.take_completed(completed_);
-  operations_.deliver(completed_);
-  completed_.clear();
+bool SmiCollectives::step(Tick now) {
   bool more = false;
   for (auto& port : adapters_) {
     if (port.due.empty()) continue;
-    port.ended.push_at(network_.clock.edge(now), port.due.front());
+    port.ended.push_at(units_.clock().clock.edge(now), port.due.front());
     port.due.pop_front();
     more |= !port.due.empty();
   }
-  if (const auto next = network_.scheduler.next_due(); next != kNever) network_.scheduler.wake(id_, next);
   return more;
 }
 
-Tick Collectives::next_cycle() const {
+Tick SmiCollectives::next_cycle() {
   auto& kernel = Kernel::current();
   kernel.synchronize();
-  return network_.clock.cycle_after(kernel.tick());
+  return units_.clock().clock.cycle_after(kernel.tick());
 }
 
-ContextId Collectives::communicator(const Adapter& port, const Open& open) {
+ContextId SmiCollectives::communicator(const Adapter& port, const Open& open) {
   // Operations of a communicator have one order, and those of different ports have none.
   const auto at = next_cycle();
   const auto [found, is_new] = communicators_.try_emplace(
@@ -186,25 +173,20 @@ ContextId Collectives::communicator(const Adapter& port, const Open& open) {
   if (!is_new) return found->second;
   std::vector<NodeId> members;
   for (unsigned member = 0; member < open.ranks; ++member) members.push_back(open.rank(member));
-  std::vector<Handle> rows;  // a unit waits for its row by itself
-  for (std::size_t i = 0; i < members.size(); ++i) rows.push_back(operations_.expect([](const Completion&) {}));
-  const auto made = fabric_.create_communicator(members, rows, at);
+  const auto made = units_.create(members, at);
   require(made.has_value(), "port " + std::to_string(port.endpoint.port) + " of rank " + std::to_string(port.rank) +
                                 ": the switches' table of communicators has no row left for one of " +
                                 std::to_string(open.ranks) + " ranks; each port has communicators of its own");
-  network_.wake(id_, at);
   return found->second = *made;
 }
 
-std::uint32_t Collectives::elements_per_packet(const Open& open) const {
-  return static_cast<std::uint32_t>(
-      mpi_fpga::Packetizer(std::size_t{1} << open.size, fabric_.config().collective.packet_flits)
-          .elements_per_packet());
+std::uint32_t SmiCollectives::elements_per_packet(const Open& open) const {
+  return units_.elements_per_packet(std::size_t{1} << open.size);
 }
 
-void Collectives::submit(Adapter& port, const Open& open, std::shared_ptr<Tile> tile, std::uint32_t count) {
+void SmiCollectives::submit(Adapter& port, const Open& open, std::shared_ptr<Tile> tile, std::uint32_t count) {
   const auto received = static_cast<std::uint32_t>(tile->receive.size() >> open.size);
-  tile->handle = operations_.expect([&port](const Completion& ended) { port.due.push_back(ended.handle); });
+  tile->handle = units_.expect([&port](const Completion& ended) { port.due.push_back(ended.handle); });
   mpi_fpga::CollectiveRequest request{{.op = open.op, .type = open.type, .root = open.root, .count = count},
                                       tile->handle,
                                       *port.context,
@@ -232,12 +214,10 @@ void Collectives::submit(Adapter& port, const Open& open, std::shared_ptr<Tile> 
       break;
   }
   port.begun.push({.tile = std::move(tile), .elements = received, .own = own, .channel = open});
-  const auto at = next_cycle();
-  fabric_.submit(request, at);
-  network_.wake(id_, at);
+  units_.submit(request, next_cycle());
 }
 
-void Collectives::gives(Adapter& port) {
+void SmiCollectives::gives(Adapter& port) {
   for (;;) {
     const Open open = port.open.pop();
     port.channel = open;
@@ -257,7 +237,7 @@ void Collectives::gives(Adapter& port) {
   }
 }
 
-void Collectives::takes(Adapter& port) {
+void SmiCollectives::takes(Adapter& port) {
   std::set<Handle> ended;
   for (;;) {
     const auto work = port.begun.pop();
@@ -276,7 +256,7 @@ void Collectives::takes(Adapter& port) {
   }
 }
 
-void Collectives::broadcast(Adapter& port, const Open& open) {
+void SmiCollectives::broadcast(Adapter& port, const Open& open) {
   const bool root = open.own == open.root;
   each_tile(open.count, elements_per_packet(open), [&](std::uint32_t n) {
     auto tile = std::make_shared<Tile>();
@@ -290,7 +270,7 @@ void Collectives::broadcast(Adapter& port, const Open& open) {
 
 /// A root's kernel gives an element when it has got the result before it. So the switches combine what the others give, tiles of
 /// as many as the channel grants, and the root's own element comes last, in a lane here.
-void Collectives::reduce(Adapter& port, const Open& open) {
+void SmiCollectives::reduce(Adapter& port, const Open& open) {
   const auto most = std::min(open.tile, elements_per_packet(open));
   if (open.own != open.root) {
     each_tile(open.count, most, [&](std::uint32_t n) {
@@ -306,7 +286,7 @@ void Collectives::reduce(Adapter& port, const Open& open) {
   }
   std::uint64_t begun = 0, passed = 0;
   each_tile(open.count, most, [&](std::uint32_t n) {
-    for (; begun < open.count && begun < passed + std::uint64_t{at_once_} * most; begun += most) {
+    for (; begun < open.count && begun < passed + std::uint64_t{units_.at_once()} * most; begun += most) {
       const auto elements = static_cast<std::uint32_t>(std::min<std::uint64_t>(most, open.count - begun));
       auto tile = std::make_shared<Tile>();
       tile->send.resize(std::size_t{elements} << open.size);
@@ -321,7 +301,7 @@ void Collectives::reduce(Adapter& port, const Open& open) {
 
 /// Scatter and gather: rank after rank, so that an operation moves one rank's elements and the others' blocks are empty. The root's
 /// own part stays here.
-void Collectives::parts(Adapter& port, const Open& open) {
+void SmiCollectives::parts(Adapter& port, const Open& open) {
   const bool scatters = port.endpoint.kind == EndpointKind::scatter, root = open.own == open.root;
   for (unsigned member = 0; member < open.ranks; ++member) {
     if (member == open.root) {
@@ -344,12 +324,11 @@ void Collectives::parts(Adapter& port, const Open& open) {
   }
 }
 
-std::string Collectives::waits(const Adapter& port) const {
+std::string SmiCollectives::waits(const Adapter& port) const {
   if (!port.context) return "";
-  for (const auto& waiting : fabric_.waiting())
-    if (waiting.context == *port.context && waiting.rank == port.channel.own)
-      return "rank " + std::to_string(port.channel.rank(waiting.peer)) + " in the switches: " + waiting.what;
-  return "";
+  const auto waiting = units_.waits(*port.context, port.channel.own);
+  if (!waiting) return "";
+  return "rank " + std::to_string(port.channel.rank(waiting->peer)) + " in the switches: " + waiting->what;
 }
 
 }  // namespace thalweg::in_switch

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options that several commands of SMI have."""
+"""The option of commands whose collectives the switches of an MPI-FPGA cluster can compute."""
 
 from __future__ import annotations
 
