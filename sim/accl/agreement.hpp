@@ -60,6 +60,8 @@ class Agreement {
   /// Ranks may have floating-point numbers of different sizes, one of them compressed.
   static std::optional<std::string> type(const Context& context) {
     using enum spec::Datatype;
+    if (context.units && context.call.scenario != Scenario::barrier)
+      return std::string(spec::name(context.units->type)) + ", in the switches";
     const auto& functions = context.arithmetic.functions;
     if (functions.empty()) return std::nullopt;
     const auto unit = unit_of(functions.front());

@@ -3,8 +3,11 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +18,7 @@
 #include "cluster/engine.hpp"
 #include "core/types.hpp"
 #include "thalweg_accl_programs.hpp"
+#include "thalweg_spec.hpp"
 
 namespace thalweg::accl {
 
@@ -48,6 +52,24 @@ struct Move {
   bool for_room = false;                  ///< it waits until it can send
 };
 
+/// Elements of a call, some of each block, for collective units beside the engine.
+struct UnitPiece {
+  std::uint64_t elements = 0;            ///< of a block
+  std::vector<std::byte> send, receive;  ///< as on the wire, block by block
+  Tick done = kNever;                    ///< the cycle from which on its result is there
+};
+
+/// How far a call of these units has come: pieces are read, submitted and written one behind the other.
+struct UnitCall {
+  spec::Operator op = spec::Operator::none;
+  spec::Datatype type = spec::Datatype::byte;
+  std::uint64_t piece = 1;  ///< elements of a block in a piece at most
+  Move in{}, out{};         ///< of operand 0, and of the result
+  bool submitted = false;   ///< all pieces
+  std::deque<std::shared_ptr<UnitPiece>> under_way{};
+  Tick waits = kNever;  ///< the cycle since which it waits
+};
+
 struct Context {
   Call call;
   unsigned port = 0;
@@ -63,6 +85,7 @@ struct Context {
   bool started = false, ending = false, reporting = false, ended = false;
 
   Move move{}, beside{};                          ///< the program's, and the one that it has started
+  std::optional<UnitCall> units{};                ///< where units beside the engine carry it out, without a program
   std::map<std::uint32_t, std::uint32_t> sent{};  ///< messages of a collective, by rank
   std::vector<std::byte> result{};                ///< of a packet to a kernel's stream, what has gone out
 
@@ -95,8 +118,8 @@ struct Range {
   std::uint64_t begin, end;
 };
 
-/// What a call reads and writes at most.
-[[nodiscard]] inline std::vector<Range> ranges_of(const Context& context) {
+/// Blocks of `count` elements that a call reads as operands 0 and 1, and writes.
+[[nodiscard]] inline std::array<std::uint64_t, 3> blocks_of(const Context& context) {
   const Call& call = context.call;
   const auto size = context.communicator.members.size();
   const bool is_root = context.communicator.rank == call.root;
@@ -140,6 +163,13 @@ struct Range {
     default:
       break;
   }
+  return blocks;
+}
+
+/// What a call reads and writes at most.
+[[nodiscard]] inline std::vector<Range> ranges_of(const Context& context) {
+  const Call& call = context.call;
+  const auto blocks = blocks_of(context);
   std::vector<Range> all;
   for (const Role role : {Role::op0, Role::op1, Role::res}) {
     const auto at = static_cast<std::size_t>(role);
@@ -147,7 +177,8 @@ struct Range {
     if (bytes > 0 && !call.streams(role))
       all.push_back({call.in_host(role), role == Role::res, call.address[at], call.address[at] + bytes});
   }
-  if (call.scenario == Scenario::reduce && is_root && size > 2 && call.count <= context[Register::flat]) {
+  if (call.scenario == Scenario::reduce && context.communicator.rank == call.root &&
+      context.communicator.members.size() > 2 && call.count <= context[Register::flat]) {
     const auto spare = context[Register::spare];
     all.push_back({call.in_host(Role::op1), true, spare, spare + call.count * context.bytes(Role::op1)});
   }

@@ -76,6 +76,25 @@ class DataPath {
     return cycle(last + port.latency());
   }
 
+  // For units beside the path: times of the memories' ports alone.
+
+  /// An operand by the port of operand 0: when the port has taken it, and when its last word is there.
+  std::pair<double, double> fetch(Tick now, bool host, std::uint64_t address, std::span<std::byte> data) {
+    seen('x', host, address, data.size());
+    memories_[host]->read(address, data);
+    MemoryPort& port = reads_[0][host];
+    const double last = port.take(static_cast<double>(now), 0, data.size());
+    return {last, last + port.latency()};
+  }
+  /// A result: when the port has taken it, and when it is seen.
+  std::pair<double, double> store(Tick now, bool host, std::uint64_t address, std::span<const std::byte> data) {
+    seen('z', host, address, data.size());
+    memories_[host]->write(address, data);
+    MemoryPort& port = writes_[host];
+    const double last = port.take(static_cast<double>(now), 0, data.size());
+    return {last, last + port.latency()};
+  }
+
   /// From a kernel; padded to whole words.
   void give(std::span<const std::byte> data) {
     for (std::size_t at = 0; at < data.size(); at += kWord) {
@@ -93,14 +112,18 @@ class DataPath {
   }
   /// An operand from the kernel's stream, only where it has(); what is left of its last word stays in `word`.
   void pop(std::vector<std::byte>& word, std::span<std::byte> data) {
+    pull(word, data);
+    times_.last = std::max(times_.last, now_ + static_cast<double>(data.size()) / kWord);
+    free_ = std::max(free_, times_.last);
+  }
+  /// The same for units beside the path.
+  void pull(std::vector<std::byte>& word, std::span<std::byte> data) {
     while (word.size() < data.size()) {
       word.insert(word.end(), input_.front().begin(), input_.front().end());
       input_.pop_front();
     }
     std::copy_n(word.begin(), data.size(), data.begin());
     word.erase(word.begin(), word.begin() + static_cast<std::ptrdiff_t>(data.size()));
-    times_.last = std::max(times_.last, now_ + static_cast<double>(data.size()) / kWord);
-    free_ = std::max(free_, times_.last);
   }
 
   static Tick cycle(double at) { return static_cast<Tick>(std::ceil(at)); }

@@ -3,6 +3,7 @@
 // configurations from the begin, registers at the end.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>

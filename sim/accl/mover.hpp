@@ -178,6 +178,53 @@ class Mover final : public MoveEngine {
     }
     return false;
   }
+  /// Reads a piece of operand 0 for units beside the engine, and returns the cycle in which its last word is there. None: the kernel's stream has not enough.
+  [[nodiscard]] std::optional<Tick> load(const Context& context, Move& move, UnitPiece& piece, Tick now) {
+    const auto bytes = context.bytes(Role::op0);
+    const auto blocks = blocks_of(context)[0];
+    const auto part = piece.elements * bytes;
+    double free = static_cast<double>(now), last = free;
+    if (context.call.streams(Role::op0) && blocks > 0) {
+      move.for_kernel = !path.has(part, move.word);
+      if (move.for_kernel) {
+        kernels_.want((part - move.word.size() + kWord - 1) / kWord);
+        return std::nullopt;
+      }
+      piece.send.resize(part);
+      path.pull(move.word, piece.send);
+      free = last = free + static_cast<double>(part) / kWord;
+    } else {
+      piece.send.resize(blocks * part);
+      for (std::uint64_t block = 0; block < blocks; ++block)
+        std::tie(free, last) = path.fetch(now, context.call.in_host(Role::op0),
+                                          context.call.address[0] + (block * context.call.count + move.moved) * bytes,
+                                          std::span(piece.send).subspan(block * part, part));
+    }
+    convert(piece.send, bytes, context.wire_bytes());
+    move.moved += piece.elements;
+    move.goes_on = std::max(now + 1, DataPath::cycle(free));
+    return std::max(now + 1, DataPath::cycle(last));
+  }
+  /// Writes the result of such a piece.
+  void store(Context& context, Move& move, UnitPiece& piece, Tick now) {
+    const auto bytes = context.bytes(Role::res);
+    const auto blocks = blocks_of(context)[2];
+    const auto part = piece.elements * bytes;
+    double free = static_cast<double>(now), seen = free;
+    if (blocks > 0) convert(piece.receive, context.wire_bytes(), bytes);
+    if (context.call.streams(Role::res) && blocks > 0) {
+      free = seen = free + static_cast<double>(part) / kWord;
+      deliver(context, move, piece.receive, static_cast<double>(now), free, piece.elements);
+    } else {
+      for (std::uint64_t block = 0; block < blocks; ++block)
+        std::tie(free, seen) = path.store(now, context.call.in_host(Role::res),
+                                          context.call.address[2] + (block * context.call.count + move.moved) * bytes,
+                                          std::span(piece.receive).subspan(block * part, part));
+    }
+    move.moved += piece.elements;
+    move.goes_on = std::max(now + 1, DataPath::cycle(free));
+    context.effects = std::max(context.effects, DataPath::cycle(seen));
+  }
   void release(const Context& context, Tick now) override {
     for (const Move* move : {&context.move, &context.beside}) {
       for (const Source& source : move->sources)
@@ -355,11 +402,16 @@ class Mover final : public MoveEngine {
       return;
     }
     const auto times = path.times(data.size());
-    const Tick last = DataPath::cycle(times.last);
+    deliver(context, move, data, times.first, times.last, data.size() / bytes);
+  }
+  /// Elements of a result for a kernel.
+  void deliver(Context& context, Move& move, std::span<const std::byte> data, double first, double end,
+               std::uint64_t elements) {
+    const Tick last = DataPath::cycle(end);
     context.effects = std::max(context.effects, last);
     const unsigned number = context.call.tag == kAnyTag ? 0 : context.call.tag & 0xFF;
-    const bool ends = move.moved + data.size() / bytes == move.elements && !move.continues;
-    if (kernels_.has(number)) return kernels_.deliver(number, data, times.first, times.last, ends);
+    const bool ends = move.moved + elements == move.elements && !move.continues;
+    if (kernels_.has(number)) return kernels_.deliver(number, data, first, end, ends);
     context.result.insert(context.result.end(), data.begin(), data.end());
     if (!ends) return;
     context.result.resize((context.result.size() + kWord - 1) / kWord * kWord);

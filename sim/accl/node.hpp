@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "accl/arithmetic.hpp"
+#include "accl/collective_units.hpp"
 #include "accl/config.hpp"
 #include "accl/connections.hpp"
 #include "accl/context.hpp"
@@ -69,6 +70,7 @@ class Node final : public Component, public AssembledNode {
         return std::ranges::any_of(contexts_,
                                    [&](const Context& context) { return mover.wants(context, channel, packet); });
       };
+    simulated_ = mover.get();
     use(std::move(mover));
     exchange.set_identity(kMoves | (config.arithmetic ? kCombines : 0) | (config.compression ? kCompresses : 0) |
                           (config.rendezvous ? kRdma : 0));
@@ -77,9 +79,17 @@ class Node final : public Component, public AssembledNode {
   /// Hardware carries out its moves from now on; before time starts. `ends`: of all boards, by their numbers. Throws std::invalid_argument where it cannot.
   void use_hardware(std::unique_ptr<NodeCircuit> circuit, const std::vector<ethernet::UdpEnd>& ends) {
     require(!config_.reliable, "the hardware has no other transport than plain UDP");
+    require(!units_, "the hardware has no port to collective units");
+    simulated_ = nullptr;
     use(std::make_unique<HardwareMover>(config_, number_, device, host, udp, domain_, kernels_, frames_, waker(), ends,
                                         std::move(circuit)));
     kernels_.want(HardwareMover::kWords);
+  }
+
+  /// These have the collectives that they take from now on; before time starts. They outlive the time. Throws std::invalid_argument where hardware is here.
+  void use_units(CollectiveUnits& units) {
+    require(simulated_ != nullptr, "the hardware has no port to collective units");
+    units_ = &units;
   }
 
   ExchangeMemory exchange;
@@ -151,36 +161,36 @@ class Node final : public Component, public AssembledNode {
     Tick first = kNever;
     if (time_out_ == 0) return first;
     for (const Context& context : contexts_)
-      for (const Move* move : {&context.move, &context.beside})
-        if (context.code == 0 && move->what && move->waits != kNever) first = std::min(first, move->waits + time_out_);
+      for (const Waits& waits : waits_of(context))
+        if (context.code == 0) first = std::min(first, waits.since + time_out_);
     return domain_.clock.edge(first);
   }
   /// Lets the calls end that have waited until `tick` for longer than their time. Between two advances.
   void expire(Tick tick) {
     const Tick now = domain_.scheduler.next();
     for (Context& context : contexts_)
-      for (const Move* move : {&context.move, &context.beside})
-        if (context.code == 0 && move->what && move->waits != kNever &&
-            domain_.clock.edge(move->waits + time_out_) <= tick) {
-          context.fail(code::kReceiveTimeOut, "waited " + mover_->waits_for(context, *move) + " for too long" +
-                                                  (is_full() ? "; " + full_text() : ""));
+      for (const Waits& waits : waits_of(context))
+        if (context.code == 0 && domain_.clock.edge(waits.since + time_out_) <= tick) {
+          context.fail(code::kReceiveTimeOut, "waited " + what(context, waits) + " for too long" +
+                                                  (waits.move && is_full() ? "; " + full_text() : ""));
           context.goes_on = now;
         }
     domain_.wake(component_, now);
   }
   void blocked(std::vector<Blocked>& all) const {
     for (const Context& context : contexts_) {
-      const Move* waits = nullptr;
-      for (const Move* move : {&context.move, &context.beside})
-        if (move->what && move->waits != kNever) waits = move;
+      const auto all_waits = waits_of(context);
+      const Waits* waits = all_waits.empty() ? nullptr : &all_waits.back();
       Blocked one{.who = who(context),
-                  .what = waits ? mover_->waits_for(context, *waits)
-                                : "to begin: a call before it uses the same data, stream or messages",
-                  .since = domain_.clock.edge(waits ? waits->waits : context.called)};
-      if (waits && !waits->for_kernel)
-        if (const auto end = end_of(context.communicator.members[waits->from]))
+                  .what = waits ? what(context, *waits)
+                                : "to begin: a call before it uses the same data, stream, messages or units",
+                  .since = domain_.clock.edge(waits ? waits->since : context.called)};
+      if (waits && waits->move && !waits->move->for_kernel)
+        if (const auto end = end_of(context.communicator.members[waits->move->from]))
           one.on = "node " + std::to_string(end->address & 0xFFFF'FFFF);
-      if (waits && is_full()) one.because(full_text());
+      if (waits && !waits->move && !context.units->in.for_kernel)
+        if (const auto board = units_->waits(context).board) one.on = "node " + std::to_string(*board);
+      if (waits && waits->move && is_full()) one.because(full_text());
       all.push_back(std::move(one));
     }
     for (const auto& queue : queues_)
@@ -232,6 +242,22 @@ class Node final : public Component, public AssembledNode {
     Waker made;
     made.bind(domain_, component_);
     return made;
+  }
+  /// That a call waits: the cycle since which it does, and the move that does; null: units beside the engine.
+  struct Waits {
+    Tick since;
+    const Move* move;
+  };
+  [[nodiscard]] static std::vector<Waits> waits_of(const Context& context) {
+    std::vector<Waits> all;
+    for (const Move* move : {&context.move, &context.beside})
+      if (move->what && move->waits != kNever) all.push_back({move->waits, move});
+    if (context.units && context.units->waits != kNever) all.push_back({context.units->waits, nullptr});
+    return all;
+  }
+  [[nodiscard]] std::string what(const Context& context, const Waits& waits) const {
+    if (waits.move) return mover_->waits_for(context, *waits.move);
+    return context.units->in.for_kernel ? "for data from its kernel's stream" : units_->waits(context).what;
   }
   [[nodiscard]] std::string who(const Context& context) const {
     return std::string(name_of(static_cast<std::uint32_t>(context.call.scenario))) + " of node " +
@@ -342,8 +368,12 @@ class Node final : public Component, public AssembledNode {
     if (call.scenario != Scenario::config && call.scenario != Scenario::nop && call.scenario != Scenario::barrier &&
         call.count > 0)
       check(context);
+    if (units_ && context.is_collective() && context.code == 0)
+      if ((context.units = units_->begin(context, domain_.clock.edge(now))))
+        context.units->in.elements = context.units->out.elements = call.count;
     if (context.is_collective())
       if (const auto how = disagrees(context); !how.empty()) context.fail(code::kSize, how);
+    if (units_ && context.is_collective() && context.code != 0 && !call.compressed_on_wire()) units_->stop(context);
     context[Register::rank] = rank;
     context[Register::size] = size;
     context[Register::root] = call.root;
@@ -354,7 +384,10 @@ class Node final : public Component, public AssembledNode {
     context[Register::spare] = exchange.spare();
     context[Register::flat] = flat(context);
     context[Register::part] = call.count;
-    if (call.scenario == Scenario::bcast) divide(context);
+    if (context.units)
+      context[Register::flat] = context[Register::spare] = 0;
+    else if (call.scenario == Scenario::bcast)
+      divide(context);
     context[Register::op0] = call.address[0];
     context[Register::op1] = call.address[1];
     context[Register::res] = call.address[2];
@@ -486,6 +519,7 @@ class Node final : public Component, public AssembledNode {
   }
   void finish(Context& context, Tick now) {
     context.ended = true;
+    if (context.units && context.code != 0) units_->stop(context);
     mover_->release(context, now);
     exchange.write(ExchangeMemory::kReturnCode, context.code);
     exchange.write(ExchangeMemory::kCycles,
@@ -506,6 +540,7 @@ class Node final : public Component, public AssembledNode {
       finish(context, now);
       return true;
     }
+    if (context.units) return run_units(context, now);
     bool moved = context.beside.what && context.beside.goes_on <= now && mover_->segment(context, context.beside, now);
     if (context.code != 0) return true;
     if (context.move.what)
@@ -518,6 +553,55 @@ class Node final : public Component, public AssembledNode {
   bool reports(Context& context, Tick now) {
     if (config_.result == 0 || std::exchange(context.reporting, true)) return false;
     context.goes_on = sequencer_.take(now, config_.result);
+    return true;
+  }
+  /// The same for a call of units beside the engine.
+  bool run_units(Context& context, Tick now) {
+    UnitCall& of = *context.units;
+    bool moved = false;
+    while (!of.under_way.empty() && of.under_way.front()->done <= now && of.out.goes_on <= now) {
+      simulated_->store(context, of.out, *of.under_way.front(), now);
+      of.under_way.pop_front();
+      moved = true;
+    }
+    while (!of.submitted && of.in.goes_on <= now && of.under_way.size() < units_->at_once() && is_next(context)) {
+      if (const auto why = units_->stopped(context); !why.empty()) {
+        context.fail(code::kSize, "the ranks of its communicator are out of step in the switches, as a call of " + why);
+        context.goes_on = now;
+        return true;
+      }
+      const bool empty = context.call.scenario == Scenario::barrier;
+      auto piece = std::make_shared<UnitPiece>();
+      piece->elements = empty ? 0 : std::min(of.piece, of.in.elements - of.in.moved);
+      const auto at = simulated_->load(context, of.in, *piece, now);
+      if (!at) break;
+      piece->receive.resize(blocks_of(context)[2] * piece->elements * context.wire_bytes());
+      of.under_way.push_back(piece);
+      of.submitted = empty || of.in.moved == of.in.elements;
+      moved = true;
+      units_->submit(context, piece, domain_.clock.edge(*at), [this, piece](Tick tick) {
+        piece->done = domain_.clock.cycle_after(tick);
+        domain_.wake(component_, piece->done);
+      });
+    }
+    if (of.submitted && of.under_way.empty()) {
+      context.ending = true;
+      context.goes_on = std::max({now + 1, context.effects, of.out.goes_on});
+    }
+    if (moved || !is_next(context) || of.in.goes_on > now || of.out.goes_on > now)
+      of.waits = kNever;
+    else if (of.waits == kNever && !context.ending)
+      of.waits = now;
+    return moved;
+  }
+  /// Whether all calls before it of the same communicator are with the units.
+  [[nodiscard]] bool is_next(const Context& context) const {
+    for (const Context& earlier : contexts_) {
+      if (&earlier == &context) break;
+      if (earlier.units && earlier.communicator_id == context.communicator_id && !earlier.units->submitted &&
+          !earlier.ended)
+        return false;
+    }
     return true;
   }
   /// A call begins when all before it that it could disturb have ended.
@@ -542,6 +626,10 @@ class Node final : public Component, public AssembledNode {
       at(context.goes_on);
       for (const Move* move : {&context.move, &context.beside})
         if (move->what) at(move->goes_on);
+      if (context.units) {
+        at(context.units->in.goes_on);
+        at(context.units->out.goes_on);
+      }
     }
     for (const auto& queue : queues_)
       if (!queue.empty()) at(std::max(queue.front().goes_on, sequencer_.free()));
@@ -557,6 +645,8 @@ class Node final : public Component, public AssembledNode {
   std::unique_ptr<Connections> connections_;  ///< where lost packets are sent again
   Sequencer sequencer_;
   std::unique_ptr<MoveEngine> mover_;
+  Mover* simulated_ = nullptr;        ///< the same, where it is the simulator's
+  CollectiveUnits* units_ = nullptr;  ///< beside the engine
 
   std::array<std::deque<Context>, kPorts> queues_;
   std::list<Context> contexts_;                         ///< in the order in which they were admitted

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Does a forbidden include fail to compile? A leaf knows leaves that it is built on and no system, a system no other system; a front
-knows its system, and nothing that is simulated knows what runs on it. in_switch, where two systems meet, knows both.
+knows its system, and nothing that is simulated knows what runs on it. in_switch, where systems meet, knows these.
 
 Systems and their fronts are found from their folders: the system of tests/systems/relay, laid into a copy of the tree, is one of them."""
 
@@ -40,7 +40,7 @@ RUNNING = {path.name: path for path in (ROOT / "runtime").iterdir() if path.is_d
 SYSTEMS = sorted(SIMULATED.keys() - LEAVES.keys())
 FRONTS = {
     "mpi": {"mpi_fpga", "launch", "queue", "session"},
-    "in_switch": {"mpi_fpga", "smi", "smi_front", "queue", "session", "kernels"},
+    "in_switch": {"mpi_fpga", "accl", "smi", "smi_front", "queue", "session", "kernels"},
     **{f"{system}_front": {system, "queue", "session", "kernels"} for system in SYSTEMS if system in RUNNING},
 }
 PLACES = SIMULATED | {f"{name}_front" if name in SYSTEMS else name: path for name, path in RUNNING.items()}

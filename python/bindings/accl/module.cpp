@@ -23,6 +23,7 @@
 #include "../engine.hpp"
 #include "accl/network.hpp"
 #include "accl/program.hpp"
+#include "in_switch/accl_collectives.hpp"
 #include "switch/rtl_library.hpp"
 
 namespace nb = nanobind;
@@ -31,10 +32,15 @@ using namespace thalweg::accl;
 
 namespace {
 
+constexpr const char* kSwitches = "clock of the switches";  ///< as in thalweg/in_switch.py
+
 class Boards {
  public:
-  Boards(const nb::dict& description, const std::string& capture, const std::map<unsigned, std::string>& libraries)
-      : network(description_of(description), capture, maker(libraries)) {}
+  Boards(const nb::dict& description, const std::string& capture, const std::map<unsigned, std::string>& libraries,
+         const mpi_fpga::FabricConfig* with, unsigned ranks)
+      : network(description_of(description), capture, maker(libraries)) {
+    if (with) switches.emplace(network, network.assembly().clock(kSwitches), *with, ranks);
+  }
 
   /// Of the hardware's boards, by libraries of rtl/accl; none: the simulator is alone.
   static Network::MakeCircuit maker(const std::map<unsigned, std::string>& libraries) {
@@ -58,6 +64,7 @@ class Boards {
   }
 
   Network network;
+  std::optional<in_switch::AcclCollectives> switches;
   std::map<unsigned, std::vector<Transaction>> recorded;  ///< of ranks
   std::optional<KernelProgram> program;
   std::vector<KernelProgram::Pipe*> pipes;
@@ -122,16 +129,21 @@ std::span<const std::byte> bytes_of(const nb::bytes& data) {
 }  // namespace
 
 NB_MODULE(_sim, module) {
+  nb::module_::import_("thalweg.systems.mpi_fpga._sim");  // whose switches may have collectives
   module.doc() = "ACCL: boards with offload engines.";
 
   nb::class_<Boards> bound(module, "Network");
   bind_engine_of(bound, [](Boards& self) -> Engine& { return self.engine(); });
   bind_attached_of(bound);
   bound
-      .def(nb::init<const nb::dict&, const std::string&, const std::map<unsigned, std::string>&>(),
-           nb::arg("description"), nb::arg("capture") = "", nb::arg("libraries") = std::map<unsigned, std::string>(),
-           "`capture`: a pcapng file to write. `libraries`: of the Verilated nodes, by ranks.\n\nRaises ValueError "
-           "where the description is none.")
+      .def(
+          nb::init<const nb::dict&, const std::string&, const std::map<unsigned, std::string>&,
+                   const mpi_fpga::FabricConfig*, unsigned>(),
+          nb::arg("description"), nb::arg("capture") = "", nb::arg("libraries") = std::map<unsigned, std::string>(),
+          nb::arg("switches") = nb::none(), nb::arg("ranks") = 0,
+          "`capture`: a pcapng file to write. `libraries`: of the Verilated nodes, by ranks. `switches`: that have the "
+          "collectives of the first `ranks`, and whose clock the description has.\n\nRaises ValueError where the "
+          "description is none, and where the switches have fewer nodes.")
       .def_prop_ro("ranks", [](const Boards& self) { return self.network.ranks(); })
       .def(
           "read",

@@ -58,6 +58,11 @@ def test_every_operation(program: Path, ranks: int, cluster: str) -> None:
     assert len(report) == 1 + ranks
 
 
+def test_collectives_in_switches(program: Path) -> None:
+    status, said, report = run(program, 5, "operations", "--loopback", "--in-switch", "mpi-fpga-torus-2x2x2")
+    assert (status, said) == (0, ""), report
+
+
 @pytest.mark.parametrize("cluster", ["accl-u280-udp", "accl-u280-rdma"])
 def test_requests_under_way_at_once(program: Path, cluster: str) -> None:
     """Each rank sends large messages to all before it receives any: with ACCL's driver, whose asynchronous calls wait, rendezvous would hang."""

@@ -26,7 +26,7 @@ import sys
 from fake_engine import FakeEngine
 from thalweg.__main__ import main
 from thalweg.systems.accl.commands import serve
-serve.make_engine = lambda cluster, ranks, pcap: FakeEngine(ranks)
+serve.make_engine = lambda cluster, ranks, pcap, in_switch: FakeEngine(ranks)
 sys.exit(main())
 """
 STUCK = WITH_FAKE.replace(

@@ -5,14 +5,15 @@ from typing import Any
 
 import thalweg._core
 import thalweg.errors
+import thalweg.systems.mpi_fpga._sim
 
 
 class Network:
-    def __init__(self, description: dict, capture: str = '', libraries: Mapping[int, str] = {}) -> None:
+    def __init__(self, description: dict, capture: str = '', libraries: Mapping[int, str] = {}, switches: thalweg.systems.mpi_fpga._sim.FabricConfig | None = None, ranks: int = 0) -> None:
         """
-        `capture`: a pcapng file to write. `libraries`: of the Verilated nodes, by ranks.
+        `capture`: a pcapng file to write. `libraries`: of the Verilated nodes, by ranks. `switches`: that have the collectives of the first `ranks`, and whose clock the description has.
 
-        Raises ValueError where the description is none.
+        Raises ValueError where the description is none, and where the switches have fewer nodes.
         """
 
     @property

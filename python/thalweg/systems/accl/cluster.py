@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -17,6 +18,9 @@ from thalweg.systems.accl import rtl_engine
 from thalweg.systems.accl._sim import Network
 from thalweg.systems.accl.spec import AcclPacket
 from thalweg.systems.ethernet.forwarding import flood_ports, routes
+
+if TYPE_CHECKING:
+    from thalweg.systems.mpi_fpga.cluster import Cluster as Switches
 
 
 class Board(NodeTable):
@@ -153,13 +157,37 @@ class Cluster(Assembled):
             ]
         return values
 
-    def network(self, pcap: str = "", hardware: Iterable[int] = ()) -> Network:
-        """The simulator of it; `pcap`: a file to which all frames are written. `hardware`: boards whose moves Verilated hardware carries out. Raises
-        InputError where lines and clocks do not go together, and where there is no hardware for a board's values."""
+    def network(
+        self,
+        pcap: str = "",
+        hardware: Iterable[int] = (),
+        in_switch: Switches | str | Path | None = None,
+        ranks: int = 0,
+    ) -> Network:
+        """The simulator of it; `pcap`: a file to which all frames are written. `hardware`: boards whose moves Verilated hardware carries out. `in_switch`: a
+        cluster of MPI-FPGA, in whose switches the collectives of the first `ranks` boards are computed, rank r at node r. Raises InputError where lines and
+        clocks do not go together, where there is no hardware for a board's values, and where the switches don't fit."""
+        if in_switch is not None:
+            return self._network_beside(in_switch, ranks, pcap, hardware)
         try:
             return Network(self.assembly, pcap, rtl_engine.libraries(self, hardware))
         except ValueError as error:
             raise self.file.wrong(str(error), "link") from None
+
+    def _network_beside(
+        self, in_switch: Switches | str | Path, ranks: int, pcap: str, hardware: Iterable[int]
+    ) -> Network:
+        from thalweg import in_switch as switched
+
+        switches = switched.load(in_switch, self, ranks)
+        if set(hardware):
+            raise InputError(
+                f"hardware has no port to the switches of {switches.name}; in_switch is for the simulator's boards"
+            )
+        try:
+            return Network(switched.beside(self, switches).assembly, pcap, {}, switches.fabric_config(), ranks)
+        except ValueError as error:
+            raise InputError(str(error)) from None
 
     def attached(
         self,

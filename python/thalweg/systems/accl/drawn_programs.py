@@ -560,8 +560,8 @@ class Draw:
                 raise CheckFailed(f"rank {rank}: its kernel has found {packets}, and not {wanted}")
 
 
-def check(seed: str, ranks: int, transport: str, steps: int) -> None:
-    """Runs a program, and compares all results. Raises CheckFailed."""
+def check(seed: str, ranks: int, transport: str, steps: int, in_switch: str | None = None) -> None:
+    """Runs a program, and compares all results. `in_switch`: as of run(). Raises CheckFailed."""
     draw = random.Random(f"{seed} options")
     buffer_bytes = draw.choice([512, 1024, 2048] if transport == "udp" else [128, 256, 1024])
     made = Draw(seed, ranks, steps, buffer_bytes)
@@ -573,7 +573,7 @@ def check(seed: str, ranks: int, transport: str, steps: int) -> None:
         "most_eager_bytes": most_eager,
         "flat_bytes": flat,
     }
-    made.verify(run(made.program, ranks, f"accl-u280-{transport}", time_out_us=0, **options))
+    made.verify(run(made.program, ranks, f"accl-u280-{transport}", in_switch=in_switch, time_out_us=0, **options))
 
 
 def _words(data: Array) -> bytes:

@@ -209,9 +209,9 @@ class Simulated:
         self.network.close()
 
 
-def make_engine(cluster: str | Path, ranks: int, pcap: str = "") -> Simulated:
-    """The engines of the first `ranks` boards of a cluster. Raises InputError."""
+def make_engine(cluster: str | Path, ranks: int, pcap: str = "", in_switch: str | None = None) -> Simulated:
+    """The engines of the first `ranks` boards of a cluster. `in_switch`: a cluster of MPI-FPGA, whose switches have their collectives. Raises InputError."""
     loaded = Cluster.load(cluster)
     if ranks > len(loaded.boards):
         raise InputError(f"{ranks} ranks; {loaded.name} has {len(loaded.boards)} boards")
-    return Simulated(loaded.network(pcap), ranks, loaded.unreliable)
+    return Simulated(loaded.network(pcap, (), in_switch, ranks), ranks, loaded.unreliable)

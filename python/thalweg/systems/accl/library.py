@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import IntEnum
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +37,9 @@ from thalweg.systems.accl.values import (
     type_of,
     word,
 )
+
+if TYPE_CHECKING:
+    from thalweg.systems.mpi_fpga.cluster import Cluster as Switches
 
 EXCHANGE_END = 0x1FC4  #: of the words that communicators may take; the engine's registers follow
 
@@ -471,17 +474,19 @@ def run(
     *,
     pcap: str = "",
     hardware: Iterable[int] = (),
+    in_switch: Switches | str | Path | None = None,
     **options: int,
 ) -> Result:
     """Runs `program(rank)` on the first `ranks` boards of a cluster, each on a thread of its own; `options` are those of Options. `hardware`: boards whose
-    moves Verilated hardware carries out, not the simulator.
+    moves Verilated hardware carries out, not the simulator. `in_switch`: a cluster of MPI-FPGA, in whose switches collectives are computed, rank r at
+    node r; those compressed on the wire and all messages stay with the engines.
 
     Raises InputError; FabricStopped where no rank can go on, with who waits for whom; what a rank's function raised."""
     loaded = cluster if isinstance(cluster, Cluster) else Cluster.load(cluster)
     if not 1 <= word("run", "ranks", ranks) <= len(loaded.boards):
         raise InputError(f"{ranks} ranks; {loaded.name} has 1 to {len(loaded.boards)} boards")
     made = Run(
-        loaded.network(pcap, hardware),
+        loaded.network(pcap, hardware, in_switch, ranks),
         range(ranks),
         ranks,
         Options(**options),

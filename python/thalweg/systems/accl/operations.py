@@ -7,6 +7,8 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +20,9 @@ from thalweg.systems.accl.library import Rank, run
 from thalweg.systems.accl.spec import AcclPacket
 from thalweg.systems.accl.values import Array, Buffer, Function, Request, Stream
 from thalweg.systems.ethernet._sim import wire_bytes
+
+if TYPE_CHECKING:
+    from thalweg.systems.mpi_fpga.cluster import Cluster as Switches
 
 BY = ("kernel", "host")
 HEADERS = AcclPacket.BITS // 8 + 8 + 20  #: bytes before a packet's payload: its own header, UDP's and IPv4's
@@ -147,6 +152,7 @@ class _Run:
     by: str
     seed: int
     pcap: str
+    switches: Switches | None
 
     @property
     def kind(self) -> _Kind:
@@ -174,7 +180,15 @@ class _Run:
             (packet,) = rank.pull()
             return begin, packet.at_us, packet.data[:elements]
 
-        result = run(program, self.ranks, self.cluster, pcap=self.pcap, buffers=BUFFERS, buffer_bytes=buffer)
+        result = run(
+            program,
+            self.ranks,
+            self.cluster,
+            pcap=self.pcap,
+            in_switch=self.switches,
+            buffers=BUFFERS,
+            buffer_bytes=buffer,
+        )
         inputs = [
             self.data(r, elements * (self.ranks if self.kind.needs[0].startswith("N") else 1))
             for r in range(self.ranks)
@@ -187,6 +201,8 @@ class _Run:
         time_us = max(end for _, end, _ in result.values) - begin
         moved = elements * ELEMENT
         own: Row = {"ranks": self.ranks, "by": self.by, "gb_per_s": moved / time_us / 1e3}
+        if self.switches:
+            own["in_switch"] = self.switches.name
         return Measured(moved, time_us, self.bound_us(elements), right, own)
 
     def data(self, rank: int, elements: int) -> Array:
@@ -204,8 +220,23 @@ class _Run:
         call = self.board.invocation_us if self.by == "host" else 0.0
         if self.ranks == 1:
             return call + elements * ELEMENT / self.board.memory_gb / 1e3
+        if self.switches:
+            return call + self._switched_us(elements)
         carried = self.kind.bytes_in_line(self.ranks, elements) * ELEMENT
         return call + line_us(self.cluster, carried) + way_us(self.cluster)
+
+    def _switched_us(self, elements: int) -> float:
+        """What one board's memory reads or writes at least, or the switches' bound."""
+        from thalweg.systems.mpi_fpga import bounds
+
+        assert self.switches
+        blocks = [(self.ranks if need.startswith("N") else 1) if need else 0 for need in self.kind.needs]
+        moved = max(blocks) * elements * ELEMENT / self.board.memory_gb / 1e3
+        name = "broadcast" if self.operation == "bcast" else self.operation
+        size = elements * ELEMENT if self.operation != "barrier" else 0
+        network = bounds.Network.of(self.switches.fabric_config())
+        ticks = bounds.collective_ticks(network, range(self.ranks), name, size, self.root)
+        return max(moved, ticks / self.switches.values.clock.frequency_mhz)
 
 
 def line_us(cluster: Cluster, payload: int) -> float:
@@ -238,9 +269,11 @@ def _plan(
     sizes: Sizes = "64:16M",
     seed: int = 1,
     pcap: str = "",
+    in_switch: str | Path | None = None,
 ) -> Plan:
     """`ranks`: 0 for as many as there are, or as the operation has. `by`: who calls the engine, "kernel" or "host". `root`: of operations that have
-    one. `sizes`: bytes of each rank's block. `pcap`: a file for all frames of a single size."""
+    one. `sizes`: bytes of each rank's block. `pcap`: a file for all frames of a single size. `in_switch`: a cluster of MPI-FPGA, whose switches compute
+    collectives."""
     kind = _KINDS[name]
     boards = len(cluster.boards)
     ranks = ranks or kind.most or boards
@@ -255,7 +288,12 @@ def _plan(
     wanted = [ELEMENT] if name == "barrier" else _wanted(sizes)
     if pcap and len(wanted) > 1:
         raise InputError(f"pcap is of one size; there are {len(wanted)}")
-    of = _Run(cluster, name, ranks, root, by, seed, pcap)
+    switches = None
+    if in_switch is not None:
+        from thalweg import in_switch as switched
+
+        switches = switched.load(in_switch, cluster, ranks)
+    of = _Run(cluster, name, ranks, root, by, seed, pcap, switches)
 
     def measure(progress: Progress, _: int) -> Iterator[Measured]:
         for index, size in enumerate(wanted):
@@ -267,6 +305,7 @@ def _plan(
             progress((index + 1) / len(wanted))
 
     where = f" to both sides at once on {cluster.name}" if kind.most == 2 else f" of {ranks} ranks on {cluster.name}"
+    where += f", in the switches of {switches.name}" if switches else ""
     title = f"{name}{where}, called by {'kernels' if by == 'kernel' else 'hosts'}"
     until = "the last word is at the kernel" if name == "put" else "the last rank's call has ended"
     return Plan(cluster, name, title, until, measure, seeds={"data": seed})
@@ -288,6 +327,8 @@ def _operation(name: str) -> Operation:
         without = (*without, "root")
     if _KINDS[name].most == 2:
         without = (*without, "ranks")
+    if _KINDS[name].most:
+        without = (*without, "in_switch")
     return Operation(partial(_plan, name=name), without=(*without, "name"))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from thalweg.commands.in_switch import in_switch_option
 from thalweg.commands.measured import Columns, Outputs, cluster_option, measure, outputs, seed_option, sizes_option
 from thalweg.commands.named_files import OutputFile
 from thalweg.systems.accl import operations
@@ -55,6 +56,8 @@ def _command(name: str) -> click.Command:
     if "ranks" in operation.options:
         help_ = "Boards; 0: all."
         decorated = click.option("--ranks", type=click.IntRange(0), default=0, show_default=True, help=help_)(decorated)
+    if "in_switch" in operation.options:
+        decorated = in_switch_option(decorated)
     by = click.option(
         "--by", type=click.Choice(operations.BY), default="kernel", show_default=True, help="Who calls the engine."
     )

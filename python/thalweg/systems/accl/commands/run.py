@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from thalweg.commands import completion
+from thalweg.commands.in_switch import in_switch_option
 from thalweg.commands.measured import cluster_option
 from thalweg.commands.named_files import read_programs
 from thalweg.commands.output import json_option, print_line, write_json
@@ -50,6 +51,7 @@ from thalweg.systems.accl.server import Settings
 @options.grace
 @options.patience
 @options.pcap
+@in_switch_option
 @json_option
 @click.argument(
     "program",
@@ -72,6 +74,7 @@ def command(
     grace: float,
     patience: float,
     pcap: Path | None,
+    in_switch: str | None,
     json_file: Path | None,
     program: Sequence[str],
 ) -> None:
@@ -88,7 +91,7 @@ def command(
         load_zmq()
     launcher = find_mpi(mpi)[0] if mpi else None
     settings = settings_for(program, ranks, port, Settings(loopback=loopback, grace=grace, patience=patience))
-    engine = make_engine(cluster, ranks, str(pcap or ""))
+    engine = make_engine(cluster, ranks, str(pcap or ""), in_switch)
     attached = None
     if kernels:
         from thalweg.systems.accl.attached_kernels import AttachedKernels, Chosen

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from thalweg.commands.in_switch import in_switch_option
 from thalweg.commands.measured import cluster_option
 from thalweg.commands.output import json_option, print_line, write_json
 from thalweg.launch import ending
@@ -34,6 +35,7 @@ from thalweg.systems.accl.server import Server, Settings
 @options.grace
 @options.patience
 @options.pcap
+@in_switch_option
 @json_option
 def command(
     ranks: int,
@@ -43,6 +45,7 @@ def command(
     grace: float,
     patience: float,
     pcap: Path | None,
+    in_switch: str | None,
     json_file: Path | None,
 ) -> None:
     """Serve programs that use ACCL's driver, unchanged: the simulated engines answer in place of ACCL's emulator.
@@ -54,7 +57,7 @@ def command(
     load_zmq()
     check_ports(ranks, port)
     settings = Settings(port, loopback, grace, patience=patience)
-    engine = make_engine(cluster, ranks, str(pcap or ""))
+    engine = make_engine(cluster, ranks, str(pcap or ""), in_switch)
     with ending.noticed() as signalled:
         try:
             report = run(engine, settings, cluster, lambda: bool(signalled.number))

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "in_switch/accl_collectives.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "accl/arithmetic.hpp"
+#include "core/require.hpp"
+
+namespace thalweg::in_switch {
+
+namespace {
+
+/// Packets of a piece's block: few, so that reading, the units and writing overlap. An allreduce's operands go up the tree and its results down, and an
+/// operation lasts as long as both ways; so its pieces are longer where it has many.
+std::uint64_t packets_of_piece(accl::Scenario scenario, std::uint64_t packets) {
+  constexpr std::uint64_t kFew = 8, kMost = 64, kPieces = 4;
+  return scenario == accl::Scenario::allreduce ? std::clamp((packets + kPieces - 1) / kPieces, kFew, kMost) : kFew;
+}
+
+std::optional<mpi_fpga::spec::Collective> collective_of(accl::Scenario scenario) {
+  using accl::Scenario;
+  using mpi_fpga::spec::Collective;
+  switch (scenario) {
+    case Scenario::bcast:
+      return Collective::broadcast;
+    case Scenario::scatter:
+      return Collective::scatter;
+    case Scenario::gather:
+      return Collective::gather;
+    case Scenario::reduce:
+      return Collective::reduce;
+    case Scenario::allgather:
+      return Collective::allgather;
+    case Scenario::allreduce:
+      return Collective::allreduce;
+    case Scenario::reduce_scatter:
+      return Collective::reduce_scatter;
+    case Scenario::barrier:
+      return Collective::barrier;
+    case Scenario::alltoall:
+      return Collective::alltoall;
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
+AcclCollectives::AcclCollectives(accl::Network& boards, Domain& clock, const mpi_fpga::FabricConfig& config,
+                                 unsigned ranks)
+    : units_(clock, config, ranks), ranks_(ranks) {
+  for (unsigned rank = 0; rank < ranks; ++rank) boards.board(rank).use_units(*this);
+}
+
+/// What members have in common is the type on the wire: each converts its own operands. One of them may have a configuration for
+/// compressed numbers, and the functions of these.
+std::optional<accl::UnitCall> AcclCollectives::begin(const accl::Context& context, Tick tick) {
+  const accl::Call& call = context.call;
+  const auto collective = collective_of(call.scenario);
+  const auto& members = context.communicator.members;
+  if (!collective || members.size() < 2 || call.compressed_on_wire()) return std::nullopt;
+  if (!std::ranges::all_of(members, [this](const accl::Member& member) { return member.session < ranks_; }))
+    return std::nullopt;
+  accl::UnitCall made;
+  if (call.scenario != accl::Scenario::barrier) {
+    const auto& arithmetic = context.arithmetic;
+    if (call.count == 0 || arithmetic.functions.empty()) return std::nullopt;
+    const auto unit = accl::unit_of(arithmetic.functions[accl::combines(call.scenario) ? call.function : 0]);
+    if (!unit) return std::nullopt;
+    made.type = arithmetic.bytes == arithmetic.compressed_bytes ? unit->type : spec::Datatype::float32;
+    if (spec::size_of(made.type) != context.wire_bytes()) return std::nullopt;
+    if (accl::combines(call.scenario)) made.op = unit->op;
+    if (accl::combines(call.scenario) && !spec::supported(made.op, made.type)) return std::nullopt;
+    const std::uint64_t elements = units_.elements_per_packet(context.wire_bytes());
+    made.piece = elements * packets_of_piece(call.scenario, (call.count + elements - 1) / elements);
+  }
+  if (!units_.computes(communicator(context, units_.clock().clock.cycle_after(tick)).context, *collective))
+    return std::nullopt;
+  return made;
+}
+
+AcclCollectives::Communicator& AcclCollectives::communicator(const accl::Context& context, Tick cycle) {
+  const auto found = communicators_.find(context.communicator_id);
+  if (found != communicators_.end()) return found->second;
+  std::vector<NodeId> nodes;
+  for (const accl::Member& member : context.communicator.members) nodes.push_back(member.session);
+  const auto made = units_.create(nodes, cycle);
+  require(made.has_value(),
+          "the switches' table of communicators has no row left for one of " + std::to_string(nodes.size()) + " ranks");
+  return communicators_[context.communicator_id] = {*made, std::vector<Tick>(nodes.size())};
+}
+
+void AcclCollectives::submit(const accl::Context& context, const std::shared_ptr<accl::UnitPiece>& piece, Tick tick,
+                             std::function<void(Tick)> done) {
+  Communicator& of = communicators_.at(context.communicator_id);
+  const auto rank = context.communicator.rank;
+  of.last[rank] = std::max(of.last[rank], units_.clock().clock.cycle_after(tick));
+  const accl::UnitCall& call = *context.units;
+  const bool rooted = accl::is_rooted(context.call.scenario);
+  mpi_fpga::CollectiveRequest request{{.collective = *collective_of(context.call.scenario),
+                                       .op = call.op,
+                                       .type = call.type,
+                                       .root = rooted ? context.call.root : 0,
+                                       .count = piece->elements},
+                                      units_.expect([piece, clock = units_.clock().clock, done = std::move(done)](
+                                                        const Completion& ended) { done(clock.edge(ended.at)); }),
+                                      of.context,
+                                      rank,
+                                      piece->send,
+                                      piece->receive};
+  units_.submit(request, of.last[rank]);
+}
+
+void AcclCollectives::stop(const accl::Context& context) {
+  stopped_.try_emplace(context.communicator_id,
+                       "rank " + std::to_string(context.communicator.rank) + " has failed: " + context.why);
+}
+
+std::string AcclCollectives::stopped(const accl::Context& context) const {
+  const auto found = stopped_.find(context.communicator_id);
+  return found == stopped_.end() ? "" : found->second;
+}
+
+accl::CollectiveUnits::Waits AcclCollectives::waits(const accl::Context& context) const {
+  const auto& of = communicators_.at(context.communicator_id);
+  const auto found = units_.waits(of.context, context.communicator.rank);
+  if (!found) return {"for the switches", std::nullopt};
+  return {"for rank " + std::to_string(found->peer) + " of its communicator in the switches: " + found->what,
+          context.communicator.members[found->peer].session};
+}
+
+}  // namespace thalweg::in_switch
