@@ -113,7 +113,8 @@ class HardwareMover final : public MoveEngine {
     }
     const auto free = std::ranges::find_if(slots_, [](const Slot& slot) { return !slot.busy; });
     if (free == slots_.end()) {  // one of those that are under way ends
-      move.goes_on = now + kPoll;
+      waiting_.push_back(&move);
+      move.goes_on = kNever;
       return false;
     }
     const auto slot = static_cast<unsigned>(free - slots_.begin());
@@ -125,6 +126,7 @@ class HardwareMover final : public MoveEngine {
   }
   void release(const Context& context, Tick /*now*/) override {
     bool cancels = false;
+    std::erase_if(waiting_, [&](const Move* move) { return move == &context.move || move == &context.beside; });
     for (unsigned k = 0; k < slots_.size(); ++k) {
       Slot& slot = slots_[k];
       if (!slot.busy || slot.context != &context) continue;
@@ -445,6 +447,7 @@ class HardwareMover final : public MoveEngine {
       }
     }
     slot = {};
+    for (Move* waits : std::exchange(waiting_, {})) waits->goes_on = now + 1;
     end_collectives();
     waker_.wake(now + 1);
   }
@@ -504,6 +507,7 @@ class HardwareMover final : public MoveEngine {
   std::unique_ptr<NodeCircuit> circuit_;
   NodeCircuit::Limits limits_;
   std::vector<Slot> slots_;
+  std::vector<Move*> waiting_;  ///< for a slot
   Side on_engine_, on_line_;
   ComponentId engine_component_, line_component_;
 

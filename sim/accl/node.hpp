@@ -424,8 +424,8 @@ class Node final : public Component, public AssembledNode {
     if (combines(call.scenario) && !MoveEngine::unit(context))
       context.fail(code::kArithmetic, "no function " + std::to_string(call.function) + " for its type");
   }
-  /// Elements up to which a collective goes straight from rank to rank. Without sessions all of them have to find room at one rank, in half of the receive
-  /// buffers. What is rounded on the wire goes one way around.
+  /// Elements up to which a collective goes straight from rank to rank. They have to find room at one rank, in half of its receive
+  /// buffers; with sessions in half of a window. What is rounded on the wire goes one way around.
   [[nodiscard]] std::uint64_t flat(const Context& context) const {
     using enum Scenario;
     const Call& call = context.call;
@@ -437,7 +437,9 @@ class Node final : public Component, public AssembledNode {
         exchange.tuning(call.scenario == reduce ? ExchangeMemory::kReduceFlat : ExchangeMemory::kGatherFlat);
     const auto ranks = std::max<std::size_t>(context.communicator.members.size(), 2);
     const auto buffers = mover_->buffers();
-    const auto room = config_.reliable ? bytes : buffers.all / 2 / (ranks - 1) * buffers.bytes;
+    const auto room = config_.reliable
+                          ? config_.session.window / 2 * std::min<std::uint64_t>(buffers.bytes, config_.packet_bytes)
+                          : buffers.all / 2 / (ranks - 1) * buffers.bytes;
     return std::min(bytes, room) / std::max(1U, context.wire_bytes());
   }
   /// Whether a bcast goes in parts from rank to rank. All ranks have to decide alike, so it is by its size and by how boards are set up, and not by where a

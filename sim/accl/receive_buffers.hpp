@@ -67,8 +67,8 @@ class ReceiveBuffers {
   [[nodiscard]] std::uint64_t unclaimed() const {
     std::uint64_t count = 0;
     for (const auto& [channel, state] : channels_)
-      count += static_cast<std::uint64_t>(std::ranges::count_if(
-          state.messages, [](const auto& message) { return !message.second.claimed; }));
+      count += static_cast<std::uint64_t>(
+          std::ranges::count_if(state.messages, [](const auto& message) { return !message.second.claimed; }));
     return count;
   }
   [[nodiscard]] std::uint64_t address(const Segment& segment) const { return addresses_[segment.buffer]; }

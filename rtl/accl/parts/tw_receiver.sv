@@ -130,7 +130,7 @@ module tw_receiver
   logic whole_q;  // a message's last part
 
   logic [$clog2(Again)-1:0] pause_q;
-  logic [2:0] steps_q;  // until it is known whether a part is the next one
+  logic [1:0] steps_q;  // until it is known whether a part is the next one
   wire expects = state_q == Expect && steps_q == 0;
   // verilator lint_off UNUSEDSIGNAL
   answer_t found_q;

@@ -232,8 +232,13 @@ class Drivers:
         key = (rank, identity)
         client = self.clients.get(key)
         if client is None:
+            try:
+                descriptor = frames[-1].get(self._zmq.SRCFD)
+            except self._zmq.ZMQError:  # of a client of an old ZeroMQ, which has left
+                self._ranks[rank].report.refused.add("a message from no connection")
+                return
             self._ranks[rank].report.clients += 1
-            client = self.clients[key] = Client(rank, frames[-1].get(self._zmq.SRCFD))
+            client = self.clients[key] = Client(rank, descriptor)
         if client.poll:  # sent while it waited, which a REQ socket does not
             self._answer(client, wire.not_yet())
         client.envelope = (identity, *parts[:length])

@@ -485,8 +485,9 @@ def run(
     loaded = cluster if isinstance(cluster, Cluster) else Cluster.load(cluster)
     if not 1 <= word("run", "ranks", ranks) <= len(loaded.boards):
         raise InputError(f"{ranks} ranks; {loaded.name} has 1 to {len(loaded.boards)} boards")
+    boards = _hardware(hardware, ranks)
     made = Run(
-        loaded.network(pcap, hardware, in_switch, ranks),
+        loaded.network(pcap, boards, in_switch, ranks),
         range(ranks),
         ranks,
         Options(**options),
@@ -494,6 +495,15 @@ def run(
         unreliable=loaded.unreliable,
     )
     return run_on(made, program)
+
+
+def _hardware(boards: Iterable[int], ranks: int) -> list[int]:
+    """Raises InputError where these are no boards of a run."""
+    found = list(boards) if isinstance(boards, Iterable) else [boards]
+    for board in found:
+        if isinstance(board, bool) or not isinstance(board, int) or not 0 <= board < ranks:
+            raise InputError(f"hardware: {board!r} is no board of {ranks} ranks")
+    return sorted(set(found))
 
 
 def run_attached(
