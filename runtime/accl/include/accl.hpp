@@ -88,6 +88,9 @@ class ACCL {
                   addr_t egr_rx_buf_size = 1024, addr_t max_egr_size = 1024, addr_t max_rndzv_size = 32 * 1024) {
     if (n_egr_rx_bufs < 1 || egr_rx_buf_size > kMost || max_egr_size > kMost || max_rndzv_size > kMost)
       throw std::invalid_argument("initialize: no receive buffers, or sizes above 32 bits");
+    if (local_rank < 0 || static_cast<std::size_t>(local_rank) >= ranks.size())
+      throw std::invalid_argument("initialize: rank " + std::to_string(local_rank) + " of " +
+                                  std::to_string(ranks.size()));
     soft_reset();
     communicators_.clear();
     arithmetic_.clear();

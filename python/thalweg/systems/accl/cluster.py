@@ -45,9 +45,9 @@ class Board(NodeTable):
     memory_bytes: int = Field(
         2**33, ge=4096, le=2**40, description="that can be allocated, of the board's memory and of the host's"
     )
-    memory_gb: float = Field(gt=0, le=1e4, description="GB/s of each of the engine's ports to the board's memory")
+    memory_gb: float = Field(ge=1e-3, le=1e4, description="GB/s of each of the engine's ports to the board's memory")
     memory_ns: float = Field(ge=0, le=1e6, description="from a read to its data, and from a write to its end")
-    host_gb: float = Field(gt=0, le=1e4, description="GB/s of the engine's access to the host's memory, each way")
+    host_gb: float = Field(ge=1e-3, le=1e4, description="GB/s of the engine's access to the host's memory, each way")
     host_ns: float = Field(ge=0, le=1e6, description="of that: from a read to its data, and from a write to its end")
     invocation_us: float = Field(ge=0, le=1e6, description="from a host's call to the engine's command")
     command_ns: float = Field(

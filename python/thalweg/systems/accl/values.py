@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -212,7 +211,10 @@ def word(operation: str, what: str, value: Any) -> int:
     return number
 
 
+_MOST_US = 1e13  #: of a pause: 115 days, whose ticks fit in 63 bits
+
+
 def microseconds(value: Any) -> float:
-    if not isinstance(value, (int, float, np.number)) or not 0 <= value < math.inf:
-        raise InputError(f"a time of {value!r} us")
+    if not isinstance(value, (int, float, np.number)) or not 0 <= value <= _MOST_US:
+        raise InputError(f"a time of {value!r} us; it is 0 to {_MOST_US:g}")
     return float(value)

@@ -58,6 +58,8 @@ class Connection {
   static constexpr std::uint64_t kForEver = ~std::uint64_t{0};
 
   explicit Connection(unsigned rank) {
+    if (is_there())
+      throw std::runtime_error("this process has an ACCL already: it is one rank, which cannot wait for itself");
     const char* path = std::getenv("THALWEG_ACCL_SOCKET");
     sockaddr_un address{};
     if (!path || std::strlen(path) >= sizeof address.sun_path)
@@ -76,8 +78,12 @@ class Connection {
       ::close(socket_);
       throw;
     }
+    is_there() = true;
   }
-  ~Connection() { ::close(socket_); }
+  ~Connection() {
+    ::close(socket_);
+    is_there() = false;
+  }
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
@@ -120,6 +126,11 @@ class Connection {
   }
 
  private:
+  static bool& is_there() {
+    static bool there = false;
+    return there;
+  }
+
   static constexpr std::uint32_t kVersion = 1, kRefused = 1, kNotYet = 2;
   static constexpr std::size_t kMost = std::size_t{64} << 20;
 

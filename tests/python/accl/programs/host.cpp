@@ -249,6 +249,8 @@ void wrong(ACCL::ACCL& accl) {
   });
   says([&] { accl.initialize(ACCL::world(), static_cast<int>(rank), 400); });
   says([&] { accl.nop(); });
+  says([&] { ACCL::ACCL another; });
+  says([&] { accl.initialize(ACCL::world(), 7); });
   if (rank == 0) std::fputs(said.c_str(), stdout);
 }
 
