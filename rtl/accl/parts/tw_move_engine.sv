@@ -2,7 +2,7 @@
 // ACCL's data path: carries out moves between a board's memory, its kernels and other ranks. A control plane cuts operations into moves; the
 // network's packets and the memory's words come and go by streams.
 //
-// Order: that of its blocks. Latency: alike; a packet of one word from a move's begin some 40 cycles and twice that of the memory. Throughput: a word a cycle. Storage: that of its blocks, and Room
+// Order: that of its blocks. Latency: that of its blocks, and of the memory. Throughput: a word a cycle within a piece. Storage: that of its blocks, and Room
 // words of each stream. Critical path: that of its blocks.
 module tw_move_engine
   import tw_accl_pkg::*;

@@ -2,9 +2,9 @@
 // Carries out moves, a piece at a time: those that can go on take turns, so that a move that waits for a message, or for its kernel, lets the others pass. It
 // cuts messages into segments, which fill a receive buffer each, and those into packets.
 //
-// Order: of a move's pieces kept. Latency: fourteen cycles from a move to its first piece; where it takes a message, and those of tw_matcher' answer. Throughput: a piece in fourteen
-// cycles, alike. Storage: Slots moves in memory; Ends ends of UDP and Buffers addresses in others. Critical path: the shift by an element's
-// size, and what is left of a segment.
+// Order: of a move's pieces kept. Latency: fourteen cycles from a move to its first piece; where it takes a message, that of tw_matcher's answers, too.
+// Throughput: a piece in fourteen cycles, alike. Storage: Slots moves in memory, and Buffers addresses in another. Critical path: from the state over what becomes
+// of a move to the flags of its slot.
 module tw_mover
   import tw_accl_spec_pkg::*;
   import tw_accl_pkg::*;

@@ -4,9 +4,9 @@
 //
 // Of a message to a kernel the next part alone is taken; what comes behind one that is missing is dropped and counted, up to the next message.
 //
-// Order: kept of each input; they take turns. Latency: that of tw_matcher' answer and four cycles to a packet's first word. Throughput: a word a cycle,
-// but for that between packets. Storage: Writes packets that the memory has not written yet, and of each other rank the next part for a kernel. Critical path: the
-// choice between the inputs.
+// Order: kept of each input; they take turns. Latency: that of tw_matcher's answer and four cycles to a packet's first word, to a kernel seven. Throughput: a word a
+// cycle, but for that between packets. Storage: Writes packets that the memory has not written yet, Buffers addresses, and of each other rank the next part for a
+// kernel, in memories. Critical path: the choice between the inputs.
 module tw_receiver
   import tw_accl_spec_pkg::*;
   import tw_accl_pkg::*;
