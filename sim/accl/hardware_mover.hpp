@@ -38,11 +38,10 @@ class HardwareMover final : public MoveEngine {
   static constexpr std::size_t kWords = 16;  ///< of kernels, that wait for the hardware
 
   /// What is given outlives it. `ends`: of all boards. `waker`: of the node. Throws std::invalid_argument.
-  HardwareMover(const NodeConfig& config, unsigned number, Memory& device, Memory& host, UdpPort& udp, Domain& engine,
+  HardwareMover(const NodeConfig& config, Memory& device, Memory& host, UdpPort& udp, Domain& engine,
                 KernelStreams& kernels, ethernet::Frames& frames, Waker waker,
                 const std::vector<ethernet::UdpEnd>& ends, std::unique_ptr<NodeCircuit> circuit)
       : config_(config),
-        number_(number),
         memories_{&device, &host},
         udp_(udp),
         engine_(engine),
@@ -497,7 +496,6 @@ class HardwareMover final : public MoveEngine {
   }
 
   const NodeConfig& config_;
-  unsigned number_;
   std::array<Memory*, 2> memories_;
   UdpPort& udp_;
   Domain& engine_;

@@ -81,7 +81,7 @@ class Node final : public Component, public AssembledNode {
     require(!config_.reliable, "the hardware has no other transport than plain UDP");
     require(!units_, "the hardware has no port to collective units");
     simulated_ = nullptr;
-    use(std::make_unique<HardwareMover>(config_, number_, device, host, udp, domain_, kernels_, frames_, waker(), ends,
+    use(std::make_unique<HardwareMover>(config_, device, host, udp, domain_, kernels_, frames_, waker(), ends,
                                         std::move(circuit)));
     kernels_.want(HardwareMover::kWords);
   }

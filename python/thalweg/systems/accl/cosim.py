@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random programs of ACCL's operations on four boards: by the simulator alone, then with hardware that carries out their moves. Both have to give
-numpy's results, read and write the same places of memory and send the same frames; where a rank has one call under way at a time, in the same
-order at each port. How long calls take differs between bounds."""
+"""Random programs of ACCL's operations on four boards, run by the simulator alone and then with Verilated hardware that executes their moves. Both runs
+must produce numpy's results, access the same memory ranges and send the same frames; if each rank has at most one call in flight, also in the same
+order at each port. The hardware's run time must lie between stated bounds."""
 
 from __future__ import annotations
 
@@ -41,9 +41,11 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True)
 class Recorded:
-    """What a board did at its ports: places of memory, each from its first access to the last one that goes on behind the one before, and frames."""
+    """What a board did at its ports: the memory accesses, with contiguous ones merged into ranges, and the frames that it sent."""
 
-    chains: dict[str, list[tuple[bool, int, int]]]  #: host's, address, bytes; of x, y and z
+    ranges: dict[
+        str, list[tuple[bool, int, int]]
+    ]  #: by port (x, y, z), in the order of their first accesses: in host memory, address, bytes
     frames: list[bytes]
 
 
@@ -55,18 +57,18 @@ def _recorded(network: Network, rank: int) -> Recorded:
     first = [word(12 + 28 * k) | word(16 + 28 * k) << 32 for k in range(count)]
     held = {address + offset for address in first for offset in range(0, size, 512)}
     found = Recorded({"x": [], "y": [], "z": []}, [])
-    open_: dict[tuple[str, bool, int], int] = {}  # where a chain goes on
+    ends: dict[tuple[str, bool, int], int] = {}  # the index of the range that ends at a port's address
     for port, host, at, length, frame in network.recorded(rank):
         if port == "s":
             found.frames.append(frame)
         elif host or at // 512 * 512 not in held:
-            chains = found.chains[port]
-            which = open_.pop((port, host, at), None)
+            ranges = found.ranges[port]
+            which = ends.pop((port, host, at), None)
             if which is None:
-                which = len(chains)
-                chains.append((host, at, 0))
-            chains[which] = (host, chains[which][1], chains[which][2] + length)
-            open_[port, host, at + length] = which
+                which = len(ranges)
+                ranges.append((host, at, 0))
+            ranges[which] = (host, ranges[which][1], ranges[which][2] + length)
+            ends[port, host, at + length] = which
     return found
 
 
@@ -111,8 +113,8 @@ def compare(cluster: Cluster, seed: int) -> Outcome:
 
 def _same(rank: int, one: Recorded, other: Recorded, ordered: bool) -> None:
     """Raises CheckFailed."""
-    for port, chains in one.chains.items():
-        _equal(f"rank {rank}, port {port}", chains, other.chains[port], ordered)
+    for port, ranges in one.ranges.items():
+        _equal(f"rank {rank}, port {port}", ranges, other.ranges[port], ordered)
     _equal(f"rank {rank}, frames", one.frames, other.frames, ordered)
 
 

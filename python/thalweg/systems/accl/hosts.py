@@ -139,7 +139,7 @@ class Hosts:
 
     @property
     def ranks(self) -> set[int]:
-        """Those that have come, and not left."""
+        """The ranks that are connected."""
         return {host.rank for host in self._hosts}
 
     @property
