@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstring>
 #include <deque>
 #include <functional>
 #include <list>
@@ -16,11 +15,11 @@
 #include <span>
 #include <stdexcept>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
-#include "accl/arithmetic.hpp"
+#include "accl/call_checks.hpp"
+#include "accl/collective_plan.hpp"
 #include "accl/collective_units.hpp"
 #include "accl/config.hpp"
 #include "accl/connections.hpp"
@@ -33,6 +32,7 @@
 #include "accl/mover.hpp"
 #include "accl/sequencer.hpp"
 #include "accl/udp_port.hpp"
+#include "accl/unit_calls.hpp"
 #include "cluster/assembly.hpp"
 
 namespace thalweg::accl {
@@ -89,7 +89,7 @@ class Node final : public Component, public AssembledNode {
   /// These have the collectives that they take from now on; before time starts. They outlive the time. Throws std::invalid_argument where hardware is here.
   void use_units(CollectiveUnits& units) {
     require(simulated_ != nullptr, "the hardware has no port to collective units");
-    units_ = &units;
+    units_.emplace(units, *simulated_, domain_, component_);
   }
 
   ExchangeMemory exchange;
@@ -189,7 +189,7 @@ class Node final : public Component, public AssembledNode {
         if (const auto end = end_of(context.communicator.members[waits->move->from]))
           one.on = "node " + std::to_string(end->address & 0xFFFF'FFFF);
       if (waits && !waits->move && !context.units->in.for_kernel)
-        if (const auto board = units_->waits(context).board) one.on = "node " + std::to_string(*board);
+        if (const auto board = (*units_)->waits(context).board) one.on = "node " + std::to_string(*board);
       if (waits && waits->move && is_full()) one.because(full_text());
       all.push_back(std::move(one));
     }
@@ -209,35 +209,9 @@ class Node final : public Component, public AssembledNode {
 
  private:
   static constexpr unsigned kPorts = 3, kKernel = 2;
-  static constexpr std::uint64_t kLeastParts = 8;  ///< of a bcast in parts; it takes longer with fewer
-  static constexpr std::uint32_t kOperand1 = 2;    ///< its bit of compression flags and of places in the host's memory
   // Of the identity: DMA and kernel streams; plug-ins; RDMA.
   static constexpr std::uint32_t kMoves = 0x24, kCombines = 0x8, kCompresses = 0x10, kRdma = 2;
 
-  static bool is_local(Scenario scenario) {
-    using enum Scenario;
-    return scenario == copy || scenario == combine || scenario == config || scenario == nop;
-  }
-  /// Whether an operand or result can be a kernel's stream: its program reads or writes it once, from its begin to its end.
-  static bool can_stream(Scenario scenario, Role role) {
-    using enum Scenario;
-    if (scenario == copy || scenario == combine || scenario == reduce) return true;
-    if (role == Role::op0) return scenario == send || scenario == gather;
-    return scenario == send || scenario == recv || scenario == bcast || scenario == scatter ||
-           scenario == reduce_scatter;
-  }
-  static std::string hex(std::uint32_t value) {
-    constexpr std::string_view kDigits = "0123456789abcdef";
-    std::string text;
-    do text.insert(text.begin(), kDigits[value & 15]);
-    while (value >>= 4);
-    return "0x" + text;
-  }
-  static std::string dotted(std::uint32_t ip) {
-    std::string text;
-    for (int shift = 24; shift >= 0; shift -= 8) text += std::to_string(ip >> shift & 0xFF) + (shift > 0 ? "." : "");
-    return text;
-  }
   [[nodiscard]] Waker waker() const {
     Waker made;
     made.bind(domain_, component_);
@@ -257,7 +231,7 @@ class Node final : public Component, public AssembledNode {
   }
   [[nodiscard]] std::string what(const Context& context, const Waits& waits) const {
     if (waits.move) return mover_->waits_for(context, *waits.move);
-    return context.units->in.for_kernel ? "for data from its kernel's stream" : units_->waits(context).what;
+    return context.units->in.for_kernel ? "for data from its kernel's stream" : (*units_)->waits(context).what;
   }
   [[nodiscard]] std::string who(const Context& context) const {
     return std::string(name_of(static_cast<std::uint32_t>(context.call.scenario))) + " of node " +
@@ -302,24 +276,7 @@ class Node final : public Component, public AssembledNode {
     made.call = call;
     made.port = port;
     made.handle = handle;
-    const std::string name(name_of(static_cast<std::uint32_t>(call.scenario)));
-    require(!name.empty(), "scenario " + std::to_string(static_cast<std::uint32_t>(call.scenario)) + " is none");
-    if (!is_local(call.scenario)) {
-      const auto found = exchange.communicator(call.communicator);
-      require(found.has_value(), name + ": there is no communicator at " + hex(call.communicator) +
-                                     " of the exchange memory that this rank is in");
-      made.communicator = *found;
-      require(!is_rooted(call.scenario) || call.root < found->members.size(),
-              name + ": the communicator has " + std::to_string(found->members.size()) + " ranks, and no rank " +
-                  std::to_string(call.root));
-      for (std::size_t rank = 0; rank < found->members.size(); ++rank) {
-        const Member& member = found->members[rank];
-        require(end_of(member).has_value(), name + ": of the communicator at " + hex(call.communicator) + ", rank " +
-                                                std::to_string(rank) + " (session " + std::to_string(member.session) +
-                                                ", " + dotted(member.ip) + ":" + std::to_string(member.port) +
-                                                ") is no board of this cluster");
-      }
-    }
+    made.communicator = check_.communicator(call, end_of).value_or(Communicator{});
     made.called = domain_.scheduler.next();
     made.goes_on = made.called + (port == kKernel ? 0 : config_.invocation);
     domain_.wake(component_, made.goes_on);
@@ -365,29 +322,20 @@ class Node final : public Component, public AssembledNode {
         context.fail(code::kSize, "the hardware has no room for one more communicator");
     }
     if (context.is_collective()) context.collective = collectives_[context.communicator_id]++;
-    if (call.scenario != Scenario::config && call.scenario != Scenario::nop && call.scenario != Scenario::barrier &&
-        call.count > 0)
-      check(context);
+    check_(context);
     if (units_ && context.is_collective() && context.code == 0)
-      if ((context.units = units_->begin(context, domain_.clock.edge(now))))
+      if ((context.units = (*units_)->begin(context, domain_.clock.edge(now))))
         context.units->in.elements = context.units->out.elements = call.count;
     if (context.is_collective())
       if (const auto how = disagrees(context); !how.empty()) context.fail(code::kSize, how);
-    if (units_ && context.is_collective() && context.code != 0 && !call.compressed_on_wire()) units_->stop(context);
+    if (units_ && context.is_collective() && context.code != 0 && !call.compressed_on_wire()) (*units_)->stop(context);
     context[Register::rank] = rank;
     context[Register::size] = size;
     context[Register::root] = call.root;
     context[Register::next] = rank + 1 < size ? rank + 1 : 0;
     context[Register::prev] = rank > 0 ? rank - 1 : std::max(size, 1U) - 1;
     context[Register::count] = context[Register::n] = call.count;
-    context[Register::most] = call.scenario == Scenario::bcast ? call.count : mover_->most_in_circle(context);
-    context[Register::spare] = exchange.spare();
-    context[Register::flat] = flat(context);
-    context[Register::part] = call.count;
-    if (context.units)
-      context[Register::flat] = context[Register::spare] = 0;
-    else if (call.scenario == Scenario::bcast)
-      divide(context);
+    plan_(context, *mover_);
     context[Register::op0] = call.address[0];
     context[Register::op1] = call.address[1];
     context[Register::res] = call.address[2];
@@ -395,82 +343,6 @@ class Node final : public Component, public AssembledNode {
     context[Register::e1] = context.bytes(Role::op1);
     context[Register::er] = context.bytes(Role::res);
     context.next = begin_of(call);
-  }
-  /// Looks up how a call's elements are stored and combined, and whether its operands are in memory that was allocated.
-  void check(Context& context) {
-    const Call& call = context.call;
-    const auto found = exchange.arithmetic(call.arithmetic);
-    if (!found)
-      return context.fail(code::kArithmetic, "there is no arithmetic configuration at " + hex(call.arithmetic));
-    context.arithmetic = *found;
-    for (const Role role : {Role::op0, Role::res})
-      if (call.streams(role) && !can_stream(call.scenario, role))
-        context.fail(code::kNotImplemented, std::string(name_of(static_cast<std::uint32_t>(call.scenario))) +
-                                                (role == Role::op0 ? " takes no operand from" : " has no result to") +
-                                                " a kernel's stream");
-    if (!config_.compression && call.compression != 0)
-      context.fail(code::kCompression, "its board has no plug-in for compression");
-    if (!config_.arithmetic && combines(call.scenario))
-      context.fail(code::kArithmetic, "its board has no plug-in for arithmetic");
-    if (!converts(found->bytes, found->compressed_bytes))
-      context.fail(code::kCompression, "elements of " + std::to_string(found->bytes) + " and " +
-                                           std::to_string(found->compressed_bytes) +
-                                           " bytes; the engine compresses 4 to 2");
-    for (const Range& range : ranges_of(context))
-      if (!(range.host ? host : device).has(range.begin, range.end - range.begin))
-        context.fail(code::kSize, "bytes " + std::to_string(range.begin) + " to " + std::to_string(range.end) +
-                                      (range.host ? " of the host's memory" : " of the board's memory") +
-                                      " were not all allocated");
-    if (combines(call.scenario) && !MoveEngine::unit(context))
-      context.fail(code::kArithmetic, "no function " + std::to_string(call.function) + " for its type");
-  }
-  /// Elements up to which a collective goes straight from rank to rank. They have to find room at one rank, in half of its receive
-  /// buffers; with sessions in half of a window. What is rounded on the wire goes one way around.
-  [[nodiscard]] std::uint64_t flat(const Context& context) const {
-    using enum Scenario;
-    const Call& call = context.call;
-    if (call.scenario != gather && call.scenario != allgather && call.scenario != alltoall && call.scenario != reduce &&
-        call.scenario != allreduce)
-      return 0;
-    if (call.compressed_on_wire() || (call.scenario == reduce && context[Register::spare] == 0)) return 0;
-    const std::uint64_t bytes =
-        exchange.tuning(call.scenario == reduce ? ExchangeMemory::kReduceFlat : ExchangeMemory::kGatherFlat);
-    const auto ranks = std::max<std::size_t>(context.communicator.members.size(), 2);
-    const auto buffers = mover_->buffers();
-    const auto room = config_.reliable
-                          ? config_.session.window / 2 * std::min<std::uint64_t>(buffers.bytes, config_.packet_bytes)
-                          : buffers.all / 2 / (ranks - 1) * buffers.bytes;
-    return std::min(bytes, room) / std::max(1U, context.wire_bytes());
-  }
-  /// Whether a bcast goes in parts from rank to rank. All ranks have to decide alike, so it is by its size and by how boards are set up, and not by where a
-  /// rank has its result.
-  void divide(Context& context) const {
-    Call& call = context.call;
-    const auto spare = std::exchange(context[Register::spare], 0);
-    const std::uint64_t wire = std::max(1U, context.wire_bytes());
-    // The spare buffer has four times these bytes, and elements in it have up to twice those on the wire. Of a kernel's stream, parts are whole words.
-    const auto most = 2 * exchange.tuning(ExchangeMemory::kReduceFlat) / wire;
-    const auto part = most - most % kWord;
-    if (spare == 0 || part == 0 || call.count <= kLeastParts * part ||
-        context.communicator.members.size() <= exchange.tuning(ExchangeMemory::kBroadcastFlat))
-      return;
-    if (!config_.reliable) {
-      // A quarter of the receive buffers is for segments of parts and for an answer of the next rank to each part.
-      const auto buffers = mover_->buffers();
-      auto segment = std::max<std::uint64_t>(1, buffers.bytes / wire);
-      if (segment >= kWord) segment -= segment % kWord;
-      const auto ahead = buffers.all / 4 / ((part + segment - 1) / segment + 1);
-      if (ahead < 2) return;
-      context[Register::most] = ahead * part;
-    }
-    context[Register::part] = part;
-    const bool keeps = !call.streams(Role::res) && context.bytes(Role::res) >= wire;
-    if (keeps || context.communicator.rank == call.root) return;
-    context[Register::spare] = spare;
-    call.compression &= ~kOperand1;
-    call.stream &= ~(kOperand1 << 8);
-    if (!device.has(spare, part * context.bytes(Role::op1)))
-      context.fail(code::kSize, "the spare buffer is not in memory that was allocated");
   }
   [[nodiscard]] static std::uint16_t begin_of(const Call& call) {
     auto name = name_of(static_cast<std::uint32_t>(call.scenario));
@@ -521,7 +393,7 @@ class Node final : public Component, public AssembledNode {
   }
   void finish(Context& context, Tick now) {
     context.ended = true;
-    if (context.units && context.code != 0) units_->stop(context);
+    if (context.units && context.code != 0) (*units_)->stop(context);
     mover_->release(context, now);
     exchange.write(ExchangeMemory::kReturnCode, context.code);
     exchange.write(ExchangeMemory::kCycles,
@@ -542,7 +414,7 @@ class Node final : public Component, public AssembledNode {
       finish(context, now);
       return true;
     }
-    if (context.units) return run_units(context, now);
+    if (context.units) return units_->run(context, contexts_, now);
     bool moved = context.beside.what && context.beside.goes_on <= now && mover_->segment(context, context.beside, now);
     if (context.code != 0) return true;
     if (context.move.what)
@@ -555,55 +427,6 @@ class Node final : public Component, public AssembledNode {
   bool reports(Context& context, Tick now) {
     if (config_.result == 0 || std::exchange(context.reporting, true)) return false;
     context.goes_on = sequencer_.take(now, config_.result);
-    return true;
-  }
-  /// The same for a call of units beside the engine.
-  bool run_units(Context& context, Tick now) {
-    UnitCall& of = *context.units;
-    bool moved = false;
-    while (!of.under_way.empty() && of.under_way.front()->done <= now && of.out.goes_on <= now) {
-      simulated_->store(context, of.out, *of.under_way.front(), now);
-      of.under_way.pop_front();
-      moved = true;
-    }
-    while (!of.submitted && of.in.goes_on <= now && of.under_way.size() < units_->at_once() && is_next(context)) {
-      if (const auto why = units_->stopped(context); !why.empty()) {
-        context.fail(code::kSize, "the ranks of its communicator are out of step in the switches, as a call of " + why);
-        context.goes_on = now;
-        return true;
-      }
-      const bool empty = context.call.scenario == Scenario::barrier;
-      auto piece = std::make_shared<UnitPiece>();
-      piece->elements = empty ? 0 : std::min(of.piece, of.in.elements - of.in.moved);
-      const auto at = simulated_->load(context, of.in, *piece, now);
-      if (!at) break;
-      piece->receive.resize(blocks_of(context)[2] * piece->elements * context.wire_bytes());
-      of.under_way.push_back(piece);
-      of.submitted = empty || of.in.moved == of.in.elements;
-      moved = true;
-      units_->submit(context, piece, domain_.clock.edge(*at), [this, piece](Tick tick) {
-        piece->done = domain_.clock.cycle_after(tick);
-        domain_.wake(component_, piece->done);
-      });
-    }
-    if (of.submitted && of.under_way.empty()) {
-      context.ending = true;
-      context.goes_on = std::max({now + 1, context.effects, of.out.goes_on});
-    }
-    if (moved || !is_next(context) || of.in.goes_on > now || of.out.goes_on > now)
-      of.waits = kNever;
-    else if (of.waits == kNever && !context.ending)
-      of.waits = now;
-    return moved;
-  }
-  /// Whether all calls before it of the same communicator are with the units.
-  [[nodiscard]] bool is_next(const Context& context) const {
-    for (const Context& earlier : contexts_) {
-      if (&earlier == &context) break;
-      if (earlier.units && earlier.communicator_id == context.communicator_id && !earlier.units->submitted &&
-          !earlier.ended)
-        return false;
-    }
     return true;
   }
   /// A call begins when all before it that it could disturb have ended.
@@ -646,9 +469,11 @@ class Node final : public Component, public AssembledNode {
   KernelStreams kernels_;
   std::unique_ptr<Connections> connections_;  ///< where lost packets are sent again
   Sequencer sequencer_;
+  const CallChecks check_{config_, exchange, device, host};
+  const CollectivePlan plan_{config_, exchange, device};
   std::unique_ptr<MoveEngine> mover_;
-  Mover* simulated_ = nullptr;        ///< the same, where it is the simulator's
-  CollectiveUnits* units_ = nullptr;  ///< beside the engine
+  Mover* simulated_ = nullptr;      ///< the same, where it is the simulator's
+  std::optional<UnitCalls> units_;  ///< beside the engine
 
   std::array<std::deque<Context>, kPorts> queues_;
   std::list<Context> contexts_;                         ///< in the order in which they were admitted

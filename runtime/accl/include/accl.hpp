@@ -18,8 +18,6 @@
 // `waitfor` may be under way, and wait() reads the result into its buffer's array unless `to_fpga` is set.
 #pragma once
 
-#include <arpa/inet.h>
-
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -38,16 +36,9 @@
 #include "accl/connection.hpp"
 #include "accl/constants.hpp"
 #include "accl/request.hpp"
+#include "accl/setup.hpp"
 
 namespace ACCL {
-
-/// A member of a communicator. Its session is its board; where that is negative, its port less that of rank 0.
-struct rank_t {
-  std::string ip;
-  int port;
-  int session_id;
-  addr_t max_segment_size;
-};
 
 /// This process's rank, and the number of ranks, as the simulator has started them.
 inline unsigned local_rank() {
@@ -72,7 +63,7 @@ class ACCL {
   ACCL() : ACCL(0, ::ACCL::local_rank()) {}
   /// As the driver's constructor for simulations; the port is not used.
   ACCL(unsigned /*start_port*/, unsigned local_rank)
-      : rank_(local_rank), board_(std::make_shared<detail::Board>(local_rank)) {}
+      : rank_(local_rank), board_(std::make_shared<detail::Board>(local_rank)), setup_(board_, who()) {}
   ~ACCL() {
     try {
       deinit();
@@ -92,13 +83,7 @@ class ACCL {
       throw std::invalid_argument("initialize: rank " + std::to_string(local_rank) + " of " +
                                   std::to_string(ranks.size()));
     soft_reset();
-    communicators_.clear();
-    arithmetic_.clear();
-    buffers_.clear();
-    setup_receive_buffers(static_cast<unsigned>(n_egr_rx_bufs), egr_rx_buf_size);
-    configure_communicator(ranks, local_rank, egr_rx_buf_size);
-    configure_arithmetic();
-    configure_tuning();
+    setup_.begin(ranks, local_rank, static_cast<unsigned>(n_egr_rx_bufs), egr_rx_buf_size);
     ready_ = true;
     configure(cfgFunc::enable_pkt, 0);
     configure(cfgFunc::set_timeout, 1'000'000);
@@ -317,12 +302,12 @@ class ACCL {
 
   [[nodiscard]] bool is_simulated() const { return true; }
   val_t get_hwid() { return board_->connection.read(CCLO_ADDR::IDCODE_OFFSET); }
-  std::vector<rank_t> get_comm_group(communicatorId comm_id) { return communicator(comm_id).ranks; }
-  unsigned get_comm_rank(communicatorId comm_id) { return communicator(comm_id).rank; }
+  std::vector<rank_t> get_comm_group(communicatorId comm_id) { return setup_.communicator(comm_id).ranks; }
+  unsigned get_comm_rank(communicatorId comm_id) { return setup_.communicator(comm_id).rank; }
   /// The communicators, for people.
   std::string dump_communicator() {
     std::string text;
-    for (const Communicator& known : communicators_) {
+    for (const auto& known : setup_.communicators()) {
       text += "communicator at " + std::to_string(known.address) + ": rank " + std::to_string(known.rank) + " of " +
               std::to_string(known.ranks.size()) + '\n';
       for (const rank_t& rank : known.ranks)
@@ -331,15 +316,11 @@ class ACCL {
     }
     return text;
   }
-  addr_t get_communicator_addr(communicatorId comm_id = GLOBAL_COMM) { return communicator(comm_id).address; }
-  addr_t get_arithmetic_config_addr(std::pair<dataType, dataType> id) {
-    for (const Arithmetic& known : arithmetic_)
-      if (known.wide == id.first && known.narrow == id.second) return known.address;
-    throw std::invalid_argument(who() + "there is no arithmetic for elements of these types");
-  }
+  addr_t get_communicator_addr(communicatorId comm_id = GLOBAL_COMM) { return setup_.communicator(comm_id).address; }
+  addr_t get_arithmetic_config_addr(std::pair<dataType, dataType> id) { return setup_.arithmetic(id); }
   /// Of these ranks, in that order; all of them call it, in the same order as other communicators of the same ranks.
   communicatorId create_communicator(const std::vector<rank_t>& ranks, int local_rank) {
-    return configure_communicator(ranks, local_rank, segment_);
+    return setup_.add_communicator(ranks, local_rank);
   }
 
   template <typename dtype>
@@ -372,20 +353,8 @@ class ACCL {
 
  private:
   static constexpr addr_t kMost = std::numeric_limits<std::uint32_t>::max();
-  static constexpr std::size_t kBufferWords = 7;
-  static constexpr unsigned kFlatBytes =
-      32'768;  // of collectives: the most bytes of a block that goes straight from rank to rank
   static constexpr unsigned kMostStreams = 247;
 
-  struct Communicator {
-    std::vector<rank_t> ranks;
-    unsigned rank;
-    addr_t address;
-  };
-  struct Arithmetic {
-    dataType wide, narrow;
-    addr_t address;
-  };
   /// An operand or result: elements of a buffer, of which the array is copied to or from the board's memory, or a kernel's stream.
   struct Place {
     Place() = default;
@@ -412,89 +381,11 @@ class ACCL {
     std::array<Place, 3> places{};
   };
 
-  // Set-up.
-
-  void setup_receive_buffers(unsigned number, addr_t bytes) {
-    segment_ = bytes;
-    end_ = 8 + 4 * kBufferWords * number;
-    if (end_ > CCLO_ADDR::GATHER_FLAT_TREE_MAX_FANIN_OFFSET) throw full();
-    std::vector<std::uint32_t> words{number, static_cast<std::uint32_t>(bytes)};
-    for (unsigned k = 0; k < number; ++k) {
-      buffers_.push_back(std::make_shared<detail::Block>(board_, false, bytes, nullptr));
-      for (const std::uint32_t word : {0U, low(buffers_[k]->address), high(buffers_[k]->address), 0U, 0U, 0U, 0U})
-        words.push_back(word);
-    }
-    board_->connection.write(CCLO_ADDR::NUM_EGR_RX_BUFS_OFFSET, words);
-  }
-  communicatorId configure_communicator(const std::vector<rank_t>& ranks, int local_rank, addr_t segment) {
-    if (local_rank < 0 || static_cast<std::size_t>(local_rank) >= ranks.size())
-      throw std::invalid_argument(who() + "a communicator of " + std::to_string(ranks.size()) +
-                                  " ranks, and local rank " + std::to_string(local_rank));
-    std::vector<std::uint32_t> words{static_cast<std::uint32_t>(ranks.size()), static_cast<std::uint32_t>(local_rank)};
-    for (const rank_t& rank : ranks) {
-      const int session = rank.session_id >= 0 ? rank.session_id : rank.port - first_port(ranks);
-      const auto bytes = rank.max_segment_size > 0 ? rank.max_segment_size : segment;
-      for (const std::uint32_t word : {number_of(rank.ip), static_cast<std::uint32_t>(rank.port), 0U, 0U,
-                                       static_cast<std::uint32_t>(session), static_cast<std::uint32_t>(bytes)})
-        words.push_back(word);
-    }
-    communicators_.push_back({ranks, static_cast<unsigned>(local_rank), append(words)});
-    return static_cast<communicatorId>(communicators_.size() - 1);
-  }
-  int first_port(const std::vector<rank_t>& ranks) const {
-    return (communicators_.empty() ? ranks : communicators_[GLOBAL_COMM].ranks)[0].port;
-  }
-  /// In the driver's order. The engine's units for a type's functions are numbered as in sim/accl/arithmetic.hpp.
-  void configure_arithmetic() {
-    using Units = std::array<std::uint32_t, 4>;  // of sum, maximum, product, minimum
-    constexpr Units kFloat16{4, 9, 16, 22};
-    const auto add = [this](dataType wide, dataType narrow, const Units& units) {
-      const auto bytes = [](dataType type) { return static_cast<std::uint32_t>(detail::size_of(type)); };
-      const std::uint32_t differ = wide != narrow;
-      arithmetic_.push_back(
-          {wide, narrow,
-           append({bytes(wide), bytes(narrow), differ, 0, 1, 4, 1, units[0], units[1], units[2], units[3]})});
-    };
-    add(dataType::float16, dataType::float16, kFloat16);
-    add(dataType::float32, dataType::float16, kFloat16);
-    add(dataType::float32, dataType::float32, {0, 5, 12, 18});
-    add(dataType::float64, dataType::float64, {1, 6, 13, 19});
-    add(dataType::int32, dataType::int32, {2, 7, 14, 20});
-    add(dataType::int64, dataType::int64, {3, 8, 15, 21});
-    add(dataType::int8, dataType::int8, {10, 11, 17, 23});
-  }
-  /// Fan-in of a gather; bytes of a gather's block; ranks of a broadcast; ranks of a reduction, and bytes; a spare buffer.
-  void configure_tuning() {
-    spare_ = std::make_shared<detail::Block>(board_, false, kFlatBytes, nullptr);
-    board_->connection.write(CCLO_ADDR::GATHER_FLAT_TREE_MAX_FANIN_OFFSET,
-                             {2, kFlatBytes, 3, 4, kFlatBytes / 4, low(spare_->address), high(spare_->address)});
-    board_->connection.write(CCLO_ADDR::CFGRDY_OFFSET, {1});
-  }
   void configure(cfgFunc function, unsigned count) {
     Call call{operation::config, "config", count, GLOBAL_COMM};
     call.function = static_cast<std::uint32_t>(function);
     free_request(make(call, false, {}));
   }
-  addr_t append(const std::vector<std::uint32_t>& words) {
-    const addr_t address = end_;
-    if (address + 4 * words.size() > CCLO_ADDR::GATHER_FLAT_TREE_MAX_FANIN_OFFSET) throw full();
-    board_->connection.write(address, words);
-    end_ += 4 * words.size();
-    return address;
-  }
-  [[nodiscard]] std::runtime_error full() const {
-    return std::runtime_error(who() + "receive buffers and communicators take more than the " +
-                              std::to_string(CCLO_ADDR::GATHER_FLAT_TREE_MAX_FANIN_OFFSET) +
-                              " bytes that the exchange memory has for them");
-  }
-  static std::uint32_t low(addr_t address) { return static_cast<std::uint32_t>(address); }
-  static std::uint32_t high(addr_t address) { return static_cast<std::uint32_t>(address >> 32); }
-  /// Of an address such as 10.0.0.1; 0 where it is none.
-  static std::uint32_t number_of(const std::string& ip) {
-    in_addr found{};
-    return inet_pton(AF_INET, ip.c_str(), &found) == 1 ? ntohl(found.s_addr) : 0;
-  }
-
   // Calls.
 
   ACCLRequest* send(const Place& source, unsigned count, unsigned dst, unsigned tag, communicatorId comm_id,
@@ -538,7 +429,7 @@ class ACCL {
     return {buffer, get_comm_rank(comm_id) == root ? count : 0, !to_fpga};
   }
   [[nodiscard]] std::size_t all(unsigned count, communicatorId comm_id) {
-    return std::size_t{count} * communicator(comm_id).ranks.size();
+    return std::size_t{count} * setup_.communicator(comm_id).ranks.size();
   }
 
   ACCLRequest* make(const Call& call, bool run_async, const std::vector<ACCLRequest*>& waitfor,
@@ -550,7 +441,9 @@ class ACCL {
     std::array<std::uint32_t, 15> words{
         static_cast<std::uint32_t>(call.scenario),
         call.count,
-        is_config && communicators_.empty() ? 0 : static_cast<std::uint32_t>(communicator(call.communicator).address),
+        is_config && setup_.communicators().empty()
+            ? 0
+            : static_cast<std::uint32_t>(setup_.communicator(call.communicator).address),
         call.root,
         call.function,
         call.tag};
@@ -565,8 +458,8 @@ class ACCL {
       if (!place.buffer) continue;
       use(*request, call, place, k);
       words[8] |= static_cast<std::uint32_t>(place.buffer->is_host_only()) << (detail::kHostShift + k);
-      words[9 + 2 * k] = low(place.buffer->address());
-      words[10 + 2 * k] = high(place.buffer->address());
+      words[9 + 2 * k] = detail::low(place.buffer->address());
+      words[10 + 2 * k] = detail::high(place.buffer->address());
     }
     std::vector<std::uint64_t> after;
     for (ACCLRequest* before : waitfor) {
@@ -651,11 +544,6 @@ class ACCL {
     if (requests_.count(request) == 0) throw std::invalid_argument(who() + "a request that is not known");
     return *request;
   }
-  Communicator& communicator(communicatorId id) {
-    if (id >= communicators_.size())
-      throw std::invalid_argument(who() + "there is no communicator " + std::to_string(id));
-    return communicators_[id];
-  }
 
   static detail::KernelArgument argument(const std::unique_ptr<BaseBuffer>& buffer) { return argument(*buffer); }
   template <typename dtype>
@@ -689,13 +577,8 @@ class ACCL {
 
   unsigned rank_;
   std::shared_ptr<detail::Board> board_;
+  detail::Setup setup_;
   bool ready_ = false;
-  addr_t segment_ = 0;  // bytes of a receive buffer
-  addr_t end_ = 0;      // of what is configured in the exchange memory
-  std::vector<std::shared_ptr<detail::Block>> buffers_;
-  std::shared_ptr<detail::Block> spare_;
-  std::vector<Communicator> communicators_;
-  std::vector<Arithmetic> arithmetic_;
   std::map<const ACCLRequest*, std::unique_ptr<ACCLRequest>> requests_;
 };
 

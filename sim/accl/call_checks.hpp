@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether a board can carry out a call: its communicator, types and functions, streams, and the memory that it uses.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "accl/arithmetic.hpp"
+#include "accl/config.hpp"
+#include "accl/context.hpp"
+#include "accl/exchange_memory.hpp"
+#include "accl/memory.hpp"
+#include "accl/move_engine.hpp"
+#include "core/require.hpp"
+#include "ethernet/udp.hpp"
+
+namespace thalweg::accl {
+
+class CallChecks {
+ public:
+  /// What is given outlives it.
+  CallChecks(const NodeConfig& config, const ExchangeMemory& exchange, const Memory& device, const Memory& host)
+      : config_(config), exchange_(exchange), device_(device), host_(host) {}
+
+  /// The communicator of a call when it is given; none of a local one. `end_of`: where a member is. Throws std::invalid_argument where the call is none.
+  [[nodiscard]] std::optional<Communicator> communicator(
+      const Call& call, const std::function<std::optional<ethernet::UdpEnd>(const Member&)>& end_of) const {
+    const std::string name(name_of(static_cast<std::uint32_t>(call.scenario)));
+    require(!name.empty(), "scenario " + std::to_string(static_cast<std::uint32_t>(call.scenario)) + " is none");
+    if (is_local(call.scenario)) return std::nullopt;
+    const auto found = exchange_.communicator(call.communicator);
+    require(found.has_value(), name + ": there is no communicator at " + hex(call.communicator) +
+                                   " of the exchange memory that this rank is in");
+    require(!is_rooted(call.scenario) || call.root < found->members.size(),
+            name + ": the communicator has " + std::to_string(found->members.size()) + " ranks, and no rank " +
+                std::to_string(call.root));
+    for (std::size_t rank = 0; rank < found->members.size(); ++rank) {
+      const Member& member = found->members[rank];
+      require(end_of(member).has_value(), name + ": of the communicator at " + hex(call.communicator) + ", rank " +
+                                              std::to_string(rank) + " (session " + std::to_string(member.session) +
+                                              ", " + dotted(member.ip) + ":" + std::to_string(member.port) +
+                                              ") is no board of this cluster");
+    }
+    return found;
+  }
+  /// Looks up how a call's elements are stored and combined, and whether its operands are in memory that was allocated. Where it cannot be
+  /// carried out it fails.
+  void operator()(Context& context) const {
+    const Call& call = context.call;
+    if (call.scenario == Scenario::config || call.scenario == Scenario::nop || call.scenario == Scenario::barrier ||
+        call.count == 0)
+      return;
+    const auto found = exchange_.arithmetic(call.arithmetic);
+    if (!found)
+      return context.fail(code::kArithmetic, "there is no arithmetic configuration at " + hex(call.arithmetic));
+    context.arithmetic = *found;
+    for (const Role role : {Role::op0, Role::res})
+      if (call.streams(role) && !can_stream(call.scenario, role))
+        context.fail(code::kNotImplemented, std::string(name_of(static_cast<std::uint32_t>(call.scenario))) +
+                                                (role == Role::op0 ? " takes no operand from" : " has no result to") +
+                                                " a kernel's stream");
+    if (!config_.compression && call.compression != 0)
+      context.fail(code::kCompression, "its board has no plug-in for compression");
+    if (!config_.arithmetic && combines(call.scenario))
+      context.fail(code::kArithmetic, "its board has no plug-in for arithmetic");
+    if (!converts(found->bytes, found->compressed_bytes))
+      context.fail(code::kCompression, "elements of " + std::to_string(found->bytes) + " and " +
+                                           std::to_string(found->compressed_bytes) +
+                                           " bytes; the engine compresses 4 to 2");
+    for (const Range& range : ranges_of(context))
+      if (!(range.host ? host_ : device_).has(range.begin, range.end - range.begin))
+        context.fail(code::kSize, "bytes " + std::to_string(range.begin) + " to " + std::to_string(range.end) +
+                                      (range.host ? " of the host's memory" : " of the board's memory") +
+                                      " were not all allocated");
+    if (combines(call.scenario) && !MoveEngine::unit(context))
+      context.fail(code::kArithmetic, "no function " + std::to_string(call.function) + " for its type");
+  }
+
+ private:
+  static bool is_local(Scenario scenario) {
+    using enum Scenario;
+    return scenario == copy || scenario == combine || scenario == config || scenario == nop;
+  }
+  /// Whether an operand or result can be a kernel's stream: its program reads or writes it once, from its begin to its end.
+  static bool can_stream(Scenario scenario, Role role) {
+    using enum Scenario;
+    if (scenario == copy || scenario == combine || scenario == reduce) return true;
+    if (role == Role::op0) return scenario == send || scenario == gather;
+    return scenario == send || scenario == recv || scenario == bcast || scenario == scatter ||
+           scenario == reduce_scatter;
+  }
+  static std::string hex(std::uint32_t value) {
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    std::string text;
+    do text.insert(text.begin(), kDigits[value & 15]);
+    while (value >>= 4);
+    return "0x" + text;
+  }
+  static std::string dotted(std::uint32_t ip) {
+    std::string text;
+    for (int shift = 24; shift >= 0; shift -= 8) text += std::to_string(ip >> shift & 0xFF) + (shift > 0 ? "." : "");
+    return text;
+  }
+
+  const NodeConfig& config_;
+  const ExchangeMemory& exchange_;
+  const Memory &device_, &host_;
+};
+
+}  // namespace thalweg::accl
