@@ -2,11 +2,18 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 
+#include "accl/call.hpp"
 #include "core/types.hpp"
 #include "ethernet/session_receiver.hpp"
 
 namespace thalweg::accl {
+
+/// What the engine's processor takes for a call: until its program begins, and from the end of its last move to its result.
+struct Handling {
+  Tick command = 0, result = 0;
+};
 
 /// A node. Times are in cycles of its engine's clock, those of the line in the line's.
 struct NodeConfig {
@@ -21,8 +28,7 @@ struct NodeConfig {
   bool reliable = false;                       ///< packets that are lost are sent again
   bool rendezvous = false;                     ///< large messages go straight to their places
   Tick invocation = 0;                         ///< from a host's call to its command
-  Tick command = 0;                            ///< of the sequencer, for a command, until its program begins
-  Tick result = 0;                             ///< of the sequencer, from the end of a call's last move to its result
+  std::map<Scenario, Handling> processor{};    ///< of operations that take more than a sequencer in hardware
   unsigned contexts = 64;                      ///< calls that are under way at once
   std::uint32_t packet_bytes = 4096;           ///< of a packet's payload at most
   Tick port_latency = 60;                      ///< of the UDP stack and the MAC, each way

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "accl/node.hpp"
 #include "cluster/assembly.hpp"
@@ -17,6 +19,14 @@ namespace thalweg::accl {
 /// 10.0.0.0/8, with the node's number.
 [[nodiscard]] constexpr std::uint32_t ip_of(unsigned node) {
   return 0x0A00'0001U + node;
+}
+
+/// `values` has three for each operation: its scenario's number, and cycles.
+[[nodiscard]] inline std::map<Scenario, Handling> processor_of(const std::vector<std::int64_t>& values) {
+  std::map<Scenario, Handling> found;
+  for (std::size_t i = 0; i + 2 < values.size(); i += 3)
+    found[static_cast<Scenario>(values[i])] = {.command = values[i + 1], .result = values[i + 2]};
+  return found;
 }
 
 /// `frames` outlives the nodes.
@@ -30,29 +40,27 @@ inline void add_kinds(Kinds& known, Tick ticks_per_second, ethernet::Frames& fra
     const auto cycles = [&](const char* name, double unit, const Domain& of) {
       return values.get<double>(name) * unit * hertz(of);
     };
-    const NodeConfig config{
-        .cycles_per_us = static_cast<Tick>(std::llround(hertz(engine) * 1e-6)),
-        .memory_bytes_per_cycle = values.get<double>("memory_gb") * 1e9 / hertz(engine),
-        .memory_latency = cycles("memory_ns", 1e-9, engine),
-        .host_bytes_per_cycle = values.get<double>("host_gb") * 1e9 / hertz(engine),
-        .host_latency = cycles("host_ns", 1e-9, engine),
-        .memory_limit = values.get<std::uint64_t>("memory_bytes"),
-        .arithmetic = values.get<bool>("arithmetic"),
-        .compression = values.get<bool>("compression"),
-        .reliable = values.get<std::string>("transport") != "udp",
-        .rendezvous = values.get<std::string>("transport") == "rdma",
-        .invocation = std::llround(cycles("invocation_us", 1e-6, engine)),
-        .command = std::max<Tick>(Sequencer::kCommand, std::llround(cycles("command_ns", 1e-9, engine))),
-        .result = std::llround(cycles("result_ns", 1e-9, engine)),
-        .contexts = values.get<unsigned>("calls"),
-        .packet_bytes = values.get<std::uint32_t>("packet_bytes"),
-        .port_latency = std::max<Tick>(1, std::llround(cycles("port_ns", 1e-9, line))),
-        .fifo_bytes = values.get<std::uint64_t>("fifo_bytes"),
-        .send_bytes = values.get<std::uint64_t>("send_bytes"),
-        .session = {.window = ethernet::kMostWindow,
-                    .resend = std::max<Tick>(4, std::llround(cycles("resend_us", 1e-6, line))),
-                    .reorder = values.get<unsigned>("reorder_packets"),
-                    .tries = values.get<unsigned>("tries")}};
+    const NodeConfig config{.cycles_per_us = static_cast<Tick>(std::llround(hertz(engine) * 1e-6)),
+                            .memory_bytes_per_cycle = values.get<double>("memory_gb") * 1e9 / hertz(engine),
+                            .memory_latency = cycles("memory_ns", 1e-9, engine),
+                            .host_bytes_per_cycle = values.get<double>("host_gb") * 1e9 / hertz(engine),
+                            .host_latency = cycles("host_ns", 1e-9, engine),
+                            .memory_limit = values.get<std::uint64_t>("memory_bytes"),
+                            .arithmetic = values.get<bool>("arithmetic"),
+                            .compression = values.get<bool>("compression"),
+                            .reliable = values.get<std::string>("transport") != "udp",
+                            .rendezvous = values.get<std::string>("transport") == "rdma",
+                            .invocation = std::llround(cycles("invocation_us", 1e-6, engine)),
+                            .processor = processor_of(values.get<std::vector<std::int64_t>>("processor")),
+                            .contexts = values.get<unsigned>("calls"),
+                            .packet_bytes = values.get<std::uint32_t>("packet_bytes"),
+                            .port_latency = std::max<Tick>(1, std::llround(cycles("port_ns", 1e-9, line))),
+                            .fifo_bytes = values.get<std::uint64_t>("fifo_bytes"),
+                            .send_bytes = values.get<std::uint64_t>("send_bytes"),
+                            .session = {.window = ethernet::kMostWindow,
+                                        .resend = std::max<Tick>(4, std::llround(cycles("resend_us", 1e-6, line))),
+                                        .reorder = values.get<unsigned>("reorder_packets"),
+                                        .tries = values.get<unsigned>("tries")}};
     const ethernet::UdpEnd own{ethernet::address_of(number), ip_of(number), values.get<std::uint16_t>("udp_port")};
     return std::make_unique<Node>(config, own, number, engine, line, frames);
   };

@@ -310,10 +310,15 @@ class Node final : public Component, public AssembledNode {
     first->pop_front();
     prepare(contexts_.back(), now);
   }
+  [[nodiscard]] Handling handling(const Call& call) const {
+    const auto found = config_.processor.find(call.scenario);
+    const Handling of = found == config_.processor.end() ? Handling{} : found->second;
+    return {.command = std::max(Sequencer::kCommand, of.command), .result = of.result};
+  }
   /// Fetches the call: sets its registers.
   void prepare(Context& context, Tick now) {
     const Call& call = context.call;
-    context.goes_on = sequencer_.take(now, config_.command);
+    context.goes_on = sequencer_.take(now, handling(call).command);
     const auto size = static_cast<std::uint32_t>(context.communicator.members.size());
     const auto rank = context.communicator.rank;
     if (size > 0) {
@@ -425,8 +430,9 @@ class Node final : public Component, public AssembledNode {
   }
   /// Whether the sequencer has a call's result to report first.
   bool reports(Context& context, Tick now) {
-    if (config_.result == 0 || std::exchange(context.reporting, true)) return false;
-    context.goes_on = sequencer_.take(now, config_.result);
+    const Tick cycles = handling(context.call).result;
+    if (cycles == 0 || std::exchange(context.reporting, true)) return false;
+    context.goes_on = sequencer_.take(now, cycles);
     return true;
   }
   /// A call begins when all before it that it could disturb have ended.

@@ -422,8 +422,12 @@ def _values(table: Table, at: str = "  ") -> Iterator[Shown]:
         if isinstance(value, Table):
             yield from _values(value, f"{at}{key}.")
         elif key != "kind":
-            shown = ", ".join(f"{name} {of}" for name, of in value.items()) if isinstance(value, dict) else f"{value}"
-            yield f"{at}{key}", shown, field.description or ""
+            parts = {name: str(of).strip("[]") for name, of in value.items()} if isinstance(value, dict) else {}
+            shown = ", ".join(" ".join(part) for part in parts.items()) if isinstance(value, dict) else f"{value}"
+            alone = len(shown) > 60
+            yield f"{at}{key}", "" if parts and alone else shown, field.description or ""
+            if alone:
+                yield from ((f"{at}  {name}", of, "") for name, of in parts.items())
 
 
 def _ports(table: NodeTable) -> str:

@@ -23,25 +23,16 @@ def file_of(folder: Path, switch: str) -> str:
     return str(file)
 
 
-def both(operation: str) -> tuple[float, float]:
+@pytest.mark.parametrize("operation", ["put", "sendrecv"])
+def test_64_bytes_take_what_the_paper_measured(operation: str) -> None:
     direct, switched = (
         measure(operation, f"accl-u280-{cluster}", sizes="64")[0]["time_us"] for cluster in ("direct", "udp")
     )
-    assert 2.5 < switched < 5  # the paper
-    return direct, switched
-
-
-def test_the_switch_adds_its_latency() -> None:
-    direct, switched = both("put")
-    assert direct < 3  # the paper: called from the FPGA
-    assert switched - direct == pytest.approx(1.0, abs=0.02)  # the switch's latency; the paper: 1 us
-
-
-def test_a_message_comes_while_the_processor_handles_the_command_that_takes_it() -> None:
-    """Without a switch the processor's time is all: two commands and two results. Above the paper's 3 us (docs/accl.md)."""
-    direct, switched = both("sendrecv")
-    assert direct == pytest.approx(2 * (1.2 + 0.55), abs=0.05)
-    assert switched - direct < 1
+    assert direct < 3
+    assert 2.5 < switched < 5
+    assert switched - direct == pytest.approx(1.0, abs=0.2)
+    # The switch's latency, of which a sendrecv hides some behind the command that takes the message.
+    assert operation != "put" or switched - direct == pytest.approx(1.0, abs=0.02)
 
 
 def test_a_fibre_is_as_long_as_two_cables(tmp_path: Path) -> None:

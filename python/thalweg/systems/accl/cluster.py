@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -16,11 +16,32 @@ from thalweg.cluster.kinds import Assembled, LinkTable, NodeTable
 from thalweg.errors import InputError
 from thalweg.systems.accl import rtl_engine
 from thalweg.systems.accl._sim import Network
+from thalweg.systems.accl.names import SCENARIOS
 from thalweg.systems.accl.spec import AcclPacket
 from thalweg.systems.ethernet.forwarding import flood_ports, routes
 
 if TYPE_CHECKING:
     from thalweg.systems.mpi_fpga.cluster import Cluster as Switches
+
+
+Operation = Literal[
+    "config",
+    "copy",
+    "combine",
+    "send",
+    "recv",
+    "bcast",
+    "scatter",
+    "gather",
+    "reduce",
+    "allgather",
+    "allreduce",
+    "reduce_scatter",
+    "barrier",
+    "alltoall",
+    "nop",
+]
+Cycles = Annotated[list[Annotated[int, Field(ge=0, le=10**6)]], Field(min_length=2, max_length=2)]
 
 
 class Board(NodeTable):
@@ -50,14 +71,9 @@ class Board(NodeTable):
     host_gb: float = Field(ge=1e-3, le=1e4, description="GB/s of the engine's access to the host's memory, each way")
     host_ns: float = Field(ge=0, le=1e6, description="of that: from a read to its data, and from a write to its end")
     invocation_us: float = Field(ge=0, le=1e6, description="from a host's call to the engine's command")
-    command_ns: float = Field(
-        0,
-        ge=0,
-        le=1e6,
-        description="of the engine's processor for a command, until its first move; at least the 23 cycles of a sequencer in hardware",
-    )
-    result_ns: float = Field(
-        0, ge=0, le=1e6, description="of the engine's processor, from the end of a call's last move to its result"
+    processor: dict[Operation, Cycles] = Field(
+        {},
+        description="cycles that it takes for an operation until its first move, and from its last move's end to its result; operations that are not named take the 23 and 0 of a sequencer in hardware, and all take at least these",
     )
     arithmetic: bool = Field(True, description="whether the engine combines elements")
     compression: bool = Field(True, description="whether it sends float32 as float16")
@@ -144,8 +160,13 @@ class Cluster(Assembled):
         return {board: routes(self.topology, (board, 0), self.boards) for board in self.boards}
 
     def of_node(self, node: int) -> Mapping[str, Any]:
-        """Of a switch: the ports that frames to all take, and where addresses are given, the port to each board's."""
+        """Of a board: what its processor takes, as (scenario, cycles, cycles). Of a switch: the ports that frames to all take, and where addresses are given, the port to each board's."""
         table = self.nodes[self.node_names[node]]
+        if isinstance(table, Board):
+            numbers = {name: number for number, name in SCENARIOS.items()}
+            return {
+                "processor": [value for name, cycles in table.processor.items() for value in (numbers[name], *cycles)]
+            }
         if isinstance(table, leaves.OpticalSwitch):
             return {"connected": table.connected}
         if not isinstance(table, leaves.EthernetSwitch):

@@ -17,6 +17,7 @@ from thalweg.systems.accl._sim import Network
 from thalweg.systems.accl.cluster import Cluster
 from thalweg.systems.accl.drawn_programs import Draw
 from thalweg.systems.accl.library import run_on
+from thalweg.systems.accl.names import SCENARIOS
 from thalweg.systems.accl.running import Options, Run
 
 RANKS = 4
@@ -77,7 +78,8 @@ def random_sort(draw: random.Random, cluster: Cluster) -> Cluster:
     hardware, as a slow one would hide times of the moves."""
     name = cluster.node_names[cluster.boards[0]]
     packet_bytes = draw.choice((512, 1024, 4096, 8192))
-    return cluster.replace(node={name: {"packet_bytes": packet_bytes, "command_ns": 0, "result_ns": 0}})
+    none = dict.fromkeys(SCENARIOS.values(), [0, 0])
+    return cluster.replace(node={name: {"packet_bytes": packet_bytes, "processor": none}})
 
 
 def compare(cluster: Cluster, seed: int) -> Outcome:
