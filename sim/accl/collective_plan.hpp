@@ -52,7 +52,7 @@ class CollectivePlan {
         exchange_.tuning(call.scenario == reduce ? ExchangeMemory::kReduceFlat : ExchangeMemory::kGatherFlat);
     const auto ranks = std::max<std::size_t>(context.communicator.members.size(), 2);
     const auto room = config_.reliable
-                          ? config_.session.window / 2 * std::min<std::uint64_t>(buffers.bytes, config_.packet_bytes)
+                          ? config_.window() / 2 * std::min<std::uint64_t>(buffers.bytes, config_.packet_bytes)
                           : buffers.all / 2 / (ranks - 1) * buffers.bytes;
     return std::min(bytes, room) / std::max(1U, context.wire_bytes());
   }

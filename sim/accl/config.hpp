@@ -3,10 +3,13 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 
 #include "accl/call.hpp"
+#include "accl/packet.hpp"
 #include "core/types.hpp"
 #include "ethernet/session_receiver.hpp"
+#include "ethernet/tcp_connection.hpp"
 
 namespace thalweg::accl {
 
@@ -34,7 +37,13 @@ struct NodeConfig {
   Tick port_latency = 60;                      ///< of the UDP stack and the MAC, each way
   std::uint64_t fifo_bytes = 65'536;           ///< of packets for which there is no receive buffer yet
   std::uint64_t send_bytes = 16'384;           ///< that the engine may be ahead of the line
+  std::optional<ethernet::TcpConfig> tcp{};    ///< where it is reliable by TCP; in the line's cycles
   ethernet::SessionConfig session{};           ///< of a connection, where it is reliable; in the line's cycles
+
+  /// Where it is reliable: packets of the largest size that can be sent while the other engine takes none.
+  [[nodiscard]] std::size_t window() const {
+    return tcp ? tcp->window / (kPacketHeader + packet_bytes) : session.window;
+  }
 };
 
 }  // namespace thalweg::accl

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "accl/packet.hpp"
+#include "accl/transport.hpp"
 #include "accl/udp_port.hpp"
 #include "accl/windows.hpp"
 #include "cluster/engine.hpp"
@@ -22,7 +23,7 @@
 
 namespace thalweg::accl {
 
-class Connections final : public Component {
+class Connections final : public Component, public Transport {
  public:
   using Session = ethernet::Session<SendWindow, ReceiveWindow>;
 
@@ -35,12 +36,7 @@ class Connections final : public Component {
     };
   }
 
-  /// Of a connection: the next packet in order that it has received, at a tick. Its first word and its end were there at the ticks of `packet`.
-  std::function<void(unsigned connection, const ReceiveWindow::Content& packet, Tick now)> arrived;
-  std::function<void(Tick)> freed;  ///< packets have been acknowledged, or dropped, at this tick
-
-  /// The connection with a board, of one lane.
-  [[nodiscard]] unsigned with(const ethernet::UdpEnd& to, Lane lane) {
+  [[nodiscard]] unsigned with(const ethernet::UdpEnd& to, Lane lane) override {
     for (unsigned k = 0; k < all_.size(); ++k)
       if (all_[k].to == to && all_[k].lane == lane) return k;
     all_.emplace_back(to, lane, config_);
@@ -50,26 +46,32 @@ class Connections final : public Component {
     };
     return number;
   }
-  /// Packets for which there is room.
-  [[nodiscard]] std::size_t room(unsigned connection) const { return all_[connection].send.room(); }
-  /// The board does not answer.
-  [[nodiscard]] bool is_silent(unsigned connection) const {
-    return all_[connection].session.state() == ethernet::SessionState::silent;
+  void greet(const ethernet::UdpEnd& to, Tick now) override {
+    std::vector<std::byte> bytes(kPacketHeader);
+    for (const Lane lane : {Lane::messages, Lane::others}) {
+      put_packet(
+          bytes,
+          {.kind = spec::MessageKind::greeting, .stream = static_cast<std::uint8_t>(lane == Lane::others ? kOther : 0)},
+          {});
+      if (const auto connection = with(to, lane); room(connection) > 0) send(connection, bytes, now, now);
+    }
   }
-  /// At tick `now`, a packet whose last word is there at tick `last`. Only where there is room.
-  void send(unsigned connection, std::vector<std::byte> bytes, Tick now, Tick last) {
+  [[nodiscard]] std::size_t room(unsigned connection) const override { return all_[connection].send.room(); }
+  [[nodiscard]] std::string failure(unsigned connection) const override {
+    if (all_[connection].session.state() != ethernet::SessionState::silent) return "";
+    return "has not answered " + std::to_string(config_.tries) + " times";
+  }
+  void send(unsigned connection, std::vector<std::byte> bytes, Tick now, Tick last) override {
     Connection& of = all_[connection];
     if (!of.session.used() || has_ended(of)) restart(connection, now);
     of.send.add({.bytes = std::move(bytes), .whole = domain_.clock.cycle_after(last)});
     wake(domain_.clock.cycle_after(last));
   }
-  /// Begins another session. What has not been acknowledged is dropped, and counted.
-  void restart(unsigned connection, Tick now) {
+  void restart(unsigned connection, Tick now) override {
     open(all_[connection], domain_.clock.cycle_after(now));
     wake(domain_.clock.cycle_after(now));
   }
-  /// The engine has taken the next packet of a connection, at a tick.
-  void leave(unsigned connection, Tick tick) {
+  void leave(unsigned connection, Tick tick) override {
     if (all_[connection].to == udp_.own) return;  // it has no session
     const Tick cycle = domain_.clock.cycle_after(tick);
     all_[connection].receive.leave(cycle);
@@ -94,7 +96,7 @@ class Connections final : public Component {
     return false;
   }
 
-  void lost(NodeId node, std::vector<Lost>& all) const {
+  void lost(NodeId node, std::vector<Lost>& all) const override {
     ethernet::SessionCounts sum;
     for (const Connection& of : all_) {
       sum.stale += of.session.counts().stale;

@@ -28,6 +28,17 @@ namespace thalweg::accl {
     found[static_cast<Scenario>(values[i])] = {.command = values[i + 1], .result = values[i + 2]};
   return found;
 }
+/// `hertz`: of the line's clock.
+[[nodiscard]] inline ethernet::TcpConfig tcp_of(const Values& values, double hertz) {
+  const auto resend = std::max<Tick>(4, std::llround(values.get<double>("resend_us") * 1e-6 * hertz));
+  return {.segment = values.get<unsigned>("segment_bytes"),
+          .window = values.get<std::uint64_t>("window_bytes"),
+          .scaling = values.get<bool>("window_scaling"),
+          .resend = resend,
+          .most = std::max<Tick>(resend, std::llround(60 * hertz)),  // RFC 6298, section 2.5
+          .delay = resend / 4,
+          .tries = values.get<unsigned>("tries")};
+}
 
 /// `frames` outlives the nodes.
 inline void add_kinds(Kinds& known, Tick ticks_per_second, ethernet::Frames& frames) {
@@ -57,6 +68,9 @@ inline void add_kinds(Kinds& known, Tick ticks_per_second, ethernet::Frames& fra
                             .port_latency = std::max<Tick>(1, std::llround(cycles("port_ns", 1e-9, line))),
                             .fifo_bytes = values.get<std::uint64_t>("fifo_bytes"),
                             .send_bytes = values.get<std::uint64_t>("send_bytes"),
+                            .tcp = values.get<std::string>("transport") == "tcp"
+                                       ? std::optional(tcp_of(values, hertz(line)))
+                                       : std::nullopt,
                             .session = {.window = ethernet::kMostWindow,
                                         .resend = std::max<Tick>(4, std::llround(cycles("resend_us", 1e-6, line))),
                                         .reorder = values.get<unsigned>("reorder_packets"),

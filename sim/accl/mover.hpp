@@ -17,12 +17,12 @@
 
 #include "accl/arithmetic.hpp"
 #include "accl/config.hpp"
-#include "accl/connections.hpp"
 #include "accl/context.hpp"
 #include "accl/data_path.hpp"
 #include "accl/kernel_streams.hpp"
 #include "accl/move_engine.hpp"
 #include "accl/receiver.hpp"
+#include "accl/transport.hpp"
 #include "accl/udp_port.hpp"
 
 namespace thalweg::accl {
@@ -31,7 +31,7 @@ class Mover final : public MoveEngine {
  public:
   /// What is given outlives it. `waker`: of the engine.
   /// `connections`: null where the network loses packets, or none at all.
-  Mover(const NodeConfig& config, Memory& device, Memory& host, UdpPort& udp, Connections* connections, Domain& domain,
+  Mover(const NodeConfig& config, Memory& device, Memory& host, UdpPort& udp, Transport* connections, Domain& domain,
         ethernet::Frames& frames, KernelStreams& kernels, Waker waker)
       : path(config, device, host),
         receiver(config, device, host, output, kernels, waker),
@@ -147,18 +147,9 @@ class Mover final : public MoveEngine {
   }
   void greet(const Communicator& all) override {
     if (!connections_) return;
-    std::vector<std::byte> bytes(kPacketHeader);
     const Tick now = domain_.clock.edge(domain_.scheduler.now());
     for (const Member& member : all.members)
-      if (const auto to = end_of(member); to && to->address != udp_.own.address)
-        for (const Lane lane : {Lane::messages, Lane::others}) {
-          put_packet(bytes,
-                     {.kind = spec::MessageKind::greeting,
-                      .stream = static_cast<std::uint8_t>(lane == Lane::others ? kOther : 0)},
-                     {});
-          if (const auto with = connections_->with(*to, lane); connections_->room(with) > 0)
-            connections_->send(with, bytes, now, now);
-        }
+      if (const auto to = end_of(member); to && to->address != udp_.own.address) connections_->greet(*to, now);
   }
   /// Whether a move of a call waits for a packet of a message.
   [[nodiscard]] bool wants(const Context& context, const Channel& of, const spec::AcclPacket& packet) const {
@@ -239,7 +230,7 @@ class Mover final : public MoveEngine {
     if (!connections_) return std::max<std::uint64_t>(1, context.call.count);
     const auto buffer = receiver.buffers.bytes();
     const auto bytes = std::min<std::uint64_t>(buffer == 0 ? config_.packet_bytes : buffer, config_.packet_bytes);
-    const auto elements = config_.session.window / 4 * bytes / std::max(1U, context.wire_bytes());
+    const auto elements = config_.window() / 4 * bytes / std::max(1U, context.wire_bytes());
     return std::max<std::uint64_t>(elements / kWord * kWord, 1);
   }
   [[nodiscard]] std::optional<std::uint64_t> come(const Move& move) const override {
@@ -280,14 +271,13 @@ class Mover final : public MoveEngine {
   std::size_t room_to(Context& context, Move& move, std::uint64_t peer, Lane lane, Tick now) {
     const auto connection = connection_with(context, peer, lane);
     if (!connection) return kUnlimited;
-    if (connections_->is_silent(*connection)) {
-      context.fail(code::kReceiveTimeOut, "rank " + std::to_string(peer) + " has not answered " +
-                                              std::to_string(config_.session.tries) + " times");
+    if (const auto failure = connections_->failure(*connection); !failure.empty()) {
+      context.fail(code::kReceiveTimeOut, "rank " + std::to_string(peer) + " " + failure);
       connections_->restart(*connection, domain_.clock.edge(domain_.scheduler.now()));
       context.goes_on = now;
       return 0;
     }
-    const std::size_t window = config_.session.window;
+    const std::size_t window = config_.window();
     const std::size_t room = peer == context.communicator.rank
                                  ? window - std::min(window, receiver.held_back(*connection))
                                  : connections_->room(*connection);
@@ -496,7 +486,7 @@ class Mover final : public MoveEngine {
 
   const NodeConfig& config_;
   UdpPort& udp_;
-  Connections* connections_;
+  Transport* connections_;
   Domain& domain_;
   ethernet::Frames& frames_;
   KernelStreams& kernels_;

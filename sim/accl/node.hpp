@@ -31,6 +31,7 @@
 #include "accl/move_engine.hpp"
 #include "accl/mover.hpp"
 #include "accl/sequencer.hpp"
+#include "accl/tcp_connections.hpp"
 #include "accl/udp_port.hpp"
 #include "accl/unit_calls.hpp"
 #include "cluster/assembly.hpp"
@@ -61,7 +62,7 @@ class Node final : public Component, public AssembledNode {
         component_(engine.scheduler.add(*this)),
         kernels_("the engine of node " + std::to_string(number), engine, component_,
                  [this](std::size_t pair, const Call& call) { submit_of_kernel(pair, call); }),
-        connections_(config.reliable ? std::make_unique<Connections>(config.session, udp, line, frames) : nullptr) {
+        connections_(transport(config, udp, line, frames)) {
     auto mover =
         std::make_unique<Mover>(config_, device, host, udp, connections_.get(), engine, frames, kernels_, waker());
     connect(mover->receiver);
@@ -73,7 +74,7 @@ class Node final : public Component, public AssembledNode {
     simulated_ = mover.get();
     use(std::move(mover));
     exchange.set_identity(kMoves | (config.arithmetic ? kCombines : 0) | (config.compression ? kCompresses : 0) |
-                          (config.rendezvous ? kRdma : 0));
+                          (config.rendezvous ? kRdma : 0) | (config.tcp ? kTcp : 0));
   }
 
   /// Hardware carries out its moves from now on; before time starts. `ends`: of all boards, by their numbers. Throws std::invalid_argument where it cannot.
@@ -209,8 +210,8 @@ class Node final : public Component, public AssembledNode {
 
  private:
   static constexpr unsigned kPorts = 3, kKernel = 2;
-  // Of the identity: DMA and kernel streams; plug-ins; RDMA.
-  static constexpr std::uint32_t kMoves = 0x24, kCombines = 0x8, kCompresses = 0x10, kRdma = 2;
+  // Of the identity: DMA and kernel streams; plug-ins; TCP or RDMA.
+  static constexpr std::uint32_t kMoves = 0x24, kCombines = 0x8, kCompresses = 0x10, kTcp = 1, kRdma = 2;
 
   [[nodiscard]] Waker waker() const {
     Waker made;
@@ -266,6 +267,12 @@ class Node final : public Component, public AssembledNode {
     };
     connections_->freed = [this, cycle](Tick now) { domain_.wake(component_, cycle(now)); };
     to.taken = [this](unsigned connection, Tick now) { connections_->leave(connection, domain_.clock.edge(now)); };
+  }
+  static std::unique_ptr<Transport> transport(const NodeConfig& config, UdpPort& udp, Domain& line,
+                                              ethernet::Frames& frames) {
+    if (config.tcp) return std::make_unique<TcpConnections>(*config.tcp, config.packet_bytes, udp, line, frames);
+    if (config.reliable) return std::make_unique<Connections>(config.session, udp, line, frames);
+    return nullptr;
   }
   // Calls.
 
@@ -473,7 +480,7 @@ class Node final : public Component, public AssembledNode {
   ethernet::Frames& frames_;
   ComponentId component_;
   KernelStreams kernels_;
-  std::unique_ptr<Connections> connections_;  ///< where lost packets are sent again
+  std::unique_ptr<Transport> connections_;  ///< where lost packets are sent again
   Sequencer sequencer_;
   const CallChecks check_{config_, exchange, device, host};
   const CollectivePlan plan_{config_, exchange, device};

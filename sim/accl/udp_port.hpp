@@ -34,6 +34,8 @@ class UdpPort final : public Component {
   ethernet::Port port;
   Receive receive;
   Seen seen;
+  std::function<bool(const ethernet::FrameRef& frame, Tick end)>
+      segment{};                                          ///< of TCP; false where it is none to this board
   std::function<void(const ethernet::Arrival&)> arrived;  ///< hardware that takes frames in its place
 
   /// A frame whose first word is there at tick `first` and whose last one at `last`; the tick at which its end has left.
@@ -78,7 +80,9 @@ class UdpPort final : public Component {
         ++damaged_;
       else if (const auto reply = ethernet::answer(*frames_, own, *frame))
         send(port.domain->clock.edge(now + latency_), port.domain->clock.edge(now + latency_), *reply);
-      else if (!datagram || datagram->to.address != own.address || datagram->to.ip != own.ip ||
+      else if (segment && segment(frame, port.domain->clock.edge(now + latency_)))
+        continue;
+      else if (!receive || !datagram || datagram->to.address != own.address || datagram->to.ip != own.ip ||
                datagram->to.port != own.port)
         ++strays_;
       else
@@ -89,7 +93,7 @@ class UdpPort final : public Component {
 
   void lost(NodeId node, std::vector<Lost>& all) const {
     if (damaged_ > 0) all.push_back({node, "frames with a wrong FCS", damaged_});
-    if (strays_ > 0) all.push_back({node, "frames that are no datagrams to its port", strays_});
+    if (strays_ > 0) all.push_back({node, "frames that are for none of its ports", strays_});
   }
 
  private:

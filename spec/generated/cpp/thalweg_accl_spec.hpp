@@ -95,7 +95,7 @@ inline constexpr unsigned bits = 512;
 [[nodiscard]] constexpr std::uint32_t sequence(std::span<const std::uint64_t, 8> words) {
   return static_cast<std::uint32_t>(words[6] >> 0 & 0xffffffff);
 }
-/// all packets of the sender below it are acknowledged
+/// all packets of the sender below it are acknowledged. Over TCP, where the other fields behind `segment_length` are 0: bytes of the payload, behind which the next header follows
 [[nodiscard]] constexpr std::uint32_t base(std::span<const std::uint64_t, 8> words) {
   return static_cast<std::uint32_t>(words[6] >> 32 & 0xffffffff);
 }
@@ -121,7 +121,7 @@ struct AcclPacket {
   std::uint16_t session{};  ///< of the sender, where the transport repeats what is lost; 0: it does not, and the fields behind this one are 0
   std::uint16_t peer{};  ///< session of the receiver that the sender knows; 0: none yet
   std::uint32_t sequence{};  ///< counts the packets of the session. Of an acknowledgement: all packets below it have been taken. Of a refusal: the peer that the refused packet named
-  std::uint32_t base{};  ///< all packets of the sender below it are acknowledged
+  std::uint32_t base{};  ///< all packets of the sender below it are acknowledged. Over TCP, where the other fields behind `segment_length` are 0: bytes of the payload, behind which the next header follows
   std::uint64_t received{};  ///< of an acknowledgement: a bit for each packet from `sequence` on that has come, bit 0 first
 
   [[nodiscard]] static constexpr AcclPacket unpack(std::span<const std::uint64_t, 8> words) {

@@ -32,7 +32,7 @@ def data_of(key: int, rank: int, count: int) -> Array:
     return np.random.default_rng([key, rank]).integers(-1000, 1000, count).astype(np.int32)
 
 
-@pytest.mark.parametrize("transport", ["reliable", "rdma"])
+@pytest.mark.parametrize("transport", ["reliable", "rdma", "tcp", "tcp-untuned"])
 @pytest.mark.parametrize("ranks", [2, 3, 5, 8])
 @pytest.mark.parametrize("buffers", [1, 2, 16])
 def test_everything_arrives(ranks: int, buffers: int, transport: str, tmp_path: Path, seed: int) -> None:
@@ -103,7 +103,7 @@ def test_everything_arrives(ranks: int, buffers: int, transport: str, tmp_path: 
             np.testing.assert_array_equal(message, data_of(key, (rank - 1) % ranks, count))
 
 
-@pytest.mark.parametrize("transport", ["reliable", "rdma"])
+@pytest.mark.parametrize("transport", ["reliable", "rdma", "tcp", "tcp-untuned"])
 def test_streams_of_kernels_keep_their_order(transport: str, tmp_path: Path) -> None:
     def program(rank: Rank) -> Any:
         if rank.rank == 0:

@@ -23,6 +23,9 @@ from thalweg.systems.ethernet.forwarding import flood_ports, routes
 if TYPE_CHECKING:
     from thalweg.systems.mpi_fpga.cluster import Cluster as Switches
 
+_HEADER = AcclPacket.BITS // 8  #: bytes of a packet's
+_UNSCALED = 65_535  #: bytes of a TCP window at most where it is not scaled
+
 
 Operation = Literal[
     "config",
@@ -45,23 +48,40 @@ Cycles = Annotated[list[Annotated[int, Field(ge=0, le=10**6)]], Field(min_length
 
 
 class Board(NodeTable):
-    """An FPGA with the engine, its memory and a UDP stack."""
+    """An FPGA with the engine, its memory and a UDP or TCP stack."""
 
     kind: Literal["accl"]
     engine_clock: str = Field(description="of the engine and the memory's users")
-    line_clock: str = Field(description="of the UDP stack and the MAC")
-    transport: Literal["udp", "reliable-udp", "rdma"] = Field(
+    line_clock: str = Field(description="of the UDP or TCP stack and the MAC")
+    transport: Literal["udp", "reliable-udp", "rdma", "tcp"] = Field(
         "udp",
-        description="`udp`: what the network loses is missing; `reliable-udp`: it is sent again; `rdma`: so, and messages above the eager limit go straight to their places",
+        description="`udp`: what the network loses is missing; `reliable-udp`: it is sent again; `rdma`: so, and messages above the eager limit go straight to their places; `tcp`: all packets of two boards are in the streams of a TCP connection",
     )
-    resend_us: float = Field(20, gt=0, le=1e9, description="without an answer, after which a board sends again")
+    resend_us: float = Field(
+        20,
+        gt=0,
+        le=1e9,
+        description="without an answer, after which a board sends again; of TCP: the least retransmission time-out",
+    )
+    segment_bytes: int = Field(
+        1460, ge=64, le=9158, description="of TCP: of a segment's data at most, which the board tells others (MSS)"
+    )
+    window_bytes: int = Field(
+        65_535,
+        ge=2048,
+        le=2**30,
+        description="of TCP: of memory for what a connection receives, which is advertised, and as much for what it sends; above 65,535 with window_scaling",
+    )
+    window_scaling: bool = Field(False, description="of TCP: whether windows are scaled (RFC 7323)")
     reorder_packets: int = Field(
         3,
         ge=0,
         le=1024,
         description="a packet is taken for lost when more than so many that were sent after it have come",
     )
-    tries: int = Field(16, ge=1, le=2**20, description="without an answer, after which a session ends")
+    tries: int = Field(
+        16, ge=1, le=2**20, description="without an answer, after which a session or TCP connection ends"
+    )
     calls: int = Field(64, ge=1, le=256, description="that the engine has under way at once")
     memory_bytes: int = Field(
         2**33, ge=4096, le=2**40, description="that can be allocated, of the board's memory and of the host's"
@@ -77,9 +97,11 @@ class Board(NodeTable):
     )
     arithmetic: bool = Field(True, description="whether the engine combines elements")
     compression: bool = Field(True, description="whether it sends float32 as float16")
-    udp_port: int = Field(5500, ge=1, le=65535, description="of the engines' datagrams")
+    udp_port: int = Field(
+        5500, ge=1, le=65535, description="of the engines' datagrams, or at which they take TCP connections"
+    )
     packet_bytes: int = Field(4096, ge=64, le=9088, multiple_of=64, description="of a packet's payload at most")
-    port_ns: float = Field(ge=0, le=1e6, description="of the UDP stack and the MAC, each way")
+    port_ns: float = Field(ge=0, le=1e6, description="of the UDP or TCP stack and the MAC, each way")
     fifo_bytes: int = Field(
         65_536,
         ge=9216,
@@ -91,6 +113,13 @@ class Board(NodeTable):
     @property
     def port_types(self) -> Mapping[str, str]:
         return {"eth0": "Ethernet"}
+
+    @property
+    def longest(self) -> int:
+        """Bytes of its longest frame, without the frame check sequence."""
+        if self.transport == "tcp":
+            return 14 + 20 + 20 + self.segment_bytes
+        return 14 + 20 + 8 + _HEADER + self.packet_bytes
 
 
 class Cluster(Assembled):
@@ -110,8 +139,23 @@ class Cluster(Assembled):
             table = self.nodes[name]
             if isinstance(table, leaves.OpticalSwitch):
                 self._check_light(node, table)
+            if isinstance(table, Board) and table.transport == "tcp":
+                self._check_windows(name, table)
         if self.boards != list(range(len(self.boards))):
             raise self.file.wrong("boards have the first numbers, before switches", "topology.nodes")
+
+    def _check_windows(self, name: str, table: Board) -> None:
+        if table.window_bytes > _UNSCALED and not table.window_scaling:
+            raise self.file.wrong(
+                f"window_bytes is {table.window_bytes}; above {_UNSCALED} it needs window_scaling", "node", name
+            )
+        least = 4 * (_HEADER + table.packet_bytes)
+        if table.window_bytes < least:
+            raise self.file.wrong(
+                f"window_bytes is {table.window_bytes}; it has room for four packets of packet_bytes, {least} bytes",
+                "node",
+                name,
+            )
 
     def _check_light(self, node: int, table: leaves.OpticalSwitch) -> None:
         """A frame passes without a delay, so the simulator has to know of it before it is at the other end."""
@@ -232,7 +276,7 @@ class Cluster(Assembled):
             network = Network(part, pcap, rtl_engine.libraries(self, [node] if hardware else ()))
             network.attach(
                 lines=[(outside[0], node, interface)],
-                longest=14 + 20 + 8 + AcclPacket.BITS // 8 + board.packet_bytes,
+                longest=board.longest,
                 ratio=ratio,
                 limit_s=limit_s,
             )

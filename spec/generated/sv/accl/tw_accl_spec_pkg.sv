@@ -19,7 +19,7 @@ package tw_accl_spec_pkg;
   // Header of a packet between ACCL's engines, 64 bytes; up to 4,096 bytes of payload follow, or as many as a jumbo frame takes.
   typedef struct packed {
     logic [63:0] received;  // of an acknowledgement: a bit for each packet from `sequence` on that has come, bit 0 first
-    logic [31:0] base;  // all packets of the sender below it are acknowledged
+    logic [31:0] base;  // all packets of the sender below it are acknowledged. Over TCP, where the other fields behind `segment_length` are 0: bytes of the payload, behind which the next header follows
     logic [31:0] sequence_;  // counts the packets of the session. Of an acknowledgement: all packets below it have been taken. Of a refusal: the peer that the refused packet named
     logic [15:0] peer;  // session of the receiver that the sender knows; 0: none yet
     logic [15:0] session;  // of the sender, where the transport repeats what is lost; 0: it does not, and the fields behind this one are 0
