@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A mesh cut into partitions, one for each board, and the tables by which the kernels find their triangles and neighbours."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bay.mesh import LAND, Integers, Mesh
+
+ELEMENTS = 8192  #: that a board's memory holds at most (section 4.3 of the paper)
+HALO = 2048  #: elements of other boards that it holds at most
+LEFT, LAND_EDGE, SEA_EDGE = (
+    1 << 16,
+    1 << 17,
+    1 << 18,
+)  #: of an edge's link, above the number of the element on the other side
+
+
+@dataclass(frozen=True)
+class Partition:
+    """Of one board, in the numbers of the mesh: its elements, first those that other boards need; what it sends to each neighbour, in the order of the
+    neighbours' numbers, and what it gets from each."""
+
+    elements: Integers
+    boundary: int
+    neighbours: tuple[int, ...]
+    sends: tuple[Integers, ...]
+    receives: tuple[Integers, ...]
+
+    @property
+    def halo(self) -> Integers:
+        return np.concatenate([np.empty(0, np.int64), *self.receives])
+
+    @property
+    def core(self) -> int:
+        return len(self.elements) - self.boundary
+
+    @property
+    def sent(self) -> int:
+        """Elements in all messages of a step."""
+        return sum(map(len, self.sends))
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A mesh in partitions; `of`: the partition of each element."""
+
+    mesh: Mesh
+    of: Integers
+    partitions: tuple[Partition, ...]
+
+    @property
+    def most_neighbours(self) -> int:
+        return max(len(each.neighbours) for each in self.partitions)
+
+    @property
+    def longest_message(self) -> int:
+        """In elements."""
+        return max((len(each) for part in self.partitions for each in part.sends), default=0)
+
+
+def cut(mesh: Mesh, parts: int) -> Cut:
+    """By METIS, the same on every run. Raises ValueError where a board's memory is too small."""
+    others = mesh.neighbours
+    of = np.zeros(len(mesh), np.int64)
+    if parts > 1:
+        import pymetis
+
+        inner = others >= 0
+        starts = np.concatenate([[0], np.cumsum(inner.sum(axis=1))])
+        options = pymetis.Options(seed=1)
+        _, found = pymetis.part_graph(
+            parts, pymetis.CSRAdjacency(starts.tolist(), others[inner].tolist()), options=options
+        )
+        of = np.asarray(found, np.int64)
+    owners = np.where(others >= 0, of[others], of[:, None])
+    partitions = tuple(_partition(of, owners, others, number) for number in range(parts))
+    for number, part in enumerate(partitions):
+        if not len(part.elements):
+            raise ValueError(f"partition {number} of {parts} has none of {len(mesh)} elements; take fewer partitions")
+        if len(part.elements) > ELEMENTS or len(part.halo) > HALO:
+            raise ValueError(
+                f"partition {number} has {len(part.elements)} elements and {len(part.halo)} of others; a board holds {ELEMENTS} and {HALO}: take more partitions"
+            )
+    return Cut(mesh, of, partitions)
+
+
+def _partition(of: Integers, owners: Integers, others: Integers, number: int) -> Partition:
+    own = np.flatnonzero(of == number)
+    outside = owners[own] != number
+    neighbours = tuple(int(each) for each in np.unique(owners[own][outside]))
+    sends = tuple(own[(owners[own] == each).any(axis=1)] for each in neighbours)
+    receives = tuple(np.unique(others[own][owners[own] == each]) for each in neighbours)
+    is_boundary = outside.any(axis=1)
+    elements = np.concatenate([own[is_boundary], own[~is_boundary]])
+    return Partition(elements, int(is_boundary.sum()), neighbours, sends, receives)
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Of a partition, as the kernels load them. `geometry`: 16 words an element: of each edge normal (x, y), length and depth, then step over area and
+    depth. `links`: 4 an element: of each edge the other element's place, and its bits. `sent`: places of what goes to the neighbours, one after the
+    other; `counts`: how many to each."""
+
+    geometry: NDArray[np.float32]
+    links: NDArray[np.int32]
+    sent: NDArray[np.int32]
+    counts: NDArray[np.int32]
+    neighbours: NDArray[np.int32]
+
+
+def tables(mesh: Mesh, part: Partition, scales: NDArray[np.float32]) -> Tables:
+    own = part.elements
+    place = np.full(len(mesh), -1)
+    place[own] = np.arange(len(own))
+    place[part.halo] = len(own) + np.arange(len(part.halo))
+    others = mesh.neighbours[own]
+    links = np.zeros((len(own), 4), np.int32)
+    at = np.where(others >= 0, place[others], np.arange(len(own))[:, None])
+    links[:, :3] = at + LEFT * mesh.is_left[own]
+    links[:, :3] += np.where(others < 0, np.where(others == LAND, LAND_EDGE, SEA_EDGE), 0)
+    geometry = np.zeros((len(own), 16), np.float32)
+    geometry[:, :12] = mesh.edges[own].reshape(-1, 12)
+    geometry[:, 12], geometry[:, 13] = scales[own], mesh.depths[own]
+
+    def integers(values: object) -> NDArray[np.int32]:
+        return np.asarray(values, np.int32)
+
+    sent = integers(np.concatenate([np.empty(0, np.int64), *(place[each] for each in part.sends)]))
+    return Tables(geometry, links, sent, integers([len(each) for each in part.sends]), integers(part.neighbours))

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Does the shallow-water example keep what the equations keep, whatever the number of boards, in the cycles of the paper's model?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from bay import boards, mesh, model, partition, timing
+from bay.mesh import LAND, SEA, Mesh
+from bay.model import Array, Parameters, Reference
+
+pytest.importorskip("clang.cindex", reason="libclang is not installed")
+pytest.importorskip("pymetis", reason="pymetis is not installed")
+
+
+ULP = 2.0**-24  # half a unit in the last place of a float32, relative
+
+
+def on_boards(of: Mesh, parts: int, state: Array, steps: int, parameters: Parameters | None = None) -> boards.Result:
+    result = boards.simulate(partition.cut(of, parts), parameters or Parameters.of(of), state, steps)
+    assert not result.lost
+    return result
+
+
+def reference(of: Mesh, state: Array, steps: int, parameters: Parameters | None = None) -> Reference:
+    made = Reference(of, parameters or Parameters.of(of), state)
+    made.run(steps)
+    return made
+
+
+def stirred(of: Mesh) -> Array:
+    """A state in which every element has another value."""
+    state = model.hill(of)
+    x, y = of.centres.T / 1e3
+    state[:, 1], state[:, 2] = 0.4 * np.sin(x / 3) * np.cos(y / 2), 0.3 * np.cos(x / 5 + y / 3)
+    return state
+
+
+@pytest.mark.parametrize("made", [mesh.base, lambda: mesh.base().refined(3), lambda: mesh.basin(7, 5)])
+def test_both_sides_of_an_edge_have_the_same(made: Callable[[], Mesh]) -> None:
+    """And triangles are closed, and inside of their edges."""
+    of = made()
+    element, k = np.nonzero(of.neighbours >= 0)
+    other = of.neighbours[element, k]
+    back = of.neighbours[other] == element[:, None]
+    assert (back.sum(axis=1) == 1).all()
+    assert (of.edges[element, k] == of.edges[other, back.argmax(axis=1)]).all()
+    assert (of.is_left[element, k] != of.is_left[other, back.argmax(axis=1)]).all()
+    outward = np.where(of.is_left, 1, -1)[..., None] * of.edges[..., :2].astype(float) * of.edges[..., 2:3]
+    middles = (of.points[of.triangles] + of.points[np.roll(of.triangles, -1, axis=1)]) / 2
+    assert np.abs(outward.sum(axis=1)).max() < 1e-6 * of.edges[..., 2].max()
+    assert ((outward * (middles - of.centres[:, None])).sum(axis=2) > 0).all()
+
+
+def test_a_refined_mesh_covers_the_same_sea() -> None:
+    of = mesh.base()
+    finer = of.refined(5)
+    assert len(finer) == 25 * len(of)
+    assert finer.areas.min() > 0 and finer.areas.sum() == pytest.approx(of.areas.sum(), rel=1e-12)
+    for kind in (LAND, SEA):
+        assert (finer.neighbours == kind).sum() == 5 * (of.neighbours == kind).sum()
+
+
+@pytest.mark.parametrize("of, parts", [(mesh.base(), 1), (mesh.base(), 4), (mesh.base(), 48), (mesh.basin(6, 5), 3)])
+def test_kernels_compute_the_same_bits_as_numpy_on_any_number_of_boards(of: Mesh, parts: int) -> None:
+    steps = 30
+    expected = reference(of, stirred(of), steps).state
+    assert not (expected == stirred(of)).all()
+    got = on_boards(of, parts, stirred(of), steps).states[-1]
+    assert got.tobytes() == expected.tobytes()
+
+
+def test_states_on_the_way_do_not_depend_on_how_often_kernels_start() -> None:
+    of = mesh.base()
+    cut = partition.cut(of, 4)
+    result = boards.simulate(cut, Parameters.of(of), stirred(of), 12, every=5)
+    assert len(result.states) == 4
+    for steps, state in zip((0, 5, 10, 12), result.states, strict=True):
+        assert (state == reference(of, stirred(of), steps).state).all()
+
+
+def test_water_at_rest_stays_at_rest_over_any_floor() -> None:
+    """At each level: to the last bit."""
+    of = mesh.base()
+    for level in (0.0, 0.3):
+        state = model.at_rest(of)
+        state[:, 0] = level
+        closed = Mesh(of.points, of.triangles, of.sea[:0])
+        assert (reference(closed, state, 200).state == state).all()
+        assert (on_boards(closed, 4, state, 20).states[-1] == state).all()
+
+
+def rounding_m3(of: Mesh, steps: int, level: float) -> float:
+    """What rounding may change in a volume: each step an element's level by half a unit of its last place, up or down; five deviations."""
+    return 5 * ULP * level * float(np.sqrt(steps * (of.areas**2).sum()))
+
+
+def test_a_closed_basin_keeps_its_water() -> None:
+    of, steps = mesh.basin(20, 12), 3000
+    before = reference(of, model.hill(of), 0)
+    after = reference(of, model.hill(of), steps)
+    assert np.abs(after.state[:, 1:]).max() < np.abs(reference(of, model.hill(of), 50).state[:, 1:]).max()
+    assert abs(after.volume_m3 - before.volume_m3) < rounding_m3(of, steps, 0.3)
+
+
+def test_what_the_bay_gains_has_come_through_the_open_sea() -> None:
+    of, steps = mesh.base(), 1000
+    after = reference(of, model.at_rest(of), steps)
+    assert after.volume_m3 > 1e8
+    assert abs(after.volume_m3 - after.inflow_m3) < rounding_m3(of, steps, 1.0) + 1e-6 * after.volume_m3
+
+
+@pytest.mark.long
+def test_kernels_keep_the_water_of_a_closed_bay_for_10_000_steps() -> None:
+    of, steps = mesh.base(), 10_000
+    closed = Mesh(of.points, of.triangles, of.sea[:0])
+    before, after = reference(closed, model.hill(of), 0), on_boards(closed, 4, model.hill(of), steps)
+    volume = float((after.states[-1][:, 0].astype(float) * of.areas).sum())
+    assert abs(volume - before.volume_m3) < rounding_m3(of, steps, 0.3)
+
+
+def measured(triangles: int, parts: int, steps: int = 5) -> tuple[boards.Result, timing.Model]:
+    of = mesh.bay(triangles)
+    cut = partition.cut(of, parts)
+    result = boards.simulate(cut, Parameters.of(of), model.at_rest(of), steps)
+    return result, timing.model(cut, boards.cluster())
+
+
+@pytest.mark.parametrize("triangles, parts", [(6760, 1), (15_210, 3), (27_040, 4), (312_100, 48)])
+def test_where_elements_hide_the_communication_a_step_takes_what_equation_2_says(triangles: int, parts: int) -> None:
+    result, expected = measured(triangles, parts)
+    assert expected.communication < expected.core
+    assert result.cycles_a_step == pytest.approx(expected.equation_2, rel=0.05)
+    assert result.stalled_share < 0.01
+
+
+@pytest.mark.parametrize("triangles, parts", [(1690, 4), (1690, 9), (6760, 16)])
+def test_where_they_do_not_the_engines_commands_take_the_time(triangles: int, parts: int) -> None:
+    result, expected = measured(triangles, parts, 20)
+    assert expected.commands > expected.computed
+    assert result.cycles_a_step == pytest.approx(expected.overlapped, rel=0.05)
+    assert result.cycles_a_step < expected.equation_2
+    assert result.stalled_share > 0.5
+
+
+def test_a_partition_that_no_board_holds_is_refused() -> None:
+    with pytest.raises(ValueError, match="has 15210 elements and 0 of others; a board holds 8192 and 2048"):
+        partition.cut(mesh.bay(15_210), 1)
+    with pytest.raises(ValueError, match="take fewer partitions"):
+        partition.cut(mesh.basin(1, 1), 5)
