@@ -90,6 +90,16 @@ class Network final : public Engine {
     require(mirrors != nullptr, "node " + std::to_string(node) + " is no optical switch");
     mirrors->rewire(pairs);
   }
+  /// Boards end their connections, where other boards are told; it takes time.
+  void disconnect() {
+    for (Node* board : boards_) board->disconnect();
+  }
+  /// Connections whose other boards are still to be told so.
+  [[nodiscard]] std::size_t disconnecting() const {
+    std::size_t sum = 0;
+    for (const Node* board : boards_) sum += board->disconnecting();
+    return sum;
+  }
   /// Return code of a call that has ended, and why it is not 0; it is forgotten.
   std::pair<std::uint32_t, std::string> take_end(Handle handle) {
     const auto found = ends_.find(handle);

@@ -123,11 +123,18 @@ class Node final : public Component, public AssembledNode {
       const auto all = exchange.communicator(*at);
       if (std::ranges::all_of(all->members, [&](const Member& member) { return end_of(member).has_value(); }))
         static_cast<void>(mover_->know(exchange.identify(*all, *at)));  // a call that uses it says so where it cannot
+      if (config_.tcp) mover_->greet(*all);
     }
     return true;
   }
   /// A call from the next cycle on. Throws std::invalid_argument where it is none.
   void submit(Handle handle, unsigned port, const Call& call) { submit(handle, port, call, std::nullopt); }
+  /// Ends its connections with other boards, where they are told. Between two advances.
+  void disconnect() {
+    if (connections_) connections_->close(domain_.clock.edge(domain_.scheduler.now()));
+  }
+  /// Connections whose other boards are still to be told so.
+  [[nodiscard]] std::size_t disconnecting() const { return connections_ ? connections_->closing() : 0; }
   /// Streams between the engine and the board's kernels.
   [[nodiscard]] KernelStreams& kernels() { return kernels_; }
   [[nodiscard]] Domain& domain() { return domain_; }

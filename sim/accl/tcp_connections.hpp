@@ -49,7 +49,7 @@ class TcpConnections final : public Component, public Transport {
     for (unsigned k = 0; k < all_.size(); ++k)
       if (all_[k].to.ip == to.ip && all_[k].to.address == to.address) return k;
     const auto number = static_cast<unsigned>(all_.size());
-    all_.emplace_back(to, number, config_.window);
+    all_.emplace_back(to, number, config_.window + 2 * packet_);
     return number;
   }
   void greet(const ethernet::UdpEnd& to, Tick now) override {
@@ -90,12 +90,18 @@ class TcpConnections final : public Component, public Transport {
     if (generation != of.generation) return;  // of a connection that has ended
     const Tick cycle = domain_.clock.cycle_after(tick);
     of.current->take(size, cycle);
+    assemble(of, cycle);
     wake(cycle);
   }
   void close(Tick now) override {
     for (Peer& of : all_)
       if (of.current) of.current->close();
     wake(domain_.clock.cycle_after(now));
+  }
+
+  [[nodiscard]] std::size_t closing() const override {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(all_, [](const Peer& of) { return of.current && of.current->closing(); }));
   }
 
   bool step(Tick now) override {
@@ -156,6 +162,7 @@ class TcpConnections final : public Component, public Transport {
     std::unique_ptr<ethernet::TcpConnection> next;  ///< that the peer opens in its place
     unsigned generation = 0;                        ///< of the current one
     std::vector<std::byte> packet;                  ///< that comes
+    std::size_t assembled = 0;                      ///< its bytes that have left the receive window
     Tick first = 0;                                 ///< since when
     bool broken = false;                            ///< what comes is no packet
     std::deque<std::pair<std::uint64_t, unsigned>>
@@ -206,6 +213,7 @@ class TcpConnections final : public Component, public Transport {
     }
     of.current.reset();
     of.packet.clear();
+    of.assembled = 0;
     of.broken = false;
     of.gives_up = kNever;
     of.gone = false;
@@ -247,6 +255,7 @@ class TcpConnections final : public Component, public Transport {
     const auto room = of.send.room();
     hearing_ = now;
     if (!connection.hear(segment, now)) refuse(segment);
+    connection.run(now);
     if (of.broken && !connection.ended()) {
       ++malformed_;
       refusals_.push_back(frame_of(connection, connection.abort()));
@@ -303,9 +312,16 @@ class TcpConnections final : public Component, public Transport {
       of.broken = size == 0;
       if (of.packet.size() == size) deliver(of);
     }
+    assemble(of, hearing_);
+  }
+  /// A packet that comes leaves the receive window for a place of its own when the engine has taken all before it.
+  static void assemble(Peer& of, Tick cycle) {
+    if (!of.untaken.empty() || of.packet.size() == of.assembled) return;
+    of.current->take(of.packet.size() - of.assembled, cycle);
+    of.assembled = of.packet.size();
   }
   void deliver(Peer& of) {
-    of.untaken.emplace_back(of.packet.size(), of.generation);
+    of.untaken.emplace_back(of.packet.size() - std::exchange(of.assembled, 0), of.generation);
     const auto frame = ethernet::make_udp(frames_, of.to, port_.own, of.packet.size(), [&](std::span<std::byte> bytes) {
       std::ranges::copy(of.packet, bytes.begin());
     });

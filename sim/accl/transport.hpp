@@ -37,8 +37,10 @@ class Transport {
   virtual void restart(unsigned connection, Tick now) = 0;
   /// The engine has taken the next packet of a connection, at a tick.
   virtual void leave(unsigned connection, Tick tick) = 0;
-  /// Ends all connections when what was given is sent.
+  /// Ends all connections when what was given is sent, where the other ends are told.
   virtual void close(Tick /*now*/) {}
+  /// Connections whose other ends are still to be told so.
+  [[nodiscard]] virtual std::size_t closing() const { return 0; }
   virtual void lost(NodeId node, std::vector<Lost>& all) const = 0;
 };
 

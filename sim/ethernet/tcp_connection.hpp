@@ -24,7 +24,7 @@ namespace thalweg::ethernet {
 /// Times are cycles of the MAC's clock.
 struct TcpConfig {
   unsigned segment = 1460;        ///< bytes of data in a segment at most
-  std::uint64_t window = 65'535;  ///< bytes of memory for what it sends, and for what it receives
+  std::uint64_t window = 65'535;  ///< bytes of memory for what it receives
   bool scaling = false;           ///< of windows, which have 16 bits otherwise
   Tick resend = 6'000;            ///< the least retransmission time-out, and the first one
   Tick most = 1'000'000'000;      ///< the greatest
@@ -121,6 +121,8 @@ class TcpConnection {
   [[nodiscard]] std::uint64_t window() const { return peer_window_; }
   [[nodiscard]] unsigned segment() const { return segment_; }
 
+  /// The end of what it sends is not acknowledged.
+  [[nodiscard]] bool closing() const { return fin_asked_ && !ended() && state_ != TcpState::fin_wait_2; }
   /// Ends the stream behind what it was given.
   void close() {
     if (state_ == TcpState::syn_sent) state_ = TcpState::closed;

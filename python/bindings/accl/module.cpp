@@ -319,6 +319,12 @@ NB_MODULE(_sim, module) {
           "Starts a kernel in the next cycle; its end completes the handle.\n\nRaises RuntimeError where the library "
           "has none of that name.")
       .def(
+          "disconnect", [](Boards& self) { self.network.disconnect(); },
+          "Boards end their connections, where other boards are told (TCP); it takes time.")
+      .def_prop_ro(
+          "disconnecting", [](const Boards& self) { return self.network.disconnecting(); },
+          "Connections whose other boards are still to be told so.")
+      .def(
           "close", [](Boards& self) { self.network.close(); }, "Ends the capture.")
       .def(
           "link_use", [](const Boards& self) { return link_use(self.network.assembly()); },

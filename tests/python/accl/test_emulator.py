@@ -76,7 +76,7 @@ def test_it_ends_with_the_process_that_started_it() -> None:
 @pytest.mark.parametrize(
     ("command", "says"),
     [
-        (words(0, 5500, "tcp"), "--comms tcp is not simulated; there are udp and cyt_rdma"),
+        (words(0, 5500, "cyt_tcp"), "--comms cyt_tcp is not simulated; there are udp, tcp, cyt_rdma"),
         (words(2, 5500), "--localrank 2: there are 2 ranks, from 0 on"),
         (words(0, 65530), "2 ranks need 8 ports from 65530 on; the last port is 65535"),
     ],

@@ -169,6 +169,15 @@ class Network:
         Raises RuntimeError where the library has none of that name.
         """
 
+    def disconnect(self) -> None:
+        """
+        Boards end their connections, where other boards are told (TCP); it takes time.
+        """
+
+    @property
+    def disconnecting(self) -> int:
+        """Connections whose other boards are still to be told so."""
+
     def close(self) -> None:
         """Ends the capture."""
 

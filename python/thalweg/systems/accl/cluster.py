@@ -70,7 +70,7 @@ class Board(NodeTable):
         65_535,
         ge=2048,
         le=2**30,
-        description="of TCP: of memory for what a connection receives, which is advertised, and as much for what it sends; above 65,535 with window_scaling",
+        description="of TCP: of memory for what a connection receives, which is advertised, and with two packets more for what it sends; above 65,535 with window_scaling",
     )
     window_scaling: bool = Field(False, description="of TCP: whether windows are scaled (RFC 7323)")
     reorder_packets: int = Field(

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thalweg.errors import InputError
+from thalweg.systems.accl._sim import Network
 from thalweg.systems.accl.cluster import Cluster
 from thalweg.systems.accl.kernels import KernelPort, Kernels, KernelStream, Memory, packed
 from thalweg.systems.accl.running import Options, Result, Run
@@ -530,7 +531,17 @@ def run_attached(
         )
     network = loaded.attached(node, interface, ratio=ratio, limit_s=limit_s, pcap=pcap)
     step = max(1, round(_STEP_S * ratio * network.ticks_per_second))
-    return run_on(Run(network, [node], ranks, Options(**options), step, unreliable=loaded.unreliable), program)
+    result = run_on(Run(network, [node], ranks, Options(**options), step, unreliable=loaded.unreliable), program)
+    disconnect(network, step)
+    return result
+
+
+def disconnect(network: Network, step: int) -> None:
+    """Ends a board's connections, and waits for its peers to hear of it, for a second of the wall clock at most; `step`: ticks."""
+    network.disconnect()
+    end = network.wall_s + 1
+    while network.disconnecting and network.wall_s < end and not network.failure:
+        network.advance(network.now + step)
 
 
 def run_on(run: Run, program: Callable[[Rank], Any]) -> Result:

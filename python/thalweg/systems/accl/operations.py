@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from thalweg.systems.mpi_fpga.cluster import Cluster as Switches
 
 BY = ("kernel", "host")
-HEADERS = AcclPacket.BITS // 8 + 8 + 20  #: bytes before a packet's payload: its own header, UDP's and IPv4's
+PACKET_HEADER = AcclPacket.BITS // 8  #: bytes before a packet's payload
+HEADERS = PACKET_HEADER + 8 + 20  #: with UDP's and IPv4's
+SEGMENT_HEADERS = 20 + 20  #: bytes before a TCP segment's data: its header and IPv4's
 BUFFERS = 200  #: receive buffers of each rank
 ELEMENT = 4  #: bytes of an element, float32
 
@@ -223,7 +225,8 @@ class _Run:
         if self.switches:
             return call + self._switched_us(elements)
         carried = self.kind.bytes_in_line(self.ranks, elements) * ELEMENT
-        return call + line_us(self.cluster, carried) + way_us(self.cluster)
+        sent = max(line_us(self.cluster, carried), window_us(self.cluster, carried, self.ranks - 1))
+        return call + sent + way_us(self.cluster)
 
     def _switched_us(self, elements: int) -> float:
         """What one board's memory reads or writes at least, or the switches' bound."""
@@ -244,8 +247,24 @@ def line_us(cluster: Cluster, payload: int) -> float:
     link = next(link for link in cluster.links.values() if isinstance(link, leaves.Ethernet))
     board = next(table for table in cluster.nodes.values() if isinstance(table, Board))
     whole, rest = divmod(payload, board.packet_bytes)
+    if board.transport == "tcp":
+        stream = payload + (whole + bool(rest or not whole)) * PACKET_HEADER
+        whole, rest = divmod(stream, board.segment_bytes)
+        bytes_ = whole * wire_bytes(SEGMENT_HEADERS + board.segment_bytes) + (
+            wire_bytes(SEGMENT_HEADERS + rest) if rest else 0
+        )
+        return bytes_ * 8e-3 / link.gbit_s
     bytes_ = whole * wire_bytes(HEADERS + board.packet_bytes) + (wire_bytes(HEADERS + rest) if rest or not whole else 0)
     return bytes_ * 8e-3 / link.gbit_s
+
+
+def window_us(cluster: Cluster, payload: int, peers: int) -> float:
+    """That the windows of TCP connections with so many boards leave: no more than a window is under way in the time of a way there and back."""
+    board = next(table for table in cluster.nodes.values() if isinstance(table, Board))
+    if board.transport != "tcp":
+        return 0.0
+    round_trip_us = 2 * way_us(cluster) + 4 * board.port_ns / 1e3
+    return max(0.0, payload / (peers * board.window_bytes) - 1) * round_trip_us
 
 
 def way_us(cluster: Cluster) -> float:

@@ -16,6 +16,7 @@ from thalweg.errors import InputError
 from thalweg.launch import ending
 from thalweg.systems.accl._sim import ethernet_address, ip_address
 from thalweg.systems.accl.cluster import Cluster
+from thalweg.systems.accl.library import disconnect
 
 _STEP_S = 0.1  #: of the wall clock, after which signals are looked for
 
@@ -66,6 +67,7 @@ def command(
         sys.stdout.flush()
         while not signalled.number and (not limit or network.wall_s < limit) and not network.failure:
             network.advance(network.now + step)
+        disconnect(network, step)
     network.close()
     lost = network.lost
     print_interfaces(network)

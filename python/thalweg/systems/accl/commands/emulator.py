@@ -15,7 +15,7 @@ from thalweg.systems.accl.engine import make_engine
 from thalweg.systems.accl.run import MOST_PORT, check_ports
 from thalweg.systems.accl.server import Settings
 
-_CLUSTERS = {"udp": "accl-u280-udp", "cyt_rdma": "accl-u280-rdma"}
+_CLUSTERS = {"udp": "accl-u280-udp", "tcp": "accl-u280-tcp", "cyt_rdma": "accl-u280-rdma"}
 
 
 @click.command(context_settings={"max_content_width": 120})
@@ -34,7 +34,7 @@ _CLUSTERS = {"udp": "accl-u280-udp", "cyt_rdma": "accl-u280-rdma"}
     default="tcp",
     show_default=True,
     metavar="TRANSPORT",
-    help="udp or cyt_rdma; TCP is not simulated.",
+    help="udp, tcp or cyt_rdma.",
 )
 @options.loopback
 @click.option("-l", "--loglevel", type=int, default=3, help="Ignored.")
@@ -44,7 +44,7 @@ _CLUSTERS = {"udp": "accl-u280-udp", "cyt_rdma": "accl-u280-rdma"}
     envvar="THALWEG_ACCL_CLUSTER",
     show_envvar=True,
     metavar="C",
-    help="A preset or a cluster file. [default: accl-u280-udp for udp, accl-u280-rdma for cyt_rdma]",
+    help="A preset or a cluster file. [default: accl-u280-udp, accl-u280-tcp or accl-u280-rdma]",
 )
 def command(ranks: int, rank: int, port: int, comms: str, loopback: bool, loglevel: int, cluster: str | None) -> None:
     """Stand in for ACCL's emulator, with its options, in programs that start it themselves: set ACCL_EMULATOR_PATH to the path of
@@ -54,7 +54,7 @@ def command(ranks: int, rank: int, port: int, comms: str, loopback: bool, loglev
     """
     load_zmq()
     if comms not in _CLUSTERS:
-        raise InputError(f"--comms {comms} is not simulated; there are {' and '.join(_CLUSTERS)}")
+        raise InputError(f"--comms {comms} is not simulated; there are {', '.join(_CLUSTERS)}")
     if rank >= ranks:
         raise InputError(f"--localrank {rank}: there are {ranks} ranks, from 0 on")
     check_ports(ranks, port)
