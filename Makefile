@@ -46,7 +46,7 @@ stub:  ## write the extensions' .pyi after a change to the bindings
 
 examples:  ## run the examples in README and docs, and write what they print into them; minutes
 	@tools/setup run
-	@$(BIN)/python tools/examples.py README.md docs/*.md
+	@$(BIN)/python tools/examples.py README.md docs/*.md examples/*/README.md
 
 tune:  ## measure anew which algorithms are the fastest on the presets (clusters/tuning); minutes
 	@tools/setup run

@@ -6,12 +6,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import click
 from bay import boards, mesh, model, partition, timing
 from thalweg.errors import InputError
-
-HERTZ = boards.CLOCK_MHZ * 1e6
 
 
 @click.command()
@@ -20,6 +19,13 @@ HERTZ = boards.CLOCK_MHZ * 1e6
 @click.option("--steps", default=200, show_default=True, type=click.IntRange(1), help="Time steps.")
 @click.option(
     "--start", type=click.Choice(["rest", "hill"]), default="rest", show_default=True, help="Water at the begin."
+)
+@click.option(
+    "--by",
+    type=click.Choice(["engine", "hosts"]),
+    default="engine",
+    show_default=True,
+    help="Who exchanges the halo: ACCL's engine, or hosts by MPI and PCIe.",
 )
 @click.option("--pictures", type=click.Path(path_type=Path), help="Folder for pictures of water, partitions and depth.")
 @click.option("--film", type=click.Path(path_type=Path), help="Write a GIF.")
@@ -32,6 +38,7 @@ def main(
     partitions: int,
     steps: int,
     start: str,
+    by: Literal["engine", "hosts"],
     pictures: Path | None,
     film: Path | None,
     frames: int,
@@ -49,11 +56,15 @@ def main(
     parameters = model.Parameters.of(bay)
     state = model.hill(bay) if start == "hill" else model.at_rest(bay)
     every = max(1, steps // (frames - 1)) if film else 0
-    with click.progressbar(length=steps, label="steps", file=sys.stderr) as bar:
+    with click.progressbar(length=steps, label="steps", file=sys.stderr, hidden=not sys.stderr.isatty()) as bar:
         result = boards.simulate(
-            cut, parameters, state, steps, every=every, tell=lambda done: bar.update(done - bar.pos)
+            cut, parameters, state, steps, every=every, by=by, tell=lambda done: bar.update(done - bar.pos)
         )
-    print_table(cut, parameters, steps, result)
+    if result.lost:
+        raise InputError(
+            "the network has lost packets: " + ", ".join(f"{count} {what}" for _, what, count in result.lost)
+        )
+    print_table(cut, parameters, steps, by, result)
 
     def title(step: int) -> str:
         minutes = round(step * parameters.step_s / 60)
@@ -73,31 +84,31 @@ def main(
             drawn.film(bay, result.states, lambda number: title(min(number * every, steps)), film)
 
 
-def print_table(cut: partition.Cut, parameters: model.Parameters, steps: int, result: boards.Result) -> None:
+def print_table(
+    cut: partition.Cut, parameters: model.Parameters, steps: int, by: Literal["engine", "hosts"], result: boards.Result
+) -> None:
     parts, expected, cycles = cut.partitions, timing.model(cut, boards.cluster()), result.cycles_a_step
-    count = len(cut.mesh)
+    count, equation, latency, clock_mhz = len(cut.mesh), expected.equation_2, expected.communication, boards.CLOCK_MHZ
+    if by == "hosts":
+        equation, clock_mhz = timing.hosts_cycles(cut), boards.HOSTS_CLOCK_MHZ
+        latency = boards.HOSTS_US * clock_mhz
 
-    def rate(of: float) -> str:
-        return f"{count * HERTZ / of / 1e9:.3f}"
+    def rate(of: float) -> float:
+        return count * clock_mhz * 1e6 / of
 
-    hidden = "hidden by" if expected.communication <= expected.core else "more than"
-    rows = [
+    hidden = "hidden by" if latency <= expected.core else "more than the"
+    for name, value in (
         ("steps", f"{steps:,} of {parameters.step_s:.3f} s"),
-        ("elements", f"{count:,}, a board has {max(len(each.elements) for each in parts):,} at most"),
+        ("elements", f"{count:,}; a board has {max(len(each.elements) for each in parts):,} at most"),
         ("boards", f"{len(parts)}, with {cut.most_neighbours} neighbours at most"),
-        ("elements sent, received", f"{expected.sent:,}, {expected.received:,} at most"),
-        ("L_comm x f", f"{expected.communication:,.0f} cycles, {hidden} {expected.core:,} core elements"),
-        ("cycles a step", f"{cycles:,.1f}; Equation 2: {expected.equation_2:,.0f}"),
-        ("10^9 elements a second", f"{rate(cycles)}; Equation 2: {rate(expected.equation_2)}"),
-        (
-            "TFLOP/s",
-            f"{count * model.OPERATIONS * HERTZ / cycles / 1e12:.3f}, {model.OPERATIONS} operations an element",
-        ),
-        ("pipelines stalled", f"{100 * result.stalled_share:.1f} % of their cycles"),
-        ("same by MPI and PCIe", f"{100 * timing.mpi_stalled_share(cut):.1f} %, a model"),
-    ]
-    for name, value in rows:
-        click.echo(f"{name:24}{value}")
+        ("sent, received", f"{expected.sent:,}, {expected.received:,} elements at most"),
+        ("L_comm", f"{latency:,.0f} cycles, {hidden} {expected.core:,} core elements"),
+        ("cycles a step", f"{cycles:,.1f}; Equation 2: {equation:,.0f}"),
+        ("elements a second", f"{rate(cycles) / 1e9:.3f} x 10^9; Equation 2: {rate(equation) / 1e9:.3f}"),
+        ("arithmetic", f"{rate(cycles) * model.OPERATIONS / 1e12:.3f} TFLOP/s"),
+        ("stalled", f"{result.stalled_share:.1%} of the pipelines' cycles"),
+    ):
+        click.echo(f"{name:19}{value}")
 
 
 WEAK = (1, 6760), (2, 12_484), (4, 27_040), (8, 49_936), (16, 108_160), (32, 202_800), (48, 312_100)
@@ -110,29 +121,32 @@ def measure_scaling(path: Path, steps: int = 10) -> None:
     """Figures 9 and 10 of the paper."""
     from bay import pictures as drawn
 
-    click.echo("boards  elements  neighbours  cycles a step  Equation 2  stalled")
-    drawn.scaling(list(rows(WEAK, steps)), list(rows(STRONG, steps)), path)
+    click.echo("boards  elements  neighbours  cycles a step  Equation 2  stalled  stalled by hosts")
+    drawn.scaling(list(rows(WEAK, steps, hosts=True)), list(rows(STRONG, steps)), path)
 
 
-def rows(sizes: tuple[tuple[int, int], ...], steps: int) -> Iterator[dict[str, float]]:
+def rows(sizes: tuple[tuple[int, int], ...], steps: int, hosts: bool = False) -> Iterator[dict[str, float]]:
     for count, size in sizes:
         bay = mesh.bay(size)
-        cut = partition.cut(bay, count)
-        result = boards.simulate(cut, model.Parameters.of(bay), model.at_rest(bay), steps)
+        cut, parameters, state = partition.cut(bay, count), model.Parameters.of(bay), model.at_rest(bay)
+        result = boards.simulate(cut, parameters, state, steps)
         expected = timing.model(cut, boards.cluster())
-        click.echo(
-            f"{count:6}{len(bay):10,}{cut.most_neighbours:12}{result.cycles_a_step:15,.1f}{expected.equation_2:12,.0f}{result.stalled_share:9.1%}"
-        )
-        yield {
+        made: dict[str, float] = {
             "boards": count,
             "elements": len(bay),
             "neighbours": cut.most_neighbours,
             "cycles": result.cycles_a_step,
             "equation_2": expected.equation_2,
-            "hertz": HERTZ,
-            "mpi": timing.mpi_cycles(cut),
-            "mpi_hertz": timing.MPI_CLOCK_MHZ * 1e6,
+            "hertz": boards.CLOCK_MHZ * 1e6,
         }
+        line = f"{count:6}{len(bay):10,}{cut.most_neighbours:12}{result.cycles_a_step:15,.1f}"
+        line += f"{expected.equation_2:12,.0f}{result.stalled_share:9.1%}"
+        if hosts:
+            by_hosts = boards.simulate(cut, parameters, state, steps, by="hosts")
+            made |= {"by_hosts": by_hosts.cycles_a_step, "hosts_hertz": boards.HOSTS_CLOCK_MHZ * 1e6}
+            line += f"{by_hosts.stalled_share:18.1%}"
+        click.echo(line)
+        yield made
 
 
 if __name__ == "__main__":

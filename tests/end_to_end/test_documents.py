@@ -27,7 +27,11 @@ def marks(example: Example) -> list[pytest.MarkDecorator]:
     "example",
     [
         pytest.param(example, id=example.commands[-1].splitlines()[0], marks=marks(example))
-        for document in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+        for document in [
+            ROOT / "README.md",
+            *sorted((ROOT / "docs").glob("*.md")),
+            *sorted((ROOT / "examples").glob("*/README.md")),
+        ]
         for example in examples(document)
     ],
 )

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -143,6 +144,35 @@ def test_where_they_do_not_the_engines_commands_take_the_time(triangles: int, pa
     assert result.cycles_a_step == pytest.approx(expected.overlapped, rel=0.05)
     assert result.cycles_a_step < expected.equation_2
     assert result.stalled_share > 0.5
+
+
+def test_hosts_exchange_the_same_and_the_pipeline_stalls_for_as_long_as_the_paper_says() -> None:
+    """Its section 4.3: 75 to 80 % of the time, with partitions of 6,000 to 7,000 elements."""
+    of, steps = mesh.bay(27_040), 5
+    cut = partition.cut(of, 4)
+    result = boards.simulate(cut, Parameters.of(of), stirred(of), steps, by="hosts")
+    assert (result.states[-1] == reference(of, stirred(of), steps).state).all()
+    assert result.cycles_a_step == pytest.approx(timing.hosts_cycles(cut), rel=0.05)
+    assert 0.75 <= result.stalled_share <= 0.8
+
+
+def test_pictures_are_drawn(tmp_path: Path) -> None:
+    """Of the water, the partitions and the depth, and a film with a frame for each state."""
+    Image = pytest.importorskip("PIL.Image")
+    pictures = pytest.importorskip("bay.pictures", reason="matplotlib is not installed")
+    of = mesh.base()
+    states = [reference(of, stirred(of), steps).state for steps in (0, 20, 40)]
+    pictures.water(of, states[-1], "water", tmp_path / "water.png")
+    pictures.partitions(partition.cut(of, 4), tmp_path / "partitions.png")
+    pictures.floor(of, tmp_path / "depth.png")
+    pictures.film(of, states, str, tmp_path / "film.gif")
+    row = {"boards": 1, "elements": len(of), "neighbours": 0, "cycles": 2e3, "equation_2": 2e3, "hertz": 274e6}
+    pictures.scaling([row | {"by_hosts": 3e4, "hosts_hertz": 256e6}], [row], tmp_path / "scaling.png")
+    for name in ("water", "partitions", "depth", "scaling"):
+        with Image.open(tmp_path / f"{name}.png") as image:
+            assert image.width > 900 and len(image.convert("RGB").getcolors(2**20) or ()) > 50
+    with Image.open(tmp_path / "film.gif") as film:
+        assert film.n_frames == len(states)
 
 
 def test_a_partition_that_no_board_holds_is_refused() -> None:

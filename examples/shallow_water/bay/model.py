@@ -25,8 +25,8 @@ FRICTION = 0.009  #: of the floor, quadratic in the speed
 TIDE_M, TIDE_S = 0.5, 12.42 * 3600  #: amplitude and period of the moon's tide
 COURANT = 0.45
 
-#: Floating-point operations of a triangle and a step, each addition, multiplication, division, root and comparison one: 3 edges of 49, and 32.
-OPERATIONS = 3 * 49 + 32
+#: Floating-point operations of a triangle and a step: additions, multiplications, divisions, roots and comparisons of three edges, and of the triangle.
+OPERATIONS = 3 * 60 + 28
 
 
 @dataclass(frozen=True)

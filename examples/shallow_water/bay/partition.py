@@ -63,12 +63,14 @@ class Cut:
 
 
 def cut(mesh: Mesh, parts: int) -> Cut:
-    """By METIS, the same on every run. Raises ValueError where a board's memory is too small."""
+    """By METIS, the same on every run. Raises ValueError where a board's memory is too small, and without METIS."""
     others = mesh.neighbours
     of = np.zeros(len(mesh), np.int64)
     if parts > 1:
-        import pymetis
-
+        try:
+            import pymetis
+        except ModuleNotFoundError:
+            raise ValueError("to cut a mesh takes METIS: pip install 'thalweg[shallow-water]'") from None
         inner = others >= 0
         starts = np.concatenate([[0], np.cumsum(inner.sum(axis=1))])
         options = pymetis.Options(seed=1)

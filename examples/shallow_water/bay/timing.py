@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from thalweg.accl import Cluster
 
-from bay.boards import CLOCK_MHZ, IN_A_WORD, PIPE
+from bay.boards import CLOCK_MHZ, HOSTS_CLOCK_MHZ, HOSTS_US, IN_A_WORD, PIPE
 from bay.partition import Cut
 
 WAY_US = 4 * 0.25 + 2 * 0.015 + 1.0  #: of accl-u280-udp: four ports, two cables, the switch
@@ -62,21 +62,10 @@ def model(cut: Cut, cluster: Cluster) -> Model:
     return Model(core, sent, received, sent + received + latency, commands)
 
 
-# The paper's design without ACCL (sections 4.1, 4.3; table 1).
-MPI_CLOCK_MHZ = 256
-#: Of a halo exchange: kernel invocations, copies over PCIe, MPI over InfiniBand; the paper has measured 100 to 120.
-MPI_US = 110
-
-
-def mpi_cycles(cut: Cut) -> float:
-    """Of a step where the hosts exchange the halo: Equation 2 with a measured latency in the place of L_comm. It is a model; nothing is run."""
+def hosts_cycles(cut: Cut) -> float:
+    """Of a step where the hosts exchange the halo: Equation 2 with what the paper has measured in the place of L_comm."""
     parts = cut.partitions
     sent, received = max(part.boundary for part in parts), max(len(part.halo) for part in parts)
     core = max(len(part.elements) for part in parts) - sent
-    waits = MPI_US * MPI_CLOCK_MHZ if len(parts) > 1 else 0
+    waits = HOSTS_US * HOSTS_CLOCK_MHZ if len(parts) > 1 else 0
     return max(core, waits) + sent + received + PIPE
-
-
-def mpi_stalled_share(cut: Cut) -> float:
-    core = max(part.core for part in cut.partitions)
-    return max(0.0, MPI_US * MPI_CLOCK_MHZ - core) / mpi_cycles(cut) if len(cut.partitions) > 1 else 0.0
