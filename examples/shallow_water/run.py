@@ -6,7 +6,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
 
 import click
 from bay import boards, mesh, model, partition, timing
@@ -22,10 +21,10 @@ from thalweg.errors import InputError
 )
 @click.option(
     "--by",
-    type=click.Choice(["engine", "hosts"]),
-    default="engine",
+    type=click.Choice(list(boards.DESIGNS)),
+    default="udp",
     show_default=True,
-    help="Who exchanges the halo: ACCL's engine, or hosts by MPI and PCIe.",
+    help="Who exchanges the halo: ACCL's engine over UDP or TCP, or hosts by MPI and PCIe.",
 )
 @click.option("--pictures", type=click.Path(path_type=Path), help="Folder for pictures of water, partitions and depth.")
 @click.option("--film", type=click.Path(path_type=Path), help="Write a GIF.")
@@ -38,7 +37,7 @@ def main(
     partitions: int,
     steps: int,
     start: str,
-    by: Literal["engine", "hosts"],
+    by: boards.By,
     pictures: Path | None,
     film: Path | None,
     frames: int,
@@ -50,7 +49,7 @@ def main(
         return
     try:
         bay = mesh.bay(elements)
-        cut = partition.cut(bay, partitions)
+        cut = partition.cut(bay, partitions, boards.DESIGNS[by].elements)
     except ValueError as error:
         raise InputError(str(error)) from None
     parameters = model.Parameters.of(bay)
@@ -85,22 +84,20 @@ def main(
 
 
 def print_table(
-    cut: partition.Cut, parameters: model.Parameters, steps: int, by: Literal["engine", "hosts"], result: boards.Result
+    cut: partition.Cut, parameters: model.Parameters, steps: int, by: boards.By, result: boards.Result
 ) -> None:
-    parts, expected, cycles = cut.partitions, timing.model(cut, boards.cluster()), result.cycles_a_step
-    count, equation, latency, clock_mhz = len(cut.mesh), expected.equation_2, expected.communication, boards.CLOCK_MHZ
-    if by == "hosts":
-        equation, clock_mhz = timing.hosts_cycles(cut), boards.HOSTS_CLOCK_MHZ
-        latency = boards.HOSTS_US * clock_mhz
+    parts, design, cycles, count = cut.partitions, boards.DESIGNS[by], result.cycles_a_step, len(cut.mesh)
+    expected = timing.hosts_model(cut, design) if by == "hosts" else timing.model(cut, design)
+    latency, equation = expected.communication, expected.equation_2
 
     def rate(of: float) -> float:
-        return count * clock_mhz * 1e6 / of
+        return count * design.clock_mhz * 1e6 / of
 
     hidden = "hidden by" if latency <= expected.core else "more than the"
     for name, value in (
         ("steps", f"{steps:,} of {parameters.step_s:.3f} s"),
         ("elements", f"{count:,}; a board has {max(len(each.elements) for each in parts):,} at most"),
-        ("boards", f"{len(parts)}, with {cut.most_neighbours} neighbours at most"),
+        ("boards", f"{len(parts)} at {design.clock_mhz:g} MHz, with {cut.most_neighbours} neighbours at most"),
         ("sent, received", f"{expected.sent:,}, {expected.received:,} elements at most"),
         ("L_comm", f"{latency:,.0f} cycles, {hidden} {expected.core:,} core elements"),
         ("cycles a step", f"{cycles:,.1f}; Equation 2: {equation:,.0f}"),
@@ -130,20 +127,20 @@ def rows(sizes: tuple[tuple[int, int], ...], steps: int, hosts: bool = False) ->
         bay = mesh.bay(size)
         cut, parameters, state = partition.cut(bay, count), model.Parameters.of(bay), model.at_rest(bay)
         result = boards.simulate(cut, parameters, state, steps)
-        expected = timing.model(cut, boards.cluster())
+        expected = timing.model(cut, boards.DESIGNS["udp"])
         made: dict[str, float] = {
             "boards": count,
             "elements": len(bay),
             "neighbours": cut.most_neighbours,
             "cycles": result.cycles_a_step,
             "equation_2": expected.equation_2,
-            "hertz": boards.CLOCK_MHZ * 1e6,
+            "hertz": boards.DESIGNS["udp"].clock_mhz * 1e6,
         }
         line = f"{count:6}{len(bay):10,}{cut.most_neighbours:12}{result.cycles_a_step:15,.1f}"
         line += f"{expected.equation_2:12,.0f}{result.stalled_share:9.1%}"
         if hosts:
             by_hosts = boards.simulate(cut, parameters, state, steps, by="hosts")
-            made |= {"by_hosts": by_hosts.cycles_a_step, "hosts_hertz": boards.HOSTS_CLOCK_MHZ * 1e6}
+            made |= {"by_hosts": by_hosts.cycles_a_step, "hosts_hertz": boards.DESIGNS["hosts"].clock_mhz * 1e6}
             line += f"{by_hosts.stalled_share:18.1%}"
         click.echo(line)
         yield made

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 import pytest
 from bridge import needs_bridge, needs_tshark
 from programs import ROOT
@@ -12,7 +14,8 @@ from examples import Example, examples
 LONG = "lammps/run.py", "thalweg-torus-4x4x4", "reproduce smi"
 """In commands that take half a minute or more."""
 
-NEEDS = {"examples/bridge": needs_bridge, "tshark": needs_tshark}
+needs_metis = pytest.mark.skipif(find_spec("pymetis") is None, reason="pymetis is not installed")
+NEEDS = {"examples/bridge": needs_bridge, "tshark": needs_tshark, "examples/shallow_water": needs_metis}
 """What commands take that not every computer has."""
 
 

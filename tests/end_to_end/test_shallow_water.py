@@ -126,7 +126,7 @@ def measured(triangles: int, parts: int, steps: int = 5) -> tuple[boards.Result,
     of = mesh.bay(triangles)
     cut = partition.cut(of, parts)
     result = boards.simulate(cut, Parameters.of(of), model.at_rest(of), steps)
-    return result, timing.model(cut, boards.cluster())
+    return result, timing.model(cut, boards.DESIGNS["udp"])
 
 
 @pytest.mark.parametrize("triangles, parts", [(6760, 1), (15_210, 3), (27_040, 4), (312_100, 48)])
@@ -135,6 +135,8 @@ def test_where_elements_hide_the_communication_a_step_takes_what_equation_2_says
     assert expected.communication < expected.core
     assert result.cycles_a_step == pytest.approx(expected.equation_2, rel=0.05)
     assert result.stalled_share < 0.01
+    if parts == 1:
+        assert result.cycles_a_step == pytest.approx(expected.computed, abs=10)  # of loops, in few steps
 
 
 @pytest.mark.parametrize("triangles, parts", [(1690, 4), (1690, 9), (6760, 16)])
@@ -146,13 +148,23 @@ def test_where_they_do_not_the_engines_commands_take_the_time(triangles: int, pa
     assert result.stalled_share > 0.5
 
 
+def test_over_tcp_it_is_the_same_at_its_own_clock() -> None:
+    of, steps = mesh.bay(15_210), 5
+    cut = partition.cut(of, 4, boards.DESIGNS["tcp"].elements)
+    result = boards.simulate(cut, Parameters.of(of), stirred(of), steps, by="tcp")
+    assert (result.states[-1] == reference(of, stirred(of), steps).state).all()
+    expected = timing.model(cut, boards.DESIGNS["tcp"])
+    assert expected.communication < expected.core
+    assert result.cycles_a_step == pytest.approx(expected.equation_2, rel=0.05)
+
+
 def test_hosts_exchange_the_same_and_the_pipeline_stalls_for_as_long_as_the_paper_says() -> None:
     """Its section 4.3: 75 to 80 % of the time, with partitions of 6,000 to 7,000 elements."""
     of, steps = mesh.bay(27_040), 5
     cut = partition.cut(of, 4)
     result = boards.simulate(cut, Parameters.of(of), stirred(of), steps, by="hosts")
     assert (result.states[-1] == reference(of, stirred(of), steps).state).all()
-    assert result.cycles_a_step == pytest.approx(timing.hosts_cycles(cut), rel=0.05)
+    assert result.cycles_a_step == pytest.approx(timing.hosts_model(cut, boards.DESIGNS["hosts"]).equation_2, rel=0.05)
     assert 0.75 <= result.stalled_share <= 0.8
 
 

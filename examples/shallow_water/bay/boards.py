@@ -14,17 +14,31 @@ from bay.board import MOST_STEPS, Board, ByEngine, ByHosts
 from bay.model import Array, Parameters, scales
 from bay.partition import Cut, tables
 
-CLOCK_MHZ = 274  #: of the design with UDP, table 1 of the paper
-HOSTS_CLOCK_MHZ = 256  #: of that without ACCL
 #: Of an exchange by hosts: kernel invocations, copies over PCIe, MPI over InfiniBand. The paper has measured 100 to 120 (section 4.3).
 HOSTS_US = 110
 PIPE = 328  #: kPipe of kernels.cpp
 IN_A_WORD = 5  #: elements in 512 bits
 
 
-def cluster(clock_mhz: float = CLOCK_MHZ) -> Cluster:
-    """The paper's boards around a switch, with the clock of its design for engine and kernels."""
-    return Cluster.load("accl-u280-udp").replace(clock={"engine": {"frequency_mhz": clock_mhz}})
+@dataclass(frozen=True)
+class Design:
+    """Of the paper's table 1: the cluster whose boards it is for, clock of kernels and engine, and the elements that a board holds."""
+
+    preset: str
+    clock_mhz: float
+    elements: int
+
+    @property
+    def cluster(self) -> Cluster:
+        return Cluster.load(self.preset).replace(clock={"engine": {"frequency_mhz": self.clock_mhz}})
+
+
+By = Literal["udp", "tcp", "hosts"]  #: who exchanges the halo: ACCL's engine over UDP or TCP, or the hosts by MPI
+DESIGNS: dict[By, Design] = {
+    "udp": Design("accl-u280-udp", 274, 8192),
+    "tcp": Design("accl-u280-tcp", 252, 4096),
+    "hosts": Design("accl-u280-udp", 256, 8192),
+}
 
 
 @dataclass
@@ -69,11 +83,11 @@ def simulate(
     steps: int,
     *,
     every: int = 0,
-    by: Literal["engine", "hosts"] = "engine",
+    by: By = "udp",
     tell: Callable[[int], None] = lambda steps: None,
 ) -> Result:
-    """`steps` from a state on. `every`: steps between two of the states that are returned, from the first on (0: the last alone). `by`: who exchanges the
-    halo, ACCL's engine or the hosts. `tell` is called with the number of steps that are done."""
+    """`steps` from a state on. `every`: steps between two of the states that are returned, from the first on (0: the last alone). `tell` is called
+    with the number of steps that are done."""
     parts = cut.partitions
     scale = scales(cut.mesh, parameters)
     sizes = blocks(steps, every)
@@ -84,7 +98,7 @@ def simulate(
         part = parts[rank.rank]
         here = state[np.concatenate([part.elements, part.halo])]
         board = Board(rank, part, tables(cut.mesh, part, scale), parameters, here)
-        exchanges = ByEngine(board) if by == "engine" else ByHosts(board, HOSTS_US, mail)
+        exchanges = ByHosts(board, HOSTS_US, mail) if by == "hosts" else ByEngine(board)
 
         def compute(first: int, steps: int) -> int:
             element = board.compute(first, steps)
@@ -109,7 +123,7 @@ def simulate(
     result = run(
         program,
         ranks=len(parts),
-        cluster=cluster(CLOCK_MHZ if by == "engine" else HOSTS_CLOCK_MHZ),
+        cluster=DESIGNS[by].cluster,
         buffers=2 * cut.most_neighbours + 2,  # a neighbour may be a step ahead
         buffer_bytes=max(message, 1024),
     )

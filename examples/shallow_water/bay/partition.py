@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bay.mesh import LAND, Integers, Mesh
 
-ELEMENTS = 8192  #: that a board's memory holds at most (section 4.3 of the paper)
+ELEMENTS = 8192  #: that a board's memory holds at most with UDP (section 4.3 of the paper)
 HALO = 2048  #: elements of other boards that it holds at most
 LEFT, LAND_EDGE, SEA_EDGE = (
     1 << 16,
@@ -62,8 +62,8 @@ class Cut:
         return max((len(each) for part in self.partitions for each in part.sends), default=0)
 
 
-def cut(mesh: Mesh, parts: int) -> Cut:
-    """By METIS, the same on every run. Raises ValueError where a board's memory is too small, and without METIS."""
+def cut(mesh: Mesh, parts: int, most: int = ELEMENTS) -> Cut:
+    """By METIS, the same on every run. `most`: elements that a board holds. Raises ValueError where a board's memory is too small, and without METIS."""
     others = mesh.neighbours
     of = np.zeros(len(mesh), np.int64)
     if parts > 1:
@@ -83,9 +83,9 @@ def cut(mesh: Mesh, parts: int) -> Cut:
     for number, part in enumerate(partitions):
         if not len(part.elements):
             raise ValueError(f"partition {number} of {parts} has none of {len(mesh)} elements; take fewer partitions")
-        if len(part.elements) > ELEMENTS or len(part.halo) > HALO:
+        if len(part.elements) > most or len(part.halo) > HALO:
             raise ValueError(
-                f"partition {number} has {len(part.elements)} elements and {len(part.halo)} of others; a board holds {ELEMENTS} and {HALO}: take more partitions"
+                f"partition {number} has {len(part.elements)} elements and {len(part.halo)} of others; a board holds {most} and {HALO}: take more partitions"
             )
     return Cut(mesh, of, partitions)
 

@@ -7,11 +7,9 @@ transfers and copies. The simulated engine works on a command while data move, s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from thalweg.accl import Cluster
-
-from bay.boards import CLOCK_MHZ, HOSTS_CLOCK_MHZ, HOSTS_US, IN_A_WORD, PIPE
+from bay.boards import HOSTS_US, IN_A_WORD, PIPE, Design
 from bay.partition import Cut
 
 WAY_US = 4 * 0.25 + 2 * 0.015 + 1.0  #: of accl-u280-udp: four ports, two cables, the switch
@@ -45,27 +43,23 @@ class Model:
         return max(self.computed, self.commands)
 
 
-def model(cut: Cut, cluster: Cluster) -> Model:
+def model(cut: Cut, design: Design) -> Model:
     parts = cut.partitions
     sent, received = max(part.boundary for part in parts), max(len(part.halo) for part in parts)
     core = max(len(part.elements) for part in parts) - sent
     if len(parts) == 1:
         return Model(core, 0, 0, 0.0, 0.0)
-    board = cluster.board(0)
+    board = design.cluster.board(0)
     most, message = cut.most_neighbours, 64 * -(-cut.longest_message // IN_A_WORD)
     # l_k is the cycles of the engine's processor for a send or a recv.
     to_send, to_receive = (sum(board.processor[name]) for name in ("send", "recv"))
     copies_us = most * (board.memory_ns + message / board.memory_gb) / 1e3
     pingping_us = message / LINE_GB / 1e3 + WAY_US
     commands = most * (to_send + to_receive)
-    latency = commands + to_send + (copies_us + pingping_us) * CLOCK_MHZ
+    latency = commands + to_send + (copies_us + pingping_us) * design.clock_mhz
     return Model(core, sent, received, sent + received + latency, commands)
 
 
-def hosts_cycles(cut: Cut) -> float:
-    """Of a step where the hosts exchange the halo: Equation 2 with what the paper has measured in the place of L_comm."""
-    parts = cut.partitions
-    sent, received = max(part.boundary for part in parts), max(len(part.halo) for part in parts)
-    core = max(len(part.elements) for part in parts) - sent
-    waits = HOSTS_US * HOSTS_CLOCK_MHZ if len(parts) > 1 else 0
-    return max(core, waits) + sent + received + PIPE
+def hosts_model(cut: Cut, design: Design) -> Model:
+    """The same where the hosts exchange the halo: L_comm is what the paper has measured."""
+    return replace(model(cut, design), communication=HOSTS_US * design.clock_mhz if len(cut.partitions) > 1 else 0.0)
