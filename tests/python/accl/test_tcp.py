@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Boards with TCP: is their throughput what segments and windows leave, do all pairs connect, and does an error say who is gone? (What the network does to
+segments: test_reliable.py.)"""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from thalweg import measure
+from thalweg.accl import AcclError, Rank, run
+from thalweg.errors import InputError
+from thalweg.resources import resource
+from thalweg.systems.accl.cluster import Cluster
+
+LINE_GB = 12.5
+ON_WIRE = 20 + 20 + 14 + 4 + 8 + 12  #: bytes beside a segment's data: TCP, IPv4, Ethernet, check sum, preamble, gap
+
+
+def cluster(folder: Path, preset: str = "tcp-untuned", board: str = "", rest: str = "") -> str:
+    file = folder / "tcp.toml"
+    base = resource(f"clusters/accl-u280-{preset}.toml")
+    file.write_text(f'description = "TCP"\nbase = "{base}"\n[node.board]\n{board}{rest}')
+    return str(file)
+
+
+def gb_per_s(name: str, operation: str = "put") -> float:
+    (row,) = measure(operation, name, sizes="16M")
+    assert row["verified"] and row["share"] <= 1
+    return float(row["gb_per_s"])
+
+
+@pytest.mark.parametrize(("preset", "segment"), [("accl-u280-tcp", 8960), ("accl-u280-tcp-untuned", 1460)])
+def test_a_window_above_the_round_trip_leaves_what_segments_leave(preset: str, segment: int) -> None:
+    """Of 8192 + 64 bytes in the stream 8192 are payload. The paper has 12.3 GB/s of the optimized stack."""
+    expected = LINE_GB * segment / (segment + ON_WIRE) * 8192 / 8256
+    assert gb_per_s(preset) == pytest.approx(expected, rel=0.006)
+
+
+@pytest.mark.parametrize(("window", "latency_ns"), [(65_535, 10_000), (65_535, 4_000), (33_024, 1_000)])
+def test_a_small_window_leaves_one_window_in_a_round_trip(window: int, latency_ns: int, tmp_path: Path) -> None:
+    """A round trip: two ways through the switch and four ports; two segments of which one acknowledgement is sent, each read and then sent, behind up to
+    two kilobytes and a segment of the other direction's. Slow start takes three round trips of some 256."""
+    name = cluster(tmp_path, board=f"window_bytes = {window}\n", rest=f"[node.switch]\nlatency_ns = {latency_ns}\n")
+    line_us = (1460 + ON_WIRE) / LINE_GB / 1e3
+    least_us = 2 * (latency_ns + 30) / 1e3 + 4 * 0.25 + 2 * line_us + 2 * 24 / 322.265625
+    most_us = least_us + 2 * (2048 + 1460) / LINE_GB / 1e3 + line_us
+    payload = window * 8192 / 8256 / 1e3
+    assert payload / most_us / (1 + 3 / 256) < gb_per_s(name) < payload / least_us
+
+
+def test_window_scaling_opens_the_window_again(tmp_path: Path) -> None:
+    far = "[node.switch]\nlatency_ns = 8000\n"
+    scaled = gb_per_s(cluster(tmp_path, "tcp", "", far))
+    assert scaled / gb_per_s(cluster(tmp_path, "tcp", "window_bytes = 65_535\nwindow_scaling = false\n", far)) > 3
+
+
+def test_small_messages_take_what_they_take_with_udp() -> None:
+    """The paper: window scaling and jumbo frames have no measurable impact on them. A segment waits until it is whole."""
+    times = {
+        name: measure("put", f"accl-u280-{name}", sizes="64")[0]["time_us"] for name in ("udp", "tcp", "tcp-untuned")
+    }
+    assert times["tcp"] == times["tcp-untuned"]
+    assert 0 <= times["tcp"] - times["udp"] < 0.1
+
+
+def test_all_pairs_connect_when_a_communicator_is_set_up(tmp_path: Path) -> None:
+    """The lower rank opens each connection from a port of its own, and the SYNs have the cluster's options."""
+
+    def program(rank: Rank) -> None:
+        rank.pause(50)
+
+    file = tmp_path / "frames.pcapng"
+    run(program, 5, "accl-u280-tcp", pcap=str(file))
+    data, at, syns = file.read_bytes(), 0, set()
+    while at < len(data):
+        kind, size = struct.unpack_from("<II", data, at)
+        frame = data[at + 28 : at + size - 4] if kind == 6 else b""
+        if len(frame) > 54 and frame[23] == 6 and frame[47] == 2:
+            assert frame[54:62] == bytes([2, 4]) + (8960).to_bytes(2, "big") + bytes([1, 3, 3, 3])
+            syns.add((frame[29], frame[33], struct.unpack_from(">HH", frame, 34)))
+        at += size
+    assert {(one - 1, other - 1) for one, other, _ in syns} == {(a, b) for b in range(5) for a in range(b)}
+    assert all(to == 5500 and port >= 49_152 for _, _, (port, to) in syns)
+
+
+@pytest.mark.parametrize("sender", [0, 1])
+def test_a_board_that_is_gone(sender: int, tmp_path: Path) -> None:
+    """Whether it would open the connection or wait for it."""
+    faults = "[link.cable]\nframes_lost = 0.999999\n"
+    name = cluster(tmp_path, "tcp", "resend_us = 5\ntries = 4\n", faults)
+
+    def program(rank: Rank) -> None:
+        buffer = rank.create_buffer(100)
+        if rank.rank == sender:
+            rank.send(buffer, 100, 1 - sender)
+            rank.pause(1000)
+            rank.send(buffer, 100, 1 - sender)
+
+    with pytest.raises(
+        AcclError, match=f"rank {sender}: send: receive time-out .*rank {1 - sender} has not answered 4 times"
+    ):
+        run(program, 2, name)
+
+
+def test_a_receiver_that_takes_nothing_is_reported_and_the_simulation_ends(tmp_path: Path) -> None:
+    """Its window is closed, and its peer probes it, but not for ever."""
+
+    def program(rank: Rank) -> None:
+        buffer = rank.create_buffer(200_000)
+        if rank.rank == 0:
+            rank.send(buffer, 200_000, 1, tag=5)
+        else:
+            rank.recv(buffer, 10, 0, tag=7)
+
+    with pytest.raises(Exception, match="for room to send to rank 1 of its communicator"):
+        run(program, 2, cluster(tmp_path), buffers=2, buffer_bytes=1024, time_out_us=0)
+
+
+def test_more_than_all_windows_and_buffers_waits_until_it_is_taken(tmp_path: Path) -> None:
+    def program(rank: Rank) -> Any:
+        data = np.random.default_rng(rank.rank).integers(-1000, 1000, 300_000).astype(np.int32)
+        send, recv = rank.create_buffer(data), rank.create_buffer(300_000, "int32")
+        request = rank.send(send, 300_000, 1 - rank.rank, run_async=True)
+        rank.pause(5_000_000)  # far beyond all time-outs and probes
+        rank.recv(recv, 300_000, 1 - rank.rank)
+        request.wait()
+        return recv.array.copy()
+
+    result = run(program, 2, cluster(tmp_path), buffers=2, buffer_bytes=1024, time_out_us=0)
+    assert result.lost == []
+    for rank in (0, 1):
+        expected = np.random.default_rng(1 - rank).integers(-1000, 1000, 300_000).astype(np.int32)
+        np.testing.assert_array_equal(result.values[rank], expected)
+
+
+@pytest.mark.parametrize(
+    ("board", "line"),
+    [
+        ("window_bytes = 65_536\n", "window_bytes is 65536; above 65535 it needs window_scaling"),
+        ("window_bytes = 33_000\n", "it has room for four packets of packet_bytes, 33024 bytes"),
+    ],
+)
+def test_windows_that_cannot_be(board: str, line: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=line):
+        Cluster.load(cluster(tmp_path, board=board))
