@@ -78,6 +78,7 @@ inline void add_kinds(Kinds& known, Tick ticks_per_second, ethernet::Frames& fra
     const ethernet::UdpEnd own{ethernet::address_of(number), ip_of(number), values.get<std::uint16_t>("udp_port")};
     return std::make_unique<Node>(config, own, number, engine, line, frames);
   };
+  known.nodes["mpi-server"] = known.nodes["accl"];  // its adapter is an engine, too
 }
 
 }  // namespace thalweg::accl

@@ -23,9 +23,14 @@ SYSTEM = System(
     name="accl",
     about="FPGAs with ACCL's offload engine",
     package=__name__,
-    node_kinds=frozenset({"accl", "ethernet-switch", "optical-switch"}),
+    node_kinds=frozenset({"accl", "mpi-server", "ethernet-switch", "optical-switch"}),
     operations={
         name: Loaded("commands.bench:COMMANDS", about, "operations:OPERATIONS") for name, about in _OPERATIONS.items()
+    }
+    | {
+        "b_eff": Loaded(
+            "commands.b_eff:COMMANDS", "HPCC FPGA's effective bandwidth, of boards in a ring.", "b_eff:OPERATIONS"
+        )
     },
     commands={
         "accl": Loaded("commands.accl:command", "Run or serve programs that use ACCL's driver."),

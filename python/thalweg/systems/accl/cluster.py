@@ -122,10 +122,21 @@ class Board(NodeTable):
         return 14 + 20 + 8 + _HEADER + self.packet_bytes
 
 
+class Server(Board):
+    """A server with an InfiniBand adapter and a board behind PCIe, whose kernels' messages its MPI moves.
+
+    The engine is the adapter with its MPI. What the tables of boards call the board's memory is the server's here, and what they call the host's is the
+    board's, across PCIe."""
+
+    kind: Literal["mpi-server"]  # type: ignore[assignment]
+    sync_us: float = Field(ge=0, le=1e6, description="of a buffer's copy between server and board, beside its bytes")
+
+
 class Cluster(Assembled):
     system = "accl"
     NODES: ClassVar[Mapping[str, type[NodeTable]]] = {
         "accl": Board,
+        "mpi-server": Server,
         "ethernet-switch": leaves.EthernetSwitch,
         "optical-switch": leaves.OpticalSwitch,
     }

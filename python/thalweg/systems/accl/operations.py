@@ -304,7 +304,7 @@ def _plan(
         raise InputError(f"root is {root}; ranks are 0 to {ranks - 1}")
     one_of("by", by, BY)
     at_least("seed", seed, 0)
-    wanted = [ELEMENT] if name == "barrier" else _wanted(sizes)
+    wanted = [ELEMENT] if name == "barrier" else wanted_sizes(sizes)
     if pcap and len(wanted) > 1:
         raise InputError(f"pcap is of one size; there are {len(wanted)}")
     switches = None
@@ -330,7 +330,7 @@ def _plan(
     return Plan(cluster, name, title, until, measure, seeds={"data": seed})
 
 
-def _wanted(sizes: Sizes) -> list[int]:
+def wanted_sizes(sizes: Sizes) -> list[int]:
     """Raises InputError."""
     wanted = parse_sizes(sizes)
     for size in wanted:

@@ -1,0 +1,351 @@
+# SPDX-License-Identifier: Apache-2.0
+"""HPCC FPGA's effective bandwidth, b_eff: boards in a ring exchange messages with both neighbours, one after the other, and both ways at once. What M. Meyer et al. measured with it
+("Optimizing Communication for Latency Sensitive HPC Applications on up to 48 FPGAs Using ACCL", 2024, section 3.4), and their model (Equation 1).
+
+HPCC FPGA measures many exchanges and divides. Here one is measured: it takes the same time in each run, and begins when the one before has ended.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from thalweg.bench.operation import Measured, Operation, Plan, Progress, Row, Sizes, at_least, one_of
+from thalweg.cluster import leaves
+from thalweg.errors import InputError
+from thalweg.systems.accl.cluster import Board, Cluster, Server
+from thalweg.systems.accl.kernels import KernelPort, Kernels
+from thalweg.systems.accl.library import Rank, run
+from thalweg.systems.accl.operations import BUFFERS, ELEMENT, line_us, wanted_sizes, way_us
+from thalweg.systems.accl.plots import latency_over_size
+from thalweg.systems.accl.values import Array, Stream
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+WAYS = ("streaming", "buffered")
+CALLERS = ("kernel", "host")
+BOTH = "both"
+ROUNDS = 10  #: exchanges of kernels of a source
+EAGER = 12_288  #: bytes of a message that MPI sends without waiting for the receiver at most (Open MPI, btl_openib_eager_limit)
+_MESSAGE, _MARK = 0, 1  #: tags
+_WORD = 16  #: elements of a kernel stream's word
+
+
+class _Took(NamedTuple):
+    """A rank's exchange: when it began and ended, and what came."""
+
+    begin_us: float
+    end_us: float
+    data: Array
+
+
+def _streamed(rank: Rank, caller: Rank, neighbour: int, mine: Array) -> _Took:
+    """From a kernel's stream to one of the neighbour's kernels."""
+    rank.push(mine)
+    sent = caller.stream_put(Stream(), mine.size, neighbour, stream_id=0)
+    mark, theirs = rank.create_buffer(1), rank.create_buffer(1)
+    after = [rank.kernel().send(mark, 1, neighbour, _MARK, run_async=True)]
+    after += [rank.kernel().recv(theirs, 1, neighbour, _MARK, run_async=True)]
+    for request in after:
+        request.wait()
+    (packet,) = rank.pull()  # it came before the mark
+    return _Took(sent.begun_us, max(sent.ended_us, packet.at_us), packet.data[: mine.size])
+
+
+def _buffered(rank: Rank, caller: Rank, neighbour: int, mine: Array) -> _Took:
+    """From memory to memory; a message is received when the own one has left."""
+    send, recv = rank.create_buffer(mine), rank.create_buffer(mine.size)
+    begin = caller.send(send, mine.size, neighbour, _MESSAGE).begun_us
+    end = caller.recv(recv, mine.size, neighbour, _MESSAGE).ended_us
+    return _Took(begin, end, recv.array)
+
+
+def _by_mpi(server: Server, rank: Rank, neighbour: int, mine: Array) -> _Took:
+    """A kernel's run, a copy from the board, MPI_Sendrecv, a copy to the board, a kernel's run. The board is across PCIe, where calls have the host's memory."""
+    n = mine.size
+    board = [rank.create_buffer(mine, host=True), rank.create_buffer(n, host=True)]
+    memory = [rank.create_buffer(n), rank.create_buffer(n)]
+    adapter = rank.kernel()
+    begin = rank.now_us
+    rank.pause(server.invocation_us)
+    rank.pause(server.sync_us)
+    adapter.copy(board[0], memory[0], n)
+    both = [adapter.send(memory[0], n, neighbour, _MESSAGE, from_fpga=True, run_async=True)]
+    both += [adapter.recv(memory[1], n, neighbour, _MESSAGE, to_fpga=True, run_async=True)]
+    for request in both:
+        request.wait()
+    rank.pause(server.sync_us)
+    adapter.copy(memory[1], board[1], n, from_fpga=True)
+    rank.pause(server.invocation_us)
+    return _Took(begin, rank.now_us, board[1].array)
+
+
+def _of_streaming_kernels(kernels: Kernels, rank: Rank, neighbour: int, mine: Array) -> _Took:
+    """HPCC FPGA's three kernels: one gives data to the engine, one takes them from it, and one calls it when the other has taken a message. They move whole
+    words of 64 bytes."""
+    port, noted = rank.kernel_port(), rank.kernel_stream("notify")
+    whole = np.pad(mine, (0, -mine.size % _WORD))
+    send, recv = rank.create_buffer(whole), rank.create_buffer(whole.size)
+    common = {"size": mine.size, "num_iterations": ROUNDS}
+    took = {"write_buffer": recv, "notify_enabled": 1, "data_in": port.data_out, "notify": noted}
+    calls = _calls(rank, port, neighbour) | {"notify": noted}
+    started = [
+        rank.start(kernels, "recv_stream", {**common, **took}),
+        rank.start(kernels, "send_stream", {**common, "read_buffer": send, "data_out": port.data_in}),
+        rank.start(kernels, "schedule_stream", {**common, **calls}),
+    ]
+    for each in started:
+        each.wait()
+    return _Took(0, started[-1].cycles / ROUNDS / rank.clock_hz * 1e6, recv.array[: mine.size])
+
+
+def _of_buffered_kernel(kernels: Kernels, rank: Rank, neighbour: int, mine: Array) -> _Took:
+    """HPCC FPGA's one kernel, which has the engine send and then receive. It has addresses, not buffers."""
+    send, recv = rank.create_buffer(mine), rank.create_buffer(mine.size)
+    send.sync_to_device()
+    given = {"read_buffer": send.address, "write_buffer": recv.address, "size": mine.size, "num_iterations": ROUNDS}
+    started = rank.start(kernels, "send_recv", given | _calls(rank, rank.kernel_port(), neighbour))
+    started.wait()
+    recv.sync_from_device()
+    return _Took(0, started.cycles / ROUNDS / rank.clock_hz * 1e6, recv.array)
+
+
+def _calls(rank: Rank, port: KernelPort, neighbour: int) -> dict[str, Any]:
+    engine = {"communicator_addr": rank.world.address, "datapath_cfg": rank.arithmetic(np.float32)}
+    return {**engine, "neighbor_rank": neighbour, "cmd": port.commands, "sts": port.status}
+
+
+_KERNELS = {
+    "streaming": ({"recv_stream", "send_stream", "schedule_stream"}, _of_streaming_kernels),
+    "buffered": ({"send_recv"}, _of_buffered_kernel),
+}
+
+
+def _way_of(kernels: Kernels) -> str:
+    """Raises InputError."""
+    for way, (names, _) in _KERNELS.items():
+        if names <= set(kernels.names):
+            return way
+    wanted = " or ".join(", ".join(sorted(names)) for names, _ in _KERNELS.values())
+    raise InputError(f"{kernels.source} has not the kernels of HPCC FPGA's b_eff: {wanted}")
+
+
+def neighbour(rank: int, ranks: int, phase: int) -> int:
+    """With whom a rank exchanges messages: in phase 0 ranks 0 and 1, 2 and 3 and so on; in phase 1 ranks 1 and 2, 3 and 4, ..., the last one and 0."""
+    return (rank + (1 if (rank + phase) % 2 == 0 else -1)) % ranks
+
+
+@dataclass(frozen=True)
+class Model:
+    """The paper's Equation 1: `commands` l_k + l_m + l_c, for streaming without l_m. Latencies are in us."""
+
+    cluster: Cluster
+    commands: int
+    command_us: float
+    memory_us: float
+    link_us: float
+
+    @classmethod
+    def of(cls, cluster: Cluster, by: str, way: str) -> Model:
+        board = cluster.board(0)
+        cycle_us = 1 / cluster.clocks[board.engine_clock].frequency_mhz
+        buffered = way == "buffered"
+        handled = [
+            sum(board.processor.get(name, (23, 0))) * cycle_us for name in (("send", "recv") if buffered else ("send",))
+        ]
+        return cls(
+            cluster,
+            commands=2 if buffered else 1,
+            command_us=board.invocation_us if by == "host" else sum(handled) / len(handled),
+            memory_us=2e-3 * board.memory_ns if buffered else 0,
+            link_us=2e-3 * board.port_ns + way_us(cluster),
+        )
+
+    def time_us(self, payload: int) -> float:
+        copied = payload / self.cluster.board(0).memory_gb / 1e3 if self.commands == 2 else 0
+        return self.commands * self.command_us + self.memory_us + copied + self.link_us + line_us(self.cluster, payload)
+
+    def __str__(self) -> str:
+        board = self.cluster.board(0)
+        if self.commands == 1:
+            terms = f"l_k + l_c, l_k = {self.command_us:.4g} us"
+        else:
+            memory = f"l_m = {self.memory_us:.4g} us + bytes / {board.memory_gb:g} GB/s"
+            terms = f"2 l_k + l_m + l_c, l_k = {self.command_us:.4g} us, {memory}"
+        return f"{terms}, l_c = {self.link_us:.4g} us + a frame's bytes / {line_gb(self.cluster):g} GB/s"
+
+
+def line_gb(cluster: Cluster) -> float:
+    """GB/s of a board's line."""
+    return next(link for link in cluster.links.values() if isinstance(link, leaves.Ethernet)).gbit_s / 8
+
+
+@dataclass(frozen=True)
+class _Series:
+    """Messages of all sizes, sent in one way."""
+
+    cluster: Cluster
+    ranks: int
+    by: str
+    way: str
+    seed: int
+    kernels: Kernels | None = None
+
+    @property
+    def names(self) -> Row:
+        """Its columns."""
+        return {"way": self.way, "by": self.by} if self.way else {}
+
+    @property
+    def board(self) -> Board:
+        return self.cluster.board(0)
+
+    def measured(self, size: int) -> Measured:
+        elements = size // ELEMENT
+        ends = [self._phase(phase, elements) for phase in range(1 if self.ranks == 2 else 2)]
+        time_us = sum(took for took, _ in ends) / len(ends)
+        own: Row = {"ranks": self.ranks, **self.names, "gb_per_s": size / time_us / 1e3}
+        if not isinstance(self.board, Server):
+            own["model_us"] = Model.of(self.cluster, self.by, self.way).time_us(size)
+        return Measured(size, time_us, self.bound_us(size), all(right for _, right in ends), own)
+
+    def _phase(self, phase: int, elements: int) -> tuple[float, bool]:
+        """The time of the last rank, and whether all data are right."""
+        board = self.board
+        size = elements * ELEMENT
+        others = [neighbour(rank, self.ranks, phase) for rank in range(self.ranks)]
+        switches = [self.cluster.nodes[self.cluster.node_names[node]] for node, _ in self.cluster.mirrors.values()]
+        turning_ms = max((table.turning_ms for table in switches if isinstance(table, leaves.OpticalSwitch)), default=0)
+
+        def program(rank: Rank) -> _Took:
+            if turning_ms:
+                if rank.rank == 0:
+                    rank.rewire([(one, another) for one, another in enumerate(others) if one < another])
+                rank.pause(turning_ms * 1e3)
+            mine = self.data(rank.rank, elements)
+            if isinstance(board, Server):
+                return _by_mpi(board, rank, others[rank.rank], mine)
+            if self.kernels:
+                return _KERNELS[self.way][1](self.kernels, rank, others[rank.rank], mine)
+            caller = rank.kernel() if self.by == "kernel" else rank
+            return (_streamed if self.way == "streaming" else _buffered)(rank, caller, others[rank.rank], mine)
+
+        buffer = max(board.packet_bytes, 64 * math.ceil(size / (BUFFERS - 20) / 64))
+        eager = max(EAGER, buffer) if isinstance(board, Server) else max(size, buffer)
+        found = run(program, self.ranks, self.cluster, buffers=BUFFERS, buffer_bytes=buffer, most_eager_bytes=eager)
+        right = found.lost == [] or board.transport != "udp"
+        for rank, took in enumerate(found.values):
+            right = right and np.array_equal(took.data, self.data(others[rank], elements))
+        begin = min(took.begin_us for took in found.values)
+        return max(took.end_us for took in found.values) - begin, right
+
+    def data(self, rank: int, elements: int) -> Array:
+        return np.random.default_rng([self.seed, rank]).integers(-1000, 1000, elements).astype(np.float32)
+
+    def bound_us(self, size: int) -> float:
+        """Calls, copies and the line, of which what can overlap is left out."""
+        board = self.board
+        way = line_us(self.cluster, size) + way_us(self.cluster)
+        if isinstance(board, Server):
+            return 2 * (board.invocation_us + board.sync_us + size / board.host_gb / 1e3) + way
+        call = board.invocation_us if self.by == "host" else 0.0
+        if self.way == "streaming":
+            return call + way
+        return max(call + way, 2 * call + size / board.memory_gb / 1e3)
+
+
+def _plan(
+    cluster: Cluster,
+    *,
+    ranks: int = 2,
+    by: str = "",
+    way: str = "",
+    kernels: str | Path = "",
+    includes: Sequence[str | Path] = (),
+    sizes: Sizes = "4:1M",
+    seed: int = 1,
+) -> Plan:
+    """`ranks`: an even number; 0 for all. `by`: who calls the engine, "kernel" or "host", or "both". `way`: "streaming", between kernels, "buffered", between memories, or "both".
+    `kernels`: a source of HPCC FPGA's kernels for ACCL, which call the engine in place of ours; `includes`: folders of its headers. `sizes`: bytes of a message."""
+    boards = len(cluster.boards)
+    ranks = ranks or boards
+    if not 2 <= ranks <= boards or ranks % 2:
+        raise InputError(f"ranks is {ranks}; b_eff has an even number, 2 to {boards}, on {cluster.name}")
+    at_least("seed", seed, 0)
+    if isinstance(cluster.board(0), Server):
+        if by or way or kernels:
+            raise InputError(
+                f"by, way and kernels are of boards with an engine; on {cluster.name} hosts exchange messages by MPI"
+            )
+        series = [_Series(cluster, ranks, "", "", seed)]
+        title = f"b_eff of {ranks} ranks on {cluster.name}, by host MPI"
+    elif kernels:
+        if by or way:
+            raise InputError("by and way are those of the kernels")
+        compiled = Kernels(kernels, includes, ["ACCL_SYNTHESIS"])
+        series = [_Series(cluster, ranks, CALLERS[0], _way_of(compiled), seed, compiled)]
+        title = f"b_eff of {ranks} ranks on {cluster.name}, by kernels of {Path(kernels).name}"
+    else:
+        callers, ways = _chosen("by", by or CALLERS[0], CALLERS), _chosen("way", way or WAYS[0], WAYS)
+        series = [_Series(cluster, ranks, one, other, seed) for other, one in product(ways, callers)]
+        title = f"b_eff of {ranks} ranks on {cluster.name}"
+        if len(series) == 1:
+            title += f", {ways[0]}, called by {callers[0]}s"
+    wanted = wanted_sizes(sizes)
+
+    def measure(progress: Progress, _: int) -> Iterator[Measured]:
+        for index, one in enumerate(series):
+            rows = []
+            for number, size in enumerate(wanted):
+                try:
+                    rows.append(one.measured(size))
+                except MemoryError:
+                    raise InputError(
+                        f"a size of {size} bytes on {ranks} ranks takes more memory than there is"
+                    ) from None
+                progress((index + (number + 1) / len(wanted)) / len(series))
+            mean = sum(row.own["gb_per_s"] for row in rows) / len(rows)
+            for row in rows:
+                yield replace(row, own={**row.own, "b_eff_gb_per_s": ranks * mean})
+
+    def draw(axes: Axes, rows: Sequence[dict[str, Any]]) -> None:
+        latency_over_size(
+            axes, [([row for row in rows if one.names.items() <= row.items()], _label(one)) for one in series]
+        )
+
+    return Plan(
+        cluster, "b_eff", title, "the last rank has its neighbour's message", measure, {"data": seed}, draw=draw
+    )
+
+
+def _chosen(what: str, value: str, known: Sequence[str]) -> Sequence[str]:
+    """Raises InputError."""
+    return known if value == BOTH else [one_of(what, value, [*known, BOTH])]
+
+
+def _label(series: _Series) -> str:
+    return f"{series.way}, {'PL' if series.by == 'kernel' else 'host'}" if series.way else "host MPI"
+
+
+def summary(plan: Plan, rows: Sequence[Row]) -> list[str]:
+    """Lines below the table: the effective bandwidth of each series as HPCC FPGA defines it, the mean over the sizes of the bandwidth of all ranks, and the model."""
+    lines: list[str] = []
+    for row in rows:
+        of = f"{row['way']}, {row['by']}: " if "way" in row else ""
+        line = f"{of}b_eff {row['b_eff_gb_per_s']:.4g} GB/s of {row['ranks']} ranks"
+        if "model_us" in row:
+            assert isinstance(plan.cluster, Cluster)
+            line += f"; model {Model.of(plan.cluster, row['by'], row['way'])}"
+        if line not in lines:
+            lines.append(line)
+    return lines
+
+
+OPERATIONS = {"b_eff": Operation(_plan)}

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figures of the paper on ACCL."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from thalweg.bench.plot import lines_over_size
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def latency_over_size(axes: Axes, series: Sequence[tuple[Sequence[dict[str, Any]], str]]) -> None:
+    """Figure 4: latencies over sizes, and the model's (Equation 1) as dashed lines. A series has rows and a label."""
+    lines_over_size(axes, [(rows, "time_us", "", label) for rows, label in series])
+    for (rows, label), line in zip(series, axes.get_lines(), strict=True):
+        line.set_linestyle("none")
+        if "model_us" not in rows[0]:
+            continue
+        style = "--" if len(rows) > 1 else "_"  # one size makes no line
+        axes.plot(
+            [row["bytes"] for row in rows],
+            [row["model_us"] for row in rows],
+            style,
+            linewidth=1,
+            color=line.get_color(),
+            label=f"{label}, model",
+        )

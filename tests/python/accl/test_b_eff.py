@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""HPCC FPGA's b_eff against the paper's figures, and against what a cluster's constants give by hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from thalweg import measure
+from thalweg.accl import Rank, run
+from thalweg.cli import main
+from thalweg.errors import InputError
+from thalweg.systems.accl.b_eff import OPERATIONS, neighbour
+from thalweg.systems.accl.cluster import Cluster
+
+# accl-u280-udp: a line of 12.5 GB/s, a memory of 14 GB/s and 106.7 ns, ports of 250 ns, two cables of 15 ns and a switch of 1 us.
+LINE_GB, MEMORY_GB = 12.5, 14
+COPY_US, LINK_US = 2 * 0.1067, 2 * 0.25 + 2 * 0.015 + 1
+MEGA = 1 << 20
+
+
+@pytest.mark.parametrize(("way", "paper"), [("streaming", 12.3), ("buffered", 6.6)])
+def test_large_messages_have_the_papers_bandwidth(way: str, paper: float) -> None:
+    (row,) = measure("b_eff", "accl-u280-udp", way=way, sizes="16M")
+    assert row["verified"]
+    assert row["gb_per_s"] == pytest.approx(paper, rel=0.03)
+
+
+def test_small_messages_have_the_papers_latencies() -> None:
+    """Called by kernels, less than 3 us on a direct line; the switch adds about 1 us."""
+    (direct,) = measure("b_eff", "accl-u280-direct", sizes="64")
+    (switched,) = measure("b_eff", "accl-u280-udp", sizes="64")
+    assert direct["time_us"] < 3
+    assert 2.5 < switched["time_us"] < 5
+    assert switched["time_us"] - direct["time_us"] == pytest.approx(1, abs=0.1)
+
+
+@pytest.mark.parametrize("size", [4, 64, 65_536, MEGA])
+def test_hosts_take_what_the_papers_model_says(size: int) -> None:
+    """Equation 1: 2 l_k + l_m + l_c, and l_k + l_c for streaming; l_k is the invocation of a kernel, 30 us."""
+    link = LINK_US + size / LINE_GB / 1e3
+    streaming, buffered = 30 + link, 2 * 30 + COPY_US + size / MEMORY_GB / 1e3 + link
+    rows = measure("b_eff", "accl-u280-udp", by="host", way="both", sizes=str(size))
+    assert [row["way"] for row in rows] == ["streaming", "buffered"]
+    for row, wanted in zip(rows, (streaming, buffered), strict=True):
+        assert row["time_us"] == pytest.approx(wanted, rel=0.05)
+        assert row["model_us"] == pytest.approx(wanted, rel=0.02)  # headers
+
+
+def test_kernels_model_has_the_processors_times() -> None:
+    """l_k is 1.19 us for a send, 259 and 38 cycles of 4 ns, and 1.1 us for a receive."""
+    (row,) = measure("b_eff", "accl-u280-udp", sizes="64")
+    assert row["model_us"] == pytest.approx((259 + 38) * 0.004 + LINK_US + (64 + 130) / 12.5 / 1e3)
+    (row,) = measure("b_eff", "accl-u280-udp", way="buffered", sizes="64")
+    commands = (259 + 38 + 236 + 38) * 0.004
+    assert row["model_us"] == pytest.approx(commands + COPY_US + 64 / 14e3 + LINK_US + (64 + 130) / 12.5 / 1e3)
+
+
+def test_an_exchange_takes_as_long_as_each_of_many() -> None:
+    """HPCC FPGA measures many exchanges, one after the other, and divides."""
+
+    def program(rank: Rank) -> float:
+        mine, theirs = rank.create_buffer(np.zeros(1024, np.float32)), rank.create_buffer(1024)
+        begin = rank.now_us
+        for _ in range(20):
+            rank.kernel().send(mine, 1024, 1 - rank.rank)
+            rank.kernel().recv(theirs, 1024, 1 - rank.rank)
+        return (rank.now_us - begin) / 20
+
+    (row,) = measure("b_eff", "accl-u280-udp", way="buffered", sizes="4K")
+    assert run(program, 2, buffers=200, buffer_bytes=8192).values == pytest.approx([row["time_us"]] * 2, rel=0.01)
+
+
+@pytest.mark.parametrize("ranks", [2, 4, 6, 48])
+def test_a_rank_exchanges_with_both_neighbours(ranks: int) -> None:
+    for phase in (0, 1):
+        pairs = [neighbour(rank, ranks, phase) for rank in range(ranks)]
+        assert [pairs[other] for other in pairs] == list(range(ranks))
+    for rank in range(ranks):
+        assert {neighbour(rank, ranks, phase) for phase in (0, 1)} == {(rank - 1) % ranks, (rank + 1) % ranks}
+
+
+@pytest.mark.parametrize("cluster", ["udp", "direct", "reliable", "rdma", "tcp"])
+@pytest.mark.parametrize("way", ["streaming", "buffered"])
+def test_ranks_of_a_ring_do_not_slow_each_other_down(cluster: str, way: str) -> None:
+    """A switch has a port for each, and mirrors turn between the neighbours."""
+    two, four = (measure("b_eff", f"accl-u280-{cluster}", way=way, ranks=ranks, sizes="64,64K") for ranks in (2, 4))
+    assert all(row["verified"] for row in [*two, *four])
+    assert [row["time_us"] for row in four] == pytest.approx([row["time_us"] for row in two], rel=0.02)
+
+
+def test_b_eff_is_the_mean_over_the_sizes_of_all_ranks() -> None:
+    rows = measure("b_eff", "accl-u280-udp", ranks=4, sizes="4:4K")
+    assert len(rows) == 11
+    for row in rows:
+        assert row["gb_per_s"] == pytest.approx(row["bytes"] / row["time_us"] / 1e3)
+        assert row["b_eff_gb_per_s"] == pytest.approx(4 * sum(each["gb_per_s"] for each in rows) / 11)
+
+
+@pytest.mark.parametrize("size", [4, 64, 65_536, MEGA])
+def test_host_mpi_takes_what_its_parts_take(size: int) -> None:
+    """Two kernels' runs (30 us), two copies' calls (19 us) and their bytes (14.4 GB/s), and a message (1.2 us) with its bytes (12.1 GB/s)."""
+    (row,) = measure("b_eff", "noctua2-mpi", sizes=str(size))
+    assert row["verified"]
+    assert row["time_us"] == pytest.approx(2 * (30 + 19 + 0.7 + size / 14.4e3) + 1.2 + size / 12.1e3, rel=0.02)
+
+
+def test_a_message_of_mpi_has_the_published_latency() -> None:
+    (row,) = measure("sendrecv", "noctua2-mpi", sizes="4")
+    assert row["time_us"] == pytest.approx(1.2, abs=0.02)
+
+
+def test_host_mpi_takes_more_than_each_way_of_the_engine() -> None:
+    """Figure 4: at all sizes."""
+    engine = measure("b_eff", "accl-u280-udp", by="both", way="both", sizes="64,64K,1M")
+    for mpi in measure("b_eff", "noctua2-mpi", sizes="64,64K,1M"):
+        assert all(mpi["time_us"] > row["time_us"] for row in engine if row["bytes"] == mpi["bytes"])
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib")
+    file, picture = tmp_path / "rows.json", tmp_path / "figure.svg"
+    arguments = ["bench", "b_eff", "--cluster", "accl-u280-udp", "--sizes", "64,1K", "--by", "both"]
+    assert main([*arguments, "--json", str(file), "--plot", str(picture)]) == 0
+    assert "model l_k + l_c, l_k = 30 us, l_c = 1.53 us + a frame's bytes / 12.5 GB/s" in capsys.readouterr().out
+    assert len(json.loads(file.read_text())["rows"]) == 4
+    assert "<svg" in picture.read_text()
+
+
+def test_the_figure_has_points_and_dashed_models() -> None:
+    figure = pytest.importorskip("matplotlib.figure")
+    plan = OPERATIONS["b_eff"].plan(Cluster.load("accl-u280-udp"), by="both", sizes="64,1K")
+    rows = plan.rows()
+    axes = figure.Figure().subplots()
+    plan.draw(axes, rows)
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+    lines = {line.get_label(): line for line in axes.get_lines()}
+    assert set(lines) == {"streaming, PL", "streaming, PL, model", "streaming, host", "streaming, host, model"}
+    for by, label in (("kernel", "streaming, PL"), ("host", "streaming, host")):
+        of = [row for row in rows if row["by"] == by]
+        assert list(lines[label].get_ydata()) == [row["time_us"] for row in of]
+        assert list(lines[f"{label}, model"].get_ydata()) == [row["model_us"] for row in of]
+        assert (lines[label].get_linestyle(), lines[f"{label}, model"].get_linestyle()) == ("None", "--")
+
+
+@pytest.mark.parametrize(
+    ("cluster", "options", "text"),
+    [
+        ("accl-u280-udp", {"ranks": 3}, "ranks is 3; b_eff has an even number, 2 to 48"),
+        ("accl-u280-udp", {"ranks": 50}, "ranks is 50"),
+        ("accl-u280-udp", {"sizes": "6"}, "a size of 6 bytes; elements have 4"),
+        ("accl-u280-udp", {"by": "nobody"}, "'nobody' is no by; there are kernel, host, both"),
+        ("accl-u280-udp", {"way": "none"}, "'none' is no way; there are streaming, buffered, both"),
+        ("noctua2-mpi", {"way": "buffered"}, "on noctua2-mpi hosts exchange messages by MPI"),
+    ],
+)
+def test_wrong_options_are_refused(cluster: str, options: dict[str, object], text: str) -> None:
+    with pytest.raises(InputError, match=text):
+        measure("b_eff", cluster, **options)
