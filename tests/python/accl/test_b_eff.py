@@ -19,6 +19,7 @@ from thalweg.systems.accl.cluster import Cluster
 LINE_GB, MEMORY_GB = 12.5, 14
 COPY_US, LINK_US = 2 * 0.1067, 2 * 0.25 + 2 * 0.015 + 1
 MEGA = 1 << 20
+KERNELS = Path(__file__).parent / "kernels"
 
 
 @pytest.mark.parametrize(("way", "paper"), [("streaming", 12.3), ("buffered", 6.6)])
@@ -159,3 +160,24 @@ def test_the_figure_has_points_and_dashed_models() -> None:
 def test_wrong_options_are_refused(cluster: str, options: dict[str, object], text: str) -> None:
     with pytest.raises(InputError, match=text):
         measure("b_eff", cluster, **options)
+
+
+@pytest.mark.parametrize("way", ["streaming", "buffered"])
+def test_kernels_of_a_source_take_as_long(way: str) -> None:
+    """They add the cycles in which their commands' 15 words leave, and for streams those of their memory's first word and of the notice."""
+    pytest.importorskip("clang.cindex", reason="libclang is not installed")
+    source = KERNELS / {"streaming": "streamed.cpp", "buffered": "buffered.cpp"}[way]
+    ours = measure("b_eff", "accl-u280-udp", way=way, sizes="4,100,64K")
+    theirs = measure("b_eff", "accl-u280-udp", kernels=str(source), includes=[str(KERNELS)], sizes="4,100,64K")
+    assert [row["way"] for row in theirs] == [way] * 3
+    for own, other in zip(ours, theirs, strict=True):
+        assert other["verified"]
+        assert own["time_us"] < other["time_us"] < 1.15 * own["time_us"]
+
+
+def test_a_source_without_the_kernels() -> None:
+    pytest.importorskip("clang.cindex", reason="libclang is not installed")
+    with pytest.raises(InputError, match=r"loops\.cpp has not the kernels of HPCC FPGA's b_eff: recv_stream, sch"):
+        measure("b_eff", "accl-u280-udp", kernels=str(KERNELS / "loops.cpp"), includes=[str(KERNELS)])
+    with pytest.raises(InputError, match="by and way are those of the kernels"):
+        measure("b_eff", "accl-u280-udp", kernels=str(KERNELS / "buffered.cpp"), way="buffered")

@@ -22,7 +22,7 @@ MEMORY_GB = 14
 @pytest.mark.parametrize("operation", OPERATIONS)
 @pytest.mark.parametrize("by", ["kernel", "host"])
 def test_every_operation(operation: str, by: str) -> None:
-    options = {} if operation in ("put", "sendrecv", "copy", "combine") else {"ranks": 5}
+    options = {} if operation in ("put", "sendrecv", "copy", "combine", "b_eff") else {"ranks": 5}
     sizes = {} if operation == "barrier" else {"sizes": "4,64,4K,60000"}
     rows = measure(operation, "accl-u280-udp", by=by, **options, **sizes)
     assert all(row["verified"] for row in rows)
