@@ -21,6 +21,7 @@
 #include "../attach.hpp"
 #include "../engine.hpp"
 #include "bound.hpp"
+#include "vcsn/rtl_node.hpp"
 
 namespace nb = nanobind;
 using namespace thalweg;
