@@ -9,7 +9,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from thalweg.errors import InputError
 from thalweg.resources import resource
+from thalweg.systems.accl import attached_kernels
+from thalweg.systems.accl.attached_kernels import AttachedKernels, Chosen
+from thalweg.systems.accl.engine import make_engine
+from thalweg.systems.accl.kernels import Kernels
 
 pytest.importorskip("clang.cindex", reason="libclang is not installed")
 
@@ -123,6 +128,11 @@ def test_kernels_that_are_not_described(kernel: str, says: str) -> None:
     refused(kernel, says)
 
 
+@pytest.fixture(scope="module")
+def compiled() -> Kernels:
+    return Kernels(SOURCE, [HERE / "kernels"])
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("kernel", "says"),
@@ -144,8 +154,16 @@ def test_kernels_that_are_not_described(kernel: str, says: str) -> None:
         (f"{TWO[0]},from=4", "kernel produce: argument from is memory, which the program gives it"),
     ],
 )
-def test_kernels_that_are_none(kernel: str, says: str) -> None:
-    refused(kernel, says)
+def test_kernels_that_are_none(kernel: str, says: str, compiled: Kernels, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attached_kernels, "Kernels", lambda *_: compiled)
+    with pytest.raises(InputError) as found:
+        AttachedKernels(make_engine("accl-u280-udp", 1), [Chosen.parse(kernel)], [], [])
+    assert str(found.value).startswith(says)
+
+
+@pytest.mark.slow
+def test_the_command_refuses_a_kernel_in_a_line() -> None:
+    refused(f"{SOURCE}:adder:less=1", "kernel adder has no argument less; it has more, in, out")
 
 
 def refused(kernel: str, says: str) -> None:
