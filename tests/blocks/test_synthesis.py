@@ -257,7 +257,7 @@ BUDGETED = {
     for parameters in block.sets
     if parameters.levels is not None
 }
-QUICK = {"common/async_fifo-flit32", "common/skid-flit", "link/flow-margin", "switch/poller-five"}
+QUICK = {"common/skid-flit", "link/flow-margin"}
 
 
 @pytest.mark.parametrize(

@@ -82,6 +82,7 @@ def test_hub(hub: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
             ],
             "reset of another clock",
             id="resets_swapped",
+            marks=pytest.mark.long,
         ),
     ],
 )

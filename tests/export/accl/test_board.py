@@ -23,6 +23,7 @@ size = [4]
 packet_bytes = 512
 fifo_bytes = 9216
 """
+MOVES_ALONE = "arithmetic = false\ncompression = false"
 FIFOS = 2  #: between the clocks: packets each way
 TESTS = 6
 
@@ -40,7 +41,7 @@ def exported(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("more", ["", "arithmetic = false", "arithmetic = false\ncompression = false"])
+@pytest.mark.parametrize("more", [pytest.param("", marks=pytest.mark.long), "arithmetic = false", MOVES_ALONE])
 def test_stands_by_itself(more: str, tmp_path: Path, lint: Callable[[Path], subprocess.CompletedProcess[str]]) -> None:
     exported = exported_to(tmp_path, more)
     done = lint(exported)
@@ -51,8 +52,10 @@ def test_stands_by_itself(more: str, tmp_path: Path, lint: Callable[[Path], subp
 
 
 @pytest.mark.slow
-def test_crossings(exported: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("more", [pytest.param("", marks=pytest.mark.long), MOVES_ALONE])
+def test_crossings(more: str, tmp_path: Path) -> None:
     """A FIFO's two pointers each go through a synchronizer and its words are held; the reset goes through one for each clock."""
+    exported = exported_to(tmp_path, more)
     assert main(["rtl", "crossings", str(exported), "--json", str(tmp_path / "found.json")]) == 0
     found = json.loads((tmp_path / "found.json").read_text())
     ways = Counter((crossing["way"], crossing["start_clock"]) for crossing in found["crossings"])

@@ -44,7 +44,7 @@ def program_of(operations: list[dict[str, Any]]) -> metadata.Program:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("links", [1, 2, 3, 4])
+@pytest.mark.parametrize("links", [1, 2, 3, pytest.param(4, marks=pytest.mark.long)])
 def test_stands_by_itself(
     links: int, seed: int, lint: Callable[[Path], subprocess.CompletedProcess[str]], tmp_path: Path
 ) -> None:

@@ -27,7 +27,10 @@ frame_words = 20
 FIFOS = {"mac_aclk": 2 * (1 + 2 * 2), "link_aclk": 2 * 2}
 
 
-@pytest.fixture(params=[("vcsn-d5005", 40), ("dcn-d5005", 32)], ids=["vcsn", "dcn"])
+VCSN, DCN = ("vcsn-d5005", 40), ("dcn-d5005", 32)
+
+
+@pytest.fixture(params=[VCSN, DCN], ids=["vcsn", "dcn"])
 def exported(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     base, words = request.param
     (tmp_path / "small.toml").write_text(SMALL.format(root=ROOT, base=base, words=words))
@@ -61,6 +64,11 @@ def test_crossings(exported: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    "exported",
+    [pytest.param(VCSN, id="vcsn"), pytest.param(DCN, id="dcn", marks=pytest.mark.long)],
+    indirect=True,
+)
 def test_from_outside(exported: Path, seed: int, simulate: Callable[..., int]) -> None:
     assert simulate(exported, "thalweg_node", "node_traffic", seed, beside=["node.vlt"], build_args=["--assert"]) == 1
 

@@ -71,10 +71,13 @@ def test_halos_of_a_pair_by_hand() -> None:
     assert bounds.halos_us(NOCTUA, (1, 1), 64, 64, 4) == 0
 
 
+LARGE = [(192, 192), (320, 320), (512, 512), (512, 64)]  #: points whose simulation takes seconds
+
+
 @pytest.mark.parametrize(
     ("cluster", "grid", "banks", "points", "bound_by"),
     [
-        pytest.param(*each, marks=simulates)
+        pytest.param(*each, marks=[*simulates, *[pytest.mark.long] * (each[3] in LARGE)])
         for each in [
             (NOCTUA, (2, 2), 4, (64, 64), "halos"),
             (NOCTUA, (2, 2), 4, (128, 128), "memory"),

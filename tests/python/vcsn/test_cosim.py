@@ -34,12 +34,9 @@ def test_words_that_left_long_ago_are_counted() -> None:
     assert cli.main(["rtl", "cosim", "--cluster", "vcsn-d5005", "--runs", "1", "--seed", "954719902"]) == 0
 
 
-def small(verilated: list[int]) -> Network:
-    """Nodes with small buffers, and a circuit from ONE to OTHER."""
-    cluster = Cluster.load("vcsn-d5005").replace(
-        node={"fpga": {"frame_words": 20, "send_words": 32, "receive_words": 32, "send_frames": 2}}
-    )
-    network = Network(cluster, verilated=verilated)
+def joined(verilated: list[int]) -> Network:
+    """A circuit from ONE to OTHER. The nodes' hardware is that of tests/python/attach, built once for both."""
+    network = Network(Cluster.load("vcsn-attached"), verilated=verilated)
     network.set_circuit(ONE, OTHER)
     network.set_circuit(OTHER, ONE)
     return network
@@ -48,7 +45,7 @@ def small(verilated: list[int]) -> Network:
 @pytest.mark.slow
 def test_a_session_begins_after_a_frame_without_data() -> None:
     """The frame is one word of the MAC, and nothing comes after it: an end that waits for the rest of it would never begin its session."""
-    network = small([0, 1])
+    network = joined([0, 1])
     network.advance(network.now + 10**5)
     addresses = bytes([2, 0, 0, 0, 0, ONE.node, 2, 0, 0, 0, 0, OTHER.node])
     header = VcsnHeader(ONE.virtual_port, OTHER.virtual_port, 0, FrameKind.DATA, True, True, False).pack()
@@ -78,7 +75,7 @@ def test_results_are_those_of_the_simulator_alone() -> None:
     """Following hardware changes nothing."""
 
     def run(verilated: list[int]) -> tuple[list[int], bytes]:
-        network = small(verilated)
+        network = joined(verilated)
         network.set_credits(ONE)
         network.connect(0, network.place(0, 0, 0), 0)
         network.connect(1, 0, network.place(1, 0, 1))
