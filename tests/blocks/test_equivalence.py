@@ -17,7 +17,7 @@ SMALL = [
     for mutant in MUTANTS.values()
     if mutant.side == "rtl" and (mutant.block.startswith("common/") or mutant.block in ("link/flow", "link/rate"))
 ]
-SLOW = ("common/crc32", "common/fifo")
+SLOW = ("common/crc32", "common/credited_fifo", "common/fifo", "common/ram_fifo")
 
 
 def proved(folder: Path, block: str, name: str, file: str, old: str, new: str) -> bool:

@@ -197,7 +197,10 @@ def test_a_killed_launcher_leaves_nothing(words: dict[str, str], tmp_path: Path)
 
 @pytest.mark.slow
 @pytest.mark.serial
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "number",
+    [signal.SIGINT, signal.SIGTERM, pytest.param(signal.SIGHUP, marks=pytest.mark.long), signal.SIGKILL],
+)
 def test_nothing_is_left(words: dict[str, str], tmp_path: Path, number: signal.Signals, seed: int) -> None:
     check(words, tmp_path, number, 4, seed)
 

@@ -46,7 +46,7 @@ def check(mpi: Mpi, thalweg: Thalweg, rules: Path, ranks: int, times: int, *opti
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("ranks", [2, 4, 8])
+@pytest.mark.parametrize("ranks", [2, 4, pytest.param(8, marks=pytest.mark.long)])
 def test_every_rule(mpi: Mpi, thalweg: Thalweg, rules: Path, ranks: int) -> None:
     check(mpi, thalweg, rules, ranks, 1, "--compute", "none")
 

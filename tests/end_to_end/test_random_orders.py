@@ -37,7 +37,7 @@ def check(mpi: Mpi, thalweg: Thalweg, orders: Path, ranks: int, seed: int, *opti
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("ranks", [2, 4, 5])
+@pytest.mark.parametrize("ranks", [pytest.param(2, marks=pytest.mark.long), 4, 5])
 def test_some_sequences(mpi: Mpi, thalweg: Thalweg, orders: Path, ranks: int) -> None:
     """Of seed 2 four ranks free a communicator on which a copy is under way, in which MPICH waits."""
     assert check(mpi, thalweg, orders, ranks, 1)
