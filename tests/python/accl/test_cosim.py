@@ -29,7 +29,7 @@ def test_random_programs(seed: int, capsys: pytest.CaptureFixture[str], monkeypa
         return sort_of(draw, cluster).replace(node={name: {"packet_bytes": size}})
 
     monkeypatch.setattr(cosim, "random_sort", same_packets)
-    words = ["rtl", "cosim", "--cluster", "accl-u280-udp", "--runs", "10", "--seed", str(seed - seed % cosim.ALIKE)]
+    words = ["rtl", "cosim", "--cluster", "accl-u280-udp", "--runs", "5", "--seed", str(seed - seed % cosim.ALIKE)]
     assert cli.main(words) == 0, capsys.readouterr().err
 
 
