@@ -19,6 +19,7 @@ Drawing = Callable[["Axes", Sequence[dict[str, Any]]], None]
 
 FORMATS = (".png", ".svg", ".pdf")
 _TITLE_WIDTH = 80  # characters at its size
+_INSIDE = 6  # lines of a legend that stands on the axes at most
 
 
 def check_plot(path: Path) -> None:
@@ -40,7 +41,11 @@ def plot(rows: Sequence[dict[str, Any]], path: Path, title: str, draw: Drawing) 
     draw(axes, rows)
     axes.set_title(textwrap.fill(title, _TITLE_WIDTH), fontsize=11)
     axes.grid(True, which="major", alpha=0.3)
-    axes.legend(frameon=False)
+    if len(axes.get_legend_handles_labels()[1]) > _INSIDE:
+        figure.set_figwidth(11)
+        axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
+    else:
+        axes.legend(frameon=False)
     with writing(path) as file:
         figure.savefig(file, dpi=150, format=path.suffix[1:].lower())
 
@@ -53,8 +58,8 @@ def lines_over_size(axes: Axes, lines: Sequence[tuple[Sequence[dict[str, Any]], 
     """Draws times over sizes, with dashed bounds. A line has rows, the columns of its time and of its bound (or ""), and a label."""
     from matplotlib.ticker import LogLocator
 
-    colours = ("tab:blue", "tab:orange", "tab:green", "tab:red")
-    for colour, (rows, time, bound, label) in zip(colours, lines, strict=False):
+    for number, (rows, time, bound, label) in enumerate(lines):
+        colour = f"C{number}"  # of the cycle of ten, which begins with tab:blue
         of = [row["bytes"] for row in rows]
         axes.plot(of, [row[time] for row in rows], "o-", markersize=3.5, color=colour, label=label)
         if bound and rows[0][bound] is not None:

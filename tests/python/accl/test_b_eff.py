@@ -130,6 +130,20 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "<svg" in picture.read_text()
 
 
+def test_clusters_beside_each_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "rows.json"
+    arguments = ["bench", "b_eff", "--cluster", "noctua2-mpi", "--beside", "accl-u280-udp", "--sizes", "64"]
+    assert main([*arguments, "--way", "both", "--json", str(file)]) == 0
+    said = capsys.readouterr().out
+    assert "noctua2-mpi, buffered, MPI: b_eff" in said
+    assert "accl-u280-udp, streaming, kernel: b_eff" in said
+    rows = json.loads(file.read_text())["rows"]
+    alone = measure("b_eff", "noctua2-mpi", sizes="64") + measure("b_eff", "accl-u280-udp", way="both", sizes="64")
+    assert [(row["cluster"], row["way"], row["by"], row["time_us"]) for row in rows] == [
+        (row["cluster"], row["way"], row["by"], row["time_us"]) for row in alone
+    ]
+
+
 def test_the_figure_has_points_and_dashed_models() -> None:
     figure = pytest.importorskip("matplotlib.figure")
     plan = OPERATIONS["b_eff"].plan(Cluster.load("accl-u280-udp"), by="both", sizes="64,1K")
@@ -137,13 +151,14 @@ def test_the_figure_has_points_and_dashed_models() -> None:
     axes = figure.Figure().subplots()
     plan.draw(axes, rows)
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
-    lines = {line.get_label(): line for line in axes.get_lines()}
-    assert set(lines) == {"streaming, PL", "streaming, PL, model", "streaming, host", "streaming, host, model"}
-    for by, label in (("kernel", "streaming, PL"), ("host", "streaming, host")):
+    lines = axes.get_lines()
+    assert [line.get_label() for line in lines[:3]] == ["streaming, PL", "streaming, host", "model"]
+    for by, points, model in zip(("kernel", "host"), lines[:2], lines[2:], strict=True):
         of = [row for row in rows if row["by"] == by]
-        assert list(lines[label].get_ydata()) == [row["time_us"] for row in of]
-        assert list(lines[f"{label}, model"].get_ydata()) == [row["model_us"] for row in of]
-        assert (lines[label].get_linestyle(), lines[f"{label}, model"].get_linestyle()) == ("None", "--")
+        assert list(points.get_ydata()) == [row["time_us"] for row in of]
+        assert list(model.get_ydata()) == [row["model_us"] for row in of]
+        assert (points.get_linestyle(), model.get_linestyle()) == ("None", "--")
+        assert points.get_color() == model.get_color()
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 WAYS = ("streaming", "buffered")
 CALLERS = ("kernel", "host")
 BOTH = "both"
+MPI = "MPI"  #: who moves the messages of a cluster of servers
 ROUNDS = 10  #: exchanges of kernels of a source
 EAGER = 12_288  #: bytes of a message that MPI sends without waiting for the receiver at most (Open MPI, btl_openib_eager_limit)
 _MESSAGE, _MARK = 0, 1  #: tags
@@ -201,19 +202,32 @@ class _Series:
     @property
     def names(self) -> Row:
         """Its columns."""
-        return {"way": self.way, "by": self.by} if self.way else {}
+        return {"cluster": self.cluster.name, "ranks": self.ranks, "way": self.way, "by": self.by}
+
+    @property
+    def label(self) -> str:
+        if self.by == MPI:
+            return "host MPI"
+        return f"{self.way}, {'PL' if self.by == 'kernel' else 'host'}"
+
+    @property
+    def model(self) -> Model | None:
+        """None where the paper has none."""
+        return None if self.by == MPI else Model.of(self.cluster, self.by, self.way)
 
     @property
     def board(self) -> Board:
         return self.cluster.board(0)
 
+    def rows_of(self, rows: Sequence[Row]) -> list[Row]:
+        return [row for row in rows if self.names.items() <= row.items()]
+
     def measured(self, size: int) -> Measured:
         elements = size // ELEMENT
         ends = [self._phase(phase, elements) for phase in range(1 if self.ranks == 2 else 2)]
         time_us = sum(took for took, _ in ends) / len(ends)
-        own: Row = {"ranks": self.ranks, **self.names, "gb_per_s": size / time_us / 1e3}
-        if not isinstance(self.board, Server):
-            own["model_us"] = Model.of(self.cluster, self.by, self.way).time_us(size)
+        model_us = self.model.time_us(size) if self.model else None
+        own: Row = {**self.names, "model_us": model_us, "gb_per_s": size / time_us / 1e3}
         return Measured(size, time_us, self.bound_us(size), all(right for _, right in ends), own)
 
     def _phase(self, phase: int, elements: int) -> tuple[float, bool]:
@@ -267,37 +281,39 @@ def _plan(
     ranks: int = 2,
     by: str = "",
     way: str = "",
+    beside: Sequence[str] = (),
     kernels: str | Path = "",
     includes: Sequence[str | Path] = (),
     sizes: Sizes = "4:1M",
     seed: int = 1,
 ) -> Plan:
     """`ranks`: an even number; 0 for all. `by`: who calls the engine, "kernel" or "host", or "both". `way`: "streaming", between kernels, "buffered", between memories, or "both".
-    `kernels`: a source of HPCC FPGA's kernels for ACCL, which call the engine in place of ours; `includes`: folders of its headers. `sizes`: bytes of a message."""
-    boards = len(cluster.boards)
-    ranks = ranks or boards
-    if not 2 <= ranks <= boards or ranks % 2:
-        raise InputError(f"ranks is {ranks}; b_eff has an even number, 2 to {boards}, on {cluster.name}")
+    `beside`: further clusters. `kernels`: a source of HPCC FPGA's kernels for ACCL, which call the engine in place of ours; `includes`: folders of its headers. `sizes`: bytes of a
+    message."""
     at_least("seed", seed, 0)
-    if isinstance(cluster.board(0), Server):
-        if by or way or kernels:
-            raise InputError(
-                f"by, way and kernels are of boards with an engine; on {cluster.name} hosts exchange messages by MPI"
-            )
-        series = [_Series(cluster, ranks, "", "", seed)]
-        title = f"b_eff of {ranks} ranks on {cluster.name}, by host MPI"
-    elif kernels:
-        if by or way:
-            raise InputError("by and way are those of the kernels")
-        compiled = Kernels(kernels, includes, ["ACCL_SYNTHESIS"])
-        series = [_Series(cluster, ranks, CALLERS[0], _way_of(compiled), seed, compiled)]
-        title = f"b_eff of {ranks} ranks on {cluster.name}, by kernels of {Path(kernels).name}"
-    else:
-        callers, ways = _chosen("by", by or CALLERS[0], CALLERS), _chosen("way", way or WAYS[0], WAYS)
-        series = [_Series(cluster, ranks, one, other, seed) for other, one in product(ways, callers)]
-        title = f"b_eff of {ranks} ranks on {cluster.name}"
-        if len(series) == 1:
-            title += f", {ways[0]}, called by {callers[0]}s"
+    clusters = [cluster, *(Cluster.load(name) for name in beside)]
+    engines = [each for each in clusters if not isinstance(each.board(0), Server)]
+    if (by or way or kernels) and not engines:
+        raise InputError(
+            f"by, way and kernels are of boards with an engine; on {cluster.name} hosts exchange messages by MPI"
+        )
+    if kernels and (by or way):
+        raise InputError("by and way are those of the kernels")
+    compiled = Kernels(kernels, includes, ["ACCL_SYNTHESIS"]) if kernels else None
+    ways = [_way_of(compiled)] if compiled else _chosen("way", way or WAYS[0], WAYS)
+    callers = _chosen("by", by or CALLERS[0], CALLERS)
+    series: list[_Series] = []
+    for each in clusters:
+        number = _ranks_of(each, ranks)
+        if each in engines:
+            series += [_Series(each, number, caller, one, seed, compiled) for one, caller in product(ways, callers)]
+        else:
+            series.append(_Series(each, number, MPI, WAYS[1], seed))
+    title = f"b_eff of {series[0].ranks} ranks on {', '.join(each.name for each in clusters)}"
+    if kernels:
+        title += f", by kernels of {Path(kernels).name}"
+    elif len(series) == 1:
+        title += f", {ways[0]}, called by {callers[0]}s" if engines else ", by host MPI"
     wanted = wanted_sizes(sizes)
 
     def measure(progress: Progress, _: int) -> Iterator[Measured]:
@@ -307,22 +323,30 @@ def _plan(
                 try:
                     rows.append(one.measured(size))
                 except MemoryError:
-                    raise InputError(
-                        f"a size of {size} bytes on {ranks} ranks takes more memory than there is"
-                    ) from None
+                    what = f"a size of {size} bytes on {one.ranks} ranks takes more memory than there is"
+                    raise InputError(what) from None
                 progress((index + (number + 1) / len(wanted)) / len(series))
             mean = sum(row.own["gb_per_s"] for row in rows) / len(rows)
             for row in rows:
-                yield replace(row, own={**row.own, "b_eff_gb_per_s": ranks * mean})
+                yield replace(row, own={**row.own, "b_eff_gb_per_s": one.ranks * mean})
 
-    def draw(axes: Axes, rows: Sequence[dict[str, Any]]) -> None:
-        latency_over_size(
-            axes, [([row for row in rows if one.names.items() <= row.items()], _label(one)) for one in series]
-        )
+    def draw(axes: Axes, rows: Sequence[Row]) -> None:
+        several = len(clusters) > 1
+        drawn = [(one.rows_of(rows), f"{one.cluster.name}, " * several + one.label) for one in series]
+        latency_over_size(axes, drawn)
 
     return Plan(
         cluster, "b_eff", title, "the last rank has its neighbour's message", measure, {"data": seed}, draw=draw
     )
+
+
+def _ranks_of(cluster: Cluster, ranks: int) -> int:
+    """Raises InputError."""
+    boards = len(cluster.boards)
+    ranks = ranks or boards
+    if not 2 <= ranks <= boards or ranks % 2:
+        raise InputError(f"ranks is {ranks}; b_eff has an even number, 2 to {boards}, on {cluster.name}")
+    return ranks
 
 
 def _chosen(what: str, value: str, known: Sequence[str]) -> Sequence[str]:
@@ -330,19 +354,15 @@ def _chosen(what: str, value: str, known: Sequence[str]) -> Sequence[str]:
     return known if value == BOTH else [one_of(what, value, [*known, BOTH])]
 
 
-def _label(series: _Series) -> str:
-    return f"{series.way}, {'PL' if series.by == 'kernel' else 'host'}" if series.way else "host MPI"
-
-
-def summary(plan: Plan, rows: Sequence[Row]) -> list[str]:
+def summary(cluster: Cluster, beside: Sequence[str], rows: Sequence[Row]) -> list[str]:
     """Lines below the table: the effective bandwidth of each series as HPCC FPGA defines it, the mean over the sizes of the bandwidth of all ranks, and the model."""
+    clusters = {each.name: each for each in (cluster, *map(Cluster.load, beside))}
     lines: list[str] = []
     for row in rows:
-        of = f"{row['way']}, {row['by']}: " if "way" in row else ""
-        line = f"{of}b_eff {row['b_eff_gb_per_s']:.4g} GB/s of {row['ranks']} ranks"
-        if "model_us" in row:
-            assert isinstance(plan.cluster, Cluster)
-            line += f"; model {Model.of(plan.cluster, row['by'], row['way'])}"
+        of = f"{row['cluster']}, " if beside else ""
+        line = f"{of}{row['way']}, {row['by']}: b_eff {row['b_eff_gb_per_s']:.4g} GB/s of {row['ranks']} ranks"
+        if row["by"] != MPI:
+            line += f"; model {Model.of(clusters[row['cluster']], row['by'], row['way'])}"
         if line not in lines:
             lines.append(line)
     return lines

@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 def latency_over_size(axes: Axes, series: Sequence[tuple[Sequence[dict[str, Any]], str]]) -> None:
     """Figure 4: latencies over sizes, and the model's (Equation 1) as dashed lines. A series has rows and a label."""
     lines_over_size(axes, [(rows, "time_us", "", label) for rows, label in series])
-    for (rows, label), line in zip(series, axes.get_lines(), strict=True):
+    label = "model"
+    for (rows, _), line in zip(series, axes.get_lines(), strict=True):
         line.set_linestyle("none")
-        if "model_us" not in rows[0]:
+        if rows[0]["model_us"] is None:
             continue
         style = "--" if len(rows) > 1 else "_"  # one size makes no line
         axes.plot(
@@ -26,5 +27,6 @@ def latency_over_size(axes: Axes, series: Sequence[tuple[Sequence[dict[str, Any]
             style,
             linewidth=1,
             color=line.get_color(),
-            label=f"{label}, model",
+            label=label,
         )
+        label = "_"  # all are named once

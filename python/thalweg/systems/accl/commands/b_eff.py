@@ -8,14 +8,13 @@ from typing import Any
 
 import click
 
-from thalweg.commands.measured import Columns, Outputs, cluster_option, measure, outputs, seed_option, sizes_option
-from thalweg.commands.named_files import InputFile
+from thalweg.commands.measured import Outputs, cluster_option, measure, outputs, seed_option, sizes_option
+from thalweg.commands.named_files import ClusterName, InputFile
 from thalweg.commands.output import print_line
 from thalweg.systems.accl import b_eff
-from thalweg.systems.accl.cluster import Cluster
+from thalweg.systems.accl.cluster import Cluster, Server
 
-_BEFORE: Columns = (("ranks", "ranks"), ("way", "way"), ("by", "by"))
-_OWN: Columns = (("model", "model_us"), ("GB/s", "gb_per_s"))
+_BEFORE = [("ranks", "ranks"), ("way", "way"), ("by", "by")]
 
 
 @click.command("b_eff")
@@ -29,6 +28,13 @@ _OWN: Columns = (("model", "model_us"), ("GB/s", "gb_per_s"))
     "--way",
     type=click.Choice([*b_eff.WAYS, b_eff.BOTH]),
     help=f"Between kernels, or between memories [default: {b_eff.WAYS[0]}]. Not on a cluster of host MPI.",
+)
+@click.option(
+    "--beside",
+    multiple=True,
+    type=ClusterName(),
+    metavar="C",
+    help="Measure a further cluster, too, such as noctua2-mpi. May be given several times.",
 )
 @click.option(
     "--kernels",
@@ -49,16 +55,25 @@ _OWN: Columns = (("model", "model_us"), ("GB/s", "gb_per_s"))
 @seed_option("the data")
 @outputs
 def _command(
-    cluster: str, outputs: Outputs, by: str | None, way: str | None, kernels: Path | None, **options: Any
+    cluster: str,
+    outputs: Outputs,
+    by: str | None,
+    way: str | None,
+    beside: tuple[str, ...],
+    kernels: Path | None,
+    **options: Any,
 ) -> None:
     """HPCC FPGA's effective bandwidth: boards in a ring exchange messages with both neighbours.
 
     GB/s are those of one rank. --plot draws the latencies, and the model of the paper on ACCL (Equation 1) as dashed lines.
     """
-    plan = b_eff.OPERATIONS["b_eff"].plan(
-        Cluster.load(cluster), by=by or "", way=way or "", kernels=kernels or "", **options
-    )
-    for line in b_eff.summary(plan, measure(plan, outputs, _OWN, before=_BEFORE)):
+    loaded = Cluster.load(cluster)
+    options |= {"by": by or "", "way": way or "", "kernels": kernels or "", "beside": beside}
+    plan = b_eff.OPERATIONS["b_eff"].plan(loaded, **options)
+    engine = any(not isinstance(Cluster.load(each).board(0), Server) for each in (cluster, *beside))
+    own = [("model", "model_us")] * engine + [("GB/s", "gb_per_s")]
+    rows = measure(plan, outputs, own, before=[("cluster", "cluster")] * bool(beside) + _BEFORE)
+    for line in b_eff.summary(loaded, beside, rows):
         print_line(line)
 
 
