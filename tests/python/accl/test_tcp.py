@@ -4,7 +4,10 @@ segments: test_reliable.py.)"""
 
 from __future__ import annotations
 
+import importlib.util
 import struct
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -135,6 +138,33 @@ def test_more_than_all_windows_and_buffers_waits_until_it_is_taken(tmp_path: Pat
     for rank in (0, 1):
         expected = np.random.default_rng(1 - rank).integers(-1000, 1000, 300_000).astype(np.int32)
         np.testing.assert_array_equal(result.values[rank], expected)
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not importlib.util.find_spec("ns"), reason="ns-3 is not installed: pip install ns3")
+def test_throughput_is_that_of_ns3() -> None:
+    """Of an independent TCP, to 3 %: of the paper's stacks, and where the window is less than a round trip carries."""
+    bench = Path(__file__).resolve().parents[3] / "benches/ns3_tcp.py"
+    done = subprocess.run([sys.executable, str(bench)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("ranks", [16, 48])
+def test_more_boards_than_the_papers_16(ranks: int) -> None:
+    """With a connection of each pair."""
+
+    def program(rank: Rank) -> Any:
+        send, recv = (
+            rank.create_buffer(np.full(ranks * 100, rank.rank, np.int32)),
+            rank.create_buffer(ranks * 100, "int32"),
+        )
+        rank.alltoall(send, recv, 100)
+        return recv.array.copy()
+
+    result = run(program, ranks, "accl-u280-tcp", buffers=64, buffer_bytes=1024)
+    assert result.lost == []
+    for found in result.values:
+        np.testing.assert_array_equal(found, np.repeat(np.arange(ranks), 100))
 
 
 @pytest.mark.parametrize(
