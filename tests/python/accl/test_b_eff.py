@@ -12,8 +12,10 @@ from thalweg import measure
 from thalweg.accl import Rank, run
 from thalweg.cli import main
 from thalweg.errors import InputError
+from thalweg.systems.accl import b_eff
 from thalweg.systems.accl.b_eff import OPERATIONS, neighbour
 from thalweg.systems.accl.cluster import Cluster
+from thalweg.systems.accl.values import Array
 
 # accl-u280-udp: a line of 12.5 GB/s, a memory of 14 GB/s and 106.7 ns, ports of 250 ns, two cables of 15 ns and a switch of 1 us.
 LINE_GB, MEMORY_GB = 12.5, 14
@@ -90,6 +92,33 @@ def test_ranks_of_a_ring_do_not_slow_each_other_down(cluster: str, way: str) -> 
     two, four = (measure("b_eff", f"accl-u280-{cluster}", way=way, ranks=ranks, sizes="64,64K") for ranks in (2, 4))
     assert all(row["verified"] for row in [*two, *four])
     assert [row["time_us"] for row in four] == pytest.approx([row["time_us"] for row in two], rel=0.02)
+
+
+@pytest.mark.parametrize(("ranks", "phases"), [(2, 1), (4, 2)])
+def test_each_neighbour_has_its_phase(ranks: int, phases: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    met = []
+
+    def buffered(rank: Rank, caller: Rank, other: int, mine: Array) -> object:
+        met.append((rank.rank, other))
+        return exchange(rank, caller, other, mine)
+
+    exchange = b_eff._buffered
+    monkeypatch.setattr(b_eff, "_buffered", buffered)
+    measure("b_eff", "accl-u280-udp", ranks=ranks, way="buffered", sizes="64")
+    assert len(met) == ranks * phases
+    assert set(met) == {(rank, (rank + step) % ranks) for rank in range(ranks) for step in (1, -1)}
+
+
+@pytest.mark.parametrize("wrong", [0, 1])
+def test_wrong_data_are_not_verified(wrong: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    def buffered(rank: Rank, caller: Rank, other: int, mine: Array) -> object:
+        took = exchange(rank, caller, other, mine)
+        return took._replace(data=took.data + (rank.rank == wrong))
+
+    exchange = b_eff._buffered
+    monkeypatch.setattr(b_eff, "_buffered", buffered)
+    (row,) = OPERATIONS["b_eff"].plan(Cluster.load("accl-u280-udp"), way="buffered", sizes="64").rows()
+    assert row["verified"] is False
 
 
 def test_b_eff_is_the_mean_over_the_sizes_of_all_ranks() -> None:
