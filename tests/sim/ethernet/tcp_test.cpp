@@ -23,7 +23,7 @@
 namespace thalweg::ethernet {
 namespace {
 
-std::vector<std::byte> bytes_of(std::string_view hex) {
+std::vector<std::byte> octets(std::string_view hex) {
   std::vector<std::byte> made;
   const auto digit = [](char c) { return c <= '9' ? c - '0' : c - 'a' + 10; };
   for (std::size_t k = 0; k + 1 < hex.size(); k += 2)
@@ -32,24 +32,24 @@ std::vector<std::byte> bytes_of(std::string_view hex) {
 }
 
 // What Linux sends from 10.0.0.1 to 10.0.0.2, port 5500: a SYN with its options, and the acknowledgement that ends the handshake.
-constexpr std::string_view kSyn =
+constexpr std::string_view kLinuxSyn =
     "020000000001020000000000080045"
     "00003c31d140004006f4e80a0000010a0000029909157c316d2ecb00000000a002fae80ee90000020423d80402080a82567af00000000001"
     "03030a";
-constexpr std::string_view kAck =
+constexpr std::string_view kLinuxAck =
     "0200000000010200000000000800450000283"
     "1d240004006f4fb0a0000010a0000029909157c316d2eccf854a4155010003ff0690000";
 
-const UdpEnd kOne{0x0200'0000'0000, 0x0A00'0001, 39'177}, kTwo{0x0200'0000'0001, 0x0A00'0002, 5'500};
+const UdpEnd kBoard{0x0200'0000'0000, 0x0A00'0001, 39'177}, kPeer{0x0200'0000'0001, 0x0A00'0002, 5'500};
 
 TEST(TcpSegment, IsReadAsLinuxWritesIt) {
   Frames frames;
-  const auto frame = frames.copy(bytes_of(kSyn));
+  const auto frame = frames.copy(octets(kLinuxSyn));
   const auto read = tcp_of(*frame);
   ASSERT_TRUE(read.has_value());
   EXPECT_TRUE(read->right);
-  EXPECT_EQ(read->from, kOne);
-  EXPECT_EQ(read->to, kTwo);
+  EXPECT_EQ(read->from, kBoard);
+  EXPECT_EQ(read->to, kPeer);
   EXPECT_TRUE(read->heading.syn && !read->heading.ack && !read->heading.fin && !read->heading.rst);
   EXPECT_EQ(read->heading.sequence, 0x316D'2ECBU);
   EXPECT_EQ(read->heading.window, 64'232);
@@ -60,17 +60,17 @@ TEST(TcpSegment, IsReadAsLinuxWritesIt) {
 TEST(TcpSegment, IsWhatLinuxSends) {
   Frames frames;
   const auto made =
-      make_tcp(frames, kOne, kTwo, {.sequence = 0x316D'2ECC, .acknowledgement = 0xF854'A415, .ack = true, .window = 63},
-               0, [](auto) {});
-  const auto theirs = bytes_of(kAck);
+      make_tcp(frames, kBoard, kPeer,
+               {.sequence = 0x316D'2ECC, .acknowledgement = 0xF854'A415, .ack = true, .window = 63}, 0, [](auto) {});
+  const auto theirs = octets(kLinuxAck);
   const auto from = kHeader + kIpv4Header;  // Linux counts its datagrams in IPv4's header
   EXPECT_TRUE(std::ranges::equal(made->bytes().subspan(from), std::span(theirs).subspan(from)));
 }
 
 TEST(TcpSegment, WithAnyBitChangedIsNotTaken) {
   Frames frames;
-  for (const auto text : {kSyn, kAck}) {
-    auto bytes = bytes_of(text);
+  for (const auto text : {kLinuxSyn, kLinuxAck}) {
+    auto bytes = octets(text);
     for (std::size_t at = kHeader; at < bytes.size(); ++at)
       for (unsigned bit = 0; bit < 8; ++bit) {
         bytes[at] ^= static_cast<std::byte>(1U << bit);
@@ -126,8 +126,8 @@ class Pair {
       ends[k] =
           std::make_unique<End>(End{.send = TcpSendBuffer(config.window), .connection = {}, .came = {}, .said = {}});
       End& end = *ends[k];
-      end.connection = std::make_unique<TcpConnection>(config, end.send, k == 0 ? kOne : kTwo, k == 0 ? kTwo : kOne,
-                                                       first + k * 0x1234'5678, k == 0);
+      end.connection = std::make_unique<TcpConnection>(config, end.send, k == 0 ? kBoard : kPeer,
+                                                       k == 0 ? kPeer : kBoard, first + k * 0x1234'5678, k == 0);
       end.connection->received = [&end](std::span<const std::byte> data) {
         end.came.insert(end.came.end(), data.begin(), data.end());
         end.untaken += data.size();
@@ -191,7 +191,7 @@ class Pair {
   std::size_t flipped_ = 0;
 };
 
-std::vector<std::byte> data_of(std::size_t size, std::uint64_t seed) {
+std::vector<std::byte> drawn(std::size_t size, std::uint64_t seed) {
   std::mt19937_64 draw(seed);
   std::vector<std::byte> made(size);
   for (auto& byte : made) byte = static_cast<std::byte>(draw());
@@ -223,7 +223,7 @@ TEST(TcpConnection, StreamsComeAsTheyWereOverABadChannel) {
       if (happens(bad)) fate.delays.push_back(static_cast<Tick>(50 + below(3000)));
       return fate;
     };
-    std::array<std::vector<std::byte>, 2> all{data_of(below(400'000), draw()), data_of(below(100'000), draw())};
+    std::array<std::vector<std::byte>, 2> all{drawn(below(400'000), draw()), drawn(below(100'000), draw())};
     std::array<std::size_t, 2> given{0, 0};
     std::array<bool, 2> closed{false, false};
     pair.takes = false;
@@ -265,7 +265,7 @@ TEST(TcpConnection, StreamsComeAsTheyWereOverABadChannel) {
 }
 
 void give(Pair& pair, unsigned end, std::size_t bytes, std::size_t part = 1000) {
-  for (; bytes > 0; bytes -= std::min(bytes, part)) pair.ends[end]->send.add(data_of(std::min(bytes, part), bytes), 0);
+  for (; bytes > 0; bytes -= std::min(bytes, part)) pair.ends[end]->send.add(drawn(std::min(bytes, part), bytes), 0);
   pair[end].more(pair.now);
 }
 
@@ -294,7 +294,7 @@ TEST(TcpConnection, OpensInThreeSegmentsAndClosesBothWays) {
 
 TEST(TcpConnection, BothOpenItAtOnce) {
   Pair pair({}, {});
-  pair.ends[1]->connection = std::make_unique<TcpConnection>(TcpConfig{}, pair.ends[1]->send, kTwo, kOne, 999, true);
+  pair.ends[1]->connection = std::make_unique<TcpConnection>(TcpConfig{}, pair.ends[1]->send, kPeer, kBoard, 999, true);
   pair.run(100'000);
   EXPECT_EQ(pair[0].state(), TcpState::established);
   EXPECT_EQ(pair[1].state(), TcpState::established);
@@ -399,7 +399,7 @@ TEST(TcpConnection, AResetEndsItOnlyAtTheNextSequenceNumber) {  // RFC 5961
   pair.run(100'000);
   const std::uint32_t next = pair.ends[1]->said.back().second.sequence;
   const auto reset = [&](std::uint32_t sequence) {
-    TcpSegment segment{.from = kTwo, .to = kOne, .heading = {.sequence = sequence, .rst = true}, .data = {}};
+    TcpSegment segment{.from = kPeer, .to = kBoard, .heading = {.sequence = sequence, .rst = true}, .data = {}};
     static_cast<void>(pair[0].hear(segment, pair.now));
   };
   for (const std::uint32_t ahead : {1'000U, 100'000U, ~0U}) reset(next + 1 + ahead);
