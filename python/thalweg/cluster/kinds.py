@@ -425,7 +425,7 @@ def _values(table: Table, at: str = "  ") -> Iterator[Shown]:
             parts = {name: str(of).strip("[]") for name, of in value.items()} if isinstance(value, dict) else {}
             shown = ", ".join(" ".join(part) for part in parts.items()) if isinstance(value, dict) else f"{value}"
             alone = len(shown) > 60
-            yield f"{at}{key}", "" if parts and alone else shown, field.description or ""
+            yield f"{at}{key}", "as follows" if parts and alone else shown or "none", field.description or ""
             if alone:
                 yield from ((f"{at}  {name}", of, "") for name, of in parts.items())
 

@@ -129,6 +129,12 @@ class Server(Board):
     board's, across PCIe."""
 
     kind: Literal["mpi-server"]  # type: ignore[assignment]
+    memory_gb: float = Field(ge=1e-3, le=1e4, description="GB/s of the adapter's access to the server's memory")
+    host_gb: float = Field(
+        ge=1e-3, le=1e4, description="GB/s of copies between the server's memory and the board's, each way"
+    )
+    invocation_us: float = Field(ge=0, le=1e6, description="from a host's call to its kernel")
+    port_ns: float = Field(ge=0, le=1e6, description="of MPI and the adapter, each way")
     sync_us: float = Field(ge=0, le=1e6, description="of a buffer's copy between server and board, beside its bytes")
 
 
