@@ -34,6 +34,7 @@ class MoveEngine {
 
   std::uint32_t eager = 0;  ///< the largest message, in bytes, that always comes into receive buffers
   std::function<std::optional<ethernet::UdpEnd>(const Member&)> end_of;  ///< where a member of a communicator is
+  std::function<std::string(const Context&, std::uint32_t rank)> dark;   ///< that no light path joins a rank; or empty
   std::vector<KernelPacket> output;                                      ///< what has left for kernels
 
   std::function<void(Transaction)> seen;  ///< at a port of a memory

@@ -272,7 +272,8 @@ class Mover final : public MoveEngine {
     const auto connection = connection_with(context, peer, lane);
     if (!connection) return kUnlimited;
     if (const auto failure = connections_->failure(*connection); !failure.empty()) {
-      context.fail(code::kReceiveTimeOut, "rank " + std::to_string(peer) + " " + failure);
+      context.fail(code::kReceiveTimeOut,
+                   "rank " + std::to_string(peer) + " " + failure + dark(context, static_cast<std::uint32_t>(peer)));
       connections_->restart(*connection, domain_.clock.edge(domain_.scheduler.now()));
       context.goes_on = now;
       return 0;

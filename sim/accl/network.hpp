@@ -13,6 +13,7 @@
 
 #include "accl/agreement.hpp"
 #include "accl/kinds.hpp"
+#include "accl/light_paths.hpp"
 #include "accl/node.hpp"
 #include "cluster/assembly.hpp"
 #include "cluster/engine.hpp"
@@ -38,6 +39,7 @@ class Network final : public Engine {
       auto* node = dynamic_cast<Node*>(&assembly_.node(n));
       if (!node) continue;
       boards_.push_back(node);
+      numbers_.push_back(n);
       node->done = [this](const Ended& ended) {
         ends_[ended.handle] = {ended.code, ended.why};
         ended_.push_back({ended.handle, ended.at});
@@ -49,6 +51,9 @@ class Network final : public Engine {
       };
       node->end_of = [this](const Member& member) { return end_of(member); };
       if (capture_) {
+      node->missing_light = [this, n](const Member& member) {
+        return member.session < numbers_.size() ? missing_light(assembly_, n, numbers_[member.session]) : "";
+      };
         const auto& clock = node->udp.port.domain->clock;
         const double ns = 1e9 / static_cast<double>(ticks_per_second()) * static_cast<double>(clock.period);
         node->udp.seen = capture_->tap("node " + std::to_string(n), ns);
@@ -175,6 +180,7 @@ class Network final : public Engine {
   Assembly assembly_;
   std::vector<Node*> boards_;
   Agreement agreement_;
+  std::vector<unsigned> numbers_;  ///< of the boards' nodes
   std::map<Handle, std::pair<std::uint32_t, std::string>> ends_;
   std::vector<Completion> ended_;
   std::vector<Failed> failed_;

@@ -99,6 +99,8 @@ class Node final : public Component, public AssembledNode {
   Done done;
   std::function<void(const std::string& who, const Ended&)> failed;      ///< a kernel's call, with a return code
   std::function<std::optional<ethernet::UdpEnd>(const Member&)> end_of;  ///< where a member of a communicator is
+  std::function<std::string(const Member&)> missing_light;  ///< why none joins the board to a member's; empty: one does
+  std::function<void(std::uint32_t communicator)> forget;   ///< the board counts its collectives anew
   std::function<std::string(const Context&)>
       disagrees;  ///< how a collective differs from that of other members; empty: not
 
@@ -179,8 +181,10 @@ class Node final : public Component, public AssembledNode {
     for (Context& context : contexts_)
       for (const Waits& waits : waits_of(context))
         if (context.code == 0 && domain_.clock.edge(waits.since + time_out_) <= tick) {
-          context.fail(code::kReceiveTimeOut, "waited " + what(context, waits) + " for too long" +
-                                                  (waits.move && is_full() ? "; " + full_text() : ""));
+          context.fail(code::kReceiveTimeOut,
+                       "waited " + what(context, waits) + " for too long" +
+                           (waits.move && is_full() ? "; " + full_text() : "") +
+                           (waits.move && !waits.move->for_kernel ? dark(context, waits.move->from) : ""));
           context.goes_on = now;
         }
     domain_.wake(component_, now);
@@ -199,6 +203,8 @@ class Node final : public Component, public AssembledNode {
       if (waits && !waits->move && !context.units->in.for_kernel)
         if (const auto board = (*units_)->waits(context).board) one.on = "node " + std::to_string(*board);
       if (waits && waits->move && is_full()) one.because(full_text());
+      if (waits && waits->move && !waits->move->for_kernel)
+        if (const auto why = dark(context, waits->move->from); !why.empty()) one.because(why.substr(2));
       all.push_back(std::move(one));
     }
     for (const auto& queue : queues_)
@@ -255,8 +261,16 @@ class Node final : public Component, public AssembledNode {
     return "all " + std::to_string(all) + " receive buffers hold what no call has taken" +
            (dropped > 0 ? ", and " + std::to_string(dropped) + " packets found none and were dropped" : "");
   }
+  /// "; no light path ..." where the board has none to a rank; or empty.
+  [[nodiscard]] std::string dark(const Context& context, std::uint32_t rank) const {
+    const auto why = missing_light ? missing_light(context.communicator.members[rank]) : "";
+    return why.empty() ? why
+                       : "; no light path joins rank " + std::to_string(context.communicator.rank) + " to rank " +
+                             std::to_string(rank) + ": " + why;
+  }
   void use(std::unique_ptr<MoveEngine> mover) {
     mover_ = std::move(mover);
+    mover_->dark = [this](const Context& context, std::uint32_t rank) { return dark(context, rank); };
     mover_->end_of = [this](const Member& member) { return end_of(member); };
   }
   /// What comes from the network.

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -108,6 +109,14 @@ class Assembly {
   [[nodiscard]] AssembledNode& node(unsigned number) { return *nodes_.at(number); }
   [[nodiscard]] const AssembledNode& node(unsigned number) const { return *nodes_.at(number); }
   [[nodiscard]] unsigned nodes() const { return static_cast<unsigned>(nodes_.size()); }
+  /// The other end of the link at a node's port: node and port; none where there is no link.
+  [[nodiscard]] std::optional<std::pair<unsigned, unsigned>> peer(unsigned node, unsigned port) const {
+    for (const auto& [one, other] : ends_) {
+      if (one == std::pair{node, port}) return other;
+      if (other == std::pair{node, port}) return one;
+    }
+    return std::nullopt;
+  }
   /// Of the directions of links that have carried something and count it.
   [[nodiscard]] std::vector<LinkUse> link_use() const;
   /// What nodes have dropped, and links have lost.

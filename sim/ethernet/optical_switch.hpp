@@ -53,6 +53,11 @@ class OpticalSwitch final : public Component, public AssembledNode {
       if (to_[port].port != wanted[port]) to_[port] = {wanted[port], from};
   }
 
+  /// The port that a port is connected with; none where it is with none.
+  [[nodiscard]] std::optional<unsigned> connected(unsigned port) const { return to_[port].port; }
+  /// Whether its mirrors still turn: the connection passes no light yet.
+  [[nodiscard]] bool turns(unsigned port) const { return to_[port].port && to_[port].from > domain_->scheduler.next(); }
+
   bool step(Tick now) override {
     for (unsigned from = 0; from < ports_.size(); ++from) {
       Line* in = ports_[from].in;

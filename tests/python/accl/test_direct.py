@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from thalweg import measure
 from thalweg.accl import AcclError, Rank, run
-from thalweg.errors import InputError
+from thalweg.errors import FabricStopped, InputError
 from thalweg.resources import resource
 from thalweg.systems.accl.cluster import Cluster
 
@@ -83,7 +83,48 @@ def test_what_goes_into_the_dark_is_counted(tmp_path: Path) -> None:
 
     result = run(program, 3, file_of(tmp_path, ""), time_out_us=1000)
     assert "waited for a message from rank 0" in result.values[1]
+    assert (
+        "no light path joins rank 1 to rank 0: the optical switch at node 4 connects node 1 to no other"
+        in result.values[1]
+    )
     assert result.lost == [(4, "frames into the dark at port 0", 1)]
+
+
+@pytest.mark.parametrize("transport", ["udp", "reliable-udp"])
+def test_ranks_without_a_light_path_are_named(tmp_path: Path, transport: str) -> None:
+    """Of a communicator whose ranks 0 and 1 are boards 3 and 1."""
+    file = Path(file_of(tmp_path, "connect = [0, 1]\n"))
+    file.write_text(file.read_text() + f'[node.board]\ntransport = "{transport}"\ntries = 2\n')
+
+    def program(rank: Rank) -> None:
+        some = rank.create_communicator([3, 1])
+        if rank.rank == 1:
+            rank.recv(rank.create_buffer(100), 100, 0, comm=some)
+        if rank.rank == 3 and transport != "udp":
+            for _ in range(70):  # more than a window
+                rank.send(rank.create_buffer(100), 100, 1, comm=some)
+
+    who = "rank 3: send" if transport != "udp" else "rank 1: recv"
+    own = 0 if transport != "udp" else 1
+    joins = "node 3 to no other" if transport != "udp" else "node 1 to node 0"
+    dark = f"no light path joins rank {own} to rank {1 - own}: the optical switch at node 4 connects {joins}"
+    with pytest.raises(AcclError, match=rf"{who}: .*{dark}"):
+        run(program, 4, str(file), time_out_us=1000)
+    if transport == "udp":
+        with pytest.raises(FabricStopped, match="no light path joins rank 1 to rank 0"):
+            run(program, 4, str(file), time_out_us=0)
+
+
+def test_mirrors_that_turn_join_nobody_yet(tmp_path: Path) -> None:
+    def program(rank: Rank) -> None:
+        if rank.rank == 0:
+            rank.rewire([(0, 2)])
+            rank.recv(rank.create_buffer(100), 100, 2)
+
+    with pytest.raises(AcclError, match="no light path joins rank 0 to rank 2: .* node 4 .* turn"):
+        run(program, 3, file_of(tmp_path, "turning_ms = 2\n"), time_out_us=1000)
+    with pytest.raises(AcclError, match="too long\n"):
+        run(program, 3, file_of(tmp_path, "turning_ms = 0.5\n"), time_out_us=1000)
 
 
 def test_what_cannot_be_connected(tmp_path: Path) -> None:

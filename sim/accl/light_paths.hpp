@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why no light path joins two boards: what the optical switches on the way connect.
+#pragma once
+
+#include <string>
+
+#include "cluster/assembly.hpp"
+#include "ethernet/optical_switch.hpp"
+#include "ethernet/outside.hpp"
+#include "ethernet/switch.hpp"
+
+namespace thalweg::accl {
+
+/// Of the light that leaves node `from` at its port 0; empty where it comes to node `to`, or to what forwards frames.
+[[nodiscard]] inline std::string missing_light_from(const Assembly& assembly, unsigned from, unsigned to) {
+  const auto name = [](unsigned node) { return "node " + std::to_string(node); };
+  std::string connects;
+  unsigned before = from;
+  auto at = assembly.peer(from, 0);
+  for (unsigned passed = 0; at && passed < assembly.nodes(); ++passed) {  // light may go in a circle
+    const AssembledNode& node = assembly.node(at->first);
+    const auto* mirrors = dynamic_cast<const ethernet::OpticalSwitch*>(&node);
+    if (at->first == to || dynamic_cast<const ethernet::Switch*>(&node) ||
+        dynamic_cast<const ethernet::Outside*>(&node))
+      return {};
+    if (!mirrors) return connects + name(at->first);
+    connects = "the optical switch at " + name(at->first) + " connects " + name(before) + " to ";
+    const auto out = mirrors->connected(at->second);
+    if (!out) return connects + "no other";
+    const auto next = assembly.peer(at->first, *out);
+    if (!next) return connects + "no other";
+    if (mirrors->turns(at->second)) return connects + name(next->first) + ", but its mirrors still turn";
+    before = at->first;
+    at = next;
+  }
+  return {};
+}
+
+/// The same either way.
+[[nodiscard]] inline std::string missing_light(const Assembly& assembly, unsigned one, unsigned other) {
+  auto why = missing_light_from(assembly, one, other);
+  return why.empty() ? missing_light_from(assembly, other, one) : why;
+}
+
+}  // namespace thalweg::accl
