@@ -37,6 +37,11 @@ class Agreement {
     return differs;
   }
 
+  /// A member counts the communicator's collectives anew.
+  void forget(std::uint32_t communicator) {
+    std::erase_if(open_, [communicator](const auto& one) { return one.first.first == communicator; });
+  }
+
  private:
   static constexpr std::size_t kMost =
       4096;  ///< that are open; not all have an end where members are outside of the simulation

@@ -90,7 +90,7 @@ struct Call {
 namespace code {
 inline constexpr std::uint32_t kReceiveTimeOut = 1 << 11, kNotImplemented = 1 << 14, kEagerLimit = 1 << 16,
                                kRendezvousLimit = 1 << 17, kSize = 1 << 18, kArithmetic = 1 << 19,
-                               kCompression = 1 << 22;
+                               kCompression = 1 << 22, kNotReady = 1U << 31;
 }  // namespace code
 
 }  // namespace thalweg::accl

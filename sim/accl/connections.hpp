@@ -71,6 +71,10 @@ class Connections final : public Component, public Transport {
     open(all_[connection], domain_.clock.cycle_after(now));
     wake(domain_.clock.cycle_after(now));
   }
+  void restart_all(Tick now) override {
+    for (unsigned k = 0; k < all_.size(); ++k)
+      if (all_[k].session.used()) restart(k, now);
+  }
   void leave(unsigned connection, Tick tick) override {
     if (all_[connection].to == udp_.own) return;  // it has no session
     const Tick cycle = domain_.clock.cycle_after(tick);

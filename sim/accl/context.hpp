@@ -77,6 +77,7 @@ struct Context {
   std::optional<std::size_t> kernel{};  ///< the pair of streams by which a kernel has given it
   Tick called = 0;                      ///< when the host or kernel gave it
 
+  std::uint64_t order = 0;              ///< in which the board was given its calls
   Communicator communicator{};
   std::uint32_t communicator_id = 0, collective = 0;
   Arithmetic arithmetic{};
@@ -103,6 +104,9 @@ struct Context {
     return call.compressed_on_wire() ? arithmetic.compressed_bytes : arithmetic.bytes;
   }
   [[nodiscard]] bool is_collective() const {
+  [[nodiscard]] bool is_reset() const {
+    return call.scenario == Scenario::config && static_cast<Setting>(call.function) == Setting::reset;
+  }
     return call.scenario != Scenario::send && call.scenario != Scenario::recv && !communicator.members.empty();
   }
   /// The call ends with that bit of its return code.

@@ -83,6 +83,12 @@ class HardwareMover final : public MoveEngine {
     wake();
     return true;
   }
+  void reset(Tick /*now*/) override {
+    sent_.clear();
+    taken_.clear();
+    ending_.clear();
+    static_cast<void>(configure({}, 0));
+  }
   [[nodiscard]] bool know(std::uint32_t communicator) override {
     if (communicators_.contains(communicator)) return true;
     if (communicators_.size() == limits_.communicators) return false;

@@ -56,6 +56,8 @@ class MoveEngine {
   virtual void release(const Context& context, Tick now) = 0;
   /// Empties all receive buffers; `bytes`: of each. False where it cannot have these.
   [[nodiscard]] virtual bool configure(const std::vector<std::uint64_t>& addresses, std::uint32_t bytes) = 0;
+  /// Forgets all messages and places, and has no receive buffers; what comes from now on is dropped until it has some. Its moves are released.
+  virtual void reset(Tick now) = 0;
   /// A communicator that the board is in, by what all members know it by. False where it cannot have one more.
   [[nodiscard]] virtual bool know(std::uint32_t communicator) = 0;
   /// Begins sessions with the other members of a communicator.

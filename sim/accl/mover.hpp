@@ -52,7 +52,13 @@ class Mover final : public MoveEngine {
   void step(Tick now) override { receiver.step(now); }
   [[nodiscard]] bool configure(const std::vector<std::uint64_t>& addresses, std::uint32_t bytes) override {
     receiver.buffers.configure(addresses, bytes);
+    receiver.freed(domain_.scheduler.now());
     return true;
+  }
+  void reset(Tick now) override {
+    receiver.reset(now);
+    sent_.clear();
+    if (connections_) connections_->restart_all(domain_.clock.edge(domain_.scheduler.now()));
   }
   [[nodiscard]] bool know(std::uint32_t) override { return true; }
   void give(std::span<const std::byte> data) override { path.give(data); }
@@ -220,7 +226,7 @@ class Mover final : public MoveEngine {
     for (const Move* move : {&context.move, &context.beside}) {
       for (const Source& source : move->sources)
         if (source.claimed) receiver.buffers.finish(source.channel, source.number);
-      if (move->what && move->offer) receiver.places.erase(*move->offer);
+      if (move->what && move->what->x.place == Place::take && move->offer) receiver.places.erase(*move->offer);
     }
     if (context.is_collective()) receiver.buffers.end(context.communicator_id, context.collective);
     receiver.freed(now);

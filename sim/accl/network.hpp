@@ -46,14 +46,15 @@ class Network final : public Engine {
         assembly_.time().interrupt();
       };
       node->disagrees = [this](const Context& context) { return agreement_.enter(context); };
+      node->forget = [this](std::uint32_t communicator) { agreement_.forget(communicator); };
       node->failed = [this](const std::string& who, const Ended& ended) {
         failed_.push_back({who, ended.code, ended.why});
       };
       node->end_of = [this](const Member& member) { return end_of(member); };
-      if (capture_) {
       node->missing_light = [this, n](const Member& member) {
         return member.session < numbers_.size() ? missing_light(assembly_, n, numbers_[member.session]) : "";
       };
+      if (capture_) {
         const auto& clock = node->udp.port.domain->clock;
         const double ns = 1e9 / static_cast<double>(ticks_per_second()) * static_cast<double>(clock.period);
         node->udp.seen = capture_->tap("node " + std::to_string(n), ns);
@@ -179,8 +180,8 @@ class Network final : public Engine {
   std::optional<ethernet::Capture> capture_;
   Assembly assembly_;
   std::vector<Node*> boards_;
-  Agreement agreement_;
   std::vector<unsigned> numbers_;  ///< of the boards' nodes
+  Agreement agreement_;
   std::map<Handle, std::pair<std::uint32_t, std::string>> ends_;
   std::vector<Completion> ended_;
   std::vector<Failed> failed_;

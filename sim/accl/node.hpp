@@ -305,6 +305,7 @@ class Node final : public Component, public AssembledNode {
     made.port = port;
     made.handle = handle;
     made.communicator = check_.communicator(call, end_of).value_or(Communicator{});
+    made.order = given_++;
     made.called = domain_.scheduler.next();
     made.goes_on = made.called + (port == kKernel ? 0 : config_.invocation);
     domain_.wake(component_, made.goes_on);
@@ -328,7 +329,17 @@ class Node final : public Component, public AssembledNode {
 
   /// Takes the call that has waited longest, when the sequencer has nothing to do for those under way.
   void admit(Tick now) {
-    if (sequencer_.free() > now || contexts_.size() == config_.contexts) return;
+    if (sequencer_.free() > now) return;
+    for (auto& queue : queues_) {  // a reset passes the calls that it ends
+      const auto reset = std::ranges::find_if(
+          queue, [now](const Context& context) { return context.is_reset() && context.goes_on <= now; });
+      if (reset == queue.end()) continue;
+      contexts_.push_back(std::move(*reset));
+      queue.erase(reset);
+      prepare(contexts_.back(), now);
+      return;
+    }
+    if (contexts_.size() >= config_.contexts) return;
     std::deque<Context>* first = nullptr;
     for (auto& queue : queues_)
       if (!queue.empty() && queue.front().goes_on <= now && (!first || queue.front().goes_on < first->front().goes_on))
@@ -383,13 +394,11 @@ class Node final : public Component, public AssembledNode {
     if (call.scenario == Scenario::config) name = "nop";
     return std::ranges::find(spec::programs::kBegin, name, &std::pair<std::string_view, std::uint16_t>::first)->second;
   }
-  void configure(Context& context) {
+  void configure(Context& context, Tick now) {
     const Call& call = context.call;
     switch (static_cast<Setting>(call.function)) {
       case Setting::reset:
-        exchange.write(ExchangeMemory::kConfigured, 0);
-        static_cast<void>(mover_->configure({}, 0));
-        time_out_ = 0;
+        reset(context, now);
         break;
       case Setting::enable_packets: {
         const auto found = exchange.buffers();
@@ -425,10 +434,35 @@ class Node final : public Component, public AssembledNode {
                                     " receive buffers of " + std::to_string(bytes) + " bytes");
   }
   void finish(Context& context, Tick now) {
+  /// Ends all calls that are under way, and those that the board was given before this one; forgets messages, places and settings.
+  void reset(const Context& by, Tick now) {
+    constexpr const char* kWhy = "its board was reset before it had ended";
+    for (Context& context : contexts_) {
+      if (&context == &by || context.ended) continue;
+      context.fail(code::kNotReady, kWhy);
+      finish(context, now);
+    }
+    for (auto& queue : queues_)
+      std::erase_if(queue, [&](Context& context) {
+        if (context.order > by.order) return false;
+        context.fail(code::kNotReady, kWhy);
+        report(context, now);
+        return true;
+      });
+    mover_->reset(now);
+    for (const auto& [communicator, count] : collectives_) forget(communicator);
+    collectives_.clear();
+    exchange.write(ExchangeMemory::kConfigured, 0);
+    time_out_ = 0;
+  }
     context.ended = true;
     if (context.units && context.code != 0) (*units_)->stop(context);
     mover_->release(context, now);
     exchange.write(ExchangeMemory::kReturnCode, context.code);
+    report(context, now);
+  }
+  /// To the host or the kernel that has given it.
+  void report(const Context& context, Tick now) {
     exchange.write(ExchangeMemory::kCycles,
                    static_cast<std::uint32_t>(std::min<Tick>(now - context.called, 0xFFFF'FFFF)));
     if (context.kernel) {
@@ -469,10 +503,10 @@ class Node final : public Component, public AssembledNode {
     if (context.goes_on > now) return false;
     for (const Context& earlier : contexts_) {
       if (&earlier == &context) break;
-      if (!earlier.ended && conflicts(earlier, context)) return false;
+      if (!earlier.ended && !context.is_reset() && conflicts(earlier, context)) return false;
     }
     context.started = true;
-    if (context.call.scenario == Scenario::config) configure(context);
+    if (context.call.scenario == Scenario::config) configure(context, now);
     return true;
   }
 
@@ -512,6 +546,7 @@ class Node final : public Component, public AssembledNode {
   std::array<std::deque<Context>, kPorts> queues_;
   std::list<Context> contexts_;                         ///< in the order in which they were admitted
   Tick time_out_ = 0;                                   ///< cycles; 0: none
+  std::uint64_t given_ = 0;                             ///< calls
   std::map<std::uint32_t, std::uint32_t> collectives_;  ///< of a communicator, so far
 };
 

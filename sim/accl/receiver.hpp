@@ -86,6 +86,17 @@ class Receiver {
       waiting_.push_back(packet);
     }
   }
+  /// Forgets all messages and places. An engine that was set up drops what comes until it is so again: it is for what is forgotten. One that was not
+  /// yet keeps what others, which are set up before it, have sent.
+  void reset(Tick now) {
+    drops_ = drops_ || buffers.size() > 0;
+    buffers.configure({}, 0);
+    places.clear();
+    offers = {};
+    puts_.clear();
+    puts_from_.clear();
+    waker_.wake(now + 1);
+  }
   /// Packets of a connection that wait.
   [[nodiscard]] std::size_t held_back(unsigned connection) const {
     return connection < connections_.size() ? connections_[connection].size() : 0;
@@ -104,7 +115,8 @@ class Receiver {
                                       {"messages to kernels of which a part is missing", missing()},
                                       {"messages that no call has received", buffers.unclaimed()},
                                       {"packets whose header is of none", malformed_},
-                                      {"packets for a place that was not offered", unasked_}})
+                                      {"packets for a place that was not offered", unasked_},
+                                      {"packets that came while the engine was reset", reset_}})
       if (count > 0) all.push_back({node, what, count});
   }
 
@@ -128,6 +140,11 @@ class Receiver {
 
   /// False where it has to wait for a receive buffer.
   bool place(const Incoming& incoming, Tick now) {
+    drops_ = drops_ && buffers.size() == 0;
+    if (drops_) {
+      ++reset_;
+      return true;
+    }
     const auto payload = ethernet::udp_of(*incoming.frame)->payload;
     const auto found = packet_of(payload);
     if (!found || found->kind >= spec::MessageKind::acknowledgement || (found->session != 0 && !incoming.keeps_order)) {
@@ -158,6 +175,7 @@ class Receiver {
             collective ? packet.tag : 0};
   }
   bool to_buffer(const spec::AcclPacket& packet, std::span<const std::byte> data, const Incoming& incoming, Tick now) {
+    if (buffers.size() == 0) return false;  // the engine is not set up yet
     ReceiveBuffers::Segment* segment = nullptr;
     const Channel channel = channel_of(packet, packet.kind == spec::MessageKind::collective);
     const bool any = !incoming.keeps_order || wanted(channel, packet);
@@ -264,7 +282,8 @@ class Receiver {
   };
   std::map<std::tuple<std::uint32_t, std::uint16_t, std::uint32_t>, Put> puts_;
   std::map<std::pair<std::uint32_t, std::uint16_t>, Puts> puts_from_;  ///< by communicator and source
-  std::uint64_t no_room_ = 0, repeated_ = 0, behind_ = 0, malformed_ = 0, unasked_ = 0;
+  std::uint64_t no_room_ = 0, repeated_ = 0, behind_ = 0, malformed_ = 0, unasked_ = 0, reset_ = 0;
+  bool drops_ = false;  ///< what comes, as the engine was reset
 };
 
 }  // namespace thalweg::accl

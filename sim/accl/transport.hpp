@@ -35,6 +35,8 @@ class Transport {
   virtual void send(unsigned connection, std::vector<std::byte> bytes, Tick now, Tick last) = 0;
   /// Begins anew. What has not been acknowledged is dropped, and counted.
   virtual void restart(unsigned connection, Tick now) = 0;
+  /// The engine was reset: connections that have begun do so anew where packets of before could come later than the engine is set up again.
+  virtual void restart_all(Tick /*now*/) {}
   /// The engine has taken the next packet of a connection, at a tick.
   virtual void leave(unsigned connection, Tick tick) = 0;
   /// Ends all connections when what was given is sent, where the other ends are told.

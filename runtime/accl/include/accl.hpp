@@ -65,6 +65,8 @@ class ACCL {
   ACCL(unsigned /*start_port*/, unsigned local_rank)
       : rank_(local_rank), board_(std::make_shared<detail::Board>(local_rank)), setup_(board_, who()) {}
   ~ACCL() {
+    for (const auto& [request, own] : requests_)
+      if (!request->done) return;  // a reset would end it
     try {
       deinit();
     } catch (const std::exception&) {  // the simulator reports it
@@ -90,15 +92,9 @@ class ACCL {
     configure(cfgFunc::set_max_eager_msg_size, static_cast<unsigned>(max_egr_size));
     configure(cfgFunc::set_max_rendezvous_msg_size, static_cast<unsigned>(max_rndzv_size));
   }
-  /// Takes the receive buffers and settings from the engine. Throws where calls are under way: a reset does not end them.
+  /// Takes the receive buffers and settings from the engine, and ends all calls that are under way: to wait for one throws a call_error. Messages are
+  /// counted from 0 again, so the other ranks of its communicators do it, too; their calls that wait for this rank end by their time-outs.
   void soft_reset() {
-    std::map<std::uint64_t, std::string> open;
-    for (const auto& [request, own] : requests_)
-      if (!request->done) open[request->number] = request->name;
-    std::string names;
-    for (const auto& [number, name] : open) names += (names.empty() ? "" : ", ") + name;
-    if (!names.empty())
-      throw std::runtime_error(who() + "reset while " + names + " had not ended; wait for all calls before a reset");
     ready_ = false;
     configure(cfgFunc::reset_periph, 0);
   }

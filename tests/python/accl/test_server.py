@@ -336,14 +336,14 @@ def test_a_reset_removes_calls() -> None:
     assert dict(running.report.ranks[0].never_ended) == {"recv": 1}
 
 
-def test_a_reset_that_does_not_end_calls_is_reported() -> None:
+def test_a_reset_with_calls_under_way_is_reported() -> None:
     with serving(FakeEngine(time_out_ticks=10**12)) as running, running.client() as client:
         assert client.call(CONFIG) == 0
         client.start(RECV, root_src_dst=1)
         assert client.call(CONFIG, ctrl_id=1) == 0
         running.finish()
     assert running.report.ranks[0].resets == ["recv"]
-    assert running.lines[0].startswith("rank 0: reset while recv had not ended: the engine goes on with such calls")
+    assert running.lines[0].startswith("rank 0: reset while recv had not ended: it ended them")
 
 
 def test_a_client_that_leaves_after_its_calls_has_not_died() -> None:

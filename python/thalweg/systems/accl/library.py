@@ -140,12 +140,22 @@ class Rank:
         spare = self._allocate(max(options.flat_bytes, 64), host=False)
         tuning = [options.flat_bytes, 3, 4, options.flat_bytes // 4, spare & 0xFFFF_FFFF, spare >> 32]
         self._put(EXCHANGE_END + 4, tuning)
-        self.call(_Scenario.CONFIG, function=1, comm=world)
-        self.call(_Scenario.CONFIG, function=2, count=options.time_out_us, comm=world)
-        self.call(_Scenario.CONFIG, function=3, count=options.most_eager_bytes or options.buffer_bytes, comm=world)
+        self._enable(world)
         return world
 
     def _put(self, address: int, words: Iterable[int]) -> None:
+    def _enable(self, world: Communicator) -> None:
+        options = self._run.options
+        for function, count in (1, 0), (2, options.time_out_us), (3, options.most_eager_bytes or options.buffer_bytes):
+            self.call(_Scenario.CONFIG, function=function, count=count, comm=world)
+
+    def reset(self) -> None:
+        """Resets the engine, and sets it up again: all calls of this rank's host and kernels end, and to wait for one raises AcclError. Messages are counted from 0
+        again, so the other ranks of its communicators reset theirs, too; their calls that wait for this rank end by their time-outs."""
+        self.call(_Scenario.CONFIG, function=0, comm=self.world)
+        self._run.forget(self._board)
+        self._enable(self.world)
+
         for k, value in enumerate(words):
             if not self._network.write(self._board, address + 4 * k, value):
                 raise InputError(f"the exchange memory has no word {address + 4 * k:#x}")

@@ -80,8 +80,7 @@ class RankReport:
             yield f"a client left in the middle of {scenarios}"
         for scenarios in self.resets:
             yield (
-                f"reset while {scenarios} had not ended: the engine goes on with such calls, without a time-out, and keeps"
-                " what other ranks have offered; wait for all calls before a reset"
+                f"reset while {scenarios} had not ended: it ended them, and dropped what other ranks have sent and offered"
             )
         for scenario, count in self.never_ended.items():
             yield f"{scenario} never ended" + _times(count)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from thalweg._core import NEVER, Completion
 from thalweg.errors import Blocked, CheckFailed, FabricStopped, InputError
 from thalweg.systems.accl._sim import Misuse, Network
-from thalweg.systems.accl.names import return_bits
+from thalweg.systems.accl.names import NOT_READY, return_bits
 from thalweg.systems.accl.report import first_of
 from thalweg.systems.accl.room import beyond_buffers
 
@@ -209,6 +209,12 @@ class Run:
             request.wait()
 
     def run(self, program: Callable[[int], Any]) -> Result:
+    def forget(self, board: int) -> None:
+        """Calls of a rank that a reset has ended fail the run only where the program waits for them."""
+        for request in [request for request in self.unseen if request.rank.rank == board]:
+            if request.code and request.code >> NOT_READY:
+                del self.unseen[request]
+
         """Calls `program(board)` for each board, on a thread of its own."""
 
         def body(board: int) -> Callable[[], Any]:

@@ -80,7 +80,8 @@ enum class errorCode : std::uint32_t {
   KRNL_TIMEOUT_STS_ERROR = 1U << 23,
   KRNL_STS_COUNT_ERROR = 1U << 24,
   SEGMENTER_EXPECTED_BTT_ERROR = 1U << 25,
-  DMA_TAG_MISMATCH_ERROR = 1U << 26
+  DMA_TAG_MISMATCH_ERROR = 1U << 26,
+  NOT_READY_ERROR = 1U << 31
 };
 
 namespace CCLO_ADDR {

@@ -213,6 +213,31 @@ void requests(ACCL::ACCL& accl) {
   accl.barrier();
 }
 
+/// Messages and collectives before and after the ranks reset their engines, of which rank 0's has calls under way.
+void resets(ACCL::ACCL& accl) {
+  for (unsigned turn = 0; turn < 3; ++turn) {
+    const unsigned next = (rank + 1) % ranks, before = (rank + ranks - 1) % ranks;
+    Vector<std::int32_t> mine(accl, 3000, dataType::int32), theirs(accl, 3000, dataType::int32),
+        sums(accl, 3000, dataType::int32), lost(accl, 3000, dataType::int32);
+    mine.fill([](std::size_t i) { return static_cast<double>(i * 10 + rank); });
+    for (unsigned k = 0; k <= turn; ++k) {
+      Request sent = accl.send(*mine, 3000, next, k, 0, false, dataType::none, true);
+      accl.recv(*theirs, 3000, before, k);
+      accl.wait(sent);
+      theirs.is("a message", [&](std::size_t i) { return static_cast<double>(i * 10 + before); });
+    }
+    accl.allreduce(*mine, *sums, 3000, reduceFunction::SUM);
+    sums.is("a sum", [&](std::size_t i) { return static_cast<double>(i * 10 * ranks + ranks * (ranks - 1) / 2); });
+    Request open = nullptr;
+    if (rank == 0 && turn == 1) {
+      open = accl.recv(*lost, 3000, 1, 99, 0, false, dataType::none, true);
+      accl.recv(*lost, 10, 2, 98, 0, false, dataType::none, true);
+    }
+    accl.initialize(ACCL::world(), static_cast<int>(rank), 64, 4096, 4096);
+    if (open) std::puts(thrown([&] { accl.wait(open); }).c_str());
+  }
+}
+
 /// What is wrong is thrown; rank 0 prints it.
 void wrong(ACCL::ACCL& accl) {
   Vector<float> few(accl, 4, dataType::float32), result(accl, 4, dataType::float32);
@@ -237,11 +262,10 @@ void wrong(ACCL::ACCL& accl) {
   says([&] { accl.stream_put(*few, 4, 1, 247); });
   says([&] { static_cast<void>(accl.create_buffer<float>(4, dataType::float64)); });
   says([&] { static_cast<void>(accl.create_buffer<float>(std::size_t{1} << 40, dataType::float32)); });
-  says([&] {
-    open = accl.recv(*few, 4, 1, 6, 0, false, dataType::none, true);
-    accl.soft_reset();
-  });
+  open = accl.recv(*few, 4, 1, 6, 0, false, dataType::none, true);
+  accl.soft_reset();
   says([&] { accl.wait(open); });
+  accl.initialize(ACCL::world(), static_cast<int>(rank));
   says([&] { accl.start_kernel("increment", 4, *few); });
   says([&] {
     (*few).free_buffer();
@@ -280,6 +304,8 @@ int main(int count, char** words) {
       no_buffers(accl);
     } else if (what == "requests") {
       requests(accl);
+    } else if (what == "resets") {
+      resets(accl);
     } else if (what == "wrong") {
       wrong(accl);
     } else if (what == "times") {
