@@ -26,6 +26,9 @@ class Combiner {
   /// `built`: it can combine; `latency`: of the lanes, at least 1.
   Combiner(bool built, unsigned latency) : built_(built), fifo_(latency + 3), due_(latency) {}
 
+  /// Cycles from a word to its result, whether it is combined or passes.
+  [[nodiscard]] static constexpr unsigned latency(bool built, unsigned lanes) { return built ? lanes + 2 : 1; }
+
   /// Where x and y are offered, or null: whether they are taken.
   [[nodiscard]] bool x_ready(const In* x, const DataWord* y) const {
     return built_ ? fifo_.room() && (!x || !x->unit || y) : skid_.ready();

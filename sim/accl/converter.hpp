@@ -37,6 +37,9 @@ class Converter {
   /// `conversions`: are built.
   explicit Converter(bool conversions) : built_(conversions), fifo_(kCycles + 3) {}
 
+  /// Cycles from the word that completes a result to the result, whether it converts or not.
+  [[nodiscard]] static constexpr unsigned latency(bool conversions) { return conversions ? kCycles + 2 : 1; }
+
   [[nodiscard]] bool ready() const { return built_ ? fifo_.room() && !upper_ : skid_.ready(); }
   [[nodiscard]] bool valid() const { return built_ ? fifo_.valid() : skid_.valid(); }
   [[nodiscard]] const DataWord& front() const { return built_ ? fifo_.front() : skid_.front(); }

@@ -17,6 +17,7 @@
 #include "accl/config.hpp"
 #include "accl/memory.hpp"
 #include "accl/packet.hpp"
+#include "accl/plugins.hpp"
 #include "core/types.hpp"
 
 namespace thalweg::accl {
@@ -36,7 +37,10 @@ class DataPath {
   };
 
   DataPath(const NodeConfig& config, Memory& device, Memory& host)
-      : memories_{&device, &host}, reads_{ports(config), ports(config)}, writes_(ports(config)) {}
+      : plugins_(Plugins::latency(config.compression, config.arithmetic)),
+        memories_{&device, &host},
+        reads_{ports(config), ports(config)},
+        writes_(ports(config)) {}
 
   std::function<void(char port, bool host, std::uint64_t address, std::size_t bytes)> seen;  ///< as of Transaction
 
@@ -49,10 +53,10 @@ class DataPath {
   }
   /// It takes no other segment before that cycle.
   void hold(Tick until) { free_ = std::max(free_, static_cast<double>(until)); }
-  /// Of the segment, behind the pipeline of the plug-ins.
+  /// Of the segment, behind the plug-ins.
   [[nodiscard]] Times times(std::size_t bytes) const {
-    const double first = times_.first + kPipeline;
-    return {first, std::max(times_.last + kPipeline, first + static_cast<double>(bytes) / kWord)};
+    const double first = times_.first + plugins_;
+    return {first, std::max(times_.last + plugins_, first + static_cast<double>(bytes) / kWord)};
   }
 
   /// Operand `operand` from memory.
@@ -129,14 +133,13 @@ class DataPath {
   static Tick cycle(double at) { return static_cast<Tick>(std::ceil(at)); }
 
  private:
-  static constexpr double kPipeline = 12;  ///< cycles of the plug-ins
-
   using Ports = std::array<MemoryPort, 2>;  ///< to the board's memory and the host's
   static Ports ports(const NodeConfig& config) {
     return {MemoryPort(config.memory_bytes_per_cycle, config.memory_latency),
             MemoryPort(config.host_bytes_per_cycle, config.host_latency)};
   }
 
+  const double plugins_;  ///< cycles from their input to their output, which do not depend on what they do
   std::array<Memory*, 2> memories_;
   std::array<Ports, 2> reads_;  ///< of each operand
   Ports writes_;

@@ -33,6 +33,12 @@ class Plugins {
         convert_z_(conversions),
         combine_(combines, latency) {}
 
+  static constexpr unsigned kLanes = 14;  ///< cycles of the lanes in a board, parameter Latency of the hardware
+  /// Cycles from a word to the result that it completes, whatever the job does.
+  [[nodiscard]] static constexpr unsigned latency(bool conversions, bool combines, unsigned lanes = kLanes) {
+    return 2 * Converter::latency(conversions) + Combiner::latency(combines, lanes);
+  }
+
   [[nodiscard]] bool ready() const { return z_jobs_.ready(); }
   [[nodiscard]] bool x_ready() const { return x_jobs_.valid() && convert_x_.ready(); }
   [[nodiscard]] bool y_ready() const { return y_jobs_.valid() && convert_y_.ready(); }

@@ -118,6 +118,29 @@ TEST(Plugins, MakeOfRandomJobsWhatTheEngineMakes) {
   EXPECT_TRUE(out.empty());
 }
 
+TEST(Plugins, TakeWhatTheyAreSaidTo) {
+  for (const bool conversions : {false, true})
+    for (const bool combines : {false, true})
+      for (const bool combine : {false, combines}) {
+        const PluginJob job{.unit = combine ? unit_of(0) : std::nullopt, .elements = 16};
+        const DataWord word{.data = {}, .last = true};
+        Plugins plugins(conversions, combines, Plugins::kLanes, kJobs);
+        plugins.step(&job, nullptr, nullptr, false);
+        while (!plugins.x_ready()) plugins.step(nullptr, nullptr, nullptr, false);
+        bool x = true, y = combine;
+        unsigned cycles = 0;
+        for (; !plugins.valid() && cycles < 100; ++cycles) {
+          const bool left = x && plugins.x_ready(), right = y && plugins.y_ready();
+          plugins.step(nullptr, x ? &word : nullptr, y ? &word : nullptr, false);
+          x = x && !left;
+          y = y && !right;
+        }
+        EXPECT_EQ(cycles, Plugins::latency(conversions, combines)) << conversions << combines << combine;
+      }
+  EXPECT_EQ(Plugins::latency(true, true), 7U + 16U + 7U);  // as the hardware's header says
+  EXPECT_EQ(Plugins::latency(false, false), 3U);
+}
+
 TEST(Plugins, MoveAWordACycleAlsoWhereEveryJobHasOne) {
   constexpr unsigned kCount = 1000, kJobToWord = 2, kWordToResult = 7 + 16 + 7;
   for (const bool combines : {false, true}) {
