@@ -12,6 +12,8 @@ from thalweg.accl import Rank, run
 from thalweg.errors import InputError
 from thalweg.resources import resource
 from thalweg.systems import systems
+from thalweg.systems.accl import operations
+from thalweg.systems.accl.cluster import Cluster
 
 OPERATIONS = sorted(systems()["accl"].operations)
 # accl-u280-udp: packets of 8,192 bytes of payload with 64 + 8 + 20 bytes of headers, and 14 + 4 + 8 + 12 of Ethernet, at 12.5 GB/s; memory 14 GB/s.
@@ -113,6 +115,7 @@ def test_the_engines_processor_takes_its_time(tmp_path: Path) -> None:
         ("bcast", {"ranks": 3, "root": 3, "sizes": "4"}, "root is 3; ranks are 0 to 2"),
         ("put", {"by": "nobody", "sizes": "4"}, "'nobody' is no by"),
         ("put", {"ranks": 2, "sizes": "4"}, "put has no option 'ranks'"),
+        ("put", {"sizes": "64,4G"}, "a size of 4294967296 bytes takes .* accl-u280-udp has memory_bytes = 8589934592"),
         ("scan", {}, "accl has no scan"),
     ],
 )
@@ -121,18 +124,32 @@ def test_wrong_options_are_refused(operation: str, options: dict[str, object], t
         measure(operation, "accl-u280-udp", **options)
 
 
+def test_a_barrier_has_no_bytes() -> None:
+    (row,) = measure("barrier", "accl-u280-udp", ranks=3)
+    assert (row["bytes"], row["gb_per_s"]) == (0, 0)
+
+
+@pytest.mark.parametrize(("operation", "options"), [("sendrecv", {}), ("allreduce", {"ranks": 4})])
+def test_a_single_size_says_how_far_it_is(operation: str, options: dict[str, int]) -> None:
+    heard: list[float] = []
+    plan = operations.OPERATIONS[operation].plan(Cluster.load("accl-u280-udp"), sizes="1M", **options)
+    plan.rows(heard.append)
+    assert heard == sorted(heard) and heard[-1] == 1
+    assert len({round(fraction, 2) for fraction in heard}) > 20
+
+
 def test_a_size_for_which_there_is_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object, **__: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("thalweg.systems.accl.operations.run", full)
+    monkeypatch.setattr("thalweg.systems.accl.operations.prepared", full)
     with pytest.raises(InputError, match="a size of 64 bytes on 2 ranks takes more memory than there is"):
         measure("put", "accl-u280-udp", sizes="64")
 
 
 def test_short_blocks_take_few_latencies() -> None:
-    """A message of 64 bytes takes less than 2.8 us from its command on (test_64_bytes_take_what_the_paper_measured): of 16 ranks a ring would have 15 of them, and allreduce
+    """A message of 64 bytes takes less than 2.95 us from its command on (test_64_bytes_take_what_the_paper_measured): of 16 ranks a ring would have 15 of them, and allreduce
     30."""
     for operation, ways in [("gather", 3), ("allgather", 3), ("alltoall", 3), ("reduce", 3), ("allreduce", 4)]:
         (row,) = measure(operation, "accl-u280-udp", ranks=16, sizes="64")
-        assert row["verified"] and row["time_us"] < 2.8 * ways + 0.55
+        assert row["verified"] and row["time_us"] < 2.95 * ways + 0.55

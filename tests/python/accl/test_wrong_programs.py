@@ -54,6 +54,31 @@ def test_wrong_arguments(wrong: Any, text: str) -> None:
     assert "\n" not in str(error.value)
 
 
+def test_an_unknown_keyword_ends_all_ranks_and_names_the_rank() -> None:
+    ended = []
+
+    def program(rank: Rank) -> None:
+        try:
+            rank.barrier()
+            if rank.rank == 1:
+                rank.send(four(rank), 4, 0, bogus=1)
+            rank.recv(four(rank), 4, 1)
+        finally:
+            ended.append(rank.rank)
+
+    with pytest.raises(TypeError, match=r"^send\(\) got an unexpected keyword argument 'bogus'") as error:
+        run(program, 3)
+    assert error.value.__notes__ == ["in the program of rank 1"]
+    assert sorted(ended) == [0, 1, 2]
+
+
+def test_an_unknown_option_of_a_run() -> None:
+    with pytest.raises(
+        TypeError, match=r"^run\(\) got an unexpected keyword argument 'bogus'; its options are buffers"
+    ):
+        run(four, 2, bogus=1)
+
+
 @pytest.mark.parametrize(
     ("options", "text"),
     [

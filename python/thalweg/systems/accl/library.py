@@ -8,6 +8,7 @@ program takes the same virtual time in each run.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields
 from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -143,7 +144,6 @@ class Rank:
         self._enable(world)
         return world
 
-    def _put(self, address: int, words: Iterable[int]) -> None:
     def _enable(self, world: Communicator) -> None:
         options = self._run.options
         for function, count in (1, 0), (2, options.time_out_us), (3, options.most_eager_bytes or options.buffer_bytes):
@@ -156,6 +156,7 @@ class Rank:
         self._run.forget(self._board)
         self._enable(self.world)
 
+    def _put(self, address: int, words: Iterable[int]) -> None:
         for k, value in enumerate(words):
             if not self._network.write(self._board, address + 4 * k, value):
                 raise InputError(f"the exchange memory has no word {address + 4 * k:#x}")
@@ -228,9 +229,12 @@ class Rank:
         compress_dtype: npt.DTypeLike | None = None,
         run_async: bool = False,
         waitfor: Sequence[Request] = (),
+        **unknown: Any,
     ) -> Request:
         """A call with operands 0, 1 and the result, of which it uses `needs` elements."""
         name = scenario.name.lower()
+        if unknown:
+            raise TypeError(f"{name}() got an unexpected keyword argument {next(iter(unknown))!r}")
         comm = self._among(name, comm)
         for k, (place, need) in enumerate(zip(operands, needs, strict=True)):
             if place is None and need:
@@ -493,19 +497,39 @@ def run(
     node r; those compressed on the wire and all messages stay with the engines.
 
     Raises InputError; FabricStopped where no rank can go on, with who waits for whom; what a rank's function raised."""
+    return run_on(prepared(ranks, cluster, pcap=pcap, hardware=hardware, in_switch=in_switch, **options), program)
+
+
+def prepared(
+    ranks: int,
+    cluster: str | Path | Cluster,
+    *,
+    pcap: str = "",
+    hardware: Iterable[int] = (),
+    in_switch: Switches | str | Path | None = None,
+    **options: int,
+) -> Run:
+    """What run() runs its program on. Raises InputError."""
     loaded = cluster if isinstance(cluster, Cluster) else Cluster.load(cluster)
     if not 1 <= word("run", "ranks", ranks) <= len(loaded.boards):
         raise InputError(f"{ranks} ranks; {loaded.name} has 1 to {len(loaded.boards)} boards")
     boards = _hardware(hardware, ranks)
-    made = Run(
+    return Run(
         loaded.network(pcap, boards, in_switch, ranks),
         range(ranks),
         ranks,
-        Options(**options),
+        _options("run", options),
         mirrors=loaded.mirrors,
         unreliable=loaded.unreliable,
     )
-    return run_on(made, program)
+
+
+def _options(of: str, given: Mapping[str, int]) -> Options:
+    """Raises InputError, and TypeError as a call with an unknown keyword does."""
+    known = [each.name for each in fields(Options)]
+    if unknown := next((name for name in given if name not in known), None):
+        raise TypeError(f"{of}() got an unexpected keyword argument {unknown!r}; its options are {', '.join(known)}")
+    return Options(**given)
 
 
 def _hardware(boards: Iterable[int], ranks: int) -> list[int]:
@@ -541,7 +565,9 @@ def run_attached(
         )
     network = loaded.attached(node, interface, ratio=ratio, limit_s=limit_s, pcap=pcap)
     step = max(1, round(_STEP_S * ratio * network.ticks_per_second))
-    result = run_on(Run(network, [node], ranks, Options(**options), step, unreliable=loaded.unreliable), program)
+    result = run_on(
+        Run(network, [node], ranks, _options("run_attached", options), step, unreliable=loaded.unreliable), program
+    )
     disconnect(network, step)
     return result
 

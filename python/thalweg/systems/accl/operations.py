@@ -16,7 +16,7 @@ from thalweg.bench.operation import Measured, Operation, Plan, Progress, Row, Si
 from thalweg.cluster import leaves
 from thalweg.errors import InputError
 from thalweg.systems.accl.cluster import Board, Cluster
-from thalweg.systems.accl.library import Rank, run
+from thalweg.systems.accl.library import Rank, prepared, run_on
 from thalweg.systems.accl.spec import AcclPacket
 from thalweg.systems.accl.values import Array, Buffer, Function, Request, Stream
 from thalweg.systems.ethernet._sim import wire_bytes
@@ -30,6 +30,11 @@ HEADERS = PACKET_HEADER + 8 + 20  #: with UDP's and IPv4's
 SEGMENT_HEADERS = 20 + 20  #: bytes before a TCP segment's data: its header and IPv4's
 BUFFERS = 200  #: receive buffers of each rank
 ELEMENT = 4  #: bytes of an element, float32
+
+# Of a measurement's progress: the ranks have their data; virtual time has passed. Then results are checked.
+_SET_UP, _SIMULATED = 0.3, 0.8
+_LOOKS = 50  #: at virtual time
+_EACH = 100_000  #: bytes that take as long as what a measurement takes whatever its size
 
 
 @dataclass(frozen=True)
@@ -160,17 +165,51 @@ class _Run:
     def kind(self) -> _Kind:
         return _KINDS[self.operation]
 
-    def measured(self, size: int) -> Measured:
-        elements = -(-size // ELEMENT)
-        streams = self.operation == "put"
-        packet = self.board.packet_bytes
+    def lengths(self, elements: int) -> list[int]:
+        """Elements of a rank's operand and of its result."""
+        return [(self.ranks if need.startswith("N") else 1) * elements if need else 1 for need in self.kind.needs]
+
+    def buffer_bytes(self, elements: int) -> int:
+        """Of a receive buffer: all take what a rank is sent."""
         largest = elements * ELEMENT * (self.ranks if "N" in "".join(self.kind.needs) else 1)
-        buffer = max(packet, 64 * math.ceil(largest / (BUFFERS - 20) / 64))
+        return max(self.board.packet_bytes, 64 * math.ceil(largest / (BUFFERS - 20) / 64))
+
+    def check(self, size: int) -> None:
+        """Raises InputError where a board's memory has no room for the operation."""
+        elements = size // ELEMENT
+        needs = sum(self.lengths(elements)) * ELEMENT + BUFFERS * self.buffer_bytes(elements)
+        if needs > self.board.memory_bytes:
+            raise InputError(
+                f"a size of {size} bytes takes {needs} bytes of each board's memory, receive buffers included; "
+                f"{self.cluster.name} has memory_bytes = {self.board.memory_bytes}"
+            )
+
+    def measured(self, size: int, progress: Progress, expected_us: float) -> Measured:
+        """`expected_us`: about the virtual time that it takes, by which `progress` hears how far it is."""
+        elements = size // ELEMENT
+        streams = self.operation == "put"
+        made = prepared(
+            self.ranks,
+            self.cluster,
+            pcap=self.pcap,
+            in_switch=self.switches,
+            buffers=BUFFERS,
+            buffer_bytes=self.buffer_bytes(elements),
+        )
+        set_up = 0
+
+        def simulated(begin_us: float, us: float) -> None:
+            progress(_SET_UP + (_SIMULATED - _SET_UP) * min((us - begin_us) / expected_us, 1))
 
         def program(rank: Rank) -> tuple[float, float, Array]:
-            lengths = [(rank.size if need.startswith("N") else 1) * elements if need else 1 for need in self.kind.needs]
+            lengths = self.lengths(elements)
             send = rank.create_buffer(self.data(rank.rank, lengths[0]))
             recv = rank.create_buffer(lengths[1])
+            nonlocal set_up
+            set_up += 1
+            progress(_SET_UP * set_up / self.ranks)
+            if set_up == self.ranks:
+                made.watch(expected_us / _LOOKS, partial(simulated, rank.now_us))
             caller = rank.kernel() if self.by == "kernel" else rank
             requests = self.kind.call(caller, send, recv, elements, self.root)
             for request in requests:
@@ -182,19 +221,11 @@ class _Run:
             (packet,) = rank.pull()
             return begin, packet.at_us, packet.data[:elements]
 
-        result = run(
-            program,
-            self.ranks,
-            self.cluster,
-            pcap=self.pcap,
-            in_switch=self.switches,
-            buffers=BUFFERS,
-            buffer_bytes=buffer,
-        )
-        inputs = [
-            self.data(r, elements * (self.ranks if self.kind.needs[0].startswith("N") else 1))
-            for r in range(self.ranks)
-        ]
+        result = run_on(made, program)
+        inputs = []
+        for rank in range(self.ranks):
+            inputs.append(self.data(rank, self.lengths(elements)[0]))
+            progress(_SIMULATED + (1 - _SIMULATED) * (rank + 1) / (self.ranks + 1))
         right = result.lost == [] or self.board.transport != "udp"  # else what links have lost was sent again
         for rank, (_, _, found) in enumerate(result.values):
             wanted = self.kind.expected(inputs, rank, elements, self.root)
@@ -209,7 +240,7 @@ class _Run:
 
     def data(self, rank: int, elements: int) -> Array:
         """Whole numbers, whose sums are exact."""
-        return np.random.default_rng([self.seed, rank]).integers(-1000, 1000, elements).astype(np.float32)
+        return np.random.default_rng([self.seed, rank]).integers(-1000, 1000, elements, np.int16).astype(np.float32)
 
     @property
     def board(self) -> Board:
@@ -304,7 +335,7 @@ def _plan(
         raise InputError(f"root is {root}; ranks are 0 to {ranks - 1}")
     one_of("by", by, BY)
     at_least("seed", seed, 0)
-    wanted = [ELEMENT] if name == "barrier" else wanted_sizes(sizes)
+    wanted = [0] if name == "barrier" else wanted_sizes(sizes)
     if pcap and len(wanted) > 1:
         raise InputError(f"pcap is of one size; there are {len(wanted)}")
     switches = None
@@ -314,14 +345,25 @@ def _plan(
         switches = switched.load(in_switch, cluster, ranks)
     of = _Run(cluster, name, ranks, root, by, seed, pcap, switches)
 
+    for size in wanted:
+        of.check(size)
+    work = [size + _EACH for size in wanted]
+
     def measure(progress: Progress, _: int) -> Iterator[Measured]:
+        share = 0.5  # that the bound has of the time, as far as is known
         for index, size in enumerate(wanted):
+            done = sum(work[:index])
+
+            def part(fraction: float, done: int = done, own: int = work[index]) -> None:
+                progress((done + own * fraction) / sum(work))
+
             try:
-                measured = of.measured(size)
+                measured = of.measured(size, part, of.bound_us(size // ELEMENT) / share)
             except MemoryError:
                 raise InputError(f"a size of {size} bytes on {ranks} ranks takes more memory than there is") from None
+            share = (measured.bound_us or 0) / measured.time_us or share
             yield measured
-            progress((index + 1) / len(wanted))
+            part(1)
 
     where = f" to both sides at once on {cluster.name}" if kind.most == 2 else f" of {ranks} ranks on {cluster.name}"
     where += f", in the switches of {switches.name}" if switches else ""

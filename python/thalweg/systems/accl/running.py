@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -135,11 +136,16 @@ class Run:
         self._held: list[tuple[Request, int, int]] = []
         self._next = 0
         self._ended = False
+        self._watched: tuple[float, Callable[[float], None]] | None = None
         self.unseen: dict[Request, None] = {}  #: whose ends no rank has seen
 
     @property
     def now_us(self) -> float:
         return float(self.network.now / self.network.ticks_per_second * 1e6)
+
+    def watch(self, each_us: float, seen: Callable[[float], None]) -> None:
+        """While time passes, calls `seen` with the virtual time, in microseconds, about once in `each_us` of it."""
+        self._watched = each_us, seen
 
     def rewire(self, pairs: Sequence[tuple[int, int]]) -> None:
         """Connects these pairs of boards by the optical switch that they are at, and none of its other boards. Raises InputError."""
@@ -203,18 +209,18 @@ class Run:
         if self._ended:
             raise InputError("the run of this rank has ended")
 
-    def finish(self, board: int) -> None:
-        """Called by a rank that runs, at its end: until all its calls have ended. Raises AcclError where one failed, and nobody has seen it."""
-        for request in [request for request in self.unseen if request.rank.rank == board]:
-            request.wait()
-
-    def run(self, program: Callable[[int], Any]) -> Result:
     def forget(self, board: int) -> None:
         """Calls of a rank that a reset has ended fail the run only where the program waits for them."""
         for request in [request for request in self.unseen if request.rank.rank == board]:
             if request.code and request.code >> NOT_READY:
                 del self.unseen[request]
 
+    def finish(self, board: int) -> None:
+        """Called by a rank that runs, at its end: until all its calls have ended. Raises AcclError where one failed, and nobody has seen it."""
+        for request in [request for request in self.unseen if request.rank.rank == board]:
+            request.wait()
+
+    def run(self, program: Callable[[int], Any]) -> Result:
         """Calls `program(board)` for each board, on a thread of its own."""
 
         def body(board: int) -> Callable[[], Any]:
@@ -229,7 +235,7 @@ class Run:
                     thread = self._threads[self._running]
                     thread.resume()
                     if thread.error:
-                        raise thread.error
+                        raise _of_rank(self.boards[self._running], thread.error)
                 ready.extend(self._advance())
         finally:
             for thread in self._threads:
@@ -277,11 +283,25 @@ class Run:
 
     def _alone(self, limits: Sequence[int]) -> list[Completion]:
         """Until a call has ended, or the first of these ticks. Where nothing moves any more, the first time-out ends its call."""
-        ended = self.network.advance(min(limits, default=NEVER))
+        first = min(limits, default=NEVER)
+        if self._watched and (ended := self._seen_until(first, *self._watched)):
+            return ended
+        ended = self.network.advance(first)
         while not ended and self.network.idle and not limits:
             if self.network.time_out() is None:
                 raise self._stuck()
             ended = self.network.expire()
+        return ended
+
+    def _seen_until(self, first: int, each_us: float, seen: Callable[[float], None]) -> list[Completion]:
+        """Until a call has ended, nothing moves any more, or that tick is near."""
+        step = max(1, round(each_us * 1e-6 * self.network.ticks_per_second))
+        until = self.network.now + step
+        ended: list[Completion] = []
+        while not ended and not self.network.idle and until < first:
+            ended = self.network.work(until)
+            until += step
+            seen(self.now_us)
         return ended
 
     def _attached(self, limits: Sequence[int]) -> list[Completion]:
@@ -314,6 +334,16 @@ class Run:
         lines = [_line(one) for one in blocked]
         lines += self._failed() + self._dropped()
         return FabricStopped("nothing can go on: " + ("; ".join(lines) or "no call is open"), blocked)
+
+
+def _of_rank(board: int, error: BaseException) -> BaseException:
+    """The error that a rank's function has raised, with the rank in its traceback."""
+    where = f"in the program of rank {board}"
+    if sys.version_info >= (3, 11):
+        error.add_note(where)
+    else:
+        error.__notes__ = [*getattr(error, "__notes__", []), where]
+    return error
 
 
 def _line(one: Blocked) -> str:
