@@ -13,10 +13,14 @@ namespace thalweg::in_switch {
 namespace {
 
 /// Packets of a piece's block: few, so that reading, the units and writing overlap. An allreduce's operands go up the tree and its results down, and an
-/// operation lasts as long as both ways; so its pieces are longer where it has many.
-std::uint64_t packets_of_piece(accl::Scenario scenario, std::uint64_t packets) {
-  constexpr std::uint64_t kFew = 8, kMost = 64, kPieces = 4;
-  return scenario == accl::Scenario::allreduce ? std::clamp((packets + kPieces - 1) / kPieces, kFew, kMost) : kFew;
+/// operation lasts as long as both ways; other algorithms than the tree go many steps. So their pieces are longer where a call has many.
+std::uint64_t packets_of_piece(mpi_fpga::spec::Collective collective, mpi_fpga::spec::Algorithm algorithm,
+                               std::uint64_t packets) {
+  constexpr std::uint64_t kFew = 8, kPieces = 4, kMost = 64, kMostOfSteps = 32;
+  const auto most = collective == mpi_fpga::spec::Collective::allreduce ? kMost
+                    : algorithm == mpi_fpga::spec::Algorithm::tree      ? kFew
+                                                                        : kMostOfSteps;
+  return std::clamp((packets + kPieces - 1) / kPieces, kFew, most);
 }
 
 std::optional<mpi_fpga::spec::Collective> collective_of(accl::Scenario scenario) {
@@ -49,8 +53,8 @@ std::optional<mpi_fpga::spec::Collective> collective_of(accl::Scenario scenario)
 }  // namespace
 
 AcclCollectives::AcclCollectives(accl::Network& boards, Domain& clock, const mpi_fpga::FabricConfig& config,
-                                 unsigned ranks)
-    : units_(clock, config, ranks), ranks_(ranks) {
+                                 unsigned ranks, mpi_fpga::Choice choice)
+    : units_(clock, config, ranks), ranks_(ranks), choice_(std::move(choice)) {
   for (unsigned rank = 0; rank < ranks; ++rank) boards.board(rank).use_units(*this);
 }
 
@@ -73,12 +77,26 @@ std::optional<accl::UnitCall> AcclCollectives::begin(const accl::Context& contex
     if (spec::size_of(made.type) != context.wire_bytes()) return std::nullopt;
     if (accl::combines(call.scenario)) made.op = unit->op;
     if (accl::combines(call.scenario) && !spec::supported(made.op, made.type)) return std::nullopt;
-    const std::uint64_t elements = units_.elements_per_packet(context.wire_bytes());
-    made.piece = elements * packets_of_piece(call.scenario, (call.count + elements - 1) / elements);
   }
-  if (!units_.computes(communicator(context, units_.clock().clock.cycle_after(tick)).context, *collective))
-    return std::nullopt;
+  const auto units = communicator(context, units_.clock().clock.cycle_after(tick)).context;
+  if (!units_.computes(units, *collective)) return std::nullopt;
+  const auto algorithm = algorithm_of(context, units, *collective);
+  made.algorithm = static_cast<unsigned>(algorithm);
+  if (*collective != mpi_fpga::spec::Collective::barrier) {
+    const std::uint64_t elements = units_.elements_per_packet(context.wire_bytes());
+    made.piece = elements * packets_of_piece(*collective, algorithm, (call.count + elements - 1) / elements);
+  }
   return made;
+}
+
+/// As measured, by what all ranks know. Broadcasts and reductions of a block go along the tree, in whose order operands are combined.
+mpi_fpga::spec::Algorithm AcclCollectives::algorithm_of(const accl::Context& context, mpi_fpga::ContextId units,
+                                                        mpi_fpga::spec::Collective collective) const {
+  using mpi_fpga::spec::Collective, mpi_fpga::spec::Algorithm;
+  if (collective != Collective::allgather && collective != Collective::reduce_scatter) return Algorithm::tree;
+  const auto ranks = static_cast<std::uint32_t>(context.communicator.members.size());
+  const auto bytes = std::uint64_t{context.call.count} * context.wire_bytes();
+  return choice_.of(collective, ranks, bytes, units_.algorithms(units, collective)).value_or(Algorithm::tree);
 }
 
 AcclCollectives::Communicator& AcclCollectives::communicator(const accl::Context& context, Tick cycle) {
@@ -100,6 +118,7 @@ void AcclCollectives::submit(const accl::Context& context, const std::shared_ptr
   const accl::UnitCall& call = *context.units;
   const bool rooted = accl::is_rooted(context.call.scenario);
   mpi_fpga::CollectiveRequest request{{.collective = *collective_of(context.call.scenario),
+                                       .algorithm = static_cast<mpi_fpga::spec::Algorithm>(call.algorithm),
                                        .op = call.op,
                                        .type = call.type,
                                        .root = rooted ? context.call.root : 0,

@@ -35,6 +35,10 @@ class Units : private Component {
   [[nodiscard]] bool computes(mpi_fpga::ContextId context, mpi_fpga::spec::Collective collective) const {
     return fabric_.computes(context, collective);
   }
+  /// The algorithms of a collective that they compute, as bits.
+  [[nodiscard]] std::uint32_t algorithms(mpi_fpga::ContextId context, mpi_fpga::spec::Collective collective) const {
+    return fabric_.algorithms(context, collective);
+  }
   /// A communicator, from a cycle on. None where the table of a member has no row left.
   [[nodiscard]] std::optional<mpi_fpga::ContextId> create(std::span<const NodeId> members, Tick cycle);
   /// A handle for a request; `done` is called in the step in which it has completed.

@@ -65,8 +65,6 @@ class CallChecks {
                                                 " a kernel's stream");
     if (!config_.compression && call.compression != 0)
       context.fail(code::kCompression, "its board has no plug-in for compression");
-    if (!config_.arithmetic && combines(call.scenario))
-      context.fail(code::kArithmetic, "its board has no plug-in for arithmetic");
     if (!converts(found->bytes, found->compressed_bytes))
       context.fail(code::kCompression, "elements of " + std::to_string(found->bytes) + " and " +
                                            std::to_string(found->compressed_bytes) +
@@ -78,6 +76,11 @@ class CallChecks {
                                       " were not all allocated");
     if (combines(call.scenario) && !MoveEngine::unit(context))
       context.fail(code::kArithmetic, "no function " + std::to_string(call.function) + " for its type");
+  }
+  /// The same for a call that no units beside the engine carry out.
+  void plugin(Context& context) const {
+    if (!config_.arithmetic && combines(context.call.scenario) && context.call.count > 0)
+      context.fail(code::kArithmetic, "its board has no plug-in for arithmetic");
   }
 
  private:

@@ -64,6 +64,7 @@ struct UnitCall {
   spec::Operator op = spec::Operator::none;
   spec::Datatype type = spec::Datatype::byte;
   std::uint64_t piece = 1;  ///< elements of a block in a piece at most
+  unsigned algorithm = 0;   ///< by the units' number
   Move in{}, out{};         ///< of operand 0, and of the result
   bool submitted = false;   ///< all pieces
   std::deque<std::shared_ptr<UnitPiece>> under_way{};
@@ -76,8 +77,8 @@ struct Context {
   Handle handle = 0;
   std::optional<std::size_t> kernel{};  ///< the pair of streams by which a kernel has given it
   Tick called = 0;                      ///< when the host or kernel gave it
-
   std::uint64_t order = 0;              ///< in which the board was given its calls
+
   Communicator communicator{};
   std::uint32_t communicator_id = 0, collective = 0;
   Arithmetic arithmetic{};
@@ -103,10 +104,10 @@ struct Context {
   [[nodiscard]] unsigned wire_bytes() const {
     return call.compressed_on_wire() ? arithmetic.compressed_bytes : arithmetic.bytes;
   }
-  [[nodiscard]] bool is_collective() const {
   [[nodiscard]] bool is_reset() const {
     return call.scenario == Scenario::config && static_cast<Setting>(call.function) == Setting::reset;
   }
+  [[nodiscard]] bool is_collective() const {
     return call.scenario != Scenario::send && call.scenario != Scenario::recv && !communicator.members.empty();
   }
   /// The call ends with that bit of its return code.

@@ -370,6 +370,7 @@ class Node final : public Component, public AssembledNode {
     if (units_ && context.is_collective() && context.code == 0)
       if ((context.units = (*units_)->begin(context, domain_.clock.edge(now))))
         context.units->in.elements = context.units->out.elements = call.count;
+    if (!context.units) check_.plugin(context);
     if (context.is_collective())
       if (const auto how = disagrees(context); !how.empty()) context.fail(code::kSize, how);
     if (units_ && context.is_collective() && context.code != 0 && !call.compressed_on_wire()) (*units_)->stop(context);
@@ -433,7 +434,6 @@ class Node final : public Component, public AssembledNode {
       context.fail(code::kSize, "the hardware cannot have " + std::to_string(addresses.size()) +
                                     " receive buffers of " + std::to_string(bytes) + " bytes");
   }
-  void finish(Context& context, Tick now) {
   /// Ends all calls that are under way, and those that the board was given before this one; forgets messages, places and settings.
   void reset(const Context& by, Tick now) {
     constexpr const char* kWhy = "its board was reset before it had ended";
@@ -455,14 +455,15 @@ class Node final : public Component, public AssembledNode {
     exchange.write(ExchangeMemory::kConfigured, 0);
     time_out_ = 0;
   }
+  void finish(Context& context, Tick now) {
     context.ended = true;
     if (context.units && context.code != 0) (*units_)->stop(context);
     mover_->release(context, now);
-    exchange.write(ExchangeMemory::kReturnCode, context.code);
     report(context, now);
   }
   /// To the host or the kernel that has given it.
   void report(const Context& context, Tick now) {
+    exchange.write(ExchangeMemory::kReturnCode, context.code);
     exchange.write(ExchangeMemory::kCycles,
                    static_cast<std::uint32_t>(std::min<Tick>(now - context.called, 0xFFFF'FFFF)));
     if (context.kernel) {
@@ -545,8 +546,8 @@ class Node final : public Component, public AssembledNode {
 
   std::array<std::deque<Context>, kPorts> queues_;
   std::list<Context> contexts_;                         ///< in the order in which they were admitted
-  Tick time_out_ = 0;                                   ///< cycles; 0: none
   std::uint64_t given_ = 0;                             ///< calls
+  Tick time_out_ = 0;                                   ///< cycles; 0: none
   std::map<std::uint32_t, std::uint32_t> collectives_;  ///< of a communicator, so far
 };
 

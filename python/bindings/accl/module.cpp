@@ -37,9 +37,11 @@ constexpr const char* kSwitches = "clock of the switches";  ///< as in thalweg/i
 class Boards {
  public:
   Boards(const nb::dict& description, const std::string& capture, const std::map<unsigned, std::string>& libraries,
-         const mpi_fpga::FabricConfig* with, unsigned ranks)
+         const mpi_fpga::FabricConfig* with, unsigned ranks, const mpi_fpga::Choice* choice)
       : network(description_of(description), capture, maker(libraries)) {
-    if (with) switches.emplace(network, network.assembly().clock(kSwitches), *with, ranks);
+    if (with)
+      switches.emplace(network, network.assembly().clock(kSwitches), *with, ranks,
+                       choice ? *choice : mpi_fpga::Choice());
   }
 
   /// Of the hardware's boards, by libraries of rtl/accl; none: the simulator is alone.
@@ -138,11 +140,12 @@ NB_MODULE(_sim, module) {
   bound
       .def(
           nb::init<const nb::dict&, const std::string&, const std::map<unsigned, std::string>&,
-                   const mpi_fpga::FabricConfig*, unsigned>(),
+                   const mpi_fpga::FabricConfig*, unsigned, const mpi_fpga::Choice*>(),
           nb::arg("description"), nb::arg("capture") = "", nb::arg("libraries") = std::map<unsigned, std::string>(),
-          nb::arg("switches") = nb::none(), nb::arg("ranks") = 0,
+          nb::arg("switches") = nb::none(), nb::arg("ranks") = 0, nb::arg("choice") = nb::none(),
           "`capture`: a pcapng file to write. `libraries`: of the Verilated nodes, by ranks. `switches`: that have the "
-          "collectives of the first `ranks`, and whose clock the description has.\n\nRaises ValueError where the "
+          "collectives of the first `ranks`, and whose clock the description has. `choice`: of their "
+          "algorithms.\n\nRaises ValueError where the "
           "description is none, and where the switches have fewer nodes.")
       .def_prop_ro("ranks", [](const Boards& self) { return self.network.ranks(); })
       .def(

@@ -14,6 +14,7 @@ from thalweg.accl import Function, Rank, Stream, run
 from thalweg.cli import main
 from thalweg.errors import InputError
 from thalweg.spec import Datatype, Operator
+from thalweg.systems.accl.cluster import Cluster
 from thalweg.systems.accl.drawn_programs import FUNCTIONS, OPERATIONS, TYPES, check, data_of, expected, start
 from thalweg.systems.accl.values import AcclError
 from thalweg.systems.mpi_fpga import reduction
@@ -210,6 +211,25 @@ def test_types_that_differ() -> None:
         AcclError, match="elements of float32, in the switches, and this one of float16, in the switches"
     ):
         run(program, 2, CLUSTER, in_switch=SWITCHES, time_out_us=100)
+
+
+def test_switches_need_no_arithmetic_of_boards() -> None:
+    cluster = Cluster.load(CLUSTER).replace(node={"board": {"arithmetic": False}})
+
+    def program(rank: Rank) -> None:
+        mine, total = rank.create_buffer(np.arange(3000, dtype=np.float32)), rank.create_buffer(3000)
+        for operation in ("reduce", "allreduce", "reduce_scatter"):
+            start(rank, operation, mine, total, 1000, 0, Function.SUM)
+            if rank.rank == 0:
+                assert (total.array[:1000] == 3 * np.arange(1000)).all()
+        for call in (
+            lambda: rank.combine(1000, Function.SUM, mine, mine, total),
+            lambda: rank.allreduce(mine, total, 1000, Function.SUM, compress_dtype=np.float16),  # by the engines
+        ):
+            with pytest.raises(AcclError, match="its board has no plug-in for arithmetic"):
+                call()
+
+    run(program, 3, cluster, in_switch=SWITCHES)
 
 
 def test_hardware_has_no_port_to_switches() -> None:

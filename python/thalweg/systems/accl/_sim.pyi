@@ -9,9 +9,9 @@ import thalweg.systems.mpi_fpga._sim
 
 
 class Network:
-    def __init__(self, description: dict, capture: str = '', libraries: Mapping[int, str] = {}, switches: thalweg.systems.mpi_fpga._sim.FabricConfig | None = None, ranks: int = 0) -> None:
+    def __init__(self, description: dict, capture: str = '', libraries: Mapping[int, str] = {}, switches: thalweg.systems.mpi_fpga._sim.FabricConfig | None = None, ranks: int = 0, choice: thalweg.systems.mpi_fpga._sim.Choice | None = None) -> None:
         """
-        `capture`: a pcapng file to write. `libraries`: of the Verilated nodes, by ranks. `switches`: that have the collectives of the first `ranks`, and whose clock the description has.
+        `capture`: a pcapng file to write. `libraries`: of the Verilated nodes, by ranks. `switches`: that have the collectives of the first `ranks`, and whose clock the description has. `choice`: of their algorithms.
 
         Raises ValueError where the description is none, and where the switches have fewer nodes.
         """

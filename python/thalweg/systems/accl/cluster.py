@@ -260,6 +260,8 @@ class Cluster(Assembled):
         self, in_switch: Switches | str | Path, ranks: int, pcap: str, hardware: Iterable[int]
     ) -> Network:
         from thalweg import in_switch as switched
+        from thalweg.systems.mpi_fpga import tuning
+        from thalweg.systems.mpi_fpga._sim import Choice
 
         switches = switched.load(in_switch, self, ranks)
         if set(hardware):
@@ -267,7 +269,8 @@ class Cluster(Assembled):
                 f"hardware has no port to the switches of {switches.name}; in_switch is for the simulator's boards"
             )
         try:
-            return Network(switched.beside(self, switches).assembly, pcap, {}, switches.fabric_config(), ranks)
+            assembly = switched.beside(self, switches).assembly
+            return Network(assembly, pcap, {}, switches.fabric_config(), ranks, Choice(tuning.default(switches)))
         except ValueError as error:
             raise InputError(str(error)) from None
 
