@@ -323,7 +323,7 @@ class HardwareMover final : public MoveEngine {
       const Writer& writer = writers_[k];
       auto& write = in_.writes[k];
       write.accepts = writer.open.size() < kWrites;
-      write.takes = !writer.open.empty() && writer.free <= at;
+      write.takes = !writer.open.empty() && writer.free < at + 1;  // as a word ends within a cycle
       write.written = !writer.written.empty() && writer.written.front() <= now;
     }
     in_.from_kernel = !from_kernel_.empty();
