@@ -11,11 +11,16 @@
 // A message has no room whose number is Window or more ahead of the first one that is not finished. End is of a collective that is less ahead of the
 // first one of its communicator that has not ended. A buffer that is free is given out when everything that was kept in it is written.
 //
-// Order: kept. Latency: Rows + 19 cycles from a request to its answer, where Rows = Buffers + Slots; 14 of Take; Communicators * (Ranks + 1) + 2 of
-// Clear. Throughput: one request at a time; the next one is taken in the cycle of the answer, after a reset when all is cleared. Storage: memories of
-// Rows keys, of Buffers bitmaps of MostPackets bits and three counts of packets, of Slots sizes, and of 32 + 3 * Window bits for each communicator and
-// each of its ranks; outputs of all but the counts of writes are registered. The answer is a register. Critical path: from a packet's number
-// over the count of packets to whether its segment is whole.
+// Before the scan, an operation looks at the row that is the right one while packets come in order. An Arrive looks at the segment in which the last packet of
+// its source was kept, and is over if the packet continues it. A Find of a slot that has claimed a message looks at the segment of which the slot has taken a
+// part, or else at the one that followed it in its message.
+//
+// Order: kept. Latency: with Rows = the larger one of Buffers and Slots, from a request to its answer Rows + 13 cycles of an Arrive, 8 of one that continues a segment;
+// Rows + 15 of a Find, 12 where the first row is the right one; Rows + 19 of Finish and End; 11 of Take; Communicators * (Ranks + 1) + 2 of Clear. Throughput: one
+// request at a time; the next one is taken in the cycle of the answer, after a reset when all is cleared. Storage: memories of Buffers and of Slots keys, of
+// Buffers bitmaps of MostPackets bits, four counts of packets and a buffer, of Slots sizes and buffers, of Ranks buffers, and of 32 + 3 * Window bits for each
+// communicator and each of its ranks; outputs of all but the counts of writes are registered. The answer is a register. Critical path: from the step over the
+// window of messages to the state.
 module tw_matcher
   import tw_matcher_pkg::*;
 #(
@@ -24,7 +29,7 @@ module tw_matcher
     parameter int unsigned Communicators = 8,   /// a power of two, 2 to 16
     parameter int unsigned Ranks         = 64,  /// of a communicator, a power of two, at least 2
     parameter int unsigned MostPackets   = 64,  /// of a segment, a power of two, 2 to 256
-    parameter int unsigned Window        = 32   /// messages that are counted, a power of two, at least 2, at most Buffers + Slots + 3
+    parameter int unsigned Window        = 32   /// messages that are counted, a power of two, at least 2, at most 2 * Rows + 6
 ) (
     input logic clk_i,
     input logic rst_i,
@@ -38,6 +43,7 @@ module tw_matcher
     input  request_t request_data_i,
     output logic     answer_valid_o,   /// for a cycle; in order, one for each request
     output answer_t  answer_data_o,
+    output logic     news_o,           /// a segment is full, or the first packet of a message has come; a Find that found nothing may find it
 
     // verilator lint_off UNUSEDSIGNAL
     input logic       written_valid_i,   /// a kept packet's payload has been written to memory; not of a message without data
@@ -46,7 +52,7 @@ module tw_matcher
     input logic [7:0] release_buffer_i
     // verilator lint_on UNUSEDSIGNAL
 );
-  localparam int unsigned Rows = Buffers + Slots;
+  localparam int unsigned Rows = Buffers > Slots ? Buffers : Slots;
   localparam int unsigned RowBits = $clog2(Rows);
   localparam int unsigned BufferBits = $clog2(Buffers);
   localparam int unsigned SlotBits = $clog2(Slots);
@@ -73,12 +79,13 @@ module tw_matcher
   if (States < Buffers) begin : check_states
     $error("tw_matcher: Communicators * (Ranks + 1) must be at least Buffers");
   end
-  if (Window < 2 || Window > Rows + 3 || (Window & (Window - 1)) != 0) begin : check_window
-    $error("tw_matcher: Window must be a power of two, at least 2, at most Buffers + Slots + 3");
+  if (Window < 2 || Window > 2 * Rows + 6 || (Window & (Window - 1)) != 0) begin : check_window
+    $error("tw_matcher: Window must be a power of two, at least 2, at most 2 * Rows + 6");
   end
 
-  // The steps of an operation. In step Load a slot's row is there; a row is read in step Scan and its number, and counts in step Settle at last.
-  localparam int unsigned Load = 3, Scan = 7, Settle = Scan + Rows + 3, Write = Settle + 8;
+  // The steps of an operation. In step Load a slot's row is there, in step First it is known what the row is that is looked at first; row k of the buffers and
+  // that of the slots are read in step Scan and k, of an Arrive in step Early and k, and count in step Settle at last.
+  localparam int unsigned Load = 3, Early = 4, First = 6, Scan = 7, Settle = Scan + Rows + 3, Write = Settle + 8;
   localparam int unsigned StepBits = $clog2(Write + 1);
 
   typedef logic [BufferBits-1:0] buffer_t;
@@ -130,6 +137,9 @@ module tw_matcher
 
   assign request_ready_o = step_q == 0 && !clearing_q;
 
+  logic continues_q;  // a packet its source's last segment, in order
+  logic at_once;  // the row that is looked at first is found
+
   always_ff @(posedge clk_i) begin
     if (accept) request_q <= request_data_i;
     if (rst_i) begin
@@ -139,8 +149,11 @@ module tw_matcher
       clear_q <= '0;
     end else begin
       if (accept) step_q <= StepBits'(1);
-      else if (in_step(Write) || (in_step(1) && request_q.operation == Clear)) step_q <= '0;
-      else if (in_step(Load + 1) && takes) step_q <= StepBits'(Settle);
+      else if (in_step(Write) || continues_q || (in_step(1) && request_q.operation == Clear)) step_q <= '0;
+      else if (in_step(Load + 1) && takes) step_q <= StepBits'(Settle + 3);
+      else if (at_once) step_q <= StepBits'(Settle);
+      else if (in_step(Settle - 4) && arrives) step_q <= StepBits'(Settle);
+      else if ((in_step(Settle + 2) && finds) || (in_step(Settle + 3) && arrives)) step_q <= StepBits'(Write - 1);
       else if (step_q != 0) step_q <= step_q + 1'b1;
       if (in_step(1) && request_q.operation == Clear) begin
         clearing_q <= 1'b1;
@@ -178,8 +191,8 @@ module tw_matcher
   logic stray_q, claimed_slot_q, exact_q;
   logic [CommunicatorBits-1:0] id_index;
   index_t row_address_q;
-  key_t keys_q[Rows];
-  key_t row_1q, sought_q;
+  key_t keys_q[Buffers], slot_keys_q[Slots];
+  key_t entry_1q, slot_1q, sought_q;
   size_t lefts_q[Slots];
   size_t left_q;  // of the segment that a slot takes
 
@@ -190,7 +203,7 @@ module tw_matcher
 
   key_t sought;
   always_comb begin
-    sought = row_1q;
+    sought = slot_1q;
     if (arrives || ends || (finds && !claimed_slot_q))
       sought = '{
           communicator: arrives ? id_index : request_q.communicator[CommunicatorBits-1:0],
@@ -221,6 +234,12 @@ module tw_matcher
     for (int unsigned i = 0; i < Window; i++) reached[i] = &(come | ~(Window'((64'd2 << i) - 1)));
   endfunction
 
+  // Bits of messages behind the first one that is done, and the second one if it is.
+  function automatic logic [Window-1:0] behind_done(logic [Window-1:0] bits);
+    bits >>= 1;
+    return state_q.done[1] ? bits >> 1 : bits;
+  endfunction
+
   tw_chunked_sum #(
       .Bits(32),
       .Subtracts(1'b1)
@@ -241,111 +260,146 @@ module tw_matcher
       .over_o()
   );
 
-  // The scan. Stage 1: the row; 2: what parts of it are as sought; 3: what it is.
+  // The row that is looked at first. Buffers: of a source, the one that its last packet was kept in; of a slot, the one that it has found, and whether there
+  // is more in it; of a buffer, the one that was given to its message next.
+  buffer_t lasts_q[Ranks], picks_q[Slots], nexts_q[Buffers];
+  logic [Slots-1:0] partial_q;
+  logic [Buffers-1:0] chained_q;
+  buffer_t last_q, chosen_q, first_q;
+  logic first_is_q;
+
+  // The scan, of buffers and of slots beside each other. Stage 1: the row; 2: what parts of it are as sought; 3: what it is.
   typedef struct packed {
-    logic valid, slot;
+    logic entry, slot;
     index_t index;
   } at_t;
   at_t at_0, at_1q, at_2q, at_3q;
-  logic live_1q, mark_1q, waits_1q;  // in use; a whole segment, or a claimed message; a slot that waits
+  logic used_1q, whole_1q, claimed_1q, waits_1q;
   logic quiet_1q, allowed_1q;  // all that was kept is written; the buffer is one of those in use
   typedef struct packed {
-    logic live, mark, waits, free, full, communicator, source, any;
+    logic communicator, source, any;
     logic [1:0] tag, number, size;
-    logic [3:0] length, segment;
+    logic [3:0] length, segment, below;  // below: what is sought is, of the chunks of the segment
     place_t place;
   } same_t;
-  same_t same_2q;
+  same_t entry_2q, slot_2q;
+  logic used_2q, free_2q, full_2q, claimed_2q, waits_2q;
   typedef struct packed {
-    logic fits, mark, waits, free, full, tag, length, segment, size;
+    logic fits, tag, length, segment, size, below;
     place_t place;
   } row_t;
-  row_t row_3q;
+  // verilator lint_off UNUSEDSIGNAL
+  row_t entry_3q, slot_3q;
+  // verilator lint_on UNUSEDSIGNAL
+  logic free_3q, full_3q, waits_3q;  // of a slot, `fits` is that it has the message
 
-  assign at_0 = '{valid: 32'(step_q) >= Scan && 32'(step_q) < Scan + Rows, slot: 32'(row_address_q) >= Buffers, index: row_address_q};
-  wire [Rows-1:0] lives = {claimed_q | waiting_q, used_q};
-  wire [Rows-1:0] marks = {claimed_q, whole_q};
-
-  wire same_tag_2 = &same_2q.tag;
-  wire same_number_2 = &same_2q.number;
-  wire fits_tag_2 = same_tag_2 || same_2q.any;
-  logic fits_2;
-  always_comb begin
-    fits_2 = same_2q.communicator && (same_2q.source || ends);
-    if (ends) fits_2 &= same_tag_2;
-    else if (exact_q) fits_2 &= same_number_2 && (!sought_q.collective || same_tag_2);
-    else fits_2 &= fits_tag_2 && eligible_q[same_2q.place];
-  end
+  function automatic logic scans(int unsigned rows);
+    return arrives ? 32'(step_q) >= Early && 32'(step_q) < Early + rows : 32'(step_q) >= Scan && 32'(step_q) < Scan + rows;
+  endfunction
+  assign at_0 = '{entry: scans(Buffers), slot: scans(Slots), index: row_address_q};
 
   wire any_tag = sought_q.tag == '1;
 
+  function automatic same_t compare(key_t row);
+    same_t same;
+    same.communicator = row.communicator == sought_q.communicator && row.collective == sought_q.collective;
+    same.source = row.source == sought_q.source;
+    same.any = row.tag == '1 || any_tag;
+    for (int unsigned k = 0; k < 2; k++) begin
+      same.tag[k] = row.tag[16*k+:16] == sought_q.tag[16*k+:16];
+      same.number[k] = row.number[16*k+:16] == sought_q.number[16*k+:16];
+      same.size[k] = row.size[11*k+:11] == sought_q.size[11*k+:11];
+    end
+    for (int unsigned k = 0; k < 4; k++) begin
+      same.length[k] = row.length[16*k+:16] == sought_q.length[16*k+:16];
+      same.segment[k] = row.segment[16*k+:16] == sought_q.segment[16*k+:16];
+      same.below[k] = row.segment[16*k+:16] > sought_q.segment[16*k+:16];
+    end
+    same.place = row.number[WindowBits-1:0] - state_q.next[WindowBits-1:0];
+    return same;
+  endfunction
+
+  // verilator lint_off UNUSEDSIGNAL
+  function automatic logic fits_of(same_t same);
+    // verilator lint_on UNUSEDSIGNAL
+    logic fits;
+    fits = same.communicator && (same.source || ends);
+    if (ends) fits &= &same.tag;
+    else if (exact_q) fits &= (&same.number) && (!sought_q.collective || (&same.tag));
+    else fits &= ((&same.tag) || same.any) && eligible_q[same.place];
+    return fits;
+  endfunction
+
+  function automatic row_t row_of(same_t same, logic lives);
+    logic below;
+    below = 1'b0;
+    for (int unsigned k = 0; k < 4; k++) below = same.below[k] || (same.segment[k] && below);
+    return '{fits: lives && fits_of(same), tag: &same.tag, length: &same.length, segment: &same.segment, size: &same.size, below: below, place: same.place};
+  endfunction
+
+  wire buffer_t entry_address = row_address_q[BufferBits-1:0];
+  wire slot_t slot_address = row_address_q[SlotBits-1:0];
+
   always_ff @(posedge clk_i) begin
     at_1q <= at_0;
-    row_1q <= keys_q[row_address_q];
-    live_1q <= lives[row_address_q];
-    mark_1q <= marks[row_address_q];
-    waits_1q <= 32'(row_address_q) >= Buffers && waiting_q[slot_t'(32'(row_address_q)-Buffers)];
-    quiet_1q <= done_q[row_address_q[BufferBits-1:0]] == kept_q[row_address_q[BufferBits-1:0]];
+    entry_1q <= keys_q[entry_address];
+    slot_1q <= slot_keys_q[slot_address];
+    used_1q <= used_q[entry_address];
+    whole_1q <= whole_q[entry_address];
+    claimed_1q <= claimed_q[slot_address];
+    waits_1q <= waiting_q[slot_address];
+    quiet_1q <= done_q[entry_address] == kept_q[entry_address];
     allowed_1q <= 8'(row_address_q) <= settings_i.last_buffer;
 
     at_2q <= at_1q;
-    same_2q.live <= live_1q;
-    same_2q.mark <= mark_1q;
-    same_2q.waits <= waits_1q;
-    same_2q.free <= !live_1q && quiet_1q && allowed_1q;
-    same_2q.full <= mark_1q && quiet_1q;
-    same_2q.communicator <= row_1q.communicator == sought_q.communicator && row_1q.collective == sought_q.collective;
-    same_2q.source <= row_1q.source == sought_q.source;
-    same_2q.any <= row_1q.tag == '1 || any_tag;
-    for (int unsigned k = 0; k < 2; k++) begin
-      same_2q.tag[k] <= row_1q.tag[16*k+:16] == sought_q.tag[16*k+:16];
-      same_2q.number[k] <= row_1q.number[16*k+:16] == sought_q.number[16*k+:16];
-      same_2q.size[k] <= row_1q.size[11*k+:11] == sought_q.size[11*k+:11];
-    end
-    for (int unsigned k = 0; k < 4; k++) begin
-      same_2q.length[k] <= row_1q.length[16*k+:16] == sought_q.length[16*k+:16];
-      same_2q.segment[k] <= row_1q.segment[16*k+:16] == sought_q.segment[16*k+:16];
-    end
-    same_2q.place <= row_1q.number[WindowBits-1:0] - state_q.next[WindowBits-1:0];
+    entry_2q <= compare(entry_1q);
+    slot_2q <= compare(slot_1q);
+    used_2q <= used_1q;
+    free_2q <= !used_1q && quiet_1q && allowed_1q;
+    full_2q <= whole_1q && quiet_1q;
+    claimed_2q <= claimed_1q;
+    waits_2q <= waits_1q;
 
     at_3q <= at_2q;
-    row_3q.fits <= fits_2 && same_2q.live;
-    row_3q.mark <= same_2q.mark;
-    row_3q.waits <= same_2q.waits && same_2q.communicator && same_2q.source && (sought_q.collective ? same_tag_2 && same_number_2 : fits_tag_2);
-    row_3q.free <= same_2q.free;
-    row_3q.full <= same_2q.full;
-    row_3q.tag <= same_tag_2;
-    row_3q.length <= &same_2q.length;
-    row_3q.segment <= &same_2q.segment;
-    row_3q.size <= &same_2q.size;
-    row_3q.place <= same_2q.place;
-    if (rst_i) begin
-      at_1q.valid <= 1'b0;
-      at_2q.valid <= 1'b0;
-      at_3q.valid <= 1'b0;
+    entry_3q <= row_of(entry_2q, used_2q);
+    slot_3q <= row_of(slot_2q, claimed_2q);
+    free_3q <= free_2q;
+    full_3q <= full_2q;
+    waits_3q <= waits_2q && slot_2q.communicator && slot_2q.source &&
+        (sought_q.collective ? (&slot_2q.tag) && (&slot_2q.number) : (&slot_2q.tag) || slot_2q.any);
+    if (rst_i || continues_q) begin
+      at_1q.entry <= 1'b0;
+      at_1q.slot  <= 1'b0;
+      at_2q.entry <= 1'b0;
+      at_2q.slot  <= 1'b0;
+      at_3q.entry <= 1'b0;
+      at_3q.slot  <= 1'b0;
     end
   end
 
   // What the scan has found.
   logic hit_q, hit_size_q, differs_q;  // the packet's segment, and its size is the same; its message is another one
+  logic below_q;  // a slot has taken its segment
   logic message_q, wanted_q;  // its message, or that of another slot, has been claimed; a slot waits for it, or has claimed it
   logic free_q, free_more_q;
   buffer_t hit_index_q, free_index_q;
   logic best_q, found_q, full_q;  // a message that can be claimed, or is; what is taken next of it; and it is full
   place_t best_place_q;
-  index_t pick_q;  // a row of that message: what is taken next of it, or any, or the slot that has claimed it
+  index_t pick_q;  // a row of that message: what is taken next of it, or any
+  logic known_q;  // another segment of the packet's message is in a buffer
+  logic follows_q;  // the row that is looked at first is one
 
-  wire entry_3 = at_3q.valid && !at_3q.slot;
-  wire slot_3 = at_3q.valid && at_3q.slot;
-  wire better_3 = !best_q || (!exact_q && row_3q.place < best_place_q);
-  wire equal_3 = exact_q || row_3q.place == best_place_q;
-  wire frees_3 = entry_3 && row_3q.fits && (ends || (finishes && claimed_slot_q));
+  wire better_3 = !best_q || (!exact_q && entry_3q.place < best_place_q);
+  wire equal_3 = exact_q || entry_3q.place == best_place_q;
+  wire frees_3 = at_3q.entry && entry_3q.fits && (ends || (finishes && claimed_slot_q));
+  assign at_once = in_step(First) && finds && claimed_slot_q && first_is_q && entry_3q.fits && entry_3q.segment;
 
   always_ff @(posedge clk_i) begin
-    if (in_step(Scan)) begin
+    if (in_step(Load)) begin
       hit_q <= 1'b0;
       differs_q <= 1'b0;
       message_q <= 1'b0;
+      known_q <= 1'b0;
       wanted_q <= 1'b0;
       free_q <= 1'b0;
       free_more_q <= 1'b0;
@@ -353,35 +407,43 @@ module tw_matcher
       found_q <= 1'b0;
       full_q <= 1'b0;
     end
-    if (entry_3 && row_3q.free) begin
+    if (at_3q.entry && free_3q) begin
       free_q <= 1'b1;
       free_more_q <= free_q;
       if (!free_q) free_index_q <= at_3q.index[BufferBits-1:0];
     end
-    if (entry_3 && row_3q.fits && row_3q.segment) begin
+    if (at_3q.entry && entry_3q.fits) known_q <= 1'b1;
+    if (at_3q.entry && entry_3q.fits && entry_3q.segment) begin
       hit_q <= 1'b1;
-      hit_size_q <= row_3q.size;
+      hit_size_q <= entry_3q.size;
       hit_index_q <= at_3q.index[BufferBits-1:0];
     end
-    if (at_3q.valid && row_3q.fits && (!at_3q.slot || row_3q.mark) && !(row_3q.tag && row_3q.length)) differs_q <= 1'b1;
-    if (slot_3 && row_3q.fits && row_3q.mark) begin
+    if ((at_3q.entry && entry_3q.fits && !(entry_3q.tag && entry_3q.length)) || (at_3q.slot && slot_3q.fits && !(slot_3q.tag && slot_3q.length)))
+      differs_q <= 1'b1;
+    if (at_3q.slot && slot_3q.fits) begin
       message_q <= 1'b1;
       wanted_q  <= 1'b1;
-      if (arrives) pick_q <= at_3q.index;
+      below_q <= slot_3q.below;
     end
-    if (slot_3 && row_3q.waits) wanted_q <= 1'b1;
-    if (finds && entry_3 && row_3q.fits) begin
+    if (at_3q.slot && waits_3q) wanted_q <= 1'b1;
+    if (finds && at_3q.entry && entry_3q.fits) begin
       if (better_3) begin
         best_q <= 1'b1;
-        best_place_q <= row_3q.place;
-        found_q <= row_3q.segment;
-        full_q <= row_3q.segment && row_3q.full;
+        best_place_q <= entry_3q.place;
+        found_q <= entry_3q.segment;
+        full_q <= entry_3q.segment && full_3q;
         pick_q <= at_3q.index;
-      end else if (equal_3 && row_3q.segment) begin
+      end else if (equal_3 && entry_3q.segment) begin
         found_q <= 1'b1;
-        full_q  <= row_3q.full;
+        full_q  <= full_3q;
         pick_q  <= at_3q.index;
       end
+    end
+    if (in_step(First)) follows_q <= entry_3q.fits;
+    if (at_once) begin
+      found_q <= 1'b1;
+      full_q  <= full_3q;
+      pick_q  <= index_t'(first_q);
     end
   end
 
@@ -390,7 +452,7 @@ module tw_matcher
   logic rest_over, remain_over, too_long, too_large;
   size_t left;  // of the segment, from the packet on
   logic left_over;
-  logic large_q, far_q, short_q, all_q, packet_q, empty_q, no_bytes_q, malformed_q, last_q;
+  logic large_q, far_q, short_q, all_q, packet_q, empty_q, no_bytes_q, malformed_q, ends_segment_q, size_q;
   wire [15:0] bytes = request_q.bytes[15:0];
   wire [15:0] packet_bytes = 16'({settings_i.packet_words, 6'd0});
 
@@ -445,6 +507,8 @@ module tw_matcher
       .over_o(left_over)
   );
 
+  progress_t progress_q, progress_d;
+
   // Its number in the segment, by long division.
   localparam int unsigned Divide = 6;  // the step with rest
   logic [15:0] dividend_q, divisor_q;
@@ -454,6 +518,7 @@ module tw_matcher
 
   always_ff @(posedge clk_i) begin
     dividing_q <= PacketBits'({dividing_q, in_step(Divide)});
+    if (in_step(First)) packet_number_q <= progress_q.arrived[PacketBits-1:0];  // of one that continues a segment
     if (in_step(Divide)) begin
       dividend_q <= rest[SizeBits-1:6];
       divisor_q  <= 16'(settings_i.packet_words) << (PacketBits - 1);
@@ -470,31 +535,25 @@ module tw_matcher
     packet_q <= bytes == packet_bytes;
     empty_q <= request_q.length == '0;
     no_bytes_q <= bytes == '0;
-    last_q <= all_q;
-    if (in_step(Settle + 3))
-      malformed_q <= rest_over || remain_over || too_long || too_large || left_over || large_q || far_q || !(short_q ? all_q : packet_q) ||
+    ends_segment_q <= all_q;
+    size_q <= short_q ? all_q : packet_q;
+    if (in_step(Settle))
+      malformed_q <= rest_over || remain_over || too_long || too_large || left_over || large_q || far_q || !size_q ||
           (empty_q != no_bytes_q) || dividend_q != '0 || rest[5:0] != '0;
   end
 
   // What becomes of it.
   progress_t progresses_q[Buffers];
-  progress_t progress_q, progress_d;
   buffer_t entry_q;
-  logic come_q, below, old_q, far_message_q, no_free_q, differs_hit_q;
-  logic [63:0] unused_below;
+  logic come_q, old_q, far_message_q, no_free_q, differs_hit_q;
   verdict_e verdict, verdict_q;
-  wire kept = arrives && verdict_q == Kept;
+  wire kept = arrives && verdict_q == Kept;  // in step Write
 
-  tw_chunked_sum #(
-      .Bits(64),
-      .Subtracts(1'b1)
-  ) below_sum (
-      .clk_i,
-      .a_i(request_q.segment),
-      .b_i(row_1q.segment),
-      .sum_o(unused_below),
-      .over_o(below)
-  );
+  // Whether all packets of a segment that have come were in order, and the words before the next one.
+  logic [Buffers-1:0] ordered_q;
+  logic [15:0] behinds_q[Buffers];
+  logic [15:0] behind_first_q, behind_packet_q;
+  logic at_behind_q, ordered_entry_q, in_order_q;
 
   always_comb begin
     verdict = Kept;
@@ -502,7 +561,7 @@ module tw_matcher
     else if (stray_q) verdict = Stray;
     else if (old_q) verdict = Repeated;
     else if (differs_q) verdict = Malformed;
-    else if (message_q && below) verdict = Repeated;
+    else if (message_q && below_q) verdict = Repeated;
     else if (differs_hit_q) verdict = Malformed;
     else if (hit_q && come_q) verdict = Repeated;
     else if (!hit_q && (far_message_q || no_free_q)) verdict = NoRoom;
@@ -510,14 +569,14 @@ module tw_matcher
 
   always_comb begin
     progress_d = progress_q;
-    if (!hit_q) begin
+    if (!hit_q && !continues_q) begin
       progress_d.come = '0;
       progress_d.arrived = '0;
       progress_d.total = '0;
     end
     progress_d.come[packet_number_q] = 1'b1;
     progress_d.arrived += 1'b1;
-    if (last_q) progress_d.total = count_t'(packet_number_q) + 1'b1;
+    if (ends_segment_q) progress_d.total = count_t'(packet_number_q) + 1'b1;
     if (!no_bytes_q) progress_d.kept += 1'b1;
   end
 
@@ -559,7 +618,7 @@ module tw_matcher
       .Subtracts(1'b1)
   ) there_sum (
       .clk_i,
-      .a_i(row_1q.size),
+      .a_i(entry_1q.size),
       .b_i(sought_q.size),
       .sum_o(there),
       .over_o()
@@ -573,8 +632,8 @@ module tw_matcher
   always_comb begin
     answer = '0;
     answer.operation = request_q.operation;
-    if (arrives) answer.verdict = verdict_q;
-    if (kept) begin
+    if (arrives && !continues_q) answer.verdict = verdict_q;
+    if (kept || continues_q) begin
       answer.buffer = 8'(entry_q);
       answer.offset = 32'(rest[SizeBits-1:0]);
     end
@@ -595,7 +654,9 @@ module tw_matcher
   wire writes = in_step(Write);
   wire writes_entry = writes && kept && !hit_q;
   wire writes_slot = writes && (finds || takes);
-  wire index_t slot_row = index_t'(Buffers + 32'(slot));
+  wire keeps = (writes && kept) || continues_q;
+  logic fills_q;  // what has been written is of a segment all of which has come
+  count_t done_then_q, kept_then_q;
 
   always_ff @(posedge clk_i) begin
     // Up to step Load.
@@ -603,8 +664,12 @@ module tw_matcher
       for (int unsigned k = 0; k < 2; k++) halves_q[i][k] <= request_q.communicator[16*k+:16] == communicator_id_i[i][16*k+:16];
       ids_q[i] <= halves_q[i] == '1 && communicator_valid_i[i];
     end
-    if (in_step(1)) row_address_q <= slot_row;
-    else if (in_step(Scan - 1)) row_address_q <= '0;
+    last_q <= lasts_q[request_q.source[RankBits-1:0]];
+    chosen_q <= picks_q[slot];
+    if (in_step(2)) first_is_q <= partial_q[slot] || chained_q[chosen_q];
+    if (in_step(1)) row_address_q <= index_t'(slot);
+    else if (in_step(2)) row_address_q <= index_t'(arrives ? last_q : partial_q[slot] ? chosen_q : nexts_q[chosen_q]);
+    else if (arrives ? in_step(Early - 1) : in_step(Scan - 1)) row_address_q <= '0;
     else if (in_step(Settle)) row_address_q <= pick_q;
     else if (32'(step_q) < Settle) row_address_q <= row_address_q + 1'b1;
     claimed_slot_q <= claimed_q[slot];
@@ -632,19 +697,30 @@ module tw_matcher
     if (counts) begin
       if (in_step(StateFrom + 3) && inside_q) state_q.done[place] <= 1'b1;
       if (32'(step_q) > StateFrom + 3 && 32'(step_q) < Settle + 5 && state_q.done[0]) begin
-        state_q.come <= state_q.come >> 1;
-        state_q.claimed <= state_q.claimed >> 1;
-        state_q.done <= state_q.done >> 1;
-        shifts_q <= shifts_q + 1'b1;
+        state_q.come <= behind_done(state_q.come);
+        state_q.claimed <= behind_done(state_q.claimed);
+        state_q.done <= behind_done(state_q.done);
+        shifts_q <= shifts_q + (state_q.done[1] ? (WindowBits + 1)'(2) : (WindowBits + 1)'(1));
       end
     end
     if (in_step(Write - 1)) begin
       if (kept) state_q.come[place] <= 1'b1;
-      if (claims_q) state_q.claimed[best_place_q] <= 1'b1;
+      if (finds && claims_q) state_q.claimed[best_place_q] <= 1'b1;
       state_q.next <= next_q;
     end
 
     // Decisions.
+    if (in_step(Load)) begin
+      first_q <= entry_address;
+      entry_q <= entry_address;
+    end
+    behind_first_q <= behinds_q[entry_q];
+    ordered_entry_q <= ordered_q[entry_q];
+    at_behind_q <= rest[SizeBits-1:6] == behind_first_q && rest[5:0] == '0;
+    behind_packet_q <= rest[SizeBits-1:6] + 16'(settings_i.packet_words);
+    in_order_q <= count_t'(packet_number_q) == (hit_q ? progress_q.arrived : '0);
+    continues_q <= in_step(First) && arrives && !stray_q && entry_3q.fits && entry_3q.tag && entry_3q.length && entry_3q.segment && entry_3q.size &&
+        ordered_entry_q && at_behind_q && !far_q && !rest_over && !large_q && size_q;
     if (in_step(Settle)) begin
       entry_q <= hit_q ? hit_index_q : free_index_q;
       no_free_q <= !free_q || (request_q.reserves && !wanted_q && !free_more_q);
@@ -658,26 +734,35 @@ module tw_matcher
     verdict_q <= verdict;
     whole_then_q <= progress_d.arrived == progress_d.total;
     if (finds && claims_q && in_step(Settle + 2)) begin
-      sought_q.tag <= row_1q.tag;
-      sought_q.number <= row_1q.number;
-      sought_q.length <= row_1q.length;
+      sought_q.tag <= entry_1q.tag;
+      sought_q.number <= entry_1q.number;
+      sought_q.length <= entry_1q.length;
     end
     if (takes && in_step(Write - 1)) begin
       sought_q.segment <= ended_q ? segment_then : sought_q.segment;
       sought_q.size <= ended_q ? '0 : position;
     end
 
-    if (writes_entry || writes_slot) keys_q[arrives ? index_t'(entry_q) : slot_row] <= sought_q;
+    if (writes_entry) keys_q[entry_q] <= sought_q;
+    if (writes_slot) slot_keys_q[slot] <= sought_q;
     if (writes && (takes || (finds && found_then_q))) lefts_q[slot] <= takes ? left_then : there;
-    if (clearing_q || (writes && kept)) begin
+    if (clearing_q || keeps) begin
       progresses_q[clearing_q ? clear_buffer : entry_q] <= clearing_q ? '0 : progress_d;
       kept_q[clearing_q ? clear_buffer : entry_q] <= clearing_q ? '0 : progress_d.kept;
     end
-    if (clearing_q || (writes && (counts || (!sought_q.collective && (kept || claims_q)))))
+    if (clearing_q || (writes && (counts || (!sought_q.collective && (kept || (finds && claims_q))))))
       states_q[clearing_q ? clear_q : state_address_q] <= clearing_q ? '0 : state_q;
 
+    // The rows that are looked at first.
+    if (keeps) begin
+      lasts_q[request_q.source[RankBits-1:0]] <= entry_q;
+      behinds_q[entry_q] <= behind_packet_q;
+    end
+    if (writes_entry && follows_q) nexts_q[first_q] <= entry_q;
+    if (writes && finds && (claims_q || found_then_q)) picks_q[slot] <= pick_q[BufferBits-1:0];
+
     answer_q <= answer;
-    answer_valid_q <= !rst_i && (writes || (clear_answers_q && clearing_q && 32'(clear_q) == States - 1));
+    answer_valid_q <= !rst_i && (writes || continues_q || (clear_answers_q && clearing_q && 32'(clear_q) == States - 1));
 
     // Flags.
     if (frees_3) used_q[at_3q.index[BufferBits-1:0]] <= 1'b0;
@@ -685,7 +770,24 @@ module tw_matcher
     if (writes && kept) begin
       used_q[entry_q]  <= 1'b1;
       whole_q[entry_q] <= whole_then_q;
+      ordered_q[entry_q] <= in_order_q && (!hit_q || ordered_entry_q) && !ends_segment_q;
+      if (!hit_q) begin
+        chained_q[entry_q] <= 1'b0;
+        if (follows_q) chained_q[first_q] <= 1'b1;
+      end
     end
+    if (continues_q) begin
+      whole_q[entry_q] <= ends_segment_q;
+      if (ends_segment_q) ordered_q[entry_q] <= 1'b0;
+    end
+    if (writes && finds && (claims_q || found_then_q)) partial_q[slot] <= 1'b1;
+    if (writes && takes && ended_q) partial_q[slot] <= 1'b0;
+
+    // News.
+    fills_q <= written_q && !clearing_q && whole_q[written_buffer_q];
+    done_then_q <= done_q[written_buffer_q] + 1'b1;
+    kept_then_q <= kept_q[written_buffer_q];
+    news_o <= !rst_i && ((fills_q && done_then_q == kept_then_q) || (writes && kept && !known_q));
     if (writes && finds && !claimed_slot_q) begin
       claimed_q[slot] <= claims_q;
       waiting_q[slot] <= !claims_q;
@@ -707,7 +809,7 @@ module tw_matcher
       sizes_are_set : assert (settings_i.packet_words != 0 || step_q == 0);
       written_was_kept : assert (!written_q || clearing_q || done_q[written_buffer_q] != kept_q[written_buffer_q]);
       released_is_used : assert (!release_q || clearing_q || used_q[release_buffer_q]);
-      takes_what_was_found : assert (!(takes && in_step(Settle)) || (claimed_slot_q && size_t'(request_q.bytes) <= left_q));
+      takes_what_was_found : assert (!(takes && in_step(Load + 1)) || (claimed_slot_q && size_t'(request_q.bytes) <= left_q));
       end_is_in_the_window : assert (!(ends && in_step(StateFrom + 3)) || inside_q || behind_q);
     end
   end

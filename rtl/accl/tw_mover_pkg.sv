@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the blocks of ACCL's move engine share: moves, and what becomes of a piece of one, which is at most a packet.
+// What the blocks of ACCL's move engine share: moves, and what becomes of a piece of one, which is at most a packet, or
+// 8 KiB of what other ranks have sent, on its way to memory.
 package tw_mover_pkg;
   import tw_spec_pkg::*;
   import tw_accl_spec_pkg::*;
   import tw_accl_pkg::*;
 
   localparam int unsigned AddressBits = 48;
-  localparam int unsigned PieceBits = 15;  // of a piece's bytes: a packet's payload, twice where it is widened
+  localparam int unsigned PieceBits = 15;  // of a piece's bytes: a packet's payload or 8 KiB, twice where it is widened
   localparam int unsigned PieceWords = PieceBits - 6;  // bits of its words
 
   typedef logic [AddressBits-1:0] address_t;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hardware's table of receive buffers, cycle by cycle: what ReceiveBuffers does, by a scan of the table for each operation. Twin of rtl/accl/tw_matcher.sv.
+// The hardware's table of receive buffers, cycle by cycle: what ReceiveBuffers does, by a scan of the table for each operation, or a look at one row of it.
+// Twin of rtl/accl/tw_matcher.sv.
 #pragma once
 
 #include <algorithm>
@@ -57,6 +58,7 @@ class Matcher {
       : config_(config),
         entries_(config.buffers),
         slots_(config.slots),
+        lasts_(config.ranks),
         ranks_(std::size_t{config.communicators} * config.ranks),
         collectives_(config.communicators),
         left_(states()) {}
@@ -64,26 +66,34 @@ class Matcher {
   [[nodiscard]] bool ready() const { return left_ == 0; }
   /// In this cycle.
   [[nodiscard]] const std::optional<Answer>& answer() const { return answer_; }
+  [[nodiscard]] bool news() const { return news_; }
 
   void step(const In& in, const Settings& settings) {
     answer_.reset();
+    news_ = std::exchange(fills_, false);
     if (left_ == 0) {
       if (in.request) begin(*in.request);
     } else {
-      const unsigned row = total() - left_ - kScan;
-      if (row < config_.buffers && request_.operation < Operation::clear && request_.operation != Operation::take)
-        sample(row, settings);
+      ++step_;
+      if (step_ == kLook) look(settings);
+      const unsigned before = request_.operation == Operation::arrive ? kEarly : kScan;
+      if (scans_ && step_ > before && step_ - before <= config_.buffers) sample(step_ - before - 1, settings);
       if (--left_ == 0) perform(settings);
     }
-    if (written_) --entries_[*written_].writes;
+    if (written_) {
+      Entry& entry = entries_[*written_];
+      fills_ = --entry.writes == 0 && entry.whole();
+    }
     if (released_) entries_[*released_].used = false;
     written_ = in.written;
     released_ = in.released;
   }
 
  private:
-  /// Of a scan: the cycle after the request in which it looks at row 0, and those behind the last one.
-  static constexpr unsigned kScan = 6, kBehind = 12, kTake = 13;
+  /// Cycles after the request: in which it looks at the row that is likely the right one, before it looks at row 0, of a packet and of others; in all where
+  /// the first row is right, and of a take; and those behind the last row.
+  static constexpr unsigned kLook = 3, kEarly = 3, kScan = 6, kContinues = 7, kAtOnce = 11, kTake = 10;
+  static constexpr unsigned kArriveBehind = 9, kFindBehind = 8, kBehind = 12;
 
   struct Key {
     unsigned communicator = 0;
@@ -107,8 +117,10 @@ class Matcher {
     std::uint64_t segment = 0;
     std::uint32_t size = 0, packet_bytes = 64;
     std::vector<bool> come{};
-    unsigned writes = 0;              ///< that have not ended, of whatever it has held
-    bool free = false, full = false;  ///< when the scan came by
+    unsigned writes = 0;                            ///< that have not ended, of whatever it has held
+    bool ordered = false;                           ///< its packets have come in order, and more are to come
+    std::optional<unsigned> next{};                 ///< buffer that was given to its message after it
+    bool live = false, free = false, full = false;  ///< when the scan came by
 
     [[nodiscard]] bool whole() const {
       const auto packets = size == 0 ? 1 : (size + packet_bytes - 1) / packet_bytes;
@@ -120,6 +132,8 @@ class Matcher {
     Key of{};
     std::uint64_t segment = 0;          ///< the one that is taken next, or in part
     std::uint32_t taken = 0, size = 0;  ///< of it
+    unsigned pick = 0;                  ///< buffer that it has found, or one of its message
+    bool partial = false;               ///< it has not taken all of that
   };
   /// What is counted, from `next` on.
   struct Counted {
@@ -142,15 +156,51 @@ class Matcher {
 
   [[nodiscard]] unsigned states() const { return config_.communicators * (config_.ranks + 1); }
   [[nodiscard]] unsigned total() const {
-    return request_.operation == Operation::take ? kTake : kScan + config_.buffers + config_.slots + kBehind;
+    if (request_.operation == Operation::take) return kTake;
+    const unsigned rows = std::max(config_.buffers, config_.slots);
+    if (request_.operation == Operation::arrive) return kEarly + rows + kArriveBehind;
+    return kScan + rows + (request_.operation == Operation::find ? kFindBehind : kBehind);
   }
   void begin(const Request& request) {
     request_ = request;
     answers_ = true;
+    step_ = 0;
+    first_.reset();
+    scans_ = request.operation != Operation::clear && request.operation != Operation::take;
     left_ = request.operation == Operation::clear ? states() + 1 : total();
+  }
+  /// The row that is looked at first; the operation is over early where it is the right one.
+  void look(const Settings& settings) {
+    if (request_.operation == Operation::arrive) {
+      const auto key = key_of(settings);
+      if (!key) return;
+      const unsigned last = lasts_[key->source];
+      Entry& entry = entries_[last];
+      if (!entry.used || !entry.of.is_message(*key)) return;
+      first_ = last;
+      const auto arrived = static_cast<std::uint64_t>(std::ranges::count(entry.come, true));
+      if (!is_malformed(settings) && entry.ordered && entry.of.tag == key->tag && entry.of.length == key->length &&
+          entry.segment == request_.segment && entry.size == request_.segment_length &&
+          request_.offset - request_.segment == arrived * settings.packet_bytes)
+        finish_in(kContinues);
+    } else if (request_.operation == Operation::find) {
+      const Slot& slot = slots_[request_.slot];
+      if (!slot.claimed) return;
+      const auto likely = slot.partial ? std::optional(slot.pick) : entries_[slot.pick].next;
+      if (!likely) return;
+      sample(*likely, settings);
+      const Entry& entry = entries_[*likely];
+      if (!entry.live || !entry.of.is_message(slot.of) || entry.segment != slot.segment) return;
+      finish_in(kAtOnce);
+    }
+  }
+  void finish_in(unsigned cycles) {
+    scans_ = false;
+    left_ = cycles - kLook + 1;
   }
   void sample(unsigned row, const Settings& settings) {
     Entry& entry = entries_[row];
+    entry.live = entry.used;
     entry.free = !entry.used && entry.writes == 0 && row <= settings.last_buffer;
     entry.full = entry.used && entry.writes == 0 && entry.whole();
   }
@@ -188,19 +238,26 @@ class Matcher {
     return at % settings.packet_bytes != 0 || of.bytes != std::min(settings.packet_bytes, of.segment_length - at) ||
            (of.bytes == 0) != (of.length == 0);
   }
+  /// Of a packet; none where it is a stray one.
+  [[nodiscard]] std::optional<Key> key_of(const Settings& settings) const {
+    const Request& of = request_;
+    const auto known = std::ranges::find(settings.communicators, std::optional(of.communicator));
+    if (known == settings.communicators.end() || of.source >= config_.ranks) return {};
+    return Key{static_cast<unsigned>(known - settings.communicators.begin()),
+               of.source,
+               of.collective,
+               of.tag,
+               of.number,
+               of.length};
+  }
   void arrive(const Settings& settings) {
     const Request& of = request_;
     answer_->verdict = Verdict::malformed;
     if (is_malformed(settings)) return;
     answer_->verdict = Verdict::stray;
-    const auto known = std::ranges::find(settings.communicators, std::optional(of.communicator));
-    if (known == settings.communicators.end() || of.source >= config_.ranks) return;
-    const Key key{static_cast<unsigned>(known - settings.communicators.begin()),
-                  of.source,
-                  of.collective,
-                  of.tag,
-                  of.number,
-                  of.length};
+    const auto of_known = key_of(settings);
+    if (!of_known) return;
+    const Key& key = *of_known;
     answer_->verdict = Verdict::repeated;
     Counted& counted = key.collective ? collectives_[key.communicator] : messages(key);
     if (counted.is_old(key.collective ? key.tag : key.number, config_.window)) return;
@@ -246,8 +303,15 @@ class Matcher {
                 .packet_bytes = settings.packet_bytes,
                 .come = std::vector<bool>(settings.buffer_bytes / settings.packet_bytes + 1),
                 .writes = writes};
+      if (first_) entries_[*first_].next = static_cast<unsigned>(there - entries_.data());
+      news_ = news_ || std::ranges::none_of(entries_,
+                                            [&](const Entry& entry) { return entry.live && entry.of.is_message(key); });
     }
+    const auto arrived = static_cast<std::size_t>(std::ranges::count(there->come, true));
+    there->ordered = (arrived == 0 || there->ordered) && packet == arrived;
     there->come[packet] = true;
+    there->ordered = there->ordered && !there->whole();
+    lasts_[key.source] = static_cast<unsigned>(there - entries_.data());
     if (of.bytes != 0) ++there->writes;
     if (!key.collective) counted.come |= std::uint64_t{1} << (key.number - counted.next);
     answer_->verdict = Verdict::kept;
@@ -284,6 +348,14 @@ class Matcher {
       const auto found = claim(slot.of);
       if (!found) return;
       slot = {.claimed = true, .of = *found};
+      slot.partial = true;
+      bool any = false;
+      for (unsigned k = 0; k < config_.buffers; ++k) {
+        const Entry& entry = entries_[k];
+        if (!entry.live || !entry.of.is_message(slot.of) || (any && entry.segment != slot.segment)) continue;
+        slot.pick = k;
+        any = true;
+      }
       Counted& counted = messages(slot.of);
       if (!slot.of.collective) counted.claimed |= std::uint64_t{1} << (slot.of.number - counted.next);
     }
@@ -293,6 +365,8 @@ class Matcher {
       const Entry& entry = entries_[k];
       if (!entry.full || !entry.used || !entry.of.is_message(slot.of) || entry.segment != slot.segment) continue;
       slot.size = entry.size;
+      slot.pick = k;
+      slot.partial = true;
       answer_->found = true;
       answer_->buffer = k;
       answer_->offset = slot.taken;
@@ -305,6 +379,7 @@ class Matcher {
     if (slot.taken != slot.size) return;
     slot.segment += slot.taken;
     slot.taken = 0;
+    slot.partial = false;
   }
   void finish() {
     Slot& slot = slots_[request_.slot];
@@ -324,11 +399,17 @@ class Matcher {
   MatcherConfig config_;
   std::vector<Entry> entries_;
   std::vector<Slot> slots_;
+  std::vector<unsigned> lasts_;       ///< by rank: the buffer that its last packet was kept in
   std::vector<Counted> ranks_;        ///< messages, by communicator and rank
   std::vector<Counted> collectives_;  ///< by communicator; `done`: that have ended
   Request request_{.operation = Operation::clear};
-  bool answers_ = false;  ///< not after a reset
-  unsigned left_;         ///< cycles of the operation
+  bool answers_ = false;      ///< not after a reset
+  unsigned step_ = 0, left_;  ///< cycles of the operation that have passed, and others
+  std::optional<unsigned>
+      first_;           ///< of a packet: the buffer that its source's last one was kept in, if of its message
+  bool scans_ = false;  ///< it looks at all rows
+  bool fills_ = false;  ///< a segment is full
+  bool news_ = false;
   std::optional<unsigned> written_, released_;
   std::optional<Answer> answer_;
 };

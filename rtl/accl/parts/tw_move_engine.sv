@@ -104,15 +104,14 @@ module tw_move_engine
   // The matcher is asked by the mover and the receiver, by turns.
   logic [1:0] ask_valid, ask_ready;
   request_t [1:0] ask;
-  logic match_ready, match_answers, owner_q, busy_q;
+  logic match_ready, match_answers, match_news, owner_q;
   answer_t match_answer;
   wire asker = ask_valid[!owner_q] ? !owner_q : owner_q;
-  wire asks = ask_valid != 0 && !busy_q;
+  wire asks = ask_valid != 0;
   assign ask_ready = {asks && match_ready && asker, asks && match_ready && !asker};
   always_ff @(posedge clk_i) begin
-    if (rst_i) {busy_q, owner_q} <= '0;
-    else if (asks && match_ready) {busy_q, owner_q} <= {1'b1, asker};
-    else if (match_answers) busy_q <= 1'b0;
+    if (rst_i) owner_q <= 1'b0;
+    else if (asks && match_ready) owner_q <= asker;
   end
   logic written_valid, release_valid;
   logic [7:0] written_buffer, release_buffer;
@@ -139,6 +138,7 @@ module tw_move_engine
       .request_data_i      (ask[asker]),
       .answer_valid_o      (match_answers),
       .answer_data_o       (match_answer),
+      .news_o              (match_news),
       .written_valid_i     (written_valid),
       .written_buffer_i    (written_buffer),
       .release_valid_i     (release_valid),
@@ -191,7 +191,7 @@ module tw_move_engine
       .ask_o          (ask[0]),
       .answer_valid_i (match_answers && !owner_q),
       .answer_i       (match_answer),
-      .filled_i       (written_valid || (match_answers && owner_q)),
+      .news_i         (match_news),
       .stream_came_i  (from_kernel_valid_i && from_kernel_ready_o),
       .stream_left_i  (queued_valid && queued_ready),
       .x_valid_o      (job_valid[0]),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Carries out moves, a piece at a time: those that can go on take turns, so that a move that waits for a message, or for its kernel, lets the others pass. It
-// cuts messages into segments, which fill a receive buffer each, and those into packets.
+// cuts messages into segments, which fill a receive buffer each, and those into packets. What other ranks have sent goes to memory in pieces of up to 8 KiB.
 //
 // Order: of a move's pieces kept. Latency: fourteen cycles from a move to its first piece; where it takes a message, that of tw_matcher's answers, too.
 // Throughput: a piece in fourteen cycles, alike. Storage: Slots moves in memory, and Buffers addresses in another. Critical path: from the state over what becomes
@@ -48,7 +48,7 @@ module tw_mover
     output request_t ask_o,
     input  logic     answer_valid_i,
     input  answer_t  answer_i,
-    input  logic     filled_i,        /// a segment is full
+    input  logic     news_i,          /// what was not found may be found now
 
     input logic stream_came_i,  /// a word from a kernel
     input logic stream_left_i,  /// a word to a kernel
@@ -72,6 +72,7 @@ module tw_mover
     output logic  [1:0] done_ready_o,
     input  done_t [1:0] done_i
 );
+  localparam int unsigned MemoryBytes = 8192;  // of a piece at most, or as a packet has
   localparam int unsigned SlotBits = $clog2(Slots);
   localparam int unsigned RoomBits = $clog2(Room + 1);
   localparam int unsigned BufferBits = $clog2(Buffers);
@@ -111,11 +112,12 @@ module tw_mover
 
   address_t buffers_q[Buffers];
   logic [31:0] segment_most_q;  // bytes
-  logic [13:0] packet_most_q;
+  logic [13:0] packet_most_q, memory_most_q;
   always_ff @(posedge clk_i) begin
     if (set_valid_i && set_i.kind == SetBuffer)
       buffers_q[set_i.index[BufferBits-1:0]] <= set_i.value[AddressBits-1:0];
     packet_most_q  <= {sizes_i.packet_words, 6'd0};
+    memory_most_q  <= packet_most_q < 14'(MemoryBytes) ? 14'(MemoryBytes) : packet_most_q;
     segment_most_q <= sizes_i.buffer_words == 0 ? 32'(packet_most_q) : {10'd0, sizes_i.buffer_words, 6'd0};
   end
 
@@ -157,7 +159,7 @@ module tw_mover
   logic [47:0] left_q, behind_q, then_q;
   logic is_last_q, ends_segment_q;
   logic [31:0] segment_left_q, segment_bytes_q, here_q, least_here_q;
-  logic [13:0] least_q, piece_q;
+  logic [13:0] most_q, least_q, piece_q;
   logic [15:0] elements_q;
   logic [PieceBits-1:0] x_bytes_q, y_bytes_q, z_bytes_q;
   address_t found_at_q;
@@ -186,7 +188,7 @@ module tw_mover
 
   // What happens lets those that wait look again; also the one that looks while it happens.
   logic news_q, kernel_news_q;
-  wire news = filled_i || state_q == Forgotten;
+  wire news = news_i || state_q == Forgotten;
   wire kernel_news = stream_came_i || stream_left_i;
 
   always_comb begin
@@ -289,11 +291,13 @@ module tw_mover
     if (sent || state_q == Command && command_q == BeginMove) rows_q[slot_q] <= on;
     found_at_q <= buffers_q[found_q.buffer[BufferBits-1:0]] + 48'(found_q.offset);
 
+    // What other ranks have sent is moved to memory in larger pieces than it came in.
+    most_q <= takes && move.target == ToMemory ? memory_most_q : packet_most_q;
     left_q <= row_q.length - row_q.moved;
     behind_q <= row_q.length - row_q.segment;
     segment_left_q <= segment_most_q - 32'(row_q.moved - row_q.segment);
     here_q <= takes ? found_q.bytes : '1;
-    least_q <= left_q < 48'(packet_most_q) ? left_q[13:0] : packet_most_q;
+    least_q <= left_q < 48'(most_q) ? left_q[13:0] : most_q;
     least_here_q <= segment_left_q < here_q ? segment_left_q : here_q;
     segment_bytes_q <= behind_q < 48'(segment_most_q) ? behind_q[31:0] : segment_most_q;
     piece_q <= least_here_q < 32'(least_q) ? least_here_q[13:0] : least_q;
@@ -395,7 +399,8 @@ module tw_mover
           active_q[slot_q] <= !is_last_q;
           state_q <= takes && !bare ? Taken : Free;
         end
-        Taken, Empty: if (ask_ready_i) state_q <= Told;
+        Taken: if (ask_ready_i) state_q <= Free;  // whose answer says nothing
+        Empty: if (ask_ready_i) state_q <= Told;
         Told: if (answer_valid_i) state_q <= Free;
         Done: begin
           pieces_q[slot_q] <= pieces_q[slot_q] - 4'd1;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Takes packets of other ranks and of its own: parts of messages into receive buffers, and what is for a kernel to its stream. A packet for
-// which there is no receive buffer waits, and those behind it.
+// which there is no receive buffer waits, and those behind it. Headers are looked at while the words of the packets before them pass.
 //
 // Of a message to a kernel the next part alone is taken; what comes behind one that is missing is dropped and counted, up to the next message.
 //
-// Order: kept of each input; they take turns. Latency: that of tw_matcher's answer and four cycles to a packet's first word, to a kernel seven. Throughput: a word a
-// cycle, but for that between packets. Storage: Writes packets that the memory has not written yet, Buffers addresses, and of each other rank the next part for a
-// kernel, in memories. Critical path: the choice between the inputs.
+// Order: kept of each input; they take turns. Latency: that of tw_matcher's answer and ten cycles to a packet's first word, to a kernel thirteen. Throughput: a packet in
+// two cycles more than it has words behind its header, but in no less than two cycles more than tw_matcher takes; to a kernel in six cycles at least. Storage: Headers headers, Words words,
+// Writes packets that the memory has not written yet, Buffers addresses, and of each other rank the next part for a kernel, in memories. Critical path: the
+// choice between the inputs.
 module tw_receiver
   import tw_accl_spec_pkg::*;
   import tw_accl_pkg::*;
@@ -17,6 +18,8 @@ module tw_receiver
     parameter int unsigned Communicators = 8,   /// at least 2, a power of two
     parameter int unsigned Ranks        = 64,   /// of a communicator, a power of two
     parameter int unsigned Writes       = 16,   /// packets that are being written, at least 2
+    parameter int unsigned Headers      = 4,    /// of packets that nobody has looked at, at least 2
+    parameter int unsigned Words        = 64,   /// of packets that have not been passed on, at least 2
     parameter int unsigned Again        = 32    /// cycles until a packet that waits asks again, a power of two
 ) (
     input logic clk_i,
@@ -64,18 +67,12 @@ module tw_receiver
   localparam int unsigned CommunicatorBits = $clog2(Communicators);
   localparam int unsigned RankBits = $clog2(Ranks);
 
-  typedef enum logic [3:0] {
-    Free,
-    Head,  // its header is there
-    Sort,
+  typedef enum logic [2:0] {
+    Free,  // for a header
     Ask,  // for a buffer
     Answer,
-    Judge,
     Pause,
-    Expect,  // whether it is the next part for a kernel
-    Write,
-    Pass,  // its words
-    Drop
+    Expect  // whether it is the next part for a kernel
   } state_e;
   state_e state_q;
 
@@ -84,21 +81,76 @@ module tw_receiver
     if (set_valid_i && set_i.kind == SetBuffer)
       buffers_q[set_i.index[BufferBits-1:0]] <= set_i.value[AddressBits-1:0];
 
-  // Its input.
-  logic from_q;
+  // Inputs: headers go one way, words another.
+  typedef struct packed {
+    logic bare;  // no words follow it
+    logic cut;  // in its header
+    logic for_buffer, for_kernel;
+    logic [15:0] bytes;  // of the packet
+    accl_packet_t header;
+  } head_t;
+  logic from_q, inside_q, body_q;  // in a packet, behind its header
   wire pick = !in_valid_i[!from_q] ? from_q : !from_q;
+  wire comes = inside_q && in_valid_i[from_q];
+  wire comes_last = in_last_i[from_q];
+  logic head_ready, words_ready, head_valid, looked;
+  wire take = inside_q && (body_q ? words_ready : head_ready);
+  head_t head_in, head;
+  always_comb begin
+    head_in.bare = comes_last;
+    head_in.bytes = in_bytes_i[from_q];
+    head_in.header = accl_packet_t'(in_data_i[from_q]);
+    head_in.cut = head_in.bytes[15:6] == 0;
+    head_in.for_buffer = head_in.header.kind inside {MessageKindMessage, MessageKindCollective};
+    head_in.for_kernel = head_in.header.kind == MessageKindStream;
+  end
+  assign in_ready_o = {from_q && take, !from_q && take};
+  always_ff @(posedge clk_i) begin
+    if (!inside_q) from_q <= pick;
+    if (rst_i) {inside_q, body_q} <= '0;
+    else if (!inside_q) inside_q <= in_valid_i != 0;
+    else if (comes && take) {inside_q, body_q} <= {!comes_last, !comes_last};
+  end
+  tw_ram_fifo #(
+      .Width($bits(head_t)),
+      .Depth(Headers)
+  ) headers (
+      .clk_i,
+      .rst_i,
+      .in_valid_i (comes && !body_q),
+      .in_ready_o (head_ready),
+      .in_data_i  (head_in),
+      .out_valid_o(head_valid),
+      .out_ready_i(looked),
+      .out_data_o (head),
+      .count_o    ()
+  );
+  logic word_valid, last, pass;
+  logic [WordBits-1:0] word;
+  tw_ram_fifo #(
+      .Width(WordBits + 1),
+      .Depth(Words)
+  ) words (
+      .clk_i,
+      .rst_i,
+      .in_valid_i (comes && body_q),
+      .in_ready_o (words_ready),
+      .in_data_i  ({comes_last, in_data_i[from_q]}),
+      .out_valid_o(word_valid),
+      .out_ready_i(pass),
+      .out_data_o ({last, word}),
+      .count_o    ()
+  );
+
+  // The packet whose header is looked at.
   // verilator lint_off UNUSEDSIGNAL
   accl_packet_t header_q;
   // verilator lint_on UNUSEDSIGNAL
-  logic [15:0] bytes_q, payload_q;
-  logic bare_q;  // no words follow the header
-  wire short = bytes_q < 16'(WordBytes);
-  wire state_e rest = bare_q ? Free : Drop;
-  wire valid = in_valid_i[from_q];
-  wire last = in_last_i[from_q];
-  wire [WordBits-1:0] word = in_data_i[from_q];
-  logic take;
-  assign in_ready_o = {from_q && take, !from_q && take};
+  logic [15:0] payload_q;
+  logic bare_q, leave_q, way_ready;
+  wire begins = state_q == Free && head_valid && !leave_q;
+  wire refused = head.cut || !(head.for_buffer || head.for_kernel);
+  assign looked = begins;
 
   // What is expected of each other rank's messages to kernels.
   typedef struct packed {
@@ -130,14 +182,47 @@ module tw_receiver
   logic whole_q;  // a message's last part
 
   logic [$clog2(Again)-1:0] pause_q;
-  logic [1:0] steps_q;  // until it is known whether a part is the next one
+  logic [2:0] steps_q;  // until it is known whether a part is the next one
   wire expects = state_q == Expect && steps_q == 0;
+
+  // What has been decided of it, whose words leave in the cycle behind that.
   // verilator lint_off UNUSEDSIGNAL
   answer_t found_q;
   // verilator lint_on UNUSEDSIGNAL
-  address_t at_q;
-  logic pending_ready;
-  wire asks = state_q == Write && write_ready_i && pending_ready;
+  logic refused_q, fits_q;
+  logic decided_q;
+  wire stuck = leave_q && !way_ready;  // words wait for room to leave
+  wire drops = refused_q || (header_q.kind == MessageKindStream ? !fits_q : found_q.verdict != Kept);
+  wire answered = state_q == Answer && answer_valid_i;
+
+  // Where its words go.
+  typedef struct packed {
+    logic drops, writes;  // or else they are for a kernel
+    address_t at;
+    logic [PieceBits-1:0] bytes;
+    logic [7:0] buffer, stream;
+    logic whole;
+  } way_t;
+  way_t leaves_q, way;
+  logic way_valid, goes, pending_ready;
+  logic passes_q, drops_now_q, writes_now_q, whole_now_q;
+  logic [7:0] stream_now_q;
+  tw_ram_fifo #(
+      .Width($bits(way_t)),
+      .Depth(Headers)
+  ) ways (
+      .clk_i,
+      .rst_i,
+      .in_valid_i (leave_q),
+      .in_ready_o (way_ready),
+      .in_data_i  (leaves_q),
+      .out_valid_o(way_valid),
+      .out_ready_i(goes),
+      .out_data_o (way),
+      .count_o    ()
+  );
+  logic room_q;  // for another one that is being written, as none begins in the cycle behind another
+  assign goes = way_valid && !passes_q && (!way.writes || (write_ready_i && room_q));
 
   taken_t count, count_q;
   always_comb begin
@@ -154,42 +239,54 @@ module tw_receiver
     ask_o.offset = header_q.offset;
     ask_o.bytes = 32'(payload_q);
   end
-  assign ask_valid_o = state_q == Ask;
-  assign write_valid_o = state_q == Write && pending_ready;
-  assign write_at_o = at_q;
-  assign write_bytes_o = PieceBits'(payload_q);
+  assign ask_valid_o = state_q == Ask && !stuck;
+  assign write_valid_o = way_valid && !passes_q && way.writes && room_q;
+  assign write_at_o = way.at;
+  assign write_bytes_o = way.bytes;
   assign data_o = word;
   assign data_last_o = last;
   logic [WordBytes-1:0] keep_q;
-  always_ff @(posedge clk_i)
-    for (int unsigned i = 0; i < WordBytes; i++) keep_q[i] <= payload_q[5:0] == 0 || 6'(i) < payload_q[5:0];
   always_comb begin
     stream_data_o = word;
     if (last) for (int unsigned i = 0; i < WordBytes; i++) if (!keep_q[i]) stream_data_o[8*i+:8] = 8'd0;
   end
   assign stream_end_o = last;
-  assign stream_last_o = last && whole_q;
-  assign stream_number_o = header_q.stream;
-  wire to_kernel = header_q.kind == MessageKindStream;
-  assign data_valid_o = state_q == Pass && !to_kernel && valid;
-  assign stream_valid_o = state_q == Pass && to_kernel && valid;
-  always_comb
-    unique case (state_q)
-      Head, Drop: take = 1'b1;
-      Pass: take = to_kernel ? stream_ready_i : data_ready_i;
-      default: take = 1'b0;
-    endcase
+  assign stream_last_o = last && whole_now_q;
+  assign stream_number_o = stream_now_q;
+  assign data_valid_o = passes_q && writes_now_q && word_valid;
+  assign stream_valid_o = passes_q && !drops_now_q && !writes_now_q && word_valid;
+  assign pass = passes_q && (drops_now_q || (writes_now_q ? data_ready_i : stream_ready_i));
 
   always_ff @(posedge clk_i) begin
-    if (state_q == Free) from_q <= pick;
-    if (state_q == Head) begin
-      header_q <= accl_packet_t'(word);
-      bytes_q  <= in_bytes_i[from_q];
-      bare_q   <= last;
+    if (!passes_q) begin
+      {drops_now_q, writes_now_q, whole_now_q, stream_now_q} <= {way.drops, way.writes, way.whole, way.stream};
+      for (int unsigned i = 0; i < WordBytes; i++) keep_q[i] <= way.bytes[5:0] == 0 || 6'(i) < way.bytes[5:0];
     end
-    payload_q <= bytes_q - 16'(WordBytes);
-    if (state_q == Answer && answer_valid_i) found_q <= answer_i;
-    at_q <= buffers_q[found_q.buffer[BufferBits-1:0]] + 48'(found_q.offset);
+    room_q <= pending_ready;
+    if (rst_i) passes_q <= 1'b0;
+    else passes_q <= goes || (passes_q && !(pass && word_valid && last));
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (begins) begin
+      header_q <= head.header;
+      bare_q <= head.bare;
+      payload_q <= head.bytes - 16'(WordBytes);
+      refused_q <= refused;
+    end
+    if (answered) found_q <= answer_i;
+    if (!stuck) begin
+      leaves_q <= '{
+          drops: drops,
+          writes: !drops && header_q.kind != MessageKindStream,
+          at: buffers_q[found_q.buffer[BufferBits-1:0]] + 48'(found_q.offset),
+          bytes: PieceBits'(payload_q),
+          buffer: found_q.buffer,
+          stream: header_q.stream,
+          whole: whole_q
+      };
+    end
+    if (expects) fits_q <= fits;
     later_q <= header_q.number > expected_row_q.number;
     same_number_q <= header_q.number == expected_row_q.number;
     same_offset_q <= header_q.offset == 64'(expected_row_q.offset);
@@ -200,10 +297,12 @@ module tw_receiver
       expected_q[row] <= whole_q ? '{header_q.number + 32'd1, '0} : '{header_q.number, behind_q};
     end
     pause_q <= state_q == Pause ? pause_q - 1'b1 : '1;
-    steps_q <= state_q == Expect ? steps_q - 1'b1 : '1;
+    steps_q <= state_q == Expect ? steps_q - 1'b1 : 3'd4;
 
     if (rst_i) begin
       state_q <= Free;
+      decided_q <= 1'b0;
+      leave_q <= 1'b0;
       begun_q <= '0;
       count_q <= '0;
       counts_o <= '0;
@@ -212,40 +311,28 @@ module tw_receiver
       count_q <= count;
       for (int unsigned k = 0; k < $bits(taken_t); k++) counts_o[k] <= counts_o[k] + 32'(count_q[k]);
       unique case (state_q)
-        Free: if (in_valid_i != 0) state_q <= Head;
-        Head: state_q <= Sort;
-        Sort:
-        if (short) state_q <= rest;
-        else
-          unique case (header_q.kind)
-            MessageKindMessage, MessageKindCollective: state_q <= Ask;
-            MessageKindStream: state_q <= bare_q ? Free : Expect;
-            default: state_q <= rest;
-          endcase
+        Free:
+        if (begins && !refused) begin
+          if (head.for_buffer) state_q <= Ask;
+          else if (!head.bare) state_q <= Expect;
+        end
         Ask: if (ask_ready_i) state_q <= Answer;
-        Answer: if (answer_valid_i) state_q <= Judge;
-        Judge:
-        unique case (found_q.verdict)
-          Kept: state_q <= bare_q ? Free : Write;
-          NoRoom: state_q <= Pause;
-          default: state_q <= rest;
-        endcase
+        Answer: if (answer_valid_i) state_q <= answer_i.verdict == NoRoom ? Pause : Free;
         Pause: if (pause_q == 0) state_q <= Ask;
-        Expect: if (expects) state_q <= fits ? Pass : Drop;
-        Write: if (asks) state_q <= Pass;
-        Pass, Drop: if (valid && take && last) state_q <= Free;
-        default: state_q <= Free;
+        default: if (expects) state_q <= Free;
       endcase
+      decided_q <= (begins && refused && !head.bare) || (answered && answer_i.verdict != NoRoom && !bare_q) || expects || (decided_q && stuck);
+      leave_q <= decided_q || stuck;
     end
   end
 
   always_comb begin
     count = '0;
-    if (state_q == Judge) begin
-      count.kept = found_q.verdict == Kept;
-      count.repeated = found_q.verdict == Repeated;
-      count.malformed = found_q.verdict == Malformed;
-      count.stray = found_q.verdict == Stray;
+    if (answered) begin
+      count.kept = answer_i.verdict == Kept;
+      count.repeated = answer_i.verdict == Repeated;
+      count.malformed = answer_i.verdict == Malformed;
+      count.stray = answer_i.verdict == Stray;
     end
     if (expects) begin
       count.passed = fits;
@@ -253,9 +340,9 @@ module tw_receiver
       count.repeated = known_q && !fits && has_begun_q && !later_q && (!same_number_q || 64'(expected_row_q.offset) > header_q.offset);
       count.behind = known_q && !fits && !count.repeated;
     end
-    if (state_q == Sort) begin
-      count.malformed = short || (header_q.kind == MessageKindStream && bare_q);
-      count.stray = !short && !(header_q.kind inside {MessageKindMessage, MessageKindCollective, MessageKindStream});
+    if (begins) begin
+      count.malformed = head.cut || (head.for_kernel && head.bare);
+      count.stray = refused && !head.cut;
     end
   end
 
@@ -264,12 +351,12 @@ module tw_receiver
   tw_fifo #(
       .Width(8),
       .Depth(Writes)
-  ) writes (
+  ) being_written (
       .clk_i,
       .rst_i,
-      .in_valid_i (asks),
+      .in_valid_i (goes && way.writes),
       .in_ready_o (pending_ready),
-      .in_data_i  (found_q.buffer),
+      .in_data_i  (way.buffer),
       .out_valid_o(pending_valid),
       .out_ready_i(written_i),
       .out_data_o (written_buffer_o),

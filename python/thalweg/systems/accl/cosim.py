@@ -31,7 +31,7 @@ _MOST_SEGMENTS = rtl_engine.BUFFERS // 2
 #: The hardware may be so much faster: it tells a call's end when its last frame has been handed to the MAC, the simulator when it is on the line.
 _FASTER = 0.02
 #: And so much slower for each frame of the program: tw_matcher is asked four times, each in as many cycles as it has rows and 19 more, and the mover takes some 60.
-_SLOWER_CYCLES = 4 * (rtl_engine.BUFFERS + rtl_engine.SLOTS + 19) + 60
+_SLOWER_CYCLES = 4 * (max(rtl_engine.BUFFERS, rtl_engine.SLOTS) + 19) + 60
 
 
 class Outcome(NamedTuple):

@@ -52,6 +52,7 @@ struct Twin {
     out = {};
     out.request_ready_o.set(matcher.ready());
     out.answer_valid_o.set(matcher.answer().has_value());
+    out.news_o.set(matcher.news());
     if (!matcher.answer()) return;
     const Matcher::Answer& answer = *matcher.answer();
     out.answer_data_o.set({.operation = static_cast<std::uint64_t>(answer.operation),
@@ -72,6 +73,7 @@ struct Twin {
           in.communicator_valid_i.bit(i)
               ? std::optional<std::uint32_t>(static_cast<std::uint32_t>(in.communicator_id_i.get(i)))
               : std::nullopt);
+    if (matcher.news()) oracle.hear(now);
     if (matcher.answer()) oracle.check(*matcher.answer(), settings, now);
     Matcher::In next;
     if (in.request_valid_i.get()) next.request = request_of(in);

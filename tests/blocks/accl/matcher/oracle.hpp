@@ -37,6 +37,8 @@ class MatcherOracle {
     settle(of, now);
   }
   void release(unsigned buffer, Tick now) { free(buffers_[buffer], now); }
+  /// There are news.
+  void hear(Tick now) { news_ = now; }
   void check(const Matcher::Answer& answer, const Matcher::Settings& settings, Tick now) {
     using enum Matcher::Operation;
     expect(answer.operation == request_.operation, "answers another operation");
@@ -62,6 +64,7 @@ class MatcherOracle {
     Channel channel{};
     std::uint32_t tag = 0, number = 0;
     std::uint64_t taken = 0;
+    std::optional<Tick> in_vain{};  ///< when it asked last, if something was missing
   };
 
   static void expect(bool holds, const std::string& what) {
@@ -168,6 +171,12 @@ class MatcherOracle {
   }
   void found(const Matcher::Answer& answer, Tick now) {
     Slot& slot = slots_[request_.slot];
+    if (slot.in_vain && (answer.found || answer.claimed != slot.claimed))
+      expect(news_ && *news_ >= *slot.in_vain, "something is found of which there were no news");
+    find(slot, answer, now);
+    slot.in_vain = answer.found ? std::nullopt : std::optional(since_);
+  }
+  void find(Slot& slot, const Matcher::Answer& answer, Tick now) {
     if (!slot.claimed) {
       slot = {.waiting = true,
               .channel = channel_of(request_.communicator, request_),
@@ -225,6 +234,7 @@ class MatcherOracle {
       while (later.erase(next)) ++next;
     }
     slot = {};
+    news_ = now;  // the mover's
   }
   void ended(Tick now) {
     for (Buffer& of : buffers_)
@@ -244,6 +254,7 @@ class MatcherOracle {
       anew_;  ///< how often a message of a collective has been finished
   Matcher::Request request_;
   Tick since_ = 0;  ///< when it was accepted
+  std::optional<Tick> news_{};
 };
 
 }  // namespace blocks

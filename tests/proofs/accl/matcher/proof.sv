@@ -9,7 +9,7 @@ module matcher_proof
     parameter int unsigned Ranks = 2,
     parameter int unsigned MostPackets = 2,
     parameter int unsigned Window = 2,
-    localparam int unsigned Rows = Buffers + Slots
+    localparam int unsigned Rows = Buffers > Slots ? Buffers : Slots
 ) (
     input logic                            clk_i,
     input logic                            rst_i,
@@ -23,7 +23,7 @@ module matcher_proof
     input logic                            release_valid_i,
     input logic      [7:0]                 release_buffer_i
 );
-  logic request_ready, answer_valid;
+  logic request_ready, answer_valid, news;
   answer_t answer;
 
   tw_reset_first surroundings (.*);
@@ -39,12 +39,14 @@ module matcher_proof
       .request_ready_o(request_ready),
       .answer_valid_o (answer_valid),
       .answer_data_o  (answer),
+      .news_o         (news),
       .*
   );
 
-  localparam int unsigned Load = 3, Scan = 7, Settle = Scan + Rows + 3, Write = Settle + 8, StateFrom = 8;  // as in the block
+  localparam int unsigned Load = 3, Early = 4, Scan = 7, Settle = Scan + Rows + 3, Write = Settle + 8, StateFrom = 8;  // as in the block
 
   wire [31:0] step = 32'(matcher.step_q);
+  wire [31:0] from = matcher.arrives ? Early : Scan;
   wire frees_all = matcher.ends || (matcher.finishes && matcher.claimed_slot_q);
 
   // By buffer: whether it is of the message, and of the segment that is sought; of those whose buffers are freed.
@@ -61,20 +63,20 @@ module matcher_proof
   // By slot: whether it has the message that is sought.
   logic [Slots-1:0] has;
   for (genvar i = 0; i < Slots; i++) begin : slot
-    assign has[i] = matcher.claimed_q[i] && matcher.keys_q[Buffers+i].communicator == matcher.sought_q.communicator && matcher.keys_q[Buffers+i].source == matcher.sought_q.source &&
-        matcher.keys_q[Buffers+i].collective == matcher.sought_q.collective && (!matcher.sought_q.collective || matcher.keys_q[Buffers+i].tag == matcher.sought_q.tag) &&
-        matcher.keys_q[Buffers+i].number == matcher.sought_q.number;
+    assign has[i] = matcher.claimed_q[i] && matcher.slot_keys_q[i].communicator == matcher.sought_q.communicator && matcher.slot_keys_q[i].source == matcher.sought_q.source &&
+        matcher.slot_keys_q[i].collective == matcher.sought_q.collective && (!matcher.sought_q.collective || matcher.slot_keys_q[i].tag == matcher.sought_q.tag) &&
+        matcher.slot_keys_q[i].number == matcher.sought_q.number;
   end
 
   // The rows in the stages of the scan.
-  logic [3:1] valid, entry;
+  logic [3:1] entry, slots_row;
   logic [3:1][$clog2(Rows)-1:0] index;
-  assign valid = {matcher.at_3q.valid, matcher.at_2q.valid, matcher.at_1q.valid};
-  assign entry = {valid[3] && !matcher.at_3q.slot, valid[2] && !matcher.at_2q.slot, valid[1] && !matcher.at_1q.slot};
+  assign entry = {matcher.at_3q.entry, matcher.at_2q.entry, matcher.at_1q.entry};
+  assign slots_row = {matcher.at_3q.slot, matcher.at_2q.slot, matcher.at_1q.slot};
   assign index = {matcher.at_3q.index, matcher.at_2q.index, matcher.at_1q.index};
-  wire [3:1] live = {matcher.row_3q.fits, matcher.same_2q.live, matcher.live_1q};
-  wire [3:1] mark = {matcher.row_3q.mark, matcher.same_2q.mark, matcher.mark_1q};
-  wire [3:1] free = {matcher.row_3q.free, matcher.same_2q.free, !matcher.live_1q && matcher.quiet_1q};
+  wire [3:1] live = {matcher.entry_3q.fits, matcher.used_2q, matcher.used_1q};
+  wire [3:1] claimed = {matcher.slot_3q.fits, matcher.claimed_2q, matcher.claimed_1q};
+  wire [3:1] free = {matcher.free_3q, matcher.free_2q, !matcher.used_1q && matcher.quiet_1q};
 
   logic [Buffers-1:0] used_1q, freed_1q;
   logic emptied_1q;
@@ -103,8 +105,9 @@ module matcher_proof
     hits = 1'b1;
     slots = 1'b1;
     for (int unsigned k = 1; k <= 3; k++) begin
-      scan &= valid[k] == (step >= Scan + k && step < Scan + k + Rows);
-      scan &= !valid[k] || (32'(index[k]) + Scan + k == step && entry[k] == (32'(index[k]) < Buffers));
+      scan &= entry[k] == (step >= from + k && step < from + k + Buffers);
+      scan &= slots_row[k] == (step >= from + k && step < from + k + Slots);
+      scan &= !(entry[k] || slots_row[k]) || 32'(index[k]) + from + k == step;
       unused &= !entry[k] || !free[k] || (!matcher.used_q[place[k]] && quiet[place[k]]);
       alive &= !entry[k] || !live[k] || !frees_all || !belongs[place[k]] || matcher.used_q[place[k]];
       for (int unsigned b = 0; b < Buffers; b++) begin
@@ -112,21 +115,26 @@ module matcher_proof
         alone &= !matcher.arrives || !entry[k] || 32'(index[k]) == b || !matcher.used_q[b] || !segment[b] || !live[k] || !segment[place[k]];
       end
     end
-    same &= !valid[1] || matcher.row_1q == matcher.keys_q[index[1]];
-    same &= !valid[2] || (matcher.same_2q.communicator == (
+    same &= !entry[1] || matcher.entry_1q == matcher.keys_q[index[1]];
+    same &= !slots_row[1] || matcher.slot_1q == matcher.slot_keys_q[index[1]];
+    same &= !entry[2] || (matcher.entry_2q.communicator == (
         matcher.keys_q[index[2]].communicator == matcher.sought_q.communicator && matcher.keys_q[index[2]].collective == matcher.sought_q.collective) &&
-        matcher.same_2q.source == (matcher.keys_q[index[2]].source == matcher.sought_q.source) && (&matcher.same_2q.tag) == (matcher.keys_q[index[2]].tag == matcher.sought_q.tag) &&
-        (&matcher.same_2q.number) == (matcher.keys_q[index[2]].number == matcher.sought_q.number) && (&matcher.same_2q.segment) == (matcher.keys_q[index[2]].segment == matcher.sought_q.segment));
-    same &= !entry[3] || !matcher.row_3q.fits || (!matcher.exact_q && !matcher.ends) || belongs[place[3]];
-    same &= !entry[3] || matcher.row_3q.segment == (matcher.keys_q[place[3]].segment == matcher.sought_q.segment);
+        matcher.entry_2q.source == (matcher.keys_q[index[2]].source == matcher.sought_q.source) && (&matcher.entry_2q.tag) == (matcher.keys_q[index[2]].tag == matcher.sought_q.tag) &&
+        (&matcher.entry_2q.number) == (matcher.keys_q[index[2]].number == matcher.sought_q.number) && (&matcher.entry_2q.segment) == (matcher.keys_q[index[2]].segment == matcher.sought_q.segment));
+    same &= !slots_row[2] || (matcher.slot_2q.communicator == (
+        matcher.slot_keys_q[index[2]].communicator == matcher.sought_q.communicator && matcher.slot_keys_q[index[2]].collective == matcher.sought_q.collective) &&
+        matcher.slot_2q.source == (matcher.slot_keys_q[index[2]].source == matcher.sought_q.source) && (&matcher.slot_2q.tag) == (matcher.slot_keys_q[index[2]].tag == matcher.sought_q.tag) &&
+        (&matcher.slot_2q.number) == (matcher.slot_keys_q[index[2]].number == matcher.sought_q.number));
+    same &= !entry[3] || !matcher.entry_3q.fits || (!matcher.exact_q && !matcher.ends) || belongs[place[3]];
+    same &= !entry[3] || matcher.entry_3q.segment == (matcher.keys_q[place[3]].segment == matcher.sought_q.segment);
     for (int unsigned i = 0; i < Slots; i++) begin
       for (int unsigned k = 1; k <= 3; k++)
-      slots &= !valid[k] || 32'(index[k]) != Buffers + i || !matcher.claimed_q[i] || (k == 3 && (!has[i] || !matcher.finds || !matcher.exact_q)) || (live[k] && mark[k]);
-      slots &= !matcher.finds || !matcher.exact_q || step <= Scan + Buffers + i + 3 || step > Settle + 1 || !has[i] || matcher.message_q;
+      slots &= !slots_row[k] || 32'(index[k]) != i || !matcher.claimed_q[i] || (k == 3 && (!has[i] || !matcher.finds || !matcher.exact_q)) || claimed[k];
+      slots &= !matcher.finds || !matcher.exact_q || matcher.claimed_slot_q || step <= Scan + i + 3 || step > Settle + 1 || !has[i] || matcher.message_q;
     end
     for (int unsigned b = 0; b < Buffers; b++) begin
-      hits &= !matcher.arrives || step <= Scan + b + 3 || !matcher.used_q[b] || !segment[b] || matcher.hit_q;
-      hits &= !matcher.arrives || step <= Scan || !matcher.hit_q || 32'(matcher.hit_index_q) == b || !matcher.used_q[b] || !segment[b];
+      hits &= !matcher.arrives || step <= Early + b + 3 || !matcher.used_q[b] || !segment[b] || matcher.hit_q;
+      hits &= !matcher.arrives || step <= Load || !matcher.hit_q || 32'(matcher.hit_index_q) == b || !matcher.used_q[b] || !segment[b];
     end
   end
 
@@ -140,9 +148,9 @@ module matcher_proof
     if (!rst_i) begin
       gives_what_is_free : assert (!matcher.writes_entry || (!matcher.used_q[matcher.entry_q] && quiet[matcher.entry_q]));
       claims_once :
-      assert (step != Write - 1 || !matcher.claims_q || matcher.sought_q.collective || matcher.exact_q || !matcher.state_q.claimed[matcher.best_place_q]);
+      assert (step != Write - 1 || !matcher.finds || !matcher.claims_q || matcher.sought_q.collective || matcher.exact_q || !matcher.state_q.claimed[matcher.best_place_q]);
       claims_in_order :
-      assert (step != Write - 1 || !matcher.claims_q || matcher.sought_q.collective || matcher.exact_q || matcher.reached(
+      assert (step != Write - 1 || !matcher.finds || !matcher.claims_q || matcher.sought_q.collective || matcher.exact_q || matcher.reached(
           matcher.state_q.come
       ) [matcher.best_place_q]);
       claims_once_of_a_collective : assert (step != Settle + 1 || !matcher.claims_q || !matcher.finds || !matcher.exact_q || has == '0);
@@ -152,8 +160,10 @@ module matcher_proof
       all_given : cover (matcher.used_q == '1);
       is_claimed : cover (matcher.claimed_q != '0);
 
-      lemma_steps : assert (step <= Write && (!matcher.clearing_q || step == 0) && (!matcher.takes || step <= Load + 1 || step >= Settle));
-      lemma_address : assert (step < Scan || step >= Scan + Rows || 32'(matcher.row_address_q) == step - Scan);
+      lemma_steps : assert (step <= Write && (!matcher.clearing_q || step == 0) && (!matcher.takes || step <= Load + 1 || step >= Settle + 3) &&
+          (!matcher.finds || step <= Settle + 2 || step >= Write - 1) &&
+          (!matcher.arrives || step <= Settle - 4 || (step >= Settle && step <= Settle + 3) || step >= Write - 1));
+      lemma_address : assert (step < from || step >= from + Rows || 32'(matcher.row_address_q) == step - from);
       lemma_slot : assert (step < 2 || matcher.claimed_slot_q == matcher.claimed_q[matcher.slot]);
       lemma_exact : assert (step <= Load || matcher.exact_q == !(matcher.finds && !matcher.claimed_slot_q && !matcher.request_q.collective));
       lemma_end : assert (step <= Load || !matcher.ends || matcher.sought_q.collective);
@@ -166,16 +176,16 @@ module matcher_proof
       lemma_same : assert (same);
       lemma_hits : assert (hits);
       lemma_slots : assert (slots);
-      lemma_hit_index : assert (!matcher.arrives || step <= Scan || !matcher.hit_q || segment[matcher.hit_index_q]);
-      lemma_first_free : assert (!matcher.arrives || step <= Scan || !matcher.free_q || (!matcher.used_q[matcher.free_index_q] && quiet[matcher.free_index_q]));
-      lemma_entry : assert (step <= Settle || matcher.entry_q == (matcher.hit_q ? matcher.hit_index_q : matcher.free_index_q));
-      lemma_no_free : assert (step <= Settle || matcher.no_free_q || matcher.free_q);
+      lemma_hit_index : assert (!matcher.arrives || step <= Load || !matcher.hit_q || segment[matcher.hit_index_q]);
+      lemma_first_free : assert (!matcher.arrives || step <= Load || !matcher.free_q || (!matcher.used_q[matcher.free_index_q] && quiet[matcher.free_index_q]));
+      lemma_entry : assert (step <= Settle || matcher.takes || matcher.entry_q == (matcher.hit_q ? matcher.hit_index_q : matcher.free_index_q));
+      lemma_no_free : assert (step <= Settle || matcher.takes || matcher.no_free_q || matcher.free_q);
       lemma_kept : assert (step != Write || !matcher.kept || matcher.hit_q || matcher.free_q);
       lemma_eligible : assert (step <= StateFrom || step >= Write || !matcher.finds || matcher.eligible_q == (matcher.reached(matcher.state_q.come) & ~matcher.state_q.claimed));
-      lemma_can : assert (!matcher.finds || matcher.exact_q || !entry[3] || !matcher.row_3q.fits || matcher.eligible_q[matcher.row_3q.place]);
-      lemma_none_yet : assert (step <= Scan || step > Scan + 3 || !matcher.best_q);
+      lemma_can : assert (!matcher.finds || matcher.exact_q || !entry[3] || !matcher.entry_3q.fits || matcher.eligible_q[matcher.entry_3q.place]);
+      lemma_none_yet : assert (step <= Load || step > Scan + 3 || !matcher.best_q);
       lemma_best : assert (!matcher.finds || matcher.exact_q || step <= Scan || step >= Write || !matcher.best_q || matcher.eligible_q[matcher.best_place_q]);
-      lemma_claims : assert (step <= Settle || !matcher.claims_q || (matcher.finds && matcher.best_q && !matcher.claimed_slot_q) || step >= Write);
+      lemma_claims : assert (step <= Settle || matcher.takes || !matcher.claims_q || (matcher.finds && matcher.best_q && !matcher.claimed_slot_q) || step >= Write);
     end
   end
 endmodule
