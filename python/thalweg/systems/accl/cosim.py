@@ -97,7 +97,10 @@ def compare(cluster: Cluster, seed: int) -> Outcome:
         network = cluster.network(hardware=hardware)
         for rank in range(RANKS):
             network.record(rank)
-        result = run_on(Run(network, range(RANKS), RANKS, options), made.program)
+        try:
+            result = run_on(Run(network, range(RANKS), RANKS, options), made.program)
+        except RuntimeError as error:
+            raise CheckFailed(f"an assertion of the hardware fails: {error}") from error
         made.verify(result)
         results.append(result)
         recorded.append([_recorded(network, rank) for rank in range(RANKS)])
