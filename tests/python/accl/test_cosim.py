@@ -90,7 +90,7 @@ MUTANTS = {
     "done_before_it_is_written": ("result", "there && written_q != 0", "there"),
     "buffer_is_never_free": ("operand", "release_o <= ends && piece_q.releases;", "release_o <= 1'b0;"),
     "word_more_of_a_piece": ("operand", "words_of(job_q.bytes) - (PieceWords + 1)'(1)", "words_of(job_q.bytes)"),
-    "payload_at_the_segments_begin": ("receiver", "+ 48'(found_q.offset);", ";"),
+    "payload_at_the_segments_begin": ("receiver", "+ 48'(found_q.offset),", ","),
     "frees_the_other_operands_buffer": ("move_engine", "releases[0] ? released[0] : released[1]", "released[0]"),
 }
 
