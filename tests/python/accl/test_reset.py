@@ -45,8 +45,11 @@ def exchange(rank: Rank, turn: int) -> None:
     rank.barrier()
 
 
-@pytest.mark.parametrize("cluster", CLUSTERS)
-def test_a_reset_ends_calls_and_all_works_after_it(cluster: str) -> None:
+@pytest.mark.parametrize(
+    ("cluster", "hardware"),
+    [*((cluster, ()) for cluster in CLUSTERS), pytest.param("accl-u280-udp", (0, 2), marks=pytest.mark.slow)],
+)
+def test_a_reset_ends_calls_and_all_works_after_it(cluster: str, hardware: tuple[int, ...]) -> None:
     def program(rank: Rank) -> float:
         exchange(rank, 1)
         buffer, other = rank.create_buffer(N, "int32"), rank.create_buffer(N, "int32")
@@ -70,7 +73,7 @@ def test_a_reset_ends_calls_and_all_works_after_it(cluster: str) -> None:
         exchange(rank, 3)
         return took
 
-    result = run(program, 3, cluster, time_out_us=5000)
+    result = run(program, 3, cluster, hardware=hardware, time_out_us=5000)
     assert max(result.values) < 4 * 31.0 + 5  # a reset waits for no call, but for its host's invocations
 
 
