@@ -268,7 +268,7 @@ def test_other_values_are_checked(name: str, values: dict[str, Any], said: str) 
         (lambda: thalweg.run(["true"], "torus:2x2", ranks=9), "9 ranks do not fit on torus:2x2"),
         (
             lambda: thalweg.reproduce("smi-fpga"),
-            "'smi-fpga' is no paper that can be reproduced; there are mpi-fpga, peach2, smi",
+            "'smi-fpga' is no paper that can be reproduced; there are mpi-fpga, accl, peach2, smi",
         ),
         (lambda: thalweg.reproduce("mpi-fpga", only="alltoall"), "'alltoall' is no collective; there are allgather, "),
         (lambda: thalweg.routes("torus:4x4", routing="shortest"), "'shortest' is no algorithm; there are "),

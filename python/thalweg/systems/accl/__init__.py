@@ -34,6 +34,9 @@ SYSTEM = System(
     },
     commands={
         "accl": Loaded("commands.accl:command", "Run or serve programs that use ACCL's driver."),
+        "reproduce": Loaded(
+            "commands.reproduce:command", "Put published numbers beside measured ones.", "reproduce:reproduce"
+        ),
         "rtl cosim": Loaded("commands.cosim:command", "Hold boards against the simulator's under random programs."),
         "attach": Loaded("commands.attach:command", "Put a node of a cluster on network interfaces of this computer."),
         "rtl export": Loaded(
