@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -247,3 +248,76 @@ def test_collectives_that_differ_between_ranks() -> None:
     }.items():
         with pytest.raises(AcclError, match=text):
             run(lambda rank, what=what: program(rank, what), 2)  # type: ignore[misc]
+
+
+def test_what_a_call_has_left_in_the_memory_is_newer_than_an_array() -> None:
+    """The results of calls that the program has not waited for, as operands of others."""
+
+    def program(rank: Rank, pause: float) -> list[list[float]]:
+        source, between, last = (rank.create_buffer(np.arange(4) + first, np.float32) for first in (1, 50, 70))
+        first = rank.copy(source, between[1:3], 2, run_async=True)
+        rank.pause(pause)
+        rank.copy(between, last, 4, waitfor=[first])
+        return [last.array.tolist(), between.array.tolist()]
+
+    for pause in (0.0, 1000.0):
+        (found,) = run(lambda rank, pause=pause: program(rank, pause), ranks=1).values
+        assert found[0] == [50, 1, 2, 53]
+
+
+def test_a_call_writes_no_more_than_its_operands_elements() -> None:
+    def program(rank: Rank) -> list[float]:
+        place = rank.create_buffer(20)
+        got = rank.recv(place[10:20], 10, 1 - rank.rank, run_async=True)
+        rank.send(rank.create_buffer(np.arange(10), np.float32), 10, 1 - rank.rank)
+        rank.pause(1000)
+        rank.send(place, 3, 1 - rank.rank, tag=2)
+        rank.recv(rank.create_buffer(3), 3, 1 - rank.rank, tag=2)
+        got.wait()
+        return place.array[10:].tolist()
+
+    assert run(program, ranks=2).values == [list(range(10))] * 2
+
+
+def test_a_call_by_a_thread_of_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(threading, "excepthook", lambda args: said.append(str(args.exc_value)))
+
+    def program(rank: Rank) -> None:
+        other = threading.Thread(target=lambda: rank.barrier())
+        other.start()
+        other.join()
+
+    run(program, ranks=2)
+    assert len(said) == 2 and all("the function of a rank makes its calls itself" in line for line in said)
+
+
+@pytest.mark.parametrize("how", ["finally", "except"])
+def test_ranks_end_when_another_fails(how: str) -> None:
+    def program(rank: Rank) -> None:
+        if rank.rank == 1:
+            rank.pause(5)
+            raise RuntimeError("its own")
+        try:
+            rank.recv(rank.create_buffer(10), 10, 1)
+        except BaseException:
+            if how == "except":
+                rank.barrier()
+        finally:
+            rank.barrier()
+
+    with pytest.raises(RuntimeError, match="its own"):
+        run(program, ranks=2)
+
+
+def test_a_time_out_is_one_whatever_the_others_do() -> None:
+    def program(rank: Rank) -> float:
+        if rank.rank == 0:
+            rank.pause(5e6)
+            return 0.0
+        begin = rank.now_us
+        with pytest.raises(AcclError, match="for too long"):
+            rank.recv(rank.create_buffer(4), 4, 0)
+        return rank.now_us - begin
+
+    assert run(program, ranks=2, time_out_us=1000).values[1] == pytest.approx(1000, rel=0.05)

@@ -37,6 +37,7 @@ from thalweg.systems.accl.values import (
     microseconds,
     native,
     type_of,
+    without,
     word,
 )
 
@@ -92,6 +93,7 @@ class Rank:
         self._memory = {False: 0, True: 0}
         self._word = 0
         self._arithmetic: dict[tuple[str, str], int] = {}
+        self._unread: dict[Request, None] = {}
         self.world = self._initialize()
 
     @property
@@ -268,7 +270,7 @@ class Rank:
                     raise InputError(f"{name}: a buffer of {len(place)} elements; it takes {need}")
                 stream |= place.host << (8 + k)
                 if k < 2 and need and not from_fpga:
-                    place.sync_to_device()
+                    self._store(place[:need])
             addresses.append(place.address if isinstance(place, Buffer) else 0)
         self._check_overlap(scenario, operands, needs, comm.rank * count)
         arithmetic = self._arithmetic.get((wide, narrow), 0) if types else 0
@@ -281,10 +283,24 @@ class Rank:
         if other := next((before for before in waitfor if before.rank._board != self._board), None):
             raise InputError(f"{name}: waitfor has a request of rank {other.rank.rank}")
         request = Request(self, name, [result[: needs[2]] for result in results], tuple(waitfor), words=words)
+        if results:
+            self._unread[request] = None
         self._run.submit(request, self._board, self._port)
         if not run_async:
             request.wait()
         return request
+
+    def _store(self, operand: Buffer) -> None:
+        """Writes an operand to the memory, but for what calls have put there, or will, that the program has not read: the memory is newer than the array."""
+        parts = [operand]
+        for request in list(self._unread):
+            if request.done:
+                request.read()
+                continue
+            for result in request.results:
+                parts = [left for part in parts for left in without(part, result)]
+        for part in parts:
+            part.sync_to_device()
 
     def _among(self, name: str, comm: Communicator | None) -> Communicator:
         if comm is ALL:

@@ -26,7 +26,7 @@ TIME_OUT_US = 1_000_000  #: after which a call that waits for a message ends, as
 
 @dataclass(frozen=True)
 class Options:
-    """Of the ranks' engines: number and bytes of their receive buffers, microseconds after which a call that waits for a message ends, and the most
+    """Of the ranks' engines: number and bytes of their receive buffers, microseconds of virtual time after which a call that waits for a message ends (0: never), and the most
     bytes of a message that goes through receive buffers where others can go straight to their places (0: as a receive buffer has); of collectives, the
     most bytes of a block that goes straight from rank to rank; a quarter of it, where a root adds them up."""
 
@@ -56,6 +56,9 @@ class Result:
     lost: list[tuple[int, str, int]]
     failed: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+
+
+_PATIENCE_S = 1.0  #: for a rank that is told to end
 
 
 class _Cancelled(BaseException):
@@ -100,10 +103,15 @@ class _Thread:
             raise _Cancelled
 
     def cancel(self) -> None:
+        """Ends it; one that goes on with something else than calls is left alone, and ends with the process."""
         if not self.ended:
             self.cancelled = True
-            self.resume()
-        self._thread.join()
+            self.turn.release()
+            self.parked.acquire(timeout=_PATIENCE_S)
+
+    @property
+    def current(self) -> bool:
+        return self._thread is threading.current_thread()
 
 
 @dataclass
@@ -206,8 +214,15 @@ class Run:
         self._threads[self._running].park()
 
     def _check_open(self) -> None:
+        own = next((thread for thread in self._threads if thread.current), None)
+        if own and own.cancelled:
+            raise _Cancelled
         if self._ended:
             raise InputError("the run of this rank has ended")
+        if not own:
+            raise InputError(
+                "a call by a thread that the program has started; the function of a rank makes its calls itself"
+            )
 
     def forget(self, board: int) -> None:
         """Calls of a rank that a reset has ended fail the run only where the program waits for them."""
@@ -238,9 +253,9 @@ class Run:
                         raise _of_rank(self.boards[self._running], thread.error)
                 ready.extend(self._advance())
         finally:
+            self._ended = True
             for thread in self._threads:
                 thread.cancel()
-            self._ended = True
             self.network.close()
         values = [thread.value for thread in self._threads]
         return Result(values, self.now_us, self.network.lost, self._failed(), first_of(self._beyond_buffers))
@@ -282,16 +297,18 @@ class Run:
                     self._give(*held)
 
     def _alone(self, limits: Sequence[int]) -> list[Completion]:
-        """Until a call has ended, or the first of these ticks. Where nothing moves any more, the first time-out ends its call."""
-        first = min(limits, default=NEVER)
-        if self._watched and (ended := self._seen_until(first, *self._watched)):
+        """Until a call has ended, or the first of these ticks, or a time-out, which ends its call."""
+        until = min(limits, default=NEVER)
+        if self._watched and (ended := self._seen_until(until, *self._watched)):
             return ended
-        ended = self.network.advance(first)
-        while not ended and self.network.idle and not limits:
-            if self.network.time_out() is None:
-                raise self._stuck()
-            ended = self.network.expire()
-        return ended
+        if ended := self.network.advance(until) if until == NEVER else self.network.work(until):
+            return ended
+        time_out = self.network.time_out()
+        if time_out is not None and time_out < until:
+            return self.network.expire()
+        if until == NEVER:
+            raise self._stuck()
+        return self.network.advance(until)
 
     def _seen_until(self, first: int, each_us: float, seen: Callable[[float], None]) -> list[Completion]:
         """Until a call has ended, nothing moves any more, or that tick is near."""

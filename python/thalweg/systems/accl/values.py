@@ -55,8 +55,8 @@ class AcclError(CheckFailed):
 class Buffer:
     """Elements in a board's memory, or in its host's, and `array`, what the program sees of them.
 
-    An operation writes the arrays of its operands to the memory first, and reads those of its results when the program waits for it; with
-    `from_fpga` and `to_fpga` it does not. A slice `buffer[2:5]` is a buffer of the same elements.
+    An operation writes the elements of its operands to the memory first, other than those that a call is to write or has written which the program has not waited for;
+    it reads those of its results when the program waits for it. With `from_fpga` and `to_fpga` it does neither. A slice `buffer[2:5]` is a buffer of the same elements.
     """
 
     def __init__(self, rank: Rank, address: int, array: Array, host: bool = False) -> None:
@@ -93,6 +93,16 @@ class Buffer:
         data = self.rank._network.load(self.rank._board, self.host, self.address, self.array.nbytes)
         assert data is not None
         self.array[:] = np.frombuffer(data, self.array.dtype)
+
+
+def without(part: Buffer, other: Buffer) -> list[Buffer]:
+    """What of a buffer another of the same rank does not cover."""
+    size = part.array.itemsize
+    begin = max(part.address, other.address) - part.address
+    end = min(part.address + part.array.nbytes, other.address + other.array.nbytes) - part.address
+    if part.host != other.host or begin >= end:
+        return [part]
+    return [left for left in (part[: begin // size], part[-(-end // size) :]) if len(left)]
 
 
 @dataclass(frozen=True)
@@ -145,11 +155,17 @@ class Request:
         self.rank._run.unseen.pop(self, None)
         if self.code:
             raise AcclError(self.operation, self.rank.rank, self.code, self.why)
-        if not self._seen:
-            self._seen = True
-            for buffer in self.results:
-                buffer.sync_from_device()
+        self.read()
         return True
+
+    def read(self) -> None:
+        """Reads its results, once, where it has succeeded."""
+        self.rank._unread.pop(self, None)
+        if self._seen:
+            return
+        self._seen = True
+        for buffer in self.results if self.code == 0 else ():
+            buffer.sync_from_device()
 
 
 @dataclass(eq=False)
