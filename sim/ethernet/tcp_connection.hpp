@@ -155,7 +155,10 @@ class TcpConnection {
     if (ended()) return;
     if (acknowledge_at_ <= now) acknowledge();
     if (repeat_at_ <= now) repeat_window(now);
-    if (timer_ <= now) time_out();
+    if (timer_ <= now) {
+      time_out();
+      arm(now);
+    }
     if (probe_at_ <= now) probe(now);
   }
 

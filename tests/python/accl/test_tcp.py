@@ -177,3 +177,24 @@ def test_more_boards_than_the_papers_16(ranks: int) -> None:
 def test_windows_that_cannot_be(board: str, line: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=line):
         Cluster.load(cluster(tmp_path, board=board))
+
+
+@pytest.mark.parametrize(("window", "segment", "packet"), [(2048, 1460, 448), (4096, 2048, 960)])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_small_windows_open_again_whatever_gets_lost(
+    window: int, segment: int, packet: int, seed: int, tmp_path: Path
+) -> None:
+    """An update of the window gets lost, and then the segment that fills what is left of it."""
+    values = f"window_bytes = {window}\nsegment_bytes = {segment}\npacket_bytes = {packet}\n"
+    lossy = f"[link.cable]\nframes_lost = 0.05\nframes_reordered = 0.05\nseed = {seed}\n"
+
+    def program(rank: Rank) -> None:
+        for number in range(6):
+            mine = rank.create_buffer(np.arange(2000, dtype=np.int32) + 10_000 * rank.rank + number)
+            got = rank.create_buffer(2000, np.int32)
+            sent = rank.send(mine, 2000, 1 - rank.rank, run_async=True)
+            rank.recv(got, 2000, 1 - rank.rank)
+            sent.wait()
+            assert (got.array == np.arange(2000) + 10_000 * (1 - rank.rank) + number).all()
+
+    run(program, ranks=2, cluster=cluster(tmp_path, board=values, rest=lossy), buffers=4, time_out_us=0)
