@@ -299,6 +299,8 @@ class Run:
     def _alone(self, limits: Sequence[int]) -> list[Completion]:
         """Until a call has ended, or the first of these ticks, or a time-out, which ends its call."""
         until = min(limits, default=NEVER)
+        if self._watched and (ended := self._seen_until(until, *self._watched)):
+            return ended
         if ended := self.network.advance(until) if until == NEVER else self.network.work(until):
             return ended
         time_out = self.network.time_out()
