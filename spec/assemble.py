@@ -42,6 +42,7 @@ SOURCES = ("op0", "op1", "res", "recv", "take")
 TARGETS = ("op0", "op1", "res", "send", "give", "put")
 PLACES = ("none", "op0", "op1", "res", "recv", "take", "send", "give", "put")
 MOST_IMMEDIATE = 15
+REGISTER_BITS = 48
 
 
 @dataclass(frozen=True)
@@ -198,7 +199,7 @@ def cpp(programs: Programs) -> str:
 namespace thalweg::spec::programs {{
 
 enum class Register : std::uint8_t {{ {", ".join(REGISTERS)} }};
-inline constexpr unsigned kRegisters = {len(REGISTERS)};
+inline constexpr unsigned kRegisters = {len(REGISTERS)}, kRegisterBits = {REGISTER_BITS};
 enum class Operation : std::uint8_t {{ {operations} }};
 /// What an operand or the result of a move is.
 enum class Place : std::uint8_t {{ {", ".join(PLACES)} }};
@@ -226,4 +227,67 @@ inline constexpr std::array<std::pair<std::string_view, std::uint16_t>, {len(pro
 }}}};
 
 }}  // namespace thalweg::spec::programs
+"""
+
+
+def sv(programs: Programs) -> str:
+    """The programs as a SystemVerilog package, with a read-only memory."""
+
+    def camel(name: str) -> str:
+        return name.strip("_").capitalize()
+
+    def enum(name: str, doc: str, prefix: str, values: tuple[str, ...], bits: int) -> str:
+        lines = ",\n".join(f"    {prefix}{camel(value)} = {bits}'d{code}" for code, value in enumerate(values))
+        return f"  // {doc}\n  typedef enum logic [{bits - 1}:0] {{\n{lines}\n  }} {name};\n"
+
+    address = (len(programs.instructions) - 1).bit_length()
+
+    def line(at: int, of: Instruction) -> str:
+        # A move has its registers where other instructions have theirs, and a message without data the peer's rank twice.
+        moves = of.operation in ("move", "start")
+        d, a, b = (of.z.register, of.x.register, of.y.register) if moves else (of.d, of.a, of.b)
+        if of.operation in ("signal", "await"):
+            d = of.a
+        fields = [f"Opcode{camel(of.operation)}"]
+        fields += [f"Register{camel(register)}" for register in (d, a, b)]
+        fields += [f"1'b{int(of.immediate is not None)}", f"4'd{of.immediate or 0}", f"{address}'d{of.target}"]
+        fields += [f"Place{camel(place.kind)}" for place in (of.x, of.y, of.z)]
+        return f"      {address}'d{at}: return '{{{', '.join(fields)}}};  // {of.text}"
+
+    registers = enum("register_e", "Of a call.", "Register", tuple(REGISTERS), 5)
+    opcodes = enum("opcode_e", "As spec/accl/programs.txt has them.", "Opcode", OPERATIONS, 5)
+    places = enum("place_e", "What an operand or the result of a move is.", "Place", PLACES, 4)
+    begin = ",\n".join(
+        f"    Program{''.join(map(camel, name.split('_')))} = {address}'d{at}" for name, at in programs.begin.items()
+    )
+    return f"""// SPDX-License-Identifier: Apache-2.0
+// Generated from spec/accl/programs.txt by spec/generate.py; don't edit.
+package tw_accl_programs_pkg;
+  localparam int unsigned InstructionBits = {address};  // of an instruction's number
+  localparam int unsigned RegisterBits = {REGISTER_BITS};
+
+{registers}
+{opcodes}
+{places}
+  typedef struct packed {{
+    opcode_e operation;
+    register_e d, a, b;  // of a move: of its result, operand 0 and operand 1
+    logic has_immediate;  // in place of b
+    logic [3:0] immediate;
+    logic [InstructionBits-1:0] target;  // of a jump
+    place_e x, y, z;
+  }} instruction_t;
+
+  // Where programs begin.
+  typedef enum logic [InstructionBits-1:0] {{
+{begin}
+  }} program_e;
+
+  function automatic instruction_t instruction_at(logic [InstructionBits-1:0] address);
+    unique case (address)
+{chr(10).join(line(at, of) for at, of in enumerate(programs.instructions))}
+      default: return instruction_t'('0);
+    endcase
+  endfunction
+endpackage
 """

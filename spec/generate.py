@@ -29,15 +29,15 @@ def outputs(root: Path = ROOT) -> dict[Path, str]:
     """Every generated file's text, by its path."""
     spec = load(root / "spec")
     cases = vectors.make(spec)
+    programs = assemble.assemble(root / "spec" / "accl" / "programs.txt")
     generated = root / "spec" / "generated"
     package = root / "python" / "thalweg"
     texts = {
         generated / "cpp" / "thalweg_spec_mpi.inc": emit_cpp.mpi_names(spec),
         generated / "cpp" / "thalweg_spec_vectors.hpp": emit_cpp.vectors(spec, cases),
         generated / "vectors.json": vectors.as_json(cases),
-        generated / "cpp" / "thalweg_accl_programs.hpp": assemble.cpp(
-            assemble.assemble(root / "spec" / "accl" / "programs.txt")
-        ),
+        generated / "cpp" / "thalweg_accl_programs.hpp": assemble.cpp(programs),
+        generated / "sv" / "accl" / "tw_accl_programs_pkg.sv": assemble.sv(programs),
         root / "docs" / "packets.md": emit_docs.page(spec),
     }
     for part in spec.parts:

@@ -13,7 +13,7 @@
 
 namespace thalweg::accl {
 
-/// What the engine's processor takes for a call: until its program begins, and from the end of its last move to its result.
+/// What the engine's processor takes for a call: until its first move, and from the end of its last move to its result.
 struct Handling {
   Tick command = 0, result = 0;
 };

@@ -14,6 +14,7 @@
 
 #include "accl/call.hpp"
 #include "accl/exchange_memory.hpp"
+#include "accl/instructions.hpp"
 #include "accl/receive_buffers.hpp"
 #include "cluster/engine.hpp"
 #include "core/types.hpp"
@@ -22,9 +23,7 @@
 
 namespace thalweg::accl {
 
-using spec::programs::Instruction;
 using spec::programs::Place;
-using spec::programs::Register;
 
 /// Of a message that a move takes.
 struct Source {
@@ -82,8 +81,8 @@ struct Context {
   Communicator communicator{};
   std::uint32_t communicator_id = 0, collective = 0;
   Arithmetic arithmetic{};
-  std::array<std::uint64_t, spec::programs::kRegisters> registers{};
-  std::uint16_t next = 0, link = 0;  ///< instructions
+  Registers registers{};
+  ProgramPlace place{};
   bool started = false, ending = false, reporting = false, ended = false;
 
   Move move{}, beside{};                          ///< the program's, and the one that it has started

@@ -30,7 +30,7 @@
 #include "accl/memory.hpp"
 #include "accl/move_engine.hpp"
 #include "accl/mover.hpp"
-#include "accl/sequencer.hpp"
+#include "accl/program_runner.hpp"
 #include "accl/tcp_connections.hpp"
 #include "accl/udp_port.hpp"
 #include "accl/unit_calls.hpp"
@@ -352,7 +352,8 @@ class Node final : public Component, public AssembledNode {
   [[nodiscard]] Handling handling(const Call& call) const {
     const auto found = config_.processor.find(call.scenario);
     const Handling of = found == config_.processor.end() ? Handling{} : found->second;
-    return {.command = std::max(Sequencer::kCommand, of.command), .result = of.result};
+    return {.command = std::max(ProgramRunner::kCommand, of.command - ProgramRunner::kFirstMove),
+            .result = std::max<Tick>(0, of.result - ProgramRunner::kEnd)};
   }
   /// Fetches the call: sets its registers.
   void prepare(Context& context, Tick now) {
@@ -387,7 +388,7 @@ class Node final : public Component, public AssembledNode {
     context[Register::e0] = context.bytes(Role::op0);
     context[Register::e1] = context.bytes(Role::op1);
     context[Register::er] = context.bytes(Role::res);
-    context.next = begin_of(call);
+    context.place.next = begin_of(call);
   }
   [[nodiscard]] static std::uint16_t begin_of(const Call& call) {
     auto name = name_of(static_cast<std::uint32_t>(call.scenario));
@@ -537,7 +538,7 @@ class Node final : public Component, public AssembledNode {
   ComponentId component_;
   KernelStreams kernels_;
   std::unique_ptr<Transport> connections_;  ///< where lost packets are sent again
-  Sequencer sequencer_;
+  ProgramRunner sequencer_;
   const CallChecks check_{config_, exchange, device, host};
   const CollectivePlan plan_{config_, exchange, device};
   std::unique_ptr<MoveEngine> mover_;

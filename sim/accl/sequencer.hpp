@@ -1,122 +1,171 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the programs of calls (spec/accl/programs.txt), an instruction a cycle. One call's program has it at a time.
+// The hardware's sequencer, cycle by cycle: what ProgramRunner does for calls in registers of its own. Twin of rtl/accl/tw_sequencer.sv.
 #pragma once
 
-#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <optional>
+#include <utility>
+#include <vector>
 
-#include "accl/context.hpp"
-#include "core/types.hpp"
+#include "accl/instructions.hpp"
 
 namespace thalweg::accl {
 
 class Sequencer {
  public:
-  /// Cycles for a call until its program begins: its words, one a cycle, and lookups in the exchange memory.
-  static constexpr Tick kCommand = kCallWords + 8;
+  /// As tw_sequencer_pkg has it.
+  struct Move {
+    spec::programs::Operation operation = spec::programs::Operation::move;
+    spec::programs::Place x{}, y{}, z{};
+    std::array<std::uint64_t, 3> at{};
+    std::uint64_t elements = 0;
+    bool continues = false;
+  };
+  struct Load {
+    unsigned call = 0;
+    unsigned to = 0;  ///< a register
+    std::uint64_t data = 0;
+    bool begins = false;
+    std::uint16_t program = 0;
+  };
+  struct Ended {
+    unsigned call = 0;
+    bool beside = false, stops = false;
+  };
+  struct In {
+    std::optional<Load> load;  ///< taken where ready()
+    std::optional<Ended> ended;
+    bool move_ready = false, end_ready = false;
+  };
 
-  /// The cycle from which on it is idle.
-  [[nodiscard]] Tick free() const { return free_; }
-  /// The cycle in which so many cycles of it are over, behind those that it has promised to others.
-  Tick take(Tick now, Tick cycles) {
-    free_ = std::max(free_, now) + cycles;
-    return free_;
-  }
-  /// Runs a call's program up to its next move, or to its end.
-  void run(Context& context, Tick now) {
-    using enum spec::programs::Operation;
-    for (Tick cycles = 1;; ++cycles) {
-      const Instruction& one = spec::programs::kInstructions[context.next];
-      const std::uint64_t a = context[one.a],
-                          b = one.immediate >= 0 ? static_cast<std::uint64_t>(one.immediate) : context[one.b];
-      ++context.next;
-      switch (one.operation) {
-        case set:
-          context[one.d] = b;
-          break;
-        case copy:
-          context[one.d] = a;
-          break;
-        case add:
-          context[one.d] = a + b;
-          break;
-        case sub:
-          context[one.d] = a - b;
-          break;
-        case xor_:
-          context[one.d] = a ^ b;
-          break;
-        case mul:
-          context[one.d] = a * b;
-          cycles += kMultiply;
-          break;
-        case div:
-          context[one.d] = b == 0 ? 0 : a / b;
-          cycles += kDivide;
-          break;
-        case eq:
-          if (a == b) context.next = one.target;
-          break;
-        case ne:
-          if (a != b) context.next = one.target;
-          break;
-        case lt:
-          if (a < b) context.next = one.target;
-          break;
-        case ge:
-          if (a >= b) context.next = one.target;
-          break;
-        case call:
-          context.link = context.next;
-          context.next = one.target;
-          break;
-        case return_:
-          context.next = context.link;
-          break;
-        case end:
-        case join:
-        case start:
-          if (context.beside.what) {  // it continues when the background move has ended
-            --context.next;
-            context.goes_on = kNever;
-            return;
-          }
-          context.goes_on = take(now, cycles);
-          if (one.operation == join) return;
-          if (one.operation == start) {
-            if (context[Register::n] > 0) begin(context, context.beside, one);
-            return;
-          }
-          context.goes_on = std::max(context.goes_on, context.effects);
-          context.ending = true;
-          return;
-        case signal:
-        case await_:
-        case move:
-          context.goes_on = take(now, cycles);
-          if (one.operation != move || context[Register::n] > 0) begin(context, context.move, one);
-          return;
-      }
+  explicit Sequencer(unsigned calls) : calls_(calls) {}
+
+  [[nodiscard]] bool ready() const { return !ended_ && !writes_ && state_ != State::leave; }
+  /// The move that it offers; of call().
+  [[nodiscard]] const Move* move() const { return state_ == State::offer ? &move_ : nullptr; }
+  /// Whether call() has ended.
+  [[nodiscard]] bool ends() const { return state_ == State::end; }
+  [[nodiscard]] unsigned call() const { return call_; }
+
+  void step(const In& in) {
+    const bool takes = ready();
+    const auto ended = std::exchange(ended_, in.ended);
+    writes_ = false;
+    run(in, ended);
+    if (ended) {
+      Call& of = calls_[ended->call];
+      if (ended->stops) of.stops = true;
+      if (!ended->beside || std::exchange(of.blocked, false)) turns_.push_back(ended->call);
+      if (ended->beside) of.beside = false;
     }
+    if (!in.load || !takes) return;
+    Call& of = calls_[in.load->call];
+    if (in.load->to != 0 && in.load->to < of.registers.size()) of.registers[in.load->to] = in.load->data;
+    if (!in.load->begins) return;
+    of.place = {in.load->program, 0};
+    of.stops = false;
+    turns_.push_back(in.load->call);
   }
 
  private:
-  static constexpr Tick kMultiply = 3, kDivide = 32;  ///< cycles more, of a product and a quotient
+  enum class State : std::uint8_t { idle, turn, fetch, read, work, offer, end, leave };
+  struct Call {
+    Registers registers{};
+    ProgramPlace place{};
+    bool beside = false;   ///< a background move is under way
+    bool blocked = false;  ///< until it has ended
+    bool stops = false;    ///< with no more instructions
+  };
 
-  static void begin(Context& context, Move& move, const Instruction& one) {
-    move = {};
-    move.what = &one;
-    const bool is_move =
-        one.operation != spec::programs::Operation::signal && one.operation != spec::programs::Operation::await_;
-    move.at = is_move ? std::array{context[one.x.register_], context[one.y.register_], context[one.z.register_]}
-                      : std::array{context[one.a], std::uint64_t{0}, context[one.a]};
-    move.elements = is_move ? context[Register::n] : 0;
-    move.continues = context[Register::left] > context[Register::n];
-    move.goes_on = context.goes_on;
+  void run(const In& in, const std::optional<Ended>& ended) {
+    using enum spec::programs::Operation;
+    Call& of = calls_[call_];
+    const Instruction& one = spec::programs::kInstructions[of.place.next % spec::programs::kInstructions.size()];
+    switch (state_) {
+      case State::idle:
+        if (turns_.empty()) break;
+        call_ = turns_.front();
+        turns_.pop_front();
+        state_ = State::turn;
+        break;
+      case State::turn:
+        state_ = State::fetch;
+        break;
+      case State::fetch:
+        stops_ = of.stops;
+        state_ = State::read;
+        break;
+      case State::read:
+        read(of, one, ended && ended->beside && ended->call == call_);
+        break;
+      case State::work:
+        if (--left_ == 0) work(of, one);
+        break;
+      case State::offer:
+        if (!in.move_ready) break;
+        if (move_.operation == start) of.beside = true;
+        state_ = move_.operation == start ? State::fetch : State::leave;
+        break;
+      case State::end:
+        if (in.end_ready) state_ = State::leave;
+        break;
+      case State::leave:
+        state_ = State::idle;
+        break;
+    }
+  }
+  void read(Call& of, const Instruction& one, bool ends_beside) {
+    using enum spec::programs::Operation;
+    const auto operation = stops_ ? end : one.operation;
+    if (awaits_background(operation) && of.beside && !ends_beside) {
+      of.blocked = true;
+      state_ = State::leave;
+    } else if (operation == end) {
+      state_ = State::end;
+    } else if (const auto cycles = cycles_of(one, of.registers); cycles > 2) {
+      left_ = cycles - 2;
+      state_ = State::work;
+    } else {
+      execute(one, of.registers, of.place);
+      state_ = State::fetch;
+    }
+  }
+  void work(Call& of, const Instruction& one) {
+    using enum spec::programs::Operation;
+    const auto value = [&](Register name) { return of.registers[static_cast<std::size_t>(name)]; };
+    state_ = State::fetch;
+    if (!leaves_program(one.operation)) {
+      execute(one, of.registers, of.place);
+      writes_ = one.operation < eq;
+      return;
+    }
+    ++of.place.next;
+    const bool has_data = one.operation == spec::programs::Operation::move || one.operation == start;
+    const std::uint64_t n = value(Register::n);
+    if (has_data && n == 0) return;
+    move_ = {.operation = one.operation,
+             .x = one.x.place,
+             .y = one.y.place,
+             .z = one.z.place,
+             .at = has_data ? std::array{value(one.x.register_), value(one.y.register_), value(one.z.register_)}
+                            : std::array{value(one.a), std::uint64_t{0}, value(one.a)},
+             .elements = has_data ? n : 0,
+             .continues = value(Register::left) > n};
+    state_ = State::offer;
   }
 
-  Tick free_ = 0;
+  std::vector<Call> calls_;
+  std::deque<unsigned> turns_;  ///< of calls that may go on
+  std::optional<Ended> ended_;
+  State state_ = State::idle;
+  unsigned call_ = 0;
+  Tick left_ = 0;        ///< cycles of the instruction
+  bool stops_ = false;   ///< its call does
+  bool writes_ = false;  ///< an instruction writes its register
+  Move move_;
 };
 
 }  // namespace thalweg::accl

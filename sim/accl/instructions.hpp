@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Instructions of the programs of calls (spec/accl/programs.txt): what they do, and how long they take in rtl/accl/tw_sequencer.sv.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "core/types.hpp"
+#include "thalweg_accl_programs.hpp"
+
+namespace thalweg::accl {
+
+using spec::programs::Instruction;
+using spec::programs::Register;
+using Registers = std::array<std::uint64_t, spec::programs::kRegisters>;
+
+/// Where a call is in its program: the next instruction, and the one behind the last `call`.
+struct ProgramPlace {
+  std::uint16_t next = 0, link = 0;
+};
+
+/// From a call that may go on to its next instruction.
+inline constexpr Tick kTurnCycles = 4;
+/// Until an instruction is found to wait for its call's background move.
+inline constexpr Tick kAwaitCycles = 2;
+
+/// Whether it waits for the call's background move.
+[[nodiscard]] constexpr bool awaits_background(spec::programs::Operation operation) {
+  using enum spec::programs::Operation;
+  return operation == end || operation == join || operation == start;
+}
+/// Whether its call stops until a move or the call has ended, or starts a move.
+[[nodiscard]] constexpr bool leaves_program(spec::programs::Operation operation) {
+  using enum spec::programs::Operation;
+  return operation == end || operation == start || operation == move || operation == signal || operation == await_;
+}
+/// Of an instruction in b: a register or its immediate.
+[[nodiscard]] constexpr std::uint64_t second_of(const Instruction& one, const Registers& registers) {
+  return one.immediate >= 0 ? static_cast<std::uint64_t>(one.immediate) : registers[static_cast<std::size_t>(one.b)];
+}
+/// Up to the next instruction, or until what a move or a call's end needs is there.
+[[nodiscard]] constexpr Tick cycles_of(const Instruction& one, const Registers& registers) {
+  using enum spec::programs::Operation;
+  switch (one.operation) {
+    case end:
+    case join:
+    case call:
+    case return_:
+      return 2;
+    case eq:
+    case ne:
+    case lt:
+    case ge:
+      return 5;
+    case mul:  // a cycle for each bit of b
+      return 5 + static_cast<Tick>(std::max(1, static_cast<int>(std::bit_width(second_of(one, registers)))));
+    case div:  // a cycle for each bit of a register
+      return 4 + spec::programs::kRegisterBits;
+    case move:
+    case start:
+    case signal:
+    case await_:
+      return 7;
+    default:
+      return 4;
+  }
+}
+
+/// Carries out an instruction that does not leave the program.
+constexpr void execute(const Instruction& one, Registers& registers, ProgramPlace& place) {
+  using enum spec::programs::Operation;
+  constexpr std::uint64_t kMask = (std::uint64_t{1} << spec::programs::kRegisterBits) - 1;
+  const std::uint64_t a = registers[static_cast<std::size_t>(one.a)], b = second_of(one, registers);
+  const auto write = [&](std::uint64_t value) { registers[static_cast<std::size_t>(one.d)] = value & kMask; };
+  const std::uint16_t after = static_cast<std::uint16_t>(place.next + 1);
+  const auto jump = [&](bool taken) { return taken ? one.target : after; };
+  std::uint16_t next = after;
+  switch (one.operation) {
+    case set:
+      write(b);
+      break;
+    case copy:
+      write(a);
+      break;
+    case add:
+      write(a + b);
+      break;
+    case sub:
+      write(a - b);
+      break;
+    case xor_:
+      write(a ^ b);
+      break;
+    case mul:
+      write(a * b);
+      break;
+    case div:
+      write((b & 0xFFFF) == 0 ? kMask : a / (b & 0xFFFF));
+      break;
+    case eq:
+      next = jump(a == b);
+      break;
+    case ne:
+      next = jump(a != b);
+      break;
+    case lt:
+      next = jump(a < b);
+      break;
+    case ge:
+      next = jump(a >= b);
+      break;
+    case call:
+      place.link = after;
+      next = one.target;
+      break;
+    case return_:
+      next = place.link;
+      break;
+    default:
+      break;
+  }
+  place.next = next;
+}
+
+}  // namespace thalweg::accl
