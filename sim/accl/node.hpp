@@ -363,6 +363,7 @@ class Node final : public Component, public AssembledNode {
     const auto rank = context.communicator.rank;
     if (size > 0) {
       context.communicator_id = exchange.identify(context.communicator, call.communicator);
+      if (config_.tcp) mover_->greet(context.communicator);
       if (!mover_->know(context.communicator_id))
         context.fail(code::kSize, "the hardware has no room for one more communicator");
     }

@@ -54,7 +54,7 @@ class TcpConnections final : public Component, public Transport {
   }
   void greet(const ethernet::UdpEnd& to, Tick now) override {
     Peer& of = all_[with(to, Lane::messages)];
-    if (!of.current || of.current->ended()) begin(of, domain_.clock.cycle_after(now));
+    if (!of.current && port_.own.address < of.to.address) begin(of, domain_.clock.cycle_after(now));
   }
   [[nodiscard]] std::size_t room(unsigned connection) const override { return all_[connection].send.room() / packet_; }
   [[nodiscard]] std::string failure(unsigned connection) const override {
@@ -130,7 +130,7 @@ class TcpConnections final : public Component, public Transport {
     for (const Peer& of : all_)
       if (of.gone || (of.current && of.current->ended())) unknown += of.send.packets();
     for (const auto& [what, count] :
-         {std::pair{"segments with a wrong checksum", wrong_},
+         {std::pair{"segments that are cut or have a wrong checksum", wrong_},
           {"segments that are of no connection", strays_},
           {"packets that were sent in connections that ended before their arrival was known", unknown},
           {"connections that were reset as they carried no packets", malformed_}})
@@ -225,11 +225,12 @@ class TcpConnections final : public Component, public Transport {
   }
 
   void hear(const ethernet::Frame& frame, Tick now) {
-    const auto segment = *ethernet::tcp_of(frame);
-    if (!segment.right) {
+    const auto read = ethernet::tcp_of(frame);
+    if (!read || !read->right) {
       ++wrong_;
       return;
     }
+    const auto& segment = *read;
     const bool opens = segment.heading.syn && !segment.heading.ack && segment.to.port == port_.own.port &&
                        segment.from.ip != port_.own.ip;
     Peer* of = find(segment);
@@ -246,8 +247,8 @@ class TcpConnections final : public Component, public Transport {
     refuse(segment);
   }
   void hear(Peer& of, ethernet::TcpConnection& connection, const ethernet::TcpSegment& segment, Tick now) {
-    if (of.next.get() == &connection &&
-        connection.is_opened_by(segment)) {  // the peer does not know the one before any more
+    // The peer does not know the one before any more.
+    if (of.next.get() == &connection && connection.is_opened_by(segment)) {
       auto made = std::move(of.next);
       end(of);
       adopt(of, std::move(made));

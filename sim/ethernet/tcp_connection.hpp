@@ -441,9 +441,12 @@ class TcpConnection {
       if (heading.acknowledgement != first_ + 1) return false;
       open(heading, now);
     }
+    if (is_unsent(heading)) {  // RFC 5961
+      acknowledge();
+      return true;
+    }
     hear_acknowledgement(segment, now);
-    if (state_ == TcpState::closed) return true;
-    hear_data(segment, at, now);
+    if (state_ != TcpState::closed) hear_data(segment, at, now);
     return true;
   }
   /// Of a SYN.
@@ -492,10 +495,15 @@ class TcpConnection {
     window_acknowledgement_ = heading.acknowledgement;
   }
 
+  /// It acknowledges what was not sent, or what was acknowledged long ago: it is not the peer's.
+  [[nodiscard]] bool is_unsent(const TcpHeading& heading) const {
+    const auto to = offset_of(heading.acknowledgement, first_, done_);
+    return to > static_cast<std::int64_t>(sent_) ||
+           to < static_cast<std::int64_t>(done_) - static_cast<std::int64_t>(greatest_window_);
+  }
   void hear_acknowledgement(const TcpSegment& segment, Tick now) {
     const TcpHeading& heading = segment.heading;
     const auto to = offset_of(heading.acknowledgement, first_, done_);
-    if (to > static_cast<std::int64_t>(sent_)) return acknowledge();
     if (to < static_cast<std::int64_t>(done_)) return;
     const bool same = peer_window_ == std::uint64_t{heading.window} << peer_shift_;
     if (is_before(window_sequence_, heading.sequence) ||

@@ -70,6 +70,16 @@ def test_small_messages_take_what_they_take_with_udp() -> None:
     assert 0 <= times["tcp"] - times["udp"] < 0.1
 
 
+def test_the_switch_adds_its_latency(tmp_path: Path) -> None:
+    """The paper: about 1 us for both network stacks, and less than 3 us without it."""
+    keys = 'transport = "tcp"\nwindow_scaling = true\nwindow_bytes = 262_144\nsegment_bytes = 8_960\n'
+    direct, switched = (
+        measure("put", name, sizes="64")[0]["time_us"] for name in (cluster(tmp_path, "direct", keys), "accl-u280-tcp")
+    )
+    assert direct < 3
+    assert switched - direct == pytest.approx(1.0, abs=0.02)
+
+
 def test_all_pairs_connect_when_a_communicator_is_set_up(tmp_path: Path) -> None:
     """The lower rank opens each connection from a port of its own, and the SYNs have the cluster's options."""
 

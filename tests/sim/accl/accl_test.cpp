@@ -24,10 +24,10 @@ constexpr unsigned kBuffers = 16;
 constexpr std::uint32_t kBufferBytes = 256, kCommunicator = 0x8 + 28 * kBuffers, kArithmetic = kCommunicator + 8 + 48;
 constexpr std::uint64_t kPlace = 0x40000, kBytes = 0x80000;
 
-Description two_boards(bool rendezvous) {
+Description two_boards(const std::string& transport) {
   const Values board("board", {{"engine_clock", std::string("clock")},
                                {"line_clock", std::string("clock")},
-                               {"transport", std::string(rendezvous ? "rdma" : "udp")},
+                               {"transport", transport},
                                {"calls", std::int64_t{8}},
                                {"memory_bytes", std::int64_t{1} << 24},
                                {"memory_gb", 14.0},
@@ -45,7 +45,10 @@ Description two_boards(bool rendezvous) {
                                {"send_bytes", std::int64_t{16'384}},
                                {"resend_us", 20.0},
                                {"reorder_packets", std::int64_t{3}},
-                               {"tries", std::int64_t{16}}});
+                               {"tries", std::int64_t{16}},
+                               {"segment_bytes", std::int64_t{1460}},
+                               {"window_bytes", std::int64_t{65'535}},
+                               {"window_scaling", true}});
   const Values cable("cable", {{"gbit_s", 100.0},
                                {"latency_ns", 15.0},
                                {"bit_error_rate", 0.0},
@@ -62,7 +65,7 @@ Description two_boards(bool rendezvous) {
 /// Two boards that are configured as ACCL's driver does it.
 class World {
  public:
-  explicit World(bool rendezvous) : network(two_boards(rendezvous), "") {
+  explicit World(const std::string& transport) : network(two_boards(transport), "") {
     for (unsigned rank = 0; rank < 2; ++rank) {
       Node& board = network.board(rank);
       board.device.allocate(0, kBytes);
@@ -112,7 +115,8 @@ class World {
 };
 
 /// Packets that board 0 gets: fields that are drawn, right ones among them, and bytes that are no packet at all.
-class HostilePackets : public testing::TestWithParam<bool> {};
+class HostilePackets : public testing::TestWithParam<std::string> {};
+class HostileCalls : public testing::TestWithParam<std::string> {};
 
 TEST_P(HostilePackets, ChangeNothingThatIsNotTheirs) {
   World world(GetParam());
@@ -127,7 +131,7 @@ TEST_P(HostilePackets, ChangeNothingThatIsNotTheirs) {
                   .root = 1,
                   .arithmetic = kArithmetic,
                   .address = {0, 0, kPlace}};
-  if (GetParam()) world.call(0, recv);  // which offers a place, and waits
+  if (GetParam() == "rdma") world.call(0, recv);  // which offers a place, and waits
   world.run();
   const std::vector<std::byte> untouched(kPlace + 4000, std::byte{});
   for (unsigned turn = 0; turn < 20'000; ++turn) {
@@ -174,7 +178,7 @@ TEST_P(HostilePackets, ChangeNothingThatIsNotTheirs) {
 }
 
 /// Calls whose words are drawn: each is refused, or ends, or waits for a message; none crashes.
-TEST_P(HostilePackets, CallsAreRefusedOrEnd) {
+TEST_P(HostileCalls, AreRefusedOrEnd) {
   World world(GetParam());
   std::mt19937_64 draw(test_seed());
   const auto one_of = [&](std::initializer_list<std::uint32_t> all) { return all.begin()[draw() % all.size()]; };
@@ -212,8 +216,10 @@ TEST_P(HostilePackets, CallsAreRefusedOrEnd) {
   EXPECT_FALSE(world.network.blocked().empty());
 }
 
-INSTANTIATE_TEST_SUITE_P(, HostilePackets, testing::Bool(),
-                         [](const auto& tested) { return tested.param ? "rdma" : "udp"; });
+INSTANTIATE_TEST_SUITE_P(, HostilePackets, testing::Values("udp", "rdma"),
+                         [](const auto& tested) { return tested.param; });
+INSTANTIATE_TEST_SUITE_P(, HostileCalls, testing::Values("udp", "rdma", "tcp"),
+                         [](const auto& tested) { return tested.param; });
 
 }  // namespace
 }  // namespace thalweg::accl
