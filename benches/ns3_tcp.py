@@ -16,7 +16,7 @@ import sys
 import numpy as np
 import thalweg
 from ns import ns
-from thalweg.accl import Rank, Stream, run
+from thalweg.accl import Cluster, Rank, Stream, run
 
 BYTES = 1 << 24
 HEADERS, FRAME = 20 + 20, 14 + 4 + 8 + 12  # of TCP and IPv4; of a frame on the line
@@ -87,7 +87,7 @@ double tcp_stream(uint64_t bytes, uint32_t segment, uint32_t window, bool scalin
 """
 
 
-def ours(cluster: thalweg.Cluster) -> float:
+def ours(cluster: Cluster) -> float:
     """GB/s of a stream from rank 0 to rank 1."""
 
     def program(rank: Rank) -> tuple[float, float]:
