@@ -221,5 +221,62 @@ INSTANTIATE_TEST_SUITE_P(, HostilePackets, testing::Values("udp", "rdma"),
 INSTANTIATE_TEST_SUITE_P(, HostileCalls, testing::Values("udp", "rdma", "tcp"),
                          [](const auto& tested) { return tested.param; });
 
+/// Segments that board 0 gets, with the addresses and ports of its connection among them: it stays, and carries a message as before.
+TEST(HostileSegments, LeaveAConnectionAsItIs) {
+  World world("tcp");
+  std::mt19937_64 draw(test_seed());
+  const auto below = [&](std::uint64_t most) { return draw() % most; };
+  Node& board = world.network.board(0);
+  const ethernet::UdpEnd peer = world.network.board(1).udp.own;
+  for (unsigned turn = 0; turn < 20'000; ++turn) {
+    ethernet::UdpEnd from = peer, to = board.udp.own;
+    if (below(8) == 0) from.ip = static_cast<std::uint32_t>(draw());
+    if (below(8) == 0) from.ip = to.ip;
+    if (below(3) == 0) from.port = static_cast<std::uint16_t>(49'152 + below(3));
+    if (below(3) == 0) to.port = static_cast<std::uint16_t>(49'152 + below(3));
+    ethernet::TcpHeading heading{.sequence = static_cast<std::uint32_t>(draw()),
+                                 .acknowledgement = static_cast<std::uint32_t>(draw()),
+                                 .fin = below(8) == 0,
+                                 .syn = below(4) == 0,
+                                 .rst = below(8) == 0,
+                                 .psh = below(2) == 0,
+                                 .ack = below(4) != 0,
+                                 .window = static_cast<std::uint16_t>(below(3) == 0 ? 0 : draw())};
+    if (below(2)) heading.most = static_cast<std::uint16_t>(below(3) ? draw() : below(3));
+    if (below(2)) heading.shift = static_cast<std::uint8_t>(draw());
+    const auto made =
+        ethernet::make_tcp(world.frames, from, to, heading, below(4) ? below(300) : 0, [&](std::span<std::byte> data) {
+          for (auto& byte : data) byte = static_cast<std::byte>(draw());
+        });
+    std::vector<std::byte> bytes(made->bytes().begin(), made->bytes().end());
+    if (below(4) == 0) bytes[14 + below(bytes.size() - 14)] ^= static_cast<std::byte>(1 + below(255));
+    if (below(8) == 0) bytes.resize(std::max<std::size_t>(54, below(bytes.size() + 1)));
+    const Tick now = world.network.now();
+    static_cast<void>(board.udp.segment(world.frames.copy(bytes), now + 2));
+    std::vector<Completion> completed;
+    world.network.advance(now + 10, completed);
+  }
+  EXPECT_GT(world.dropped(), 5'000U);
+  std::vector<std::byte> sent(4000);
+  for (auto& byte : sent) byte = static_cast<std::byte>(draw());
+  world.network.board(1).device.write(kPlace, sent);
+  const Call send{.scenario = Scenario::send,
+                  .count = 1000,
+                  .communicator = kCommunicator,
+                  .root = 0,
+                  .arithmetic = kArithmetic,
+                  .address = {kPlace, 0, 0}};
+  const Call recv{.scenario = Scenario::recv,
+                  .count = 1000,
+                  .communicator = kCommunicator,
+                  .root = 1,
+                  .arithmetic = kArithmetic,
+                  .address = {0, 0, kPlace}};
+  world.call(1, send);
+  world.call(0, recv);
+  world.run();
+  EXPECT_EQ(world.memory(false, kPlace, 4000), sent);
+}
+
 }  // namespace
 }  // namespace thalweg::accl

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "../../seed.hpp"
 #include "accl/program_runner.hpp"
-#include "seed.hpp"
 
 namespace thalweg::accl {
 namespace {
