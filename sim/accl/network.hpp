@@ -100,7 +100,7 @@ class Network final : public Engine {
   void disconnect() {
     for (Node* board : boards_) board->disconnect();
   }
-  /// Connections whose other boards are still to be told so.
+  /// Connections whose closing the other end has not acknowledged yet.
   [[nodiscard]] std::size_t disconnecting() const {
     std::size_t sum = 0;
     for (const Node* board : boards_) sum += board->disconnecting();

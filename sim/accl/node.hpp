@@ -131,11 +131,11 @@ class Node final : public Component, public AssembledNode {
   }
   /// A call from the next cycle on. Throws std::invalid_argument where it is none.
   void submit(Handle handle, unsigned port, const Call& call) { submit(handle, port, call, std::nullopt); }
-  /// Ends its connections with other boards, where they are told. Between two advances.
+  /// Closes its connections; with TCP the other ends are told. Between two advances.
   void disconnect() {
     if (connections_) connections_->close(domain_.clock.edge(domain_.scheduler.now()));
   }
-  /// Connections whose other boards are still to be told so.
+  /// Connections whose closing the other end has not acknowledged yet.
   [[nodiscard]] std::size_t disconnecting() const { return connections_ ? connections_->closing() : 0; }
   /// Streams between the engine and the board's kernels.
   [[nodiscard]] KernelStreams& kernels() { return kernels_; }

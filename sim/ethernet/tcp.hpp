@@ -4,10 +4,8 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <span>
 
@@ -42,23 +40,6 @@ struct TcpSegment {
 
 namespace detail {
 
-/// One's complement sum of 16-bit words in network order, the last one padded with zero, as 16 bits.
-[[nodiscard]] inline std::uint32_t ones_sum(std::span<const std::byte> bytes) {
-  std::uint64_t sum = 0;
-  std::size_t at = 0;
-  for (; at + 4 <= bytes.size(); at += 4) {
-    std::uint32_t word;
-    std::memcpy(&word, bytes.data() + at, 4);
-    sum += word;
-  }
-  std::uint32_t rest = 0;
-  std::memcpy(&rest, bytes.data() + at, bytes.size() - at);
-  sum += rest;
-  while (sum >> 16) sum = (sum & 0xFFFF) + (sum >> 16);
-  auto folded = static_cast<std::uint32_t>(sum);
-  if constexpr (std::endian::native == std::endian::little) folded = (folded >> 8 | folded << 8) & 0xFFFF;
-  return folded;
-}
 /// Of a segment with its pseudo header: 0 where the checksum in it is right.
 [[nodiscard]] inline std::uint16_t tcp_checksum(std::span<const std::byte> addresses,
                                                 std::span<const std::byte> segment) {
@@ -77,39 +58,31 @@ template <class Fill>
   const std::size_t total = kIpv4Header + kTcpHeader + options + size;
   return frames.make(to.address, from.address, kIpv4, total, [&](std::span<std::byte> bytes) {
     const auto ip = bytes.first(kIpv4Header), tcp = bytes.subspan(kIpv4Header);
-    const auto field = [](std::span<std::byte> header, std::size_t at, std::size_t count, std::uint64_t value) {
-      detail::put_network(header.subspan(at, count), value);
+    detail::put_ipv4(ip, total, kTcp, from.ip, to.ip);
+    const auto field = [tcp](std::size_t at, std::size_t count, std::uint64_t value) {
+      detail::put_network(tcp.subspan(at, count), value);
     };
-    field(ip, 0, 2, 0x4500);
-    field(ip, 2, 2, total);
-    field(ip, 4, 2, 0);
-    field(ip, 6, 2, 0x4000);  // it is not to be cut into fragments
-    field(ip, 8, 2, 64 << 8 | kTcp);
-    field(ip, 10, 2, 0);
-    field(ip, 12, 4, from.ip);
-    field(ip, 16, 4, to.ip);
-    field(ip, 10, 2, detail::checksum(ip));
-    field(tcp, 0, 2, from.port);
-    field(tcp, 2, 2, to.port);
-    field(tcp, 4, 4, heading.sequence);
-    field(tcp, 8, 4, heading.ack ? heading.acknowledgement : 0);
-    field(tcp, 12, 1, (kTcpHeader + options) / 4 << 4);
-    field(tcp, 13, 1,
+    field(0, 2, from.port);
+    field(2, 2, to.port);
+    field(4, 4, heading.sequence);
+    field(8, 4, heading.ack ? heading.acknowledgement : 0);
+    field(12, 1, (kTcpHeader + options) / 4 << 4);
+    field(13, 1,
           (heading.fin ? 1 : 0) | (heading.syn ? 2 : 0) | (heading.rst ? 4 : 0) | (heading.psh ? 8 : 0) |
               (heading.ack ? 16 : 0));
-    field(tcp, 14, 2, heading.window);
-    field(tcp, 16, 4, 0);
+    field(14, 2, heading.window);
+    field(16, 4, 0);
     std::size_t at = kTcpHeader;
     if (heading.most) {
-      field(tcp, at, 4, 0x0204'0000U | *heading.most);
+      field(at, 4, 0x0204'0000U | *heading.most);
       at += 4;
     }
     if (heading.shift) {
-      field(tcp, at, 4, 0x0103'0300U | *heading.shift);  // a NOP, and the option
+      field(at, 4, 0x0103'0300U | *heading.shift);  // a NOP, and the option
       at += 4;
     }
     fill(tcp.subspan(at, size));
-    field(tcp, 16, 2, detail::tcp_checksum(ip.subspan(12, 8), tcp));
+    field(16, 2, detail::tcp_checksum(ip.subspan(12, 8), tcp));
   });
 }
 

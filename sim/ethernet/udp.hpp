@@ -3,8 +3,10 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <span>
 
@@ -36,13 +38,43 @@ inline void put_network(std::span<std::byte> to, std::uint64_t value) {
   for (const std::byte byte : from) value = value << 8 | std::to_integer<std::uint32_t>(byte);
   return value;
 }
-/// The one's complement of the one's complement sum of 16-bit words (RFC 1071): 0 over bytes with a right checksum.
-[[nodiscard]] inline std::uint16_t checksum(std::span<const std::byte> bytes) {
-  std::uint32_t sum = 0;
-  for (std::size_t k = 0; k + 1 < bytes.size(); k += 2) sum += get_network(bytes.subspan(k, 2));
-  if (bytes.size() % 2 != 0) sum += std::to_integer<std::uint32_t>(bytes.back()) << 8;
+/// One's complement sum of 16-bit words in network order, the last one padded with zero, as 16 bits.
+[[nodiscard]] inline std::uint32_t ones_sum(std::span<const std::byte> bytes) {
+  std::uint64_t sum = 0;
+  std::size_t at = 0;
+  for (; at + 4 <= bytes.size(); at += 4) {
+    std::uint32_t word;
+    std::memcpy(&word, bytes.data() + at, 4);
+    sum += word;
+  }
+  std::uint32_t rest = 0;
+  std::memcpy(&rest, bytes.data() + at, bytes.size() - at);
+  sum += rest;
   while (sum >> 16) sum = (sum & 0xFFFF) + (sum >> 16);
-  return static_cast<std::uint16_t>(~sum);
+  auto folded = static_cast<std::uint32_t>(sum);
+  if constexpr (std::endian::native == std::endian::little) folded = (folded >> 8 | folded << 8) & 0xFFFF;
+  return folded;
+}
+/// Its complement (RFC 1071): 0 over bytes with a right checksum.
+[[nodiscard]] inline std::uint16_t checksum(std::span<const std::byte> bytes) {
+  return static_cast<std::uint16_t>(~ones_sum(bytes));
+}
+/// A header without options, of a packet of `total` bytes.
+inline void put_ipv4(std::span<std::byte> to, std::size_t total, std::uint8_t protocol, std::uint32_t from_ip,
+                     std::uint32_t to_ip) {
+  const auto field = [to](std::size_t at, std::size_t count, std::uint64_t value) {
+    put_network(to.subspan(at, count), value);
+  };
+  field(0, 2, 0x4500);
+  field(2, 2, total);
+  field(4, 2, 0);
+  field(6, 2, 0x4000);  // it is not to be cut into fragments
+  field(8, 1, 64);
+  field(9, 1, protocol);
+  field(10, 2, 0);
+  field(12, 4, from_ip);
+  field(16, 4, to_ip);
+  field(10, 2, checksum(to.first(kIpv4Header)));
 }
 
 }  // namespace detail
@@ -52,22 +84,14 @@ template <class Fill>
 [[nodiscard]] FrameRef make_udp(Frames& frames, const UdpEnd& from, const UdpEnd& to, std::size_t size, Fill&& fill) {
   return frames.make(to.address, from.address, kIpv4, kIpv4Header + kUdpHeader + size, [&](std::span<std::byte> bytes) {
     const auto ip = bytes.first(kIpv4Header), udp = bytes.subspan(kIpv4Header, kUdpHeader);
-    const auto field = [](std::span<std::byte> header, std::size_t at, std::size_t count, std::uint64_t value) {
-      detail::put_network(header.subspan(at, count), value);
+    detail::put_ipv4(ip, bytes.size(), kUdp, from.ip, to.ip);
+    const auto field = [udp](std::size_t at, std::size_t count, std::uint64_t value) {
+      detail::put_network(udp.subspan(at, count), value);
     };
-    field(ip, 0, 2, 0x4500);
-    field(ip, 2, 2, bytes.size());
-    field(ip, 4, 2, 0);
-    field(ip, 6, 2, 0x4000);  // it is not to be cut into fragments
-    field(ip, 8, 2, 64 << 8 | kUdp);
-    field(ip, 10, 2, 0);
-    field(ip, 12, 4, from.ip);
-    field(ip, 16, 4, to.ip);
-    field(ip, 10, 2, detail::checksum(ip));
-    field(udp, 0, 2, from.port);
-    field(udp, 2, 2, to.port);
-    field(udp, 4, 2, kUdpHeader + size);
-    field(udp, 6, 2, 0);
+    field(0, 2, from.port);
+    field(2, 2, to.port);
+    field(4, 2, kUdpHeader + size);
+    field(6, 2, 0);
     fill(bytes.subspan(kIpv4Header + kUdpHeader, size));
   });
 }

@@ -15,7 +15,7 @@ from bay.model import Array, Parameters
 from bay.partition import Partition, Tables
 
 MOST_STEPS = 16_384  #: of a start of the element kernel
-_STREAM = 512  #: words between the element kernel and those that exchange the halo
+_STREAM = 512  #: depth in words of the streams between the element kernel and the halo kernels
 
 
 @cache

@@ -43,7 +43,7 @@ DESIGNS: dict[By, Design] = {
 
 @dataclass
 class Taken:
-    """By a partition: cycles of its element kernel for so many steps, of which the pipeline has stalled, and stalled at most in a step."""
+    """The cycles of a partition's element kernel: in all `steps`, those in which its pipeline stalled, and the most stalled cycles in one step."""
 
     steps: int = 0
     cycles: int = 0
@@ -53,7 +53,7 @@ class Taken:
 
 @dataclass
 class Result:
-    """`states`: those that were asked for, of all elements; `taken`: of each partition, without what loads and stores its elements."""
+    """`states`: all elements after each of the requested steps. `taken`: the cycles of each partition, without loading and storing its elements."""
 
     states: list[Array]
     taken: list[Taken]

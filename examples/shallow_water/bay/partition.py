@@ -21,8 +21,8 @@ LEFT, LAND_EDGE, SEA_EDGE = (
 
 @dataclass(frozen=True)
 class Partition:
-    """Of one board, in the numbers of the mesh: its elements, first those that other boards need; what it sends to each neighbour, in the order of the
-    neighbours' numbers, and what it gets from each."""
+    """The elements of one board, by their numbers in the mesh. Elements that other boards need come first. For each neighbour, in the order of their
+    numbers, it lists the elements that are sent to it and received from it."""
 
     elements: Integers
     boundary: int

@@ -323,10 +323,10 @@ NB_MODULE(_sim, module) {
           "has none of that name.")
       .def(
           "disconnect", [](Boards& self) { self.network.disconnect(); },
-          "Boards end their connections, where other boards are told (TCP); it takes time.")
+          "Closes the connections of all boards. With TCP, time has to pass until the other ends have acknowledged it.")
       .def_prop_ro(
           "disconnecting", [](const Boards& self) { return self.network.disconnecting(); },
-          "Connections whose other boards are still to be told so.")
+          "The number of connections whose closing the other end has not acknowledged yet.")
       .def(
           "close", [](Boards& self) { self.network.close(); }, "Ends the capture.")
       .def(

@@ -171,12 +171,14 @@ class Network:
 
     def disconnect(self) -> None:
         """
-        Boards end their connections, where other boards are told (TCP); it takes time.
+        Closes the connections of all boards. With TCP, time has to pass until the other ends have acknowledged it.
         """
 
     @property
     def disconnecting(self) -> int:
-        """Connections whose other boards are still to be told so."""
+        """
+        The number of connections whose closing the other end has not acknowledged yet.
+        """
 
     def close(self) -> None:
         """Ends the capture."""
