@@ -278,13 +278,12 @@ class Node final : public Component, public AssembledNode {
     const auto cycle = [this](Tick tick) { return domain_.clock.cycle_after(tick); };
     if (!connections_) {
       udp.receive = [this, &to, cycle](const ethernet::FrameRef& frame, Tick first, Tick end) {
-        to.push(frame, cycle(first), cycle(end), domain_.scheduler.next());
+        to.push(frame, cycle(first), cycle(end), domain_.next());
       };
       return;
     }
     connections_->arrived = [this, &to, cycle](unsigned connection, const ReceiveWindow::Content& packet, Tick now) {
-      to.push(connection, packet.frame, cycle(packet.first), cycle(std::max(packet.end, now)),
-              domain_.scheduler.next());
+      to.push(connection, packet.frame, cycle(packet.first), cycle(std::max(packet.end, now)), domain_.next());
     };
     connections_->freed = [this, cycle](Tick now) { domain_.wake(component_, cycle(now)); };
     to.taken = [this](unsigned connection, Tick now) { connections_->leave(connection, domain_.clock.edge(now)); };

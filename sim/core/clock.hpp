@@ -39,6 +39,10 @@ class Domain {
   /// Steps a component in a cycle, for one of another clock: the cycle's edge is later than that being stepped.
   void wake(ComponentId id, Tick cycle);
 
+  /// The first cycle in which a component can be woken now. In a step of another clock it is that of the first edge later than the
+  /// one being stepped: the scheduler, which knows its own steps alone, may be behind it.
+  [[nodiscard]] Tick next() const;
+
   /// The tick of the next step, kNever if nothing is awake.
   [[nodiscard]] Tick next_due() const { return clock.edge(scheduler.next_due()); }
 
@@ -102,6 +106,12 @@ class Domains {
   Tick now_ = 0;
   Tick until_ = 0;
 };
+
+inline Tick Domain::next() const {
+  const Domain* stepped = all_->running_;
+  if (!stepped || stepped == this) return scheduler.next();
+  return std::max(scheduler.next(), clock.cycle_after(stepped->clock.edge(stepped->scheduler.now())));
+}
 
 inline void Domain::wake(ComponentId id, Tick cycle) {
   scheduler.wake(id, cycle);

@@ -178,5 +178,24 @@ TEST(Domains, AnInterruptEndsTheTickAndNoMore) {
   EXPECT_EQ(steps.back(), (Step{18, 0}));
 }
 
+// Its scheduler has not stepped since the begin, however far the other clock is.
+TEST_P(TwoClocks, TheNextCycleOfAnIdleClockIsAfterTheEdgeThatIsStepped) {
+  for (const unsigned stepped : {0U, 1U})
+    for (const Tick stride : {1, 100, 100'000}) {
+      Domains domains;
+      const std::array<Domain*, 2> both{&domains.add(GetParam()[0]), &domains.add(GetParam()[1])};
+      Domain &busy = *both[stepped], &idle = *both[1 - stepped];
+      Part part;
+      part.act = [&](Tick now) {
+        EXPECT_EQ(busy.next(), now + 1);
+        EXPECT_EQ(idle.next(), idle.clock.cycle_after(busy.clock.edge(now)));
+        return now < 100;
+      };
+      busy.scheduler.wake(busy.scheduler.add(part), 0);
+      while (domains.next_due() != kNever) domains.advance(domains.now() + stride);
+      EXPECT_EQ(idle.next(), idle.clock.cycle_from(domains.now()));
+    }
+}
+
 }  // namespace
 }  // namespace thalweg
