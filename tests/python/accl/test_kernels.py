@@ -391,6 +391,55 @@ def test_a_kernel_without_control_begins_again(more: Kernels) -> None:
     assert (alone(program) == 2 * np.arange(20)).all()
 
 
+@pytest.mark.parametrize("by", ["a call", "a kernel", "a slice"])
+@pytest.mark.parametrize("pause", [0.05, 1000.0])
+def test_what_a_kernel_that_nobody_has_waited_for_writes_is_newer_than_the_array(
+    more: Kernels, loops: Kernels, by: str, pause: float
+) -> None:
+    """The second number, 2, is in the memory after a while, and none of the program's -1."""
+
+    def program(rank: Rank) -> Any:
+        asked, doubled = rank.kernel_stream("asked"), rank.kernel_stream("doubled")
+        to, other = (rank.create_buffer(np.full(200, -1, np.int32)) for _ in range(2))
+        rank.start(more, "doubles", {"in": asked, "out": doubled})
+        filled = rank.start(more, "asks_for_doubles", {"count": 200, "out": asked, "in": doubled, "to": to})
+        rank.pause(pause)
+        if by == "a kernel":
+            rank.start(loops, "reads_far_apart", {"count": 4, "in": to, "out": other[:1]}).wait()
+        elif by == "a slice":
+            rank.copy(to[1:2], other[1:2], 1)
+        else:
+            rank.copy(to, other, 200)
+        filled.wait()
+        assert (to.array == 2 * np.arange(200)).all()
+        return other.array
+
+    found = alone(program)
+    if by == "a kernel":
+        assert pause < 1 or found[0] == sum(2 * 64 * i for i in range(4))
+    elif by == "a slice":
+        assert pause < 1 or found[1] == 2
+    elif pause > 1:
+        assert (found == 2 * np.arange(200)).all()
+
+
+def test_an_array_behind_a_const_pointer_stays_the_programs(loops: Kernels) -> None:
+    """The program may fill it anew while the kernel runs; calls write it then, and the kernel's end does not read it."""
+
+    def program(rank: Rank) -> tuple[list[int], int]:
+        data, other = rank.create_buffer(np.ones(64 * 100, np.int32)), rank.create_buffer(2, np.int32)
+        out = rank.create_buffer(1, np.int32)
+        read = rank.start(loops, "reads_far_apart", {"count": 100, "in": data, "out": out})
+        rank.pause(0.1)
+        data.array[:2] = [7, 8]
+        rank.copy(data, other, 2)
+        read.wait()
+        assert data.array[0] == 7
+        return other.array.tolist(), int(out.array[0])
+
+    assert alone(program) == ([7, 8], 100)
+
+
 def test_words_keep_their_sideband(more: Kernels) -> None:
     def program(rank: Rank) -> Any:
         wrong = rank.create_buffer(np.full(3, -1, np.int32))

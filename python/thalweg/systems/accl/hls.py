@@ -62,6 +62,7 @@ class Argument:
     type: str
     kind: str
     port: str = ""
+    constant: bool = False  #: memory that the kernel only reads
 
 
 @dataclass(frozen=True)
@@ -387,6 +388,8 @@ def _argument(cursor: Any, ports: Mapping[str, str]) -> Argument | None:
         of, canonical = of.get_pointee(), canonical.get_pointee()
     if canonical.kind.name in ("POINTER", "INCOMPLETEARRAY", "CONSTANTARRAY"):
         inner = canonical.get_pointee() if canonical.kind.name == "POINTER" else canonical.element_type
-        return None if _STREAM.search(inner.spelling) else Argument(name, spelling, "memory", ports.get(name, "gmem"))
+        if _STREAM.search(inner.spelling):
+            return None
+        return Argument(name, spelling, "memory", ports.get(name, "gmem"), inner.is_const_qualified())
     is_number = canonical.kind.value in range(3, 24) or re.match(r"(const )?ap_u?(int|fixed)\b", canonical.spelling)
     return Argument(name, spelling, "number") if is_number or canonical.kind.name == "ENUM" else None

@@ -20,6 +20,7 @@ from thalweg.errors import InputError
 from thalweg.systems.accl._sim import Network
 from thalweg.systems.accl.cluster import Cluster
 from thalweg.systems.accl.kernels import KernelPort, Kernels, KernelStream, Memory, packed
+from thalweg.systems.accl.newer import Newer
 from thalweg.systems.accl.running import Options, Result, Run
 from thalweg.systems.accl.values import (
     ALL,
@@ -37,7 +38,6 @@ from thalweg.systems.accl.values import (
     microseconds,
     native,
     type_of,
-    without,
     word,
 )
 
@@ -93,7 +93,7 @@ class Rank:
         self._memory = {False: 0, True: 0}
         self._word = 0
         self._arithmetic: dict[tuple[str, str], int] = {}
-        self._unread: dict[Request, None] = {}
+        self._newer = Newer()
         self.world = self._initialize()
 
     @property
@@ -270,7 +270,7 @@ class Rank:
                     raise InputError(f"{name}: a buffer of {len(place)} elements; it takes {need}")
                 stream |= place.host << (8 + k)
                 if k < 2 and need and not from_fpga:
-                    self._store(place[:need])
+                    place[:need].store_older()
             addresses.append(place.address if isinstance(place, Buffer) else 0)
         self._check_overlap(scenario, operands, needs, comm.rank * count)
         arithmetic = self._arithmetic.get((wide, narrow), 0) if types else 0
@@ -283,24 +283,11 @@ class Rank:
         if other := next((before for before in waitfor if before.rank._board != self._board), None):
             raise InputError(f"{name}: waitfor has a request of rank {other.rank.rank}")
         request = Request(self, name, [result[: needs[2]] for result in results], tuple(waitfor), words=words)
-        if results:
-            self._unread[request] = None
         self._run.submit(request, self._board, self._port)
+        self._newer.add(request)
         if not run_async:
             request.wait()
         return request
-
-    def _store(self, operand: Buffer) -> None:
-        """Writes an operand to the memory, but for what calls have put there, or will, that the program has not read: the memory is newer than the array."""
-        parts = [operand]
-        for request in list(self._unread):
-            if request.done:
-                request.read()
-                continue
-            for result in request.results:
-                parts = [left for part in parts for left in without(part, result)]
-        for part in parts:
-            part.sync_to_device()
 
     def _among(self, name: str, comm: Communicator | None) -> Communicator:
         if comm is ALL:
@@ -454,13 +441,12 @@ class Rank:
         patience: float = 60.0,
         **more: Any,
     ) -> Started:
-        """Starts a kernel of a source, with its arguments by their names, in a mapping or as keywords: numbers, buffers, streams. It runs beside the program; where buffers are
-        among its arguments, `wait` reads their arrays.
+        """Starts a kernel of a source, with its arguments by their names, in a mapping or as keywords: numbers, buffers, streams. It runs beside the program. The arrays of buffers
+        are written to the memory; `wait` reads those behind pointers that are not const. Until then they are results of the kernel, which calls do not write over.
 
         `max_cycles`: after which it is taken for one that does not end. `patience`: seconds of processor time in which a loop may run while no kernel
         uses a stream or memory; 0: any. Raises InputError."""
         given = {**(arguments or {}), **more}
-        buffers = [each for each in given.values() if isinstance(each, Buffer)]
         memories = {
             key: Memory(each.rank.rank, each.host, each.address, each.array.nbytes)
             if isinstance(each, Buffer)
@@ -468,9 +454,12 @@ class Rank:
             for key, each in given.items()
         }
         kernel, values = packed(kernels, name, self._board, memories)
-        for buffer in buffers:
-            buffer.sync_to_device()
-        started = Started(self, f"kernel {name}", buffers)
+        results = []
+        for argument in kernel.arguments:
+            if isinstance(buffer := given[argument.name], Buffer):
+                buffer.store_older()
+                results += [] if argument.constant else [buffer]
+        started = Started(self, f"kernel {name}", results)
         self._run.start_kernel(
             started,
             rank=self._board,
@@ -481,6 +470,7 @@ class Rank:
             limit=max_cycles,
             patience=patience,
         )
+        self._newer.add(started)
         return started
 
     # The stream between the engine and kernels.

@@ -277,10 +277,10 @@ class Run:
                 raise InputError(str(error)) from None
             for completion in ended:
                 request = self._requests.pop(completion.handle)
-                request.code, request.why = self.network.take_end(completion.handle)
-                if request.code:
-                    request.why = "; ".join([request.why, *first_of(self._beyond_buffers)])
-                request.ended_us = completion.at / self.network.ticks_per_second * 1e6
+                code, why = self.network.take_end(completion.handle)
+                if code:
+                    why = "; ".join([why, *first_of(self._beyond_buffers)])
+                request.end(code, why, completion.at / self.network.ticks_per_second * 1e6)
             self._release()
         return []
 
@@ -291,8 +291,8 @@ class Run:
                 self._held.remove(held)
                 request = held[0]
                 if failed := next((before for before in request.after if before.code), None):
-                    request.code, request.why = failed.code, f"the {failed.operation} before it failed: {failed.why}"
-                    request.ended_us = self.now_us
+                    assert failed.code
+                    request.end(failed.code, f"the {failed.operation} before it failed: {failed.why}", self.now_us)
                 else:
                     self._give(*held)
 

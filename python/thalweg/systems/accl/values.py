@@ -55,8 +55,8 @@ class AcclError(CheckFailed):
 class Buffer:
     """Elements in a board's memory, or in its host's, and `array`, what the program sees of them.
 
-    An operation writes the elements of its operands to the memory first, other than those that a call is to write or has written which the program has not waited for;
-    it reads those of its results when the program waits for it. With `from_fpga` and `to_fpga` it does neither. A slice `buffer[2:5]` is a buffer of the same elements.
+    An operation writes the elements of its operands to the memory first, other than those that a call or a kernel is to write or has written which the program has not
+    waited for; it reads those of its results when the program waits for it. With `from_fpga` and `to_fpga` it does neither. A slice `buffer[2:5]` is a buffer of the same elements.
     """
 
     def __init__(self, rank: Rank, address: int, array: Array, host: bool = False) -> None:
@@ -87,22 +87,24 @@ class Buffer:
         return Buffer(self.rank, self.address + begin * self.array.itemsize, self.array[begin:end], self.host)
 
     def sync_to_device(self) -> None:
-        self.rank._network.store(self.rank._board, self.host, self.address, self.array.tobytes())
+        self._store(0, self.array.nbytes)
+
+    def _store(self, begin: int, end: int) -> None:
+        """Writes these bytes of the array to the memory."""
+        data = self.array.view(np.uint8)[begin:end].tobytes()
+        self.rank._network.store(self.rank._board, self.host, self.address + begin, data)
+
+    def store_older(self) -> None:
+        """Writes the array to the memory, except what calls and kernels have put there, or will, that the program has not read: there the memory is newer."""
+        for request in self.rank._newer.ended:
+            request.read()
+        for begin, end in self.rank._newer.older(self):
+            self._store(begin, end)
 
     def sync_from_device(self) -> None:
         data = self.rank._network.load(self.rank._board, self.host, self.address, self.array.nbytes)
         assert data is not None
         self.array[:] = np.frombuffer(data, self.array.dtype)
-
-
-def without(part: Buffer, other: Buffer) -> list[Buffer]:
-    """What of a buffer another of the same rank does not cover."""
-    size = part.array.itemsize
-    begin = max(part.address, other.address) - part.address
-    end = min(part.address + part.array.nbytes, other.address + other.array.nbytes) - part.address
-    if part.host != other.host or begin >= end:
-        return [part]
-    return [left for left in (part[: begin // size], part[-(-end // size) :]) if len(left)]
 
 
 @dataclass(frozen=True)
@@ -158,9 +160,13 @@ class Request:
         self.read()
         return True
 
+    def end(self, code: int, why: str, at_us: float) -> None:
+        self.code, self.why, self.ended_us = code, why, at_us
+        self.rank._newer.end(self)
+
     def read(self) -> None:
         """Reads its results, once, where it has succeeded."""
-        self.rank._unread.pop(self, None)
+        self.rank._newer.remove(self)
         if self._seen:
             return
         self._seen = True
