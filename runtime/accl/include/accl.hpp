@@ -466,10 +466,11 @@ class ACCL {
     }
     request->number = board_->connection.call(words, after);
     ACCLRequest* made = keep(std::move(request));
+    if (made->result_bytes > 0) made->operands[2]->newer.insert(made->result());
     if (!run_async) wait(made);
     return made;
   }
-  /// Copies an operand to its memory; keeps the memory until the call has ended.
+  /// Copies an operand to its memory, except what calls write there that the program has not waited for; keeps the memory until the call has ended.
   void use(ACCLRequest& request, const Call& call, const Place& place, std::size_t k) {
     BaseBuffer& buffer = *place.buffer;
     const std::size_t bytes = place.need * detail::size_of(buffer.type());
@@ -478,7 +479,7 @@ class ACCL {
                                   " bytes; it takes " + std::to_string(bytes));
     if (buffer.block().board != board_) throw std::invalid_argument(who() + call.name + ": a buffer of another rank");
     request.operands[k] = buffer._block;
-    if (k < 2 && place.sync && bytes > 0) buffer.sync_to_device(bytes);
+    if (k < 2 && place.sync && bytes > 0) buffer.store_older(bytes);
     if (k == 2 && place.sync) {
       request.result_offset = buffer._offset;
       request.result_bytes = bytes;
@@ -510,21 +511,29 @@ class ACCL {
       try {
         end = board_->connection.wait(of.number, limit);
       } catch (const std::invalid_argument&) {
-        of.done = true;
+        finish(of);
         throw;
       }
       if (!end) return false;
-      of.done = true;
       of.end = *end;
       if (of.end.code == 0 && of.result_bytes > 0) {
         const detail::Block& block = *of.operands[2];
         board_->connection.load(block.host, block.address + of.result_offset,
                                 static_cast<char*>(block.array) + of.result_offset, of.result_bytes);
       }
-      for (auto& block : of.operands) block.reset();
+      finish(of);
     }
     check(of);
     return true;
+  }
+  /// Gives the memory back that the call has used.
+  static void finish(ACCLRequest& of) {
+    of.done = true;
+    if (of.result_bytes > 0) {
+      auto& newer = of.operands[2]->newer;
+      newer.erase(newer.find(of.result()));
+    }
+    for (auto& block : of.operands) block.reset();
   }
   void check(const ACCLRequest& request) const {
     if (request.end.code != 0) throw call_error(who() + request.name + ": " + request.end.why, request.end.code);

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -75,6 +76,8 @@ struct Block {
   addr_t address;
   std::vector<char> own;
   void* array;
+  /// Bytes of results of calls that the program has not waited for, from the first to before the last: there the memory is newer than the array.
+  std::multiset<std::pair<std::size_t, std::size_t>> newer{};
 };
 
 }  // namespace detail
@@ -121,8 +124,21 @@ class BaseBuffer {
     if (!_block) throw std::invalid_argument("a buffer that has been freed");
     return *_block;
   }
-  void sync_to_device(std::size_t bytes) {
-    block().board->connection.store(block().host, address(), _byte_array, bytes);
+  void sync_to_device(std::size_t bytes) { store(_offset, _offset + bytes); }
+  /// Copies an operand to its memory where that is not newer.
+  void store_older(std::size_t bytes) {
+    std::size_t at = _offset;
+    const std::size_t end = _offset + bytes;
+    for (const auto& [first, last] : block().newer) {
+      if (first >= end) break;
+      if (first > at) store(at, first);
+      at = std::max(at, last);
+    }
+    if (at < end) store(at, end);
+  }
+  void store(std::size_t first, std::size_t last) {
+    block().board->connection.store(block().host, block().address + first, static_cast<char*>(block().array) + first,
+                                    last - first);
   }
   void sync_from_device(std::size_t bytes) {
     block().board->connection.load(block().host, address(), _byte_array, bytes);

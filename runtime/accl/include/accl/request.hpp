@@ -7,6 +7,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "accl/buffer.hpp"
 #include "accl/constants.hpp"
@@ -33,6 +34,9 @@ struct ACCLRequest {
   /// Memory that the call uses, and of the last one the bytes that are read back at its end.
   std::shared_ptr<detail::Block> operands[3]{};
   std::size_t result_offset = 0, result_bytes = 0;
+  [[nodiscard]] std::pair<std::size_t, std::size_t> result() const {
+    return {result_offset, result_offset + result_bytes};
+  }
 };
 
 }  // namespace ACCL

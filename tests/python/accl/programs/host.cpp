@@ -204,6 +204,16 @@ void requests(ACCL::ACCL& accl) {
   const unsigned first = rank == 0 ? 1 : 0;
   twice.is("a chain", [&](std::size_t i) { return static_cast<double>(2 * (i * 10 + first)); });
   require(accl.get_duration(combined) > accl.get_duration(open[1]), "the time of a chain");
+  // The last message has come after a millisecond; as nobody has waited for it, its memory is newer than its array.
+  Vector<std::int32_t> one(accl, 1, dataType::int32), copied(accl, kLarge, dataType::int32);
+  Request none = accl.recv(*one, 1, first, 99, 0, false, dataType::none, true);
+  for (unsigned k = 0; k < 1000; ++k) require(!accl.test(none), "a message that nobody has sent");
+  const unsigned last = rank == ranks - 1 ? ranks - 2 : ranks - 1;
+  accl.copy(**to.back(), *copied, kLarge);
+  copied.is("a copy of a message", [&](std::size_t i) { return static_cast<double>(i * 10 + last); });
+  for (unsigned peer = 0; peer < ranks; ++peer)
+    if (peer != rank && (peer == 0 ? 1U : 0U) == rank) accl.send(*copied, 1, peer, 99);
+  accl.wait(none);
   for (Request request : open) accl.wait(request);
   for (Request request : open) accl.free_request(request);
   std::size_t k = 0;
