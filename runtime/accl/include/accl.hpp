@@ -556,16 +556,17 @@ class ACCL {
     return argument(*buffer);
   }
   static detail::KernelArgument argument(const BaseBuffer& buffer) {
-    return {2, buffer.is_host_only(), buffer.address(), buffer.size()};
+    return {detail::ArgumentKind::memory, buffer.is_host_only(), buffer.address(), buffer.size()};
   }
   template <typename number, typename = std::enable_if_t<std::is_arithmetic_v<number>>>
   static detail::KernelArgument argument(number value) {
     detail::KernelArgument made;
     if constexpr (std::is_floating_point_v<number>) {
       const auto real = static_cast<double>(value);
-      made.kind = 1;
+      made.kind = detail::ArgumentKind::real;
       std::memcpy(&made.value, &real, sizeof real);
     } else {
+      if (std::is_unsigned_v<number>) made.kind = detail::ArgumentKind::unsigned_number;
       made.value = static_cast<std::uint64_t>(value);
     }
     return made;

@@ -177,8 +177,6 @@ inline constexpr bool kIsStream = std::is_base_of_v<IsStream, std::remove_cv_t<s
 template <class P, bool = kIsStream<P>>
 struct Holder {
   using Value = std::remove_cv_t<std::remove_reference_t<P>>;
-  static constexpr bool kKnown =
-      std::is_pointer_v<Value> || std::is_floating_point_v<Value> || std::is_constructible_v<Value, long long>;
 
   Value value;
 
@@ -188,6 +186,8 @@ struct Holder {
       return static_cast<Value>(from.at);
     else if constexpr (std::is_floating_point_v<Value>)
       return static_cast<Value>(from.kind == HLS__REAL ? from.real : static_cast<double>(from.integer));
+    else if constexpr (std::is_enum_v<Value>)
+      return static_cast<Value>(from.integer);
     else if constexpr (std::is_constructible_v<Value, long long>)
       return from.kind == HLS__REAL ? static_cast<Value>(from.real) : static_cast<Value>(from.integer);
     else

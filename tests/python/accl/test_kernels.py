@@ -301,12 +301,87 @@ def test_data_that_no_command_takes_fill_the_stream(put: Kernels) -> None:
         ({}, "argument count, int, is not given"),
         ({"count": 1, "more": 2}, "has no argument more; it has count, out"),
         ({"count": 1, "out": 3}, "argument out is memory: give a buffer"),
-        ({"count": "1"}, "is a number, and not '1'"),
+        ({"count": "1"}, "argument count, int, is '1'; wanted is a number"),
     ],
 )
 def test_arguments(loops: Kernels, arguments: dict[str, Any], what: str) -> None:
     with pytest.raises(InputError, match=what):
         alone(lambda rank: rank.start(loops, "plain", arguments))
+
+
+@pytest.fixture(scope="module")
+def types() -> Kernels:
+    pytest.importorskip("da4ml", reason="no headers of arbitrary-precision types are installed")
+    return Kernels(SOURCES / "arguments.cpp")
+
+
+@pytest.mark.parametrize(
+    "kernel, dtype, least, most",
+    [
+        (
+            "whole",
+            np.int64,
+            {"a": -128, "b": 0, "c": -(2**31), "d": 0, "e": -(2**63), "f": 0, "g": 0, "h": -(2**32), "i": 0},
+            {"a": 127, "b": 65535, "c": 2**31 - 1, "d": 2**32 - 1, "e": 2**63 - 1, "f": 1, "g": 31, "h": 2**32 - 1, "i": 255},
+        ),
+        ("real", np.float64, {"a": -(2.0**127), "b": -(2**63), "c": -8, "d": 0}, {"a": 0.25, "b": 2**63, "c": 7.9375, "d": 63}),
+    ],
+)  # fmt: skip
+def test_a_number_arrives_as_it_is_or_is_refused(
+    types: Kernels, kernel: str, dtype: Any, least: dict[str, float], most: dict[str, float]
+) -> None:
+    """The limits of C's types of 64-bit Linux, and of the vendor's: W bits, I of them before the point, are up to 2^(I-1) - 2^(I-W)."""
+
+    def program(rank: Rank, numbers: dict[str, float]) -> Any:
+        out = rank.create_buffer(len(numbers), np.int64)
+        rank.start(types, kernel, numbers | {"out": out}).wait()
+        return out.array.view(dtype).tolist()
+
+    for numbers in least, most:
+        assert alone(lambda rank, numbers=numbers: program(rank, numbers)) == list(numbers.values())
+    beyond = {name: value - 1 for name, value in least.items()}, {name: value + 1 for name, value in most.items()}
+    for good, wrong in zip((least, most), beyond, strict=True):
+        for name, value in wrong.items():
+            if name in "ab" and dtype is np.float64:
+                continue
+            what = f"kernel {kernel}: argument {name}, .*, is {value}; wanted is .*{least[name]}.* to {most[name]}"
+            with pytest.raises(InputError, match=what):
+                alone(lambda rank, numbers=good | {name: value}: program(rank, numbers))
+
+
+def test_large_numbers_arrive(types: Kernels) -> None:
+    def program(rank: Rank, **numbers: int) -> Any:
+        out = rank.create_buffer(4, np.int64)
+        rank.start(types, "large", numbers, out=out).wait()
+        return out.array.view(np.uint64).tolist()
+
+    last = 2**64 - 1
+    assert alone(lambda rank: program(rank, a=last, b=last, c=2**63 - 1)) == [last, last, 2**63 - 1, 0]
+    for name, value in {"a": -1, "b": 2**64, "c": 2**63}.items():
+        with pytest.raises(InputError, match=f"argument {name}, .*, is {value}; wanted is a whole number from 0 to"):
+            alone(lambda rank, name=name, value=value: program(rank, **{"a": 0, "b": 0, "c": 0} | {name: value}))
+
+
+@pytest.mark.parametrize(
+    "name, value, what",
+    [
+        ("a", 1e39, "wanted is -3.4028.*e[+]38 to 3.4028.*e[+]38"),
+        pytest.param("a", 10**400, "wanted is -3.4028", id="10^400"),
+        ("c", float("nan"), "argument c, ap_fixed<8, 4>, is nan; wanted is -8.0 to 7.9375"),
+        ("d", float("inf"), "argument d, ap_ufixed<6, 6>, is inf; wanted is 0.0 to 63.0"),
+    ],
+)
+def test_real_numbers_beyond_their_type(types: Kernels, name: str, value: float, what: str) -> None:
+    numbers = {"a": float("-inf"), "b": float("inf"), "c": 0, "d": 0} | {name: value}
+    with pytest.raises(InputError, match=what):
+        alone(lambda rank: rank.start(types, "real", numbers, out=rank.create_buffer(4, np.float64)))
+
+
+@pytest.mark.parametrize("value", [3.7, float("nan"), "3"])
+def test_no_whole_number(types: Kernels, value: Any) -> None:
+    numbers = dict.fromkeys("abcdefghi", 0) | {"b": value}
+    with pytest.raises(InputError, match="argument b, unsigned short, is .*; wanted is a"):
+        alone(lambda rank: rank.start(types, "whole", numbers, out=rank.create_buffer(9, np.int64)))
 
 
 def test_streams_have_the_words_of_their_kernels(loops: Kernels) -> None:

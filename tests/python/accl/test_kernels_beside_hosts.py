@@ -77,6 +77,10 @@ def test_what_a_program_starts_wrongly(program: list[str]) -> None:
         "kernel produce: 1 arguments; wanted are 2: from, count",
         "kernel produce: argument from is memory: give a buffer",
         "kernel adder: --kernels gives it all arguments, so it begins by itself",
+        *(
+            f"kernel consume: argument count, int, is {number}; wanted is a whole number from -2147483648 to 2147483647"
+            for number in ("3000000000", "18446744073709551615", "2.5")
+        ),
     ]
 
 
@@ -139,6 +143,10 @@ def compiled() -> Kernels:
     [
         (f"{SOURCE}:none", f"{SOURCE} has no kernel none; it has call, adder, announce, produce, consume, wild, spin"),
         (f"{ADDER.replace('adder', 'adder@4')}", "--kernels adder@4: there are 1 ranks, from 0 on"),
+        (
+            f"{SOURCE}:adder:more=0x80000000,in=data_out.9,out=data_in",
+            "kernel adder: argument more, int, is 2147483648; wanted is a whole number from -2147483648 to 2147483647",
+        ),
         (f"{SOURCE}:adder:less=1", "kernel adder has no argument less; it has more, in, out"),
         (
             f"{SOURCE}:adder:in=data_out",

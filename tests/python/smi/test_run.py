@@ -522,7 +522,16 @@ def test_a_port_that_the_other_rank_does_not_have_is_named(tmp_path: Path) -> No
 
 @pytest.mark.parametrize(
     ("type_", "value"),
-    [("int", 2**31), ("uint", -1), ("char", 128), ("long", 2**63), ("int", (1, 2)), ("float", 10**400)],
+    [
+        ("int", 2**31),
+        ("uint", -1),
+        ("char", 128),
+        ("long", 2**63),
+        ("int", (1, 2)),
+        ("float", 10**400),
+        ("float", 1e39),
+        ("float", 2**200),
+    ],
 )
 def test_an_argument_that_its_type_does_not_hold(type_: str, value: Any, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=f"argument n, {type_}, can't be "):

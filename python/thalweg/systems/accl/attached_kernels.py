@@ -14,7 +14,7 @@ from thalweg.errors import InputError
 from thalweg.systems.accl.engine import Simulated
 from thalweg.systems.accl.hls import Kernel
 from thalweg.systems.accl.hosts import KernelArgument
-from thalweg.systems.accl.kernels import Kernels, KernelStream, Memory, packed
+from thalweg.systems.accl.kernels import Kernels, KernelStream, Memory, number_value, packed
 from thalweg.systems.accl.rank import Rank
 from thalweg.systems.accl.values import MOST_STREAMS, UNITS
 
@@ -77,7 +77,8 @@ class AttachedKernels:
 
     def _join(self, rank: int, chosen: Chosen) -> None:
         """Makes the streams before data come for them, and checks the arguments."""
-        kinds = {argument.name: argument.kind for argument in self._kernel(chosen).arguments}
+        arguments = {argument.name: argument for argument in self._kernel(chosen).arguments}
+        kinds = {name: argument.kind for name, argument in arguments.items()}
         for name, value in chosen.given.items():
             if name not in kinds:
                 raise InputError(f"kernel {chosen.name} has no argument {name}; it has {', '.join(kinds) or 'none'}")
@@ -85,7 +86,9 @@ class AttachedKernels:
                 self._streams[rank, value] = self._stream(rank, chosen.name, value)
             elif kinds[name] == "memory":
                 raise InputError(f"kernel {chosen.name}: argument {name} is memory, which the program gives it")
-            elif _number(value) is None and not _is_word(value):
+            elif (number := _number(value)) is not None:
+                number_value(f"kernel {chosen.name}: argument {name}", arguments[name], number)
+            elif not _is_word(value):
                 raise InputError(
                     f"kernel {chosen.name}: {name} is {value}; wanted is a number, rank, ranks, communicator, or arithmetic.TYPE"
                 )

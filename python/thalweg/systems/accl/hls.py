@@ -16,6 +16,7 @@ from thalweg.kernels import loops
 from thalweg.kernels.loops import as_it_is
 from thalweg.kernels.pragmas import Operand, Said
 from thalweg.kernels.source import Source
+from thalweg.systems.accl.ranges import Range, range_of
 
 #: They say how hardware is built, and no cycle depends on them here.
 _WITHOUT_INFLUENCE = frozenset(
@@ -63,6 +64,7 @@ class Argument:
     kind: str
     port: str = ""
     constant: bool = False  #: memory that the kernel only reads
+    range: Range | None = None  #: of a number
 
 
 @dataclass(frozen=True)
@@ -391,5 +393,5 @@ def _argument(cursor: Any, ports: Mapping[str, str]) -> Argument | None:
         if _STREAM.search(inner.spelling):
             return None
         return Argument(name, spelling, "memory", ports.get(name, "gmem"), inner.is_const_qualified())
-    is_number = canonical.kind.value in range(3, 24) or re.match(r"(const )?ap_u?(int|fixed)\b", canonical.spelling)
-    return Argument(name, spelling, "number") if is_number or canonical.kind.name == "ENUM" else None
+    numbers = range_of(canonical)
+    return Argument(name, spelling, "number", range=numbers) if numbers else None

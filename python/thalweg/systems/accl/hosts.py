@@ -48,6 +48,13 @@ class _Kind(IntEnum):
     START = 8
 
 
+class _Argument(IntEnum):
+    SIGNED = 0
+    REAL = 1
+    MEMORY = 2
+    UNSIGNED = 3
+
+
 class _Status(IntEnum):
     DONE = 0
     REFUSED = 1  # the data say why
@@ -289,9 +296,10 @@ class Hosts:
             raise ValueError(f"a kernel's arguments of {len(rest)} bytes")
         arguments = []
         for kind, in_host, value, size in _ARGUMENT.iter_unpack(rest):
-            if kind == 0:
-                arguments.append(KernelArgument(value - (1 << 64 if value >> 63 else 0)))
-            elif kind == 1:
+            if kind in (_Argument.SIGNED, _Argument.UNSIGNED):
+                negative = kind == _Argument.SIGNED and value >> 63
+                arguments.append(KernelArgument(value - (1 << 64 if negative else 0)))
+            elif kind == _Argument.REAL:
                 arguments.append(KernelArgument(struct.unpack("<d", struct.pack("<Q", value))[0]))
             else:
                 arguments.append(KernelArgument(value, size, bool(in_host)))

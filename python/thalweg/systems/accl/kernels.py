@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from thalweg.errors import InputError
 from thalweg.kernels.compiler import CODE, LINES, TARGET_OPTIONS, compiler_of, expand, run
 from thalweg.launch import scratch
@@ -154,11 +152,15 @@ def _value(where: str, argument: Argument, value: Any, rank: int) -> tuple[Any, 
         if value.rank != rank:
             raise InputError(f"{where}: a buffer of rank {value.rank}, and the kernel runs on rank {rank}")
         return "memory", value.host, value.address, value.size, argument.port
-    if isinstance(value, (bool, int, np.integer)):
-        if not -(2**63) <= int(value) < 2**64:
-            raise InputError(f"{where}: {value} has more than 64 bits")
-        return "integer", int(value) - (2**64 if int(value) >= 2**63 else 0)
-    if isinstance(value, (float, np.floating)):
+    return number_value(where, argument, value)
+
+
+def number_value(where: str, argument: Argument, value: Any) -> tuple[Any, ...]:
+    """A number as the simulator takes it. Raises InputError where the argument's type does not hold it."""
+    assert argument.range
+    if wanted := argument.range.wrong(value):
+        what = "a buffer" if isinstance(value, Memory) else repr(value)
+        raise InputError(f"{where}, {argument.type}, is {what}; {wanted}")
+    if argument.range.floating or not float(value).is_integer():
         return "real", float(value)
-    what = "a buffer" if isinstance(value, Memory) else repr(value)
-    raise InputError(f"{where}, {argument.type}, is a number, and not {what}")
+    return "integer", int(value) - (2**64 if int(value) >= 2**63 else 0)

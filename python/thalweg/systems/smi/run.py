@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 #: OpenCL's scalars
 DTYPES: dict[str, type[np.generic]] = {
-    "bool": np.int8,
+    "bool": np.bool_,
     "char": np.int8,
     "uchar": np.uint8,
     "unsigned char": np.uint8,
@@ -125,11 +125,17 @@ def _packed(value: Any, dtype: type[np.generic]) -> bytes:
     number = np.array(value)
     if number.ndim:
         raise TypeError("it is no number")
+    if dtype is np.bool_ and number not in (0, 1):
+        raise OverflowError("that is 0 or 1")
     if np.issubdtype(dtype, np.integer) and number.dtype.kind in "iuO":
         limits = np.iinfo(np.dtype(dtype).name)
         if not limits.min <= int(number) <= limits.max:
             raise OverflowError(f"that is from {limits.min} to {limits.max}")
-    return number.astype(dtype, casting="same_kind" if number.dtype.kind == "f" else "unsafe").tobytes()
+    with np.errstate(over="ignore"):
+        made = number.astype(dtype, casting="same_kind" if number.dtype.kind == "f" else "unsafe")
+    if made.dtype.kind == "f" and np.isinf(made) and not (number.dtype.kind == "f" and np.isinf(number)):
+        raise OverflowError(f"that is from {-np.finfo(made.dtype).max} to {np.finfo(made.dtype).max}")
+    return made.tobytes()
 
 
 def _compiled(source: Path, includes: tuple[Path, ...], defines: tuple[str, ...]) -> Compiled:

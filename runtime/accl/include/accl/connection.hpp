@@ -34,8 +34,10 @@ struct AnswerHeader {
   std::uint32_t status = 0, code = 0;
   std::uint64_t value = 0, bytes = 0;
 };
+enum class ArgumentKind : std::uint32_t { signed_number, real, memory, unsigned_number };
 struct KernelArgument {
-  std::uint32_t kind = 0, host = 0;
+  ArgumentKind kind{};
+  std::uint32_t host = 0;
   std::uint64_t value = 0, size = 0;
 };
 static_assert(sizeof(RequestHeader) == 32 && sizeof(AnswerHeader) == 24 && sizeof(KernelArgument) == 24);

@@ -46,7 +46,7 @@ int main(int, char** words) try {
   } else if (what == "stuck") {
     accl.wait(accl.start_kernel("produce", *mine, kCount));
   } else if (what == "wrong") {
-    const auto says = [&](auto... arguments) {
+    const auto says = [&](const auto&... arguments) {
       try {
         accl.start_kernel(arguments...);
       } catch (const std::invalid_argument& error) {
@@ -57,6 +57,9 @@ int main(int, char** words) try {
     says("produce", 4);
     says("produce", 4, 4);
     says("adder");
+    says("consume", got, 3'000'000'000U, 1.5);
+    says("consume", got, ~std::uint64_t{0}, 1.5);
+    says("consume", got, 2.5, 1.5F);
   }
   std::fflush(stdout);
   return right ? 0 : 3;

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The numbers that the type of a kernel's argument holds."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+_MOST_GIVEN = 2**63 - 1  # to a type of more than 64 bits
+_ARBITRARY = re.compile(r"(?:const )?ap_(?P<unsigned>u?)(?P<what>int|fixed)<(?P<bits>\d+)(?:, (?P<whole_bits>-?\d+))?")
+_SIGNED = ("CHAR_S", "SCHAR", "WCHAR", "SHORT", "INT", "LONG", "LONGLONG", "INT128")
+_UNSIGNED = ("BOOL", "CHAR_U", "UCHAR", "CHAR16", "CHAR32", "USHORT", "UINT", "ULONG", "ULONGLONG", "UINT128")
+_FLOATING = {
+    "FLOAT": float(np.finfo(np.float32).max),
+    "DOUBLE": float(np.finfo(np.float64).max),
+    "LONGDOUBLE": float(np.finfo(np.float64).max),
+}
+
+
+@dataclass(frozen=True)
+class Range:
+    least: int | float
+    most: int | float
+    whole: bool = True  #: no fractions
+    floating: bool = False  #: infinities, and what is no number, too
+
+    def wrong(self, value: Any) -> str | None:
+        """What is wanted in place of a value; None where the type holds it, fractions rounded as the type does."""
+        if isinstance(value, (bool, int, np.integer)):
+            number: int | float = int(value)
+        elif isinstance(value, (float, np.floating)):
+            number = float(value)
+            if not math.isfinite(number):
+                return None if self.floating else self._wanted
+            if self.whole and number == int(number):
+                number = int(number)
+        else:
+            return "wanted is a number"
+        right = self.least <= number <= self.most and (isinstance(number, int) or not self.whole)
+        return None if right else self._wanted
+
+    @property
+    def _wanted(self) -> str:
+        return f"wanted is {'a whole number from ' if self.whole else ''}{self.least} to {self.most}"
+
+
+def range_of(canonical: Any) -> Range | None:
+    """Of a canonical type of clang; None where it is no number."""
+    kind = canonical.kind.name
+    if kind == "ENUM":
+        return range_of(canonical.get_declaration().enum_type.get_canonical())
+    if kind in _FLOATING:
+        return Range(-_FLOATING[kind], _FLOATING[kind], whole=False, floating=True)
+    if kind in _SIGNED or kind in _UNSIGNED:
+        return _integers(1 if kind == "BOOL" else 8 * canonical.get_size(), kind in _SIGNED)
+    if not (found := _ARBITRARY.match(canonical.spelling)):
+        return None
+    bits, signed = int(found["bits"]), not found["unsigned"]
+    if found["what"] == "int":
+        return _integers(bits, signed)
+    whole_bits = int(found["whole_bits"] or bits)
+    if whole_bits >= 63:
+        return Range(-_MOST_GIVEN - 1 if signed else 0, _MOST_GIVEN, whole=False)
+    most = 2.0 ** (whole_bits - signed) - 2.0 ** (whole_bits - bits)
+    return Range(-(2.0 ** (whole_bits - 1)) if signed else 0.0, most, whole=False)
+
+
+def _integers(bits: int, signed: bool) -> Range:
+    if bits > 64:
+        return Range(-_MOST_GIVEN - 1 if signed else 0, _MOST_GIVEN)
+    return Range(-(2 ** (bits - 1)) if signed else 0, 2 ** (bits - signed) - 1)
