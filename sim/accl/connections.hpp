@@ -138,7 +138,7 @@ class Connections final : public Component, public Transport {
     Tick first, end;
   };
 
-  void wake(Tick cycle) { domain_.wake(id_, std::max(cycle, domain_.scheduler.next())); }
+  void wake(Tick cycle) { domain_.wake(id_, std::max(cycle, domain_.next())); }
   static bool has_ended(const Connection& of) {
     const auto state = of.session.state();
     return state == ethernet::SessionState::refused || state == ethernet::SessionState::silent;

@@ -221,8 +221,8 @@ class HardwareMover final : public MoveEngine {
   void wake() {
     quiet_ = 0;
     if (std::exchange(awake_, true)) return;
-    engine_.wake(engine_component_, engine_.scheduler.next());
-    line().wake(line_component_, line().scheduler.next());
+    engine_.wake(engine_component_, engine_.next());
+    line().wake(line_component_, line().next());
   }
   void end_collectives() {
     std::erase_if(ending_, [&](const auto& one) {

@@ -69,8 +69,7 @@ class KernelStreams {
     return *out.stream;
   }
 
-  /// Whether words go to kernels at all, and those for a number.
-  [[nodiscard]] bool has_any() const { return !outs_.empty(); }
+  /// Whether words for this number go to a kernel.
   [[nodiscard]] bool has(unsigned number) const { return outs_.contains(number); }
   /// In the step of the engine: words for a kernel, of which the first and the last are there in these cycles; `last`: they end a packet.
   void deliver(unsigned number, std::span<const std::byte> data, double first, double end, bool last) {
@@ -145,7 +144,7 @@ class KernelStreams {
       made.status = std::make_unique<Words>("status stream" + number + " from " + owner_, kDepth);
       made.commands->reader.bind(owner_, domain_, component_);
       made.status->writer.bind(owner_, domain_, component_);
-      domain_.wake(component_, domain_.scheduler.next());
+      domain_.wake(component_, domain_.next());
     }
     return pairs_[pair];
   }

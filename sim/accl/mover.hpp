@@ -477,10 +477,9 @@ class Mover final : public MoveEngine {
     const auto frame = datagram(frames_, udp_.own, to, header, data);
     if (to.address == udp_.own.address) {  // a switch does not send a frame back to where it came from
       if (connections_)
-        receiver.push(connections_->with(to, lane_of(header)), frame, first + 1, std::max(first, last) + 1,
-                      domain_.scheduler.next());
+        receiver.push(connections_->with(to, lane_of(header)), frame, first + 1, std::max(first, last) + 1);
       else
-        receiver.push(frame, first + 1, std::max(first, last) + 1, domain_.scheduler.next());
+        receiver.push(frame, first + 1, std::max(first, last) + 1);
       context.effects = std::max(context.effects, last + 1);
       return;
     }

@@ -144,7 +144,7 @@ class Node final : public Component, public AssembledNode {
   /// A packet for the engine's stream from a kernel; it is padded to whole words.
   void give(std::span<const std::byte> data) {
     mover_->give(data);
-    domain_.wake(component_, domain_.scheduler.next());
+    domain_.wake(component_, domain_.next());
   }
   /// What has left for kernels; its times are ticks.
   [[nodiscard]] std::vector<KernelPacket> take() {
@@ -177,7 +177,7 @@ class Node final : public Component, public AssembledNode {
   }
   /// Lets the calls end that have waited until `tick` for longer than their time. Between two advances.
   void expire(Tick tick) {
-    const Tick now = domain_.scheduler.next();
+    const Tick now = domain_.next();
     for (Context& context : contexts_)
       for (const Waits& waits : waits_of(context))
         if (context.code == 0 && domain_.clock.edge(waits.since + time_out_) <= tick) {
@@ -278,12 +278,12 @@ class Node final : public Component, public AssembledNode {
     const auto cycle = [this](Tick tick) { return domain_.clock.cycle_after(tick); };
     if (!connections_) {
       udp.receive = [this, &to, cycle](const ethernet::FrameRef& frame, Tick first, Tick end) {
-        to.push(frame, cycle(first), cycle(end), domain_.next());
+        to.push(frame, cycle(first), cycle(end));
       };
       return;
     }
     connections_->arrived = [this, &to, cycle](unsigned connection, const ReceiveWindow::Content& packet, Tick now) {
-      to.push(connection, packet.frame, cycle(packet.first), cycle(std::max(packet.end, now)), domain_.next());
+      to.push(connection, packet.frame, cycle(packet.first), cycle(std::max(packet.end, now)));
     };
     connections_->freed = [this, cycle](Tick now) { domain_.wake(component_, cycle(now)); };
     to.taken = [this](unsigned connection, Tick now) { connections_->leave(connection, domain_.clock.edge(now)); };
@@ -305,7 +305,7 @@ class Node final : public Component, public AssembledNode {
     made.handle = handle;
     made.communicator = check_.communicator(call, end_of).value_or(Communicator{});
     made.order = given_++;
-    made.called = domain_.scheduler.next();
+    made.called = domain_.next();
     made.goes_on = made.called + (port == kKernel ? 0 : config_.invocation);
     domain_.wake(component_, made.goes_on);
     queues_[port].push_back(std::move(made));

@@ -53,29 +53,29 @@ class Receiver {
   /// waits is never kept out by what nobody wants yet.
   std::function<bool(const Channel& channel, const spec::AcclPacket& packet)> wanted;
 
-  /// A datagram, and the cycles in which its first word and its end are there; `next`: the next cycle.
-  void push(const ethernet::FrameRef& frame, Tick first, Tick end, Tick next) {
-    incoming_.push_back({frame, first, end, due(*frame, first, end, next)});
-    waker_.wake(incoming_.back().due);
+  /// A datagram, and the cycles in which its first word and its end are there: it is looked at with its end, when its sum is known.
+  void push(const ethernet::FrameRef& frame, Tick first, Tick end) {
+    incoming_.push_back({frame, first, end});
+    waker_.wake(end);
   }
   /// The next packet of a connection.
-  void push(unsigned connection, const ethernet::FrameRef& frame, Tick first, Tick end, Tick next) {
+  void push(unsigned connection, const ethernet::FrameRef& frame, Tick first, Tick end) {
     if (connection >= connections_.size()) connections_.resize(connection + 1);
-    connections_[connection].push_back({frame, first, end, due(*frame, first, end, next), true});
-    waker_.wake(connections_[connection].back().due);
+    connections_[connection].push_back({frame, first, end, true});
+    waker_.wake(end);
   }
   /// Takes what is there.
   void step(Tick now) {
     for (unsigned k = 0; k < connections_.size(); ++k) {
       auto& packets = connections_[k];
-      for (; !packets.empty() && packets.front().due <= now && place(packets.front(), now); packets.pop_front())
+      for (; !packets.empty() && packets.front().end <= now && place(packets.front(), now); packets.pop_front())
         taken(k, now);
     }
     while (!waiting_.empty() && place(waiting_.front(), now)) {
       waiting_bytes_ -= waiting_.front().frame->size();
       waiting_.pop_front();
     }
-    for (; !incoming_.empty() && incoming_.front().due <= now; incoming_.pop_front()) {
+    for (; !incoming_.empty() && incoming_.front().end <= now; incoming_.pop_front()) {
       const Incoming& packet = incoming_.front();
       if (waiting_.empty() && place(packet, now)) continue;
       if (waiting_bytes_ + packet.frame->size() > config_.fifo_bytes) {
@@ -124,19 +124,8 @@ class Receiver {
   struct Incoming {
     ethernet::FrameRef frame;
     Tick first, end;
-    Tick due;                  ///< when it is looked at: its words go through to a kernel, or all of it is there
     bool keeps_order = false;  ///< it can wait, as it is of a connection
   };
-
-  [[nodiscard]] Tick due(const ethernet::Frame& frame, Tick first, Tick end, Tick next) const {
-    return is_for_kernel(frame) ? std::max(first, next) : end;
-  }
-  /// Whether words go to a kernel's stream as they come.
-  [[nodiscard]] bool is_for_kernel(const ethernet::Frame& frame) const {
-    if (!kernels_.has_any()) return false;
-    const auto packet = packet_of(ethernet::udp_of(frame)->payload);
-    return packet && packet->kind == spec::MessageKind::stream && kernels_.has(packet->stream);
-  }
 
   /// False where it has to wait for a receive buffer.
   bool place(const Incoming& incoming, Tick now) {
@@ -238,8 +227,8 @@ class Receiver {
     } else {
       put.size += data.size();
       if (kernels_.has(packet.stream))
-        kernels_.deliver(packet.stream, data, static_cast<double>(std::max(now, incoming.first)),
-                         static_cast<double>(std::max(now, incoming.end)), put.size >= packet.length);
+        kernels_.deliver(packet.stream, data, static_cast<double>(now), static_cast<double>(now),
+                         put.size >= packet.length);
       else
         put.data.insert(put.data.end(), data.begin(), data.end());
     }
@@ -278,7 +267,7 @@ class Receiver {
   /// A message for a kernel, of which so many bytes have come.
   struct Put {
     std::uint64_t size = 0;
-    std::vector<std::byte> data{};  ///< where no kernel takes them as they come
+    std::vector<std::byte> data{};  ///< where no kernel takes them
   };
   std::map<std::tuple<std::uint32_t, std::uint16_t, std::uint32_t>, Put> puts_;
   std::map<std::pair<std::uint32_t, std::uint16_t>, Puts> puts_from_;  ///< by communicator and source

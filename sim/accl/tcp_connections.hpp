@@ -175,7 +175,7 @@ class TcpConnections final : public Component, public Transport {
     Tick end;
   };
 
-  void wake(Tick cycle) { domain_.wake(id_, std::max(cycle, domain_.scheduler.next())); }
+  void wake(Tick cycle) { domain_.wake(id_, std::max(cycle, domain_.next())); }
   template <class Each>
   static void each(Peer& of, Each&& function) {
     if (of.current) function(*of.current);

@@ -34,7 +34,7 @@ Kernel::Kernel(Kernels& all, std::string name, Domain& domain, std::function<voi
             }
           },
           options.stack_bytes) {
-  const auto cycle = domain.scheduler.next();
+  const auto cycle = domain.next();
   tick_ = domain.clock.edge(cycle);
   if (all.records_) stalls_ = std::make_unique<Stalls>();
   domain.wake(id_, cycle);

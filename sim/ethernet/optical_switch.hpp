@@ -48,7 +48,7 @@ class OpticalSwitch final : public Component, public AssembledNode {
         require(!wanted[port] && one != other, "port " + std::to_string(port) + " in two pairs");
         wanted[port] = with;
       }
-    const Tick from = domain_->scheduler.next() + turning_;
+    const Tick from = domain_->next() + turning_;
     for (unsigned port = 0; port < ports_.size(); ++port)
       if (to_[port].port != wanted[port]) to_[port] = {wanted[port], from};
   }
@@ -56,7 +56,7 @@ class OpticalSwitch final : public Component, public AssembledNode {
   /// The port that a port is connected with; none where it is with none.
   [[nodiscard]] std::optional<unsigned> connected(unsigned port) const { return to_[port].port; }
   /// Whether its mirrors still turn: the connection passes no light yet.
-  [[nodiscard]] bool turns(unsigned port) const { return to_[port].port && to_[port].from > domain_->scheduler.next(); }
+  [[nodiscard]] bool turns(unsigned port) const { return to_[port].port && to_[port].from > domain_->next(); }
 
   bool step(Tick now) override {
     for (unsigned from = 0; from < ports_.size(); ++from) {

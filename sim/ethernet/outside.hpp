@@ -38,7 +38,7 @@ class Outside final : public Component, public AssembledNode {
   /// Between two advances: a frame from its destination address on, without FCS, begins as soon as the line is free. Throws
   /// std::invalid_argument where it is none.
   void give(std::span<const std::byte> bytes) {
-    port_.out->send(port_.domain->scheduler.next() * port_.out->rate.cycle, frames_->copy(bytes));
+    port_.out->send(port_.domain->next() * port_.out->rate.cycle, frames_->copy(bytes));
   }
 
   bool step(Tick now) override {

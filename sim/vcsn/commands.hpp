@@ -160,7 +160,7 @@ class Commands final : public Component {
   /// Gives a host's command behind earlier ones: it is offered from the next cycle on, and goes before those of sequencers.
   void write(Command command) {
     if (command.written) command.written();
-    const Tick from = shell_->scheduler.next();
+    const Tick from = shell_->next();
     if (waiting_.empty()) shell_->wake(id_, from);
     waiting_.emplace_back(from, std::move(command));
   }

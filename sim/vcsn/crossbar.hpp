@@ -125,7 +125,7 @@ class Crossbar final : public Component {
   [[nodiscard]] bool lost_end(const Output& output) const {
     return sources_[*output.from]->front().first && output.in.count() > output.now.words;
   }
-  void wake(Tick cycle) { domain_->wake(id_, std::max(cycle, domain_->scheduler.next())); }
+  void wake(Tick cycle) { domain_->wake(id_, std::max(cycle, domain_->next())); }
 
   /// Moves words of an output as far as times are known. `now`: in its own step; a packet can begin then alone.
   void run(unsigned number, Tick now) {

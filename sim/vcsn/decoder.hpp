@@ -77,7 +77,7 @@ class Decoder final : public Component {
     const auto words = held_ ? words_of(*held_->frame, kHeader, 0).words : 0;
     held_.reset();
     monitor = Monitor(circuits_->ports());
-    hears_from_ = domain_->scheduler.next();
+    hears_from_ = domain_->next();
     return words;
   }
   /// Words of frames that had begun to come when it started again, and were not known yet.

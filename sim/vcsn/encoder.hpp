@@ -134,7 +134,7 @@ class EncoderOf final : public Component {
   [[nodiscard]] std::uint64_t indications(unsigned port) const { return reacting_.at(port).indications; }
 
   /// Something changed that may let a port send.
-  void wake(Tick cycle) { domain_->wake(id_, std::max(cycle, domain_->scheduler.next())); }
+  void wake(Tick cycle) { domain_->wake(id_, std::max(cycle, domain_->next())); }
 
   bool step(Tick now) override {
     if (!line) return false;

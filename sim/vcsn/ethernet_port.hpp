@@ -74,9 +74,7 @@ class EthernetPort final : public External {
   /// All words that a virtual port was given have been sent.
   [[nodiscard]] bool drained(unsigned port) const { return sends_[port].drained(); }
   /// A virtual port begins a frame where fewer words are under way to the other end of its circuit; 0: always.
-  void set_credits(unsigned port, std::uint64_t words) {
-    set_credits(port, credits(words), end_.domain->scheduler.next());
-  }
+  void set_credits(unsigned port, std::uint64_t words) { set_credits(port, credits(words), end_.domain->next()); }
   [[nodiscard]] CreditsConfig credits(std::uint64_t words) const {
     return {.words = static_cast<unsigned>(words), .report = words > 0 ? report_ : 0};
   }
@@ -94,13 +92,11 @@ class EthernetPort final : public External {
     if (bytes.size() < ethernet::kShortest || bytes.size() > ethernet::kMost)
       decoder.misfit();
     else
-      end_.in->send(end_.domain->scheduler.next() * end_.in->rate.cycle, frames.copy(bytes), damaged);
+      end_.in->send(end_.domain->next() * end_.in->rate.cycle, frames.copy(bytes), damaged);
     return true;
   }
-  void set_monitor(const MonitorConfig& config) { decoder.monitor.set(config, end_.domain->scheduler.next() + 1); }
-  void set_reaction(unsigned port, const Reaction& reaction) {
-    encoder.set(port, reaction, end_.domain->scheduler.next());
-  }
+  void set_monitor(const MonitorConfig& config) { decoder.monitor.set(config, end_.domain->next() + 1); }
+  void set_reaction(unsigned port, const Reaction& reaction) { encoder.set(port, reaction, end_.domain->next()); }
   [[nodiscard]] const Session& session(unsigned port) const { return sessions_.at(port); }
   /// All to the state of a cycle up to which everything has been stepped.
   void run_sessions(Tick now) {
@@ -108,7 +104,7 @@ class EthernetPort final : public External {
   }
   /// Writes a row of the circuit table; the circuit has no credits.
   void set_circuit(unsigned port, const std::optional<Circuit>& to) {
-    const Tick first = end_.domain->scheduler.next();
+    const Tick first = end_.domain->next();
     write_row(port, to, first);
     set_credits(port, credits(0), first);
   }
@@ -126,7 +122,7 @@ class EthernetPort final : public External {
     numbers.reset();
     for (unsigned port = 0; port < sends_.size(); ++port) {
       set_circuit(port, std::nullopt);
-      sessions_[port].reset(end_.domain->scheduler.next());
+      sessions_[port].reset(end_.domain->next());
       dropped += sends_[port].reset() + receives_[port].reset();
     }
     encoder.reset();
@@ -134,7 +130,7 @@ class EthernetPort final : public External {
   }
   /// Instead of credits. 0: none. Acts from cycle `first` on.
   void open_session(unsigned port, std::uint16_t number) {
-    const Tick first = end_.domain->scheduler.next();
+    const Tick first = end_.domain->next();
     open_session(port, number, first);
     set_credits(port, {}, first);
   }

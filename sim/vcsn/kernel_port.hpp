@@ -45,7 +45,7 @@ class KernelPort final : public Source, public Sink {
       const std::size_t bytes = std::min<std::size_t>(kWord, data.size() - at);
       const bool last = at + bytes == data.size();
       Entry entry{.word = {.first = begins_, .last = last && ends, .channel = channel},
-                  .at = offer_ = std::max(offer_ + 1, domain_->scheduler.next()),
+                  .at = offer_ = std::max(offer_ + 1, domain_->next()),
                   .handle = handle,
                   .bytes = last ? data.size() : 0};
       std::memcpy(entry.word.bytes.data(), data.data() + at, bytes);
@@ -58,7 +58,7 @@ class KernelPort final : public Source, public Sink {
   /// Ends when so many words, at least one, or those to a packet's end were taken.
   void receive(Handle handle, std::uint64_t words) {
     receives_.push_back({handle, words, {}});
-    from_ = domain_->scheduler.next();
+    from_ = domain_->next();
     move();
     freed();
   }
@@ -125,7 +125,7 @@ class KernelPort final : public Source, public Sink {
       got.channel = word.channel;
       in_.pop_front();
       if (--words > 0 && !got.ends) continue;
-      const Ended done{handle, std::max(last_ + 1, domain_->scheduler.next()), got.bytes.size()};
+      const Ended done{handle, std::max(last_ + 1, domain_->next()), got.bytes.size()};
       taken(handle, std::move(got));
       receives_.pop_front();
       ended(done);

@@ -37,7 +37,7 @@ class ReadDma final : public Component, public Source {
 
   void submit(Transfer transfer) {
     waiting_.push_back(std::move(transfer));
-    if (waiting_.size() == 1) wake(domain_->scheduler.next());
+    if (waiting_.size() == 1) wake(domain_->next());
   }
   [[nodiscard]] bool empty() const { return waiting_.empty() && words_.empty(); }
   /// A restart: it forgets all transfers.
@@ -126,7 +126,7 @@ class ReadDma final : public Component, public Source {
   [[nodiscard]] Tick room(unsigned words) const {
     return after(taken_.of(static_cast<std::int64_t>(read_ + words) - timing_.buffer - 1));
   }
-  void wake(Tick cycle) { domain_->wake(id_, std::max(cycle, domain_->scheduler.next())); }
+  void wake(Tick cycle) { domain_->wake(id_, std::max(cycle, domain_->next())); }
 
   Domain* domain_;
   ComponentId id_;

@@ -96,7 +96,7 @@ class SerialPort final : public External, public Component {
     Waiting of;
   };
 
-  void wake(Tick cycle) { domain.wake(id_, std::max(cycle, domain.scheduler.next())); }
+  void wake(Tick cycle) { domain.wake(id_, std::max(cycle, domain.next())); }
 
   void send(Tick now) {
     if (send_.empty()) return;

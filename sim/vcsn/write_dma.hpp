@@ -39,7 +39,7 @@ class WriteDma final : public Component, public Sink {
   std::function<void(const Ended&)> ended;
 
   void submit(Transfer transfer) {
-    waiting_.push_back({std::move(transfer), domain_->scheduler.next()});
+    waiting_.push_back({std::move(transfer), domain_->next()});
     if (!bursts_.empty()) wake(std::max(next_, bursts_.front().cycle + 1));
     changed();
   }
@@ -167,7 +167,7 @@ class WriteDma final : public Component, public Sink {
     gathered_ = 0;
     if (bursts_.size() == 1) wake(std::max(next_, cycle + 1));
   }
-  void wake(Tick cycle) { domain_->wake(id_, std::max(cycle, domain_->scheduler.next())); }
+  void wake(Tick cycle) { domain_->wake(id_, std::max(cycle, domain_->next())); }
 
   Domain* domain_;
   ComponentId id_;
