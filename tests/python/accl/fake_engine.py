@@ -46,7 +46,6 @@ class FakeEngine:
     now: int = 0
     time_out_ticks: int = 4_000_000
     refuse: str = ""  #: all calls, with this line
-    resets: bool = False  #: the configuration call 0 removes calls that wait
     fail_at: int | None = None  #: the tick at which `advance` raises an error
     advances: int = 0
     _events: list[tuple[int, int, Callable[[], None]]] = field(default_factory=list)
@@ -93,9 +92,6 @@ class FakeEngine:
         if self.refuse:
             raise ValueError(self.refuse)
         self.calls.append((rank, port, words))
-        if self.resets and words[0] == words[4] == 0:
-            self._waiting = [one for one in self._waiting if one.call.rank != rank]
-            self._line[rank, port].clear()
         call = Call(len(self.calls), rank, port)
         self._line[rank, port].append(call)
         scenario, count, _, peer, _, tag, configuration, _, flags = words[:9]
@@ -138,9 +134,6 @@ class FakeEngine:
 
     def ends(self, rank: int) -> dict[int, End]:
         return self._ended.pop(rank, {})
-
-    def under_way(self, handle: int) -> bool:
-        return any(call.handle == handle for line in self._line.values() for call in line)
 
     def advance(self, until: int | None) -> bool:
         self.advances += 1

@@ -106,7 +106,7 @@ def test_a_reset_ends_calls_and_a_second_initialize_begins_anew(program: Path, c
     status, said, report = run(program, 3, "resets", cluster=cluster)
     ended = "call_error rank 0: recv: not ready (0x80000000): its board was reset before it had ended\n"
     assert (status, said) == (1, ended), report
-    assert any(line.startswith("rank 0: reset while recv, recv had not ended") for line in report)
+    assert any(line.startswith("rank 0: reset while 2 recv had not ended") for line in report)
 
 
 def test_times_do_not_depend_on_how_long_ranks_compute(program: Path, tmp_path: Path) -> None:

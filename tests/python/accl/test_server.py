@@ -322,20 +322,6 @@ def test_a_client_that_dies_in_a_call() -> None:
     assert dict(report.ended_wrong) == {("recv", 0x800): 1}
 
 
-def test_a_reset_removes_calls() -> None:
-    """Of a client that has died, and the next one gets the ends of its own."""
-    with serving(FakeEngine(time_out_ticks=10**12, resets=True)) as running:
-        with running.client() as client:
-            client.start(RECV, root_src_dst=1)
-            waits(running, client)
-        until(lambda: not running.clients)
-        with running.client() as client:
-            for _ in range(2):
-                assert client.call(CONFIG) == 0
-    assert running.report.ranks[0].died == ["recv"] and running.report.right
-    assert dict(running.report.ranks[0].never_ended) == {"recv": 1}
-
-
 def test_a_reset_with_calls_under_way_is_reported() -> None:
     with serving(FakeEngine(time_out_ticks=10**12)) as running, running.client() as client:
         assert client.call(CONFIG) == 0

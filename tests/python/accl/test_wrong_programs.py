@@ -172,7 +172,7 @@ def test_a_call_behind_one_that_failed_fails() -> None:
         chain = [rank.recv(came, 4, 1 - rank.rank, run_async=True)]
         for _ in range(2):
             chain.append(rank.copy(came, result, 4, from_fpga=True, run_async=True, waitfor=chain[-1:]))
-        with pytest.raises(AcclError, match="copy: receive time-out .*: the copy before it failed: the recv before"):
+        with pytest.raises(AcclError, match="copy: receive time-out .*: the recv before it failed: waited for"):
             chain[-1].wait()
         for request in chain[:-1]:
             with pytest.raises(AcclError):

@@ -7,9 +7,10 @@ from collections import deque
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from thalweg.systems.accl.chains import Chains, behind
 from thalweg.systems.accl.engine import End, Engine
 from thalweg.systems.accl.names import WITHOUT_DATA, scenario
-from thalweg.systems.accl.report import RankReport
+from thalweg.systems.accl.report import RankReport, counted
 from thalweg.systems.accl.room import beyond_buffers
 from thalweg.systems.accl.wire import PORTS
 
@@ -38,7 +39,7 @@ class Calls:
     def __init__(self, engine: Engine, rank: int, report: RankReport) -> None:
         self._engine, self._rank, self._report = engine, rank, report
         self._given: dict[int, Call] = {}  # to the engine, by handles
-        self._held: list[Call] = []
+        self._held = Chains[Call]()
         self.enabled = False  #: the engine has been set up, and takes packets
         self._running: list[deque[Call]] = [deque() for _ in range(PORTS)]  # whose ends clients poll
         self._ended: list[deque[Call]] = [deque() for _ in range(PORTS)]
@@ -62,13 +63,10 @@ class Calls:
 
     def _start(self, owner: object, port: int, words: list[int], after: Collection[Call] = ()) -> Call:
         call = Call(scenario(words[0]), owner, self._engine.now, after=after, port=port, words=words)
-        under_way = [other.name for other in (*self._given.values(), *self._held)]
-        if all(before.end for before in after):
+        if words[0] == _CONFIG and words[4] == _RESET and self.run:
+            self._report.resets.append(counted(self._open()))
+        if not self._held.hold(call, (before for before in after if not before.end)):
             self._give(call)
-        else:
-            self._held.append(call)
-        if words[0] == _CONFIG and words[4] == _RESET and under_way:
-            self._report.resets.append(", ".join(under_way))
         self._report.calls[call.name] += 1
         self._report.bytes += self._bytes(words)
         if self._rank in self._engine.unreliable and (line := beyond_buffers(self._rank, words, self._engine.read)):
@@ -80,9 +78,8 @@ class Calls:
         for before in call.after:
             assert before.end
             if before.end.code or before.refused:
-                why = f"the {before.name} before it failed: {before.end.why}"
                 call.refused = before.refused
-                self._finish(call, End(before.end.code, why, self._engine.now))
+                self._finish(call, End(before.end.code, behind(before.name, before.end.why), self._engine.now))
                 return
         call.handle = self._engine.call(self._rank, call.port, list(call.words))
         self._given[call.handle] = call
@@ -99,18 +96,15 @@ class Calls:
         """Whether a call has not ended."""
         return bool(self._given or self._held)
 
+    def _open(self) -> list[str]:
+        """The scenarios of the calls that have not ended."""
+        return [call.name for call in (*self._given.values(), *self._held)]
+
     def collect(self) -> None:
-        """Takes the calls that have ended from the engine, and drops those of disconnected clients. A call that a reset has removed counts as one
-        that never ended."""
+        """Takes the calls that have ended from the engine, and drops those of disconnected clients."""
         for handle, end in self._engine.ends(self._rank).items():
             if call := self._given.pop(handle, None):
                 self._finish(call, end)
-        for handle in [handle for handle in self._given if not self._engine.under_way(handle)]:
-            removed = self._given.pop(handle)
-            self._report.never_ended[removed.name] += 1
-            for running in self._running:
-                if removed in running:
-                    running.remove(removed)
         for port, running in enumerate(self._running):
             while running and running[0].end:
                 call = running.popleft()
@@ -120,6 +114,7 @@ class Calls:
 
     def _finish(self, call: Call, end: End) -> None:
         call.end = end
+        self._held.end(call)
         if call.words and call.words[0] == _CONFIG and call.words[4] == _ENABLE and not end.code:
             self.enabled = True
         if end.code:
@@ -128,14 +123,14 @@ class Calls:
 
     def _release(self) -> None:
         """Gives the engine calls whose chains have ended."""
-        while ready := [call for call in self._held if all(before.end for before in call.after)]:
+        while ready := self._held.take():
             for call in ready:
-                self._held.remove(call)
                 try:
                     self._give(call)
                 except ValueError as error:
                     self._report.refused.add(str(error))
                     call.refused, call.end = True, End(0, str(error), self._engine.now)
+                    self._held.end(call)
 
     def take(self, port: int) -> bool:
         """Takes the end of the oldest ended call of a port; False if none has ended."""
@@ -144,18 +139,18 @@ class Calls:
         self._ended[port].popleft()
         return True
 
-    def leave(self, owner: object) -> list[str]:
+    def leave(self, owner: object) -> str:
         """A client has left: the scenarios of its calls whose ends it has not taken."""
         polled = [call for calls in (*self._ended, *self._running) for call in calls]
-        others = [call for call in (*self._given.values(), *self._held) if call not in polled]
-        left = [call for call in (*polled, *others) if call.owner is owner]
+        every = dict.fromkeys((*polled, *self._given.values(), *self._held))
+        left = [call for call in every if call.owner is owner]
         for call in left:
             call.owner = None
         for port in range(PORTS):
             self._ended[port] = deque(call for call in self._ended[port] if call.owner is not None)
-        return [call.name for call in left]
+        return counted(call.name for call in left)
 
     def finish(self) -> None:
         """Counts what has not ended."""
         self.collect()
-        self._report.never_ended.update(call.name for call in (*self._given.values(), *self._held))
+        self._report.never_ended.update(self._open())

@@ -223,7 +223,7 @@ class Drivers:
         del self.clients[key]
         rank = self._ranks[client.rank]
         if left := rank.calls.leave(client):
-            rank.report.died.append(", ".join(left))
+            rank.report.died.append(left)
 
     def _serve_one(self, rank: int, frames: list[zmq.Frame]) -> None:
         """Of one message: the client's identity, its envelope up to an empty part, which the answer repeats, and the request."""

@@ -65,9 +65,6 @@ class Engine(Protocol):
     def ends(self, rank: int) -> dict[int, End]:
         """Takes the ends of a rank's calls, by their handles, in the order in which they ended."""
 
-    def under_way(self, handle: int) -> bool:
-        """Whether a call may still end; a reset may have removed it."""
-
     def advance(self, until: int | None) -> bool:
         """Moves virtual time on, to `until` at most. Returns True as soon as a call has ended, False if nothing can happen before `until`,
         or by itself at all, apart from time-outs."""
@@ -150,9 +147,6 @@ class Simulated:
 
     def ends(self, rank: int) -> dict[int, End]:
         return self._ends.pop(rank, {})
-
-    def under_way(self, handle: int) -> bool:
-        return handle in self._rank_of
 
     def advance(self, until: int | None) -> bool:
         return self._note(lambda: self.network.work(NEVER if until is None else until))

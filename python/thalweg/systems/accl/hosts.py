@@ -221,7 +221,7 @@ class Hosts:
         if host.rank >= 0:
             rank = self._ranks[host.rank]
             if left := rank.calls.leave(host):
-                rank.report.died.append(", ".join(left))
+                rank.report.died.append(left)
 
     def _serve(self, host: _Host, header: tuple[int, ...], data: bytes) -> None:
         try:

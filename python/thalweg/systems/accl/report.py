@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,8 +15,8 @@ _MOST_LINES = 20
 
 
 @dataclass
-class Refusals:
-    """What was refused, each once with its count. Of many different ones the rest is only counted."""
+class Lines:
+    """Lines, each once with its count. Of many different ones the rest is only counted."""
 
     lines: Counter[str] = field(default_factory=Counter)
     others: int = 0
@@ -24,6 +24,13 @@ class Refusals:
     @property
     def count(self) -> int:
         return self.lines.total() + self.others
+
+    @staticmethod
+    def of(lines: Iterable[str]) -> Lines:
+        made = Lines()
+        for line in lines:
+            made.add(line)
+        return made
 
     def add(self, what: str) -> None:
         line = one_line(what)
@@ -48,7 +55,7 @@ class RankReport:
     bytes: int = 0
     ended_wrong: Counter[tuple[str, int]] = field(default_factory=Counter)  #: scenario and return code
     why: dict[tuple[str, int], str] = field(default_factory=dict)  #: of the first call of each
-    refused: Refusals = field(default_factory=Refusals)
+    refused: Lines = field(default_factory=Lines)
     died: list[str] = field(
         default_factory=list
     )  #: scenarios of the calls that clients left without an end, one text a client
@@ -163,6 +170,11 @@ class Report:
 def first_of(warnings: Sequence[tuple[int, str]]) -> list[str]:
     """Of the warnings of ranks one line: the first, and how many there are."""
     return [f"warning: rank {rank}: {line}" + _times(len(warnings)) for rank, line in warnings[:1]]
+
+
+def counted(names: Iterable[str]) -> str:
+    """Each name once, behind its count."""
+    return ", ".join(name if count == 1 else f"{count} {name}" for name, count in Counter(names).items())
 
 
 def _times(count: int) -> str:

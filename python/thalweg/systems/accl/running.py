@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 from thalweg._core import NEVER, Completion
 from thalweg.errors import Blocked, CheckFailed, FabricStopped, InputError
 from thalweg.systems.accl._sim import Misuse, Network
+from thalweg.systems.accl.chains import Chains, behind
 from thalweg.systems.accl.names import NOT_READY, return_bits
-from thalweg.systems.accl.report import first_of
+from thalweg.systems.accl.report import Lines, first_of
 from thalweg.systems.accl.room import beyond_buffers
 
 if TYPE_CHECKING:
@@ -141,7 +142,8 @@ class Run:
         self._running = 0
         self._waits: dict[int, _Wait] = {}
         self._requests: dict[int, Request] = {}
-        self._held: list[tuple[Request, int, int]] = []
+        self._chains = Chains["Request"]()
+        self._held: dict[Request, tuple[int, int]] = {}  # board and port
         self._next = 0
         self._ended = False
         self._watched: tuple[float, Callable[[float], None]] | None = None
@@ -175,10 +177,10 @@ class Run:
         self.unseen[request] = None
         if board in self._unreliable and (line := beyond_buffers(board, request.words, self._word)):
             self._beyond_buffers.append((board, line))
-        if all(before.done for before in request.after):
-            self._give(request, board, port)
+        if self._chains.hold(request, (before for before in request.after if not before.done)):
+            self._held[request] = board, port
         else:
-            self._held.append((request, board, port))
+            self._give(request, board, port)
 
     def _word(self, rank: int, address: int) -> int | None:
         """Of the exchange memory; None where a board is not in this process."""
@@ -280,21 +282,24 @@ class Run:
                 code, why = self.network.take_end(completion.handle)
                 if code:
                     why = "; ".join([why, *first_of(self._beyond_buffers)])
-                request.end(code, why, completion.at / self.network.ticks_per_second * 1e6)
+                self._end(request, code, why, completion.at / self.network.ticks_per_second * 1e6)
             self._release()
         return []
 
     def _release(self) -> None:
         """Gives the engine calls whose chains have ended; a call behind one that failed fails, too."""
-        while ready := [held for held in self._held if all(before.done for before in held[0].after)]:
-            for held in ready:
-                self._held.remove(held)
-                request = held[0]
+        while ready := self._chains.take():
+            for request in ready:
+                board, port = self._held.pop(request)
                 if failed := next((before for before in request.after if before.code), None):
                     assert failed.code
-                    request.end(failed.code, f"the {failed.operation} before it failed: {failed.why}", self.now_us)
+                    self._end(request, failed.code, behind(failed.operation, failed.why), self.now_us)
                 else:
-                    self._give(*held)
+                    self._give(request, board, port)
+
+    def _end(self, request: Request, code: int, why: str, at_us: float) -> None:
+        request.end(code, why, at_us)
+        self._chains.end(request)
 
     def _alone(self, limits: Sequence[int]) -> list[Completion]:
         """Until a call has ended, or the first of these ticks, or a time-out, which ends its call."""
@@ -348,7 +353,7 @@ class Run:
 
     def _stuck(self) -> FabricStopped:
         blocked: list[Blocked] = self.network.blocked
-        lines = [_line(one) for one in blocked]
+        lines = list(Lines.of(_line(one) for one in blocked))
         lines += self._failed() + self._dropped()
         return FabricStopped("nothing can go on: " + ("; ".join(lines) or "no call is open"), blocked)
 

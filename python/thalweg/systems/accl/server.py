@@ -15,7 +15,7 @@ from thalweg.systems.accl.engine import Engine
 from thalweg.systems.accl.hosts import Hosts
 from thalweg.systems.accl.pace import Clock, Pace
 from thalweg.systems.accl.rank import Rank
-from thalweg.systems.accl.report import Report
+from thalweg.systems.accl.report import Lines, Report
 
 if TYPE_CHECKING:
     from thalweg.systems.accl.attached_kernels import AttachedKernels
@@ -194,5 +194,5 @@ class Server:
         report = self.report
         report.lost, report.failed = self._engine.lost(), self._engine.failed()
         if any(rank.never_ended for rank in report.ranks):
-            report.blocked = self._engine.blocked()
+            report.blocked = list(Lines.of(self._engine.blocked()))
         return report

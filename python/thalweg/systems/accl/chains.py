@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls that begin when others have ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Generic, TypeVar
+
+_Call = TypeVar("_Call")
+_BEFORE = " before it failed: "
+
+
+def behind(operation: str, why: str) -> str:
+    """Why a call behind one that failed has failed: of a chain, the first one's reason."""
+    return why if _BEFORE in why else f"the {operation}{_BEFORE}{why}"
+
+
+class Chains(Generic[_Call]):
+    """The calls that wait for others, in the order in which they were made. Each call costs as much as it has calls before it."""
+
+    def __init__(self) -> None:
+        self._open: dict[_Call, int] = {}  # how many before it have not ended
+        self._behind: dict[_Call, list[_Call]] = {}
+        self._ready: list[_Call] = []
+        self._order: dict[_Call, int] = {}
+        self._made = 0
+
+    def hold(self, call: _Call, before: Iterable[_Call]) -> bool:
+        """Whether it has to wait for these, which have not ended."""
+        open_ = set(before)
+        if not open_:
+            return False
+        self._made += 1
+        self._open[call], self._order[call] = len(open_), self._made
+        for each in open_:
+            self._behind.setdefault(each, []).append(call)
+        return True
+
+    def end(self, call: _Call) -> None:
+        for behind in self._behind.pop(call, ()):
+            self._open[behind] -= 1
+            if not self._open[behind]:
+                self._ready.append(behind)
+
+    def take(self) -> list[_Call]:
+        """Those that need not wait any longer, in the order in which they were made."""
+        ready, self._ready = sorted(self._ready, key=self._order.__getitem__), []
+        for call in ready:
+            del self._open[call], self._order[call]
+        return ready
+
+    def __iter__(self) -> Iterator[_Call]:
+        return iter(self._open)
+
+    def __len__(self) -> int:
+        return len(self._open)
