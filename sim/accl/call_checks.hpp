@@ -50,13 +50,21 @@ class CallChecks {
   /// Looks up how a call's elements are stored and combined, and whether its operands are in memory that was allocated. Where it cannot be
   /// carried out it fails.
   void operator()(Context& context) const {
+    if (elements(context))
+      for (const Range& range : ranges_of(context))
+        if (!(range.host ? host_ : device_).has(range.begin, range.end - range.begin)) missing(context, range);
+  }
+  /// How a call's elements are stored and combined; false where it has none, or there is no such configuration.
+  bool elements(Context& context) const {
     const Call& call = context.call;
     if (call.scenario == Scenario::config || call.scenario == Scenario::nop || call.scenario == Scenario::barrier ||
         call.count == 0)
-      return;
+      return false;
     const auto found = exchange_.arithmetic(call.arithmetic);
-    if (!found)
-      return context.fail(code::kArithmetic, "there is no arithmetic configuration at " + hex(call.arithmetic));
+    if (!found) {
+      context.fail(code::kArithmetic, "there is no arithmetic configuration at " + hex(call.arithmetic));
+      return false;
+    }
     context.arithmetic = *found;
     for (const Role role : {Role::op0, Role::res})
       if (call.streams(role) && !can_stream(call.scenario, role))
@@ -69,13 +77,15 @@ class CallChecks {
       context.fail(code::kCompression, "elements of " + std::to_string(found->bytes) + " and " +
                                            std::to_string(found->compressed_bytes) +
                                            " bytes; the engine compresses 4 to 2");
-    for (const Range& range : ranges_of(context))
-      if (!(range.host ? host_ : device_).has(range.begin, range.end - range.begin))
-        context.fail(code::kSize, "bytes " + std::to_string(range.begin) + " to " + std::to_string(range.end) +
-                                      (range.host ? " of the host's memory" : " of the board's memory") +
-                                      " were not all allocated");
     if (combines(call.scenario) && !MoveEngine::unit(context))
       context.fail(code::kArithmetic, "no function " + std::to_string(call.function) + " for its type");
+    return true;
+  }
+  /// Whether a bcast in parts has its spare buffer.
+  void spare(Context& context) const {
+    if (const auto at = context[Register::spare]; context.call.scenario == Scenario::bcast && at != 0)
+      if (!device_.has(at, context[Register::part] * context.bytes(Role::op1)))
+        context.fail(code::kSize, "the spare buffer is not in memory that was allocated");
   }
   /// The same for a call that no units beside the engine carry out.
   void plugin(Context& context) const {
@@ -84,6 +94,11 @@ class CallChecks {
   }
 
  private:
+  static void missing(Context& context, const Range& range) {
+    context.fail(code::kSize, "bytes " + std::to_string(range.begin) + " to " + std::to_string(range.end) +
+                                  (range.host ? " of the host's memory" : " of the board's memory") +
+                                  " were not all allocated");
+  }
   static bool is_local(Scenario scenario) {
     using enum Scenario;
     return scenario == copy || scenario == combine || scenario == config || scenario == nop;

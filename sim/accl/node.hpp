@@ -357,7 +357,6 @@ class Node final : public Component, public AssembledNode {
   /// Fetches the call: sets its registers.
   void prepare(Context& context, Tick now) {
     const Call& call = context.call;
-    context.goes_on = sequencer_.take(now, handling(call).command);
     const auto size = static_cast<std::uint32_t>(context.communicator.members.size());
     const auto rank = context.communicator.rank;
     if (size > 0) {
@@ -381,7 +380,9 @@ class Node final : public Component, public AssembledNode {
     context[Register::next] = rank + 1 < size ? rank + 1 : 0;
     context[Register::prev] = rank > 0 ? rank - 1 : std::max(size, 1U) - 1;
     context[Register::count] = context[Register::n] = call.count;
-    plan_(context, *mover_);
+    const Tick quotients = plan_(context, mover_->buffers(), mover_->most_in_circle(context));
+    check_.spare(context);
+    context.goes_on = sequencer_.take(now, std::max(handling(call).command, ProgramRunner::kCommand + quotients));
     context[Register::op0] = call.address[0];
     context[Register::op1] = call.address[1];
     context[Register::res] = call.address[2];
@@ -540,7 +541,7 @@ class Node final : public Component, public AssembledNode {
   std::unique_ptr<Transport> connections_;  ///< where lost packets are sent again
   ProgramRunner sequencer_;
   const CallChecks check_{config_, exchange, device, host};
-  const CollectivePlan plan_{config_, exchange, device};
+  const CollectivePlan plan_{config_, exchange};
   std::unique_ptr<MoveEngine> mover_;
   Mover* simulated_ = nullptr;      ///< the same, where it is the simulator's
   std::optional<UnitCalls> units_;  ///< beside the engine

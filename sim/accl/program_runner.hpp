@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 
+#include "accl/call_port.hpp"
 #include "accl/context.hpp"
 #include "accl/instructions.hpp"
 #include "core/types.hpp"
@@ -15,8 +16,9 @@ namespace thalweg::accl {
 
 class ProgramRunner {
  public:
-  /// Cycles for a call until its program begins: its words, one a cycle, and lookups in the exchange memory.
-  static constexpr Tick kCommand = kCallWords + 8;
+  /// Cycles for a call until its program begins: its words, one a cycle, lookups in the exchange memory, and its registers (call_port.hpp); beside
+  /// those in which quotients are counted.
+  static constexpr Tick kCommand = CallPort::kCycles + 1;
   /// Then until the first move of a program that begins with one; and from a last move's end to the call's.
   static constexpr Tick kFirstMove = kTurnCycles + 7, kEnd = kTurnCycles + 2;
 

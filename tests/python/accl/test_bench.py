@@ -96,14 +96,14 @@ def test_the_engines_processor_takes_its_time(tmp_path: Path) -> None:
         return took
 
     hardware = last(1, 0, 0)
-    assert last(1, 34, 6) == hardware
-    assert last(1, 284, 0) == pytest.approx(hardware + 1)
+    assert last(1, 40, 6) == hardware
+    assert last(1, 290, 0) == pytest.approx(hardware + 1)
     assert last(1, 0, 256) == pytest.approx(hardware + 1)
-    assert last(1, 284, 256) == pytest.approx(hardware + 2)
-    assert last(3, 284, 0) == pytest.approx(hardware + 1 + 2 * 1.136, abs=0.05)
+    assert last(1, 290, 256) == pytest.approx(hardware + 2)
+    assert last(3, 290, 0) == pytest.approx(hardware + 1 + 2 * 1.160, abs=0.05)
     assert last(3, 0, 256) == pytest.approx(hardware + 3, abs=0.1)
     # The third command waits for the first result, which comes while the second one is handled.
-    assert last(3, 284, 256) == pytest.approx(hardware + 1 + 2 * 1.136 + 1 + 1 + 1, abs=0.5)
+    assert last(3, 290, 256) == pytest.approx(hardware + 1 + 2 * 1.160 + 1 + 1 + 1, abs=0.5)
 
 
 @pytest.mark.parametrize(
