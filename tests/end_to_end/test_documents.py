@@ -11,8 +11,16 @@ from programs import ROOT
 
 from examples import Example, examples
 
-LONG = "lammps/run.py", "thalweg-torus-4x4x4", "reproduce smi"
-"""In commands that take half a minute or more."""
+LONG = (
+    "lammps/run.py",
+    "thalweg-torus-4x4x4",
+    "reproduce smi",
+    "bench gather --cluster vcsn-64",
+    "stencil.py --size 1024",
+    "for how in",
+    "--elements 27040 --partitions 4",
+)
+"""In commands that take long; those of vcsn-64 and later ones have examples of less beside them, and tests of their own."""
 
 needs_metis = pytest.mark.skipif(find_spec("pymetis") is None, reason="pymetis is not installed")
 NEEDS = {"examples/bridge": needs_bridge, "tshark": needs_tshark, "examples/shallow_water": needs_metis}
