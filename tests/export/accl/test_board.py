@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 from thalweg.cli import main
+from thalweg.spec import Datatype, Operator
+from thalweg.systems.accl import export as accl_export
+from thalweg.systems.accl import rtl_engine
 from thalweg.systems.accl.cluster import Cluster
 from thalweg.systems.accl.export import export
 
@@ -24,6 +27,7 @@ packet_bytes = 512
 fifo_bytes = 9216
 """
 MOVES_ALONE = "arithmetic = false\ncompression = false"
+SUM = f"512'h{1 << 16 * Datatype.FLOAT32 + Operator.SUM:x}"  #: all that the test combines
 FIFOS = 2  #: between the clocks: packets each way
 TESTS = 6
 
@@ -33,11 +37,6 @@ def exported_to(folder: Path, more: str = "") -> Path:
     (folder / "small.toml").write_text(SMALL + more)
     export(Cluster.load(str(folder / "small.toml")), folder / "board")
     return folder / "board"
-
-
-@pytest.fixture
-def exported(tmp_path: Path) -> Path:
-    return exported_to(tmp_path)
 
 
 @pytest.mark.slow
@@ -68,7 +67,13 @@ def test_crossings(more: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_from_outside(exported: Path, seed: int, simulate: Callable[..., int]) -> None:
+@pytest.mark.parametrize("pairs", [{"Pairs": SUM}, pytest.param({}, marks=pytest.mark.long)], ids=["sum", "all"])
+def test_from_outside(
+    pairs: dict[str, str], tmp_path: Path, seed: int, simulate: Callable[..., int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the one sum that the test needs, or all that a board combines."""
+    monkeypatch.setattr(accl_export, "parameters", lambda *board: {**rtl_engine.parameters(*board), **pairs})
+    exported = exported_to(tmp_path)
     found = simulate(exported, "thalweg_board", "board_traffic", seed, beside=["board.vlt"], build_args=["--assert"])
     assert found == TESTS
 

@@ -19,6 +19,7 @@ ROOT = Path(__file__).parents[3]
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("few_plug_ins")
 def test_random_programs(seed: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """With packets of one size, as the boards of other tests have: hardware is built once for all of them."""
     sort_of = cosim.random_sort
@@ -39,6 +40,7 @@ def test_many_random_programs() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("few_plug_ins")
 def test_a_rank_that_waits_in_vain_and_one_that_sends_another_length() -> None:
     """The hardware gives up what it has begun, and goes on."""
 
@@ -69,11 +71,12 @@ def test_a_rank_that_waits_in_vain_and_one_that_sends_another_length() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("few_plug_ins")
 def test_hardware_and_simulator_beside_each_other(seed: int) -> None:
     def program(rank: Rank) -> None:
         draw = np.random.default_rng(seed)
-        data = draw.integers(-100, 100, (4, 3000)).astype(np.int64)
-        mine, all_ = rank.create_buffer(data[rank.rank]), rank.create_buffer(3000, np.int64)
+        data = draw.integers(-100, 100, (4, 3000)).astype(np.int32)
+        mine, all_ = rank.create_buffer(data[rank.rank]), rank.create_buffer(3000, np.int32)
         rank.allreduce(mine, all_, 3000, 0)
         assert (all_.array == data.sum(axis=0)).all()
 

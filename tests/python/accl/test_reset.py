@@ -45,6 +45,7 @@ def exchange(rank: Rank, turn: int) -> None:
     rank.barrier()
 
 
+@pytest.mark.usefixtures("few_plug_ins")
 @pytest.mark.parametrize(
     ("cluster", "hardware"),
     [*((cluster, ()) for cluster in CLUSTERS), pytest.param("accl-u280-udp", (0, 2), marks=pytest.mark.slow)],

@@ -13,12 +13,16 @@ from pathlib import Path
 import pytest
 from bridge import Bridge, needs_bridge
 from thalweg.cli import main
+from thalweg.resources import resource
 from thalweg.systems.accl.cluster import Cluster
 from thalweg.systems.accl.rtl_engine import libraries
 
+WITHOUT_PLUG_INS = "[node.board]\narithmetic = false\ncompression = false\n"
+"""Hardware that is built fast, for what needs none of them; other tests have it too."""
 
-def attach(net: Bridge, options: str) -> subprocess.Popen[str]:
-    started = net.thalweg(*f"attach --cluster accl-u280-udp {options}".split())
+
+def attach(net: Bridge, options: str, cluster: str | Path = "accl-u280-udp") -> subprocess.Popen[str]:
+    started = net.thalweg("attach", "--cluster", str(cluster), *options.split())
     assert started.stdout and started.stderr
     line = started.stdout.readline()
     assert "not deterministic" in line, line + started.stderr.read()
@@ -30,11 +34,13 @@ def attach(net: Bridge, options: str) -> subprocess.Popen[str]:
 @pytest.mark.parametrize(("kind", "engine"), [("veth", "sim"), ("tap", "sim"), ("veth", "rtl")])
 def test_linux_pings_a_board(kind: str, engine: str, tmp_path: Path) -> None:
     """With payloads of odd and even sizes, and of a jumbo frame; and nobody else."""
+    cluster = tmp_path / "boards.toml"
+    cluster.write_text(f'base = "{resource("clusters/accl-u280-udp.toml")}"\n' + WITHOUT_PLUG_INS * (engine == "rtl"))
     if engine == "rtl":
-        libraries(Cluster.load("accl-u280-udp"), [3])  # its building takes longer than ping waits
+        libraries(Cluster.load(str(cluster)), [3])  # its building takes longer than ping waits
     with Bridge(1, kind) as net:
         net.ip("addr", "add", "10.0.0.200/24", "dev", "br0")
-        board = attach(net, f"--engine {engine} --node 3 --tap tw0 --json {tmp_path}/r.json")
+        board = attach(net, f"--engine {engine} --node 3 --tap tw0 --json {tmp_path}/r.json", cluster)
         pause = "0.01" if engine == "sim" else "0.5"  # two round trips after the last request ping ends
         for size in (0, 9, 56, 1000, 8000):
             said = net.run("ping", "-c", "3", "-i", pause, "-W", "5", "-s", str(size), "10.0.0.4")
