@@ -19,7 +19,7 @@ def test_the_examples_header_is_the_presets(tmp_path: Path) -> None:
 
 def test_the_page_shows_what_the_example_prints() -> None:
     """The C++ tests hold the example against this file."""
-    assert (EXAMPLE / "circuits.out").read_text() in (ROOT / "docs/vcsn.md").read_text()
+    assert (EXAMPLE / "circuits.out").read_text() in (EXAMPLE / "README.md").read_text()
 
 
 def test_what_has_no_header_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
