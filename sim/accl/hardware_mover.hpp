@@ -16,7 +16,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -25,6 +24,7 @@
 #include "accl/kernel_streams.hpp"
 #include "accl/memory.hpp"
 #include "accl/move_engine.hpp"
+#include "accl/move_maker.hpp"
 #include "accl/node_circuit.hpp"
 #include "accl/packet.hpp"
 #include "accl/udp_port.hpp"
@@ -84,8 +84,7 @@ class HardwareMover final : public MoveEngine {
     return true;
   }
   void reset(Tick /*now*/) override {
-    sent_.clear();
-    taken_.clear();
+    moves_.reset();
     ending_.clear();
     static_cast<void>(configure({}, 0));
   }
@@ -123,7 +122,8 @@ class HardwareMover final : public MoveEngine {
       return false;
     }
     const auto slot = static_cast<unsigned>(free - slots_.begin());
-    commands_.push_back({.does = NodeCircuit::Does::begin, .slot = slot, .move = command_of(context, move)});
+    commands_.push_back(
+        {.does = NodeCircuit::Does::begin, .slot = slot, .move = moves_.make(context, move, number_of(context))});
     *free = {.busy = true, .context = &context, .move = &move};
     move.goes_on = kNever;
     wake();
@@ -142,7 +142,7 @@ class HardwareMover final : public MoveEngine {
       slot.communicator = context.communicator_id;
       cancels = true;
     }
-    std::erase_if(taken_, [&](const auto& each) { return std::get<0>(each.first) == &context; });
+    moves_.release(context);
     if (context.is_collective() && communicators_.contains(context.communicator_id)) {
       ending_.push_back({context.communicator_id, context.collective});
       if (!cancels) end_collectives();
@@ -207,6 +207,11 @@ class HardwareMover final : public MoveEngine {
     bool line;
   };
 
+  /// The hardware's number of its communicator.
+  [[nodiscard]] unsigned number_of(const Context& context) const {
+    const auto found = communicators_.find(context.communicator_id);
+    return found == communicators_.end() ? 0 : found->second;
+  }
   [[nodiscard]] Domain& line() const { return *udp_.port.domain; }
   static Data data_of(std::span<const std::byte> bytes) {
     Data data{};
@@ -234,75 +239,6 @@ class HardwareMover final : public MoveEngine {
                            .move = {.from_communicator = communicators_.at(one.first), .from_tag = one.second}});
       return true;
     });
-  }
-
-  [[nodiscard]] static NodeCircuit::Conversion conversion(unsigned from, unsigned to) {
-    return from == to  ? NodeCircuit::Conversion::none
-           : from > to ? NodeCircuit::Conversion::narrow
-                       : NodeCircuit::Conversion::widen;
-  }
-  [[nodiscard]] NodeCircuit::Move command_of(Context& context, Move& move) {
-    using From = NodeCircuit::Source;
-    using To = NodeCircuit::Target;
-    const Instruction& what = *move.what;
-    NodeCircuit::Move made;
-    const std::array<Place, 2> places{what.operation == spec::programs::Operation::await_ ? Place::recv : what.x.place,
-                                      what.y.place};
-    made.wire_bytes = std::max(1U, context.wire_bytes());
-    made.elements = move.elements;
-    const bool combines = places[1] != Place::none;
-    unsigned stored = made.wire_bytes;
-    for (std::size_t k = 0; k < 2; ++k) {
-      if (places[k] == Place::none) continue;
-      auto& source = k == 0 ? made.x_source : made.y_source;
-      auto& place = k == 0 ? made.x : made.y;
-      place.bytes = made.wire_bytes;
-      if (const auto role = role_of(places[k])) {
-        source = context.call.streams(*role) ? From::stream : From::memory;
-        place.bytes = context.bytes(*role);
-        place.host = context.call.in_host(*role);
-        place.at = move.at[k];
-      } else {
-        source = From::message;
-        made.from_communicator = communicators_.at(context.communicator_id);
-        made.from = static_cast<unsigned>(move.at[k]);
-        made.from_collective = context.is_collective();
-        made.from_tag = context.is_collective() ? context.collective : context.call.tag;
-        if (context.is_collective()) made.from_number = taken_[{&context, made.from}]++;
-        move.from = made.from;
-      }
-      stored = place.bytes;
-      if (!combines) continue;
-      place.conversion = conversion(stored, combined_bytes(context));
-      stored = combined_bytes(context);
-    }
-    if (combines) {
-      const auto with = *unit(context);
-      made.operation = static_cast<unsigned>(with.op);
-      made.datatype = static_cast<unsigned>(with.type);
-    }
-    made.z.bytes = made.wire_bytes;
-    if (const auto role = role_of(what.z.place)) {
-      made.target = context.call.streams(*role) ? To::stream : To::memory;
-      made.z.bytes = context.bytes(*role);
-      made.z.host = context.call.in_host(*role);
-      made.z.at = move.at[2];
-      made.stream = context.call.tag == kAnyTag ? 0 : context.call.tag & 0xFF;
-    } else if (const auto peer = sends_to(move)) {
-      const auto kind = kind_of(context, move);
-      const auto rank = static_cast<std::uint32_t>(*peer);
-      made.target = To::rank;
-      made.to = context.communicator.members[rank].session;
-      made.to_communicator = context.communicator_id;
-      made.own_rank = context.communicator.rank;
-      made.kind = static_cast<unsigned>(kind);
-      made.stream = kind == spec::MessageKind::stream ? context.call.tag & 0xFF : 0;
-      made.to_tag = context.is_collective() ? context.collective : context.call.tag;
-      made.to_number =
-          kind == spec::MessageKind::collective ? context.sent[rank]++ : sent_[{context.communicator_id, rank, kind}]++;
-    }
-    if (move.elements > 0) made.z.conversion = conversion(stored, made.z.bytes);
-    return made;
   }
 
   // The engine's clock.
@@ -525,8 +461,7 @@ class HardwareMover final : public MoveEngine {
   std::deque<Beat> beats_;
   std::vector<std::byte> frame_;  ///< of which the MAC has words
   std::map<std::uint32_t, unsigned> communicators_;
-  std::map<std::pair<const Context*, unsigned>, std::uint32_t> taken_;  ///< messages of a collective, by rank
-  std::map<std::tuple<std::uint32_t, std::uint32_t, spec::MessageKind>, std::uint32_t> sent_;
+  MoveMaker moves_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>>
       ending_;  ///< collectives some of whose moves are not given up yet
   std::size_t buffers_ = 0;

@@ -97,7 +97,7 @@ class MoveEngine {
   }
   virtual void lost(NodeId node, std::vector<Lost>& all) const = 0;
 
- protected:
+  /// Of an element where it is combined.
   [[nodiscard]] static unsigned combined_bytes(const Context& context) {
     return context.arithmetic.compressed ? context.arithmetic.compressed_bytes : context.arithmetic.bytes;
   }
@@ -115,13 +115,6 @@ class MoveEngine {
                        move.what->operation == spec::programs::Operation::signal;
     return sends ? std::optional(move.at[2]) : std::nullopt;
   }
-  /// The sizes of a message differ at its two ends: the call ends.
-  static void differ(Context& context, const Move& move, Tick now, std::uint64_t peer, std::uint64_t theirs,
-                     const std::string& does) {
-    context.fail(code::kSize, "rank " + std::to_string(peer) + " " + does + " " + std::to_string(theirs) +
-                                  " bytes, and this one has " + std::to_string(move.elements * context.wire_bytes()));
-    context.goes_on = now;
-  }
   /// Of what a packet carries.
   [[nodiscard]] static spec::MessageKind kind_of(const Context& context, const Move& move) {
     return move.offer                         ? spec::MessageKind::write
@@ -129,6 +122,15 @@ class MoveEngine {
            : context.is_collective() || move.what->operation == spec::programs::Operation::signal
                ? spec::MessageKind::collective
                : spec::MessageKind::message;
+  }
+
+ protected:
+  /// The sizes of a message differ at its two ends: the call ends.
+  static void differ(Context& context, const Move& move, Tick now, std::uint64_t peer, std::uint64_t theirs,
+                     const std::string& does) {
+    context.fail(code::kSize, "rank " + std::to_string(peer) + " " + does + " " + std::to_string(theirs) +
+                                  " bytes, and this one has " + std::to_string(move.elements * context.wire_bytes()));
+    context.goes_on = now;
   }
 };
 
