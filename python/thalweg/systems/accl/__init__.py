@@ -30,7 +30,9 @@ SYSTEM = System(
     | {
         "b_eff": Loaded(
             "commands.b_eff:COMMANDS", "HPCC FPGA's effective bandwidth, of boards in a ring.", "b_eff:OPERATIONS"
-        )
+        ),
+        "ptrans": Loaded("commands.hpcc:COMMANDS", "HPCC FPGA's matrix transposition.", "hpcc:OPERATIONS"),
+        "linpack": Loaded("commands.hpcc:COMMANDS", "HPCC FPGA's LU factorization.", "hpcc:OPERATIONS"),
     },
     commands={
         "accl": Loaded("commands.accl:command", "Run or serve programs that use ACCL's driver."),

@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waits of the vendor's synthesis: a cycle, or some.
+// The vendor's older name of ap_utils.h.
 #pragma once
 #pragma GCC system_header
 
-#include "thalweg_hls.hpp"
-
-inline void ap_wait() {
-  hls__library.calls->pause(1);
-}
-inline void ap_wait_n(int cycles) {
-  hls__library.calls->pause(cycles);
-}
+#include "ap_utils.h"

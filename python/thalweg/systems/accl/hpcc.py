@@ -1,0 +1,313 @@
+# SPDX-License-Identifier: Apache-2.0
+"""PTRANS and LINPACK of HPCC FPGA on a grid of P x P boards: kernels compute, and the engines move blocks of fp32 between boards.
+
+Distribution and steps are those of HPCC FPGA's host programs for ACCL (pc2/HPCC_FPGA, folders PTRANS and LINPACK), whose kernels run here, too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from thalweg.bench.operation import Measured, Operation, Plan, Progress, Row, Sizes, at_least, one_of, parse_sizes
+from thalweg.bench.plot import lines_over_size
+from thalweg.errors import InputError
+from thalweg.resources import resource
+from thalweg.systems.accl.cluster import Cluster, Server
+from thalweg.systems.accl.kernels import Kernels
+from thalweg.systems.accl.library import Rank, run
+from thalweg.systems.accl.operations import BUFFERS, BY, ELEMENT, line_us, way_us
+from thalweg.systems.accl.values import Array, Buffer, Communicator, Stream
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from thalweg.systems.accl.values import Request
+
+LANES = 16  #: elements of a word of memory and of a kernel's stream
+MOST_RESIDUAL = 16  #: of a right solution, as HPL has it
+
+
+@dataclass(frozen=True)
+class Grid:
+    """P x P boards with a matrix in blocks: block (i, j) is on the board in row i mod P and column j mod P."""
+
+    cluster: Cluster
+    side: int
+    block: int  #: rows of a block
+    order: int  #: rows of the matrix
+
+    @property
+    def ranks(self) -> int:
+        return self.side**2
+
+    @property
+    def blocks(self) -> int:
+        """In a row of a board's matrix."""
+        return self.order // self.side // self.block
+
+    @property
+    def block_bytes(self) -> int:
+        return self.block**2 * ELEMENT
+
+    def indices(self, place: int) -> Array:
+        """The rows, or columns, of the whole matrix that boards in that row, or column, of the grid have."""
+        first = np.arange(place, self.side * self.blocks, self.side) * self.block
+        return (first[:, None] + np.arange(self.block)).ravel()
+
+    def of(self, rank: int, matrix: Array) -> Array:
+        """A rank's part, by rows."""
+        row, column = divmod(rank, self.side)
+        part: Array = matrix[np.ix_(self.indices(row), self.indices(column))]
+        return part
+
+    def whole(self, parts: Sequence[Array]) -> Array:
+        """The matrix, of all ranks' parts."""
+        matrix = np.zeros((self.order, self.order), np.float32)
+        for rank, part in enumerate(parts):
+            row, column = divmod(rank, self.side)
+            matrix[np.ix_(self.indices(row), self.indices(column))] = part
+        return matrix
+
+
+class Caller:
+    """Who starts kernels and calls the engine: a kernel, which takes no time of its own, or the host, which takes its invocation for each."""
+
+    def __init__(self, rank: Rank, kernels: Kernels, by: str, invocation_us: float) -> None:
+        self.rank, self.engine = rank, rank.kernel() if by == "kernel" else rank
+        self._kernels, self._invocation_us = kernels, invocation_us if by == "host" else 0.0
+
+    def start(self, name: str, arguments: Mapping[str, Any]) -> Request:
+        self.rank.pause(self._invocation_us)
+        return self.rank.start(self._kernels, name, arguments)
+
+    def run(self, name: str, arguments: Mapping[str, Any]) -> None:
+        self.start(name, arguments).wait()
+
+    def bcast(self, block: Buffer, root: int, comm: Communicator) -> float:
+        """The us that it took."""
+        begin = self.rank.now_us
+        if comm.size > 1:
+            self.engine.bcast(block, block.array.size, root, comm=comm)
+        return self.rank.now_us - begin
+
+
+class _Took(NamedTuple):
+    """A rank's run."""
+
+    begin_us: float
+    end_us: float
+    data: Array
+    bcast_us: float = 0.0
+
+
+def transpose(grid: Grid, caller: Caller, a: Array, b: Array) -> _Took:
+    """B plus the transposed A: each board exchanges its part with that across the diagonal of the grid."""
+    rank = caller.rank
+    row, column = divmod(rank.rank, grid.side)
+    port = rank.kernel_port()
+    matrices = [rank.create_buffer(each.ravel()) for each in (a, b)]
+    out = rank.create_buffer(a.size)
+    begin = rank.now_us
+    common = {
+        "number_of_blocks": grid.blocks**2,
+        "width_in_blocks": grid.blocks,
+        "height_in_blocks": grid.blocks,
+    }
+    read = caller.start("transpose_read0", {"A": matrices[0], "offset_a": 0, "krnl2cclo": port.data_in, **common})
+    written = {"B": matrices[1], "A_out": out, "offset_b": 0, "cclo2krnl": port.data_out}
+    write = caller.start("transpose_write0", written | common)
+    put = caller.engine.stream_put(Stream(), a.size, column * grid.side + row, stream_id=0, run_async=True)
+    for each in (read, put, write):
+        each.wait()
+    end = rank.now_us
+    return _Took(begin, end, out.array.reshape(a.shape))
+
+
+def factorize(grid: Grid, caller: Caller, a: Array) -> _Took:
+    """The LU factorization without pivoting: the block on the diagonal, those right of it and below it, which are passed on along columns and rows, and
+    all others."""
+    rank, side, blocks = caller.rank, grid.side, grid.blocks
+    row, column = divmod(rank.rank, side)
+    along_row = rank.create_communicator([row * side + other for other in range(side)])
+    along_column = rank.create_communicator([other * side + column for other in range(side)])
+    assert along_row and along_column
+    matrix = rank.create_buffer(a.ravel())
+    size = grid.block**2
+    diagonal, transposed = rank.create_buffer(size), rank.create_buffer(size)
+    top, left = [[rank.create_buffer(size) for _ in range(blocks)] for _ in range(2)]
+
+    def place(i: int, j: int) -> dict[str, Any]:
+        return {"a": matrix, "block_row": i, "block_col": j, "blocks_per_row": blocks}
+
+    begin, bcast_us = rank.now_us, 0.0
+    for step in range(side * blocks):
+        root, local = step % side, step // side
+        rows = range(local + (row <= root), blocks)  # of this board's blocks below the diagonal
+        columns = range(local + (column <= root), blocks)
+        if row == column == root:
+            out = {"a_block": diagonal, "a_block_trans": transposed}
+            caller.run("lu", place(local, local) | out)
+        if row == root:
+            bcast_us += caller.bcast(transposed, root, along_row)
+            for j in columns:
+                given = {"top_block": top[j], "lu_global_buffer_transposed": transposed, "is_first_block": j == 0}
+                caller.run("top_update", place(local, j) | given)
+        if column == root:
+            bcast_us += caller.bcast(diagonal, root, along_column)
+            for i in rows:
+                given = {"left_block": left[i], "lu_global_buffer": diagonal, "is_first_block": i == 0}
+                caller.run("left_update", place(i, local) | given)
+        for j in columns:
+            bcast_us += caller.bcast(top[j], root, along_column)
+        for i in rows:
+            bcast_us += caller.bcast(left[i], root, along_row)
+        for i in rows:
+            for j in columns:
+                given = {"left_global_buffer": left[i], "top_global_buffer": top[j]}
+                caller.run("inner_update_mm0", place(i, j) | given)
+    end = rank.now_us
+    return _Took(begin, end, matrix.array.reshape(a.shape), bcast_us)
+
+
+def residual(a: Array, b: Array, factors: Array) -> float:
+    """HPL's scaled residual of the solution by the factors: L in the lower triangle, with -1 / L[k][k] on the diagonal, -U in the upper one, U's diagonal 1."""
+    factors, exact = factors.astype(np.float64), a.astype(np.float64)
+    lower = np.tril(factors, -1) + np.diag(-1 / np.diag(factors))
+    upper = np.eye(len(a)) - np.triu(factors, 1)
+    x = np.linalg.solve(upper, np.linalg.solve(lower, b))
+    norm = np.abs(exact).sum(axis=1).max() * np.abs(x).max() + np.abs(b).max()
+    return float(np.abs(exact @ x - b).max() / (np.finfo(np.float32).eps * norm * len(a)))
+
+
+@dataclass(frozen=True)
+class Ptrans:
+    """C = B + transposed A."""
+
+    name = "ptrans"
+    until = "the last board has added its blocks"
+
+    def data(self, grid: Grid, seed: int) -> tuple[Array, Array]:
+        random = np.random.default_rng([seed, grid.order])
+        a, b = random.uniform(-1, 1, (2, grid.order, grid.order)).astype(np.float32)
+        return a, b
+
+    def of(self, grid: Grid, caller: Caller, data: tuple[Array, Array]) -> _Took:
+        return transpose(grid, caller, *(grid.of(caller.rank.rank, each) for each in data))
+
+    def bound_us(self, grid: Grid) -> float:
+        """A board reads, sends and receives all of its part."""
+        payload = grid.block_bytes * grid.blocks**2
+        across = line_us(grid.cluster, payload) + way_us(grid.cluster) if grid.side > 1 else 0
+        return max(payload / grid.cluster.board(0).memory_gb / 1e3, across)
+
+    def columns(self, grid: Grid, data: tuple[Array, Array], found: Array, time_us: float) -> tuple[bool, Row]:
+        a, b = data
+        right = np.array_equal(found, b + a.T)
+        return right, {"gflop_per_s": grid.order**2 / time_us / 1e3, "gb_per_s": 3 * a.nbytes / time_us / 1e3}
+
+
+@dataclass(frozen=True)
+class Linpack:
+    """The LU factorization of a matrix that needs no pivoting, as its diagonal dominates."""
+
+    name = "linpack"
+    until = "the last board has its factors"
+
+    def data(self, grid: Grid, seed: int) -> tuple[Array, Array]:
+        random = np.random.default_rng([seed, grid.order])
+        a = random.uniform(-1, 1, (grid.order, grid.order)) + grid.order * np.eye(grid.order)
+        return a.astype(np.float32), random.uniform(-1, 1, grid.order)
+
+    def of(self, grid: Grid, caller: Caller, data: tuple[Array, Array]) -> _Took:
+        return factorize(grid, caller, grid.of(caller.rank.rank, data[0]))
+
+    def bound_us(self, grid: Grid) -> float:
+        """The last board of the grid loads and stores a block for each update of it, and receives a row and a column of blocks in the steps of others."""
+        side, blocks = grid.side, grid.blocks
+        left = [blocks - step // side - (step % side == side - 1) for step in range(side * blocks)]
+        stored = 2 * sum(each**2 for each in left) * grid.block_bytes / grid.cluster.board(0).memory_gb / 1e3
+        others = sum(2 * each for step, each in enumerate(left) if step % side != side - 1)
+        return max(stored, others * line_us(grid.cluster, grid.block_bytes))
+
+    def columns(self, grid: Grid, data: tuple[Array, Array], found: Array, time_us: float) -> tuple[bool, Row]:
+        error = residual(*data, found)
+        return error <= MOST_RESIDUAL, {"gflop_per_s": 2 / 3 * grid.order**3 / time_us / 1e3, "residual": error}
+
+
+def _measured(operation: Ptrans | Linpack, grid: Grid, kernels: Kernels, by: str, seed: int) -> Measured:
+    board = grid.cluster.board(0)
+    data = operation.data(grid, seed)
+    begin_us, end_us, bcast_us = [], [], []
+    buffer = max(board.packet_bytes, grid.block_bytes)
+    found = run(
+        lambda rank: operation.of(grid, Caller(rank, kernels, by, board.invocation_us), data),
+        grid.ranks,
+        grid.cluster,
+        buffers=min(BUFFERS, 4 * grid.blocks + 8),
+        buffer_bytes=buffer,
+        most_eager_bytes=buffer,
+    )
+    for took in found.values:
+        begin_us.append(took.begin_us)
+        end_us.append(took.end_us)
+        bcast_us.append(took.bcast_us)
+    time_us = max(end_us) - min(begin_us)
+    right, own = operation.columns(grid, data, grid.whole([took.data for took in found.values]), time_us)
+    columns: Row = {"ranks": grid.ranks, "order": grid.order, "by": by, "bcast_us": max(bcast_us), **own}
+    return Measured(grid.order**2 * ELEMENT, time_us, operation.bound_us(grid), right and not found.lost, columns)
+
+
+def _operation(operation: Ptrans | Linpack) -> Operation:
+    def plan(
+        cluster: Cluster,
+        *,
+        ranks: int = 4,
+        orders: Sizes = "256,512",
+        block: int = 64,
+        by: str = "kernel",
+        kernels: str | Path = "",
+        includes: Sequence[str | Path] = (),
+        defines: Sequence[str] = (),
+        seed: int = 1,
+    ) -> Plan:
+        """`ranks`: a square number, 0 for the largest. `orders`: rows of the matrix. `block`: rows of a block, as the kernels have it. `by`: who starts kernels and calls
+        the engine, "kernel" or "host". `kernels`: a source of HPCC FPGA's kernels in place of ours, with folders of its headers and its macros."""
+        at_least("seed", seed, 0)
+        at_least("ranks", ranks, 0)
+        one_of("by", by, BY)
+        if isinstance(cluster.board(0), Server):
+            raise InputError(f"{operation.name} is of boards with an engine, which {cluster.name} has not")
+        boards = len(cluster.boards)
+        side = math.isqrt(ranks or boards)
+        if not 1 <= side**2 <= boards or (ranks and side**2 != ranks):
+            raise InputError(f"ranks is {ranks}; a grid has a square number of boards, and {cluster.name} has {boards}")
+        if at_least("block", block, LANES) % LANES:
+            raise InputError(f"block is {block}; it is a multiple of {LANES}")
+        grids = [Grid(cluster, side, block, order) for order in parse_sizes(orders)]
+        for grid in grids:
+            if not grid.order or grid.order % (side * block):
+                raise InputError(f"an order of {grid.order}; {side} x {side} boards share whole blocks of {block} rows")
+        source = Path(kernels) if kernels else resource(f"runtime/accl/hpcc/{operation.name}.cpp")
+        compiled = Kernels(source, includes, [f"BLOCK_SIZE={block}", *defines])
+
+        def measure(progress: Progress, _: int) -> Iterator[Measured]:
+            for number, grid in enumerate(grids):
+                yield _measured(operation, grid, compiled, by, seed)
+                progress((number + 1) / len(grids))
+
+        def draw(axes: Axes, rows: Sequence[Row]) -> None:
+            lines_over_size(axes, [(rows, "time_us", "bound_us", operation.name)])
+
+        title = f"{operation.name} on {side} x {side} boards of {cluster.name}, called by {by}s"
+        return Plan(cluster, operation.name, title, operation.until, measure, {"data": seed}, draw=draw)
+
+    return Operation(plan)
+
+
+OPERATIONS = {each.name: _operation(each) for each in (Ptrans(), Linpack())}

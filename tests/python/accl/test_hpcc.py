@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""PTRANS and LINPACK on grids of boards: are sums and factors right, do times follow from invocations, and is a wrong kernel found?"""
+
+from pathlib import Path
+
+import pytest
+import thalweg
+from thalweg.bench.operation import WrongRows
+from thalweg.errors import InputError
+from thalweg.resources import resource
+from thalweg.systems.accl.cluster import Cluster
+
+CLUSTER = "accl-u280-udp"
+SOURCES = resource("runtime/accl/hpcc")
+
+
+@pytest.mark.parametrize("ranks", [1, 9])
+@pytest.mark.parametrize("name", ["ptrans", "linpack"])
+def test_results_are_right(name: str, ranks: int) -> None:
+    order = 96  # 2 x 2 blocks a board on 9 boards, 6 x 6 on one
+    (row,) = thalweg.measure(name, CLUSTER, ranks=ranks, orders=order, block=16)
+    assert row["verified"] and row["ranks"] == ranks and row["bytes"] == 4 * order**2
+    operations = order**2 if name == "ptrans" else 2 / 3 * order**3
+    assert row["gflop_per_s"] == pytest.approx(operations / row["time_us"] / 1e3)
+    assert (row["bcast_us"] > 0) == (name == "linpack" and ranks > 1)
+
+
+@pytest.mark.parametrize("cluster", ["accl-u280-rdma", "accl-u280-tcp"])
+def test_transports_give_the_same_factors(cluster: str) -> None:
+    here, there = (thalweg.measure("linpack", each, ranks=4, orders=128, block=32)[0] for each in (CLUSTER, cluster))
+    assert there["verified"] and there["residual"] == here["residual"]
+
+
+def test_a_host_takes_its_invocations() -> None:
+    """Two kernels and a call of the engine, one behind the other; what they do is short against an invocation."""
+    kernel, host = (
+        thalweg.measure("ptrans", CLUSTER, ranks=4, orders=32, block=16, by=by)[0] for by in ("kernel", "host")
+    )
+    invocation_us = Cluster.load(CLUSTER).board(0).invocation_us
+    assert 3 * invocation_us <= host["time_us"] <= 3 * invocation_us + kernel["time_us"]
+
+
+def test_ptrans_reaches_the_line() -> None:
+    """Off the diagonal a board's part crosses the line; the first block, which is read before any is sent, is 1 % of it."""
+    (row,) = thalweg.measure("ptrans", CLUSTER, ranks=4, orders=2048, block=256)
+    assert row["verified"] and row["share"] > 0.85
+
+
+@pytest.mark.parametrize(
+    ("name", "right", "wrong"),
+    [
+        ("ptrans", "tile[(block - 1) % 2][first + i][line]", "tile[(block - 1) % 2][line][first + i]"),
+        ("linpack", "store(block, true, {0, 0, 1}, left_block)", "store(block, false, {0, 0, 1}, left_block)"),
+        ("linpack", "block[y][x] += sum", "block[y][x] -= sum"),
+    ],
+)
+def test_a_wrong_kernel_is_found(name: str, right: str, wrong: str, tmp_path: Path) -> None:
+    text = (SOURCES / f"{name}.cpp").read_text()
+    assert text.count(right) == 1
+    source = tmp_path / f"{name}.cpp"
+    source.write_text(text.replace(right, wrong))
+    with pytest.raises(WrongRows, match=f"{name} gave wrong results"):
+        thalweg.measure(name, CLUSTER, ranks=4, orders=64, block=16, kernels=source)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"ranks": 3}, "ranks is 3; a grid has a square number of boards"),
+        ({"ranks": 64}, "ranks is 64; a grid has a square number of boards, and .* has 48"),
+        ({"orders": 100}, "an order of 100; 2 x 2 boards share whole blocks of 64 rows"),
+        ({"orders": 0}, "an order of 0"),
+        ({"block": 24}, "block is 24; it is a multiple of 16"),
+        ({"cluster": "noctua2-mpi"}, "ptrans is of boards with an engine"),
+        ({"kernels": SOURCES / "linpack.cpp"}, "has no kernel transpose_read0"),
+    ],
+)
+def test_what_cannot_be_is_said(options: dict, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        thalweg.measure("ptrans", **{"cluster": CLUSTER, "orders": 128} | options)
