@@ -44,8 +44,8 @@ def check(name: str, runs: int, seed: int, faults: str | None = None) -> list[co
     return outcomes
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "runs"), [(TORUS, 1), pytest.param(FAT_TREE, 2, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize(("name", "runs"), [(TORUS, 1), (FAT_TREE, 2)])
 def test_clusters_are_equal(name: str, runs: int, seed: int) -> None:
     """On the fat tree, seed 3 ended a cycle later: the simulator told of relay buffers' room when it was awake, no earlier."""
     check(name, runs, seed)
@@ -60,6 +60,11 @@ def small_torus(tmp_path_factory: pytest.TempPathFactory) -> str:
         f'base = "{base}"\n[topology]\nshape = "torus"\nsize = [2, 2]\n[collective]\naggregation_units = 2\n'
     )
     return str(file)
+
+
+@pytest.mark.slow
+def test_a_small_cluster_is_equal(small_torus: str, seed: int) -> None:
+    check(small_torus, 1, seed)
 
 
 @pytest.mark.long
@@ -103,7 +108,7 @@ def test_clusters_are_equal_on_links_that_fail(faults: str, runs: int, seed: int
 
 
 @pytest.mark.slow
-def test_benches_take_the_same_time_where_links_fail_at_any_time(seed: int) -> None:
+def test_benches_take_the_same_time_where_links_fail_at_any_time(small_torus: str, seed: int) -> None:
     """A bench begins when the fabric has come to rest, and faults at a time of their own: so the times are the same only if the
     hardware's routers rest as early as the simulator's. Links are so short that replays need no larger margin: so the routers are those
     that other tests build."""
@@ -111,10 +116,11 @@ def test_benches_take_the_same_time_where_links_fail_at_any_time(seed: int) -> N
     for _ in range(2):
         faults = f"bit_error_rate=1e-6,down=0-1@{draw.uniform(0.1, 6):.3f},silence_us={draw.uniform(1.8, 3):.3f}"
         faults += f",rebuild_us={draw.uniform(0, 2):.3f}"
-        cluster = Cluster.load(TORUS, faults).replace(link={"latency_ns": 200})
-        assert router_parameters(cluster.fabric_config()) == router_parameters(Cluster.load(TORUS).fabric_config())
+        cluster = Cluster.load(small_torus, faults).replace(link={"latency_ns": 200})
+        without = Cluster.load(small_torus)
+        assert router_parameters(cluster.fabric_config()) == router_parameters(without.fabric_config())
         one, other = (
-            next(iter(bench.measure_collective(bench.CollectivePlan(each, "allreduce", 8, [65536], "exchange"))))
+            next(iter(bench.measure_collective(bench.CollectivePlan(each, "allreduce", 4, [65536], "exchange"))))
             for each in (cluster, in_rtl(cluster, compares=False))
         )
         assert one.own["recoveries_kernel"], faults
@@ -168,10 +174,12 @@ def test_a_bug_in_the_hardware_is_named(small_torus: str, tmp_path: Path, old: s
     assert f"the RTL {int(flit[:256], 2):064x}, channel {int(flit[256:260], 2)}" in str(found.value)
 
 
-def takes_the_same_time(thalweg: Thalweg, osu: Path, cluster: str, engine: str, faults: str | None) -> None:
+def takes_the_same_time(
+    thalweg: Thalweg, osu: Path, cluster: str, engine: str, faults: str | None, ranks: int = 8
+) -> None:
     words = [osu, "-m", "8:512", "-i", "1", "-x", "0", "collectives"]
     options = ("--compute", "none", *(("--faults", faults) if faults else ()))
-    sim, rtl = (thalweg(8, cluster, words, *options, "--engine", which) for which in ("sim", engine))
+    sim, rtl = (thalweg(ranks, cluster, words, *options, "--engine", which) for which in ("sim", engine))
     assert (sim.exit_code, rtl.exit_code) == (0, 0), rtl.stderr
     assert rtl.stdout == sim.stdout, "virtual times"
     assert rtl.stdout.count("yes") >= 7 * 15
@@ -180,8 +188,15 @@ def takes_the_same_time(thalweg: Thalweg, osu: Path, cluster: str, engine: str, 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("faults", [None, pytest.param(CUT, marks=pytest.mark.long)])
-def test_every_collective_takes_the_same_time(thalweg: Thalweg, osu: Path, faults: str | None) -> None:
+def test_every_collective_takes_the_same_time(thalweg: Thalweg, osu: Path, small_torus: str) -> None:
+    takes_the_same_time(thalweg, osu, small_torus, "rtl-routers", None, ranks=4)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("faults", [None, CUT])
+def test_every_collective_takes_the_same_time_on_three_dimensions(
+    thalweg: Thalweg, osu: Path, faults: str | None
+) -> None:
     takes_the_same_time(thalweg, osu, TORUS, "rtl-routers", faults)
 
 
