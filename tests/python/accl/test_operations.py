@@ -14,9 +14,17 @@ from thalweg.systems.accl.drawn_programs import FUNCTIONS, OPERATIONS, TYPES, Ar
 from thalweg.systems.accl.library import _Scenario as Scenario
 
 
-@pytest.mark.parametrize("transport", ["udp", "rdma", "reliable"])
-@pytest.mark.parametrize("dtype", TYPES)
-@pytest.mark.parametrize("ranks", [1, 2, 3, 5, 8, 16])
+TRANSPORTS, RANKS = ("udp", "rdma", "reliable"), (1, 2, 3, 5, 8, 16)
+COMBINED = [
+    pytest.param(RANKS[i], TYPES[k], TRANSPORTS[j], marks=[pytest.mark.long] * bool((i + j + k) % 3))
+    for i in range(len(RANKS))
+    for k in range(len(TYPES))
+    for j in range(len(TRANSPORTS))
+]
+"""All; each two of them together in the quick tests."""
+
+
+@pytest.mark.parametrize(("ranks", "dtype", "transport"), COMBINED)
 def test_collectives(ranks: int, dtype: str, transport: str, seed: int) -> None:
     """Each, with a function, a root and a count that are drawn, operands and results in either memory."""
     draw = random.Random(f"{seed} {ranks} {dtype} {transport}")
