@@ -35,9 +35,9 @@ def test_random_programs(cluster: str, runs: int, seed: int) -> None:
 
 
 @pytest.mark.slow
-def test_some_hundred_random_programs(seed: int) -> None:
-    check("peach2-ring-4", 200, seed)
-    check("peach2", 40, seed)
+def test_a_hundred_random_programs(seed: int) -> None:
+    check("peach2-ring-4", 80, seed)
+    check("peach2", 20, seed)
 
 
 @pytest.mark.long
