@@ -34,7 +34,7 @@ CALLERS = ("kernel", "host")
 BOTH = "both"
 MPI = "MPI"  #: who moves the messages of a cluster of servers
 ROUNDS = 10  #: exchanges of kernels of a source
-EAGER = 12_288  #: bytes of a message that MPI sends without waiting for the receiver at most (Open MPI, btl_openib_eager_limit)
+EAGER = 12_288  #: bytes of a message that MPI sends without waiting for the receiver at most (Open MPI, opal/mca/btl/openib/btl_openib_mca.c: btl_eager_limit)
 _MESSAGE, _MARK = 0, 1  #: tags
 _WORD = 16  #: elements of a kernel stream's word
 
