@@ -2,6 +2,7 @@
 """ACCL's operations from Python: `from thalweg.accl import Function, run`."""
 
 from thalweg.systems.accl.cluster import Cluster as Cluster
+from thalweg.systems.accl.cluster import Server as Server
 from thalweg.systems.accl.kernels import KernelPort as KernelPort
 from thalweg.systems.accl.kernels import Kernels as Kernels
 from thalweg.systems.accl.kernels import KernelStream as KernelStream
@@ -33,6 +34,7 @@ __all__ = [
     "Rank",
     "Request",
     "Result",
+    "Server",
     "Started",
     "Stream",
     "run",

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from thalweg.accl import Kernels, Rank
+from thalweg.accl import Kernels, Rank, Server
 
-from bay.model import Array, Parameters
+from bay.model import COURANT, MOST_RATIO, Array, Parameters
 from bay.partition import Partition, Tables
 
-MOST_STEPS = 16_384  #: of a start of the element kernel
+LEVELS = 16_384  #: of the tide that the element kernel holds
+MOST_STEPS = LEVELS // MOST_RATIO - 2  #: of a start of it
 _STREAM = 512  #: depth in words of the streams between the element kernel and the halo kernels
 
 
@@ -25,16 +26,22 @@ def kernels() -> Kernels:
 
 
 class Board:
-    """A rank with a partition. `state`: of its elements, and of those of others that it needs."""
+    """A rank with a partition. `state`: of its elements, and of those of others that it needs. `adaptive`: ACCL's engine, or the switches, find each time
+    step; otherwise all are nominal."""
 
-    def __init__(self, rank: Rank, part: Partition, tables: Tables, parameters: Parameters, state: Array) -> None:
-        self.rank, self.part = rank, part
+    def __init__(
+        self, rank: Rank, part: Partition, tables: Tables, parameters: Parameters, state: Array, adaptive: bool
+    ) -> None:
+        self.rank, self.part, self._adaptive = rank, part, adaptive
         self._parameters = parameters
         self._geometry, self._links, self._state = (self.buffer(of) for of in (tables.geometry, tables.links, state))
-        self._tides, self._stalls = rank.create_buffer(MOST_STEPS), rank.create_buffer(2, np.int32)
+        self._tides, self._stalls = rank.create_buffer(LEVELS), rank.create_buffer(2, np.int32)
+        self._clock = self.buffer(np.array([0, 1], np.float32))
         self.sent, self.counts = self.buffer(tables.sent), self.buffer(tables.counts)
         self.boundary = rank.kernel_stream("boundary", depth=_STREAM)
         self.halo = rank.kernel_stream("halo", depth=_STREAM)
+        self._pace, self._ratio = rank.kernel_stream("pace"), rank.kernel_stream("ratio")
+        self._paces = [rank.create_buffer(2048) for _ in range(2)]  # two places that are apart
 
     def buffer(self, values: Any) -> Any:
         flat = np.ascontiguousarray(values).ravel()
@@ -50,12 +57,18 @@ class Board:
         """Cycles that the pipeline has stalled in the last start, and at most in a step."""
         return int(self._stalls.array[0]), int(self._stalls.array[1])
 
+    @property
+    def time(self) -> float:
+        """In nominal steps."""
+        return float(self._clock.array[0])
+
     def start(self, name: str, arguments: Mapping[str, Any]) -> Any:
         return self.rank.start(kernels(), name, arguments)
 
-    def compute(self, first: int, steps: int) -> Any:
-        """Starts the element kernel for so many steps."""
-        self._tides.array[:steps] = self._parameters.tide(first, steps)
+    def compute(self, steps: int) -> Any:
+        """Starts the element kernel for so many steps, and where time steps are adaptive the kernel that has all boards agree on them."""
+        levels = (MOST_RATIO if self._adaptive else 1) * steps + 2
+        self._tides.array[:levels] = self._parameters.tide(int(self.time), levels)
         gravity, coriolis, friction = (float(each) for each in self._parameters.constants)
         arguments = {
             "geometry": self._geometry,
@@ -63,44 +76,73 @@ class Board:
             "tides": self._tides,
             "state": self._state,
             "stalls": self._stalls,
+            "clock": self._clock,
             "elements": len(self.part.elements),
             "boundary": self.part.boundary,
             "halo": len(self.part.halo),
             "steps": steps,
+            "levels": levels,
+            "adaptive": int(self._adaptive),
             "gravity": gravity,
             "coriolis": coriolis,
             "friction": friction,
             "to_others": self.boundary,
             "from_others": self.halo,
+            "to_all": self._pace,
+            "from_all": self._ratio,
         }
+        if self._adaptive:
+            self._agree(steps)
         return self.start("element", arguments)
+
+    def _agree(self, steps: int) -> None:
+        port = self.rank.kernel_port(stream=9, pair=1)
+        arguments = {
+            "mine": self._paces[0],
+            "all": self._paces[1],
+            "steps": steps,
+            "courant": 2 * COURANT,
+            "most": MOST_RATIO,
+            "communicator": self.rank.world.address,
+            "arithmetic": self.rank.arithmetic(np.float32),
+            "fastest": self._pace,
+            "ratio": self._ratio,
+            "commands": port.commands,
+            "status": port.status,
+        }
+        self._agreeing = self.start("reduce_step", arguments)
 
 
 class ByEngine:
-    """ACCL's engine exchanges the halo; kernels give it its commands and data."""
+    """ACCL's engine exchanges the halo; kernels give it its commands and data. `streamed`: messages go from kernels to kernels, which put them in order;
+    otherwise through the receive buffers. `firsts`: of a neighbour's halo."""
 
-    def __init__(self, board: Board) -> None:
-        self._board = board
+    def __init__(self, board: Board, firsts: list[int], streamed: bool) -> None:
+        self._board, self._streamed = board, streamed
         rank, part = board.rank, board.part
         self._port = rank.kernel_port(stream=9)
         self._ranks = board.buffer(np.array(part.neighbours, np.int32))
         self._received = board.buffer(np.array([len(each) for each in part.receives], np.int32))
+        self._firsts = board.buffer(np.array(firsts, np.int32))
 
-    def exchange(self, first: int, steps: int) -> None:
+    def exchange(self, steps: int) -> None:
         board, port = self._board, self._port
-        count = {"neighbours": len(board.part.neighbours), "steps": steps}
+        number = {"neighbours": len(board.part.neighbours)}
+        count = number | {"steps": steps}
         sending = {
             "sent": board.sent,
             "counts": board.counts,
+            "firsts": self._firsts,
             "boundary": board.part.boundary,
             "elements": board.boundary,
             "data": port.data_in,
         }
-        receiving = {"counts": self._received, "data": port.data_out, "elements": board.halo}
+        receiving = {"steps": steps, "data": port.data_out, "elements": board.halo}
         scheduling = {
             "ranks": self._ranks,
             "sent": board.counts,
             "received": self._received,
+            "streamed": int(self._streamed),
             "communicator": board.rank.world.address,
             "arithmetic": board.rank.arithmetic(np.float32),
             "commands": port.commands,
@@ -108,47 +150,61 @@ class ByEngine:
         }
         started = [
             board.start("send_halo", sending | count),
-            board.start("receive_halo", receiving | count),
+            board.start("reorder_halo", receiving | {"halo": len(board.part.halo)})
+            if self._streamed
+            else board.start("receive_halo", receiving | number | {"counts": self._received}),
             board.start("schedule", scheduling | count),
         ]
         for each in started:
             each.wait()
+        if self._streamed and steps:
+            board.rank.barrier()  # before a message of the next start comes, all kernels have ended
 
 
 class ByHosts:
-    """The hosts exchange the halo, without ACCL: each starts kernels that write and read messages in its board's memory. From a message that is written
-    to one that can be read it takes `latency_us`, whatever there is on the way: invocations, PCIe, MPI. `mail` is that way, shared by all."""
+    """The hosts exchange the halo by MPI, without ACCL: in each step they start a kernel that writes the messages to the board's memory, copy it over PCIe,
+    exchange messages with MPI, copy what has come to the board, and start a kernel that reads it. As of thalweg's b_eff on servers, an engine is a server's
+    adapter with MPI, its memory the server's, and what it calls the host's memory is the board's, across PCIe."""
 
-    def __init__(self, board: Board, latency_us: float, mail: dict[tuple[int, int, int], Array]) -> None:
-        self._board, self._latency_us, self._mail = board, latency_us, mail
-        part = board.part
-        self._out = board.rank.create_buffer(max(3 * part.sent, 1))
-        self._in = board.rank.create_buffer(max(3 * len(part.halo), 1))
+    def __init__(self, board: Board, server: Server) -> None:
+        self._board, self._server = board, server
+        rank, part = board.rank, board.part
+        sizes = 3 * max(part.sent, 1), 3 * max(len(part.halo), 1)
+        self._on_board = [rank.create_buffer(size, host=True) for size in sizes]
+        self._in_server = [rank.create_buffer(size) for size in sizes]
+        self._adapter = rank.kernel()
 
-    def exchange(self, first: int, steps: int) -> None:
+    def exchange(self, steps: int) -> None:
         if self._board.part.neighbours:
-            for step in range(first, first + steps):
-                self._exchange(step)
+            for _ in range(steps):
+                self._exchange()
 
-    def _exchange(self, step: int) -> None:
-        board, part = self._board, self._board.part
-        here = board.rank.rank
+    def _exchange(self) -> None:
+        board, part, rank, server = self._board, self._board.part, self._board.rank, self._server
+        (mine, others), (sent, received) = self._on_board, self._in_server
+        rank.pause(server.invocation_us)
         writing = {
             "sent": board.sent,
             "all": part.sent,
             "boundary": part.boundary,
-            "message": self._out,
+            "message": mine,
             "elements": board.boundary,
         }
         board.start("write_halo", writing).wait()
-        ends = np.cumsum([len(each) for each in part.sends])
-        for other, message in zip(
-            part.neighbours, np.split(self._out.array[: 3 * part.sent], 3 * ends[:-1]), strict=True
+        rank.pause(server.sync_us)
+        self._adapter.copy(mine, sent, len(mine), from_fpga=True, to_fpga=True)
+        requests = []
+        for numbers, memory, call in (
+            (part.sends, sent, self._adapter.send),
+            (part.receives, received, self._adapter.recv),
         ):
-            self._mail[here, other, step] = message.copy()
-        board.rank.pause(self._latency_us)
-        while not all((other, here, step) in self._mail for other in part.neighbours):
-            board.rank.pause(1)
-        messages = [self._mail.pop((other, here, step)) for other in part.neighbours]
-        self._in.array[: 3 * len(part.halo)] = np.concatenate(messages)
-        board.start("read_halo", {"message": self._in, "halo": len(part.halo), "elements": board.halo}).wait()
+            ends = 3 * np.cumsum([0, *map(len, numbers)])
+            for other, begin, end in zip(part.neighbours, ends[:-1].tolist(), ends[1:].tolist(), strict=True):
+                place = {"from_fpga": True} if memory is sent else {"to_fpga": True}
+                requests.append(call(memory[begin:end], end - begin, other, run_async=True, **place))
+        for request in requests:
+            request.wait()
+        rank.pause(server.sync_us)
+        self._adapter.copy(received, others, len(others), from_fpga=True)
+        rank.pause(server.invocation_us)
+        board.start("read_halo", {"message": others, "halo": len(part.halo), "elements": board.halo}).wait()

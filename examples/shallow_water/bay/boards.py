@@ -3,41 +3,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal
 
 import numpy as np
-from thalweg.accl import Cluster, Rank, run
+from thalweg.accl import Cluster, Rank, Server, run
 
 from bay.board import MOST_STEPS, Board, ByEngine, ByHosts
 from bay.model import Array, Parameters, scales
 from bay.partition import Cut, tables
 
-#: Of an exchange by hosts: kernel invocations, copies over PCIe, MPI over InfiniBand. The paper has measured 100 to 120 (section 4.3).
-HOSTS_US = 110
 PIPE = 328  #: kPipe of kernels.cpp
 IN_A_WORD = 5  #: elements in 512 bits
 
 
+By = Literal["udp", "tcp", "hosts"]  #: who exchanges the halo: ACCL's engine over UDP or TCP, or the hosts by MPI
+Halo = Literal["buffered", "on-chip", "reordered"]
+Step = Literal["nominal", "engine", "in-switch"]
+Sequencer = Literal["processor", "hardware"]
+
+#: Receive buffers in UltraRAM: a word of 64 bytes a cycle; address, memory and output registers take three.
+ON_CHIP_CYCLES = 3
+SWITCHES = "mpi-fpga-torus-4x4x4"  #: the least of the presets with 48 nodes or more
+EAGER = 12_288  #: bytes of a message that MPI sends without waiting at most, as in thalweg's b_eff
+
+
 @dataclass(frozen=True)
 class Design:
-    """Of the paper's table 1: the cluster whose boards it is for, clock of kernels and engine, and the elements that a board holds."""
+    """Of the paper's table 1: the preset of boards that it is for, clock of kernels and engine, and the elements that a board holds. And what is changed.
+
+    `halo`: messages go through receive buffers in the board's memory, as in the paper, through ones on the chip, or straight to kernels, which put them in
+    order. `step`: time steps are nominal, or are found by allreduces, on the engines or in switches. `sequencer`: the engine's processor, or hardware in its place."""
 
     preset: str
     clock_mhz: float
     elements: int
+    halo: Halo = "buffered"
+    step: Step = "nominal"
+    sequencer: Sequencer = "processor"
 
-    @property
+    def changed(self, halo: Halo = "buffered", step: Step = "nominal", sequencer: Sequencer = "processor") -> Design:
+        """Raises ValueError where hosts exchange the halo, which have no engine."""
+        if self.preset == "noctua2-mpi" and (halo, step, sequencer) != ("buffered", "nominal", "processor"):
+            raise ValueError("halo, step and sequencer are of boards with ACCL's engine, not of hosts")
+        return replace(self, halo=halo, step=step, sequencer=sequencer)
+
+    @cached_property
     def cluster(self) -> Cluster:
-        return Cluster.load(self.preset).replace(clock={"engine": {"frequency_mhz": self.clock_mhz}})
+        cluster = Cluster.load(self.preset).replace(clock={"engine": {"frequency_mhz": self.clock_mhz}})
+        board = cluster.board(0)
+        changed: dict[str, Any] = {}
+        if self.halo == "on-chip":
+            changed |= {"memory_ns": 1e3 * ON_CHIP_CYCLES / self.clock_mhz, "memory_gb": 64e-3 * self.clock_mhz}
+        if self.sequencer == "hardware":
+            changed["processor"] = {name: [0, 0] for name in board.processor}
+        return cluster.replace(node={"board": changed}) if changed else cluster
+
+    def cluster_of(self, boards: int) -> Cluster:
+        """With as many servers as there are boards: the preset has one board of each of 16."""
+        cluster = self.cluster
+        if boards <= len(cluster.boards):
+            return cluster
+        return cluster.replace(topology={"size": [boards], "radix": boards}, node={"switch": {"ports": boards}})
 
 
-By = Literal["udp", "tcp", "hosts"]  #: who exchanges the halo: ACCL's engine over UDP or TCP, or the hosts by MPI
-DESIGNS: dict[By, Design] = {
+DESIGNS: Mapping[By, Design] = {
     "udp": Design("accl-u280-udp", 274, 8192),
     "tcp": Design("accl-u280-tcp", 252, 4096),
-    "hosts": Design("accl-u280-udp", 256, 8192),
+    "hosts": Design("noctua2-mpi", 256, 8192),
 }
 
 
@@ -53,11 +88,13 @@ class Taken:
 
 @dataclass
 class Result:
-    """`states`: all elements after each of the requested steps. `taken`: the cycles of each partition, without loading and storing its elements."""
+    """`states`: all elements after each of the requested steps. `taken`: the cycles of each partition, without loading and storing its elements. `time`:
+    simulated, in nominal steps."""
 
     states: list[Array]
     taken: list[Taken]
     time_us: float
+    time: float
     lost: list[tuple[int, str, int]] = field(default_factory=list)
 
     @property
@@ -83,48 +120,65 @@ def simulate(
     steps: int,
     *,
     every: int = 0,
-    by: By = "udp",
+    by: By | Design = "udp",
     tell: Callable[[int], None] = lambda steps: None,
 ) -> Result:
     """`steps` from a state on. `every`: steps between two of the states that are returned, from the first on (0: the last alone). `tell` is called
     with the number of steps that are done."""
+    design = by if isinstance(by, Design) else DESIGNS[by]
     parts = cut.partitions
+    cluster = design.cluster_of(len(parts))
+    server = cluster.board(0)
     scale = scales(cut.mesh, parameters)
     sizes = blocks(steps, every)
     states = [np.empty_like(state) for _ in sizes]
-    mail: dict[tuple[int, int, int], Array] = {}
+    adaptive = design.step != "nominal"
+    time = 0.0
 
     def program(rank: Rank) -> Taken:
+        nonlocal time
         part = parts[rank.rank]
         here = state[np.concatenate([part.elements, part.halo])]
-        board = Board(rank, part, tables(cut.mesh, part, scale), parameters, here)
-        exchanges = ByHosts(board, HOSTS_US, mail) if by == "hosts" else ByEngine(board)
+        board = Board(rank, part, tables(cut.mesh, part, scale), parameters, here, adaptive)
+        exchanges: ByHosts | ByEngine
+        if isinstance(server, Server):
+            exchanges = ByHosts(board, server)
+        else:
+            exchanges = ByEngine(board, cut.firsts(rank.rank), design.halo == "reordered")
 
-        def compute(first: int, steps: int) -> int:
-            element = board.compute(first, steps)
-            exchanges.exchange(first, steps)
+        def compute(steps: int, loading: int = 0) -> int:
+            element = board.compute(steps)
+            if isinstance(server, Server):
+                rank.pause(loading / design.clock_mhz)
+            exchanges.exchange(steps)
             element.wait()
             return int(element.cycles)
 
-        empty = compute(0, 0)
-        taken, first = Taken(), 0
+        empty = compute(0)
+        taken, done = Taken(), 0
         for number, size in enumerate(sizes):
-            taken.cycles += compute(first, size) - empty
-            first += size
+            # Hosts begin with the first step: when elements are loaded, without the cycle that it takes to store each.
+            taken.cycles += compute(size, max(empty - len(here), 0)) - empty
+            done += size
             states[number][part.elements] = board.state
             taken.steps += size
             taken.stalled += board.stalls[0]
             taken.most_stalled = max(taken.most_stalled, board.stalls[1])
             if rank.rank == 0:
-                tell(first)
+                time = board.time
+                tell(done)
         return taken
 
     message = 64 * -(-max(cut.longest_message, 1) // IN_A_WORD)
+    in_switch = SWITCHES if design.step == "in-switch" and len(parts) > 1 else None
     result = run(
         program,
         ranks=len(parts),
-        cluster=DESIGNS[by].cluster,
-        buffers=2 * cut.most_neighbours + 2,  # a neighbour may be a step ahead
+        cluster=cluster,
+        in_switch=in_switch,
+        # A neighbour may be a step ahead. A short allreduce goes straight from rank to rank where half of the buffers hold all ranks' blocks.
+        buffers=2 * cut.most_neighbours + 2 + (2 * len(parts) if design.step == "engine" else 0),
         buffer_bytes=max(message, 1024),
+        most_eager_bytes=max(message, EAGER) if isinstance(server, Server) else 0,
     )
-    return Result([state, *states] if every else states[-1:], result.values, result.time_us, result.lost)
+    return Result([state, *states] if every else states[-1:], result.values, result.time_us, time, result.lost)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The shallow-water simulation on a board. `element` computes an element a cycle. What other boards need, `send_halo` packs into words of 512 bits for
-// ACCL's engine. What comes from them, `receive_halo` unpacks. `schedule` gives the engine its commands.
+// ACCL's engine. What comes from them, `receive_halo` unpacks in the order of the neighbours, or `reorder_halo` in any. `schedule` gives the engine its
+// commands. `reduce_step` has all boards agree on the next time step.
 #include <cmath>
 
 #include "ap_axi_sdata.h"
@@ -12,11 +13,14 @@ using data_word = ap_axiu<512, 0, 0, 8>;
 constexpr int kElements = 8192, kHalo = 2048, kNeighbours = 64;
 constexpr int kSteps = 16384;  // tides that are kept
 constexpr int kLeft = 1 << 16, kLand = 1 << 17, kSea = 1 << 18, kPlace = kLeft - 1;
-constexpr int kInAWord = 5;  // elements of three floats in 512 bits
+constexpr int kInAWord = 5;      // elements of three floats in 512 bits
+constexpr int kLabel = 15 * 32;  // bit of a word's label, behind its elements
+constexpr int kWritten = 64;     // cycles until the memory has what was written
 
 // Cycles from an element's state to its next one. The longest way through the arithmetic is by the momentum of a land edge's mirror image, its speed, the
-// flux, and the floor's friction: 12 additions, 9 multiplications, 3 divisions and a root. With 11, 8, 28 and 28 cycles, the defaults of AMD's
-// Floating-Point Operator 7.1 (PG060) for single precision, that is 316; two reads of memory, a comparison, three selections and a write take another 12.
+// flux, and the floor's friction: 12 additions, 9 multiplications, 3 divisions and a root. Additions take 11 cycles, multiplications 8, divisions 28: the
+// most of AMD's Floating-Point Operator in single precision, as Clash has them (clash-cores, Clash.Cores.Xilinx.Floating: AddDefDelay, MulDefDelay,
+// DivDefDelay). The root is taken for a division. That is 316; two reads of memory, a comparison, three selections and a write take another 12.
 constexpr int kPipe = 328;
 
 struct Element {
@@ -29,7 +33,25 @@ struct Edge {
 
 struct Flow {
   float mass, x, y;
+  float wave;  // its fastest wave
 };
+
+// With a time step of `ratio` nominal ones.
+static float adapted(float value, float ratio) {
+  return ratio * value;
+}
+
+// How far waves come in a nominal step, of the triangle's size: a stable step is in inverse proportion to it.
+static float pace(const Edge (&edges)[3], const Flow (&flows)[3], float scale) {
+  return (edges[0].length * flows[0].wave + edges[1].length * flows[1].wave + edges[2].length * flows[2].wave) * scale;
+}
+
+// The tide's level at a time in nominal steps; `tides` begins at the step `first`.
+static float level_at(const float* tides, float time, int first) {
+  const int step = static_cast<int>(time);
+  const float before = tides[step - first];
+  return before + (time - static_cast<float>(step)) * (tides[step - first + 1] - before);
+}
 
 // What leaves an element through an edge: Rusanov's flux, from the left element to the right one, less the own pressure.
 static Flow flow(const Edge& edge, int link, const Element& own, Element other, float tide, float gravity) {
@@ -57,20 +79,23 @@ static Flow flow(const Edge& edge, int link, const Element& own, Element other, 
   const float x = half * ((a.x * speed_a + b.x * speed_b) + pressure * edge.normal_x - wave * (b.x - a.x));
   const float y = half * ((a.y * speed_a + b.y * speed_b) + pressure * edge.normal_y - wave * (b.y - a.y));
   const float sign = left ? 1.0F : -1.0F;
-  return {land ? 0.0F : sign * mass, sign * x, sign * y};
+  return {land ? 0.0F : sign * mass, sign * x, sign * y, wave};
 }
 
 // Steps of all elements of a partition: of those at its boundary first, so that their values are on their way while the others are computed. At the end
 // of a step the elements of other boards have to come. `state` has the partition's elements and then those; `stalls` gets the cycles that the
-// pipeline has waited for them, in all and at most in a step.
-void element(const float* geometry, const int* links, const float* tides, float* state, int* stalls, int elements,
-             int boundary, int halo, int steps, float gravity, float coriolis, float friction,
-             hls::stream<Element>& to_others, hls::stream<Element>& from_others) {
+// pipeline has waited for them, in all and at most in a step. `clock`: the time and the time step, in nominal ones. Where it is `adaptive`, the next step's is
+// that which comes for the pace of this step's elements.
+void element(const float* geometry, const int* links, const float* tides, float* state, float* clock, int* stalls,
+             int elements, int boundary, int halo, int steps, int levels, int adaptive, float gravity, float coriolis,
+             float friction, hls::stream<Element>& to_others, hls::stream<Element>& from_others,
+             hls::stream<float>& to_all, hls::stream<float>& from_all) {
 #pragma HLS INTERFACE m_axi port = geometry bundle = gmem0
 #pragma HLS INTERFACE m_axi port = links bundle = gmem1
 #pragma HLS INTERFACE m_axi port = tides bundle = gmem1
 #pragma HLS INTERFACE m_axi port = state bundle = gmem2
 #pragma HLS INTERFACE m_axi port = stalls bundle = gmem1
+#pragma HLS INTERFACE m_axi port = clock bundle = gmem1
   Edge edges[kElements][3];
   float scales[kElements], depths[kElements];
   int others[kElements][3];
@@ -92,16 +117,20 @@ void element(const float* geometry, const int* links, const float* tides, float*
 #pragma HLS PIPELINE II = 1
     values[0][i] = {state[3 * i], state[3 * i + 1], state[3 * i + 2]};
   }
-  for (int step = 0; step < steps; ++step) {
+  for (int k = 0; k < levels; ++k) {
 #pragma HLS PIPELINE II = 1
-    tide[step] = tides[step];
+    tide[k] = tides[k];
   }
+  float time = clock[0], ratio = clock[1];
+  const int first = static_cast<int>(time);
 
   int waited = 0, longest = 0;
   for (int step = 0; step < steps; ++step) {
     const Element* now = values[step & 1];
     Element* next = values[~step & 1];
-    const float sea = tide[step];
+    const float sea = level_at(tide, time, first);
+    const float turned = adapted(coriolis, ratio), braked = adapted(friction, ratio);
+    float fastest = 0.0F;
     for (int i = 0; i < elements; ++i) {
 #pragma HLS PIPELINE II = 1
 #pragma HLS LATENCY min = kPipe
@@ -112,23 +141,31 @@ void element(const float* geometry, const int* links, const float* tides, float*
         const int link = others[i][k];
         flows[k] = flow(edges[i][k], link, own, now[link & kPlace], sea, gravity);
       }
-      const float scale = scales[i];
+      const float scale = adapted(scales[i], ratio);
       const float level = own.level - scale * (flows[0].mass + flows[1].mass + flows[2].mass);
-      const float x = (own.x - scale * (flows[0].x + flows[1].x + flows[2].x)) + coriolis * own.y;
-      const float y = (own.y - scale * (flows[0].y + flows[1].y + flows[2].y)) - coriolis * own.x;
+      const float x = (own.x - scale * (flows[0].x + flows[1].x + flows[2].x)) + turned * own.y;
+      const float y = (own.y - scale * (flows[0].y + flows[1].y + flows[2].y)) - turned * own.x;
       const float height = level + depths[i];
-      const float slowed = 1.0F / (1.0F + friction * std::sqrt(x * x + y * y) / (height * height));
+      const float slowed = 1.0F / (1.0F + braked * std::sqrt(x * x + y * y) / (height * height));
       const Element made = {level, x * slowed, y * slowed};
+      fastest = std::fmax(fastest, pace(edges[i], flows, scales[i]));
       next[i] = made;
       if (i < boundary) to_others.write(made);
     }
+    time += ratio;
     int late = 0;
+    if (adaptive) to_all.write(fastest);
     for (int come = 0; come < halo;) {
 #pragma HLS PIPELINE II = 1
       if (from_others.read_nb(next[elements + come]))
         ++come;
       else
         ++late;
+    }
+    for (bool come = !adaptive; !come;) {
+#pragma HLS PIPELINE II = 1
+      come = from_all.read_nb(ratio);
+      if (!come) ++late;
     }
     waited += late;
     longest = late > longest ? late : longest;
@@ -141,21 +178,26 @@ void element(const float* geometry, const int* links, const float* tides, float*
     state[3 * i + 1] = last.x;
     state[3 * i + 2] = last.y;
   }
+  clock[0] = time;
+  clock[1] = ratio;
   stalls[0] = waited;
   stalls[1] = longest;
 }
 
-// Packs what each neighbour needs into a message of its own. `sent`: places of elements, `counts` of them for each neighbour.
-void send_halo(const int* sent, const int* counts, int neighbours, int boundary, int steps,
+// Packs what each neighbour needs into a message of its own. `sent`: places of elements, `counts` of them for each neighbour. A word's label says what it
+// has: the place of its first element among those that the neighbour gets, from `firsts` on; behind that, elements, and whether the step is odd.
+void send_halo(const int* sent, const int* counts, const int* firsts, int neighbours, int boundary, int steps,
                hls::stream<Element>& elements, hls::stream<data_word>& data) {
 #pragma HLS INTERFACE m_axi port = sent bundle = gmem3
 #pragma HLS INTERFACE m_axi port = counts bundle = gmem3
+#pragma HLS INTERFACE m_axi port = firsts bundle = gmem3
   Element values[kHalo];
-  int places[2 * kHalo], count[kNeighbours];
+  int places[2 * kHalo], count[kNeighbours], first[kNeighbours];
   int all = 0;
   for (int n = 0; n < neighbours; ++n) {
 #pragma HLS PIPELINE II = 1
     count[n] = counts[n];
+    first[n] = firsts[n];
     all += counts[n];
   }
   for (int k = 0; k < all; ++k) {
@@ -182,6 +224,7 @@ void send_halo(const int* sent, const int* counts, int neighbours, int boundary,
           word.data.range(96 * slot + 32 * p + 31, 96 * slot + 32 * p) = bits;
         }
         if (slot == kInAWord - 1 || k == count[n] - 1) {
+          word.data.range(kLabel + 31, kLabel) = (first[n] + k - slot) | (slot + 1) << 16 | (step & 1) << 24;
           word.keep = -1;
           word.last = k == count[n] - 1;
           data.write(word);
@@ -216,11 +259,60 @@ void receive_halo(const int* counts, int neighbours, int steps, hls::stream<data
     }
 }
 
-// A command to the engine: to send from the kernels' stream, or to move a message from the receive buffers to it.
-static void command(hls::stream<command_word>& commands, int scenario, int words, int communicator, int rank,
-                    int arithmetic, int streams) {
+// Unpacks elements in the order in which they come, into local memory, and gives a step's on in their own order. A neighbour may be a step ahead.
+void reorder_halo(int halo, int steps, hls::stream<data_word>& data, hls::stream<Element>& elements) {
+  Element values[2][kHalo];
+  bool there[2][kHalo];
+#pragma HLS ARRAY_PARTITION variable = values dim = 2 cyclic factor = 5
+#pragma HLS ARRAY_PARTITION variable = there dim = 2 cyclic factor = 5
+  for (int k = 0; k < halo; ++k) {
+#pragma HLS PIPELINE II = 1
+    there[0][k] = there[1][k] = false;
+  }
+  for (int step = 0; step < steps; ++step) {
+    const int now = step & 1;
+    for (int next = 0; next < halo;) {
+#pragma HLS PIPELINE II = 1
+      data_word word;
+      if (data.read_nb(word)) {
+        const unsigned label = word.data.range(kLabel + 31, kLabel);
+        const int first = label & 0xffff, count = label >> 16 & 0xff, of = label >> 24;
+        for (int k = 0; k < kInAWord; ++k) {
+          float parts[3];
+          for (int p = 0; p < 3; ++p) {
+            const unsigned bits = word.data.range(96 * k + 32 * p + 31, 96 * k + 32 * p);
+            std::memcpy(&parts[p], &bits, 4);
+          }
+          if (k < count) {
+            values[of][first + k] = {parts[0], parts[1], parts[2]};
+            there[of][first + k] = true;
+          }
+        }
+      }
+      if (there[now][next] && elements.write_nb(values[now][next])) there[now][next++] = false;
+    }
+  }
+}
+
+// A command to the engine.
+static void command(hls::stream<command_word>& commands, int scenario, int count, int communicator, int rank,
+                    int function, int arithmetic, int streams, unsigned long operand = 0, unsigned long result = 0) {
 #pragma HLS INLINE
-  const int fields[15] = {scenario, 16 * words, communicator, rank, 0, 9, arithmetic, 0, streams, 0, 0, 0, 0, 0, 0};
+  const int fields[15] = {scenario,
+                          count,
+                          communicator,
+                          rank,
+                          function,
+                          9,
+                          arithmetic,
+                          0,
+                          streams,
+                          static_cast<int>(operand),
+                          static_cast<int>(operand >> 32),
+                          0,
+                          0,
+                          static_cast<int>(result),
+                          static_cast<int>(result >> 32)};
   for (int k = 0; k < 15; ++k) {
 #pragma HLS PIPELINE II = 1
     command_word word;
@@ -230,10 +322,12 @@ static void command(hls::stream<command_word>& commands, int scenario, int words
   }
 }
 
-// Of each step: a send to each neighbour, and a recv from each, in their order; then it waits for the ends of all of them. The engine
+// Of each step: a send to each neighbour from the kernels' stream, and a recv from each, which moves its message from the receive buffers to the stream, in
+// their order; then it waits for the ends of all of them. Where they are `streamed`, sends go to the neighbours' streams, and there are no recvs. The engine
 // has a step's first commands before there is anything to send, so that its processor works on them meanwhile.
-void schedule(const int* ranks, const int* sent, const int* received, int neighbours, int steps, int communicator,
-              int arithmetic, hls::stream<command_word>& commands, hls::stream<command_word>& status) {
+void schedule(const int* ranks, const int* sent, const int* received, int neighbours, int steps, int streamed,
+              int communicator, int arithmetic, hls::stream<command_word>& commands,
+              hls::stream<command_word>& status) {
 #pragma HLS INTERFACE m_axi port = ranks bundle = gmem5
 #pragma HLS INTERFACE m_axi port = sent bundle = gmem5
 #pragma HLS INTERFACE m_axi port = received bundle = gmem5
@@ -247,10 +341,31 @@ void schedule(const int* ranks, const int* sent, const int* received, int neighb
   }
   for (int step = 0; step < steps; ++step) {
     for (int n = 0; n < neighbours; ++n)
-      command(commands, kSend, to[n], communicator, rank[n], arithmetic, kFromStream);
-    for (int n = 0; n < neighbours; ++n)
-      command(commands, kRecv, from[n], communicator, rank[n], arithmetic, kToStream);
-    for (int n = 0; n < 2 * neighbours; ++n) status.read();
+      command(commands, kSend, 16 * to[n], communicator, rank[n], 0, arithmetic,
+              streamed ? kFromStream | kToStream : kFromStream);
+    for (int n = 0; n < (streamed ? 0 : neighbours); ++n)
+      command(commands, kRecv, 16 * from[n], communicator, rank[n], 0, arithmetic, kToStream);
+    for (int n = 0; n < (streamed ? neighbours : 2 * neighbours); ++n) status.read();
+  }
+}
+
+// The next time step, in nominal ones, of the fastest pace on all boards. `mine`, `all`: memory that the engine reads and writes, in turns two places.
+void reduce_step(float* mine, float* all, int steps, float courant, float most, int communicator, int arithmetic,
+                 hls::stream<float>& fastest, hls::stream<float>& ratio, hls::stream<command_word>& commands,
+                 hls::stream<command_word>& status) {
+#pragma HLS INTERFACE m_axi port = mine bundle = gmem6
+#pragma HLS INTERFACE m_axi port = all bundle = gmem6
+  constexpr int kAllreduce = 10, kMax = 1, kApart = 1024;
+  for (int step = 0; step < steps; ++step) {
+    const int at = kApart * (step & 1);
+    mine[at] = fastest.read();
+    for (int cycle = 0; cycle < kWritten; ++cycle) {
+#pragma HLS PIPELINE II = 1
+    }
+    command(commands, kAllreduce, 1, communicator, 0, kMax, arithmetic, 0, reinterpret_cast<unsigned long>(mine + at),
+            reinterpret_cast<unsigned long>(all + at));
+    status.read();
+    ratio.write(std::fmin(most, courant / all[at]));
   }
 }
 

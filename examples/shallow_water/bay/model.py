@@ -24,14 +24,12 @@ CORIOLIS = 2 * 7.2921e-5 * math.sin(math.radians(26.5))  #: 1/s, in the latitude
 FRICTION = 0.009  #: of the floor, quadratic in the speed
 TIDE_M, TIDE_S = 0.5, 12.42 * 3600  #: amplitude and period of the moon's tide
 COURANT = 0.45
-
-#: Floating-point operations of a triangle and a step: additions, multiplications, divisions, roots and comparisons of three edges, and of the triangle.
-OPERATIONS = 3 * 60 + 28
+MOST_RATIO = 2  #: a time step is so many nominal ones at most
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """Of a run. `step_s`: seconds."""
+    """Of a run. `step_s`: seconds of a nominal time step."""
 
     step_s: float
     gravity: float = GRAVITY
@@ -46,7 +44,7 @@ class Parameters:
         return cls(COURANT * float((2 * mesh.areas / (mesh.edges[..., 2] * waves).sum(axis=1)).min()), **others)
 
     def tide(self, first: int, steps: int) -> Array:
-        """Level of the open sea in steps from `first` on; it begins to rise from rest."""
+        """Level of the open sea in nominal steps from `first` on; it begins to rise from rest."""
         times = self.step_s * np.arange(first, first + steps)
         return np.asarray(self.tide_m * np.sin(2 * math.pi * times / TIDE_S), np.float32)
 
@@ -79,11 +77,12 @@ def hill(mesh: Mesh, height: float = 0.3) -> Array:
 
 
 class Reference:
-    """The mesh's state, step by step."""
+    """The mesh's state, step by step. `adaptive`: each time step is as long as the last one's state allows; otherwise all are nominal."""
 
-    def __init__(self, mesh: Mesh, parameters: Parameters, state: Array) -> None:
+    def __init__(self, mesh: Mesh, parameters: Parameters, state: Array, adaptive: bool = False) -> None:
         self.state = state.copy()
-        self.steps = 0
+        self.time, self.ratio = np.float32(0), ONE  #: and the next time step, in nominal ones
+        self._adaptive = adaptive
         self._parameters = parameters
         self._mesh, self._scales = mesh, scales(mesh, parameters)
         self._land, self._sea = mesh.neighbours == LAND, mesh.neighbours == SEA
@@ -91,34 +90,51 @@ class Reference:
         self.inflow_m3 = 0.0  #: from the open sea, in all
 
     def run(self, steps: int) -> None:
-        for tide in self._parameters.tide(self.steps, steps):
-            self._step(tide)
-        self.steps += steps
+        for _ in range(steps):
+            self._step()
 
     @property
     def volume_m3(self) -> float:
         """Above the level of rest."""
         return float((self.state[:, 0].astype(float) * self._mesh.areas).sum())
 
-    def _step(self, tide: np.float32) -> None:
-        gravity, coriolis, friction = self._parameters.constants
+    def _tide(self) -> np.float32:
+        """Between the levels of nominal steps."""
+        step = int(self.time)
+        before, behind = self._parameters.tide(step, 2)
+        return np.float32(before + (self.time - np.float32(step)) * (behind - before))
+
+    def _step(self) -> None:
+        gravity, *others = self._parameters.constants
+        coriolis, friction = (self.ratio * each for each in others)
+        tide = self._tide()
         level, x, y = (self.state[:, k] for k in range(3))
         flows = [self._edge(k, tide, gravity) for k in range(3)]
         mass, along_x, along_y = (flows[0][k] + flows[1][k] + flows[2][k] for k in range(3))
         if self._sea.any():
-            self.inflow_m3 -= self._parameters.step_s * sum(
-                float(flows[k][0][self._sea[:, k]].astype(float).sum()) for k in range(3)
+            self.inflow_m3 -= (
+                float(self.ratio)
+                * self._parameters.step_s
+                * sum(float(flows[k][0][self._sea[:, k]].astype(float).sum()) for k in range(3))
             )
-        scale = self._scales
+        scale = self.ratio * self._scales
         new_level = level - scale * mass
         new_x = (x - scale * along_x) + coriolis * y
         new_y = (y - scale * along_y) - coriolis * x
         height = new_level + self._mesh.depths
         slowed = ONE / (ONE + friction * np.sqrt(new_x * new_x + new_y * new_y) / (height * height))
         self.state = np.stack([new_level, new_x * slowed, new_y * slowed], axis=1)
+        self.time += self.ratio
+        if self._adaptive:
+            self.ratio = self._next_ratio([flow[3] for flow in flows])
 
-    def _edge(self, k: int, tide: np.float32, gravity: np.float32) -> tuple[Array, Array, Array]:
-        """What leaves each triangle through its edge k: water, and momentum without that of its own pressure."""
+    def _next_ratio(self, waves: list[Array]) -> np.float32:
+        lengths = [self._mesh.edges[:, k, 2] * waves[k] for k in range(3)]
+        pace = (lengths[0] + lengths[1] + lengths[2]) * self._scales
+        return min(np.float32(MOST_RATIO), np.float32(2 * COURANT) / pace.max())
+
+    def _edge(self, k: int, tide: np.float32, gravity: np.float32) -> tuple[Array, Array, Array, Array]:
+        """What leaves each triangle through its edge k: water, and momentum without that of its own pressure. And the fastest wave there."""
         normal_x, normal_y, length, depth = (self._mesh.edges[:, k, part] for part in range(4))
         own = self.state
         land, sea, left = self._land[:, k], self._sea[:, k], self._mesh.is_left[:, k]
@@ -143,4 +159,4 @@ class Reference:
         along_y = half * ((a[:, 2] * speed_a + b[:, 2] * speed_b) + pressure * normal_y - wave * (b[:, 2] - a[:, 2]))
         mass = np.where(land, np.float32(0), mass)
         sign = np.where(left, ONE, -ONE)
-        return sign * mass, sign * along_x, sign * along_y
+        return sign * mass, sign * along_x, sign * along_y, wave

@@ -52,6 +52,15 @@ class Cut:
     of: Integers
     partitions: tuple[Partition, ...]
 
+    def firsts(self, number: int) -> list[int]:
+        """Of a partition: for each neighbour, where its elements begin among all that the neighbour receives."""
+        found = []
+        for other in self.partitions[number].neighbours:
+            part = self.partitions[other]
+            before = part.receives[: part.neighbours.index(number)]
+            found.append(sum(map(len, before)))
+        return found
+
     @property
     def most_neighbours(self) -> int:
         return max(len(each.neighbours) for each in self.partitions)

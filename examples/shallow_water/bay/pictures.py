@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of the bay: the water on the mesh, the partitions, a film, and how the simulation scales."""
+"""Pictures of the bay: the water on the mesh, the partitions, and a film."""
 
 from __future__ import annotations
 
@@ -235,76 +235,6 @@ def floor(mesh: Mesh, path: Path) -> None:
         axes.plot([], [], color="#1f5a8a", linestyle=(0, (2, 1.5)), label="open sea, with the tide")
         axes.legend(loc="lower left", frameon=True, fontsize=9)
         axes.set_title(f"The bay: {len(mesh):,} triangles")
-        _save(figure, path)
-
-
-def scaling(weak: Sequence[dict[str, float]], strong: Sequence[dict[str, float]], path: Path) -> None:
-    """Figures 9 and 10 of the paper. Rows have boards, elements, neighbours, cycles, equation_2 and
-    `hertz`; those of the first figure also by_hosts, and hosts_hertz."""
-    with plt.rc_context(_STYLE):
-        figure, (left, right) = plt.subplots(1, 2, figsize=(11.5, 4.6), dpi=110, layout="constrained")
-        boards = [row["boards"] for row in weak]
-
-        def rate(row: dict[str, float], key: str, hertz: str = "hertz") -> float:
-            return row["elements"] * row[hertz] / row[key] / 1e9
-
-        first = rate(weak[0], "cycles")
-        left.plot(boards, [first * count for count in boards], color="#b0b7bd", linestyle=":", label="linear")
-        left.plot(
-            boards, [rate(row, "equation_2") for row in weak], color=PALETTE[0], linestyle="--", label="Equation 2"
-        )
-        left.plot(
-            boards,
-            [rate(row, "cycles") for row in weak],
-            color=PALETTE[0],
-            marker="o",
-            linestyle="none",
-            label="ACCL, simulated",
-        )
-        left.plot(
-            boards,
-            [rate(row, "by_hosts", "hosts_hertz") for row in weak],
-            color=PALETTE[1],
-            marker="s",
-            markersize=4,
-            linestyle="--",
-            label="hosts, with the 110 µs that the paper measured",
-        )
-        left.set_xscale("log", base=2)
-        left.set_yscale("log", base=2)
-        left.set_title("More boards, larger mesh")
-        left.set_ylabel("10⁹ elements a second")
-        for colour, size in zip(PALETTE, sorted({row["elements"] for row in strong}), strict=False):
-            rows = [row for row in strong if row["elements"] == size]
-            at = [row["boards"] for row in rows]
-            right.plot(
-                at, [rate(row, "cycles") for row in rows], color=colour, marker="o", label=f"{int(size):,} triangles"
-            )
-            right.plot(at, [rate(row, "equation_2") for row in rows], color=colour, linestyle="--", linewidth=1)
-            for row in rows:
-                right.annotate(
-                    f"{int(row['neighbours'])}",
-                    (row["boards"], rate(row, "cycles")),
-                    textcoords="offset points",
-                    xytext=(0, 7),
-                    ha="center",
-                    fontsize=8,
-                )
-        right.set_xscale("log", base=2)
-        right.set_title("More boards, same mesh")
-        right.set_ylabel("10⁹ elements a second")
-        right.plot([], [], color="grey", linestyle="--", linewidth=1, label="Equation 2")
-        right.set_ylim(bottom=0)
-        for axes in (left, right):
-            ticks = sorted({row["boards"] for row in (weak if axes is left else strong)})
-            axes.set_xticks(ticks, [str(int(each)) for each in ticks])
-            axes.minorticks_off()
-            axes.set_xlabel("boards")
-            axes.grid(alpha=0.25)
-            axes.legend(frameon=False, fontsize=9, loc="upper left")
-            axes.spines[["top", "right"]].set_visible(False)
-        left.set_yticks([0.25, 0.5, 1, 2, 4, 8, 16], ["0.25", "0.5", "1", "2", "4", "8", "16"])
-        right.text(0.99, 0.02, "numbers: neighbours at most", transform=right.transAxes, ha="right", fontsize=8)
         _save(figure, path)
 
 
