@@ -12,7 +12,7 @@ _ROOTS = (_PACKAGE / "data", _PACKAGE.parent.parent)
 
 
 def resource(path: str) -> Path:
-    """Where `apps`, `clusters`, `reproduce`, `rtl`, `runtime/mpi` or `spec/generated` (or a file in one of them) is; FileNotFoundError
+    """Where `apps`, `clusters`, `examples/shallow_water/bay`, `reproduce`, `rtl`, `runtime/mpi` or `spec/generated` (or a file in one of them) is; FileNotFoundError
     if nowhere."""
     for root in _ROOTS:
         if (found := root / path).exists():

@@ -15,6 +15,7 @@ LONG = (
     "lammps/run.py",
     "thalweg-torus-4x4x4",
     "reproduce smi",
+    "reproduce accl --only application",
     "bench gather --cluster vcsn-64",
     "stencil.py --size 1024",
     "for how in",
@@ -23,7 +24,12 @@ LONG = (
 """In commands that take long; those of vcsn-64 and later ones have examples of less beside them, and tests of their own."""
 
 needs_metis = pytest.mark.skipif(find_spec("pymetis") is None, reason="pymetis is not installed")
-NEEDS = {"examples/bridge": needs_bridge, "tshark": needs_tshark, "examples/shallow_water": needs_metis}
+NEEDS = {
+    "examples/bridge": needs_bridge,
+    "tshark": needs_tshark,
+    "examples/shallow_water": needs_metis,
+    "--only application": needs_metis,
+}
 """What commands take that not every computer has."""
 
 

@@ -76,6 +76,7 @@ class Block:
     rtl: list[str]  #: further folders that the module's parts are in
     sets: list[ParameterSet]
     whole: bool = False  #: put together of blocks: held against the simulator in whole clusters
+    top: bool = False  #: in the folder `top` of rtl/F
 
     @property
     def name(self) -> str:
@@ -84,6 +85,9 @@ class Block:
     @property
     def module(self) -> str:
         return f"tw_{self.stem}"
+
+    def file(self, root: Path) -> Path:
+        return root / "rtl" / self.folder / ("top" if self.top else "") / f"{self.module}.sv"
 
 
 @dataclass(frozen=True)
@@ -174,7 +178,7 @@ class Project:
         )
 
     def _block_flags(self, block: Block, parameters: ParameterSet) -> list[str]:
-        file = self.root / "rtl" / block.folder / f"{block.module}.sv"
+        file = block.file(self.root)
         return [*self._flags(block.module, file, block.rtl), *_assigned(parameters.parameters)]
 
     def own_files(self, block: Block) -> set[Path]:

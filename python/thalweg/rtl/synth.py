@@ -203,12 +203,15 @@ class Synthesizer:
         """`output`: the file of a `Request`."""
         # In one piece a whole node would take hours; and what many modules use is small, and better mapped with its user.
         whole = block.whole and "netlist" not in output
+        parts = [part.module for part in self.project.blocks() if part.folder != "common"]
+        if block.top:
+            parts += sorted(path.stem for path in (self.root / "rtl" / block.folder / "parts").glob("*.sv"))
         request = Request(
             top=block.module,
-            sources=rtl_yosys.sources(self.root, block.folder, self.root / "rtl" / block.folder / f"{block.module}.sv"),
+            sources=rtl_yosys.sources(self.root, block.folder, block.file(self.root)),
             folders=rtl_yosys.folders(self.root, block.folder, block.rtl),
             parameters=parameters.parameters,
-            parts=[part.module for part in self.project.blocks() if part.folder != "common"] if whole else [],
+            parts=parts if whole else [],
             **{name: str(file) for name, file in output.items()},
         )
         rtl_yosys.start(rtl_mapping.__name__, request, f"Yosys cannot map {block.name} ({parameters.name})")

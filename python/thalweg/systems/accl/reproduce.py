@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The evaluation of the paper on ACCL, section 3.4: throughput, latencies, the model (Equation 1), the baseline of host MPI, and Figure 4.
+"""The evaluation of the paper on ACCL, in three subjects: `messages`, section 3.4: throughput, latencies, the model (Equation 1), the baseline of host MPI, and
+Figure 4; `application`, section 4, shallow water; and `resources`, section 3.3 and Table 1.
 
-Boards are joined directly or through the Ethernet switch. TCP on a direct line is the stack before it was optimized, which was for the switch. The shallow-water
-simulation of section 4 is an example of its own, examples/shallow_water.
+Boards are joined directly or through the Ethernet switch. TCP on a direct line is the stack before it was optimized, which was for the switch.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import thalweg
+from thalweg.bench.operation import one_of
 from thalweg.cluster import leaves
 from thalweg.errors import CheckFailed, InputError
 from thalweg.papers import Evaluation as OfPaper
@@ -18,6 +19,7 @@ from thalweg.papers import Part, Row, short
 from thalweg.systems.accl.b_eff import WAYS
 from thalweg.systems.accl.cluster import Cluster, Server
 from thalweg.systems.accl.operations import PACKET_HEADER, line_us
+from thalweg.systems.accl.reproduce_application import Application
 
 PAPER = "accl"
 MEGA = 1 << 20
@@ -28,9 +30,19 @@ HOST_MPI, BY_HOSTS = "host MPI", "UDP, by hosts"
 """Series of Figure 4 that kernels do not call."""
 
 
+SUBJECTS = ("messages", "application", "resources")
+DEFAULT = SUBJECTS[:2]
+"""`resources` takes Yosys some ten minutes when it is first asked for."""
+
+
 class Evaluation(OfPaper):
-    def __init__(self) -> None:
+    """Raises InputError where a subject is none."""
+
+    def __init__(self, subjects: Sequence[str] = DEFAULT) -> None:
         super().__init__(PAPER)
+        for subject in subjects:
+            one_of("subject", subject, SUBJECTS)
+        self._subjects = subjects
         self.cluster = self.udp = Cluster.load("accl-u280-udp")
         self.tcp = Cluster.load("accl-u280-tcp")
         self.untuned = Cluster.load("accl-u280-tcp-untuned")
@@ -46,14 +58,26 @@ class Evaluation(OfPaper):
         return {"UDP": self.direct, "TCP": self.direct_tcp, "UDP, ES": self.udp, "TCP, ES": self.tcp}
 
     def parts(self) -> Sequence[Part]:
-        return [
-            ("throughput", self._throughput),
-            ("TCP's windows", self._windows),
-            ("latencies", self._latencies),
-            ("Equation 1", self._model),
-            ("host MPI", self._host_mpi),
-            ("Figure 4", self._curves),
-        ]
+        application = Application(self.row)
+        parts: dict[str, Sequence[Part]] = {
+            "messages": [
+                ("throughput", self._throughput),
+                ("TCP's windows", self._windows),
+                ("latencies", self._latencies),
+                ("Equation 1", self._model),
+                ("host MPI", self._host_mpi),
+                ("Figure 4", self._curves),
+            ],
+            "application": [
+                ("Figure 9", application.weak),
+                ("Figure 10", application.strong),
+                ("neighbours", application.neighbours),
+                ("ours beside Figure 10", application.ours),
+                ("time steps", application.time_steps),
+            ],
+            "resources": [("Table 1", self._resources)],
+        }
+        return [part for subject in SUBJECTS if subject in self._subjects for part in parts[subject]]
 
     def _throughput(self) -> Iterator[Row]:
         for id_, way in (("accl.tuned", "streaming"), ("accl.buffered.peak", "buffered")):
@@ -174,6 +198,11 @@ class Evaluation(OfPaper):
             for name, cluster in self.called_by_kernels.items():
                 yield from points(name, cluster, way=way)
 
+    def _resources(self) -> Iterator[Row]:
+        from thalweg.systems.accl.reproduce_resources import rows
+
+        yield from rows(self.row)
+
     def _gb_per_s(self, cluster: Cluster) -> float:
         """Of large messages between kernels."""
         return float(self._bench(cluster, sizes=[LARGE])[0]["gb_per_s"])
@@ -185,8 +214,8 @@ class Evaluation(OfPaper):
         return rows
 
 
-def reproduce(paper: str) -> list[dict[str, Any]]:
+def reproduce(paper: str, *, only: Sequence[str] = DEFAULT) -> list[dict[str, Any]]:
     """`thalweg reproduce accl`. Raises InputError."""
     if paper != PAPER:
         raise InputError(f"{paper!r} is not {PAPER}")
-    return [row.as_json() for row in Evaluation().rows(lambda what, done: None)]
+    return [row.as_json() for row in Evaluation(only).rows(lambda what, done: None)]

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a board's engine and UDP stack take of an FPGA (rtl/accl, mapped by Yosys), with the plug-ins that combine and convert and without, beside the paper's Figure 3
+and Table 1. Of Figure 3 the text has the shares that are saved; of Table 1, the designs with ACCL less the one without are ACCL without plug-ins and its network stack."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from thalweg.papers import Row
+from thalweg.systems.accl import rtl_engine
+from thalweg.systems.accl.cluster import Cluster
+
+if TYPE_CHECKING:
+    from thalweg.rtl.synth import Resources
+
+BESIDE = ("accl/sequencer", "preset"), ("accl/exchange_ports", "built")
+"""Blocks of an engine that are not in its node."""
+KINDS = {"lut": "LUT", "ff": "FF", "bram": "block RAM", "dsp": "DSP"}
+SAME = "ours by Yosys, before placement, with a sequencer in place of the paper's processor, and without DMA engines and MAC; the paper's by Vivado, with blocks in HLS"
+PLUGINS = "ours combine all types by sums, products, minima and maxima, and convert float32 and float16, 64 bytes a cycle; their adders are of LUTs"
+
+
+class Engine:
+    """What the parts of a board's engine take. Results are kept until the hardware changes."""
+
+    def __init__(self) -> None:
+        from thalweg.rtl.synth import Synthesizer
+
+        self._synthesizer = Synthesizer()
+
+    def without(self) -> dict[str, Resources]:
+        """Without plug-ins: the node of a board, and what is beside it."""
+        from thalweg.rtl.project import Block, ParameterSet
+
+        cluster = Cluster.load("accl-u280-udp").replace(node={"board": {"arithmetic": False, "compression": False}})
+        node = ParameterSet("minimal", rtl_engine.parameters(cluster, cluster.board(0)))
+        block = Block("accl", "accl_node", [], ["rtl/accl/top"], [node], whole=True, top=True)
+        found: dict[str, Resources] = {}
+        for _, part, resources in self._synthesizer.parts(block, node):
+            found[part] = found[part] + resources if part in found else resources
+        for name, chosen in BESIDE:
+            ((other, parameters),) = self._synthesizer.select((name,), (chosen,))
+            found[other.stem] = self._synthesizer.resources(other, parameters)
+        return found
+
+    def plugins(self) -> tuple[Resources, Resources]:
+        """The block of plug-ins with all of them, and with none."""
+        block = dataclasses.replace(self._synthesizer.project.block("accl/plugins"), whole=True)  # parts stay apart
+        sets = {parameters.name: parameters for parameters in block.sets}
+        return self._synthesizer.resources(block, sets["all"]), self._synthesizer.resources(block, sets["passes"])
+
+
+def rows(row: Callable[..., Row]) -> Iterator[Row]:
+    engine = Engine()
+    parts = engine.without()
+    minimal = sum(parts.values(), 0 * next(iter(parts.values())))
+    for kind, unit in KINDS.items():
+        yield row(f"accl.resources.udp.{kind}", "ACCL without plug-ins, and UDP", getattr(minimal, kind), unit, SAME)
+    plugins, empty = engine.plugins()
+    for kind, id_ in (("lut", "accl.minimal.logic"), ("dsp", "accl.minimal.dsp")):
+        added = getattr(plugins, kind) - getattr(empty, kind)
+        share = added / (getattr(minimal, kind) + added)
+        yield row(id_, "saved without plug-ins", share, f"of the {KINDS[kind]}s", PLUGINS)
+    for part, resources in {"plug-ins, all": plugins, **parts}.items():
+        yield row("accl.figure3", part, resources.lut, "LUT", part=part, **dataclasses.asdict(resources))
