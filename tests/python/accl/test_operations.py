@@ -13,7 +13,6 @@ from thalweg.errors import FabricStopped, InputError
 from thalweg.systems.accl.drawn_programs import FUNCTIONS, OPERATIONS, TYPES, Array, data_of, expected, start
 from thalweg.systems.accl.library import _Scenario as Scenario
 
-
 TRANSPORTS, RANKS = ("udp", "rdma", "reliable"), (1, 2, 3, 5, 8, 16)
 COMBINED = [
     pytest.param(RANKS[i], TYPES[k], TRANSPORTS[j], marks=[pytest.mark.long] * bool((i + j + k) % 3))
