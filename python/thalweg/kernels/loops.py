@@ -135,12 +135,12 @@ class _Inserter:
             ]
         )
         counted: list[int] = []
-        tokens = {loop.at: function.tokens for function in functions for loop in function.loops.values()}
+        of = {loop.at: function for function in functions for loop in function.loops.values()}
         for loop, said in found:
             with self._at(loop.at):
                 whole = said.whole
             if not whole:
-                self._loop(loop, said, values, len(counted), tokens[loop.at])
+                self._loop(loop, said, values, len(counted), of[loop.at])
                 counted.append(loop.at)
         for function, label in heads:
             self._goto_loop(function, label, len(counted))
@@ -338,7 +338,7 @@ class _Inserter:
     # Inserting code.
 
     def _loop(
-        self, loop: _Statement, said: Said, values: Mapping[Operand, str], number: int, tokens: Sequence[Token]
+        self, loop: _Statement, said: Said, values: Mapping[Operand, str], number: int, function: _Function
     ) -> None:
         one = "1"
 
@@ -352,6 +352,7 @@ class _Inserter:
         self.edits.append(
             (loop.at, _STATEMENT_BEFORE, f"KERNEL__LOOP({number}, {interval}, {depth}, {constant(said.unroll)}) ")
         )
+        loop, tokens = function.loops.get(said.turns, loop), function.tokens
         at = bisect_left(tokens, loop.at, key=lambda token: token.at)
         end = tokens[at].end
         if loop.kind != "do":

@@ -105,6 +105,7 @@ class Said:
     unroll: Operand | None = None  #: factor; an empty text unrolls the whole loop
     interval: Operand | None = None
     pipeline: tuple[Operand, Operand] | None = None  #: interval and depth
+    turns: int = -1  #: offset of the loop whose turns are this one's, where both are one pipeline
     by: dict[str, str] = field(default_factory=dict)  #: the pragma or attribute that set each value
 
     def add(self, other: Said) -> None:
@@ -115,6 +116,7 @@ class Said:
         self.unroll = other.unroll or self.unroll
         self.interval = other.interval or self.interval
         self.pipeline = other.pipeline or self.pipeline
+        self.turns = max(self.turns, other.turns)
         self.by |= other.by
 
     @property

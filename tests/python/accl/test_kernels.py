@@ -406,6 +406,49 @@ def test_pragmas_that_are_wrong(pragma: str, what: str, tmp_path: Path) -> None:
         alone(lambda rank: rank.start(kernels, "k", n=3).wait())
 
 
+@pytest.mark.parametrize(
+    "outer, bound, off, each",
+    [
+        ("", "4", "", 8),
+        ("again:", "four", "", 8),
+        ("", "4", "#pragma HLS LOOP_FLATTEN off", 16),
+        ("", "columns", "", 16),
+        ("sum += r;", "4", "", 16),
+    ],
+)
+def test_nested_loops_are_one_pipeline(outer: str, bound: str, off: str, each: int, tmp_path: Path) -> None:
+    """4 iterations at intervals of 2 cycles, and those that the pipeline drains in where it is a row's own: 2 (4 - 1) + 10."""
+    source = tmp_path / "x.cpp"
+    source.write_text(
+        f"""#include "hls_stream.h"
+void k(int rows, int columns, int* to) {{
+  const int four = 2 * 2;
+  int sum = 0;
+  for (int r = 0; r < rows; ++r) {{
+    {outer} for (int c = 0; c < {bound}; ++c) {{
+#pragma HLS PIPELINE II=2
+#pragma HLS LATENCY min=10
+{off}
+      sum += c;
+    }}
+  }}
+  *to = sum;
+}}
+"""
+    )
+    kernels = Kernels(source, includes=[SOURCES])
+
+    def program(rank: Rank) -> list[int]:
+        to = rank.create_buffer(1, np.int32)
+        started = [rank.start(kernels, "k", rows=rows, columns=4, to=to) for rows in (8, 9)]
+        for one in started:
+            one.wait()
+        return [one.cycles for one in started]
+
+    first, second = alone(program)
+    assert second - first == each
+
+
 def engine(rank: Rank) -> dict[str, Any]:
     port = rank.kernel_port()
     return {

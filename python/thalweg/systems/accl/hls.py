@@ -36,7 +36,6 @@ _WITHOUT_INFLUENCE = frozenset(
         "expression_balance",
         "function_instantiate",
         "inline",
-        "loop_flatten",
         "loop_merge",
         "loop_tripcount",
         "occurrence",
@@ -49,6 +48,7 @@ _WITHOUT_INFLUENCE = frozenset(
     )
 )
 _LOOPS = ("FOR_STMT", "WHILE_STMT", "DO_STMT", "CXX_FOR_RANGE_STMT")
+_CONSTANTS = ("ENUM_CONSTANT_DECL", "TEMPLATE_NON_TYPE_PARAMETER")
 _FUNCTIONS = ("FUNCTION_DECL", "CXX_METHOD", "FUNCTION_TEMPLATE", "CONSTRUCTOR", "LAMBDA_EXPR")
 _NESTS = ("NAMESPACE", "LINKAGE_SPEC", "UNEXPOSED_DECL", "CLASS_DECL", "STRUCT_DECL", "CLASS_TEMPLATE")
 _MARKER = re.compile(r'^# \d+ "[^"\n]*"((?: \d)*)$', re.MULTILINE)
@@ -111,6 +111,16 @@ class _Region:
         """The parameters of its pragma of that name."""
         return next((words for _, called, words in self.pragmas if called == name), None)
 
+    @property
+    def pipelined(self) -> bool:
+        pipeline = self.named("pipeline")
+        return pipeline is not None and "off" not in pipeline
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether no pragma says how its iterations are carried out."""
+        return not {name for _, name, _ in self.pragmas} & {"pipeline", "unroll", "latency", "dataflow"}
+
 
 def rewrite(text: str, expand: loops.Expand = as_it_is) -> Rewritten:
     """Rewrites a preprocessed source with line markers, in which headers of the system are marked. Raises InputError, with the line, for a
@@ -162,9 +172,11 @@ class _Pragmas:
         for cursor in self._in_files(source.declarations()):
             self._collect(cursor, None)
         self._by_offset = {region.at: region for region in self.regions if region.is_loop}
+        self._inside: dict[int, _Region] = {}
         for number, at in enumerate(source.places):
             if self.has(source.directives[at]) and self.users.has(at):
                 self._place(at, number)
+        self._inside = {region.at: inner for region in self.regions if (inner := self._flattened(region))}
         self._expanded = self._expand(expand)
 
     # loops.Dialect
@@ -181,6 +193,19 @@ class _Pragmas:
             return Said()
         if self._unrolls_around(region):
             return Said(unroll=Operand(""), by={"unroll": "a pipeline around it"})
+        if region.around and region.around.at in self._inside:
+            return Said(unroll=Operand(""), by={"unroll": "the loop around it"})
+        inner = region
+        while inner.at in self._inside:
+            inner = self._inside[inner.at]
+        if inner is not region:
+            said = self._of(inner)
+            said.turns = inner.at
+            return said
+        return self._of(region)
+
+    def _of(self, region: _Region) -> Said:
+        """What a loop's own pragmas say."""
         said = Said()
         unroll, pipeline, latency = (region.named(name) for name in ("unroll", "pipeline", "latency"))
         if unroll is not None and "off" not in unroll:
@@ -188,7 +213,7 @@ class _Pragmas:
             if not unroll.get("factor"):
                 return said
         depth = (latency or {}).get("min", (latency or {}).get("max", "0"))
-        if pipeline is not None and "off" not in pipeline:
+        if pipeline is not None and region.pipelined:
             operands = (self._operand(pipeline.get("ii", "1")), self._operand(depth))
             said.add(Said(pipeline=operands, by={"interval": "#pragma HLS PIPELINE"}))
         elif latency:
@@ -207,8 +232,16 @@ class _Pragmas:
 
     def timed(self) -> Iterator[Loop]:
         for region in self.regions:
-            if region.is_loop:
-                yield Loop(*self.source.where(region.at), self._takes(self.said(region.at, region.end)))
+            if not region.is_loop:
+                continue
+            where = self.source.where(region.at)
+            if region.at in self._inside:
+                inner = self.source.where(self._inside[region.at].at)[1]
+                yield Loop(*where, f"what the loop in line {inner} takes: one loop with it")
+            else:
+                inside = region.around and region.around.at in self._inside
+                said = self._of(region) if inside else self.said(region.at, region.end)
+                yield Loop(*where, self._takes(said))
 
     def _takes(self, said: Said) -> str:
         if said.unroll is not None and not said.unroll.text:
@@ -252,7 +285,7 @@ class _Pragmas:
         name = words[0] if words else ""
         if name in _WITHOUT_INFLUENCE:
             return
-        if name not in ("pipeline", "unroll", "latency", "dataflow", "stream", "interface"):
+        if name not in ("pipeline", "unroll", "latency", "dataflow", "stream", "interface", "loop_flatten"):
             raise self.source.refuse(at, f"#pragma HLS {name} is not known here; leave it out")
         inside = [each for each in self.regions if each.body.extent.start.offset < at < each.body.extent.end.offset]
         if not inside:
@@ -270,11 +303,20 @@ class _Pragmas:
         """Whether a pipeline is around a loop: it unrolls the loop."""
         outer = region.around
         while outer is not None:
-            pipeline = outer.named("pipeline")
-            if pipeline is not None and "off" not in pipeline:
+            if outer.pipelined:
                 return True
             outer = outer.around if outer.is_loop else None
         return False
+
+    def _flattened(self, region: _Region) -> _Region | None:
+        """The loop that a loop has nothing but in its body, where the two are one pipeline: its number of iterations is constant, and it is a pipeline or flattened itself."""
+        children = list(region.body.get_children()) if region.is_loop and region.is_bare else []
+        while len(children) == 1 and children[0].kind.name == "LABEL_STMT":
+            children = list(children[0].get_children())
+        inner = self._by_offset.get(children[0].extent.start.offset) if len(children) == 1 else None
+        if inner is None or not _is_counted(inner.cursor) or "off" in (inner.named("loop_flatten") or {}):
+            return None
+        return inner if inner.pipelined or self._flattened(inner) else None
 
     # Operands.
 
@@ -318,6 +360,28 @@ class _Pragmas:
             file, line = self.source.where(first)
             joins.append(f' {name}.join("{file}", {line});')
         yield close, 0, "".join(joins) + " "
+
+
+def _is_counted(loop: Any) -> bool:
+    """Whether the number of a `for` loop's iterations is constant."""
+    children = list(loop.get_children())
+    if loop.kind.name != "FOR_STMT" or [each.kind.name for each in children[:2]] != ["DECL_STMT", "BINARY_OPERATOR"]:
+        return False
+    own = [each.get_usr() for each in children[0].get_children()]
+    return len(children) == 4 and all(_is_constant(each, own) for each in children[:2])
+
+
+def _is_constant(cursor: Any, own: Sequence[str]) -> bool:
+    """Whether an expression has constants and the variables `own` alone."""
+    named = cursor.referenced if cursor.kind.name == "DECL_REF_EXPR" else None
+    if cursor.kind.name == "CALL_EXPR" or (cursor.kind.name == "DECL_REF_EXPR" and named is None):
+        return False
+    if named is not None and named.get_usr() not in own and named.kind.name not in _CONSTANTS:
+        if named.kind.name != "VAR_DECL" or not named.type.is_const_qualified():
+            return False
+        if not all(_is_constant(each, own) for each in named.get_children()):
+            return False
+    return all(_is_constant(each, own) for each in cursor.get_children())
 
 
 def _parameters(words: Sequence[str]) -> dict[str, str]:
