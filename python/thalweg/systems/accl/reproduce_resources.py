@@ -15,10 +15,13 @@ from thalweg.systems.accl.cluster import Cluster
 if TYPE_CHECKING:
     from thalweg.rtl.synth import Resources
 
-BESIDE = ("accl/sequencer", "preset"), ("accl/exchange_ports", "built")
-"""Blocks of an engine that are not in its node."""
+BESIDE = tuple(f"accl/{name}" for name in ("sequencer", "program_moves", "call_order", "call_port", "exchange_ports"))
+"""Blocks of an engine that are not in its node: they take calls and run their programs."""
 KINDS = {"lut": "LUT", "ff": "FF", "bram": "block RAM", "dsp": "DSP"}
-SAME = "ours by Yosys, before placement, with a sequencer in place of the paper's processor, and without DMA engines and MAC; the paper's by Vivado, with blocks in HLS"
+SAME = (
+    "ours by Yosys, before placement, with calls' programs run by hardware in place of the paper's processor, without DMA engines and MAC; of its block RAM, two FIFOs have "
+    "64 KByte of packets each. The paper's by Vivado, with blocks in HLS"
+)
 PLUGINS = "ours combine all types by sums, products, minima and maxima, and convert float32 and float16, 64 bytes a cycle; their adders are of LUTs"
 
 
@@ -40,8 +43,8 @@ class Engine:
         found: dict[str, Resources] = {}
         for _, part, resources in self._synthesizer.parts(block, node):
             found[part] = found[part] + resources if part in found else resources
-        for name, chosen in BESIDE:
-            ((other, parameters),) = self._synthesizer.select((name,), (chosen,))
+        for name in BESIDE:
+            ((other, parameters),) = self._synthesizer.select((name,), ())
             found[other.stem] = self._synthesizer.resources(other, parameters)
         return found
 
