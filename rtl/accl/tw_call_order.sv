@@ -160,7 +160,7 @@ module tw_call_order
   wire many = which_q == 2'd0 ? scenario inside {CallScatter, CallReduceScatter, CallAlltoall}
       : which_q == 2'd2 && scenario inside {CallGather, CallAllgather, CallAlltoall};
   wire is_many = many && !(scenario == CallScatter && !is_root_q) && !(scenario == CallGather && !is_root_q);
-  wire [47:0] elements = which_q == 2'd1 && scenario == CallBcast ? part_q : 48'(count_q);
+  wire [47:0] elements = !stores_q[which_q] ? '0 : which_q == 2'd1 && scenario == CallBcast ? part_q : 48'(count_q);
   wire sum_t value = Width'({3'd0, elements} << sizes_q[which_q]);
   wire last_add = adds_q == 4'd1;
   wire sum_t augend = last_add ? sum_q : sum_t'(sum_q << 1);

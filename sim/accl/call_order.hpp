@@ -83,6 +83,8 @@ class CallOrder {
     call.begin_at = from.call.begin_at;
     Context& context = call.context = {};
     context.call = from.call.call;
+    context.call.communicator &= 0x1FFF;
+    context.call.root &= 0xFF;
     context.call.address = {(*this)[Register::op0], (*this)[Register::op1], (*this)[Register::res]};
     context.communicator.rank = from.call.rank;
     context.communicator.members.resize((*this)[Register::size] & 127);
