@@ -66,11 +66,10 @@ class MoveEngine {
   virtual void give(std::span<const std::byte> data) = 0;
   [[nodiscard]] virtual std::size_t words() const = 0;
 
-  /// Receive buffers: their bytes, how many there are and are in use; packets for which there was none.
+  /// Receive buffers: their bytes, and how many there are.
   struct Buffers {
     std::uint32_t bytes = 0;
-    std::size_t all = 0, in_use = 0;
-    std::uint64_t dropped = 0;
+    std::size_t all = 0;
   };
   [[nodiscard]] virtual Buffers buffers() const = 0;
   /// Elements of a call that each rank can send to the next one before it takes any, four times.
@@ -94,6 +93,10 @@ class MoveEngine {
     if (move.what->x.place == Place::take)
       if (const auto found = come(move)) text += ", of which " + std::to_string(*found) + bytes;
     return text;
+  }
+  /// What keeps away that a move waits for, as far as its board sees it.
+  [[nodiscard]] virtual std::vector<std::string> because(const Context& /*context*/, const Move& /*move*/) const {
+    return {};
   }
   virtual void lost(NodeId node, std::vector<Lost>& all) const = 0;
 

@@ -63,9 +63,16 @@ class Mover final : public MoveEngine {
   [[nodiscard]] bool know(std::uint32_t) override { return true; }
   void give(std::span<const std::byte> data) override { path.give(data); }
   [[nodiscard]] std::size_t words() const override { return path.words(); }
-  [[nodiscard]] Buffers buffers() const override {
-    const auto& all = receiver.buffers;
-    return {all.bytes(), all.size(), all.in_use(), receiver.dropped()};
+  [[nodiscard]] Buffers buffers() const override { return {receiver.buffers.bytes(), receiver.buffers.size()}; }
+  [[nodiscard]] std::vector<std::string> because(const Context& context, const Move& move) const override {
+    std::vector<std::string> all;
+    const Channel from = channel(context, move.from);
+    const auto later = move.what->z.place == Place::give ? 0 : receiver.buffers.behind_missing(from);
+    if (later > 0)
+      all.push_back("one is missing, and " + std::to_string(later) +
+                    " later ones from that rank wait behind it, as messages are taken in the order of their sends");
+    if (auto text = receiver.full(from.communicator); !text.empty()) all.push_back(std::move(text));
+    return all;
   }
   void lost(NodeId node, std::vector<Lost>& all) const override { receiver.lost(node, all); }
 

@@ -182,8 +182,7 @@ class Node final : public Component, public AssembledNode {
       for (const Waits& waits : waits_of(context))
         if (context.code == 0 && domain_.clock.edge(waits.since + time_out_) <= tick) {
           context.fail(code::kReceiveTimeOut,
-                       "waited " + what(context, waits) + " for too long" +
-                           (waits.move && is_full() ? "; " + full_text() : "") +
+                       "waited " + what(context, waits) + " for too long" + because(context, waits) +
                            (waits.move && !waits.move->for_kernel ? dark(context, waits.move->from) : ""));
           context.goes_on = now;
         }
@@ -202,7 +201,8 @@ class Node final : public Component, public AssembledNode {
           one.on = "node " + std::to_string(end->address & 0xFFFF'FFFF);
       if (waits && !waits->move && !context.units->in.for_kernel)
         if (const auto board = (*units_)->waits(context).board) one.on = "node " + std::to_string(*board);
-      if (waits && waits->move && is_full()) one.because(full_text());
+      if (waits && waits->move && !waits->move->for_kernel)
+        for (const auto& why : mover_->because(context, *waits->move)) one.because(why);
       if (waits && waits->move && !waits->move->for_kernel)
         if (const auto why = dark(context, waits->move->from); !why.empty()) one.because(why.substr(2));
       all.push_back(std::move(one));
@@ -251,15 +251,12 @@ class Node final : public Component, public AssembledNode {
     return std::string(name_of(static_cast<std::uint32_t>(context.call.scenario))) + " of node " +
            std::to_string(number_);
   }
-  /// Whether messages that no call wants yet may keep others out.
-  [[nodiscard]] bool is_full() const {
-    const auto buffers = mover_->buffers();
-    return buffers.all > 0 && buffers.in_use == buffers.all;
-  }
-  [[nodiscard]] std::string full_text() const {
-    const auto [bytes, all, in_use, dropped] = mover_->buffers();
-    return "all " + std::to_string(all) + " receive buffers hold what no call has taken" +
-           (dropped > 0 ? ", and " + std::to_string(dropped) + " packets found none and were dropped" : "");
+  /// "; ..." for each thing that keeps away what a call waits for.
+  [[nodiscard]] std::string because(const Context& context, const Waits& waits) const {
+    std::string text;
+    if (waits.move && !waits.move->for_kernel)
+      for (const auto& why : mover_->because(context, *waits.move)) text += "; " + why;
+    return text;
   }
   /// "; no light path ..." where the board has none to a rank; or empty.
   [[nodiscard]] std::string dark(const Context& context, std::uint32_t rank) const {

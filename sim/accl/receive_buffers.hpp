@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <compare>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -70,6 +72,47 @@ class ReceiveBuffers {
       count += static_cast<std::uint64_t>(
           std::ranges::count_if(state.messages, [](const auto& message) { return !message.second.claimed; }));
     return count;
+  }
+  /// From whom and with which tags they are, for people; `own`: the communicator that need not be said.
+  [[nodiscard]] std::string held(std::uint32_t own) const {
+    constexpr std::size_t kSources = 4, kTags = 4;
+    std::size_t sources = 0;
+    std::string text;
+    for (const auto& [channel, state] : channels_) {
+      std::set<std::uint32_t> tags;
+      std::size_t count = 0;
+      for (const auto& [number, message] : state.messages) {
+        if (message.claimed) continue;
+        ++count;
+        tags.insert(message.tag);
+      }
+      if (count == 0 || ++sources > kSources) continue;
+      text += (text.empty() ? "" : ", ") + std::to_string(count) + (count == 1 ? " message" : " messages") +
+              " from rank " + std::to_string(channel.source) +
+              (channel.communicator == own ? "" : " of another communicator");
+      if (channel.kind == spec::MessageKind::collective) {
+        text += " of a collective";
+        continue;
+      }
+      std::size_t shown = 0;
+      for (const std::uint32_t tag : tags)
+        if (shown++ < kTags)
+          text += (shown > 1          ? ", "
+                   : tags.size() == 1 ? " with tag "
+                                      : " with tags ") +
+                  (tag == kAnyTag ? "any" : std::to_string(tag));
+      if (shown > kTags) text += " and " + std::to_string(shown - kTags) + " others";
+    }
+    return sources > kSources ? text + ", and those of " + std::to_string(sources - kSources) + " others" : text;
+  }
+  /// Messages that have come behind one of which nothing has, and cannot be claimed before it.
+  [[nodiscard]] std::uint64_t behind_missing(const Channel& channel) const {
+    const auto found = channels_.find(channel);
+    if (found == channels_.end()) return 0;
+    const State& state = found->second;
+    std::uint32_t missing = state.next;
+    while (state.taken.contains(missing) || state.messages.contains(missing)) ++missing;
+    return static_cast<std::uint64_t>(std::distance(state.messages.lower_bound(missing), state.messages.end()));
   }
   [[nodiscard]] std::uint64_t address(const Segment& segment) const { return addresses_[segment.buffer]; }
 

@@ -106,8 +106,20 @@ class Receiver {
     if (!waiting_.empty() || std::ranges::any_of(connections_, [](const auto& packets) { return !packets.empty(); }))
       waker_.wake(now + 1);
   }
-  /// Packets for which there was no receive buffer.
-  [[nodiscard]] std::uint64_t dropped() const { return no_room_; }
+  /// That messages which no call wants yet may keep others out, and which they are; empty where they do not. One receive buffer is kept for
+  /// packets of connections that a call waits for. `own`: the communicator of whoever asks.
+  [[nodiscard]] std::string full(std::uint32_t own) const {
+    const bool holds_back = std::ranges::any_of(connections_, [](const auto& packets) { return !packets.empty(); });
+    const std::size_t kept = holds_back ? 1 : 0;
+    if (buffers.size() == 0 || buffers.in_use() + kept < buffers.size()) return "";
+    const bool all = buffers.in_use() == buffers.size();
+    std::string text = (all ? "all " : std::to_string(buffers.in_use()) + " of ") + std::to_string(buffers.size()) +
+                       " receive buffers hold what no call has taken";
+    if (!all) text += ", and the last one is for what a call waits for";
+    if (no_room_ > 0) text += ", and " + std::to_string(no_room_) + " packets found none and were dropped";
+    if (const auto held = buffers.held(own); !held.empty()) text += ": " + held;
+    return text;
+  }
   void lost(NodeId node, std::vector<Lost>& all) const {
     for (const auto& [what, count] : {std::pair{"packets for which there was no receive buffer", no_room_},
                                       {"packets that came again", repeated_},

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from thalweg.accl import AcclError, Function, Rank, run
+from thalweg.resources import resource
 from thalweg.systems.accl.engine import make_engine
 
 Array = npt.NDArray[Any]
@@ -153,6 +154,55 @@ def test_107_more_than_the_receive_buffers_hold() -> None:
         "; warning: rank 0: send: a message of 400000 bytes to rank 1 of its communicator is larger than all 16 receive buffers of 1024 bytes together: "
         "on plain UDP what finds none is lost, unless the receiver's call takes it as it comes"
     )
+
+
+@pytest.mark.parametrize(("cluster", "kept"), [("udp", 16), ("tcp", 15), ("reliable", 15), ("rdma", 15)])
+def test_receive_buffers_that_hold_other_messages_are_named(cluster: str, kept: int) -> None:
+    """Of 16 buffers, on connections the last one is for what a call waits for. Each message takes one."""
+
+    def program(rank: Rank) -> None:
+        if rank.rank == 1:
+            for tag in range(20, 60):
+                rank.send(rank.create_buffer(50), 50, 0, tag=tag, run_async=True)
+        else:
+            rank.recv(rank.create_buffer(50), 50, 1, tag=59)
+
+    with pytest.raises(AcclError) as failed:
+        run(program, 2, f"accl-u280-{cluster}", time_out_us=1000)
+    holds = "all 16" if kept == 16 else f"{kept} of 16"
+    assert f"with tag 59 for too long; {holds} receive buffers hold what no call has taken" in str(failed.value)
+    others = kept - 4
+    assert f": {kept} messages from rank 1 with tags 20, 21, 22, 23 and {others} others" in str(failed.value)
+
+
+def test_messages_behind_one_that_is_lost(tmp_path: Path) -> None:
+    """Each message is a frame. Those before the first that is lost are received; those behind it wait, and the error says how many, and what was lost."""
+    cluster = tmp_path / "lossy.toml"
+    base = Path(str(resource("clusters"))) / "accl-u280-udp.toml"
+    cluster.write_text(f'description = "lossy"\nbase = "{base}"\n[link.cable]\nframes_lost = 0.05\nseed = 3\n')
+    messages = 60
+
+    def program(rank: Rank) -> tuple[int, str]:
+        if rank.rank == 0:
+            for k in range(messages):
+                rank.send(rank.create_buffer(16), 16, 1, tag=k)
+            return 0, ""
+        got, why = 0, ""
+        for k in range(messages):
+            try:
+                rank.recv(rank.create_buffer(16), 16, 0, tag=k)
+                got += 1
+            except AcclError as error:
+                why = str(error)
+        return got, why
+
+    result = run(program, 2, cluster, buffers=100, time_out_us=1000)
+    got, why = result.values[1]
+    lost = sum(count for _, what, count in result.lost if what.startswith("frames lost on the link"))
+    later = messages - got - lost
+    assert lost > 0 and later > 0
+    assert f"one is missing, and {later} later ones from that rank wait behind it" in why
+    assert all(f"{count} {what} at node {node}" in why for node, what, count in result.lost)
 
 
 LARGE = 5000  # floats; the receive buffers hold 4096

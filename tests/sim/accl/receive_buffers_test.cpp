@@ -53,5 +53,29 @@ TEST_F(Buffers, SegmentsComeInAnyOrder) {
   EXPECT_EQ(all.in_use(), 0);
 }
 
+TEST_F(Buffers, WhatIsHeldAndWhatIsMissingIsSaid) {
+  ReceiveBuffers::Segment* to = nullptr;
+  const auto come = [&](std::uint16_t source, std::uint32_t number, std::uint32_t tag) {
+    const spec::AcclPacket packet{.tag = tag, .number = number, .length = 8, .segment_length = 8};
+    ASSERT_EQ(all.place({7, source}, packet, 8, to), Verdict::kept);
+  };
+  EXPECT_EQ(all.held(7), "");
+  EXPECT_EQ(all.behind_missing({7, 2}), 0);
+  come(2, 0, 5);
+  EXPECT_EQ(all.held(7), "1 message from rank 2 with tag 5");
+  EXPECT_EQ(all.behind_missing({7, 2}), 0);
+  come(2, 2, 6);
+  come(2, 4, kAnyTag);
+  come(3, 0, 9);
+  EXPECT_EQ(all.held(8),
+            "3 messages from rank 2 of another communicator with tags 5, 6, any, "
+            "1 message from rank 3 of another communicator with tag 9");
+  EXPECT_EQ(all.behind_missing({7, 2}), 2);
+  ASSERT_EQ(all.claim({7, 2}, 5), 0U);
+  all.finish({7, 2}, 0);
+  EXPECT_EQ(all.behind_missing({7, 2}), 2);
+  EXPECT_EQ(all.behind_missing({7, 3}), 0);
+}
+
 }  // namespace
 }  // namespace thalweg::accl

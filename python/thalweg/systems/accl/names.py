@@ -55,6 +55,7 @@ RETURN_BITS = (
 )
 """Of bits 0 to 26."""
 NOT_READY = 31
+RECEIVE_TIME_OUT = 1 << RETURN_BITS.index("receive time-out")
 
 
 def scenario(number: int) -> str:

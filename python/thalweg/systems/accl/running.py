@@ -14,7 +14,7 @@ from thalweg._core import NEVER, Completion
 from thalweg.errors import Blocked, CheckFailed, FabricStopped, InputError
 from thalweg.systems.accl._sim import Misuse, Network
 from thalweg.systems.accl.chains import Chains, behind
-from thalweg.systems.accl.names import NOT_READY, return_bits
+from thalweg.systems.accl.names import NOT_READY, RECEIVE_TIME_OUT, return_bits
 from thalweg.systems.accl.report import Lines, first_of
 from thalweg.systems.accl.room import beyond_buffers
 
@@ -281,7 +281,7 @@ class Run:
                 request = self._requests.pop(completion.handle)
                 code, why = self.network.take_end(completion.handle)
                 if code:
-                    why = "; ".join([why, *first_of(self._beyond_buffers)])
+                    why = "; ".join([why, *self._until_now(code), *first_of(self._beyond_buffers)])
                 self._end(request, code, why, completion.at / self.network.ticks_per_second * 1e6)
             self._release()
         return []
@@ -344,6 +344,11 @@ class Run:
 
     def _dropped(self) -> list[str]:
         return [f"{count} {what} at node {node}" for node, what, count in self.network.lost]
+
+    def _until_now(self, code: int) -> list[str]:
+        """What was lost before a call had waited for too long."""
+        lost = self._dropped() if code & RECEIVE_TIME_OUT else []
+        return [f"lost or not received until then: {', '.join(lost)}"] if lost else []
 
     def _failed(self) -> list[str]:
         return [
