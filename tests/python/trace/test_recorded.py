@@ -45,6 +45,11 @@ BENCHES: list[tuple[str, str, dict[str, Any]]] = [
     ("smi-noctua", "push", {"sizes": "64,4K"}),
     ("smi-noctua", "reduce", {"sizes": "64,1K"}),
     ("smi-noctua", "trees", {"sizes": "64,1K"}),
+    ("accl-u280-udp", "put", {"sizes": "64,16K"}),
+    ("accl-u280-rdma", "sendrecv", {"sizes": "64,16K"}),
+    ("accl-u280-udp", "allreduce", {"ranks": 4, "by": "host", "sizes": "64,16K"}),
+    ("accl-u280-udp", "b_eff", {"sizes": "64,16K", "way": "both", "by": "both"}),
+    ("noctua2-mpi", "b_eff", {"sizes": "64,16K"}),
     ("mpi-fpga-torus-2x2x2", "allreduce", {"sizes": "8,4K"}),
     ("mpi-fpga-torus-2x2x2", "jobs", {"sizes": "8,4K", "share": "sub-channels:1:1"}),
 ]

@@ -21,10 +21,13 @@ from thalweg.cluster import leaves
 from thalweg.errors import InputError
 from thalweg.systems.accl.cluster import Board, Cluster, Server
 from thalweg.systems.accl.kernels import KernelPort, Kernels
-from thalweg.systems.accl.library import Rank, run
+from thalweg.systems.accl.library import Rank, prepared, run_on
 from thalweg.systems.accl.operations import BUFFERS, ELEMENT, line_us, wanted_sizes, way_us
 from thalweg.systems.accl.plots import latency_over_size
+from thalweg.systems.accl.running import Result, Run
+from thalweg.systems.accl.timelines import Made, recorded
 from thalweg.systems.accl.values import Array, Stream
+from thalweg.trace.recorded import Recorded, in_turn
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -224,14 +227,36 @@ class _Series:
 
     def measured(self, size: int) -> Measured:
         elements = size // ELEMENT
-        ends = [self._phase(phase, elements) for phase in range(1 if self.ranks == 2 else 2)]
+        ends = [self._phase(phase, elements) for phase in self._phases]
         time_us = sum(took for took, _ in ends) / len(ends)
         model_us = self.model.time_us(size) if self.model else None
         own: Row = {**self.names, "model_us": model_us, "gb_per_s": size / time_us / 1e3}
         return Measured(size, time_us, self.bound_us(size), all(right for _, right in ends), own)
 
+    @property
+    def _phases(self) -> range:
+        return range(1 if self.ranks == 2 else 2)
+
+    def recorded(self, size: int) -> Recorded:
+        """The exchanges with one neighbour and then with the other."""
+        parts = []
+        for phase in self._phases:
+            made, found = self._exchange(phase, size // ELEMENT)
+            exchanges = [Made(rank, self.label, took.begin_us, took.end_us) for rank, took in enumerate(found.values)]
+            parts.append(recorded(self.cluster, made.network, exchanges))
+        return in_turn("", parts)
+
     def _phase(self, phase: int, elements: int) -> tuple[float, bool]:
         """The time of the last rank, and whether all data are right."""
+        _, found = self._exchange(phase, elements)
+        others = [neighbour(rank, self.ranks, phase) for rank in range(self.ranks)]
+        right = found.lost == [] or self.board.transport != "udp"
+        for rank, took in enumerate(found.values):
+            right = right and np.array_equal(took.data, self.data(others[rank], elements))
+        begin = min(took.begin_us for took in found.values)
+        return max(took.end_us for took in found.values) - begin, right
+
+    def _exchange(self, phase: int, elements: int) -> tuple[Run, Result]:
         board = self.board
         size = elements * ELEMENT
         others = [neighbour(rank, self.ranks, phase) for rank in range(self.ranks)]
@@ -253,12 +278,8 @@ class _Series:
 
         buffer = max(board.packet_bytes, 64 * math.ceil(size / (BUFFERS - 20) / 64))
         eager = max(EAGER, buffer) if isinstance(board, Server) else max(size, buffer)
-        found = run(program, self.ranks, self.cluster, buffers=BUFFERS, buffer_bytes=buffer, most_eager_bytes=eager)
-        right = found.lost == [] or board.transport != "udp"
-        for rank, took in enumerate(found.values):
-            right = right and np.array_equal(took.data, self.data(others[rank], elements))
-        begin = min(took.begin_us for took in found.values)
-        return max(took.end_us for took in found.values) - begin, right
+        made = prepared(self.ranks, self.cluster, buffers=BUFFERS, buffer_bytes=buffer, most_eager_bytes=eager)
+        return made, run_on(made, program)
 
     def data(self, rank: int, elements: int) -> Array:
         return np.random.default_rng([self.seed, rank]).integers(-1000, 1000, elements).astype(np.float32)
@@ -335,9 +356,11 @@ def _plan(
         drawn = [(one.rows_of(rows), f"{one.cluster.name}, " * several + one.label) for one in series]
         latency_over_size(axes, drawn)
 
-    return Plan(
-        cluster, "b_eff", title, "the last rank has its neighbour's message", measure, {"data": seed}, draw=draw
-    )
+    def record(rows: Sequence[Row]) -> Recorded:
+        return in_turn(title, [one.recorded(row["bytes"]) for one in series for row in one.rows_of(rows)])
+
+    until = "the last rank has its neighbour's message"
+    return Plan(cluster, "b_eff", title, until, measure, {"data": seed}, record=record, draw=draw)
 
 
 def _ranks_of(cluster: Cluster, ranks: int) -> int:

@@ -12,14 +12,28 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from thalweg.bench.operation import Measured, Operation, Plan, Progress, Row, Sizes, at_least, one_of, parse_sizes
+from thalweg.bench.operation import (
+    Measured,
+    Operation,
+    Plan,
+    Progress,
+    Row,
+    Sizes,
+    at_least,
+    one_of,
+    parse_sizes,
+    silent,
+)
 from thalweg.cluster import leaves
 from thalweg.errors import InputError
 from thalweg.systems.accl.cluster import Board, Cluster
 from thalweg.systems.accl.library import Rank, prepared, run_on
+from thalweg.systems.accl.running import Result, Run
 from thalweg.systems.accl.spec import AcclPacket
+from thalweg.systems.accl.timelines import Made, recorded
 from thalweg.systems.accl.values import Array, Buffer, Function, Request, Stream
 from thalweg.systems.ethernet._sim import wire_bytes
+from thalweg.trace.recorded import Recorded, in_turn
 
 if TYPE_CHECKING:
     from thalweg.systems.mpi_fpga.cluster import Cluster as Switches
@@ -34,6 +48,7 @@ ELEMENT = 4  #: bytes of an element, float32
 # Of a measurement's progress: the ranks have their data; virtual time has passed. Then results are checked.
 _SET_UP, _SIMULATED = 0.3, 0.8
 _LOOKS = 50  #: at virtual time
+_TO_KERNEL = "words to the kernel"
 _EACH = 100_000  #: bytes that take as long as what a measurement takes whatever its size
 
 
@@ -184,8 +199,8 @@ class _Run:
                 f"{self.cluster.name} has memory_bytes = {self.board.memory_bytes}"
             )
 
-    def measured(self, size: int, progress: Progress, expected_us: float) -> Measured:
-        """`expected_us`: about the virtual time that it takes, by which `progress` hears how far it is."""
+    def _ran(self, size: int, progress: Progress, expected_us: float) -> tuple[Run, Result]:
+        """Of each rank the data that it has got, and its calls."""
         elements = size // ELEMENT
         streams = self.operation == "put"
         made = prepared(
@@ -201,7 +216,7 @@ class _Run:
         def simulated(begin_us: float, us: float) -> None:
             progress(_SET_UP + (_SIMULATED - _SET_UP) * min((us - begin_us) / expected_us, 1))
 
-        def program(rank: Rank) -> tuple[float, float, Array]:
+        def program(rank: Rank) -> tuple[Array, list[Made]]:
             lengths = self.lengths(elements)
             send = rank.create_buffer(self.data(rank.rank, lengths[0]))
             recv = rank.create_buffer(lengths[1])
@@ -214,24 +229,35 @@ class _Run:
             requests = self.kind.call(caller, send, recv, elements, self.root)
             for request in requests:
                 request.wait()
-            begin, end = min(r.begun_us for r in requests), max(r.ended_us for r in requests)
+            calls = [Made(rank.rank, each.operation, each.begun_us, each.ended_us) for each in requests]
             if not streams:
-                return begin, end, recv.array
+                return recv.array, calls
             rank.barrier()
             (packet,) = rank.pull()
-            return begin, packet.at_us, packet.data[:elements]
+            calls.append(Made(rank.rank, _TO_KERNEL, calls[0].begin_us, packet.at_us))
+            return packet.data[:elements], calls
 
-        result = run_on(made, program)
+        return made, run_on(made, program)
+
+    def recorded(self, size: int) -> Recorded:
+        made, result = self._ran(size, silent, self.bound_us(size // ELEMENT))
+        return recorded(self.cluster, made.network, [call for _, calls in result.values for call in calls])
+
+    def measured(self, size: int, progress: Progress, expected_us: float) -> Measured:
+        """`expected_us`: about the virtual time that it takes, by which `progress` hears how far it is."""
+        elements = size // ELEMENT
+        _, result = self._ran(size, progress, expected_us)
         inputs = []
         for rank in range(self.ranks):
             inputs.append(self.data(rank, self.lengths(elements)[0]))
             progress(_SIMULATED + (1 - _SIMULATED) * (rank + 1) / (self.ranks + 1))
         right = result.lost == [] or self.board.transport != "udp"  # else what links have lost was sent again
-        for rank, (_, _, found) in enumerate(result.values):
+        for rank, (found, _) in enumerate(result.values):
             wanted = self.kind.expected(inputs, rank, elements, self.root)
             right = right and (wanted is None or np.array_equal(found[: wanted.size], wanted))
-        begin = min(begin for begin, _, _ in result.values)
-        time_us = max(end for _, end, _ in result.values) - begin
+        calls = [call for _, made in result.values for call in made]
+        ends = [call.end_us for call in calls if self.operation != "put" or call.name == _TO_KERNEL]
+        time_us = max(ends) - min(call.begin_us for call in calls)
         moved = elements * ELEMENT
         own: Row = {"ranks": self.ranks, "by": self.by, "gb_per_s": moved / time_us / 1e3}
         if self.switches:
@@ -369,7 +395,11 @@ def _plan(
     where += f", in the switches of {switches.name}" if switches else ""
     title = f"{name}{where}, called by {'kernels' if by == 'kernel' else 'hosts'}"
     until = "the last word is at the kernel" if name == "put" else "the last rank's call has ended"
-    return Plan(cluster, name, title, until, measure, seeds={"data": seed})
+
+    def record(rows: Sequence[Row]) -> Recorded:
+        return in_turn(title, [of.recorded(row["bytes"]) for row in rows])
+
+    return Plan(cluster, name, title, until, measure, seeds={"data": seed}, record=record)
 
 
 def wanted_sizes(sizes: Sizes) -> list[int]:
