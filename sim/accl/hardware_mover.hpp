@@ -152,7 +152,7 @@ class HardwareMover final : public MoveEngine {
   void lost(NodeId node, std::vector<Lost>& all) const override {
     static constexpr std::array<const char*, 6> kCounts{"packets behind one that is missing",
                                                         "packets of communicators that the board is not in",
-                                                        "packets whose header is of none",
+                                                        "packets without a header of ACCL",
                                                         "packets that came again",
                                                         "",
                                                         ""};

@@ -126,7 +126,7 @@ class Receiver {
                                       {"packets behind one that is missing", behind_},
                                       {"messages to kernels of which a part is missing", missing()},
                                       {"messages that no call has received", buffers.unclaimed()},
-                                      {"packets whose header is of none", malformed_},
+                                      {"packets without a header of ACCL", malformed_},
                                       {"packets for a place that was not offered", unasked_},
                                       {"packets that came while the engine was reset", reset_}})
       if (count > 0) all.push_back({node, what, count});

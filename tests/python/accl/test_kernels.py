@@ -604,6 +604,13 @@ template <class T> void of(T) {}
     assert [each["name"] for each in json.loads(made.read_text())["kernels"]] == ["k"]
 
 
+def test_a_source_without_kernels(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    source = tmp_path / "x.cpp"
+    source.write_text("struct pair { int a, b; };\nstatic void helps(int) {}\nvoid takes(pair) {}\n")
+    assert main(["accl", "kernels", str(source), "-I", str(SOURCES)]) == 0
+    assert capsys.readouterr().out.startswith(f"{source} has no kernel: ")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("compilers", ["clang", "gcc"])
 def test_the_documentations_example_prints_what_stands_there(compilers: str) -> None:

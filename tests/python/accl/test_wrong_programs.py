@@ -73,6 +73,13 @@ def test_an_unknown_keyword_ends_all_ranks_and_names_the_rank() -> None:
     assert sorted(ended) == [0, 1, 2]
 
 
+def test_a_capture_that_cannot_be_written(tmp_path: Path) -> None:
+    file = tmp_path / "none" / "frames.pcapng"
+    for switches in None, "mpi-fpga-torus-2x2x2":
+        with pytest.raises(InputError, match=f"{file}: the capture file cannot be written"):
+            run(lambda rank: None, 2, pcap=str(file), in_switch=switches)
+
+
 def test_an_unknown_option_of_a_run() -> None:
     with pytest.raises(
         TypeError, match=r"^run\(\) got an unexpected keyword argument 'bogus'; its options are buffers"

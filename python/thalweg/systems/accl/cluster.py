@@ -252,9 +252,19 @@ class Cluster(Assembled):
         if in_switch is not None:
             return self._network_beside(in_switch, ranks, pcap, hardware)
         try:
-            return Network(self.assembly, pcap, rtl_engine.libraries(self, hardware))
+            return self._simulator(self.assembly, pcap, rtl_engine.libraries(self, hardware))
         except ValueError as error:
             raise self.file.wrong(str(error), "link") from None
+
+    @staticmethod
+    def _simulator(assembly: Any, pcap: str, *more: Any) -> Network:
+        """Raises InputError where the capture cannot be written, and ValueError."""
+        try:
+            return Network(assembly, pcap, *more)
+        except RuntimeError as error:
+            if not pcap:
+                raise
+            raise InputError(f"{pcap}: {error}") from None
 
     def _network_beside(
         self, in_switch: Switches | str | Path, ranks: int, pcap: str, hardware: Iterable[int]
@@ -270,7 +280,8 @@ class Cluster(Assembled):
             )
         try:
             assembly = switched.beside(self, switches).assembly
-            return Network(assembly, pcap, {}, switches.fabric_config(), ranks, Choice(tuning.default(switches)))
+            choice = Choice(tuning.default(switches))
+            return self._simulator(assembly, pcap, {}, switches.fabric_config(), ranks, choice)
         except ValueError as error:
             raise InputError(str(error)) from None
 
@@ -293,7 +304,7 @@ class Cluster(Assembled):
         board = self.board(node)
         part, outside = leading_out(self.assembly, node, board.line_clock, [0])
         try:
-            network = Network(part, pcap, rtl_engine.libraries(self, [node] if hardware else ()))
+            network = self._simulator(part, pcap, rtl_engine.libraries(self, [node] if hardware else ()))
             network.attach(
                 lines=[(outside[0], node, interface)],
                 longest=board.longest,

@@ -83,7 +83,8 @@ def random_sort(draw: random.Random, cluster: Cluster) -> Cluster:
 
 
 def compare(cluster: Cluster, seed: int) -> Outcome:
-    """One program. Raises CheckFailed where results, transactions or times differ."""
+    """One program. Raises CheckFailed where results, transactions or times differ, and InputError where there is no hardware for the boards' values."""
+    rtl_engine.parameters(cluster, cluster.board(0))
     cluster = random_sort(random.Random(seed // ALIKE), cluster)
     draw = random.Random(seed)
     alone = draw.random() < 0.5

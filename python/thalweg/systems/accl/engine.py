@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from thalweg._core import Completion
 from thalweg.errors import CheckFailed, InputError
+from thalweg.lost import counted
 from thalweg.systems.accl._sim import Misuse, Network
 from thalweg.systems.accl.cluster import Cluster
 from thalweg.systems.accl.names import return_bits
@@ -185,7 +186,7 @@ class Simulated:
         ]
 
     def lost(self) -> list[str]:
-        return [f"node {node}: {count} {what}" for node, what, count in self.network.lost]
+        return [f"node {node}: {counted(count, what)}" for node, what, count in self.network.lost]
 
     def failed(self) -> list[str]:
         return [

@@ -27,6 +27,7 @@ from thalweg.bench.operation import ENGINES, one_of
 from thalweg.cluster import of_system
 from thalweg.errors import Blocked, CheckFailed, FabricStopped, InputError
 from thalweg.launch import scratch
+from thalweg.lost import counted
 from thalweg.systems.smi import _sim, metadata, routes, rtl_engine, timelines
 from thalweg.systems.smi.apart import run_apart
 from thalweg.systems.smi.cluster import PROTOCOLS, Cluster
@@ -402,7 +403,7 @@ class Run:
 def _dropped(run: _sim.Run) -> Iterable[str]:
     """A line for each rank that has dropped packets."""
     for rank, what, count in run.lost:
-        yield f"rank {rank} dropped {count} {what}"
+        yield f"rank {rank} dropped {counted(count, what)}"
 
 
 def _fault(run: _sim.Run) -> WrongUse | Stuck | None:

@@ -11,6 +11,7 @@ from time import monotonic
 from typing import Any
 
 from thalweg.errors import CheckFailed, FabricStopped, InputError
+from thalweg.lost import counted
 from thalweg.systems.vcsn import hosts
 from thalweg.systems.vcsn._sim import SEGMENT_BYTES, SEGMENTS, Place
 from thalweg.systems.vcsn.cluster import WORD, Cluster, Node, Server
@@ -230,7 +231,7 @@ class Exchange:
 
 def dropped(network: Network) -> str:
     """What was dropped at this end, on one line; empty where nothing was."""
-    return "; ".join(f"{count} {what}" for _, what, count in network.lost)
+    return "; ".join(f"{counted(count, what)}" for _, what, count in network.lost)
 
 
 def place_of(text: str, words: int) -> list[int]:

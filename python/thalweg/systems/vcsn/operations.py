@@ -19,6 +19,7 @@ from thalweg.bench.operation import (
     one_of,
 )
 from thalweg.errors import InputError
+from thalweg.lost import counted
 from thalweg.systems.vcsn import models, overload, rewiring, schedules
 from thalweg.systems.vcsn._sim import SEGMENTS, SEQUENCER_INSTRUCTIONS
 from thalweg.systems.vcsn.broadcast import BroadcastAllgather
@@ -83,7 +84,7 @@ def _measured(
     ends = [end for node in cluster.fpgas for _, _, _, end, _ in network.passed(node)]
     begins = [begin for node in cluster.fpgas for _, _, begin, _, _ in network.passed(node)]
     lost = sum(count for _, _, count in network.lost)
-    dropped = "; ".join(f"{count} {what} of node {node}" for node, what, count in network.lost)
+    dropped = "; ".join(f"{counted(count, what)} of node {node}" for node, what, count in network.lost)
     own = own | {
         "stages": collective.stages,
         "gb_per_s": moved / time / 1e3,

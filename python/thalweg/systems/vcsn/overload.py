@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from thalweg._core import NEVER
 from thalweg.bench.operation import Measured, Plan, Progress, Row, Sizes, at_least, one_of
 from thalweg.errors import InputError
+from thalweg.lost import counted
 from thalweg.systems.vcsn._sim import Place
 from thalweg.systems.vcsn.cluster import WORD, Cluster
 from thalweg.systems.vcsn.collectives import random_block, whole_words
@@ -138,7 +139,7 @@ class _Overload:
             "frames": frames,
             "lost": lost,
             "share_lost": lost / frames,
-            "dropped": "; ".join(f"{count} {what} of node {node}" for node, what, count in network.lost),
+            "dropped": "; ".join(f"{counted(count, what)} of node {node}" for node, what, count in network.lost),
             "indications": sum(network.indications(stream.source) for stream in streams),
         }
         return Measured(self.size, time_us, least, right, own)

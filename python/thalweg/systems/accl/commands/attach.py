@@ -14,6 +14,7 @@ from thalweg.commands.measured import cluster_option
 from thalweg.commands.output import json_option, print_line, write_json
 from thalweg.errors import InputError
 from thalweg.launch import ending
+from thalweg.lost import counted
 from thalweg.systems.accl._sim import ethernet_address, ip_address
 from thalweg.systems.accl.cluster import Cluster
 from thalweg.systems.accl.library import disconnect
@@ -71,7 +72,7 @@ def command(
     network.close()
     lost = network.lost
     print_interfaces(network)
-    print_line("dropped here: " + (", ".join(f"{count} {what}" for _, what, count in lost) or "nothing"))
+    print_line("dropped here: " + (", ".join(f"{counted(count, what)}" for _, what, count in lost) or "nothing"))
     result = {"deterministic": False, "ratio": ratio, **counts_of(network)}
     write_json(json_file, result, of)
     if network.failure:

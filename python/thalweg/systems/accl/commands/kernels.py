@@ -24,6 +24,10 @@ def command(source: Path, includes: tuple[Path, ...], defines: tuple[str, ...], 
     """Compile the HLS kernels of SOURCE, and show what was found in it: functions that `Rank.start` can start, with their arguments, and loops, with
     the cycles of an iteration as their pragmas say them."""
     kernels = Kernels(source, includes, defines)
+    if not kernels.names:
+        print_line(
+            f"{source} has no kernel: no function that is not static and whose arguments are numbers, pointers and streams"
+        )
     for name in kernels.names:
         kernel = kernels[name]
         print_line(f"{kernel.file}:{kernel.line}: kernel {name}" + (", which begins again" if kernel.restarts else ""))

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a simulator says that it has dropped: names in the plural, and how many."""
+
+from __future__ import annotations
+
+
+def counted(count: int, what: str) -> str:
+    """
+    >>> counted(2, "frames that are for none of its ports")
+    '2 frames that are for none of its ports'
+    >>> counted(1, "frames that are for none of its ports")
+    '1 frame that is for none of its ports'
+    """
+    if count != 1:
+        return f"{count} {what}"
+    noun, space, rest = what.partition(" ")
+    for plural, singular in ("that are ", "that is "), ("that were ", "that was "):
+        if rest.startswith(plural):
+            rest = singular + rest.removeprefix(plural)
+    return f"1 {noun.removesuffix('s')}{space}{rest}"
