@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from thalweg._core import NEVER, Completion
 from thalweg.errors import Blocked, CheckFailed, FabricStopped, InputError
+from thalweg.lost import counted
 from thalweg.systems.accl._sim import Misuse, Network
 from thalweg.systems.accl.chains import Chains, behind
 from thalweg.systems.accl.names import NOT_READY, RECEIVE_TIME_OUT, return_bits
@@ -88,8 +89,8 @@ class _Thread:
             self.ended = True
             self.parked.release()
 
-        self._thread = threading.Thread(target=work, daemon=True)
-        self._thread.start()
+        self.thread = threading.Thread(target=work, daemon=True)
+        self.thread.start()
 
     def resume(self) -> None:
         """Until it parks or ends."""
@@ -109,10 +110,6 @@ class _Thread:
             self.cancelled = True
             self.turn.release()
             self.parked.acquire(timeout=_PATIENCE_S)
-
-    @property
-    def current(self) -> bool:
-        return self._thread is threading.current_thread()
 
 
 @dataclass
@@ -139,7 +136,7 @@ class Run:
         self._beyond_buffers: list[tuple[int, str]] = []
         self._step = step
         self._threads: list[_Thread] = []
-        self._running = 0
+        self._numbers: dict[threading.Thread, int] = {}  # of the threads
         self._waits: dict[int, _Wait] = {}
         self._requests: dict[int, Request] = {}
         self._chains = Chains["Request"]()
@@ -172,7 +169,7 @@ class Run:
                 raise InputError(str(error)) from None
 
     def submit(self, request: Request, board: int, port: int) -> None:
-        self._check_open()
+        self._own()
         request.begun_us = self.now_us
         self.unseen[request] = None
         if board in self._unreliable and (line := beyond_buffers(board, request.words, self._word)):
@@ -195,7 +192,7 @@ class Run:
         self._requests[self._next] = request
 
     def start_kernel(self, request: Request, **how: Any) -> None:
-        self._check_open()
+        self._own()
         request.begun_us = self.now_us
         self._next += 1
         try:
@@ -208,23 +205,25 @@ class Run:
         """Called by a rank that runs: until these have ended, or a time has passed."""
         if requests and all(request.done for request in requests):
             return
-        self._check_open()
+        own = self._own()
         until = None
         if limit_us is not None:
             until = self.network.now + round(limit_us * 1e-6 * self.network.ticks_per_second)
-        self._waits[self._running] = _Wait(requests, until)
-        self._threads[self._running].park()
+        self._waits[own] = _Wait(requests, until)
+        self._threads[own].park()
 
-    def _check_open(self) -> None:
-        own = next((thread for thread in self._threads if thread.current), None)
-        if own and own.cancelled:
+    def _own(self) -> int:
+        """The number of the thread that calls. Raises InputError where none may."""
+        own = self._numbers.get(threading.current_thread())
+        if own is not None and self._threads[own].cancelled:
             raise _Cancelled
         if self._ended:
             raise InputError("the run of this rank has ended")
-        if not own:
+        if own is None:
             raise InputError(
                 "a call by a thread that the program has started; the function of a rank makes its calls itself"
             )
+        return own
 
     def forget(self, board: int) -> None:
         """Calls of a rank that a reset has ended fail the run only where the program waits for them."""
@@ -244,15 +243,16 @@ class Run:
             return lambda: program(board)
 
         self._threads = [_Thread(body(board)) for board in self.boards]
+        self._numbers = {each.thread: number for number, each in enumerate(self._threads)}
         ready = deque(range(len(self.boards)))
         try:
             while ready or self._waits:
                 while ready:
-                    self._running = ready.popleft()
-                    thread = self._threads[self._running]
+                    number = ready.popleft()
+                    thread = self._threads[number]
                     thread.resume()
                     if thread.error:
-                        raise _of_rank(self.boards[self._running], thread.error)
+                        raise _of_rank(self.boards[number], thread.error)
                 ready.extend(self._advance())
         finally:
             self._ended = True
@@ -343,7 +343,7 @@ class Run:
         return wait.until is not None and self.network.now >= wait.until
 
     def _dropped(self) -> list[str]:
-        return [f"{count} {what} at node {node}" for node, what, count in self.network.lost]
+        return [f"{counted(count, what)} at node {node}" for node, what, count in self.network.lost]
 
     def _until_now(self, code: int) -> list[str]:
         """What was lost before a call had waited for too long."""
