@@ -68,10 +68,6 @@ class Stimulus {
     bisim::Dice calls = draws.lane(0), begins = draws.lane(1), ends = draws.lane(2);
     next.number_ready_i.set(0);
     next.load_valid_i.set(0);
-    if (offers_ && seen.call_ready_o.get()) {
-      number_.reset();
-      offers_ = false;
-    }
     if (!number_) {
       if (seen.number_valid_o.get() && takes_) {
         number_ = static_cast<unsigned>(seen.number_data_o.get());
@@ -95,6 +91,10 @@ class Stimulus {
     next.call_valid_i.set(offers_);
     if (number_) call_.number = *number_;
     next.call_i.set(call_);
+    if (offers_ && seen.call_ready_o.get()) {
+      number_.reset();
+      offers_ = false;
+    }
 
     const bool accepts = !begins.chance(stall_);
     next.begin_ready_i.set(accepts);

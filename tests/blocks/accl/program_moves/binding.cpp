@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "../moves.hpp"
 #include "accl/program_moves.hpp"
 #include "bisim/main.hpp"
 
@@ -16,10 +17,6 @@ using thalweg::accl::Place, thalweg::accl::ProgramMoves, thalweg::accl::Scenario
 using thalweg::spec::programs::Operation;
 using top::Inputs, top::Outputs, top::Parameters;
 using Circuit = thalweg::accl::NodeCircuit;
-
-std::uint64_t log_of(unsigned bytes) {
-  return static_cast<std::uint64_t>(std::countr_zero(bytes));
-}
 
 struct Twin {
   ProgramMoves moves{Parameters::Calls, Parameters::Communicators, Parameters::Ranks};
@@ -45,37 +42,9 @@ struct Twin {
     const auto command = moves.command();
     out.command_valid_o.set(command.has_value());
     if (!command) return;
-    const auto place = [](const Circuit::Place& of) {
-      return top::place_t{.host = of.host,
-                          .at = of.at,
-                          .size = log_of(of.bytes),
-                          .conversion = static_cast<std::uint64_t>(of.conversion)};
-    };
-    const Circuit::Move& move = command->move;
     out.command_kind_o.set(static_cast<std::uint64_t>(command->does));
     out.command_slot_o.set(command->slot);
-    out.command_move_o.set({.x_source = static_cast<std::uint64_t>(move.x_source),
-                            .y_source = static_cast<std::uint64_t>(move.y_source),
-                            .target = static_cast<std::uint64_t>(move.target),
-                            .x = place(move.x),
-                            .y = place(move.y),
-                            .z = place(move.z),
-                            .operation = move.operation,
-                            .datatype = move.datatype,
-                            .wire_size = log_of(move.wire_bytes),
-                            .elements = move.elements,
-                            .from_communicator = move.from_communicator,
-                            .from = move.from,
-                            .from_collective = move.from_collective,
-                            .from_tag = move.from_tag,
-                            .from_number = move.from_number,
-                            .to = move.to,
-                            .to_communicator = move.to_communicator,
-                            .own_rank = move.own_rank,
-                            .kind = move.kind,
-                            .stream = move.stream,
-                            .to_tag = move.to_tag,
-                            .to_number = move.to_number});
+    out.command_move_o.set(accl::move_of<top::move_t>(command->move));
   }
   void step(const Inputs& in) {
     ProgramMoves::In next{.clear = in.clear_i.get() != 0,
@@ -217,7 +186,7 @@ class Stimulus {
     const auto what = *thalweg::accl::unit_of(unit);
     const unsigned combined = thalweg::accl::bytes_of(what.type);
     const bool halves = (combined == 2 || combined == 4) && dice.chance(500);
-    const auto size = [&] { return log_of(halves ? dice.pick(2, 4) : combined); };
+    const auto size = [&] { return accl::log_of(halves ? dice.pick(2, 4) : combined); };
     const unsigned scenario = 1 + dice.below(13);
     const bool remote = scenario >= 3, collective = scenario >= 5;
     const unsigned communicator = remote ? dice.below(Parameters::Communicators) : 0;
@@ -244,7 +213,7 @@ class Stimulus {
             .y_size = size(),
             .z_size = size(),
             .wire_size = size(),
-            .combined_size = log_of(combined),
+            .combined_size = accl::log_of(combined),
             .host = dice.below(8),
             .streams = dice.below(4)};
   }
