@@ -15,7 +15,7 @@ from thalweg.systems import systems
 from thalweg.systems.accl import operations
 from thalweg.systems.accl.cluster import Cluster
 
-OPERATIONS = sorted(systems()["accl"].operations)
+OPERATIONS = sorted(name for name in systems()["accl"].operations if name not in ("ptrans", "linpack"))
 # accl-u280-udp: packets of 8,192 bytes of payload with 64 + 8 + 20 bytes of headers, and 14 + 4 + 8 + 12 of Ethernet, at 12.5 GB/s; memory 14 GB/s.
 LINE_GB = 12.5 * 8192 / (8192 + 64 + 8 + 20 + 14 + 4 + 8 + 12)
 MEMORY_GB = 14

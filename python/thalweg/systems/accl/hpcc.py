@@ -20,9 +20,11 @@ from thalweg.errors import InputError
 from thalweg.resources import resource
 from thalweg.systems.accl.cluster import Cluster, Server
 from thalweg.systems.accl.kernels import Kernels
-from thalweg.systems.accl.library import Rank, run
+from thalweg.systems.accl.library import Rank, prepared, run_on
 from thalweg.systems.accl.operations import BUFFERS, BY, ELEMENT, line_us, way_us
+from thalweg.systems.accl.timelines import Made, recorded
 from thalweg.systems.accl.values import Array, Buffer, Communicator, Stream
+from thalweg.trace.recorded import Recorded, in_turn
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,20 +83,25 @@ class Caller:
     def __init__(self, rank: Rank, kernels: Kernels, by: str, invocation_us: float) -> None:
         self.rank, self.engine = rank, rank.kernel() if by == "kernel" else rank
         self._kernels, self._invocation_us = kernels, invocation_us if by == "host" else 0.0
+        self.done: list[Made] = []  #: kernels and calls, for the timeline
 
     def start(self, name: str, arguments: Mapping[str, Any]) -> Request:
         self.rank.pause(self._invocation_us)
         return self.rank.start(self._kernels, name, arguments)
 
     def run(self, name: str, arguments: Mapping[str, Any]) -> None:
-        self.start(name, arguments).wait()
-
-    def bcast(self, block: Buffer, root: int, comm: Communicator) -> float:
-        """The us that it took."""
         begin = self.rank.now_us
+        self.start(name, arguments).wait()
+        self.note(name, begin)
+
+    def bcast(self, block: Buffer, root: int, comm: Communicator) -> None:
         if comm.size > 1:
+            begin = self.rank.now_us
             self.engine.bcast(block, block.array.size, root, comm=comm)
-        return self.rank.now_us - begin
+            self.note("bcast", begin)
+
+    def note(self, name: str, begin_us: float) -> None:
+        self.done.append(Made(self.rank.rank, name, begin_us, self.rank.now_us))
 
 
 class _Took(NamedTuple):
@@ -103,7 +110,7 @@ class _Took(NamedTuple):
     begin_us: float
     end_us: float
     data: Array
-    bcast_us: float = 0.0
+    calls: Sequence[Made]
 
 
 def transpose(grid: Grid, caller: Caller, a: Array, b: Array) -> _Took:
@@ -123,10 +130,11 @@ def transpose(grid: Grid, caller: Caller, a: Array, b: Array) -> _Took:
     written = {"B": matrices[1], "A_out": out, "offset_b": 0, "cclo2krnl": port.data_out}
     write = caller.start("transpose_write0", written | common)
     put = caller.engine.stream_put(Stream(), a.size, column * grid.side + row, stream_id=0, run_async=True)
-    for each in (read, put, write):
+    for each in (put, read, write):
         each.wait()
+        caller.note("stream_put" if each is put else "transpose", begin)
     end = rank.now_us
-    return _Took(begin, end, out.array.reshape(a.shape))
+    return _Took(begin, end, out.array.reshape(a.shape), caller.done)
 
 
 def factorize(grid: Grid, caller: Caller, a: Array) -> _Took:
@@ -145,7 +153,7 @@ def factorize(grid: Grid, caller: Caller, a: Array) -> _Took:
     def place(i: int, j: int) -> dict[str, Any]:
         return {"a": matrix, "block_row": i, "block_col": j, "blocks_per_row": blocks}
 
-    begin, bcast_us = rank.now_us, 0.0
+    begin = rank.now_us
     for step in range(side * blocks):
         root, local = step % side, step // side
         rows = range(local + (row <= root), blocks)  # of this board's blocks below the diagonal
@@ -154,25 +162,25 @@ def factorize(grid: Grid, caller: Caller, a: Array) -> _Took:
             out = {"a_block": diagonal, "a_block_trans": transposed}
             caller.run("lu", place(local, local) | out)
         if row == root:
-            bcast_us += caller.bcast(transposed, root, along_row)
+            caller.bcast(transposed, root, along_row)
             for j in columns:
                 given = {"top_block": top[j], "lu_global_buffer_transposed": transposed, "is_first_block": j == 0}
                 caller.run("top_update", place(local, j) | given)
         if column == root:
-            bcast_us += caller.bcast(diagonal, root, along_column)
+            caller.bcast(diagonal, root, along_column)
             for i in rows:
                 given = {"left_block": left[i], "lu_global_buffer": diagonal, "is_first_block": i == 0}
                 caller.run("left_update", place(i, local) | given)
         for j in columns:
-            bcast_us += caller.bcast(top[j], root, along_column)
+            caller.bcast(top[j], root, along_column)
         for i in rows:
-            bcast_us += caller.bcast(left[i], root, along_row)
+            caller.bcast(left[i], root, along_row)
         for i in rows:
             for j in columns:
                 given = {"left_global_buffer": left[i], "top_global_buffer": top[j]}
                 caller.run("inner_update_mm0", place(i, j) | given)
     end = rank.now_us
-    return _Took(begin, end, matrix.array.reshape(a.shape), bcast_us)
+    return _Took(begin, end, matrix.array.reshape(a.shape), caller.done)
 
 
 def residual(a: Array, b: Array, factors: Array) -> float:
@@ -240,27 +248,39 @@ class Linpack:
         return error <= MOST_RESIDUAL, {"gflop_per_s": 2 / 3 * grid.order**3 / time_us / 1e3, "residual": error}
 
 
-def _measured(operation: Ptrans | Linpack, grid: Grid, kernels: Kernels, by: str, seed: int) -> Measured:
+class _Run(NamedTuple):
+    """What each rank did, whether nothing was lost, and the timeline."""
+
+    took: Sequence[_Took]
+    complete: bool
+    recorded: Recorded
+
+
+def _run(operation: Ptrans | Linpack, grid: Grid, kernels: Kernels, by: str, data: tuple[Array, Array]) -> _Run:
     board = grid.cluster.board(0)
-    data = operation.data(grid, seed)
-    begin_us, end_us, bcast_us = [], [], []
     buffer = max(board.packet_bytes, grid.block_bytes)
-    found = run(
-        lambda rank: operation.of(grid, Caller(rank, kernels, by, board.invocation_us), data),
+    made = prepared(
         grid.ranks,
         grid.cluster,
         buffers=min(BUFFERS, 4 * grid.blocks + 8),
         buffer_bytes=buffer,
         most_eager_bytes=buffer,
     )
-    for took in found.values:
-        begin_us.append(took.begin_us)
-        end_us.append(took.end_us)
-        bcast_us.append(took.bcast_us)
-    time_us = max(end_us) - min(begin_us)
-    right, own = operation.columns(grid, data, grid.whole([took.data for took in found.values]), time_us)
-    columns: Row = {"ranks": grid.ranks, "order": grid.order, "by": by, "bcast_us": max(bcast_us), **own}
-    return Measured(grid.order**2 * ELEMENT, time_us, operation.bound_us(grid), right and not found.lost, columns)
+    found = run_on(made, lambda rank: operation.of(grid, Caller(rank, kernels, by, board.invocation_us), data))
+    calls = [call for took in found.values for call in took.calls]
+    return _Run(found.values, not found.lost, recorded(grid.cluster, made.network, calls))
+
+
+def _measured(operation: Ptrans | Linpack, grid: Grid, kernels: Kernels, by: str, seed: int) -> Measured:
+    data = operation.data(grid, seed)
+    done = _run(operation, grid, kernels, by, data)
+    time_us = max(took.end_us for took in done.took) - min(took.begin_us for took in done.took)
+    bcast_us = max(
+        sum(each.end_us - each.begin_us for each in took.calls if each.name == "bcast") for took in done.took
+    )
+    right, own = operation.columns(grid, data, grid.whole([took.data for took in done.took]), time_us)
+    columns: Row = {"ranks": grid.ranks, "order": grid.order, "by": by, "bcast_us": bcast_us, **own}
+    return Measured(grid.order**2 * ELEMENT, time_us, operation.bound_us(grid), right and done.complete, columns)
 
 
 def _operation(operation: Ptrans | Linpack) -> Operation:
@@ -294,6 +314,7 @@ def _operation(operation: Ptrans | Linpack) -> Operation:
             if not grid.order or grid.order % (side * block):
                 raise InputError(f"an order of {grid.order}; {side} x {side} boards share whole blocks of {block} rows")
         source = Path(kernels) if kernels else resource(f"runtime/accl/hpcc/{operation.name}.cpp")
+        title = f"{operation.name} on {side} x {side} boards of {cluster.name}, called by {by}s"
         compiled = Kernels(source, includes, [f"BLOCK_SIZE={block}", *defines])
 
         def measure(progress: Progress, _: int) -> Iterator[Measured]:
@@ -301,11 +322,14 @@ def _operation(operation: Ptrans | Linpack) -> Operation:
                 yield _measured(operation, grid, compiled, by, seed)
                 progress((number + 1) / len(grids))
 
+        def record(_: Sequence[Row]) -> Recorded:
+            runs = (_run(operation, grid, compiled, by, operation.data(grid, seed)) for grid in grids)
+            return in_turn(title, [run.recorded for run in runs])
+
         def draw(axes: Axes, rows: Sequence[Row]) -> None:
             lines_over_size(axes, [(rows, "time_us", "bound_us", operation.name)])
 
-        title = f"{operation.name} on {side} x {side} boards of {cluster.name}, called by {by}s"
-        return Plan(cluster, operation.name, title, operation.until, measure, {"data": seed}, draw=draw)
+        return Plan(cluster, operation.name, title, operation.until, measure, {"data": seed}, record=record, draw=draw)
 
     return Operation(plan)
 
