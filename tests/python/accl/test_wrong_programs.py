@@ -133,6 +133,33 @@ def test_a_rank_outside_of_a_communicator_does_not_call_on_that_of_all_ranks() -
         run(lambda rank: rank.barrier(comm=rank.create_communicator([0])), 2)
 
 
+def test_communicators_of_kernels_and_hosts_are_different() -> None:
+    """Each is in memory of its own, whoever makes it: blocks come in the order of its ranks."""
+    orders = [1, 0, 2], [2, 1, 0], [0, 2, 1]
+
+    def program(rank: Rank) -> list[list[int]]:
+        made = [(rank.kernel() if k % 2 == 0 else rank).create_communicator(order) for k, order in enumerate(orders)]
+        mine, found = rank.create_buffer(np.array([rank.rank], np.int32)), rank.create_buffer(3, np.int32)
+        results = []
+        for comm in made:
+            rank.allgather(mine, found, 1, comm=comm)
+            results.append(found.array.tolist())
+        return results
+
+    assert run(program, 3).values == [[list(order) for order in orders]] * 3
+
+
+def test_a_refused_call_does_not_count_as_one_that_is_open() -> None:
+    def program(rank: Rank) -> list[float]:
+        buffer = rank.create_buffer(4)
+        with pytest.raises(InputError):
+            rank.send(buffer, 4, 9)
+        rank.allreduce(rank.create_buffer(np.ones(4, np.float32)), buffer, 4, Function.SUM)
+        return list(buffer.array)
+
+    assert run(program, 2).values == [[2.0] * 4] * 2
+
+
 def test_a_rank_whose_run_has_ended() -> None:
     kept: list[Rank] = []
     run(kept.append, 1)

@@ -22,7 +22,7 @@ from thalweg.errors import InputError
 from thalweg.systems.accl.cluster import Board, Cluster, Server
 from thalweg.systems.accl.kernels import KernelPort, Kernels
 from thalweg.systems.accl.library import Rank, prepared, run_on
-from thalweg.systems.accl.operations import BUFFERS, ELEMENT, line_us, wanted_sizes, way_us
+from thalweg.systems.accl.operations import BUFFERS, ELEMENT, line_us, put_of, wanted_sizes, way_us
 from thalweg.systems.accl.plots import latency_over_size
 from thalweg.systems.accl.running import Result, Run
 from thalweg.systems.accl.timelines import Made, recorded
@@ -59,7 +59,7 @@ def _streamed(rank: Rank, caller: Rank, neighbour: int, mine: Array) -> _Took:
     after += [rank.kernel().recv(theirs, 1, neighbour, _MARK, run_async=True)]
     for request in after:
         request.wait()
-    (packet,) = rank.pull()  # it came before the mark
+    packet = put_of(rank)
     return _Took(sent.begun_us, max(sent.ended_us, packet.at_us), packet.data[: mine.size])
 
 

@@ -8,7 +8,7 @@ program takes the same virtual time in each run.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -79,6 +79,13 @@ _IN_PLACE = frozenset(
 )
 
 
+@dataclass
+class _Exchange:
+    """The exchange memory, which a rank shares with its views."""
+
+    free: int  #: the first address that nothing uses yet
+
+
 class Rank:
     """What a program's rank calls: ACCL's operations on its board.
 
@@ -91,7 +98,7 @@ class Rank:
         self._run, self._board, self._network = run, board, run.network
         self._port = 0
         self._memory = {False: 0, True: 0}
-        self._word = 0
+        self._exchange = _Exchange(0x8 + 28 * run.options.buffers)
         self._arithmetic: dict[tuple[str, str], int] = {}
         self._newer = Newer()
         self.world = self._initialize()
@@ -133,7 +140,6 @@ class Rank:
         for number in range(options.buffers):
             address = self._allocate(options.buffer_bytes, host=False)
             self._put(0x8 + 28 * number, [0, address & 0xFFFF_FFFF, address >> 32, 0, 0, 0, 0])
-        self._word = 0x8 + 28 * options.buffers
         world = self._communicator(range(self._run.ranks))
         names = {(name, name) for name in UNITS} | {("float32", "float16")}
         for wide, narrow in sorted(names):
@@ -164,11 +170,11 @@ class Rank:
                 raise InputError(f"the exchange memory has no word {address + 4 * k:#x}")
 
     def _append(self, words: Sequence[int]) -> int:
-        address = self._word
+        address = self._exchange.free
         if address + 4 * len(words) > EXCHANGE_END:
             raise self._full()
         self._put(address, words)
-        self._word += 4 * len(words)
+        self._exchange.free += 4 * len(words)
         return address
 
     def _full(self) -> InputError:

@@ -25,13 +25,13 @@ from thalweg.bench.operation import (
     silent,
 )
 from thalweg.cluster import leaves
-from thalweg.errors import InputError
+from thalweg.errors import CheckFailed, InputError
 from thalweg.systems.accl.cluster import Board, Cluster
 from thalweg.systems.accl.library import Rank, prepared, run_on
 from thalweg.systems.accl.running import Result, Run
 from thalweg.systems.accl.spec import AcclPacket
 from thalweg.systems.accl.timelines import Made, recorded
-from thalweg.systems.accl.values import Array, Buffer, Function, Request, Stream
+from thalweg.systems.accl.values import Array, Buffer, Function, Packet, Request, Stream
 from thalweg.systems.ethernet._sim import wire_bytes
 from thalweg.trace.recorded import Recorded, in_turn
 
@@ -233,7 +233,7 @@ class _Run:
             if not streams:
                 return recv.array, calls
             rank.barrier()
-            (packet,) = rank.pull()
+            packet = put_of(rank)
             calls.append(Made(rank.rank, _TO_KERNEL, calls[0].begin_us, packet.at_us))
             return packet.data[:elements], calls
 
@@ -297,6 +297,16 @@ class _Run:
         network = bounds.Network.of(self.switches.fabric_config())
         ticks = bounds.collective_ticks(network, range(self.ranks), name, size, self.root)
         return max(moved, ticks / self.switches.values.clock.frequency_mhz)
+
+
+def put_of(rank: Rank) -> Packet:
+    """What has been put to the kernels of a rank, before a message that it has received. Raises CheckFailed where it is not all of one packet."""
+    packets = rank.pull()
+    if len(packets) != 1:
+        raise CheckFailed(
+            f"rank {rank.rank}: {len(packets)} of 1 messages came to its kernel: the network lost a part, or one came late"
+        )
+    return packets[0]
 
 
 def line_us(cluster: Cluster, payload: int) -> float:

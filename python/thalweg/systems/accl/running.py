@@ -171,13 +171,13 @@ class Run:
     def submit(self, request: Request, board: int, port: int) -> None:
         self._own()
         request.begun_us = self.now_us
-        self.unseen[request] = None
         if board in self._unreliable and (line := beyond_buffers(board, request.words, self._word)):
             self._beyond_buffers.append((board, line))
         if self._chains.hold(request, (before for before in request.after if not before.done)):
             self._held[request] = board, port
         else:
             self._give(request, board, port)
+        self.unseen[request] = None
 
     def _word(self, rank: int, address: int) -> int | None:
         """Of the exchange memory; None where a board is not in this process."""

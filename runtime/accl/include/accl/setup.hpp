@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -62,6 +63,11 @@ class Setup {
     if (local_rank < 0 || static_cast<std::size_t>(local_rank) >= ranks.size())
       throw std::invalid_argument(who_ + "a communicator of " + std::to_string(ranks.size()) +
                                   " ranks, and local rank " + std::to_string(local_rank));
+    for (auto one = ranks.begin(); one != ranks.end(); ++one)
+      if (std::any_of(one + 1, ranks.end(),
+                      [&](const rank_t& other) { return other.ip == one->ip && other.port == one->port; }))
+        throw std::invalid_argument(who_ + "a communicator that has the rank at " + one->ip + ':' +
+                                    std::to_string(one->port) + " twice");
     std::vector<std::uint32_t> words{static_cast<std::uint32_t>(ranks.size()), static_cast<std::uint32_t>(local_rank)};
     for (const rank_t& rank : ranks) {
       const int session = rank.session_id >= 0 ? rank.session_id : rank.port - first_port(ranks);
