@@ -23,6 +23,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <limits>
 #include <map>
 #include <memory>
@@ -428,6 +429,32 @@ class ACCL {
     return std::size_t{count} * setup_.communicator(comm_id).ranks.size();
   }
 
+  /// The engine writes a result while it still reads operands: they are the same, or apart. A block of a rank may stand at its place among those of all.
+  void check_overlap(const Call& call) {
+    const Place& result = call.places[2];
+    if (!result.buffer || result.need == 0) return;
+    const auto element = static_cast<std::int64_t>(detail::size_of(result.type));
+    const auto own = std::int64_t{get_comm_rank(call.communicator)} * call.count * element;
+    for (std::size_t k = 0; k < 2; ++k) {
+      const Place& place = call.places[k];
+      if (!place.buffer || place.need == 0 || place.buffer->is_host_only() != result.buffer->is_host_only()) continue;
+      const auto behind = static_cast<std::int64_t>(result.buffer->address() - place.buffer->address());
+      if (behind >= static_cast<std::int64_t>(place.need * detail::size_of(place.type)) ||
+          -behind >= static_cast<std::int64_t>(result.need) * element)
+        continue;
+      using op = operation;
+      const auto is = [&](std::initializer_list<operation> ones) {
+        return std::find(ones.begin(), ones.end(), call.scenario) != ones.end();
+      };
+      const bool right = (behind == 0 && is({op::copy, op::combine, op::gather, op::reduce, op::allgather,
+                                             op::allreduce, op::reduce_scatter})) ||
+                         (behind == -own && is({op::gather, op::allgather})) ||
+                         (behind == own && is({op::scatter, op::reduce_scatter}));
+      if (!right || place.type != result.type)
+        throw std::invalid_argument(who() + call.name + ": operand and result overlap");
+    }
+  }
+
   ACCLRequest* make(const Call& call, bool run_async, const std::vector<ACCLRequest*>& waitfor,
                     dataType compress = dataType::none) {
     const bool is_config = call.scenario == operation::config;
@@ -457,6 +484,7 @@ class ACCL {
       words[9 + 2 * k] = detail::low(place.buffer->address());
       words[10 + 2 * k] = detail::high(place.buffer->address());
     }
+    check_overlap(call);
     std::vector<std::uint64_t> after;
     for (ACCLRequest* before : waitfor) {
       if (!known(before).done)

@@ -32,6 +32,11 @@ def test_every_operation(operation: str, by: str) -> None:
     assert all((row["time_us"] > 30) == (by == "host") for row in rows[:1])
 
 
+def test_servers_have_no_engine() -> None:
+    with pytest.raises(InputError, match="put is of boards with an engine; on noctua2-mpi hosts exchange messages"):
+        measure("put", "noctua2-mpi", sizes=64)
+
+
 def test_streaming_takes_the_whole_line() -> None:
     (row,) = measure("put", "accl-u280-udp", sizes="16M")
     assert row["gb_per_s"] == pytest.approx(LINE_GB, rel=0.01)

@@ -79,17 +79,20 @@ def test_what_is_wrong_is_thrown(program: Path) -> None:
         "call_error rank 0: copy: receive time-out (0x800): the recv before it failed: waited for a message from rank"
     )
     assert lines[1].startswith(before)
-    assert lines[4:12] == [
+    assert lines[4:15] == [
         "rank 0: send: a buffer of 16 bytes; it takes 20",
         "send: the communicator has 2 ranks, and no rank 9",
         "rank 0: copy: elements of several types; they have one, or float32 and float16",
         "rank 0: there is no communicator 3",
         "rank 0: stream 247; their numbers are 0 to 246",
+        "rank 0: copy: operand and result overlap",
+        "rank 0: allreduce: operand and result overlap",
+        "rank 0: a communicator that has the rank at 127.0.0.1:5500 twice",
         "rank 0: a buffer of elements of 4 bytes, and a type of 8",
-        f"memory up to {lines[10].split()[3]} a rank has {wire.Limits().memory} bytes at most",
+        f"memory up to {lines[13].split()[3]} a rank has {wire.Limits().memory} bytes at most",
         "call_error rank 0: recv: not ready (0x80000000): its board was reset before it had ended",
     ]
-    assert lines[12:] == [
+    assert lines[15:] == [
         "this run has no kernels; thalweg accl run --kernels adds them",
         "a buffer that has been freed",
         "rank 0: receive buffers and communicators take more than the 8132 bytes that the exchange memory has for them",

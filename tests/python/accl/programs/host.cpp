@@ -270,6 +270,12 @@ void wrong(ACCL::ACCL& accl) {
   says([&] { accl.copy(*few, *others, 4); });
   says([&] { accl.bcast(*few, 4, 0, 3); });
   says([&] { accl.stream_put(*few, 4, 1, 247); });
+  const auto later = (*few).slice(1, 4);
+  says([&] { accl.copy(*few, *later, 3); });
+  says([&] { accl.allreduce(*few, *later, 3, reduceFunction::SUM); });
+  accl.copy(*few, *few, 4);
+  const auto world = ACCL::world();
+  says([&] { accl.create_communicator({world[0], world[1], world[0]}, static_cast<int>(rank)); });
   says([&] { static_cast<void>(accl.create_buffer<float>(4, dataType::float64)); });
   says([&] { static_cast<void>(accl.create_buffer<float>(std::size_t{1} << 40, dataType::float32)); });
   open = accl.recv(*few, 4, 1, 6, 0, false, dataType::none, true);
