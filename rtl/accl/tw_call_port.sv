@@ -544,7 +544,7 @@ module tw_call_port
     call_o.rank = 8'(rank_q);
     call_o.root = root_q[7:0];
     call_o.tag = tag_q;
-    if (combines_q && fits_unit_q) begin
+    if (exists_q && combines_q && fits_unit_q) begin
       call_o.operation = found_unit_q.operation;
       call_o.datatype  = found_unit_q.datatype;
     end

@@ -156,8 +156,8 @@ class EthernetPort final : public External {
       add(counts.stale, "frames of another session");
       add(counts.unknown, "words of a session that ended before their arrival was known");
       add(counts.discarded, "words that waited for a session that ended");
-      add(session.state() == SessionState::refused, "sessions that ended as their peer has begun another");
-      add(session.state() == SessionState::silent, "sessions that ended as their peer did not answer");
+      add(session.state() == SessionState::refused, "sessions that ended because the peer began another");
+      add(session.state() == SessionState::silent, "sessions that ended because the peer did not answer");
     }
     add(of.misfits, "frames too short or too long for Ethernet");
   }

@@ -194,7 +194,7 @@ def test_an_end_that_starts_again_is_noticed_by_both(tmp_path: Path) -> None:
         said = sender.communicate(timeout=60)
         assert sender.returncode == 3
         assert "has ended: the other end has begun another one" in said[1]
-        assert "words of a session" in said[0] or "sessions that ended as their peer has begun another" in said[0]
+        assert "words of a session" in said[0] or "that ended because the peer began another" in said[0]
         out, err = again.communicate(timeout=60)
     assert again.returncode == 3
     assert "write engine 0 of node 1 waits for words" in err

@@ -121,7 +121,7 @@ def test_a_peer_that_does_not_answer_ends_the_session() -> None:
     sent(network, 1, 0, bytes(100_000))
     assert completed(network) == {}
     assert network.session(ONE).state == "silent"
-    assert (0, "sessions that ended as their peer did not answer at port 0", 1) in network.lost
+    assert (0, "sessions that ended because the peer did not answer at port 0", 1) in network.lost
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -144,7 +144,7 @@ def test_an_end_that_starts_again_is_noticed(restarts: int, seed: int) -> None:
     assert network.session(survivor).state == "refused", seed
     assert network.session(place).state in ("opening", "refused", "silent")
     said = " ".join(what for _, what, _ in network.lost)
-    assert "sessions that ended as their peer has begun another" in said
+    assert "sessions that ended because the peer began another" in said
     # Hosts begin another session where one has ended.
     while ended := [each for each in (ONE, OTHER) if network.session(each).state in ("refused", "silent")]:
         network.set_session(draw.choice(ended), draw.randrange(1000, 60_000))
