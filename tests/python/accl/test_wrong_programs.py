@@ -149,6 +149,41 @@ def test_communicators_of_kernels_and_hosts_are_different() -> None:
     assert run(program, 3).values == [[list(order) for order in orders]] * 3
 
 
+def test_another_call_does_not_read_results() -> None:
+    """The array is the program's until it waits."""
+
+    def program(rank: Rank) -> list[list[float]]:
+        source, found, other = rank.create_buffer(np.arange(4, dtype=np.float32)), four(rank), four(rank)
+        request = rank.copy(source, found, 4, run_async=True)
+        rank.pause(200)
+        rank.copy(source, other, 4)
+        before = found.array.tolist()
+        request.wait()
+        return [before, found.array.tolist()]
+
+    assert run(program, 1).values == [[[0.0] * 4, [0.0, 1.0, 2.0, 3.0]]]
+
+
+def test_a_failed_call_has_no_results() -> None:
+    """What the program puts into the array afterwards is what the next call sends."""
+
+    def program(rank: Rank) -> float:
+        data = four(rank)
+        if rank.rank == 0:
+            request = rank.recv(data, 4, 1, run_async=True)
+            rank.pause(1000)
+            data.array[:] = 7
+            rank.send(data, 4, 1)
+            with pytest.raises(AcclError, match="time-out"):
+                request.wait()
+        else:
+            rank.pause(900)
+            rank.recv(data, 4, 0)
+        return float(data.array[0])
+
+    assert run(program, 2, time_out_us=500).values == [7.0, 7.0]
+
+
 def test_a_refused_call_does_not_count_as_one_that_is_open() -> None:
     def program(rank: Rank) -> list[float]:
         buffer = rank.create_buffer(4)

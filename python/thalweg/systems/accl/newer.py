@@ -50,7 +50,6 @@ class Newer:
     """The results of a rank's requests that the program has not read."""
 
     _unread: dict[Request, None] = field(default_factory=dict)
-    _ended: dict[Request, None] = field(default_factory=dict)
     _places: dict[bool, _Places] = field(default_factory=lambda: {False: _Places(), True: _Places()})
 
     def add(self, request: Request) -> None:
@@ -59,22 +58,11 @@ class Newer:
             self._unread[request] = None
             self._change(request, 1)
 
-    def end(self, request: Request) -> None:
-        """It has ended, and its results can be read."""
-        if request in self._unread:
-            self._ended[request] = None
-
     def remove(self, request: Request) -> None:
         """Its results have been read, or there will be none."""
         if request in self._unread:
             del self._unread[request]
-            self._ended.pop(request, None)
             self._change(request, -1)
-
-    @property
-    def ended(self) -> list[Request]:
-        """The requests that have ended."""
-        return list(self._ended)
 
     def _change(self, request: Request, by: int) -> None:
         for result in request.results:

@@ -96,8 +96,6 @@ class Buffer:
 
     def store_older(self) -> None:
         """Writes the array to the memory, except what calls and kernels have put there, or will, that the program has not read: there the memory is newer."""
-        for request in self.rank._newer.ended:
-            request.read()
         for begin, end in self.rank._newer.older(self):
             self._store(begin, end)
 
@@ -162,7 +160,8 @@ class Request:
 
     def end(self, code: int, why: str, at_us: float) -> None:
         self.code, self.why, self.ended_us = code, why, at_us
-        self.rank._newer.end(self)
+        if code:
+            self.rank._newer.remove(self)
 
     def read(self) -> None:
         """Reads its results, once, where it has succeeded."""
