@@ -12,7 +12,13 @@ from thalweg.errors import InputError
 
 
 @click.command()
-@click.option("--elements", default=6760, show_default=True, help="Number of triangles; the closest there is.")
+@click.option(
+    "--elements",
+    default=6760,
+    show_default=True,
+    type=click.IntRange(1),
+    help="Number of triangles; the closest there is.",
+)
 @click.option("--partitions", default=4, show_default=True, type=click.IntRange(1, 48), help="Number of boards.")
 @click.option("--steps", default=200, show_default=True, type=click.IntRange(1), help="Time steps.")
 @click.option(
@@ -63,6 +69,10 @@ def main(
     frames: int,
 ) -> None:
     """Simulates the tide in a bay on FPGAs."""
+    if film and film.suffix != ".gif":
+        raise InputError(f"--film {film}: a film is a GIF, in a file .gif")
+    if film and not film.parent.is_dir():
+        raise InputError(f"--film {film}: there is no folder {film.parent}")
     try:
         design = boards.DESIGNS[by].changed(halo, step, sequencer)
         bay = mesh.bay(elements)
