@@ -77,9 +77,9 @@ class Domains {
         }
       }
       if (due >= until_) break;
-      running_ = first;  // goes on alone for as long as no other clock has a step before it, or is woken by it
+      // It goes on alone for as long as no other clock has a step before it, or is woken by it.
+      const Running running{running_ = first};
       first->scheduler.advance(first->clock.cycle_from(end));
-      running_ = nullptr;
     }
     now_ = until_;
     for (auto& domain : domains_) domain.scheduler.advance(domain.clock.cycle_from(now_));
@@ -100,6 +100,11 @@ class Domains {
 
  private:
   friend Domain;
+  /// Until its end a domain is stepped; a step may throw.
+  struct Running {
+    Domain*& which;
+    ~Running() { which = nullptr; }
+  };
 
   std::deque<Domain> domains_;
   Domain* running_ = nullptr;

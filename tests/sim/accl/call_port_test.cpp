@@ -12,7 +12,7 @@
 namespace thalweg::accl {
 namespace {
 
-constexpr std::uint32_t kCommunicator = 0x100, kArithmetic = 0x800;
+constexpr std::uint32_t kCommunicatorAt = 0x100, kArithmeticAt = 0x800;
 
 struct Case {
   Scenario scenario;
@@ -22,22 +22,22 @@ struct Case {
 
 Tick cycles_of(const Case& of) {
   ExchangeMemory exchange;
-  exchange.write(kCommunicator, of.size);
-  exchange.write(kCommunicator + 4, 1);
-  exchange.write(kArithmetic, 4);
-  exchange.write(kArithmetic + 4, 4);
-  exchange.write(kArithmetic + 20, 1);
+  exchange.write(kCommunicatorAt, of.size);
+  exchange.write(kCommunicatorAt + 4, 1);
+  exchange.write(kArithmeticAt, 4);
+  exchange.write(kArithmeticAt + 4, 4);
+  exchange.write(kArithmeticAt + 20, 1);
   exchange.write(ExchangeMemory::kGatherFlat, of.flat);
   exchange.write(ExchangeMemory::kReduceFlat, of.flat);
   exchange.write(ExchangeMemory::kBroadcastFlat, of.few);
   exchange.write(ExchangeMemory::kSpare, 0x10000);
-  std::array<std::uint32_t, kCallWords> words{static_cast<std::uint32_t>(of.scenario), of.count, kCommunicator};
-  words[6] = kArithmetic;
+  std::array<std::uint32_t, kCallWords> words{static_cast<std::uint32_t>(of.scenario), of.count, kCommunicatorAt};
+  words[6] = kArithmeticAt;
 
   CallPort port(8, 64, true, true);
   std::deque<std::optional<std::uint32_t>> answers(3);  // as tw_exchange_ports has them
   CallPort::In first;
-  first.set = {.index = 0, .known = true, .at = kCommunicator};
+  first.set = {.index = 0, .known = true, .at = kCommunicatorAt};
   first.number = 0;
   port.step(first);
   std::size_t given = 0;
