@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes moves of tw_move_engine of the moves of calls' programs: where their operands and results are, how they are converted, which table entry a rank has, and which
-// number a message has. Each call has two slots: twice its number is that of its program's moves, and the next one that of its background move.
+// Translates the moves of programs into commands of tw_move_engine: it adds the places of operands and results, conversions, the table entry of a rank, and the
+// number of a message. Call k has two slots: 2 k for the moves of its program, and 2 k + 1 for its background move.
 //
-// A call is announced before its first move, and its number is free again with its status. When a collective has ended, the move engine is told to forget it. A move
-// whose message has another length, or that was cancelled, ends its call with a return code.
+// call_i describes a call before its first move; the status of the call frees its number. After a collective the move engine gets a command that removes its
+// messages. A move that was cancelled, or whose message has the wrong length, ends its call with a return code.
 //
 // Order: moves stay in order; the end of a call comes behind its moves. Latency: 4 cycles from a move to its command, 6 more where it takes a message of
 // a collective, and 7 more where it sends, if the exchange memory answers within 7; 3 cycles from a call's end to its status; one from the end of a move. Throughput:

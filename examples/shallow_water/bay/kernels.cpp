@@ -184,8 +184,8 @@ void element(const float* geometry, const int* links, const float* tides, float*
   stalls[1] = longest;
 }
 
-// Packs what each neighbour needs into a message of its own. `sent`: places of elements, `counts` of them for each neighbour. A word's label says what it
-// has: the place of its first element among those that the neighbour gets, from `firsts` on; behind that, elements, and whether the step is odd.
+// Packs the halo elements of each neighbour into one message per neighbour. `sent`: indices of elements, `counts` of them for each neighbour. The label of a word
+// holds the index of its first element in the neighbour's halo (which begins at `firsts`), the number of its elements, and the parity of the step.
 void send_halo(const int* sent, const int* counts, const int* firsts, int neighbours, int boundary, int steps,
                hls::stream<Element>& elements, hls::stream<data_word>& data) {
 #pragma HLS INTERFACE m_axi port = sent bundle = gmem3

@@ -43,7 +43,7 @@ class Chains(Generic[_Call]):
                 self._ready.append(behind)
 
     def take(self) -> list[_Call]:
-        """Those that need not wait any longer, in the order in which they were made."""
+        """Removes and returns the calls whose predecessors have all ended, in program order."""
         ready, self._ready = sorted(self._ready, key=self._order.__getitem__), []
         for call in ready:
             del self._open[call], self._order[call]

@@ -55,8 +55,8 @@ class AcclError(CheckFailed):
 class Buffer:
     """Elements in a board's memory, or in its host's, and `array`, what the program sees of them.
 
-    An operation writes the elements of its operands to the memory first, other than those that a call or a kernel is to write or has written which the program has not
-    waited for; it reads those of its results when the program waits for it. With `from_fpga` and `to_fpga` it does neither. A slice `buffer[2:5]` is a buffer of the same elements.
+    An operation first copies its operands from the arrays to the memory, and `wait()` copies its results from the memory to the arrays. Results of calls and kernels
+    for which the program has not waited yet are newer than the arrays: an operation uses them as they are in the memory. `from_fpga` and `to_fpga` omit the copies. A slice `buffer[2:5]` is a buffer of the same elements.
     """
 
     def __init__(self, rank: Rank, address: int, array: Array, host: bool = False) -> None:
