@@ -6,9 +6,9 @@ from thalweg.systems.accl.cluster import Server as Server
 from thalweg.systems.accl.kernels import KernelPort as KernelPort
 from thalweg.systems.accl.kernels import Kernels as Kernels
 from thalweg.systems.accl.kernels import KernelStream as KernelStream
+from thalweg.systems.accl.launch import run as run
+from thalweg.systems.accl.launch import run_attached as run_attached
 from thalweg.systems.accl.library import Rank as Rank
-from thalweg.systems.accl.library import run as run
-from thalweg.systems.accl.library import run_attached as run_attached
 from thalweg.systems.accl.running import Options as Options
 from thalweg.systems.accl.running import Result as Result
 from thalweg.systems.accl.values import AcclError as AcclError

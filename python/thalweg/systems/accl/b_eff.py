@@ -21,7 +21,8 @@ from thalweg.cluster import leaves
 from thalweg.errors import InputError
 from thalweg.systems.accl.cluster import Board, Cluster, Server
 from thalweg.systems.accl.kernels import KernelPort, Kernels
-from thalweg.systems.accl.library import Rank, prepared, run_on
+from thalweg.systems.accl.launch import prepared, run_on
+from thalweg.systems.accl.library import Rank
 from thalweg.systems.accl.operations import BUFFERS, ELEMENT, line_us, put_of, wanted_sizes, way_us
 from thalweg.systems.accl.plots import latency_over_size
 from thalweg.systems.accl.running import Result, Run

@@ -16,7 +16,7 @@ from thalweg.systems.accl import rtl_engine
 from thalweg.systems.accl._sim import Network
 from thalweg.systems.accl.cluster import Cluster
 from thalweg.systems.accl.drawn_programs import Draw
-from thalweg.systems.accl.library import run_on
+from thalweg.systems.accl.launch import run_on
 from thalweg.systems.accl.names import SCENARIOS
 from thalweg.systems.accl.running import Options, Run
 

@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from thalweg.errors import CheckFailed
-from thalweg.systems.accl.library import Rank, run
+from thalweg.systems.accl.launch import run
+from thalweg.systems.accl.library import Rank
 from thalweg.systems.accl.running import Result
 from thalweg.systems.accl.values import Buffer, Communicator, Function, Request, Stream
 

@@ -20,7 +20,8 @@ from thalweg.errors import InputError
 from thalweg.resources import resource
 from thalweg.systems.accl.cluster import Cluster, Server
 from thalweg.systems.accl.kernels import Kernels
-from thalweg.systems.accl.library import Rank, prepared, run_on
+from thalweg.systems.accl.launch import prepared, run_on
+from thalweg.systems.accl.library import Rank
 from thalweg.systems.accl.operations import BUFFERS, BY, ELEMENT, line_us, way_us
 from thalweg.systems.accl.timelines import Made, recorded
 from thalweg.systems.accl.values import Array, Buffer, Communicator, Stream

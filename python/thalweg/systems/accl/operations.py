@@ -27,7 +27,8 @@ from thalweg.bench.operation import (
 from thalweg.cluster import leaves
 from thalweg.errors import CheckFailed, InputError
 from thalweg.systems.accl.cluster import Board, Cluster, Server
-from thalweg.systems.accl.library import Rank, prepared, run_on
+from thalweg.systems.accl.launch import prepared, run_on
+from thalweg.systems.accl.library import Rank
 from thalweg.systems.accl.running import Result, Run
 from thalweg.systems.accl.spec import AcclPacket
 from thalweg.systems.accl.timelines import Made, recorded

@@ -17,7 +17,7 @@ from thalweg.launch import ending
 from thalweg.lost import counted
 from thalweg.systems.accl._sim import ethernet_address, ip_address
 from thalweg.systems.accl.cluster import Cluster
-from thalweg.systems.accl.library import disconnect
+from thalweg.systems.accl.launch import disconnect
 
 _STEP_S = 0.1  #: of the wall clock, after which signals are looked for
 
