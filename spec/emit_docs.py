@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of the docs on packets, operations and types."""
+"""The page on packets, operations and types."""
 
 from __future__ import annotations
 

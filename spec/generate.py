@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes what is generated from the specification: C++, SystemVerilog, Python, Wireshark dissectors, test vectors and the page in the docs.
+"""Writes what is generated from the specification: C++, SystemVerilog, Python, Wireshark dissectors, test vectors and the page on packets.
 
 python3 spec/generate.py           writes
 python3 spec/generate.py --check   says what is stale, and fails
@@ -38,7 +38,7 @@ def outputs(root: Path = ROOT) -> dict[Path, str]:
         generated / "vectors.json": vectors.as_json(cases),
         generated / "cpp" / "thalweg_accl_programs.hpp": assemble.cpp(programs),
         generated / "sv" / "accl" / "tw_accl_programs_pkg.sv": assemble.sv(programs),
-        root / "docs" / "packets.md": emit_docs.page(spec),
+        generated / "packets.md": emit_docs.page(spec),
     }
     for part in spec.parts:
         texts[generated / "cpp" / emit_cpp.file_of(part)] = emit_cpp.header(spec, part)

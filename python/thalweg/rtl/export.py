@@ -216,7 +216,7 @@ def write_project(
     (folder / "lint.vlt").write_text("".join(path.read_text() for path in waivers(root, system)) + further_waivers)
     (folder / f"{top}.xdc").write_text(_xdc(top, tuple(clocks), asynchronous))
     (folder / f"{top}.sdc").write_text(_sdc(clocks, asynchronous))
-    for name in ("LICENSE", "docs/packets.md"):
+    for name in ("LICENSE", "spec/generated/packets.md"):
         shutil.copy(root / name, folder)
 
 

@@ -64,7 +64,7 @@ def way(source: int, destination: int) -> list[int]:
 
 
 def header(destination: int, flits: int) -> bytes:
-    """docs/packets.md."""
+    """spec/generated/packets.md."""
     bits = destination | (flits.bit_length() - 1) << 28
     return bits.to_bytes(8, "little")
 
