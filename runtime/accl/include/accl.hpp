@@ -538,7 +538,8 @@ class ACCL {
       std::optional<detail::End> end;
       try {
         end = board_->connection.wait(of.number, limit);
-      } catch (const std::invalid_argument&) {
+      } catch (const std::invalid_argument& error) {
+        of.refused = error.what();
         finish(of);
         throw;
       }
@@ -564,6 +565,7 @@ class ACCL {
     for (auto& block : of.operands) block.reset();
   }
   void check(const ACCLRequest& request) const {
+    if (!request.refused.empty()) throw std::invalid_argument(request.refused);
     if (request.end.code != 0) throw call_error(who() + request.name + ": " + request.end.why, request.end.code);
   }
   [[nodiscard]] std::string who() const { return "rank " + std::to_string(rank_) + ": "; }

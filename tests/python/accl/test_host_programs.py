@@ -104,6 +104,16 @@ def test_what_is_wrong_is_thrown(program: Path) -> None:
     assert any(line.startswith("rank 1: recv ended with 0x800, receive time-out") for line in report)
 
 
+def test_a_call_that_is_refused_behind_others_is_thrown_each_time(program: Path) -> None:
+    status, said, report = run(program, 1, "refused")
+    why = "send: the communicator has 1 ranks, and no rank 9"
+    behind = f"the send before it failed: {why}"
+    assert said.splitlines() == [why, behind, why, behind, why], report
+    assert status == 1
+    assert report == [*report[:2], f"rank 0: refused: {why}"]
+    assert report[1].split()[4:6] == ["0", "1"]  # wrong, refused
+
+
 @pytest.mark.parametrize("cluster", ["accl-u280-udp", "accl-u280-reliable", "accl-u280-rdma"])
 def test_a_reset_ends_calls_and_a_second_initialize_begins_anew(program: Path, cluster: str) -> None:
     status, said, report = run(program, 3, "resets", cluster=cluster)

@@ -250,6 +250,50 @@ def test_a_call_behind_one_that_failed_fails() -> None:
     run(program, 2, time_out_us=100)
 
 
+@pytest.mark.parametrize("before", ["open", "ended"])
+def test_a_call_that_is_refused_behind_others_can_be_caught(before: str) -> None:
+    """Each wait for it, or for a call behind it, says so; other calls go on."""
+
+    def program(rank: Rank) -> list[float]:
+        source, total = rank.create_buffer(np.ones(4, np.float32)), four(rank)
+        first = rank.nop(run_async=before == "open")
+        if before == "ended":
+            with pytest.raises(InputError, match="send: the communicator has 2 ranks, and no rank 99"):
+                rank.send(source, 4, 99, run_async=True, waitfor=[first])
+        else:
+            wrong = rank.send(source, 4, 99, run_async=True, waitfor=[first])
+            behind = rank.copy(source, total, 4, run_async=True, waitfor=[wrong])
+            for request in 2 * [wrong]:
+                with pytest.raises(InputError, match="rank [01]: send: the communicator has 2 ranks, and no rank 99"):
+                    request.wait()
+            for later in (behind, rank.nop(run_async=True, waitfor=[wrong])):
+                with pytest.raises(InputError, match="(copy|nop): the send before it failed: the communicator has 2 ra"):
+                    later.wait()
+        rank.allreduce(source, total, 4, Function.SUM)
+        return total.array.tolist()
+
+    assert run(program, 2).values == [[2.0] * 4] * 2
+
+
+def test_a_refused_call_that_nobody_waits_for_ends_the_run() -> None:
+    def program(rank: Rank) -> None:
+        rank.send(four(rank), 4, 99, run_async=True, waitfor=[rank.nop(run_async=True)])
+
+    with pytest.raises(InputError, match="rank 0: send: the communicator has 2 ranks, and no rank 99"):
+        run(program, 2)
+
+
+def test_a_call_behind_one_that_has_failed_fails_whenever_it_is_made() -> None:
+    def program(rank: Rank) -> None:
+        request = rank.recv(four(rank), 4, 1 - rank.rank, run_async=True)
+        with pytest.raises(AcclError):
+            request.wait()
+        with pytest.raises(AcclError, match="copy: receive time-out .*: the recv before it failed: waited for"):
+            rank.copy(four(rank), four(rank), 4, waitfor=[request])
+
+    run(program, 2, time_out_us=100)
+
+
 LAYOUTS = {
     "same": lambda whole, k, n: (whole[:], whole[:]),
     "own block of the result": lambda whole, k, n: (whole[k * n : (k + 1) * n], whole[:]),

@@ -330,12 +330,12 @@ class Hosts:
             if wait.until is not None and wait.until <= self._engine.now:
                 self._answer(host, _Status.NOT_YET)
             return
+        del host.calls[wait.number]
         if wait.call.refused:
-            self._refuse(host, end.why)
+            self._answer(host, _Status.REFUSED, data=end.why.encode())
             return
         why = f"{', '.join(return_bits(end.code))} ({end.code:#x}): {end.why}" if end.code else ""
         took = (end.at - wait.call.begun) * 10**9 // self._engine.ticks_per_second
-        del host.calls[wait.number]
         self._answer(host, code=end.code, value=took, data=why.encode())
 
     def _refuse(self, host: _Host, line: str) -> None:

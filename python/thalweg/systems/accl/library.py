@@ -284,7 +284,8 @@ class Rank:
             raise InputError(f"{name}: waitfor has a request of rank {other.rank.rank}")
         request = Request(self, name, [result[: needs[2]] for result in results], tuple(waitfor), words=words)
         self._run.submit(request, self._board, self._port)
-        self._newer.add(request)
+        if not request.done:
+            self._newer.add(request)
         if not run_async:
             request.wait()
         return request

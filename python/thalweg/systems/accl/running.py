@@ -184,6 +184,10 @@ class Run:
         return self.network.read(rank, address) if rank < self.network.ranks else None
 
     def _give(self, request: Request, board: int, port: int) -> None:
+        """To the engine, or ends it as one before it that has failed. Raises InputError."""
+        if failed := next((before for before in request.after if before.failed), None):
+            self._end(request, failed.code, behind(failed.operation, failed.why), self.now_us)
+            return
         self._next += 1
         try:
             self.network.submit(handle=self._next, rank=board, port=port, words=request.words)
@@ -287,17 +291,16 @@ class Run:
         return []
 
     def _release(self) -> None:
-        """Gives the engine calls whose chains have ended; a call behind one that failed fails, too."""
+        """Gives the engine calls whose chains have ended. One that it refuses fails where the program waits for it."""
         while ready := self._chains.take():
             for request in ready:
                 board, port = self._held.pop(request)
-                if failed := next((before for before in request.after if before.code), None):
-                    assert failed.code
-                    self._end(request, failed.code, behind(failed.operation, failed.why), self.now_us)
-                else:
+                try:
                     self._give(request, board, port)
+                except InputError as error:
+                    self._end(request, None, error.what.removeprefix(f"rank {board}: {request.operation}: "), self.now_us)
 
-    def _end(self, request: Request, code: int, why: str, at_us: float) -> None:
+    def _end(self, request: Request, code: int | None, why: str, at_us: float) -> None:
         request.end(code, why, at_us)
         self._chains.end(request)
 

@@ -132,7 +132,8 @@ class Request:
     results: Sequence[Buffer] = ()
     after: Sequence[Request] = ()  #: it is given to the engine when these have ended
     code: int | None = None  #: its return code, when it has ended
-    why: str = ""  #: where the code is not 0
+    refused: bool = False  #: by the engine, when the calls before it had ended: it has no return code
+    why: str = ""  #: where the code is not 0, or it was refused
     begun_us: float = 0.0
     ended_us: float = 0.0
     words: Sequence[int] = field(default=(), repr=False)
@@ -140,7 +141,11 @@ class Request:
 
     @property
     def done(self) -> bool:
-        return self.code is not None
+        return self.code is not None or self.refused
+
+    @property
+    def failed(self) -> bool:
+        return bool(self.code) or self.refused
 
     @property
     def duration_us(self) -> float:
@@ -148,19 +153,23 @@ class Request:
         return self.ended_us - self.begun_us
 
     def wait(self, limit_us: float | None = None) -> bool:
-        """Waits for its end, for `limit_us` of virtual time at most; False where it has not ended by then. Raises AcclError."""
+        """Waits for its end, for `limit_us` of virtual time at most; False where it has not ended by then. Raises AcclError, and InputError where the engine has
+        refused it behind the calls of `waitfor`."""
         self.rank._run.park([self], None if limit_us is None else microseconds(limit_us))
-        if self.code is None:
+        if not self.done:
             return False
         self.rank._run.unseen.pop(self, None)
+        if self.refused:
+            raise InputError(f"rank {self.rank.rank}: {self.operation}: {self.why}")
         if self.code:
             raise AcclError(self.operation, self.rank.rank, self.code, self.why)
         self.read()
         return True
 
-    def end(self, code: int, why: str, at_us: float) -> None:
-        self.code, self.why, self.ended_us = code, why, at_us
-        if code:
+    def end(self, code: int | None, why: str, at_us: float) -> None:
+        """`code`: None where it was refused."""
+        self.code, self.refused, self.why, self.ended_us = code, code is None, why, at_us
+        if self.failed:
             self.rank._newer.remove(self)
 
     def read(self) -> None:

@@ -30,6 +30,7 @@ struct ACCLRequest {
   std::string name{};        ///< the operation
   bool done = false;
   detail::End end{};
+  std::string refused{};  ///< why the engine did not take it, when the calls before it had ended
 
   /// Memory that the call uses, and of the last one the bytes that are read back at its end.
   std::shared_ptr<detail::Block> operands[3]{};

@@ -248,6 +248,20 @@ void resets(ACCL::ACCL& accl) {
   }
 }
 
+/// A call that the engine refuses when the calls before it have ended, what is behind it, and each of them again. Then a call that is right.
+void refused(ACCL::ACCL& accl) {
+  Vector<float> few(accl, 4, dataType::float32), sum(accl, 4, dataType::float32);
+  Request first = accl.nop(true);
+  Request wrong = accl.send(*few, 4, 9, 0, 0, false, dataType::none, true, {first});
+  Request behind = accl.copy(*few, *sum, 4, false, false, true, {wrong});
+  for (unsigned turn = 0; turn < 2; ++turn)
+    for (Request request : {wrong, behind}) std::puts(thrown([&] { accl.wait(request); }).c_str());
+  std::puts(thrown([&] { accl.nop(false, {first, wrong}); }).c_str());
+  few.fill([](std::size_t) { return 2; });
+  accl.allreduce(*few, *sum, 4, reduceFunction::SUM);
+  sum.is("a sum after them", [](std::size_t) { return 2.0 * ranks; });
+}
+
 /// What is wrong is thrown; rank 0 prints it.
 void wrong(ACCL::ACCL& accl) {
   Vector<float> few(accl, 4, dataType::float32), result(accl, 4, dataType::float32);
@@ -324,6 +338,8 @@ int main(int count, char** words) {
       resets(accl);
     } else if (what == "wrong") {
       wrong(accl);
+    } else if (what == "refused") {
+      refused(accl);
     } else if (what == "times") {
       // However long a rank computes, it takes no virtual time.
       Vector<float> one(accl, 100, dataType::float32), sum(accl, 100, dataType::float32);
