@@ -36,8 +36,9 @@ namespace thalweg::accl {
   return {};
 }
 
-/// The same either way.
+/// The same either way; a board needs no light to itself.
 [[nodiscard]] inline std::string missing_light(const Assembly& assembly, unsigned one, unsigned other) {
+  if (one == other) return {};
   auto why = missing_light_from(assembly, one, other);
   return why.empty() ? missing_light_from(assembly, other, one) : why;
 }

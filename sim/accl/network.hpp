@@ -153,6 +153,12 @@ class Network final : public Engine {
     for (const Node* board : boards_) board->blocked(all);
     return all;
   }
+  /// Lines: between which ranks no light path was when one sent something to the other.
+  [[nodiscard]] std::vector<std::string> unlit() const {
+    std::vector<std::string> all;
+    for (const Node* board : boards_) all.insert(all.end(), board->unlit().begin(), board->unlit().end());
+    return all;
+  }
   [[nodiscard]] std::vector<Lost> lost() const override { return assembly_.lost(); }
   [[nodiscard]] const Assembly& assembly() const { return assembly_; }
   [[nodiscard]] Assembly& assembly() { return assembly_; }

@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -188,6 +189,8 @@ class Node final : public Component, public AssembledNode {
         }
     domain_.wake(component_, now);
   }
+  /// Lines: to which ranks calls have sent something without a light path to them. A kernel's stream there stays empty.
+  [[nodiscard]] const std::set<std::string>& unlit() const { return unlit_; }
   void blocked(std::vector<Blocked>& all) const {
     for (const Context& context : contexts_) {
       const auto all_waits = waits_of(context);
@@ -364,6 +367,8 @@ class Node final : public Component, public AssembledNode {
     }
     if (context.is_collective()) context.collective = collectives_[context.communicator_id]++;
     check_(context);
+    if (call.scenario == Scenario::send)
+      if (const auto why = dark(context, call.root); !why.empty()) unlit_.insert(why.substr(2));
     if (units_ && context.is_collective() && context.code == 0)
       if ((context.units = (*units_)->begin(context, domain_.clock.edge(now))))
         context.units->in.elements = context.units->out.elements = call.count;
@@ -544,6 +549,7 @@ class Node final : public Component, public AssembledNode {
   std::optional<UnitCalls> units_;  ///< beside the engine
 
   std::array<std::deque<Context>, kPorts> queues_;
+  std::set<std::string> unlit_;                         ///< lines of sends without a light path
   std::list<Context> contexts_;                         ///< in the order in which they were admitted
   std::uint64_t given_ = 0;                             ///< calls
   Tick time_out_ = 0;                                   ///< cycles; 0: none

@@ -281,6 +281,9 @@ NB_MODULE(_sim, module) {
           },
           nb::sig("def failed(self, /) -> list[tuple[str, int, str]]"),
           "Calls of kernels with another return code than 0: whose, the code, and why.")
+      .def_prop_ro(
+          "unlit", [](const Boards& self) { return self.network.unlit(); },
+          "Lines that say to which ranks calls have sent something without a light path to them.")
       .def(
           "clock_hz",
           [](Boards& self, unsigned rank) {

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from thalweg import measure
-from thalweg.accl import AcclError, Rank, run
+from thalweg.accl import AcclError, Rank, Stream, run
 from thalweg.errors import FabricStopped, InputError
 from thalweg.resources import resource
 from thalweg.systems.accl.cluster import Cluster
@@ -113,6 +113,34 @@ def test_ranks_without_a_light_path_are_named(tmp_path: Path, transport: str) ->
     if transport == "udp":
         with pytest.raises(FabricStopped, match="no light path joins rank 1 to rank 0"):
             run(program, 4, str(file), time_out_us=0)
+
+
+def test_a_kernel_that_waits_in_the_dark_hears_which_path_is_missing() -> None:
+    """The presets' mirrors join boards 0 and 1, 2 and 3; ptrans exchanges blocks across the diagonal of a grid, ranks 1 and 2. Collectives say it, too."""
+    path = "no light path joins rank 1 to rank 2: the optical switch at node 48 connects node 1 to node 0"
+    back = "no light path joins rank 2 to rank 1: the optical switch at node 48 connects node 2 to node 3"
+    with pytest.raises(FabricStopped, match=f"^nothing can go on: {path}; {back}; kernel transpose_write0 of rank 1"):
+        measure("ptrans", "accl-u280-direct", orders="128")
+    with pytest.raises(AcclError, match="no light path joins rank 1 to rank 0"):
+        measure("linpack", "accl-u280-direct", orders="128")
+
+
+def test_a_stream_into_the_dark_of_rewired_boards(tmp_path: Path) -> None:
+    """What was sent before the pairs changed has come, and nothing is said of it."""
+
+    def program(rank: Rank) -> None:
+        data = rank.create_buffer(16)
+        if rank.rank == 0:
+            rank.stream_put(data, 16, 1, stream_id=0)
+            rank.pause(50)
+            rank.rewire([(0, 2)])
+        if rank.rank == 1:
+            rank.pause(200)
+            rank.copy(Stream(), data, 16)
+
+    with pytest.raises(FabricStopped) as caught:
+        run(program, 3, file_of(tmp_path, ""), time_out_us=0)
+    assert "light" not in str(caught.value)
 
 
 def test_mirrors_that_turn_join_nobody_yet(tmp_path: Path) -> None:

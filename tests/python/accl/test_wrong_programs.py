@@ -267,7 +267,9 @@ def test_a_call_that_is_refused_behind_others_can_be_caught(before: str) -> None
                 with pytest.raises(InputError, match="rank [01]: send: the communicator has 2 ranks, and no rank 99"):
                     request.wait()
             for later in (behind, rank.nop(run_async=True, waitfor=[wrong])):
-                with pytest.raises(InputError, match="(copy|nop): the send before it failed: the communicator has 2 ra"):
+                with pytest.raises(
+                    InputError, match="(copy|nop): the send before it failed: the communicator has 2 ra"
+                ):
                     later.wait()
         rank.allreduce(source, total, 4, Function.SUM)
         return total.array.tolist()

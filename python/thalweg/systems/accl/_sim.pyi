@@ -154,6 +154,12 @@ class Network:
         Calls of kernels with another return code than 0: whose, the code, and why.
         """
 
+    @property
+    def unlit(self) -> list[str]:
+        """
+        Lines that say to which ranks calls have sent something without a light path to them.
+        """
+
     def clock_hz(self, rank: int) -> float:
         """Of a board's engine."""
 

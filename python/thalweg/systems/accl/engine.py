@@ -177,7 +177,7 @@ class Simulated:
         return self.network.time_out()
 
     def blocked(self) -> list[str]:
-        return [
+        return self.network.unlit + [
             f"{one.who} waits {one.what}"
             + (f", for {one.on}" if one.on else "")
             + (f"; {one.why}" if one.why else "")

@@ -298,7 +298,8 @@ class Run:
                 try:
                     self._give(request, board, port)
                 except InputError as error:
-                    self._end(request, None, error.what.removeprefix(f"rank {board}: {request.operation}: "), self.now_us)
+                    why = error.what.removeprefix(f"rank {board}: {request.operation}: ")
+                    self._end(request, None, why, self.now_us)
 
     def _end(self, request: Request, code: int | None, why: str, at_us: float) -> None:
         request.end(code, why, at_us)
@@ -361,7 +362,7 @@ class Run:
 
     def _stuck(self) -> FabricStopped:
         blocked: list[Blocked] = self.network.blocked
-        lines = list(Lines.of(_line(one) for one in blocked))
+        lines = [*self.network.unlit, *Lines.of(_line(one) for one in blocked)]
         lines += self._failed() + self._dropped()
         return FabricStopped("nothing can go on: " + ("; ".join(lines) or "no call is open"), blocked)
 
