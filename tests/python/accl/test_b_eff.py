@@ -12,6 +12,7 @@ from thalweg import measure
 from thalweg.accl import Rank, run
 from thalweg.cli import main
 from thalweg.errors import InputError
+from thalweg.resources import resource
 from thalweg.systems.accl import b_eff
 from thalweg.systems.accl.b_eff import OPERATIONS, neighbour
 from thalweg.systems.accl.cluster import Cluster
@@ -59,6 +60,46 @@ def test_kernels_model_has_the_processors_times() -> None:
     (row,) = measure("b_eff", "accl-u280-udp", way="buffered", sizes="64")
     commands = (259 + 38 + 236 + 38) * 0.004
     assert row["model_us"] == pytest.approx(commands + COPY_US + 64 / 14e3 + LINK_US + (64 + 130) / 12.5 / 1e3)
+
+
+SEGMENT_US = (1460 + 78) / 12.5 / 1e3  #: on the line, with headers of 40 bytes and the frame of 38
+TRIP_US = 2 * LINK_US + 2 * (SEGMENT_US + 1460 / 64 / 322.265625)  #: of two segments, each read before it is sent
+FIRST_US = 1460 / 64 / 250 + 1460 / 64 / 322.265625
+
+
+@pytest.mark.parametrize(
+    ("size", "segments", "waits"),
+    [
+        (4096, 3, 0.0),
+        (16_384, 12, TRIP_US - 10 * SEGMENT_US),
+        (65_536, 46, 2 * TRIP_US - 25 * SEGMENT_US),  # 10, 15 and 21 segments
+        (MEGA, 730, 3 * TRIP_US - (10 + 15 + 22) * SEGMENT_US),
+    ],
+)
+def test_the_model_of_tcp_has_slow_start(size: int, segments: int, waits: float) -> None:
+    """RFC 6928 and 5681: 10 segments, and half as many more in each round trip, as every second segment is acknowledged. Whole segments here, the last one, too."""
+    (row,) = measure("b_eff", "accl-u280-tcp-untuned", sizes=str(size))
+    by_hand = (259 + 38) * 0.004 + LINK_US + segments * SEGMENT_US + FIRST_US + waits
+    assert row["model_us"] == pytest.approx(by_hand, abs=SEGMENT_US)
+    assert row["time_us"] == pytest.approx(row["model_us"], rel=0.05)
+
+
+@pytest.mark.parametrize("size", ["4K", "64K", "1M"])
+def test_the_model_holds_for_streams_over_tcp(size: str) -> None:
+    (row,) = measure("b_eff", "accl-u280-tcp", sizes=size)
+    assert row["time_us"] == pytest.approx(row["model_us"], rel=0.005)
+    (by_host,) = measure("b_eff", "accl-u280-tcp", sizes=size, by="host")
+    assert by_host["time_us"] - (259 + 38) * 0.004 == pytest.approx(by_host["model_us"], rel=0.005)
+
+
+def test_the_model_of_tcp_has_one_window_in_a_round_trip(tmp_path: Path) -> None:
+    file = tmp_path / "far.toml"
+    base = resource("clusters/accl-u280-tcp-untuned.toml")
+    file.write_text(f'description = "far"\nbase = "{base}"\n[node.switch]\nlatency_ns = 10000\n')
+    (row,) = measure("b_eff", str(file), sizes="16M")
+    trip_us = TRIP_US + 2 * (10 - 1)
+    assert row["model_us"] == pytest.approx(16 * MEGA * 4160 / 4096 / (44 * 1460) * trip_us, rel=0.01)
+    assert row["time_us"] == pytest.approx(row["model_us"], rel=0.03)
 
 
 def test_an_exchange_takes_as_long_as_each_of_many() -> None:

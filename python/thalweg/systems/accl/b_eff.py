@@ -23,7 +23,7 @@ from thalweg.systems.accl.cluster import Board, Cluster, Server
 from thalweg.systems.accl.kernels import KernelPort, Kernels
 from thalweg.systems.accl.launch import prepared, run_on
 from thalweg.systems.accl.library import Rank
-from thalweg.systems.accl.operations import BUFFERS, ELEMENT, line_us, put_of, wanted_sizes, way_us
+from thalweg.systems.accl.operations import BUFFERS, ELEMENT, TcpDelays, line_us, put_of, wanted_sizes, way_us
 from thalweg.systems.accl.plots import latency_over_size
 from thalweg.systems.accl.running import Result, Run
 from thalweg.systems.accl.timelines import Made, recorded
@@ -40,6 +40,7 @@ MPI = "MPI"  #: who moves the messages of a cluster of servers
 ROUNDS = 10  #: exchanges of kernels of a source
 EAGER = 12_288  #: bytes of a message that MPI sends without waiting for the receiver at most (Open MPI, opal/mca/btl/openib/btl_openib_mca.c: btl_eager_limit)
 _MESSAGE, _MARK = 0, 1  #: tags
+_LARGE = 1 << 20  #: bytes, more than a segment
 _WORD = 16  #: elements of a kernel stream's word
 
 
@@ -156,9 +157,10 @@ class Model:
     command_us: float
     memory_us: float
     link_us: float
+    exchanges: int = 1  #: on a connection, one after the other
 
     @classmethod
-    def of(cls, cluster: Cluster, by: str, way: str) -> Model:
+    def of(cls, cluster: Cluster, by: str, way: str, exchanges: int = 1) -> Model:
         board = cluster.board(0)
         cycle_us = 1 / cluster.clocks[board.engine_clock].frequency_mhz
         buffered = way == "buffered"
@@ -171,11 +173,17 @@ class Model:
             command_us=board.invocation_us if by == "host" else sum(handled) / len(handled),
             memory_us=2e-3 * board.memory_ns if buffered else 0,
             link_us=2e-3 * board.port_ns + way_us(cluster),
+            exchanges=exchanges,
         )
 
     def time_us(self, payload: int) -> float:
         copied = payload / self.cluster.board(0).memory_gb / 1e3 if self.commands == 2 else 0
-        return self.commands * self.command_us + self.memory_us + copied + self.link_us + line_us(self.cluster, payload)
+        on_line = self.link_us + line_us(self.cluster, payload)
+        if self.commands == 1 and (
+            tcp := TcpDelays.of(self.cluster, payload)
+        ):  # otherwise the second command hides them
+            on_line += tcp.first_us + tcp.waits_us / self.exchanges
+        return self.commands * self.command_us + self.memory_us + copied + on_line
 
     def __str__(self) -> str:
         board = self.cluster.board(0)
@@ -184,7 +192,11 @@ class Model:
         else:
             memory = f"l_m = {self.memory_us:.4g} us + bytes / {board.memory_gb:g} GB/s"
             terms = f"2 l_k + l_m + l_c, l_k = {self.command_us:.4g} us, {memory}"
-        return f"{terms}, l_c = {self.link_us:.4g} us + a frame's bytes / {line_gb(self.cluster):g} GB/s"
+        line = f"{terms}, l_c = {self.link_us:.4g} us + a frame's bytes / {line_gb(self.cluster):g} GB/s"
+        if self.commands == 1 and (tcp := TcpDelays.of(self.cluster, _LARGE)):
+            line += f" + {tcp.first_us:.4g} us for TCP's first segment of {tcp.segment} bytes"
+            line += f" + waits for windows of 10 to {tcp.window} segments in round trips of {tcp.round_trip_us:.4g} us"
+        return line
 
 
 def line_gb(cluster: Cluster) -> float:
@@ -217,7 +229,7 @@ class _Series:
     @property
     def model(self) -> Model | None:
         """None where the paper has none."""
-        return None if self.by == MPI else Model.of(self.cluster, self.by, self.way)
+        return None if self.by == MPI else Model.of(self.cluster, self.by, self.way, ROUNDS if self.kernels else 1)
 
     @property
     def board(self) -> Board:

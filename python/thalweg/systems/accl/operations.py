@@ -49,6 +49,7 @@ ELEMENT = 4  #: bytes of an element, float32
 # Of a measurement's progress: the ranks have their data; virtual time has passed. Then results are checked.
 _SET_UP, _SIMULATED = 0.3, 0.8
 _LOOKS = 50  #: at virtual time
+_WORD = 64  #: bytes that engine and line move in a cycle
 _TO_KERNEL = "words to the kernel"
 _EACH = 100_000  #: bytes that take as long as what a measurement takes whatever its size
 
@@ -333,6 +334,52 @@ def window_us(cluster: Cluster, payload: int, peers: int) -> float:
         return 0.0
     round_trip_us = 2 * way_us(cluster) + 4 * board.port_ns / 1e3
     return max(0.0, payload / (peers * board.window_bytes) - 1) * round_trip_us
+
+
+@dataclass(frozen=True)
+class TcpDelays:
+    """What TCP adds to the time of a message between kernels of two boards that have sent each other nothing before; times in us."""
+
+    segment: int  #: bytes of the first one
+    first_us: float  #: it is stored and read whole before it is sent, as its checksum is in front of its data
+    round_trip_us: float  #: of the first two segments, which one acknowledgement answers (RFC 5681, section 4.2)
+    segment_us: float  #: of a whole segment on the line
+    segments: int  #: of the message
+    window: int  #: segments: the receiver's
+
+    @classmethod
+    def of(cls, cluster: Cluster, payload: int) -> TcpDelays | None:
+        """None without TCP."""
+        board = cluster.board(0)
+        if board.transport != "tcp":
+            return None
+        stream = payload + max(1, -(-payload // board.packet_bytes)) * PACKET_HEADER
+        engine, line = (_WORD * cluster.clocks[name].frequency_mhz for name in (board.engine_clock, board.line_clock))
+        gb = next(link.gbit_s for link in cluster.links.values() if isinstance(link, leaves.Ethernet)) / 8
+        first = min(board.segment_bytes, board.packet_bytes + PACKET_HEADER, stream)
+        segment_us = wire_bytes(SEGMENT_HEADERS + board.segment_bytes) / gb / 1e3
+        return cls(
+            segment=first,
+            first_us=first / engine + first / line,
+            round_trip_us=2 * way_us(cluster) + 4 * board.port_ns / 1e3 + 2 * (segment_us + board.segment_bytes / line),
+            segment_us=segment_us,
+            segments=-(-stream // board.segment_bytes),
+            window=max(1, board.window_bytes // board.segment_bytes),
+        )
+
+    @property
+    def waits_us(self) -> float:
+        """While the sender waits for acknowledgements: slow start from 10 segments (RFC 6928), half as many more in each round trip, as every second segment
+        is acknowledged, up to the receiver's window."""
+        under_way, sent, waited = 10, 0, 0.0
+        while sent + (now := min(under_way, self.window)) < self.segments:
+            if now == self.window or now * self.segment_us >= self.round_trip_us:  # from now on all rounds take as long
+                rounds = -(-(self.segments - sent) // now) - 1
+                return waited + rounds * max(0.0, self.round_trip_us - now * self.segment_us)
+            waited += self.round_trip_us - now * self.segment_us
+            sent += now
+            under_way += under_way // 2
+        return waited
 
 
 def way_us(cluster: Cluster) -> float:
