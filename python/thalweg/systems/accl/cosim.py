@@ -15,7 +15,7 @@ from thalweg.errors import CheckFailed
 from thalweg.systems.accl import rtl_engine
 from thalweg.systems.accl._sim import Network
 from thalweg.systems.accl.cluster import Cluster
-from thalweg.systems.accl.drawn_programs import Draw
+from thalweg.systems.accl.drawn_programs import SLOW_HOST_GB, Draw
 from thalweg.systems.accl.launch import run_on
 from thalweg.systems.accl.names import SCENARIOS
 from thalweg.systems.accl.running import Options, Run
@@ -79,7 +79,7 @@ def random_sort(draw: random.Random, cluster: Cluster) -> Cluster:
     name = cluster.node_names[cluster.boards[0]]
     packet_bytes = draw.choice((512, 1024, 4096, 8192))
     none = dict.fromkeys(SCENARIOS.values(), [0, 0])
-    return cluster.replace(node={name: {"packet_bytes": packet_bytes, "processor": none}})
+    return cluster.replace(node={name: {"packet_bytes": packet_bytes, "host_gb": SLOW_HOST_GB, "processor": none}})
 
 
 def compare(cluster: Cluster, seed: int) -> Outcome:
@@ -89,7 +89,16 @@ def compare(cluster: Cluster, seed: int) -> Outcome:
     draw = random.Random(seed)
     alone = draw.random() < 0.5
     buffer_bytes = draw.choice([512, 1024, 2048, 4096])
-    made = Draw(str(seed), RANKS, _STEPS, buffer_bytes, most_segments=_MOST_SEGMENTS, alone=alone, apart=True)
+    made = Draw(
+        str(seed),
+        RANKS,
+        _STEPS,
+        buffer_bytes,
+        most_segments=_MOST_SEGMENTS,
+        alone=alone,
+        apart=True,
+        buffers=rtl_engine.BUFFERS,
+    )
     options = Options(
         buffers=rtl_engine.BUFFERS, buffer_bytes=buffer_bytes, time_out_us=0, flat_bytes=draw.choice([0, 64, 4096])
     )

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thalweg.errors import CheckFailed
+from thalweg.systems.accl.cluster import Cluster
 from thalweg.systems.accl.launch import run
 from thalweg.systems.accl.library import Rank
 from thalweg.systems.accl.running import Result
@@ -26,8 +27,11 @@ FUNCTIONS = {Function.SUM: np.add, Function.MAX: np.maximum, Function.PROD: np.m
 ROOTED = ("bcast", "scatter", "gather", "reduce")
 OPERATIONS = (*ROOTED, "allgather", "allreduce", "reduce_scatter", "alltoall")
 
+SLOW_HOST_GB = 2.0  #: memory of hosts, for messages longer than all receive buffers
+
 _BUFFERS, _MOST_BUFFER_BYTES = 200, 2048
 _MOST_SEGMENTS = 100  #: that may wait at a rank until all ranks have waited for all their calls: without loss there is a buffer for each
+_BEHIND_US = 50  #: more than between the last and the first rank that leaves a barrier
 _MOST_CALLS = 40  #: of a rank until then: below what an engine has under way at once
 
 
@@ -379,6 +383,51 @@ class Local(Step):
 
 
 @dataclass
+class Long(Step):
+    """More segments than there are receive buffers, from one rank of a pair to the other, which receives or reduces them. The source's memory is
+    slower than its line, and the call at the destination is the first: so none is lost."""
+
+    key: int
+    group: int
+    source: int
+    destination: int
+    root: int  #: the destination in the group
+    count: int
+    dtype: str
+    narrow: bool
+    function: Function | None  #: none: a message
+    by_kernel: list[bool]  #: of each rank
+
+    def begin(self, on: Doing) -> None:
+        if on.number not in (self.source, self.destination):
+            return
+        comm, caller = on.comms[self.group], on.caller(self.by_kernel[on.number])
+        common: dict[str, Any] = {"comm": comm, "compress_dtype": np.float16 if self.narrow else None}
+        common["run_async"] = True
+        sends = on.number == self.source
+        if sends:
+            on.rank.pause(_BEHIND_US)
+        data = on.source(data_of(self.key, on.number, self.count, self.dtype), sends)
+        if self.function is not None:
+            to = on.target(self.key, self.count, self.dtype, False)
+            on.add(caller.reduce(data, to, self.count, self.root, self.function, **common))
+        elif sends:
+            on.add(caller.send(data, self.count, self.root, **common))
+        else:
+            to = on.target(self.key, self.count, self.dtype, False)
+            on.add(caller.recv(to, self.count, 1 - self.root, **common))
+
+    def right(self, rank: int) -> dict[Any, Array]:
+        if rank != self.destination:
+            return {}
+        inputs = [data_of(self.key, one, self.count, self.dtype) for one in (self.source, self.destination)]
+        return {self.key: inputs[0] if self.function is None else _same(FUNCTIONS[self.function](*inputs), inputs)}
+
+    def load(self) -> tuple[int, int]:
+        return 1, _MOST_BUFFER_BYTES
+
+
+@dataclass
 class Barrier(Step):
     group: int
     by_kernel: list[bool]
@@ -424,14 +473,18 @@ class Draw:
         most_segments: int = _MOST_SEGMENTS,
         alone: bool = False,
         apart: bool = False,
+        buffers: int = 0,
     ) -> None:
-        """`most_segments`: that may wait at a rank. `alone`: no rank has two calls under way at once. `apart`: what is put into a stream of a kernel is alone in it."""
+        """`most_segments`: that may wait at a rank. `alone`: no rank has two calls under way at once. `apart`: what is put into a stream of a kernel is alone in it.
+        `buffers`: of each rank; with them some messages are longer than all of these, which takes memory of hosts that is slower than the line."""
         self._random, self._ranks, self._buffer_bytes = random.Random(seed), ranks, buffer_bytes
         self._most_segments = most_segments
-        self.alone, self._apart = alone, apart
+        self.alone, self._apart, self._buffers = alone, apart, buffers if ranks > 1 else 0
         draw = self._random
         #: All ranks twice: the second communicator is for messages with any tag.
         self.groups = [list(range(ranks))] * 2 + [draw.sample(range(ranks), draw.randint(1, ranks)) for _ in range(3)]
+        if self._buffers:
+            self.groups.append(draw.sample(range(ranks), 2))
         # Calls on a communicator are in one order on all its ranks, and so are data in a kernel's stream, but for those who make them.
         self._by_kernel = [[self._half() for _ in range(ranks)] for _ in self.groups]
         self._streams = [self._half() for _ in range(ranks)]
@@ -440,7 +493,8 @@ class Draw:
         for number in range(steps):
             step = self._step(1000 * number)
             more, bytes_ = step.load()
-            if calls + more > _MOST_CALLS or segments + self._segments(more, bytes_) > most_segments:
+            full = calls + more > _MOST_CALLS or segments + self._segments(more, bytes_) > most_segments
+            if full or isinstance(step, Long):
                 self.steps.append(Barrier(0, self._by_kernel[0], together=True))
                 calls = segments = 0
             calls, segments = calls + more, segments + self._segments(more, bytes_)
@@ -480,8 +534,8 @@ class Draw:
     def _step(self, key: int) -> Step:
         draw = self._random
         kind = draw.choices(
-            ["collective", "messages", "any", "put", "relay", "local", "barrier"],
-            [8, 5, 2, 2, 0 if self.alone else 2, 2, 1],
+            ["collective", "messages", "any", "put", "relay", "local", "barrier", "long"],
+            [8, 5, 2, 2, 0 if self.alone else 2, 2, 1, 1 if self._buffers else 0],
         )[0]
         if kind == "collective":
             return self._collective(key, draw.choice([0, 2, 3, 4]))
@@ -493,6 +547,8 @@ class Draw:
             streams = {rank for rank in range(self._ranks) if draw.random() < 0.2}
             callers = [self._streams[rank] if rank in streams else self._half() for rank in range(self._ranks)]
             return Local(key, self._count(), draw.choice(TYPES), function, self._two(), callers, streams)
+        if kind == "long":
+            return self._long(key)
         source, via, destination = (draw.randrange(self._ranks) for _ in range(3))
         ends = (source, destination)
         if kind == "relay":
@@ -508,6 +564,14 @@ class Draw:
         if any(any(part.streams) for part in parts):
             order.sort()  # calls that use a kernel's stream go one after another at both ends
         return Messages(key, int(kind == "any"), source, destination, parts, order)
+
+    def _long(self, key: int) -> Long:
+        draw, group = self._random, len(self.groups) - 1
+        pair, root, (dtype, narrow) = self.groups[group], draw.randrange(2), self._type()
+        most = self._buffers * self._buffer_bytes // np.dtype("float16" if narrow else dtype).itemsize
+        count, function = draw.randint(most + 1, 2 * most), draw.choice([None, *FUNCTIONS])
+        by_kernel = self._by_kernel[group]
+        return Long(key, group, pair[1 - root], pair[root], root, count, dtype, narrow, function, by_kernel)
 
     def _collective(self, key: int, group: int) -> Collective:
         draw, members = self._random, self.groups[group]
@@ -564,8 +628,12 @@ class Draw:
 def check(seed: str, ranks: int, transport: str, steps: int, in_switch: str | None = None) -> None:
     """Runs a program, and compares all results. `in_switch`: as of run(). Raises CheckFailed."""
     draw = random.Random(f"{seed} options")
+    cluster = Cluster.load(f"accl-u280-{transport}")
+    slow = draw.random() < 0.5
+    if slow:
+        cluster = cluster.replace(node={cluster.node_names[cluster.boards[0]]: {"host_gb": SLOW_HOST_GB}})
     buffer_bytes = draw.choice([512, 1024, 2048] if transport == "udp" else [128, 256, 1024])
-    made = Draw(seed, ranks, steps, buffer_bytes)
+    made = Draw(seed, ranks, steps, buffer_bytes, buffers=_BUFFERS if slow else 0)
     most_eager = draw.choice([0, 4 * buffer_bytes])
     flat = draw.choice([0, 64, 1024, 32_768])
     options: dict[str, Any] = {
@@ -574,7 +642,7 @@ def check(seed: str, ranks: int, transport: str, steps: int, in_switch: str | No
         "most_eager_bytes": most_eager,
         "flat_bytes": flat,
     }
-    made.verify(run(made.program, ranks, f"accl-u280-{transport}", in_switch=in_switch, time_out_us=0, **options))
+    made.verify(run(made.program, ranks, cluster, in_switch=in_switch, time_out_us=0, **options))
 
 
 def _words(data: Array) -> bytes:
