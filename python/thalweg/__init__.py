@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Thalweg: FPGA clusters whose network computes, simulated cycle by cycle, with MPI programs on top.
+"""Thalweg simulates FPGA clusters with in-network computing, cycle by cycle, and runs MPI programs on them.
 
-What the command line does, as functions: docs/python.md. They are loaded when they are used.
+The functions correspond to the commands of `thalweg` (docs/python.md) and are imported on first use.
 """
 
 from __future__ import annotations

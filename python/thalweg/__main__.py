@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command `thalweg`, which is also `python -m thalweg`. Signals end it without a word while its modules are loaded, too."""
+"""Entry point of `thalweg` and `python -m thalweg`. Signals end it silently, also while modules are being imported."""
 
 from __future__ import annotations
 

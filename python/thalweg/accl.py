@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ACCL's operations from Python: `from thalweg.accl import Function, run`."""
+"""Python interface of ACCL: `from thalweg.accl import Function, run` (docs/accl.md)."""
 
 from thalweg.systems.accl.cluster import Cluster as Cluster
 from thalweg.systems.accl.cluster import Server as Server

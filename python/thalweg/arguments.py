@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arguments of the Python interface: NumPy's values as Python's own, values as error messages have them, and types of options."""
+"""Arguments of the Python interface: conversion from NumPy, type checks, and values in error messages."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import numpy as np
 
 
 def shown(value: object) -> str:
-    """A value as an error message has it, on one line of at most 40 characters."""
+    """Returns `repr(value)` for error messages, on one line of at most 40 characters."""
     try:
         text = " ".join(repr(value).split())
-    except Exception:  # an object's own code, which may do anything
+    except Exception:  # repr() of a user's class may raise anything
         text = f"a {type(value).__name__}"
     return text if len(text) <= 40 else text[:37] + "..."
 
 
 def limit(number: int) -> str:
-    """A limit as an error message has it: from 2^31 on, a power of two as such, and one less than it as `2^64 - 1`."""
+    """Returns a limit for error messages: powers of two from 2^31 on as `2^n`, one less as `2^n - 1`, others in decimal."""
     for power, text in ((number, ""), (number + 1, " - 1")):
         if number + 1 >= 1 << 31 and power & (power - 1) == 0:
             return f"2^{power.bit_length() - 1}{text}"
@@ -28,7 +28,8 @@ def limit(number: int) -> str:
 
 
 def plain(value: Any) -> Any:
-    """A value with Python's numbers and lists in place of NumPy's numbers and arrays, in lists, tuples and mappings, too."""
+    """Returns `value` with NumPy numbers and arrays replaced by Python numbers and lists, also inside lists, tuples and
+    mappings."""
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
     if type(value) in (list, tuple):
@@ -39,8 +40,10 @@ def plain(value: Any) -> Any:
 
 
 def fits(value: object, wanted: Any) -> bool:
-    """True if a value has a type: a class, a union, a sequence or a mapping of such. A whole number is a float, too; True and False are
-    bools alone, and a text is no sequence."""
+    """True if `value` has type `wanted`: a class, a union, or a sequence or mapping of types.
+
+    An int is accepted as a float; a bool only as a bool; a str is not a sequence.
+    """
     kind, of = get_origin(wanted) or wanted, get_args(wanted)
     if kind in (Union, types.UnionType):
         return any(fits(value, each) for each in of)

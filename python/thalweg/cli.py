@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command `thalweg`: finds the subcommand, runs it, and turns whatever ends it early into one line and an exit code.
+"""The command `thalweg`: dispatches to subcommands and maps errors to one-line messages and exit codes.
 
-Exit codes: 0 right, 1 a check failed, 2 bad input, 3 the fabric could not go on, 128 + n ended by signal n. `thalweg run`,
-`thalweg jobs` and `thalweg accl run` return the program's own status instead, 124 when the fabric could not go on, 125 for bad input.
+Exit codes: 0 success, 1 a check failed, 2 bad input, 3 the fabric stopped (deadlock, time-out or hardware fault), 128 +
+n terminated by signal n. `thalweg run`, `thalweg jobs` and `thalweg accl run` return the program's own status, 124 if
+the fabric stopped, and 125 for bad input.
 """
 
 from __future__ import annotations
@@ -23,28 +24,27 @@ COMMANDS = {
     "run": "",
     "jobs": "",
     "attach": "",
-    "bench": "Measure one operation on a cluster over sizes and ranks.",
+    "bench": "Measure one operation on a cluster over message sizes and ranks.",
     "cluster": "List, show, check and draw clusters.",
     "route": "Compute routes and prove that they cannot deadlock.",
-    "reproduce": "Put published numbers beside measured ones.",
+    "reproduce": "Compare published with measured numbers.",
     "tune": "",
     "rtl": "Lint, test, prove, synthesize and export the hardware.",
 }
-"""In the order of the help, and what each does; those of `thalweg.commands` are loaded when they are called, the others are each
-system's own, and it says."""
+"""Commands in the order of the help, with one line of help each; empty where each system has its own command and help."""
 
 
 def _help(name: str) -> str:
-    from thalweg.commands.of_cluster import OfCluster, commands
+    from thalweg.commands.per_system import ClusterCommand, commands
 
-    return COMMANDS.get(name) or OfCluster(name, commands).help or ""
+    return COMMANDS.get(name) or ClusterCommand(name, commands).help or ""
 
 
 class LazyGroup(click.Group):
-    """Our commands and the systems', each imported when it is called, so that none pays for another's imports."""
+    """Commands shared by all systems and commands of each system, each imported only when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        from thalweg.commands.of_cluster import commands, names
+        from thalweg.commands.per_system import commands, names
 
         return list(dict.fromkeys([*COMMANDS, *(name for name in names(commands) if " " not in name)]))
 
@@ -52,9 +52,9 @@ class LazyGroup(click.Group):
         if COMMANDS.get(cmd_name):
             command: click.Command = importlib.import_module(f"thalweg.commands.{cmd_name}").command
             return command
-        from thalweg.commands.of_cluster import OfCluster, commands, names
+        from thalweg.commands.per_system import ClusterCommand, commands, names
 
-        return OfCluster(cmd_name, commands) if cmd_name in names(commands) else None
+        return ClusterCommand(cmd_name, commands) if cmd_name in names(commands) else None
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         commands = [CompletionItem(name, help=_help(name)) for name in self.list_commands(ctx)]
@@ -126,18 +126,17 @@ def _invoke(arguments: list[str], in_run: bool) -> int:
         return error.run_exit_code if in_run else error.exit_code
     except (KeyboardInterrupt, click.Abort):
         return 128 + signal.SIGINT
-    except BrokenPipeError:  # nobody reads any more: say nothing
-        _drop_what_cannot_be_written()
+    except BrokenPipeError:  # the reader is gone
+        _discard_stdout()
         return 128 + signal.SIGPIPE
     except OSError as error:
         _complain(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error))
-        _drop_what_cannot_be_written()
+        _discard_stdout()
         return bad_input
     return 0
 
 
-def _drop_what_cannot_be_written() -> None:
-    """Keeps the interpreter from complaining at its end, when it flushes what cannot be written."""
+def _discard_stdout() -> None:
     try:
         sys.stdout.flush()
     except OSError:
@@ -145,10 +144,11 @@ def _drop_what_cannot_be_written() -> None:
 
 
 def _open_streams() -> None:
-    """Those that we were started without (`>&-`): nothing is written there, nor into the next file that gets the number."""
+    """Replaces standard streams that were closed at the start (`>&-`) by /dev/null, so that no file opened later gets
+    their numbers."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
-            null = os.open(os.devnull, os.O_RDWR)  # the lowest number that is free
+            null = os.open(os.devnull, os.O_RDWR)  # open() returns the lowest free descriptor
             if null != number:
                 os.dup2(null, number)
                 os.close(null)
@@ -157,8 +157,11 @@ def _open_streams() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command line `arguments` and returns the exit code. Default: the process's own, which signals then end."""
-    _open_streams()  # before anything else gets their numbers
+    """Runs the command line `arguments` and returns the exit code.
+
+    Without `arguments`, takes those of the process, and installs signal handlers that end it.
+    """
+    _open_streams()  # before any file is opened
     if arguments is None:
         ending.install()
     if instruction := os.environ.get("_THALWEG_COMPLETE"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ends a command early. The command line prints each as one line and leaves with its exit code."""
+"""Exceptions that end a command. The command line prints each as one line and exits with its code."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pathlib import Path
 
 
 class ThalwegError(Exception):
-    """Ends a command with one line and `exit_code`; `thalweg run` leaves with `run_exit_code` instead."""
+    """Ends a command with a one-line message and `exit_code`; `thalweg run` uses `run_exit_code` instead."""
 
     exit_code: int
     run_exit_code: int
 
 
 class InputError(ThalwegError):
-    """Bad input: what is wrong, and what would be right; of a file also where, so that the line starts `FILE:LINE: `."""
+    """Invalid input. The message says what is wrong and what is valid; for a file it starts with `FILE:LINE: `."""
 
     exit_code = 2
     run_exit_code = 125
@@ -30,14 +30,14 @@ class InputError(ThalwegError):
 
 
 class CheckFailed(ThalwegError):
-    """A check ran and came out wrong: a route table with a cycle, a result that differs."""
+    """A check failed, e.g. routes with a cycle, or a result that differs."""
 
     exit_code = 1
     run_exit_code = 1
 
 
 class RtlDifference(CheckFailed):
-    """A router or collective unit of the hardware shows something else than the simulator's, or an assertion in it fails."""
+    """A Verilated router or collective unit diverges from the simulator, or one of its assertions fails."""
 
     def __init__(self, text: str, block: str, node: int, cycle: int) -> None:
         super().__init__(text)
@@ -50,18 +50,19 @@ class RtlDifference(CheckFailed):
 class Blocked:
     """A kernel, processor or rank that waits."""
 
-    who: str  #: "kernel app of rank 1", "the processor of node 0", "rank 2 of communicator 0"
+    who: str  #: who waits: "kernel app of rank 1", "the processor of node 0", "rank 2 of communicator 0"
     what: str  #: what it waits for: "to pop from rank 0, port 3, element 1 of 8", "for 5 at 64 of its memory"
-    on: str  #: whose turn it is, named as in that one's `who`; empty where it is not known
-    why: str  #: more about it, or nothing
+    on: str  #: whom it waits for, named as in `who`; empty if unknown
+    why: str  #: additional explanation, or empty
     since_us: float
-    where: str  #: "app.cl:12", the line that waits; empty where there is none
+    where: str  #: source line that waits, e.g. "app.cl:12"; empty if there is none
 
 
 class FabricStopped(ThalwegError):
-    """The simulated fabric could not go on: a deadlock, a rank that died or never came.
+    """The simulation cannot proceed: a deadlock, or a rank that died or never connected.
 
-    `blocked` has the kernels, processors or ranks that wait."""
+    `blocked` lists the kernels, processors or ranks that wait.
+    """
 
     exit_code = 3
     run_exit_code = 124
@@ -72,6 +73,6 @@ class FabricStopped(ThalwegError):
 
 
 def one_line(text: str) -> str:
-    """`text` on one line; what cannot be printed stands as an escape."""
+    """Returns `text` on one line, with unprintable characters escaped."""
     joined = " ".join(text.split())
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in joined)

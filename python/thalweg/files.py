@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of results: written whole or not at all."""
+"""Atomic writing of result files."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from thalweg.launch import scratch
 
 
 def write_text(path: Path, text: str) -> None:
-    """Writes `text` to `path`, whole or not at all; `-` is stdout. Raises InputError."""
+    """Writes `text` to `path` atomically; `-` is stdout. Raises InputError."""
     with writing(path) as file:
         file.write(text.encode())
 
 
 @contextmanager
 def writing(path: Path) -> Iterator[BinaryIO]:
-    """A file whose contents replace `path`, whole or not at all; `-` is stdout. Raises InputError."""
+    """Opens a file whose contents replace `path` atomically at the end of the context; `-` is stdout. Raises InputError."""
     if str(path) == "-":
         sys.stdout.flush()
         yield sys.stdout.buffer

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `import thalweg` gives: the commands as functions, which ask the registry of systems for what is a system's own.
+"""The functions of `import thalweg`: the commands of `thalweg` as functions, dispatched to the cluster's system.
 
-Errors are those of thalweg.errors. Rows are dictionaries of plain values, as `--json` of the command has them: pandas.DataFrame(rows).
-No package of thalweg has the name of a function here.
+Errors are those of thalweg.errors. Rows are dictionaries of plain values, as in `--json`: pandas.DataFrame(rows). No
+submodule of thalweg has the name of one of these functions.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
     from thalweg.trace import Recorded
 
 AnyCluster = Cluster | str | Path
-"""A cluster, or what `load` takes."""
+"""A cluster, or an argument of `load`."""
 
 
 class RunReport(Protocol):
-    """How a run went; a system's own has more."""
+    """The result of a run. Systems may add more."""
 
     @property
     def exit_code(self) -> int:
-        """The program's own; 124 where the fabric could not go on."""
+        """Exit code of the program; 124 if the simulation stopped."""
 
     @property
     def complaint(self) -> Sequence[str]:
-        """Why it ended early, and who waits for whom; empty where it did not."""
+        """Lines that explain why the run ended early, and who waits for whom; empty if it did not."""
 
     @property
     def virtual_time_us(self) -> float: ...
@@ -47,14 +47,42 @@ class RunReport(Protocol):
     def links(self) -> list[Row]: ...
     @property
     def recorded(self) -> Recorded | None:
-        """What happened when, with `record=True`."""
+        """The timeline, if recorded with `record=True`."""
 
     def as_json(self) -> dict[str, Any]:
-        """What `thalweg run --json` writes."""
+        """Returns the data written by `thalweg run --json`."""
 
 
 def routes(cluster: AnyCluster, *, routing: str | None = None, table: str | Path | None = None) -> ProvedRoutes:
-    """Its routes, proved; of the algorithm `routing` or the `table` in a file instead of its own. Raises CheckFailed where they are wrong."""
+    """Computes the routing tables of a cluster and proves that they deliver every packet without deadlock.
+
+    Parameters
+    ----------
+    cluster : Cluster, str or Path
+        A cluster, or an argument of `load`.
+    routing : str, optional
+        Name of another routing algorithm than the cluster's.
+    table : str or Path, optional
+        File with a routing table (docs/routing.md), instead of an algorithm.
+
+    Returns
+    -------
+    ProvedRoutes
+        The tables and the figures of the proof.
+
+    Raises
+    ------
+    CheckFailed
+        The routes are wrong; the message has a wait-for cycle, or a pair without a route.
+    InputError
+        Invalid cluster, algorithm or table.
+
+    Examples
+    --------
+    >>> import thalweg
+    >>> thalweg.routes("torus:4x4").proof.longest_path
+    4
+    """
     of = _loaded(cluster)
     given = {name: value for name, value in (("routing", routing), ("table", table)) if value is not None}
     found: ProvedRoutes = _call("route", _system(of), given, of)
@@ -62,8 +90,29 @@ def routes(cluster: AnyCluster, *, routing: str | None = None, table: str | Path
 
 
 def operations(cluster: AnyCluster) -> dict[str, list[Option]]:
-    """What can be measured on a cluster, and the options of each: name, type and default. Raises InputError for a cluster of several systems'
-    nodes, on which nothing can be."""
+    """Lists the operations that can be measured on a cluster.
+
+    Parameters
+    ----------
+    cluster : Cluster, str or Path
+        A cluster, or an argument of `load`.
+
+    Returns
+    -------
+    dict of str to list of Option
+        For each operation its options: name, type and default.
+
+    Raises
+    ------
+    InputError
+        Invalid cluster, or one with nodes of several systems, which has no operations.
+
+    Examples
+    --------
+    >>> import thalweg
+    >>> [option.name for option in thalweg.operations("peach2-ring-4")["put"]][:2]
+    ['engine', 'source']
+    """
     system = _system(_loaded(cluster))
     if isinstance(system, mixed.Mixed):
         raise system.refusal("thalweg.operations")
@@ -71,8 +120,38 @@ def operations(cluster: AnyCluster) -> dict[str, list[Option]]:
 
 
 def measure(operation: str, cluster: AnyCluster, **options: Any) -> list[Row]:
-    """Measures an operation: the rows of `thalweg bench`, with its options by their names. Raises InputError, and WrongRows, which has the
-    rows, if a result is wrong or a time is below its bound."""
+    """Measures an operation, as `thalweg bench` does.
+
+    Parameters
+    ----------
+    operation : str
+        Name of the operation, e.g. "allreduce".
+    cluster : Cluster, str or Path
+        A cluster, or an argument of `load`.
+    **options
+        Options of the operation, as listed by `operations`.
+
+    Returns
+    -------
+    list of dict
+        One row per measurement; times in us, sizes in bytes (docs/python.md, "Rows").
+
+    Raises
+    ------
+    InputError
+        Invalid cluster, operation or option.
+    WrongRows
+        A result is wrong, or a time is below its bound; `rows` has all rows.
+
+    Examples
+    --------
+    >>> import thalweg
+    >>> rows = thalweg.measure("allreduce", "ring:4", sizes="64,1K")
+    >>> [row["bytes"] for row in rows]
+    [64, 1024]
+    >>> all(row["verified"] and row["time_us"] >= row["bound_us"] for row in rows)
+    True
+    """
     from thalweg.bench.operation import cores
 
     plan = _plan(operation, _loaded(cluster), options)
@@ -88,11 +167,38 @@ def sweep(
     progress: Progress | None = None,
     **options: Any,
 ) -> list[Row]:
-    """What `measure` gives, on all cores: each operation on each cluster with each combination of the options that are lists, but
-    `sizes`, which are measured one after the other.
+    """Measures operations on clusters for all combinations of options, in parallel on all cores.
 
-    Rows are in that order, the last option running fastest, and each has a column for whatever was varied, unless it says itself what it is
-    (`algorithm`: the one that was taken). What cannot be planned raises before anything is measured.
+    Parameters
+    ----------
+    operation : str or sequence of str
+        One or more operations.
+    clusters : Cluster, str, Path, or a sequence of these
+        One or more clusters.
+    progress : callable, optional
+        Called with the finished fraction, 0 to 1.
+    **options
+        Options as in `measure`. Every option that is a list is varied, except `sizes`.
+
+    Returns
+    -------
+    list of dict
+        Rows as in `measure`, in the order of operations, clusters and options, the last option varying fastest.
+        Each row has a column for every varied option, unless the operation reports it itself, as `algorithm`.
+
+    Raises
+    ------
+    InputError
+        An invalid combination; raised before anything is measured.
+    WrongRows
+        A result is wrong, or a time is below its bound; `rows` has all rows.
+
+    Examples
+    --------
+    >>> import thalweg
+    >>> rows = thalweg.sweep("barrier", ["ring:4", "ring:8"])
+    >>> [row["ranks"] for row in rows]
+    [4, 8]
     """
     from thalweg.bench import sweep as many
     from thalweg.bench.operation import WrongRows, silent
@@ -123,15 +229,52 @@ def _all(given: Any) -> Sequence[Any]:
 
 
 def run(command: Sequence[str | Path], cluster: AnyCluster | None = None, **options: Any) -> RunReport:
-    """Runs an MPI program, unchanged, on a cluster, as `thalweg run` does, with its options by their names. What the program writes goes
-    to the process's own output; how it ended is in the report."""
+    """Runs an unmodified MPI program on a cluster, as `thalweg run` does.
+
+    Parameters
+    ----------
+    command : sequence of str or Path
+        The program and its arguments. Its output goes to that of this process.
+    cluster : Cluster, str or Path, optional
+        A cluster, or an argument of `load`. Default: as for `thalweg run`.
+    **options
+        Options of `thalweg run`, e.g. `ranks=4`.
+
+    Returns
+    -------
+    RunReport
+        Exit code, virtual time in us, collectives and link traffic.
+
+    Raises
+    ------
+    InputError
+        Invalid cluster, option or program.
+    """
     of = None if cluster is None else _loaded(cluster)
     report: RunReport = _call("run", _system(of) if of else None, options, [str(word) for word in command], of)
     return report
 
 
 def reproduce(paper: str, **options: Any) -> list[Row]:
-    """What a paper published beside what is measured here, as `thalweg reproduce` does, with its options by their names."""
+    """Compares a paper's published numbers with measured ones, as `thalweg reproduce` does.
+
+    Parameters
+    ----------
+    paper : str
+        Name of the paper's system, e.g. "mpi-fpga".
+    **options
+        Options of `thalweg reproduce` for this paper.
+
+    Returns
+    -------
+    list of dict
+        One row per published number, with the measured one.
+
+    Raises
+    ------
+    InputError
+        Unknown paper or invalid option.
+    """
     rows: list[Row] = _call("reproduce", systems().get(paper), options, paper)
     return rows
 
@@ -145,7 +288,7 @@ def _system(cluster: Cluster) -> System:
         return system
     if isinstance(cluster, mixed.Cluster):
         return cluster.of
-    raise InputError(f"{cluster!r} is no cluster: thalweg.load gives one, by names such as torus:4x4")
+    raise InputError(f"{cluster!r} is not a cluster: give one from thalweg.load, e.g. load('torus:4x4')")
 
 
 def _plan(name: str, cluster: Cluster, options: Mapping[str, Any]) -> Plan:
@@ -157,7 +300,7 @@ def _plan(name: str, cluster: Cluster, options: Mapping[str, Any]) -> Plan:
 
 
 def _call(name: str, system: System | None, options: Mapping[str, Any], *values: Any) -> Any:
-    """The function of a system's command; of the first that has it, where none is named."""
+    """Calls the function of a system's command; without a system, that of the first system that has it."""
     from thalweg.bench.operation import checked, listed
 
     having = system or next(system for system in systems().values() if name in system.commands)

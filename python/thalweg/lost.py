@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a simulator says that it has dropped: names in the plural, and how many."""
+"""Grammar of counts of dropped frames and packets."""
 
 from __future__ import annotations
 
 
 def counted(count: int, what: str) -> str:
-    """
+    """Returns a count with its noun, in the singular for 1.
+
     >>> counted(2, "frames that are for none of its ports")
     '2 frames that are for none of its ports'
     >>> counted(1, "frames that are for none of its ports")

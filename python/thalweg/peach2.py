@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs on PEACH2's nodes from Python: `from thalweg.peach2 import Hubs` (docs/peach2.md)."""
+"""Python interface of PEACH2: `from thalweg.peach2 import Hubs` (docs/peach2.md)."""
 
 from thalweg.systems.peach2.cluster import Cluster as Cluster
 from thalweg.systems.peach2.hubs import Group as Group

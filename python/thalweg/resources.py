@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that are not Python: the installed package carries them in `data`, a checkout has them in its root."""
+"""Files other than Python: in `data` of the installed package, in the root of a checkout."""
 
 from __future__ import annotations
 
@@ -12,20 +12,25 @@ _ROOTS = (_PACKAGE / "data", _PACKAGE.parent.parent)
 
 
 def resource(path: str) -> Path:
-    """Where `apps`, `clusters`, `examples/shallow_water/bay`, `reproduce`, `rtl`, `runtime/mpi` or `spec/generated` (or a file in one of them) is; FileNotFoundError
-    if nowhere."""
+    """Returns the path of a resource folder, or of a file in it.
+
+    The folders are `apps`, `clusters`, `examples/shallow_water/bay`, `reproduce`, `rtl`, `runtime/mpi` and
+    `spec/generated`. Raises FileNotFoundError if there is none.
+    """
     for root in _ROOTS:
         if (found := root / path).exists():
             return found
-    raise FileNotFoundError(f"{path} belongs to this installation and is not there")
+    raise FileNotFoundError(f"{path} is missing in this installation; reinstall thalweg")
 
 
 def find_root(alone: bool = False) -> Path:
-    """The clone that holds the hardware's sources: the working directory's, or the one that this package lies in. For what needs
-    those sources `alone`, lint and export, those that were installed with the package will do."""
+    """Returns the clone with the hardware's sources: that of the working directory, or the one that contains this package.
+
+    With `alone`, sources installed with the package are sufficient, as for lint and export.
+    """
     for folder in (Path.cwd(), *Path.cwd().parents, *Path(__file__).resolve().parents):
         if (folder / "rtl").is_dir() and (folder / "tests/bisim").is_dir():
             return folder
     if alone:
         return resource("rtl").parent
-    raise InputError("the hardware's sources are not here: run this in a clone of the repository")
+    raise InputError("the hardware's sources are missing: run this in a clone of the repository")

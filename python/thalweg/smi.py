@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs of SMI from Python: `from thalweg.smi import Run` (docs/smi-programs.md)."""
+"""Python interface of SMI: `from thalweg.smi import Run` (docs/smi-programs.md)."""
 
 from thalweg.systems.smi.cluster import Cluster as Cluster
 from thalweg.systems.smi.extract import extract as extract

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Virtual circuits and the direct network from Python: `from thalweg.vcsn import Cluster, Place` (docs/vcsn.md)."""
+"""Python interface of VCSN and DCN: `from thalweg.vcsn import Cluster, Place` (docs/vcsn.md)."""
 
 from thalweg.systems.vcsn._sim import AwaitWord as AwaitWord
 from thalweg.systems.vcsn._sim import Connect as Connect

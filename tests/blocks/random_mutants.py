@@ -206,7 +206,7 @@ class Hunt:
 def hunt(blocks: list[str], count: int, seed: int) -> dict[Mutant, Outcome]:
     """Draws mutants until `count` of them count, and prints each; returns all that were drawn."""
     known = Project(ROOT)
-    chosen = [known.block(name) for name in blocks] if blocks else known.twins()
+    chosen = [known.block(name) for name in blocks] if blocks else known.modelled_blocks()
     if len({block.whole for block in chosen}) > 1:
         raise InputError("the collective unit is no block with a twin: hunt its mutants by themselves")
     hunt = Hunt(of_unit=chosen[0].whole)

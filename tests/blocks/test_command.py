@@ -31,7 +31,7 @@ def test_a_system_without_hardware(
         (tmp_path / folder).mkdir(parents=True)
     monkeypatch.chdir(tmp_path)
     assert main(["rtl", command, "--system", "accl"]) == 2
-    assert capsys.readouterr().err == "thalweg: accl has no hardware of its own\n"
+    assert capsys.readouterr().err == "thalweg: accl has no hardware blocks of its own\n"
 
 
 @pytest.mark.parametrize("arguments", [["lint", "fifi"], ["test", "fifi"], ["test", "fifo", "--runs", "0"]])

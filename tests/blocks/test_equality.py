@@ -17,7 +17,7 @@ from thalweg.rtl.project import Block, ParameterSet, Project, Result
 PROJECT = Project(Path(__file__).parents[2])
 VARIANTS = [
     pytest.param(block, parameters, id=f"{block.name}-{parameters.name}", marks=[pytest.mark.long] * parameters.long)
-    for block in PROJECT.twins()
+    for block in PROJECT.modelled_blocks()
     for parameters in block.sets
 ]
 QUICK = [variant for variant in VARIANTS if not variant.values[1].long]

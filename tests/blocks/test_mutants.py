@@ -16,7 +16,7 @@ def test_every_block_has_a_mutant_on_either_side() -> None:
     written = sum(path.read_text().count("[[mutants]]") for path in ROOT.glob("tests/blocks/*/*/block.toml"))
     assert len(MUTANTS) == written
     of = {(mutant.block, mutant.side) for mutant in MUTANTS.values()}
-    assert of == {(block.name, side) for block in Project(ROOT).twins() for side in ("rtl", "sim")}
+    assert of == {(block.name, side) for block in Project(ROOT).modelled_blocks() for side in ("rtl", "sim")}
 
 
 def test_every_mutant_fits_the_sources() -> None:

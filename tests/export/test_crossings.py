@@ -80,7 +80,7 @@ def test_hub(hub: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
                 ("(net_rst),\n      .net_own", "(bus_rst),\n      .net_own"),
                 (".bus_rst_i               (bus_rst)", ".bus_rst_i (net_rst)"),
             ],
-            "reset of another clock",
+            "reset from another clock domain",
             id="resets_swapped",
             marks=pytest.mark.long,
         ),
@@ -138,11 +138,11 @@ def test_each_way_into_another_clock(small: Callable[..., Path]) -> None:
       else reset_q <= stages_q[1];
     end"""
     assert faults(small(body, "right_q", "register_q", "port_q", "word_q", "reset_q", "logic_out"), 1) == {
-        ("register_q", "value of another clock"),
-        ("port_q", "value of another clock"),
-        ("word_q", "value of another clock"),
-        ("reset_q", "reset of another clock"),
-        ("logic_out", "output of another clock"),
+        ("register_q", "value from another clock domain"),
+        ("port_q", "value from another clock domain"),
+        ("word_q", "value from another clock domain"),
+        ("reset_q", "reset from another clock domain"),
+        ("logic_out", "output from another clock domain"),
     }
 
 
@@ -164,4 +164,4 @@ def test_bad_clocks_are_one_line(
 
 def test_a_folder_that_is_no_export_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["rtl", "crossings", str(tmp_path)]) == 2
-    assert "is no folder that thalweg rtl export wrote" in capsys.readouterr().err
+    assert "was not written by thalweg rtl export" in capsys.readouterr().err

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operations of `thalweg bench` and of `thalweg.measure`: their options, their plans, their rows, and checks of these.
+"""Operations of `thalweg bench` and `thalweg.measure`: options, plans, and rows of results.
 
-An operation measures; its `Plan` makes rows of the measurements, the same for all systems (docs/python.md, "Rows").
+An operation measures; its `Plan` turns measurements into rows, in the same format for all systems (docs/python.md,
+"Rows").
 """
 
 from __future__ import annotations
@@ -20,32 +21,32 @@ from thalweg.errors import CheckFailed, InputError
 from thalweg.trace import Recorded
 
 Row = dict[str, Any]
-"""A row of a result: plain values, which `--json` writes unchanged. Times are in microseconds, sizes in bytes."""
+"""One row of results: plain values, written unchanged by `--json`. Times are in microseconds, sizes in bytes."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """One measurement of an operation, in a form that all systems share."""
+    """One measurement of an operation, in the format shared by all systems."""
 
     bytes: int
-    """The size, as the option `sizes` has it; without that option the bytes that are moved in the time."""
+    """The size in bytes given by the option `sizes`; if there is no such option, the bytes transferred."""
     time_us: float
-    """The simulated time from the operation's begin to the event that `Plan.until` names."""
+    """Simulated time in us from the start of the operation to the event `Plan.until`."""
     bound_us: float | None
-    """A time that no implementation on this cluster can be below; None where none is proved."""
+    """Lower bound in us for any implementation on this cluster; None if none is proved."""
     verified: bool | None
-    """Whether the result is right; None where nothing was executed."""
+    """Whether the result is correct; None if nothing was executed."""
     own: Row = field(default_factory=dict)
-    """The operation's own columns. A second time and its bound are named alike: `time_kernel_us`, `bound_kernel_us`."""
+    """Columns specific to the operation. A second time and its bound have matching names: `time_kernel_us`, `bound_kernel_us`."""
 
 
 def share(time_us: float, bound_us: float | None) -> float | None:
-    """The part of a time that its bound explains; None without a bound, and for no time."""
+    """Returns bound / time; None without a bound or if the time is 0."""
     return None if bound_us is None or not time_us else bound_us / time_us
 
 
 Progress = Callable[[float], None]
-"""Called with the fraction of the work that is done."""
+"""Called with the completed fraction of the work, 0 to 1."""
 
 
 def silent(_: float) -> None:
@@ -64,20 +65,20 @@ def check(rows: Sequence[Row]) -> None:
     """Raises WrongRows if a result is not verified, or a time is below its bound."""
     if wrong := [row for row in rows if row["verified"] is False]:
         where = ", ".join(str(row.get("load", row["bytes"])) for row in wrong)
-        raise WrongRows(f"{rows[0]['operation']} gave wrong results at {where}", rows)
+        raise WrongRows(f"{rows[0]['operation']} returned wrong results at {where}", rows)
     for row in rows:
         for name in row:
             bound = row[name] if name.startswith("bound") else None
             if bound is not None and (time := row[name.replace("bound", "time")]) < bound:
                 raise WrongRows(
                     f"{row['operation']} of {row['bytes']} bytes took {time:.4g} us, which is below its bound of "
-                    f"{bound:.4g} us: one of the two is wrong",
+                    f"{bound:.4g} us: either the measurement or the bound is wrong",
                     rows,
                 )
 
 
 def peer_at(cluster: Cluster, hops: int) -> int:
-    """The first node at a distance of `hops` links from node 0. Raises InputError."""
+    """Returns the first node `hops` links away from node 0. Raises InputError if there is none."""
     distances = cluster.topology.distances[0]
     (found,) = (distances == hops).nonzero()
     if hops < 1 or not found.size:
@@ -94,21 +95,21 @@ class Plan:
     cluster: Cluster
     operation: str
     title: str
-    """What is measured where, without the operation's end."""
+    """What is measured, and on which cluster; `until` follows separately."""
     until: str
-    """The event that ends the time: `the last element is popped`."""
+    """The event at which the measured time ends, e.g. `the last element is popped`."""
     measure: Callable[[Progress, int], Iterable[Measured]]
-    """Called with the progress callback and the number of fabrics that may run in parallel. Raises FabricStopped if the operation never ends."""
+    """Measures; called with a progress callback and the number of simulations that may run in parallel. Raises FabricStopped if the operation does not complete."""
     seeds: Mapping[str, int] = field(default_factory=dict)
     check: Callable[[Sequence[Row]], None] = check
     """Raises WrongRows."""
     record: Callable[[Sequence[Row]], Recorded] | str = "it has no timeline"
-    """Repeats the measured operation and records its timeline; a text says why there is none."""
+    """Repeats the operation and records its timeline; a text gives the reason if it cannot."""
     draw: Drawing = time_over_size
-    """What `--plot` draws."""
+    """Draws the plot of `--plot`."""
 
     def rows(self, progress: Progress = silent, workers: int = 1) -> list[Row]:
-        """A row for each measurement: the columns that all operations have, then the operation's own."""
+        """Measures, and returns a row per measurement: the columns common to all operations, then the operation's own."""
         return [
             {
                 "cluster": self.cluster.name,
@@ -126,7 +127,7 @@ class Plan:
 
 
 class Option(NamedTuple):
-    """An option of an operation: its name, its Python type as text, and its default."""
+    """An option of an operation: name, Python type as text, and default."""
 
     name: str
     type: str
@@ -135,8 +136,11 @@ class Option(NamedTuple):
 
 @dataclass(frozen=True)
 class Operation:
-    """An operation that a system can measure. `plan` takes a cluster and options, and raises InputError. The options are its keyword-only
-    parameters, except those in `without`."""
+    """An operation that a system can measure.
+
+    `plan` takes a cluster and options, and raises InputError. The options are its keyword-only parameters, except those
+    in `without`.
+    """
 
     plan: Callable[..., Plan]
     without: Collection[str] = ()
@@ -150,7 +154,7 @@ class Operation:
 
 
 def listed(function: Callable[..., Any]) -> list[Option]:
-    """The keyword-only parameters of a function."""
+    """Returns the keyword-only parameters of a function."""
     return [
         Option(p.name, "Any" if p.annotation is p.empty else _TYPES.get(p.annotation, p.annotation), p.default)
         for p in inspect.signature(function).parameters.values()
@@ -159,14 +163,16 @@ def listed(function: Callable[..., Any]) -> list[Option]:
 
 
 _TYPES = {"Sizes": "str | int | Sequence[int | str]", "placements.Placement": "str | Sequence[int]"}
-"""Aliases of types in annotations, and the types that they stand for."""
+"""Aliases in annotations, and their types."""
 
 
 def checked(
     name: str, function: Callable[..., Any], known: Sequence[Option], given: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The values given for options of `name`, which are parameters of a function, with NumPy's numbers as Python's. Raises InputError for an
-    unknown option, and for a value that is not of its type."""
+    """Returns the options `given` to `name`, with NumPy numbers converted to Python numbers.
+
+    The options are parameters of `function`. Raises InputError for an unknown option or a value of the wrong type.
+    """
     types = {option.name: option.type for option in known}
     parameters = inspect.signature(function).parameters
     defined_in = getattr(function, "func", function).__globals__
@@ -183,24 +189,24 @@ def checked(
 
 
 def cores() -> int:
-    """Number of processor cores that this process may use."""
+    """Returns the number of processor cores available to this process."""
     return len(os.sched_getaffinity(0))
 
 
 Sizes = str | int | Sequence[int | str]
-"""Sizes in bytes: `4:1M` (doubling from the first to the last), a list such as `4,64,1K`, one of numbers or texts, or a number."""
+"""Sizes in bytes: a range `4:1M` (doubling), a list `4,64,1K`, a sequence of numbers or texts, or one number."""
 
 _SIZE = re.compile(r"([0-9]{1,15})([KMG]?)", re.IGNORECASE)
 _UNIT = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
 def parse_sizes(given: Sizes) -> list[int]:
-    """Raises InputError."""
+    """Returns the sizes in bytes. Raises InputError if `given` is not a valid range, list or number."""
 
     def one(word: str) -> int:
         found = _SIZE.fullmatch(word.strip())
         if not found:
-            raise InputError(f"{word!r} is no size; sizes look like 4:1M (doubling) or 4,64,1K")
+            raise InputError(f"{word!r} is not a size; give a range such as 4:1M (doubling) or a list such as 4,64,1K")
         return int(found[1]) * _UNIT[found[2].upper()]
 
     text = given if isinstance(given, str) else str(given) if isinstance(given, int) else ",".join(map(str, given))
@@ -209,28 +215,28 @@ def parse_sizes(given: Sizes) -> list[int]:
     else:
         first, last = map(one, text.split(":", 1))
         if not 0 < first <= last:
-            raise InputError(f"{text!r} holds no size; the first of the two has to be the smaller one, and not 0")
+            raise InputError(f"{text!r} contains no size; a range starts with the smaller size, 1 or above")
         sizes = [first]
         while sizes[-1] * 2 <= last:
             sizes.append(sizes[-1] * 2)
     if max(sizes) > 1 << 32:
-        raise InputError(f"{text!r} goes beyond 4G")
+        raise InputError(f"{text!r} exceeds the maximum size, 4G")
     return sizes
 
 
 ENGINES = ("sim", "rtl")
-"""Engines for a cluster's hardware: the simulator's models, or Verilated RTL in step with them."""
+"""Implementations of a cluster's hardware: the simulator's models, or Verilated RTL that runs with them."""
 
 
 def one_of(what: str, value: str, known: Iterable[str]) -> str:
-    """The value of an option. Raises InputError if it is not one of the known values."""
+    """Returns `value`. Raises InputError if it is not among `known`."""
     if value not in (known := list(known)):
-        raise InputError(f"{value!r} is no {what}; there are {', '.join(known)}")
+        raise InputError(f"unknown {what} {value!r}; known are {', '.join(known)}")
     return value
 
 
 def at_least(what: str, value: int, least: int) -> int:
-    """The value of an option. Raises InputError if it is below `least`."""
+    """Returns `value`. Raises InputError if it is below `least`."""
     if value < least:
-        raise InputError(f"{what} is {value!r}; it is a whole number, {least} or above")
+        raise InputError(f"{what} is {value!r}; it must be an integer of at least {least}")
     return value

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plots of `thalweg bench`: how a plot is written, and the drawing that most operations share, time and bound over size."""
+"""Plots of `thalweg bench`: file formats, and the plot shared by most operations, time and bound over size."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Drawing = Callable[["Axes", Sequence[dict[str, Any]]], None]
-"""Draws the rows of one plan on axes, with labels of the axes; title, grid and legend follow."""
+"""Draws the rows of one plan and labels the axes; title, grid and legend are added afterwards."""
 
 FORMATS = (".png", ".svg", ".pdf")
-_TITLE_WIDTH = 80  # characters at its size
-_INSIDE = 6  # lines of a legend that stands on the axes at most
+_TITLE_WIDTH = 80  # in characters
+_INSIDE = 6  # maximum number of legend lines inside the axes
 
 
 def check_plot(path: Path) -> None:
-    """Raises InputError if no plot can be drawn into `path`."""
+    """Raises InputError if `path` has no supported format or matplotlib is missing."""
     if path.suffix.lower() not in FORMATS:
-        raise InputError(f"{str(path)!r} names no kind of picture; it has to end in {', '.join(FORMATS)}")
+        raise InputError(f"{str(path)!r} has an unknown format; the name must end in {', '.join(FORMATS)}")
     try:
         import matplotlib  # noqa: F401
     except ImportError:
-        raise InputError("--plot wants matplotlib: pip install 'thalweg[plot]'") from None
+        raise InputError("--plot needs matplotlib: pip install 'thalweg[plot]'") from None
 
 
 def plot(rows: Sequence[dict[str, Any]], path: Path, title: str, draw: Drawing) -> None:
@@ -55,16 +55,19 @@ def time_over_size(axes: Axes, rows: Sequence[dict[str, Any]]) -> None:
 
 
 def lines_over_size(axes: Axes, lines: Sequence[tuple[Sequence[dict[str, Any]], str, str, str]]) -> None:
-    """Draws times over sizes, with dashed bounds. A line has rows, the columns of its time and of its bound (or ""), and a label."""
+    """Draws times over sizes, with dashed bounds.
+
+    Each line is a tuple: rows, the columns of the time and of the bound (or ""), and a label.
+    """
     from matplotlib.ticker import LogLocator
 
     for number, (rows, time, bound, label) in enumerate(lines):
-        colour = f"C{number}"  # of the cycle of ten, which begins with tab:blue
+        colour = f"C{number}"  # matplotlib's color cycle
         of = [row["bytes"] for row in rows]
         axes.plot(of, [row[time] for row in rows], "o-", markersize=3.5, color=colour, label=label)
         if bound and rows[0][bound] is not None:
             named = f"{label}, bound" if len(lines) > 1 else "bound"
-            style = "--" if len(rows) > 1 else "_"  # one size makes no line
+            style = "--" if len(rows) > 1 else "_"  # a single size would draw no line
             axes.plot(of, [row[bound] for row in rows], style, linewidth=1, color=colour, label=named)
     sizes = sorted({row["bytes"] for rows, *_ in lines for row in rows})
     if len(sizes) > 1:

@@ -9,16 +9,16 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 
 from thalweg.bench.operation import Plan, Progress, Row, cores, silent
 
-_plans: Sequence[Plan] = ()  #: of this process of the pool
+_plans: Sequence[Plan] = ()  #: set in each process of the pool
 _threads = 1
 
 
 def measure(plans: Sequence[Plan], progress: Progress = silent) -> list[list[Row]]:
-    """The rows of each plan. Plans run in parallel processes, because Python takes most of the time of a short operation. `progress`
-    gets the share of finished plans.
+    """Measures several plans in parallel processes and returns the rows of each plan.
 
-    The processes are forked, so plans and clusters are not copied, and a script needs no `if __name__ == "__main__"`. Raises the
-    exception of the first plan that fails, and cancels the others.
+    Processes, because short operations spend most of their time in Python. `progress` gets the fraction of finished
+    plans. Processes are forked: plans and clusters are not copied, and scripts need no `if __name__ == "__main__"`.
+    Raises the exception of the first plan that fails, and cancels the others.
     """
     processes = min(cores(), len(plans))
     if processes <= 1:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from thalweg.cluster.topology import Topology
 
 Shown = tuple[str, str, str]
-"""The meaning of a value, the value, and a note."""
+"""A name, a value, and a note."""
 
 
 class Cluster(Protocol):
@@ -24,25 +24,25 @@ class Cluster(Protocol):
     def name(self) -> str: ...
     @property
     def system(self) -> str:
-        """The name of its system (`thalweg.systems`)."""
+        """Name of the cluster's system (`thalweg.systems`)."""
 
     @property
     def about(self) -> str:
-        """One line; may be empty."""
+        """One line of description; may be empty."""
 
     @property
     def topology(self) -> Topology: ...
     @property
     def kinds(self) -> Sequence[str]:
-        """The name in the file of each node's kind; empty if all nodes are alike."""
+        """Node type of each node, as named in the file; empty if all nodes are identical."""
 
     @property
     def link_kinds(self) -> Sequence[str]:
-        """The name in the file of each link's kind; empty if all links are alike."""
+        """Link type of each link, as named in the file; empty if all links are identical."""
 
     @property
     def description(self) -> Mapping[str, Any]:
-        """Every value and every derived value, as plain data."""
+        """All given and derived values, as plain data."""
 
     @property
     def seeds(self) -> Mapping[str, int]:
@@ -50,24 +50,50 @@ class Cluster(Protocol):
 
     @classmethod
     def load(cls, name: str | Path, faults: str | None = None) -> Cluster:
-        """As of this module, of a cluster of this system. Raises InputError."""
+        """Loads a cluster of this system; otherwise as `thalweg.load`. Raises InputError."""
 
     def replace(self, **values: Mapping[str, Any]) -> Cluster:
-        """A copy with other values, such as `link={"latency_ns": 300}`; its name lists them. Raises InputError."""
+        """Returns a copy with other values, e.g. `link={"latency_ns": 300}`; its name lists them. Raises InputError."""
 
     def shown(self) -> Sequence[Shown]:
-        """Its values, in the units of files and of the hardware."""
+        """The parameters, in the units of the file and of the hardware."""
 
     def legend(self) -> Sequence[str]:
-        """Lines for its drawing: ports and rates."""
+        """Lines for the legend of its drawing: ports and rates."""
 
     def checked(self) -> tuple[str, Mapping[str, Any]]:
-        """Proves the system's properties of the cluster; a summary, and the figures as plain data. Raises CheckFailed or InputError."""
+        """Proves the system's properties of the cluster; returns a summary, and the figures as plain data.
+
+        Raises CheckFailed or InputError.
+        """
 
 
 def load(name: str | Path, faults: str | None = None) -> Cluster:
-    """The cluster of a preset's name, of a file, or of a shape in place such as `torus:8x8`; with the given faults of links, as
-    `thalweg bench --faults` has them. Raises InputError."""
+    """Loads a cluster.
+
+    Parameters
+    ----------
+    name : str or Path
+        Name of a preset, path of a cluster file, or a shape such as `torus:8x8`.
+    faults : str, optional
+        Fault rates of links, in the format of `thalweg bench --faults`.
+
+    Returns
+    -------
+    Cluster
+
+    Raises
+    ------
+    InputError
+        There is no such cluster, or its file is invalid; the message names file, line and key.
+
+    Examples
+    --------
+    >>> import thalweg
+    >>> ring = thalweg.load("ring:4")
+    >>> ring.topology.nodes, ring.topology.diameter
+    (4, 2)
+    """
     from thalweg.cluster.file import system_of
 
     return system_of(str(name)).clusters().load(name, faults)
@@ -77,8 +103,10 @@ Of = TypeVar("Of", bound="Cluster")
 
 
 def of_system(system: type[Of], cluster: object) -> Of:
-    """A cluster of one system, whose class of clusters is `system`: loaded already, or by what `load` takes. Raises InputError for anything
-    else, such as a cluster of another system."""
+    """Returns a cluster of class `system`, given the cluster or what `load` accepts.
+
+    Raises InputError for anything else, e.g. a cluster of another system.
+    """
     from thalweg.cluster.file import path_of, wanted
 
     found = cluster
@@ -92,7 +120,7 @@ def of_system(system: type[Of], cluster: object) -> Of:
 
 
 def load_file(file: Path) -> Cluster:
-    """The cluster of a file, even if the file has the name of a preset. Raises InputError."""
+    """Loads a cluster from a file, even if the file has the name of a preset. Raises InputError."""
     from thalweg.cluster.file import system_of_file
 
     return system_of_file(file).clusters().load_file(file)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The values of a DRAM channel in a cluster file (docs/kernels.md): sizes and times by JEDEC's names, with defaults from the standards."""
+"""Parameters of a DRAM channel in a cluster file (docs/kernels.md), named as in JEDEC's standards, which define the
+defaults."""
 
 from __future__ import annotations
 
@@ -10,10 +11,10 @@ from pydantic import Field
 
 from thalweg.cluster.kinds import NodeTable
 
-BurstBytes = Annotated[int, Field(ge=8, le=1024, description="that a column command moves; a power of two")]
-RowBytes = Annotated[int, Field(ge=64, le=1 << 20, description="of a row of all devices; a power of two")]
-Groups = Annotated[int, Field(ge=1, le=64, description="of DRAM banks; a power of two")]
-Banks = Annotated[int, Field(ge=1, le=64, description="DRAM banks of a group; a power of two")]
+BurstBytes = Annotated[int, Field(ge=8, le=1024, description="bytes per column command; a power of two")]
+RowBytes = Annotated[int, Field(ge=64, le=1 << 20, description="bytes per row, over all devices; a power of two")]
+Groups = Annotated[int, Field(ge=1, le=64, description="number of bank groups; a power of two")]
+Banks = Annotated[int, Field(ge=1, le=64, description="banks per group; a power of two")]
 Trcd = Annotated[float, Field(ge=0, le=1e6, description="tRCD, from an activate to a column command")]
 Trp = Annotated[float, Field(ge=0, le=1e6, description="tRP, from a precharge to an activate")]
 Tras = Annotated[float, Field(ge=0, le=1e6, description="tRAS, from an activate to a precharge")]
@@ -22,25 +23,30 @@ Twr = Annotated[float, Field(ge=0, le=1e6, description="tWR, from the end of a w
 Tcl = Annotated[float, Field(ge=0, le=1e6, description="CL, from a read to its data")]
 Tcwl = Annotated[float, Field(ge=0, le=1e6, description="CWL, from a write to its data")]
 Twtr = Annotated[float, Field(ge=0, le=1e6, description="tWTR (tWTR_S), from the end of a write's data to a read")]
-Trtw = Annotated[float, Field(ge=0, le=1e6, description="of the idle data bus from a read's data to a write's")]
+Trtw = Annotated[float, Field(ge=0, le=1e6, description="idle time of the data bus between read and write data")]
 Tccd = Annotated[float, Field(ge=0, le=1e6, description="tCCD_L, between column commands to a group")]
 Trrd = Annotated[float, Field(ge=0, le=1e6, description="tRRD (tRRD_S), between activates")]
-Tfaw = Annotated[float, Field(ge=0, le=1e6, description="tFAW, in which four rows are activated at most")]
-Trefi = Annotated[float, Field(ge=0, le=1e6, description="tREFI, between refreshes; 0: there are none")]
-Trfc = Annotated[float, Field(ge=0, le=1e6, description="tRFC, of a refresh")]
-Starvation = Annotated[int, Field(ge=0, le=1023, description="commands that may overtake one that waits")]
+Tfaw = Annotated[float, Field(ge=0, le=1e6, description="tFAW, window of at most four activates")]
+Trefi = Annotated[float, Field(ge=0, le=1e6, description="tREFI, between refreshes; 0: no refresh")]
+Trfc = Annotated[float, Field(ge=0, le=1e6, description="tRFC, duration of a refresh")]
+Starvation = Annotated[
+    int, Field(ge=0, le=1023, description="maximum number of commands that may overtake a waiting one")
+]
 
 STARVATION = 10
-"""Of Intel's controllers (External memory interfaces Stratix 10 FPGA IP user guide, section 12.4.10; DDR3 with UniPHY is the same)."""
+"""Starvation limit of Intel's controllers (External Memory Interfaces Stratix 10 FPGA IP user guide, section 12.4.10; equal for DDR3 with UniPHY)."""
 
 NO_LOSSES = {"dram_trefi_ns": 0.0, "dram_trtw_ns": 0.0, "dram_twtr_ns": 0.0, "dram_tcl_ns": 0.0}
-"""No refresh and no turnarounds of the data bus, for a measured rate, which includes them."""
+"""Overrides without refresh and bus turnaround, for use with a measured rate, which already includes them."""
 
 
 class Ddr4(NodeTable):
-    """DDR4-2400 of eight devices of 8 Gbit and 8 bits, as a module of 8 GByte has them. JEDEC JESD79-4, and Micron's data sheet of 8 Gbit
-    DDR4: x8 devices have 4 groups of 4 banks and pages of 1 KiB; bursts of 8; speed bin -083 (17-17-17), CWL 12; tRRD_S and tFAW of pages of
-    1 KiB; tRFC1 of 8 Gbit, tREFI up to 85 degrees; between reads and writes 2 tCK."""
+    """DDR4-2400, eight x8 devices of 8 Gbit (8 GByte).
+
+    JEDEC JESD79-4 and Micron's data sheet of 8 Gbit DDR4: 4 groups of 4 banks, pages of 1 KiB, bursts of 8, speed bin
+    -083 (17-17-17), CWL 12, tRRD_S and tFAW for 1 KiB pages, tRFC1 for 8 Gbit, tREFI up to 85 degrees; 2 tCK between
+    read and write data.
+    """
 
     dram_burst_bytes: BurstBytes = 64
     dram_row_bytes: RowBytes = 8192
@@ -64,9 +70,11 @@ class Ddr4(NodeTable):
 
 
 class Ddr3(NodeTable):
-    """DDR3-1066 of four devices of 1 Gbit and 16 bits, which are 512 MByte and a bus of 64 bits. JEDEC JESD79-3: 8 banks and pages of 2 KiB;
-    bursts of 8; speed bin 1066F (7-7-7), CWL 6; tRRD and tFAW of pages of 2 KiB; tRFC of 1 Gbit, tREFI up to 85 degrees; between reads and
-    writes 2 tCK."""
+    """DDR3-1066, four x16 devices of 1 Gbit (512 MByte, 64-bit bus).
+
+    JEDEC JESD79-3: 8 banks, pages of 2 KiB, bursts of 8, speed bin 1066F (7-7-7), CWL 6, tRRD and tFAW for 2 KiB pages,
+    tRFC for 1 Gbit, tREFI up to 85 degrees; 2 tCK between read and write data.
+    """
 
     dram_burst_bytes: BurstBytes = 64
     dram_row_bytes: RowBytes = 8192
@@ -90,32 +98,32 @@ class Ddr3(NodeTable):
 
 
 def read_gb(node: Ddr3 | Ddr4, peak_gb: float) -> float:
-    """GB/s of a long stream: the peak minus the time of refreshes."""
+    """Returns the rate of a long read in GB/s: the peak less the time of refreshes."""
     if not node.dram_trefi_ns:
         return peak_gb
     return peak_gb * (1 - (node.dram_trp_ns + node.dram_trfc_ns + node.dram_trcd_ns) / node.dram_trefi_ns)
 
 
 def copy_gb(node: Ddr3 | Ddr4, peak_gb: float, block: int = 1024) -> float:
-    """GB/s of alternately reading and writing `block` bytes."""
+    """Returns the rate in GB/s of alternately reading and writing `block` bytes."""
     turns = node.dram_trtw_ns + node.dram_twtr_ns + node.dram_tcl_ns
     return read_gb(node, 2 * block / (2 * block / peak_gb + turns))
 
 
 def faults(node: Ddr3 | Ddr4) -> Iterator[tuple[str, str]]:
-    """Invalid combinations of values: the name of one of them, and the error."""
+    """Yields invalid combinations of values: the name of one of them, and the error."""
     for name in ("dram_burst_bytes", "dram_row_bytes", "dram_groups", "dram_banks"):
         value: int = getattr(node, name)
         if value & (value - 1):
-            yield name, f"{name} is {value}; it is a power of two"
+            yield name, f"{name} is {value}; it must be a power of two"
     if node.dram_row_bytes < node.dram_burst_bytes:
         yield (
             "dram_row_bytes",
-            f"dram_row_bytes is {node.dram_row_bytes}; a row holds a burst of {node.dram_burst_bytes} bytes at least",
+            f"dram_row_bytes is {node.dram_row_bytes}; it must be at least dram_burst_bytes, {node.dram_burst_bytes}",
         )
     refresh = node.dram_trp_ns + node.dram_trfc_ns + node.dram_trcd_ns
     if 0 < node.dram_trefi_ns <= refresh:
         yield (
             "dram_trefi_ns",
-            f"dram_trefi_ns is {node.dram_trefi_ns:g}; a refresh with its tRP and tRCD takes {refresh:g} ns, which is less",
+            f"dram_trefi_ns is {node.dram_trefi_ns:g}; it must exceed the time of a refresh with tRP and tRCD, {refresh:g} ns",
         )

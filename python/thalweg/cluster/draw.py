@@ -23,9 +23,9 @@ from thalweg.cluster.overlay import Overlay
 from thalweg.cluster.topology import Topology
 from thalweg.errors import one_line
 
-COLOURS = ("#2563eb", "#15803d", "#c2410c", "#7e22ce", "#be123c", "#0e7490")  # one per dimension
-GROUPS = ("#be123c", "#2563eb", "#15803d", "#7e22ce", "#c2410c", "#0e7490")  # one per group of an overlay
-FILLS = ("#f8fafc", "#fef3c7", "#dcfce7", "#e0e7ff", "#fce7f3")  # one per kind of node
+COLOURS = ("#2563eb", "#15803d", "#c2410c", "#7e22ce", "#be123c", "#0e7490")  # one color per dimension
+GROUPS = ("#be123c", "#2563eb", "#15803d", "#7e22ce", "#c2410c", "#0e7490")  # one color per group of an overlay
+FILLS = ("#f8fafc", "#fef3c7", "#dcfce7", "#e0e7ff", "#fce7f3")  # one color per node type
 AXES = "xyzuvw"
 BOX_WIDTH, BOX_HEIGHT = 54, 36
 CELL_WIDTH, CELL_HEIGHT = 104, 88
@@ -33,12 +33,12 @@ PANEL_GAP = 40
 MARGIN = 40
 Point = tuple[float, float]
 
-HOST_COLUMNS = 3  # below a leaf switch
+HOST_COLUMNS = 3  # columns below a leaf switch
 HOST_WIDTH, HOST_HEIGHT = BOX_WIDTH + 26, BOX_HEIGHT + 10
-LEVEL_HEIGHT = 190  # between two levels of switches
+LEVEL_HEIGHT = 190  # pixels between two levels of switches
 
-SPRING_NODES = 150  # a larger irregular graph is drawn on a circle
-OUTSIDE = 105  # of a circle to the further nodes around it
+SPRING_NODES = 150  # larger irregular graphs are drawn on a circle
+OUTSIDE = 105  # pixels from a circle to the nodes outside of it
 
 STYLE = """
 text { font-family: system-ui, 'DejaVu Sans', Arial, sans-serif; fill: #1f2937; }
@@ -65,7 +65,7 @@ UNUSED = "#cbd5e1"
 class _Way:
     """A link, or one stub of a link that leaves its panel."""
 
-    link: int  # its number in the topology
+    link: int  # number in the topology
     path: str
     colour: str
     plane: int = 0
@@ -77,12 +77,12 @@ class _Way:
 
 @dataclass
 class _Drawing:
-    """The centres of nodes, the marks behind and beside them, and the legend."""
+    """The centers of nodes, the marks behind and beside them, and the legend."""
 
     centres: list[Point]
     marks: list[str | _Way]
     keys: list[tuple[str, int, str]]  # legend: colour, plane, text
-    middle: Point | None = None  # of nodes on a circle
+    middle: Point | None = None  # center, if nodes are on a circle
 
 
 def svg(
@@ -91,8 +91,11 @@ def svg(
     unit: str = "flits",
     overlay: Overlay | None = None,
 ) -> str:
-    """The drawing as SVG text, always the same for a cluster. With `carried`, how many `unit` each node and port has sent, links are
-    coloured by their load. An `overlay` is drawn over links in grey."""
+    """Returns the drawing as SVG text; the same cluster always gives the same text.
+
+    `carried` is the number of `unit`s sent by each (node, port) and colors links by load. An `overlay` is drawn over
+    grey links.
+    """
     topology = cluster.topology
     if topology.level:
         drawing = _fat_tree(topology)
@@ -125,7 +128,7 @@ def svg(
 
 
 class _Used:
-    """Links coloured by what their busier direction carried."""
+    """Colors links by the load of their busier direction."""
 
     def __init__(self, topology: Topology, carried: Mapping[tuple[int, int], int], unit: str) -> None:
         self.links = topology.links.tolist()
@@ -150,7 +153,7 @@ class _Used:
 
     def keys(self) -> list[tuple[str, int, str]]:
         if not self.most:
-            return [(UNUSED, 0, "no link carried anything")]
+            return [(UNUSED, 0, "no traffic on any link")]
         begins = [max(1, -(-self.most * step // len(HEAT))) for step in range(len(HEAT))] + [self.most + 1]
         used = [
             (colour, 0, f"{first} to {after - 1} {self.unit} in the busier direction")
@@ -165,7 +168,10 @@ def _title(cluster: Cluster) -> str:
 
 
 def _over(drawing: _Drawing, overlay: Overlay) -> tuple[list[str], list[str]]:
-    """Halos of the groups' nodes and what joins them, in the groups' colours; links become grey, and the legend has the groups besides."""
+    """Returns halos of the groups' nodes and the overlay's connections, in the groups' colors.
+
+    Makes links grey and adds the groups to the legend.
+    """
     drawing.marks = [
         mark if isinstance(mark, str) else replace(mark, colour=UNUSED, label="") for mark in drawing.marks
     ]
@@ -183,7 +189,7 @@ def _over(drawing: _Drawing, overlay: Overlay) -> tuple[list[str], list[str]]:
         text = f"{overlay.what} {name}: {len(nodes)} nodes, {count} {overlay.joins}{many}"
         drawing.keys.append((colours[name], 0, text))
     if any(each.plane for each in overlay.joined):
-        drawing.keys.append(("#1f2937", 1, f"dashed: {overlay.joins}s of further planes"))
+        drawing.keys.append(("#1f2937", 1, f"dashed: {overlay.joins}s of other planes"))
     seen: Counter[tuple[int, int]] = Counter()
     for each in overlay.joined:
         pair = min(each.one, each.other), max(each.one, each.other)
@@ -198,7 +204,7 @@ def _over(drawing: _Drawing, overlay: Overlay) -> tuple[list[str], list[str]]:
 
 
 def _place_further(topology: Topology, drawing: _Drawing) -> None:
-    """Places nodes beyond the shape's in a row below it; around a circle, outside of the nodes that they are joined with."""
+    """Places nodes beyond the shape in a row below it, or outside a circle next to their neighbors."""
     if drawing.middle:
         _place_around(topology, drawing, drawing.middle)
         return
@@ -235,7 +241,8 @@ def _box(topology: Topology, node: int, x: float, y: float, fill: str | None) ->
 
 
 def _name_links(cluster: Cluster, drawing: _Drawing) -> None:
-    """Adds the name of the shape's links to the legend, and draws further links as bows, in colours from the end of the list."""
+    """Adds the name of the shape's link to the legend, and draws additional links as curves, in colors from the end of the
+    list."""
     topology, names = cluster.topology, list(dict.fromkeys(cluster.link_kinds))
     drawing.keys[:] = [(colour, plane, f"link {names[0]}: {text}") for colour, plane, text in drawing.keys]
     first = len(topology.links) - topology.joined
@@ -245,7 +252,7 @@ def _name_links(cluster: Cluster, drawing: _Drawing) -> None:
         )
         drawing.marks.append(_Way(link, bow, _colour(-names.index(cluster.link_kinds[link]) - 1)))
     for name in dict.fromkeys(cluster.link_kinds[first:]):
-        drawing.keys.append((_colour(-names.index(name) - 1), 0, f"link {name}, joined"))
+        drawing.keys.append((_colour(-names.index(name) - 1), 0, f"link {name}, additional"))
 
 
 def _bow(start: Point, end: Point, bow: float) -> str:
@@ -303,7 +310,7 @@ def _grid(topology: Topology) -> _Drawing:
     for dimension, plane in itertools.product(range(len(topology.size)), range(topology.planes)):
         port, name = plane * ports + 2 * dimension, _axis(dimension)
         text = f"{name}: ports {port} (to larger {name}) and {port + 1} (to smaller)"
-        stubs = "; a stub has the number of the node that it leads to" if dimension >= 2 else ""
+        stubs = "; a stub shows the number of the node at its other end" if dimension >= 2 else ""
         keys.append((_colour(dimension), plane, text + stubs))
     return _Drawing(centres, marks, keys)
 
@@ -342,7 +349,7 @@ def _stub(link: int, centre: Point, other: int, dimension: int, way: int, plane:
 
 
 def _fat_tree(topology: Topology) -> _Drawing:
-    """Draws levels evenly spaced from the spines down, and hosts in columns; a line from the leaf leads along each column."""
+    """Draws levels from the spines down, and hosts in columns, each along a line from its leaf."""
     level = topology.level
     height = max(level)
     leaves = level.count(1)
@@ -386,7 +393,7 @@ def _fat_tree(topology: Topology) -> _Drawing:
 
 
 def _around_switches(topology: Topology) -> _Drawing:
-    """Draws hosts on a circle around the switches, each of which all are joined with."""
+    """Draws hosts on a circle around the switches; every host has a link to every switch."""
     switches = topology.shape_nodes - topology.hosts
     radius = max(1.3 * CELL_WIDTH * topology.hosts / (2 * math.pi), switches * CELL_WIDTH / 2 + CELL_WIDTH)
     further = OUTSIDE if topology.added else 0
@@ -463,7 +470,7 @@ def _hosts(topology: Topology) -> str:
 def _legend(
     cluster: Cluster, keys: list[tuple[str, int, str]], fills: Mapping[str, str], top: float
 ) -> tuple[list[str], float, float]:
-    """The marks of the legend, and the positions of its right and lower edges."""
+    """Returns the marks of the legend, and the positions of its right and lower edges."""
     topology = cluster.topology
     lines = [
         f"{topology.nodes} nodes, {_hosts(topology)}{len(topology.links)} links, diameter {topology.diameter}",

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading of cluster files, and the tables that all systems share. Errors name file, line, key and a valid value.
+"""Parsing of cluster files, and the tables shared by all systems. Errors name file, line, key and a valid value.
 
-The values of a file override those of its `base` (a path relative to the file), which override the system's plain file. The models of tables
-hold no defaults of their own.
+Values of a file override those of its `base` (a path relative to the file), which override the system's defaults in its
+plain file. The pydantic models of tables contain no defaults.
 """
 
 from __future__ import annotations
@@ -44,31 +44,31 @@ Node = Annotated[int, Field(ge=0, lt=MAX_NODES)]
 
 class TopologyTable(Table):
     shape: Literal["line", "ring", "mesh", "torus", "prism", "star", "fattree", "edges"] = Field(
-        description="how the nodes are joined"
+        description="topology of the cluster"
     )
     size: list[Annotated[int, Field(ge=2, le=MAX_NODES)]] | None = Field(
         None,
         min_length=1,
         max_length=16,
-        description="nodes of each dimension; one number for a line, ring or star; of one ring of a prism; hosts of a fattree",
+        description="nodes per dimension; one number for a line, ring or star; nodes of one ring for a prism; hosts for a fattree",
     )
     edges: list[Annotated[list[Node], Field(min_length=2, max_length=2)]] | None = Field(
-        None, min_length=1, description="pairs of nodes that a link joins, for the shape edges"
+        None, min_length=1, description="pairs of linked nodes, for the shape edges"
     )
-    radix: int | None = Field(None, ge=2, le=128, description="ports of each switch of a fattree")
+    radix: int | None = Field(None, ge=2, le=128, description="ports per switch of a fattree")
     oversubscription: int | None = Field(
-        None, ge=1, le=127, description="ports to hosts of a fattree's leaf switches for each port upwards"
+        None, ge=1, le=127, description="ports to hosts per port upwards, in leaf switches of a fattree"
     )
     levels: int | None = Field(
-        None, ge=1, le=8, description="levels of switches of a fattree; by its hosts if left out"
+        None, ge=1, le=8, description="levels of switches of a fattree [default: as many as the hosts need]"
     )
-    planes: int = Field(1, ge=1, le=4, description="copies of all links, each on ports of its own")
+    planes: int = Field(1, ge=1, le=4, description="number of copies of all links, each on its own ports")
     plane_switches: bool | None = Field(
-        None, description="whether each plane of a fattree has switches of its own; a host has a port to each plane"
+        None, description="separate switches for each plane of a fattree; hosts have a port to each plane"
     )
 
 
-class Place(NamedTuple):
+class Location(NamedTuple):
     file: Path
     line: int
 
@@ -78,77 +78,79 @@ Values = TypeVar("Values", bound=Table)
 
 @dataclass(frozen=True)
 class ClusterFile(Generic[Values]):
-    """The values of a cluster and the place of each in the files."""
+    """The values of a cluster, with the file and line of each."""
 
     values: Values
     name: str
-    places: dict[KeyPath, Place]
+    locations: dict[KeyPath, Location]
     plain: Path  #: the file with the lowest precedence
 
     def wrong(self, what: str, *keys: str) -> InputError:
-        """An error `what` about the values of some keys (`router.flow`, `topology.edges.2`), for the caller to raise.
+        """Returns an error `what` about the values of some keys (`router.flow`, `topology.edges.2`).
 
-        It names the line of the key that is closest to the user: in the file itself, else in its base, else in the plain file.
+        It names the line of the key in the file itself, else in its base, else in the plain file.
         """
         paths = [self._path(key) for key in keys]
-        return wrong_at(self.places, min(paths, key=self._remoteness), what, self.name)
+        return wrong_at(self.locations, min(paths, key=self._remoteness), what, self.name)
 
-    def places_without(self, tables: Container[str]) -> dict[KeyPath, Place]:
-        """The places of all values outside these top-level tables, whose values come from somewhere else."""
-        return {path: place for path, place in self.places.items() if path[0] not in tables}
+    def locations_without(self, tables: Container[str]) -> dict[KeyPath, Location]:
+        """Returns the locations of all values outside these top-level tables, whose values come from elsewhere."""
+        return {path: place for path, place in self.locations.items() if path[0] not in tables}
 
     def _path(self, key: str) -> KeyPath:
         path: KeyPath = ()
-        for part in key.split("."):  # a number is an index, or a key of a table
-            path = (*path, int(part) if part.isdigit() and (*path, part) not in self.places else part)
+        for part in key.split("."):  # an index, or a numeric key of a table
+            path = (*path, int(part) if part.isdigit() and (*path, part) not in self.locations else part)
         return path
 
     def _remoteness(self, path: KeyPath) -> int:
-        file = str(_place(self.places, path).file)
+        file = str(_location(self.locations, path).file)
         return 0 if file == self.name else 1 if file != str(self.plain) else 2
 
 
 def parse(
-    model: type[Values], values: dict[str, Any], places: dict[KeyPath, Place], name: str, plain: Path
+    model: type[Values], values: dict[str, Any], locations: dict[KeyPath, Location], name: str, plain: Path
 ) -> ClusterFile[Values]:
-    """The cluster file of values that `layers` has read. Raises InputError for the first invalid value."""
-    return ClusterFile(validated(model, values, places, name), name, places, plain)
+    """Returns the cluster file of values read by `layers`. Raises InputError for the first invalid value."""
+    return ClusterFile(validated(model, values, locations, name), name, locations, plain)
 
 
-def validated(model: type[Values], values: Any, places: dict[KeyPath, Place], name: str, at: KeyPath = ()) -> Values:
-    """The table at the path `at` of the file. Raises InputError for the first invalid value."""
+def validated(
+    model: type[Values], values: Any, locations: dict[KeyPath, Location], name: str, at: KeyPath = ()
+) -> Values:
+    """Returns the table at the path `at` of the file. Raises InputError for the first invalid value."""
     try:
         return model.model_validate(values)
     except ValidationError as error:
         problems: list[dict[str, Any]] = [
             {**problem, "loc": _without_types(values, problem["loc"])} for problem in error.errors(include_url=False)
         ]
-        # Missing keys come last: the key may be there, but mistyped.
-        first = min(problems, key=lambda problem: (problem["type"] == "missing", _place(places, at + problem["loc"])))
+        # missing keys last: the key may be present but misspelled
+        first = min(
+            problems, key=lambda problem: (problem["type"] == "missing", _location(locations, at + problem["loc"]))
+        )
         count = len({problem["loc"] for problem in problems})
         more = f" (and {count - 1} more)" if count > 1 else ""
-        raise wrong_at(places, at + first["loc"], _what(model, first, at) + more, name) from None
+        raise wrong_at(locations, at + first["loc"], _what(model, first, at) + more, name) from None
 
 
 def topology_of(file: ClusterFile[Any]) -> Topology:
-    """The topology of a file. Raises InputError."""
+    """Returns the topology of a file. Raises InputError."""
     table = file.values.topology
     if table.shape == "edges":
         if table.edges is None:
-            raise file.wrong(
-                "'edges' is missing in [topology]: a list of [node, node], a pair for each link", "topology"
-            )
+            raise file.wrong("'edges' is missing in [topology]: a list of [node, node], one pair per link", "topology")
         if table.size is not None:
             raise file.wrong(
-                "size goes with a regular shape; edges say themselves which nodes there are", "topology.size"
+                "size is for regular shapes only; with edges, the nodes are those in the list", "topology.size"
             )
         for index, (a, b) in enumerate(table.edges):
             if a == b:
-                raise file.wrong(f"topology.edges[{index}] joins node {a} to itself", f"topology.edges.{index}")
+                raise file.wrong(f"topology.edges[{index}] links node {a} to itself", f"topology.edges.{index}")
         size = [max(max(edge) for edge in table.edges) + 1]
     else:
         if table.edges is not None:
-            raise file.wrong(f"edges go with the shape edges; a {table.shape} has links of its own", "topology.edges")
+            raise file.wrong(f"edges is for the shape edges only; this is a {table.shape}", "topology.edges")
         if table.size is None:
             raise file.wrong(
                 f"'size' is missing in [topology]: the nodes of a {table.shape}, such as [4, 4]", "topology"
@@ -156,7 +158,7 @@ def topology_of(file: ClusterFile[Any]) -> Topology:
         size = table.size
     for key in FAT_TREE:
         if table.shape != "fattree" and getattr(table, key) is not None:
-            raise file.wrong(f"{key} goes with the shape fattree; this is a {table.shape}", f"topology.{key}")
+            raise file.wrong(f"{key} is for the shape fattree only; this is a {table.shape}", f"topology.{key}")
     try:
         built = topology.build(
             table.shape,
@@ -170,30 +172,52 @@ def topology_of(file: ClusterFile[Any]) -> Topology:
     if table.edges and built.unreachable is not None:
         a, b = built.unreachable
         raise file.wrong(
-            f"there is no way from node {a} to node {b}; join all nodes, 0 to {built.nodes - 1}", "topology.edges"
+            f"there is no path from node {a} to node {b}; connect all nodes, 0 to {built.nodes - 1}", "topology.edges"
         )
     return built
 
 
 def presets(system: str | None = None) -> list[str]:
-    """Names of the presets, of all systems or of one."""
+    """Lists the presets.
+
+    Parameters
+    ----------
+    system : str, optional
+        Only presets of this system.
+
+    Returns
+    -------
+    list of str
+        Names, accepted by `thalweg.load`.
+
+    Raises
+    ------
+    InputError
+        An installed system cannot be loaded.
+
+    Examples
+    --------
+    >>> import thalweg
+    >>> sorted(thalweg.presets("peach2"))
+    ['peach2', 'peach2-ring-4']
+    """
     files = sorted(resource("clusters").glob("*.toml"))
     return [file.stem for file in files if system is None or system_of_file(file).name == system]
 
 
 def wanted(system: str) -> str:
-    """The end of an error message about a cluster that is not one of a system."""
-    return f"wanted is a cluster of {system}" + "".join(f", such as {name}" for name in presets(system)[:1])
+    """Returns the end of an error message about a cluster of the wrong system."""
+    return f"give a cluster of {system}" + "".join(f", such as {name}" for name in presets(system)[:1])
 
 
 def path_of(name: str) -> Path | None:
-    """The file of a preset or at a path; None if there is none."""
+    """Returns the file of a preset, or the path itself if it is a file; None otherwise."""
     file = resource("clusters") / f"{name}.toml" if name in presets() else Path(name)
     return file if file.is_file() else None
 
 
 def files_of(name: str) -> list[Path]:
-    """The file of a preset or at a path, and its bases, as far as they can be read."""
+    """Returns the file of a preset or at a path, and its bases, as far as they can be read."""
     files: list[Path] = []
     file = path_of(name)
     while file and file.is_file() and file.resolve() not in map(Path.resolve, files):
@@ -207,31 +231,34 @@ def files_of(name: str) -> list[Path]:
 
 
 def system_of(name: str) -> System:
-    """The system of a cluster, by its kinds of nodes. The default system if it has none or cannot be read; loading it reports the error."""
+    """Returns the system of a cluster, by its node types.
+
+    Returns the default system if the cluster has none or cannot be read; loading it reports the error.
+    """
     file = path_of(name)
     return system_of_file(file) if file else next(iter(systems().values()))
 
 
 def system_of_file(file: Path) -> System:
-    """The system of a file: the one that has all its kinds of nodes, or a mixed one. Raises InputError for a kind that is none."""
+    """Returns the system that defines all node types of a file, or a mixed one. Raises InputError for an unknown type."""
     known = list(systems().values())
     for system in known:
         if file.suffix in system.endings:
             return system
     try:
-        values, places = layers(file, None)
+        values, locations = layers(file, None)
     except (InputError, OSError):
         return known[0]
     tables = values.get("node")
     if not tables or not isinstance(tables, dict):
         return known[0]
-    from thalweg.cluster import leaves, mixed  # models of tables that few clusters have
+    from thalweg.cluster import leaves, mixed  # imported late: few clusters need these models
 
     kinds = sorted({*leaves.NODES, *(kind for system in known for kind in system.node_kinds)})
     found = set()
     for name, table in tables.items():
         if isinstance(table, dict):
-            found.add(kind_of(table, kinds, places, ("node", name), str(file)))
+            found.add(kind_of(table, kinds, locations, ("node", name), str(file)))
     for system in known:
         if found <= system.node_kinds:
             return system
@@ -239,43 +266,48 @@ def system_of_file(file: Path) -> System:
 
 
 def kind_of(
-    table: Mapping[str, Any], kinds: Collection[str], places: dict[KeyPath, Place], path: KeyPath, name: str
+    table: Mapping[str, Any], kinds: Collection[str], locations: dict[KeyPath, Location], path: KeyPath, name: str
 ) -> str:
-    """The kind of the table at a path. Raises InputError if it is missing or is none of the kinds."""
+    """Returns the `kind` of the table at a path. Raises InputError if it is missing or unknown."""
     kind = table.get("kind")
     if isinstance(kind, str) and kind in kinds:
         return kind
     known = f"the kinds are {', '.join(kinds)}"
     if kind is None:
-        raise wrong_at(places, path, f"'kind' is missing {_in(path)}; {known}", name)
+        raise wrong_at(locations, path, f"'kind' is missing {_in(path)}; {known}", name)
     near = difflib.get_close_matches(str(kind), kinds, n=1)
     right = f"did you mean {near[0]!r}?" if near else known
-    raise wrong_at(places, (*path, "kind"), f"{_dotted(path)}.kind {kind!r} is none; {right}", name)
+    raise wrong_at(locations, (*path, "kind"), f"{_dotted(path)}.kind {kind!r} is unknown; {right}", name)
 
 
 def layers(
     file: Path | None, plain: Path | None, above: tuple[Path, ...] = ()
-) -> tuple[dict[str, Any], dict[KeyPath, Place]]:
-    """The values of a file merged over those of its bases and of the `plain` file, and the place of each."""
+) -> tuple[dict[str, Any], dict[KeyPath, Location]]:
+    """Returns the values of a file merged over those of its bases and of the `plain` file, and the place of each."""
     if file is None:
         if plain is None:
             return {}, {}
         values, lines = toml_lines.read(plain)
-        return values, {path: Place(plain, line) for path, line in lines.items()}
+        return values, {path: Location(plain, line) for path, line in lines.items()}
     values, lines = toml_lines.read(file)
-    places = {path: Place(file, line) for path, line in lines.items()}
+    locations = {path: Location(file, line) for path, line in lines.items()}
     base = values.get("base")
     below = None
     if isinstance(base, str):
         below = file.parent / base
         if not below.is_file():
-            raise wrong_at(places, ("base",), f"base is {base!r}, and there is no such file beside this one", str(file))
+            raise wrong_at(
+                locations, ("base",), f"base is {base!r}, but there is no such file relative to this one", str(file)
+            )
         if below.resolve() in {path.resolve() for path in (file, *above)}:
             raise wrong_at(
-                places, ("base",), f"base leads back to {base!r}; it has to end in a file without one", str(file)
+                locations,
+                ("base",),
+                f"base forms a cycle through {base!r}; the chain of bases must end in a file without one",
+                str(file),
             )
-    values_below, places_below = layers(below, plain, (file, *above))
-    return over(values_below, values), places_below | places
+    values_below, locations_below = layers(below, plain, (file, *above))
+    return over(values_below, values), locations_below | locations
 
 
 def over(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
@@ -287,16 +319,15 @@ def over(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
 
 
 def changes(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values given to a cluster's `replace`, with NumPy's numbers as Python's. Raises InputError for a base."""
+    """Returns the values given to `Cluster.replace`, with NumPy numbers converted. Raises InputError if they contain a
+    base."""
     if "base" in values:
-        raise InputError(
-            f"base is {values['base']!r}; a copy has its values already, and a file alone has a base: load that file"
-        )
+        raise InputError(f"base is {values['base']!r}; replace() cannot change the base: load that file instead")
     return {name: plain(value) for name, value in values.items()}
 
 
 def named_after(name: str, tables: Mapping[str, Any]) -> str:
-    """The name of a cluster with changed values: `torus:2x2 with link.latency_ns = 300`."""
+    """Returns the name of a cluster with changed values: `torus:2x2 with link.latency_ns = 300`."""
 
     def leaves(table: Mapping[str, Any], at: str) -> Iterator[str]:
         for key, value in table.items():
@@ -309,22 +340,22 @@ def named_after(name: str, tables: Mapping[str, Any]) -> str:
     return f"{name} with {changes}" if changes else name
 
 
-def _place(places: dict[KeyPath, Place], path: KeyPath) -> Place:
-    """The place of a value, else of the table that contains it; line 0 if it is in no file."""
+def _location(locations: dict[KeyPath, Location], path: KeyPath) -> Location:
+    """Returns the place of a value, else of the table that contains it; line 0 if it is in no file."""
     for length in range(len(path), 0, -1):
-        if path[:length] in places:
-            return places[path[:length]]
-    return Place(Path(), 0)
+        if path[:length] in locations:
+            return locations[path[:length]]
+    return Location(Path(), 0)
 
 
-def wrong_at(places: dict[KeyPath, Place], path: KeyPath, what: str, name: str) -> InputError:
-    """An error `what` about the value at a path."""
-    place = _place(places, path)
+def wrong_at(locations: dict[KeyPath, Location], path: KeyPath, what: str, name: str) -> InputError:
+    """Returns an error `what` about the value at a path."""
+    place = _location(locations, path)
     return InputError(what, place.file, place.line) if place.line else InputError(what, name)
 
 
 def _without_types(values: Any, path: tuple[Any, ...]) -> KeyPath:
-    """The path of a value with a problem, of which pydantic's has the types of a union behind it, or says that it is the key."""
+    """Returns the path of an invalid value, without pydantic's suffixes for the type of a union or for a key."""
     for index, key in enumerate(path):
         if not isinstance(values, dict if isinstance(key, str) else list):
             return path[:index]
@@ -342,7 +373,7 @@ def _dotted(path: KeyPath) -> str:
 
 
 def _table_at(model: type[Table], path: KeyPath) -> type[BaseModel]:
-    """The model of the table at a path."""
+    """Returns the model of the table at a path."""
     table: Any = model
     for key in path:
         if isinstance(key, int):  # the index of an array selects one of its tables
@@ -355,14 +386,14 @@ def _table_at(model: type[Table], path: KeyPath) -> type[BaseModel]:
 
 
 def _what(model: type[Table], problem: Any, at: KeyPath) -> str:
-    """The error about a value with a valid alternative, from the problem that pydantic found in the table at `at`."""
+    """Returns an error message with a valid alternative, for a problem that pydantic found in the table at `at`."""
     path: KeyPath = problem["loc"]
     key = path[-1] if path else ""
     if problem["type"] == "extra_forbidden":
         known = list(_table_at(model, path[:-1]).model_fields)
         near = difflib.get_close_matches(str(key), known, n=1)
         right = f"did you mean {near[0]!r}?" if near else f"the keys are {', '.join(known)}"
-        return f"{key!r} is no key {_in(at + path[:-1])}; {right}"
+        return f"{key!r} is not a key {_in(at + path[:-1])}; {right}"
     last = max((i for i, part in enumerate(path) if isinstance(part, str)), default=0)
     table = _table_at(model, path[:last]) if path else model
     fields = {} if get_origin(table) is dict else table.model_fields

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cluster as a C++ header: a function that returns its description (`sim/cluster/assembly.hpp`), for programs that use the simulator themselves."""
+"""Export of a cluster as a C++ header with a function that returns its description (`sim/cluster/assembly.hpp`)."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Any
 
 from thalweg.cluster.kinds import Assembled
 
-PER_LINE = 6  #: links
+PER_LINE = 6  #: links per line
 
 
 def function_name(cluster: str) -> str:
-    """Of the file's name: `vcsn_d5005`."""
+    """Returns the C++ identifier of a cluster: `vcsn_d5005`."""
     name = "".join(c if c.isascii() and c.isalnum() else "_" for c in PurePath(cluster).stem)
     return name if name[:1].isalpha() else f"cluster_{name}"
 
 
 def header(cluster: Assembled) -> str:
-    """The whole header."""
+    """Returns the text of the header."""
     assembly = cluster.assembly
     lines = [
         "// SPDX-License-Identifier: Apache-2.0",
@@ -72,7 +72,7 @@ _Part = tuple[str, str, Mapping[str, Any]]
 
 
 def _alike(parts: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[tuple[_Part, list[Mapping[str, Any]]]]:
-    """Runs of parts that have one name and the same values, by their name, kind and values."""
+    """Groups consecutive parts of equal name, kind and values."""
     both = zip(names, parts, strict=True)
     runs = [list(run) for _, run in groupby(both, key=lambda each: (each[0], each[1]["kind"], each[1]["values"]))]
     return [((run[0][0], run[0][1]["kind"], run[0][1]["values"]), [part for _, part in run]) for run in runs]
@@ -96,10 +96,10 @@ def _value(value: object) -> str:
             return f"std::vector<std::string>{{{', '.join(map(_literal, value))}}}"
         case list():
             return f"std::vector<std::int64_t>{{{', '.join(map(str, value))}}}"
-    raise TypeError(f"{value!r} is no value of a node or link")
+    raise TypeError(f"{value!r} cannot be a value of a node or link")
 
 
 def _literal(text: str) -> str:
-    """A string literal; what is not plain ASCII stands as octal escapes."""
+    """Returns a C++ string literal; characters other than printable ASCII become octal escapes."""
     plain = (chr(byte) if 32 <= byte < 127 and byte not in b'"\\?' else f"\\{byte:03o}" for byte in text.encode())
     return f'"{"".join(plain)}"'

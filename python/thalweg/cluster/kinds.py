@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clusters of kinds: a file defines clocks, nodes and links; each kind of node or link has a table defined by its system.
+"""Clusters assembled from node and link types: a file defines clocks, nodes and links; `kind` selects a table of a system.
 
     [clock.net]                [node.hub]              [link.ring]             [topology]
     frequency_mhz = 250        kind = "..."            kind = "..."            shape = "ring"
@@ -9,9 +9,9 @@
                                                                                nodes = { "3" = "other", "4-5" = "host" }
                                join = [{ link = "cable", ends = ["0.S", "4.pcie"] }]
 
-`node` stands at each place of the shape (`switch` at its switches), unless `nodes` names another one; numbers beyond the shape add nodes. `join`
-adds links beyond the shape, each by its two ends. The
-simulator builds the cluster from one plain description (`Assembled.assembly`), whose values the kinds read.
+All nodes of the shape are of type `node` (its switches: `switch`), except those in `nodes`, whose numbers beyond the
+shape add nodes. `join` adds links between two ports. The simulator builds the cluster from one plain description
+(`Assembled.assembly`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from pydantic import Field
 from thalweg.cluster import Shown
 from thalweg.cluster.file import (
     ClusterFile,
-    Place,
+    Location,
     Table,
     TopologyTable,
     changes,
@@ -55,32 +55,33 @@ from thalweg.errors import InputError
 Name = Annotated[str, Field(min_length=1)]
 MOST_TICKS = 2**63 // 3600  #: ticks per second, so that 64 bits hold an hour
 PLACES = re.compile(r"([0-9]{1,6})(?:-([0-9]{1,6}))?")
-LARGEST_DENOMINATOR = 10**6  #: of the fraction that a frequency in MHz is converted to
+LARGEST_DENOMINATOR = 10**6  #: of the fraction that represents a frequency in MHz
 
 
 class ClockTable(Table):
     frequency_mhz: float = Field(ge=0.001, le=100_000, description="edges a microsecond")
-    phase_ns: float = Field(0, ge=0, le=1e6, description="time of the first edge in ns, to the next tick")
+    phase_ns: float = Field(0, ge=0, le=1e6, description="time of the first edge in ns, rounded to the next tick")
 
     @property
     def hertz(self) -> Fraction:
-        """Exact for decimal fractions of up to 6 places, for 161.1328125 = 20625/128, and for 333.3333333333333 = 1000/3."""
+        """Frequency as an exact fraction, for decimals of up to 6 locations, 161.1328125 = 20625/128, and 333.3333333333333 =
+        1000/3."""
         return Fraction(self.frequency_mhz).limit_denominator(LARGEST_DENOMINATOR) * 1_000_000
 
 
 class KindTable(Table):
-    """The table of a node or a link. A key that ends in `clock` names a clock."""
+    """The table of a node or link type. A key that ends in `clock` names a clock."""
 
     kind: Name
 
 
 class NodeTable(KindTable):
     PORTS: ClassVar[Mapping[str, str]] = {}
-    """Names of its link ports with their types, such as "PCIe root"."""
+    """Type of each link port by name, e.g. "PCIe root"."""
 
     @property
     def port_types(self) -> Mapping[str, str]:
-        """The type of each port, by name. A shape uses the first ports."""
+        """Type of each port, by name. A shape uses the first ports."""
         return self.PORTS
 
 
@@ -91,31 +92,31 @@ class LinkTable(KindTable):
 
 
 class JoinTable(Table):
-    link: Name = Field(description="which of the file's links")
+    link: Name = Field(description="link type, as named in [link.*]")
     ends: list[Annotated[str, Field(pattern=r"^[0-9]{1,6}\.\w+$")]] = Field(
         min_length=2, max_length=2, description='two of "NODE.PORT"'
     )
 
 
 class KindsTopology(TopologyTable):
-    node: Name = Field(description="which of the file's nodes stands at each place")
-    switch: Name | None = Field(None, description="which of them stands where the shape has switches")
+    node: Name = Field(description="node type of the shape's nodes, as named in [node.*]")
+    switch: Name | None = Field(None, description="node type of the shape's switches")
     nodes: dict[str, Name] = Field(
         {},
-        description='which of them stands at other places, by "NUMBER" or "FIRST-LAST"; numbers beyond the shape add nodes',
+        description='node types of other nodes, by "NUMBER" or "FIRST-LAST"; numbers beyond the shape add nodes',
     )
-    link: Name = Field(description="which of the file's links joins them")
-    join: list[JoinTable] = Field([], description="further links, each with two ends")
+    link: Name = Field(description="link type of the shape's links, as named in [link.*]")
+    join: list[JoinTable] = Field([], description="additional links, each with two ends")
 
 
 class KindsTable(Table):
-    """A cluster file of a system with kinds of nodes and links."""
+    """A cluster file of a system with node and link types."""
 
-    description: str = Field("", pattern=r"^\P{C}*$", description="one line about the cluster")
-    base: str | None = Field(None, description="file beside this one whose values hold where this one says nothing")
-    clock: dict[str, ClockTable] = Field(min_length=1, description="clocks by their names")
-    node: dict[str, dict[str, Any]] = Field(min_length=1, description="nodes by their names")
-    link: dict[str, dict[str, Any]] = Field(min_length=1, description="links by their names")
+    description: str = Field("", pattern=r"^\P{C}*$", description="one line of description")
+    base: str | None = Field(None, description="file that defines all values missing in this one; a relative path")
+    clock: dict[str, ClockTable] = Field(min_length=1, description="clocks by name")
+    node: dict[str, dict[str, Any]] = Field(min_length=1, description="node types by name")
+    link: dict[str, dict[str, Any]] = Field(min_length=1, description="link types by name")
     topology: KindsTopology
 
 
@@ -126,15 +127,18 @@ Made = TypeVar("Made", bound="Assembled")
 
 @dataclass(frozen=True, eq=False)
 class Assembled:
-    """A cluster of kinds (`Cluster` of thalweg.cluster). A system's subclass defines its kinds, its checks and its proofs."""
+    """A cluster of node and link types (`Cluster` of thalweg.cluster).
+
+    A system's subclass defines the types, its checks and its proofs.
+    """
 
     name: str
     file: ClusterFile[KindsTable]
     nodes: Mapping[str, NodeTable]
     links: Mapping[str, LinkTable]
     topology: Topology
-    node_names: Sequence[str]  #: name in the file of each node
-    link_names: Sequence[str]  #: name in the file of each link
+    node_names: Sequence[str]  #: node type of each node, as named in the file
+    link_names: Sequence[str]  #: link type of each link, as named in the file
 
     system: ClassVar[str]
     NODES: ClassVar[Mapping[str, type[NodeTable]]]
@@ -142,21 +146,21 @@ class Assembled:
 
     @classmethod
     def load(cls: type[Made], name: str | Path, faults: str | None = None) -> Made:
-        """Raises InputError."""
+        """Loads a preset or file of this system. Raises InputError."""
         if faults is not None:
-            raise InputError(f"--faults {faults}: links of {name} have no faults")
+            raise InputError(f"--faults {faults}: links of {name} do not model faults; leave the option out")
         if not (file := path_of(str(name))):
-            raise InputError(f"{str(name)!r} is no preset and no file; {wanted(cls.system)}")
+            raise InputError(f"{str(name)!r} is neither a preset nor a file; {wanted(cls.system)}")
         if (of := system_of_file(file)).name != cls.system:
-            cls._read(file)  # a file that cannot be read is of no system
+            cls._read(file)  # reports a file that cannot be read
             raise InputError(f"{name} is a cluster of {of.name}; {wanted(cls.system)}")
         return cls.load_file(file, str(name))
 
     @classmethod
     def load_file(cls: type[Made], file: Path, name: str | None = None) -> Made:
-        """Raises InputError."""
-        values, places = cls._read(file)
-        read = parse(KindsTable, values, places, str(file), file)
+        """Loads a file of this system. Raises InputError."""
+        values, locations = cls._read(file)
+        read = parse(KindsTable, values, locations, str(file), file)
         made = cls._made(read, name or str(file))._loaded(file)
         made.check()
         return made
@@ -173,15 +177,15 @@ class Assembled:
             _one_of(links, join.link, f"topology.join.{index}", "links", read)
         if (ticks := _ticks_per_second(read.values.clock)) > MOST_TICKS:
             raise read.wrong(
-                f"the clocks' edges have ticks of {ticks / 1e12:g} THz in common, of which 64 bits do not hold an hour: give frequencies "
-                f"that share factors, for ticks of {MOST_TICKS / 1e12:.0f} THz at most",
+                f"the common tick of the clocks has {ticks / 1e12:g} THz, of which 64 bits do not hold an hour: give frequencies "
+                f"with common factors, for ticks of {MOST_TICKS / 1e12:.0f} THz at most",
                 "clock",
             )
         return cls(name, read, nodes, links, *_joined(read, nodes, links))
 
     @classmethod
     def part_of(cls: type[Made], whole: Assembled) -> Made:
-        """The nodes of this class's kinds in a larger cluster, renumbered in their order, and the links between them."""
+        """Returns the nodes of this class's types in a larger cluster, renumbered in order, and the links between them."""
         kinds = tuple(cls.NODES.values())
         own = [node for node, name in enumerate(whole.node_names) if isinstance(whole.nodes[name], kinds)]
         topology, kept = whole.topology.part(own)
@@ -193,26 +197,26 @@ class Assembled:
 
     @classmethod
     def kind_tables(cls) -> KindTables:
-        """The system's kinds of nodes and of links."""
+        """Returns the system's node types and link types."""
         return cls.NODES, cls.LINKS
 
     @classmethod
     def _kinds(cls, read: ClusterFile[KindsTable]) -> KindTables:
-        """The kinds of nodes and of links that a file may name. Raises InputError."""
+        """Returns the node and link types that a file may use. Raises InputError."""
         return cls.kind_tables()
 
     @classmethod
-    def _read(cls, file: Path) -> tuple[dict[str, Any], dict[KeyPath, Place]]:
-        """The values of a file and the place of each. Raises InputError."""
+    def _read(cls, file: Path) -> tuple[dict[str, Any], dict[KeyPath, Location]]:
+        """Returns the values of a file and the place of each. Raises InputError."""
         return layers(file, None)
 
     def _loaded(self: Made, file: Path) -> Made:
-        """This cluster with what its file says beyond the tables. Raises InputError."""
+        """Returns this cluster completed by files that its file refers to. Raises InputError."""
         return self
 
     @classmethod
     def schema(cls) -> dict[str, Any]:
-        """The JSON schema of the files of this class."""
+        """Returns the JSON schema of the files of this class."""
 
         def one_of(kinds: Mapping[str, type[KindTable]]) -> dict[str, Any]:
             return {
@@ -281,12 +285,16 @@ class Assembled:
         return _ticks_per_second(self.clocks)
 
     def ticks_of(self, clock: str) -> int:
-        """The period of a clock in ticks."""
+        """Returns the period of a clock in ticks."""
         return int(self.ticks_per_second / self.clocks[clock].hertz)
 
     def replace(self: Made, **values: Mapping[str, Any]) -> Made:
-        """A copy with other values: `link={"ring": {"latency_ns": 300}}`, or `link={"latency_ns": 300}` if there is only one link.
-        Its name lists the changes. Raises InputError for invalid values, and for a clock, node or link that the cluster does not use."""
+        """Returns a copy with other values: `link={"ring": {"latency_ns": 300}}`, or `link={"latency_ns": 300}` if there
+        is only one link type.
+
+        The copy's name lists the changes. Raises InputError for invalid values, and for an unused clock, node or link
+        type.
+        """
         values = changes(values)
         changed = self._with(values, named_after(self.name, values))
         for what, used in changed._used_tables().items():
@@ -297,7 +305,7 @@ class Assembled:
         return changed
 
     def _used_tables(self) -> Mapping[str, set[str]]:
-        """The names of the clocks, nodes and links that the cluster consists of."""
+        """Returns the names of the clocks, node types and link types in use."""
         tables = [*(self.nodes[name] for name in self.node_names), *(self.links[name] for name in self.link_names)]
         clocks = {value for table in tables for key, value in table if key.endswith("clock")}
         return {"clock": clocks, "node": set(self.node_names), "link": set(self.link_names)}
@@ -311,8 +319,8 @@ class Assembled:
             if isinstance(table, Mapping) and len(now.get(what, ())) == 1 and not table.keys() & now[what].keys():
                 table = {next(iter(now[what])): table}
             now = over(now, {what: table})
-        places = self.file.places_without(values)
-        made = type(self)._made(parse(KindsTable, now, places, name, self.file.plain), name)
+        locations = self.file.locations_without(values)
+        made = type(self)._made(parse(KindsTable, now, locations, name, self.file.plain), name)
         if "topology" in values:
             return made
         return dataclasses.replace(self, name=name, file=made.file, nodes=made.nodes, links=made.links)
@@ -321,13 +329,13 @@ class Assembled:
         """Checks the system's requirements beyond the tables. Raises InputError."""
 
     def with_clock(self: Made, name: str, clock: ClockTable) -> Made:
-        """A copy with a clock added or replaced."""
+        """Returns a copy with a clock added or replaced."""
         clocks = {**self.clocks, name: clock}
         values = self.file.values.model_copy(update={"clock": clocks})
         return dataclasses.replace(self, file=dataclasses.replace(self.file, values=values))
 
     def of_node(self, node: int) -> Mapping[str, Any]:
-        """Values of a node that follow from its place, for the simulator."""
+        """Returns values of a node that depend on its position, for the simulator."""
         return {}
 
     @cached_property
@@ -355,17 +363,17 @@ class Assembled:
 
 NodeOf = TypeVar("NodeOf", bound=NodeTable)
 LinkOf = TypeVar("LinkOf", bound=LinkTable)
-OneSort = TypeVar("OneSort", bound="Uniform[Any, Any]")
+OneType = TypeVar("OneType", bound="Uniform[Any, Any]")
 
 
 @dataclass(frozen=True, eq=False)
 class Uniform(Assembled, Generic[NodeOf, LinkOf]):
-    """A cluster with one kind of node and one kind of link."""
+    """A cluster whose nodes are of one type, and whose links are of one type."""
 
-    def check_one_sort(self) -> None:
-        """Raises InputError if the file has several."""
+    def check_uniform(self) -> None:
+        """Raises InputError if the file defines several node or link types."""
         if len(self.nodes) > 1 or len(self.links) > 1:
-            what = "all nodes are of one sort here, and all links: give one [node.*] and one [link.*]"
+            what = "this system takes one node type and one link type: give one [node.*] and one [link.*]"
             raise self.file.wrong(what, "topology.shape")
 
     @property
@@ -374,37 +382,37 @@ class Uniform(Assembled, Generic[NodeOf, LinkOf]):
 
     @property
     def node(self) -> NodeOf:
-        """The table of every node."""
+        """The table of the nodes."""
         return cast(NodeOf, self.nodes[self.node_name])
 
     @property
     def link(self) -> LinkOf:
         return cast(LinkOf, next(iter(self.links.values())))
 
-    def with_node(self: OneSort, **values: Any) -> OneSort:
-        """A copy with other values of the nodes."""
+    def with_node(self: OneType, **values: Any) -> OneType:
+        """Returns a copy with other values of the nodes."""
         return self._with({"node": {self.node_name: values}}, self.name)
 
-    def with_topology(self: OneSort, topology: Topology) -> OneSort:
-        """A copy with other nodes and links, of the same tables."""
+    def with_topology(self: OneType, topology: Topology) -> OneType:
+        """Returns a copy with other nodes and links, of the same types."""
         link_names = [next(iter(self.links))] * len(topology.links)
         node_names = [self.node_name] * topology.nodes
         return dataclasses.replace(self, topology=topology, node_names=node_names, link_names=link_names)
 
 
 def _ticks_per_second(clocks: Mapping[str, ClockTable]) -> int:
-    """The smallest number of ticks per second of which every clock's period is a whole number. A period is a denominator over a numerator."""
+    """Returns the smallest number of ticks per second for which every clock period is a whole number of ticks."""
     return math.lcm(*(clock.hertz.numerator for clock in clocks.values()))
 
 
 def _of_kinds(
     kinds: Mapping[str, type[KindOf]], what: str, tables: Mapping[str, Mapping[str, Any]], file: ClusterFile[KindsTable]
 ) -> Iterator[tuple[str, KindOf]]:
-    """The tables of [node.*] or [link.*], validated by the models of their kinds. Raises InputError."""
+    """Yields the tables of [node.*] or [link.*], validated by the models of their kinds. Raises InputError."""
     for name, table in tables.items():
         at = f"{what}.{name}"
-        kind = kind_of(table, kinds, file.places, (what, name), file.name)
-        made = validated(kinds[kind], table, file.places, file.name, (what, name))
+        kind = kind_of(table, kinds, file.locations, (what, name), file.name)
+        made = validated(kinds[kind], table, file.locations, file.name, (what, name))
         for key, value in made:
             if key.endswith("clock"):
                 _one_of(file.values.clock, value, f"{at}.{key}", "clocks", file)
@@ -413,7 +421,7 @@ def _of_kinds(
 
 def _one_of(known: Mapping[str, Any], name: str | None, path: str, what: str, file: ClusterFile[KindsTable]) -> None:
     if name is not None and name not in known:
-        raise file.wrong(f"{path} names {name!r}; the {what} are {', '.join(known)}", path)
+        raise file.wrong(f"{path} is {name!r}, which is not defined; the {what} are {', '.join(known)}", path)
 
 
 def _values(table: Table, at: str = "  ") -> Iterator[Shown]:
@@ -431,7 +439,7 @@ def _values(table: Table, at: str = "  ") -> Iterator[Shown]:
 
 
 def _ports(table: NodeTable) -> str:
-    """Its ports with their types; of many of one type in a row the first and the last."""
+    """Returns the ports with their types; a run of equal types as first and last port."""
     rows = [
         (what, [port for port, _ in each]) for what, each in groupby(table.port_types.items(), lambda port: port[1])
     ]
@@ -442,25 +450,23 @@ def _ports(table: NodeTable) -> str:
 
 
 def _placed(file: ClusterFile[KindsTable], nodes: Mapping[str, NodeTable], built: Topology) -> dict[int, str]:
-    """The nodes of [topology] `nodes`, by their numbers. Raises InputError."""
+    """Returns the node types in [topology] `nodes`, by node number. Raises InputError."""
     placed: dict[int, str] = {}
     for text, name in file.values.topology.nodes.items():
         path = f"topology.nodes.{text}"
         _one_of(nodes, name, path, "nodes", file)
         found = PLACES.fullmatch(text)
         if not found or int(found[1]) > int(found[2] or found[1]):
-            raise file.wrong(
-                f"topology.nodes has {text!r}; a key is a node's number, or the first and the last as in '4-7'", path
-            )
+            raise file.wrong(f"topology.nodes has {text!r}; a key is a node number or a range such as '4-7'", path)
         for number in range(int(found[1]), int(found[2] or found[1]) + 1):
             if number in placed:
                 raise file.wrong(f"topology.nodes has node {number} twice, as {placed[number]} and {name}", path)
             if number >= MAX_NODES:
-                raise file.wrong(f"topology.nodes has node {number}; there may be {MAX_NODES}", path)
+                raise file.wrong(f"topology.nodes has node {number}; the maximum number of nodes is {MAX_NODES}", path)
             placed[number] = name
     for number, expected in zip(sorted(n for n in placed if n >= built.nodes), count(built.nodes)):
         if number != expected:
-            what = f"topology.nodes has node {number} and no node {expected}; numbers beyond the shape follow its last, {built.nodes - 1}"
+            what = f"topology.nodes has node {number} but no node {expected}; added nodes are numbered from {built.nodes} without gaps"
             raise file.wrong(what, "topology.nodes")
     return placed
 
@@ -468,8 +474,11 @@ def _placed(file: ClusterFile[KindsTable], nodes: Mapping[str, NodeTable], built
 def _joined(
     file: ClusterFile[KindsTable], nodes: Mapping[str, NodeTable], links: Mapping[str, LinkTable]
 ) -> tuple[Topology, list[str], list[str]]:
-    """The shape with its further nodes and links, and the name of each node and link. Raises InputError if a port is missing or used
-    twice, if a link cannot connect two ports, or if a node is not connected."""
+    """Returns the topology with its additional nodes and links, and the type of each node and link.
+
+    Raises InputError if a port is missing or used twice, if a link cannot connect two ports, or if a node is not
+    connected.
+    """
     table = file.values.topology
     built = topology_of(file)
     placed = _placed(file, nodes, built)
@@ -479,7 +488,7 @@ def _joined(
     used: dict[tuple[int, int], str] = {}
 
     def end(link: str, node: int, port: int, path: str) -> str:
-        """The type of the port at a link's end."""
+        """Returns the type of the port at a link's end."""
         ports = list(nodes[names[node]].port_types.items())
         if (node, port) in used:
             raise file.wrong(f"port {ports[port][0]} of node {node} has two links, {used[node, port]} and {link}", path)
@@ -490,7 +499,7 @@ def _joined(
         one, other = (end(link, node, port, path) for node, port in ends)
         if links[link].refuses(one, other):
             raise file.wrong(
-                f"link {link} ({links[link].kind}) can't join {one} of node {ends[0][0]} and {other} of node {ends[1][0]}",
+                f"link {link} ({links[link].kind}) cannot connect {one} of node {ends[0][0]} to {other} of node {ends[1][0]}",
                 path,
             )
         return [ends[0][0], ends[0][1], ends[1][0], ends[1][1]]
@@ -510,7 +519,7 @@ def _joined(
         for text in joined.ends:
             node, port = int(text.partition(".")[0]), text.partition(".")[2]
             if node >= len(names):
-                raise file.wrong(f"{path} joins node {node}; the last one is {len(names) - 1}", path)
+                raise file.wrong(f"{path} names node {node}; the last one is {len(names) - 1}", path)
             ports = list(nodes[names[node]].port_types)
             if port not in ports:
                 raise file.wrong(f"node {node} ({names[node]}) has no port {port!r}; it has {', '.join(ports)}", path)

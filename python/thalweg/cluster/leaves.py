@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kinds of nodes and links that belong to no system: any cluster may have them beside the kinds of systems."""
+"""Node and link types that belong to no system and may be used in any cluster."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ Share = Annotated[float, Field(ge=0, lt=1)]
 
 
 class Host(NodeTable):
-    """A computer outside the FPGAs, with the ports that its file gives it."""
+    """A computer outside the FPGAs, with ports defined in the file."""
 
     kind: Literal["host"]
     ports: dict[str, Annotated[str, Field(min_length=1)]] = Field(
-        min_length=1, description='types of its ports by their names, such as { slot = "PCIe", nic = "Ethernet" }'
+        min_length=1, description='port types by name, e.g. { slot = "PCIe", nic = "Ethernet" }'
     )
 
     @property
@@ -27,38 +27,38 @@ class Host(NodeTable):
 
 
 class Wire(LinkTable):
-    """Joins two ports of one type, whatever it is."""
+    """Connects two ports of equal type."""
 
     kind: Literal["wire"]
     latency_ns: float = Field(ge=0, le=1e9, description="from end to end, one way")
-    gbit_s: float = Field(gt=0, le=1e5, description="Gb/s of payload, each way")
+    gbit_s: float = Field(gt=0, le=1e5, description="Gb/s of payload, per direction")
 
 
 class Nic(NodeTable):
     """A computer's Ethernet port."""
 
     kind: Literal["nic"]
-    clock: Name = Field(description="of the MAC's words")
+    clock: Name = Field(description="clock of the MAC")
     PORTS: ClassVar[Mapping[str, str]] = {"eth": "Ethernet"}
 
 
 class EthernetSwitch(NodeTable):
     kind: Literal["ethernet-switch"]
-    clock: Name = Field(description="of the MACs' words")
+    clock: Name = Field(description="clock of the MACs")
     ports: int = Field(ge=2, le=128, description="Ethernet ports")
     latency_ns: float = Field(
         ge=0,
         le=1e6,
-        description="from the first 64 bytes (cut-through) or the end (store-and-forward) of a frame to the output",
+        description="latency from the first 64 bytes (cut-through) or the end (store-and-forward) of a frame to the output",
     )
     forwarding: Literal["cut-through", "store-and-forward"] = Field(
-        description="whether the switch forwards a frame before it has received all of it"
+        description="forward a frame before it is received completely (cut-through)"
     )
-    buffer_bytes: int = Field(ge=2_048, le=2**40, description="bytes of frames that are queued or being sent")
-    buffer: Literal["shared", "per-port"] = Field(description="one for all outputs, or one of that size for each")
+    buffer_bytes: int = Field(ge=2_048, le=2**40, description="buffer size in bytes, including frames being sent")
+    buffer: Literal["shared", "per-port"] = Field(description="one buffer shared by all outputs, or one per output")
     addresses: Literal["learned", "given"] = Field(
         "learned",
-        description="source of the address table: frames that arrive, or the cluster's routes",
+        description="source of the address table: learned from frames, or the cluster's routes",
     )
 
     @property
@@ -67,15 +67,17 @@ class EthernetSwitch(NodeTable):
 
 
 class OpticalSwitch(NodeTable):
-    """Mirrors that connect its ports in pairs."""
+    """An optical circuit switch, which connects its ports in pairs."""
 
     kind: Literal["optical-switch"]
-    clock: Name = Field(description="of the MACs at its ports")
+    clock: Name = Field(description="clock of the MACs at its ports")
     ports: int = Field(ge=2, le=1024, description="Ethernet ports")
-    turning_ms: float = Field(ge=0, le=1e6, description="from a new connection to its light")
+    turning_ms: float = Field(
+        ge=0, le=1e6, description="time from reconfiguration until the new connection carries light"
+    )
     connect: list[int] | None = Field(
         None,
-        description="ports that are connected at the begin, in pairs; without it each with its neighbour: 0, 1, 2, 3, ...",
+        description="initially connected ports, in pairs [default: neighbors, 0, 1, 2, 3, ...]",
     )
 
     @property
@@ -84,7 +86,7 @@ class OpticalSwitch(NodeTable):
 
     @property
     def connected(self) -> list[int]:
-        """Ports in pairs, one behind the other."""
+        """Connected ports, as a flat list of pairs."""
         return list(range(self.ports // 2 * 2)) if self.connect is None else self.connect
 
     @field_validator("connect")
@@ -93,19 +95,19 @@ class OpticalSwitch(NodeTable):
         if connect is not None and (
             len(connect) % 2 or len(set(connect)) < len(connect) or min(connect, default=0) < 0
         ):
-            raise ValueError("ports in pairs, each once")
+            raise ValueError("list ports in pairs, each port once")
         return connect
 
 
 class Ethernet(LinkTable):
     kind: Literal["ethernet"]
-    gbit_s: float = Field(ge=0.001, le=1_000, description="Gb/s of frames with preambles and gaps, each way")
+    gbit_s: float = Field(ge=0.001, le=1_000, description="Gb/s including preambles and gaps, per direction")
     latency_ns: float = Field(ge=0, le=1e6, description="from end to end, one way")
-    bit_error_rate: Share = Field(0, description="share of bits that flip; the frame's check sum is then wrong")
-    frames_lost: Share = Field(0, description="share of frames that get lost")
-    frames_duplicated: Share = Field(0, description="share of frames that come twice")
-    frames_reordered: Share = Field(0, description="share of frames that come after the next one")
-    seed: int = Field(1, ge=0, lt=2**31, description="of the random losses")
+    bit_error_rate: Share = Field(0, description="probability of a bit error; it invalidates the frame's checksum")
+    frames_lost: Share = Field(0, description="probability that a frame is lost")
+    frames_duplicated: Share = Field(0, description="probability that a frame is duplicated")
+    frames_reordered: Share = Field(0, description="probability that a frame arrives after its successor")
+    seed: int = Field(1, ge=0, lt=2**31, description="seed of the random faults")
 
     def refuses(self, one: str, other: str) -> bool:
         return (one, other) != ("Ethernet", "Ethernet")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clusters whose nodes are of several systems or of none, such as external hosts (thalweg.cluster.leaves).
+"""Clusters whose nodes belong to several systems or to none, such as external hosts (thalweg.cluster.leaves).
 
-Such a cluster is shown, drawn and checked, and each system checks its own part. Operations take clusters of one system.
+They can be shown, drawn and checked; each system checks its own part. Operations need a cluster of one system.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from thalweg.systems import Loaded, System, systems
 
 
 class Mixed(System):
-    """The system of a mixed cluster: it has no operations and no commands."""
+    """The system of a mixed cluster; it has no operations and no commands."""
 
     def __init__(self, of: Sequence[System] = ()) -> None:
         names = " and ".join([*(system.name for system in of), *(["no system"] if len(of) < 2 else [])])
@@ -29,9 +29,9 @@ class Mixed(System):
         raise self.refusal(name)
 
     def refusal(self, name: str) -> InputError:
-        """An error of what needs a cluster of one system, for the caller to raise."""
+        """Returns the error of an operation that needs a cluster of one system."""
         return InputError(
-            f"{name} takes a cluster of one system; this one has {self.about}, and can be shown, drawn and checked"
+            f"{name} needs a cluster of one system; this one has {self.about}, and can only be shown, drawn and checked"
         )
 
 
@@ -43,15 +43,15 @@ class Part(cluster.Cluster, Protocol):
 
 
 class Parts(Protocol):
-    """What the class of a system's clusters has, so that its kinds may stand beside others."""
+    """Interface of a system's cluster class that allows its nodes in a mixed cluster."""
 
     @staticmethod
     def kind_tables() -> KindTables:
-        """Its kinds of nodes and of links."""
+        """Returns its node types and link types."""
 
     @staticmethod
     def part_of(whole: Assembled) -> Part:
-        """The nodes of its kinds, renumbered in their order, and the links between them."""
+        """Returns the nodes of its types, renumbered in order, and the links between them."""
 
 
 class Cluster(Assembled):
@@ -69,12 +69,12 @@ class Cluster(Assembled):
 
     @property
     def _used(self) -> set[str]:
-        """The kinds of its nodes."""
+        """The types of its nodes."""
         return {self.nodes[name].kind for name in self.node_names}
 
     @cached_property
     def parts(self) -> Mapping[str, Part]:
-        """The part of each system that is a cluster of its own: two nodes or more, each of which its links reach."""
+        """The part of each system that forms a cluster: two or more connected nodes."""
         parts = {system.name: known.part_of(self) for system, known in _classes(self._used)}
         return {name: part for name, part in parts.items() if part.topology.nodes > 1 and not part.topology.unreachable}
 
@@ -86,23 +86,23 @@ class Cluster(Assembled):
         said, proofs = [super().checked()[0]], {}
         for name, part in self.parts.items():
             what, proofs[name] = part.checked()
-            own = what.removeprefix(said[0]).removeprefix(", ")  # all have the same clocks
+            own = what.removeprefix(said[0]).removeprefix(", ")  # the clocks are the same for all
             said.append(", ".join(filter(None, (f"{part.topology.nodes} nodes of {name}", own))))
         return "; ".join(said), proofs
 
 
 def _classes(kinds: set[Any]) -> Iterator[tuple[System, type[Parts]]]:
-    """The systems that have some of these kinds of nodes, with the classes of their clusters."""
+    """Yields the systems that define some of these node types, with their cluster classes."""
     for system in systems().values():
         if kinds & system.node_kinds - leaves.NODES.keys():
             yield system, cast(type[Parts], system.clusters())
 
 
 def _all(*tables: Mapping[str, Any]) -> dict[str, Any]:
-    """Raises InputError where two systems have a kind of the same name."""
+    """Merges tables of types. Raises InputError if two systems define the same name."""
     merged: dict[str, Any] = {}
     for table in tables:
         for kind, model in table.items():
             if merged.setdefault(kind, model) is not model:
-                raise InputError(f"two systems have a kind {kind!r}, so that they can't be in one cluster")
+                raise InputError(f"two systems define the kind {kind!r}; they cannot be combined in one cluster")
     return merged

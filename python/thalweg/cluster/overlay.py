@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a drawing of a cluster shows over its links: groups of nodes, and what joins them beside the links."""
+"""Overlays for drawings of clusters: groups of nodes and connections between them."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from typing import Any, Protocol, runtime_checkable
 
 @dataclass(frozen=True)
 class Joined:
-    """Two nodes of a group that something joins."""
+    """A connection between two nodes of a group."""
 
     group: str
     one: int
     other: int
     about: str
-    plane: int  #: those of one plane are drawn alike
+    plane: int  #: connections of one plane are drawn alike
 
 
 @dataclass(frozen=True)
 class Overlay:
-    """Groups, such as partitions, and what joins their nodes, such as circuits."""
+    """Groups, such as partitions, and connections between their nodes, such as circuits."""
 
-    what: str  #: a group is: "partition"
+    what: str  #: what a group is, e.g. "partition"
     groups: Mapping[str, Sequence[int]]
-    joins: str  #: "circuit"
+    joins: str  #: what a connection is, e.g. "circuit"
     joined: Sequence[Joined]
 
 
@@ -35,8 +35,8 @@ class Overlaid(Protocol):
     """A cluster with circuits."""
 
     def overlay(self, file: Path) -> Overlay:
-        """Of a circuit file. Raises InputError."""
+        """Returns the overlay of a circuit file. Raises InputError."""
 
     @staticmethod
     def overlay_schema() -> dict[str, Any]:
-        """The JSON schema of circuit files."""
+        """Returns the JSON schema of circuit files."""

@@ -25,14 +25,14 @@ _STRING = re.compile(
     re.DOTALL,
 )
 _PLAIN = re.compile(r"[^,\]}#\r\n]+")
-_FLAT = re.compile(r"\[[^\[\]{}\"'#\n]*\]")  # an array of plain values on one line
+_FLAT = re.compile(r"\[[^\[\]{}\"'#\n]*\]")  # an array of scalars on one line
 
 
 def read(file: Path) -> tuple[dict[str, Any], dict[KeyPath, int]]:
-    """The values of a TOML file, and the line of each key path. An element of an array has its index in the path; the elements of an array
-    of plain values on one line have no lines of their own.
+    """Returns the values of a TOML file, and the line of each key path.
 
-    Raises InputError, with the line, if the file cannot be read or is not TOML.
+    An element of an array has its index in the path; elements of an array of scalars on one line have no lines of their
+    own. Raises InputError, with the line, if the file cannot be read or is not TOML.
     """
     try:
         data = file.read_bytes()
@@ -43,13 +43,13 @@ def read(file: Path) -> tuple[dict[str, Any], dict[KeyPath, int]]:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise InputError(
-            f"byte 0x{data[error.start]:02x} is no UTF-8; a cluster file is TOML text", file, line
+            f"byte 0x{data[error.start]:02x} is not UTF-8; a cluster file is TOML text", file, line
         ) from error
     try:
         values = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
         what, line = _syntax_error(str(error), text)
-        raise InputError(f"is no TOML: {what}", file, line) from error
+        raise InputError(f"is not TOML: {what}", file, line) from error
     return values, _Scanner(text).scan()
 
 
@@ -61,14 +61,14 @@ def _syntax_error(message: str, text: str) -> tuple[str, int]:
 
 
 class _Scanner:
-    """Finds the lines of keys. tomllib has accepted the text, so every construct is complete."""
+    """Finds the lines of keys, in text that tomllib has accepted."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._at = 0
-        self._counted = 0, 1  # an offset in the text, and the line number there
+        self._counted = 0, 1  # an offset in the text, and its line number
         self._lines: dict[KeyPath, int] = {}
-        self._tables: dict[KeyPath, int] = {}  # number of elements so far of each array of tables
+        self._tables: dict[KeyPath, int] = {}  # number of elements so far in each array of tables
 
     def scan(self) -> dict[KeyPath, int]:
         table: KeyPath = ()

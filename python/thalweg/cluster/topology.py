@@ -21,21 +21,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 SHAPES = {
-    "line": "nodes in a row, joined to their neighbours",
-    "ring": "a line whose ends are joined",
+    "line": "nodes in a row, linked to their neighbors",
+    "ring": "a line with linked ends",
     "mesh": "a grid of any dimension",
-    "torus": "a grid whose every row is a ring",
-    "prism": "two rings, joined node by node",
-    "star": "node 0 joined to every other node",
-    "fattree": "hosts below levels of switches",
+    "torus": "a grid in which every row is a ring",
+    "prism": "two rings, linked node by node",
+    "star": "node 0 linked to every other node",
+    "fattree": "levels of switches above hosts",
     "edges": "any list of links",
 }
 GRIDS = ("line", "ring", "mesh", "torus")
 WRAPPED = ("ring", "torus")
 
-MAX_NODES = 4096  # a routing table is nodes x nodes entries, kept whole
+MAX_NODES = 4096  # routing tables have nodes x nodes entries, in memory
 RADIX, OVERSUBSCRIPTION = 8, 3  # defaults of a fat tree; 3:1 as in the MPI-FPGA paper, section 6.2.2
-MAX_LINK_PORTS = 128  # a port number is a byte; a node may have as many local ports besides
+MAX_LINK_PORTS = 128  # port numbers are bytes; half of them may be local ports
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,25 +48,25 @@ class Topology:
     ]  # nodes of each dimension of a grid, nodes of one ring of a prism, otherwise the number of nodes
     planes: int  # number of copies of the shape's links, each with its own ports
     nodes: int
-    link_ports: int  # of every node, including unconnected ones
+    link_ports: int  # per node, including unconnected ones
     links: NDArray[np.int32]  # a row per link: node, port, other node, other port
     level: tuple[int, ...] = ()  # of each node of a fat tree: 0 for hosts, 1 for leaf switches and so on
-    joined: int = 0  # number of links beyond the shape's; they are the last ones
-    added: int = 0  # number of nodes beyond the shape's; they are the last ones, and have level -1 beside a fat tree
+    joined: int = 0  # number of links beyond the shape; they are the last ones
+    added: int = 0  # number of nodes beyond the shape; they are the last ones, and have level -1 in a fat tree
 
     @property
     def hosts(self) -> int:
-        """Number of nodes with a host, which can have a rank. They are the first nodes; the others are switches."""
+        """Number of nodes with a host, which can have ranks. They come first; the other nodes are switches."""
         return self.level.count(0) if self.level else self.nodes
 
     @property
     def shape_nodes(self) -> int:
-        """Number of the shape's own nodes."""
+        """Number of nodes of the shape itself."""
         return self.nodes - self.added
 
     @property
     def of_shape(self) -> NDArray[np.int32]:
-        """The shape's own links."""
+        """Links of the shape itself."""
         return self.links[: len(self.links) - self.joined]
 
     @property
@@ -84,18 +84,19 @@ class Topology:
 
     @cached_property
     def peer(self) -> NDArray[np.int32]:
-        """(nodes, link ports): the node at the other end of each port's link, or -1."""
+        """Array (nodes, link ports): the node at the other end of each port's link, or -1."""
         return self._ends(2)
 
     @cached_property
     def peer_port(self) -> NDArray[np.int32]:
-        """(nodes, link ports): the port at the other end of each port's link, or -1."""
+        """Array (nodes, link ports): the port at the other end of each port's link, or -1."""
         return self._ends(3)
 
     def part(self, nodes: Sequence[int]) -> tuple[Topology, NDArray[np.bool_]]:
-        """The topology of some nodes, renumbered in their order, and which links it keeps: those between them, at their ports.
+        """Returns the topology of some nodes, renumbered in order, and a mask of the links kept: those between these
+        nodes.
 
-        It is a list of edges, unless the nodes are the shape's own.
+        The result is a list of edges, unless `nodes` are all the nodes of the shape.
         """
         number = np.full(self.nodes, -1, np.int32)
         number[list(nodes)] = np.arange(len(nodes))
@@ -118,7 +119,7 @@ class Topology:
 
     @cached_property
     def coordinates(self) -> NDArray[np.int32]:
-        """(nodes, dimensions) for a grid; for another shape (nodes, 1), the node's number."""
+        """Array (nodes, dimensions) of a grid's coordinates; for other shapes (nodes, 1), the node number."""
         ids = np.arange(self.nodes)
         columns = []
         for size in self.size:
@@ -128,7 +129,7 @@ class Topology:
 
     @cached_property
     def distances(self) -> NDArray[np.int32]:
-        """(nodes, nodes): length of a shortest path in links; -1 if there is no path."""
+        """Array (nodes, nodes): length of a shortest path in links; -1 if there is no path."""
         far = np.iinfo(np.int32).max // 2
         distance = np.full((self.nodes, self.nodes), far, np.int32)
         np.fill_diagonal(distance, 0)
@@ -154,7 +155,7 @@ class Topology:
 
     @cached_property
     def diameter(self) -> int:
-        """Length in links of the longest shortest path between hosts; a closed form if the shape has one."""
+        """Maximum distance between hosts in links; a closed form if the shape has one."""
         match "edges" if self.joined else self.shape:
             case "line" | "mesh":
                 return sum(size - 1 for size in self.size)
@@ -169,7 +170,7 @@ class Topology:
 
     @cached_property
     def average_distance(self) -> float:
-        """Average length in links of a shortest path between different hosts; a closed form if the shape has one."""
+        """Average distance between different hosts in links; a closed form if the shape has one."""
         n = self.hosts
         pairs = n * (n - 1)
         match "edges" if self.joined else self.shape:
@@ -219,15 +220,16 @@ def _edge_links(edges: Sequence[Sequence[int]], nodes: int) -> NDArray[np.int32]
 
 
 def _fat_tree(hosts: int, radix: int, oversubscription: int, levels: int | None) -> tuple[list[list[int]], list[int]]:
-    """The links of a fat tree, and the level of each node.
+    """Returns the links of a fat tree, and the level of each node.
 
-    A leaf switch has `oversubscription` times as many ports to hosts as upwards. Switches between leaves and spines have as many
-    ports upwards as downwards, spines only ports downwards. `levels` defaults to the number that the hosts need.
+    A leaf switch has `oversubscription` times as many ports to hosts as upwards. Switches between leaves and spines
+    have equally many ports upwards and downwards, spines only ports downwards. `levels` defaults to the number that the
+    hosts need.
     """
     up = radix // (oversubscription + 1)
     if up < 1:
         raise ValueError(
-            f"a leaf of {radix} ports has none upwards at {oversubscription}:1; radix is at least {oversubscription + 1}"
+            f"a leaf of {radix} ports has no port upwards at {oversubscription}:1; radix must be at least {oversubscription + 1}"
         )
 
     def shape(height: int) -> tuple[list[int], list[int]]:  # numbers of children and parents of a node, by level
@@ -240,11 +242,11 @@ def _fat_tree(hosts: int, radix: int, oversubscription: int, levels: int | None)
     children, parents = shape(height)
     if math.prod(children) < hosts:
         raise ValueError(
-            f"{levels} levels of {radix} ports hold {math.prod(children)} hosts, not {hosts}; give it more levels"
+            f"{levels} levels of {radix} ports hold {math.prod(children)} hosts, not {hosts}; increase levels"
         )
 
     below = [math.prod(children[:level]) for level in range(height + 1)]  # number of hosts below a switch, by level
-    copies = [math.prod(parents[:level]) for level in range(height + 1)]  # number of switches with the same hosts
+    copies = [math.prod(parents[:level]) for level in range(height + 1)]  # number of switches with the same hosts below
     count = [-(-hosts // below[level]) * copies[level] for level in range(height + 1)]
     first = [sum(count[:level]) for level in range(height + 1)]
     links = []
@@ -260,7 +262,7 @@ def _fat_tree(hosts: int, radix: int, oversubscription: int, levels: int | None)
 
 
 def _own_switches(links: list[list[int]], level: list[int], planes: int) -> tuple[list[list[int]], list[int]]:
-    """A fat tree whose switches are there once for each plane: those of the first plane, then those of the second one, and so on."""
+    """Returns a fat tree with separate switches for each plane: those of the first plane, then of the second, and so on."""
     hosts = level.count(0)
     switches = len(level) - hosts
     of_planes = [
@@ -286,21 +288,44 @@ def build(
     levels: int | None = None,
     plane_switches: bool = False,
 ) -> Topology:
-    """The topology of a shape.
+    """Builds the topology of a shape.
 
-    `size` is the nodes of each dimension of a mesh or torus, the hosts of a fat tree, the nodes of one ring of a
-    prism, or the number of nodes of another shape. `edges` take ports of their nodes in the order of the list.
+    Parameters
+    ----------
+    shape : str
+        One of `SHAPES`.
+    size : sequence of int
+        Nodes per dimension of a mesh or torus, hosts of a fat tree, nodes of one ring of a prism, or the number of
+        nodes.
+    edges : sequence of (int, int)
+        Pairs of linked nodes, for the shape "edges". Ports are assigned in the order of the list.
+    planes : int
+        Number of copies of all links.
+    radix : int, optional
+        Ports per switch of a fat tree.
+    oversubscription : int, optional
+        Ratio of a leaf switch's ports to hosts over its ports upwards.
+    levels : int, optional
+        Levels of switches of a fat tree. Default: as many as the hosts need.
+    plane_switches : bool
+        If true, each plane of a fat tree has its own switches, and hosts have a port to each.
 
-    For a fat tree, `radix` is the ports of a switch, `oversubscription` the ratio of a leaf's ports to hosts over its ports upwards,
-    and `levels` the levels of switches (default: as many as the hosts need). With `plane_switches` each plane has switches of its own, and
-    a host a port to each. Raises ValueError, with the valid range, if a size is invalid.
+    Raises
+    ------
+    ValueError
+        A size is invalid; the message gives the valid range.
+
+    Examples
+    --------
+    >>> build("torus", [4, 4]).diameter
+    4
     """
     if shape not in SHAPES:
-        raise ValueError(f"{shape!r} is no shape; the shapes are {', '.join(SHAPES)}")
+        raise ValueError(f"unknown shape {shape!r}; the shapes are {', '.join(SHAPES)}")
     if shape not in ("mesh", "torus") and len(size) != 1:
-        raise ValueError(f"a {shape} takes one number, its nodes")
+        raise ValueError(f"a {shape} takes one size, its number of nodes")
     if not size or min(size) < 2:
-        raise ValueError(f"every size of a {shape} is at least 2")
+        raise ValueError(f"every size of a {shape} must be at least 2")
     nodes = math.prod(size) * (2 if shape == "prism" else 1)
     level: tuple[int, ...] = ()
     if shape == "fattree":
@@ -313,7 +338,7 @@ def build(
             planes = 1
         nodes, level = len(of_node), tuple(of_node)
     if nodes > MAX_NODES:
-        raise ValueError(f"{nodes} nodes; there may be {MAX_NODES}")
+        raise ValueError(f"{nodes} nodes; the maximum is {MAX_NODES}")
     match shape:
         case "fattree":
             links = np.array(rows, np.int32)
@@ -329,7 +354,7 @@ def build(
     if shape == "fattree":
         ports = max(ports, radix or RADIX)
     if ports * planes > MAX_LINK_PORTS:
-        raise ValueError(f"a node with {ports * planes} link ports; there may be {MAX_LINK_PORTS}")
+        raise ValueError(f"a node with {ports * planes} link ports; the maximum is {MAX_LINK_PORTS}")
     step = np.array([0, ports, 0, ports], np.int32)
     copies = np.concatenate([links + plane * step for plane in range(planes)])
     return Topology(shape, tuple(size), planes, nodes, ports * planes, copies, level)

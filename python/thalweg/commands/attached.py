@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What commands of `thalweg attach` have in common: their options, and what they report."""
+"""Shared by all `thalweg attach` commands: options, and the report of interfaces."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ ratio_option = click.option(
     type=float,
     default=0.01,
     show_default=True,
-    help="Seconds of virtual time in a second of the wall clock, at most.",
+    help="Maximum ratio of virtual time to wall-clock time.",
 )
 pcap_option = click.option(
-    "--pcap", type=OutputFile(), metavar="FILE", help="Also write all frames, with virtual times, for Wireshark."
+    "--pcap", type=OutputFile(), metavar="FILE", help="Also write all frames as pcap, with virtual timestamps."
 )
 
 
 class Attached(Protocol):
-    """A network whose lines end at network interfaces."""
+    """A simulated network whose Ethernet lines are connected to network interfaces."""
 
     @property
     def interfaces(self) -> Sequence[Mapping[str, Any]]: ...
@@ -37,7 +37,7 @@ class Attached(Protocol):
 
 
 def print_interfaces(network: Attached) -> None:
-    """Frames and bytes of each interface, a line each."""
+    """Prints frames and bytes of each interface, one per line."""
     for one in network.interfaces:
         print_line(
             f"{one['interface']}: sent {one['sent']} frames with {one['sent_bytes']} bytes, received {one['received']} with {one['received_bytes']}"
@@ -45,7 +45,8 @@ def print_interfaces(network: Attached) -> None:
 
 
 def counts_of(network: Attached) -> dict[str, Any]:
-    """For `--json`: frames of the interfaces, what was dropped, seconds of the wall clock, and those by which virtual time is behind."""
+    """Returns the report for `--json`: frames per interface, drops, wall-clock seconds, and by how many seconds virtual
+    time is late."""
     return {
         "interfaces": network.interfaces,
         "dropped": [{"node": where, "what": what, "count": count} for where, what, count in network.lost],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""thalweg cluster: list, show, check and draw clusters, and the schema of their files."""
+"""`thalweg cluster`: lists, shows, checks and draws clusters, and prints the schema of cluster files."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ CLUSTER = click.argument("cluster", metavar="CLUSTER", type=ClusterName())
 def command() -> None:
     """List, show, check and draw clusters.
 
-    A CLUSTER is a preset (see `list`), a file, or a shape in place: ring:9, line:5, mesh:4x4, torus:8x8, star:8, each also
-    with two planes of links, as in dual-torus:4x4.
+    A CLUSTER is a preset (see `list`), a file, or a shape: ring:9, line:5, mesh:4x4, torus:8x8, star:8, each also with
+    two planes of links, as in dual-torus:4x4.
     """
 
 
@@ -40,7 +40,7 @@ def list_(json_file: Path | None) -> None:
     print_table(["name", "nodes", "description"], [list(row.values()) for row in rows], left=["name", "description"])
     shapes = ", ".join(name for name in topology.SHAPES if name != "edges")
     click.echo()
-    print_line(f"Shapes in place: {shapes}; see `thalweg cluster --help`.")
+    print_line(f"Shapes: {shapes}; see `thalweg cluster --help`.")
     write_json(json_file, rows, *clusters)
 
 
@@ -48,13 +48,16 @@ def list_(json_file: Path | None) -> None:
 @CLUSTER
 @json_option
 def show(cluster: str, json_file: Path | None) -> None:
-    """Show values, in the units of files and of the hardware."""
+    """Show the parameters of a cluster.
+
+    Values are in the units of the cluster file and of the hardware.
+    """
     found = load(cluster)
     built = found.topology
     print_line(one_line(f"{cluster}: {found.about}" if found.about else cluster))
     rows = [
         ("nodes", str(built.nodes), _shape(found)),
-        ("links", str(len(built.links)), f"{built.link_ports} link ports a node"),
+        ("links", str(len(built.links)), f"{built.link_ports} link ports per node"),
         ("diameter", f"{built.diameter}", f"links; {built.average_distance:.3f} on average"),
         *found.shown(),
     ]
@@ -68,21 +71,21 @@ def show(cluster: str, json_file: Path | None) -> None:
 @click.argument("file", type=InputFile())
 @json_option
 def check(file: Path, json_file: Path | None) -> None:
-    """Check a cluster file and prove its routes."""
+    """Validate a cluster file and prove its routes."""
     found = load_file(file)
     what, proof = found.checked()
-    click.echo(f"{file}: right; {_shape(found)}, {what}")
+    click.echo(f"{file}: valid; {_shape(found)}, {what}")
     write_json(json_file, {"file": str(file), "proof": proof}, found)
 
 
 @command.command("draw")
 @CLUSTER
-@click.option("-o", "--output", type=OutputFile(), metavar="FILE.svg", help="Where to draw; by default CLUSTER.svg.")
+@click.option("-o", "--output", type=OutputFile(), metavar="FILE.svg", help="Output file [default: CLUSTER.svg].")
 @click.option(
     "--circuits",
     type=InputFile(),
     metavar="FILE",
-    help="Also draw the partitions and circuits of a circuit file.",
+    help="Also draw the partitions and circuits of this circuit file.",
 )
 @json_option
 def draw_(cluster: str, output: Path | None, circuits: Path | None, json_file: Path | None) -> None:
@@ -107,21 +110,25 @@ def draw_(cluster: str, output: Path | None, circuits: Path | None, json_file: P
 @command.command("header")
 @CLUSTER
 @click.option(
-    "-o", "--output", type=OutputFile(), metavar="FILE.hpp", default="-", help="Where to write [default: stdout]."
+    "-o", "--output", type=OutputFile(), metavar="FILE.hpp", default="-", help="Output file [default: stdout]."
 )
 def header_(cluster: str, output: Path) -> None:
     """Write a cluster's description as a C++ header.
 
-    It is a function that returns it, for programs on the simulator's libraries (docs/vcsn.md)."""
+    The header defines a function that returns the description, for programs that link the simulator's libraries
+    (docs/vcsn.md).
+    """
     found = load(cluster)
     if not isinstance(found, Assembled):
-        raise InputError(f"{found.name} has no kinds of nodes and links, of which a header has the description")
+        raise InputError(
+            f"{found.name} has no node and link types, which a header describes; only clusters with [nodes] and [links] tables have them"
+        )
     write_text(output, header(found))
 
 
 @command.command()
 @click.argument("system", type=click.Choice(list(systems())), default=next(iter(systems())))
-@click.option("--circuits", is_flag=True, help="Of its circuit files.")
+@click.option("--circuits", is_flag=True, help="Print the schema of circuit files instead.")
 @json_option
 def schema(system: str, circuits: bool, json_file: Path | None) -> None:
     """Print the JSON schema of the cluster files of a SYSTEM."""

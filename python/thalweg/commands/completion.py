@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a shell proposes for arguments, by click's own mechanism (`_THALWEG_COMPLETE`): names of clusters, and files."""
+"""Shell completion (`_THALWEG_COMPLETE`) of cluster names and files."""
 
 from __future__ import annotations
 
@@ -14,6 +14,6 @@ def files(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[C
 
 
 def clusters(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Presets, or where none begins so, files."""
+    """Completes the names of presets, or files if no preset matches."""
     presets = sorted(file.stem for file in resource("clusters").glob("*.toml"))
     return [CompletionItem(name) for name in presets if name.startswith(incomplete)] or files(ctx, param, incomplete)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `thalweg rtl export` of every system takes: a cluster, and the folder that it writes."""
+"""Arguments of `thalweg rtl export`, the same for every system: a cluster and the output folder."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from thalweg.commands.named_files import ClusterName
 
 cluster_argument = click.argument("cluster_name", metavar="CLUSTER", type=ClusterName())
 output_option = click.option(
-    "--output", type=click.Path(path_type=Path), metavar="DIR", help="A new or empty folder.  [default: CLUSTER-rtl]"
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Output folder, new or empty.  [default: CLUSTER-rtl]",
 )
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The option of commands whose collectives the switches of an MPI-FPGA cluster can compute."""
+"""The option `--in-switch`, of commands whose collectives an MPI-FPGA cluster's switches can execute."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ in_switch_option = click.option(
     "--in-switch",
     metavar="C",
     type=ClusterName(),
-    help="A cluster of MPI-FPGA, such as mpi-fpga-torus-2x2x2, in whose switches collectives are computed. Otherwise ranks do that.",
+    help="Execute collectives in the switches of this MPI-FPGA cluster, e.g. mpi-fpga-torus-2x2x2 [default: in the ranks].",
 )

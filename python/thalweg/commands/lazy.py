@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A command of commands, each loaded when it is called."""
+"""A command group that loads each of its commands when it is called."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import click
 
 
 class LazyGroup(click.Group):
-    """Commands of a package, in modules of their names, each as `command`. `about`: a line of description of each."""
+    """Commands of a package: each module NAME has one as `command`. `about` maps names to one line of help."""
 
     def __init__(self, *arguments: Any, package: str, about: Mapping[str, str], **options: Any) -> None:
         super().__init__(*arguments, **options)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What commands of `thalweg bench` have in common: their options, the table of their rows, and the files they write."""
+"""Shared by all `thalweg bench` commands: options, the table of results, and output files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from thalweg.trace.page import Table
 
 Option = Callable[[Any], Any]
 Columns = Sequence[tuple[str, str]]
-"""Each column's heading, and its key in the rows. Keys that begin with `share` are printed in percent."""
+"""Pairs of heading and key in the rows. Values of keys that start with `share` are printed in percent."""
 
 TIMES: Columns = (("bytes", "bytes"), ("time", "time_us"), ("bound", "bound_us"), ("share", "share"))
 
@@ -32,7 +32,7 @@ def cluster_option(preset: str) -> Option:
         required=True,
         type=ClusterName(),
         metavar="C",
-        help=f"A preset such as {preset}, or a cluster file.",
+        help=f"Preset, e.g. {preset}, or cluster file.",
     )
 
 
@@ -42,7 +42,7 @@ def engine_option(parts: str) -> Option:
         type=click.Choice(ENGINES),
         default="sim",
         show_default=True,
-        help=f"sim executes it, cycle by cycle; rtl with the hardware's {parts}, Verilated.",
+        help=f"sim: cycle-accurate simulator; rtl: the same with Verilated {parts}.",
     )
 
 
@@ -52,7 +52,7 @@ def sizes_option(default: str) -> Option:
         default=default,
         show_default=True,
         metavar="S",
-        help=f"Bytes: {default}, doubling, or a list such as 8,64,1K.",
+        help=f"Sizes in bytes: {default} (doubling), or a list, e.g. 8,64,1K.",
     )
 
 
@@ -62,22 +62,24 @@ def seed_option(of: str) -> Option:
 
 @dataclass(frozen=True)
 class Outputs:
-    """The files that a bench was asked to write beside its table."""
+    """Files that a benchmark writes beside its table."""
 
     json: Path | None
     plot: Path | None
     pictures: Pictures
 
     def check(self, plan: Plan) -> None:
-        """Raises InputError before anything is measured, if a file cannot be made of it."""
+        """Raises InputError before anything is measured if one of the files cannot be written or this plan cannot produce
+        it."""
         if self.plot:
             check_plot(self.plot)
         if self.pictures and isinstance(plan.record, str):
-            raise InputError(f"{plan.operation} has no --trace and no --report: {plan.record}")
+            raise InputError(f"{plan.operation} supports neither --trace nor --report: {plan.record}")
 
 
 def outputs(command: Callable[..., None]) -> Callable[..., None]:
-    """Decorator, next to the function: adds `--plot`, `--trace`, `--report` and `--json`; the function gets their values as `outputs`."""
+    """Decorator for a command's function: adds `--plot`, `--trace`, `--report` and `--json`, passed as the argument
+    `outputs`."""
 
     @functools.wraps(command)
     def collected(
@@ -86,15 +88,17 @@ def outputs(command: Callable[..., None]) -> Callable[..., None]:
         command(outputs=Outputs(json_file, plot_file, Pictures(trace_file, page_file)), **values)
 
     plot_option = click.option(
-        "--plot", "plot_file", type=OutputFile(), metavar="FILE", help="Also draw it: .png, .svg or .pdf."
+        "--plot", "plot_file", type=OutputFile(), metavar="FILE", help="Also plot the results (.png, .svg or .pdf)."
     )
     decorated: Callable[..., None] = plot_option(picture_options(json_option(collected)))
     return decorated
 
 
 def measure(plan: Plan, outputs: Outputs, own: Columns = (), before: Columns = (), workers: int = 1) -> Sequence[Row]:
-    """Measures, prints, writes and draws the rows. The table has the columns `before`, those of all operations, and the operation's `own`.
-    Raises WrongRows."""
+    """Measures all rows, prints their table, and writes the output files.
+
+    Columns are `before`, those common to all operations, then `own`. Raises WrongRows if a result is wrong.
+    """
     outputs.check(plan)
     with progress_bar(click.get_current_context().info_name or "") as progress:
         rows = plan.rows(progress, workers)
@@ -112,7 +116,7 @@ def measure(plan: Plan, outputs: Outputs, own: Columns = (), before: Columns = (
 
 
 def table_of(plan: Plan, rows: Sequence[Row], columns: Columns) -> Table:
-    """A table of the columns that the rows have; without `verified` where nothing was executed."""
+    """Returns a table of the columns that the rows contain; `verified` is left out if nothing was executed."""
     shown = [(name, key) for name, key in columns if key in rows[0]]
     executed = rows[0]["verified"] is not None
     cells = [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Types of arguments that name files, of which a command overwrites none that it reads."""
+"""Parameter types for file names. A command refuses to overwrite a file that it reads."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from thalweg.errors import InputError
 
 
 class OutputFile(click.ParamType[Path]):
-    """A file that a command will write: refused before the work starts where it cannot be written. `-` is stdout."""
+    """A file to write, or `-` for stdout. Checked to be writable before any work starts."""
 
     name = "file"
 
@@ -32,16 +32,18 @@ class OutputFile(click.ParamType[Path]):
             self.fail(f"{value!r} cannot be written: there is no directory {str(path.parent)!r}", param, ctx)
         if not os.access(path if path.exists() else path.parent, os.W_OK):
             self.fail(f"{value!r} cannot be written: permission denied", param, ctx)
-        if ctx and param and (path.is_file() or not path.exists()):  # no pipe and no device
+        if ctx and param and (path.is_file() or not path.exists()):  # pipes and devices may be shared
             if other := _read(ctx).get(path.resolve()):
-                self.fail(f"{value!r} is the file of {other}, and would be overwritten", param, ctx)
+                self.fail(
+                    f"{value!r} is also the file of {other} and would be overwritten; give another file", param, ctx
+                )
             if (other := _written(ctx).setdefault(path.resolve(), _name(param))) != _name(param):
-                self.fail(f"{value!r} is the file of {other}, too; each writes one of its own", param, ctx)
+                self.fail(f"{value!r} is also the file of {other}; give a different file to each", param, ctx)
         return path
 
 
 class InputFile(click.ParamType[Path]):
-    """A file that a command reads. `exists`: refused where it is none; otherwise whoever reads it says so."""
+    """A file to read. With `exists`, its existence is checked at once, otherwise when it is opened."""
 
     name = "file"
 
@@ -58,7 +60,7 @@ class InputFile(click.ParamType[Path]):
 
 
 class ClusterName(click.ParamType[str]):
-    """The name of a cluster. The command reads its file, and the files that it is based on."""
+    """The name of a cluster. The files that it is read from count as inputs of the command."""
 
     name = "cluster"
 
@@ -66,7 +68,7 @@ class ClusterName(click.ParamType[str]):
         return completion.clusters(ctx, param, incomplete)
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        from thalweg.cluster.file import files_of  # which completion does without
+        from thalweg.cluster.file import files_of  # not needed for completion
 
         for path in files_of(value):
             _reads(path, param, ctx)
@@ -74,7 +76,7 @@ class ClusterName(click.ParamType[str]):
 
 
 def read_programs(ctx: click.Context, param: click.Parameter, words: Sequence[str]) -> Sequence[str]:
-    """Callback of command lines, which a lone colon parts: their first words may be files, which are read."""
+    """Callback for command lines separated by `:`. The first word of each counts as an input if it is a file."""
     for before, word in zip((":", *words), words, strict=False):
         if before == ":":
             _reads(Path(word), param, ctx)
@@ -82,17 +84,19 @@ def read_programs(ctx: click.Context, param: click.Parameter, words: Sequence[st
 
 
 def check_written(path: Path) -> None:
-    """Raises InputError where a file that the command will write, and that no option names, is one that it reads."""
+    """Raises InputError if `path`, an output that no option names, is also an input of the command."""
     context = click.get_current_context(silent=True)
     if context and (other := _read(context).get(path.resolve())):
-        raise InputError(f"{str(path)!r} is the file of {other}, and would be overwritten")
+        raise InputError(f"{str(path)!r} is also the file of {other} and would be overwritten; give another file")
 
 
 def _reads(path: Path, param: click.Parameter | None, ctx: click.Context | None) -> None:
-    """Raises click.BadParameter where an output is this file."""
+    """Records an input. Raises click.BadParameter if it is also an output."""
     if ctx and param and path.is_file():
         if other := _written(ctx).get(path.resolve()):
-            raise click.BadParameter(f"{str(path)!r} is the file of {other}, too, and would be overwritten", ctx, param)
+            raise click.BadParameter(
+                f"{str(path)!r} is also the file of {other} and would be overwritten; give another file", ctx, param
+            )
         _read(ctx)[path.resolve()] = _name(param)
 
 
@@ -101,7 +105,7 @@ def _name(param: click.Parameter) -> str:
 
 
 def _read(ctx: click.Context) -> dict[Path, str]:
-    """The files that a command reads, and what names each."""
+    """Returns the inputs of a command, with the parameters that name them."""
     files: dict[Path, str] = ctx.meta.setdefault(f"{__name__}.read", {})
     return files
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every command prints and writes in the same way: JSON files that are never half written, and aligned tables."""
+"""Output common to all commands: JSON files, written atomically, aligned tables and progress bars."""
 
 from __future__ import annotations
 
@@ -24,12 +24,15 @@ if TYPE_CHECKING:
 json_option = click.option(
     "--json", "json_file", type=OutputFile(), metavar="FILE", help="Also write the result as JSON."
 )
-"""Decorator: adds `--json FILE` as the argument `json_file: Path | None`; hand it to `write_json`."""
+"""Decorator: adds `--json FILE`, passed as `json_file: Path | None`; give it to `write_json`."""
 
 
 def write_json(path: Path | None, data: Any, *clusters: Cluster, seeds: Mapping[str, int] | None = None) -> None:
-    """Writes `data` as JSON where `--json` was given (`path` is not None), and under `thalweg` what it came from: the version, the
-    command line, the seeds of what is random, and the clusters. A list is under `rows`."""
+    """Writes `data` as JSON to `path`, or does nothing if `path` is None.
+
+    The key `thalweg` records the origin: version, command line, random seeds and clusters. A list is stored under
+    `rows`.
+    """
     if path is None:
         return
     context = click.get_current_context(silent=True)
@@ -45,8 +48,8 @@ def write_json(path: Path | None, data: Any, *clusters: Cluster, seeds: Mapping[
 
 
 def version() -> str | None:
-    """That of the installed package; None where it runs from its sources."""
-    import importlib.metadata  # takes longer than most commands
+    """Returns the version of the installed package, or None if it runs from a source tree."""
+    import importlib.metadata  # slow to import
 
     try:
         return importlib.metadata.version("thalweg")
@@ -56,7 +59,8 @@ def version() -> str | None:
 
 @contextmanager
 def progress_bar(what: str) -> Iterator[Callable[..., None]]:
-    """Shows how far some work is, on a terminal only: call it with the part that is done, and `what` where that changes."""
+    """Yields a function that updates a progress bar with the completed fraction and, optionally, a new label. Shown only
+    on a terminal."""
     if not sys.stderr.isatty():
         yield lambda done, what=what: None
         return
@@ -70,13 +74,13 @@ def progress_bar(what: str) -> Iterator[Callable[..., None]]:
 
 
 def _width(terminal: IO[str]) -> int:
-    from rich.console import Console  # takes an eighth of a command's start to load
+    from rich.console import Console  # slow to import
 
     return Console(file=terminal).width
 
 
 def print_line(text: str, file: IO[str] | None = None) -> None:
-    """Prints a line, which a terminal shows without breaking a word."""
+    """Prints a line; on a terminal, wraps it between words."""
     stream = file or sys.stdout
     folded = _folded(text, _width(stream)) if stream.isatty() else [text]
     stream.write("".join(f"{line}\n" for line in folded))
@@ -85,10 +89,10 @@ def print_line(text: str, file: IO[str] | None = None) -> None:
 def print_table(
     columns: Sequence[str], rows: Iterable[Sequence[object]], left: Iterable[str] = (), file: IO[str] | None = None
 ) -> None:
-    """Prints an aligned table; numbers to the right, the columns named in `left` to the left.
+    """Prints an aligned table; columns in `left` are left-aligned, others right-aligned.
 
-    On a terminal that is too narrow for a row, its widest text goes on below itself, word by word, or the row on lines that are
-    indented: no number and no name is cut. Elsewhere a row is a line.
+    If a row is wider than the terminal, its widest text is wrapped between words, or the row is split into indented
+    lines. Numbers and names are never cut. Output to a file has one line per row.
     """
     stream = file or sys.stdout
     terminal = stream.isatty()
@@ -112,11 +116,12 @@ def print_table(
 
 
 _GAP, _INDENT = "  ", "    "
-_SHORTEST_TEXT = 24  # characters below which text is hard to read
+_SHORTEST_TEXT = 24  # minimum width of a wrapped column, in characters
 
 
 def _fit(table: Sequence[Sequence[str]], at_left: Sequence[bool], widths: list[int], width: int) -> list[list[int]]:
-    """The columns of each line of a row, so that it fits into `width`; narrows those of `widths` that are to be folded."""
+    """Returns the columns of each line of a row, so that it fits into `width`, and reduces `widths` of columns to be
+    wrapped."""
 
     def line_width(line: Sequence[int]) -> int:
         return sum(widths[column] for column in line) + len(_GAP) * (len(line) - 1) + len(_INDENT) * (line[0] > 0)

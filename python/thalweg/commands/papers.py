@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What commands `thalweg reproduce` of all systems print."""
+"""Output common to all `thalweg reproduce` commands."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from thalweg.papers import Number, Row
 
 
 def print_rows(rows: Sequence[Row], number: Callable[[Number], Any] = lambda number: number) -> None:
-    """A table of published and measured numbers, and the notes of its rows below it. `number` formats both numbers of a row."""
+    """Prints a table of published and measured numbers, then the notes of its rows. `number` formats both numbers of a
+    row."""
     notes = list(dict.fromkeys(row.note for row in rows if row.note))
     print_table(
         ["what", "published", "measured", "unit", "ratio", "note"],

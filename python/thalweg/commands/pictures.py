@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`--trace` and `--report`: what happened when, for Perfetto, and on a page."""
+"""The options `--trace` (Perfetto timeline) and `--report` (HTML page)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Pictures:
-    """The files that were asked for."""
+    """The requested output files."""
 
     trace: Path | None
     page: Path | None
@@ -30,7 +30,7 @@ class Pictures:
     def write(
         self, recorded: Recorded, facts: Sequence[str] = (), tables: Callable[[], Iterable[Table]] = list
     ) -> None:
-        """Writes them; the page has `facts`, which are lines, and `tables`."""
+        """Writes the requested files; the page also shows the lines `facts` and `tables`."""
         if self.trace:
             recorded.write_trace(self.trace)
         if self.page:
@@ -38,15 +38,15 @@ class Pictures:
 
 
 def picture_options(command: Any) -> Any:
-    """Decorator: adds `--trace FILE` and `--report FILE` as `trace_file` and `page_file`."""
+    """Decorator: adds `--trace FILE` and `--report FILE`, passed as `trace_file` and `page_file`."""
     trace = click.option(
-        "--trace", "trace_file", type=OutputFile(), metavar="FILE", help="Also write what happened when, for Perfetto."
+        "--trace", "trace_file", type=OutputFile(), metavar="FILE", help="Also write a timeline for Perfetto."
     )
     page = click.option(
         "--report",
         "page_file",
         type=OutputFile(),
         metavar="FILE.html",
-        help="Also write a page with timeline and links' use.",
+        help="Also write an HTML page with timeline and link utilization.",
     )
     return trace(page(command))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What commands that run random programs have in common: `thalweg rtl cosim` of several systems, and `thalweg rtl test`."""
+"""Shared by commands that run random programs: `thalweg rtl cosim` and `thalweg rtl test`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_SEED = 2**63 - 1
 
 
 class Seed(click.IntRange):
-    """A whole number of 63 bits."""
+    """A seed of at most 63 bits."""
 
     def __init__(self) -> None:
         super().__init__(0, MOST_SEED)
@@ -29,7 +29,7 @@ class Seed(click.IntRange):
         return f"0<=x<={limit(MOST_SEED)}"
 
 
-seed_option = click.option("--seed", type=Seed(), help="Seed of the first run; the others follow. [default: random]")
+seed_option = click.option("--seed", type=Seed(), help="Seed of the first run; later runs count up. [default: random]")
 
 ClusterOf = TypeVar("ClusterOf", bound=Assembled)
 OutcomeOf = TypeVar("OutcomeOf")
@@ -41,10 +41,14 @@ def cosim_command(
     totals: Callable[[ClusterOf, Sequence[OutcomeOf]], Mapping[str, Any]],
     about: str,
 ) -> click.Command:
-    """`compare` runs the program of a seed, and raises CheckFailed where simulator and hardware differ; `totals` are said of all."""
+    """Returns the command `thalweg rtl cosim` of a system.
+
+    `compare` runs the program of one seed and raises CheckFailed if simulator and hardware differ; `totals` summarizes
+    all outcomes.
+    """
 
     @click.command("cosim", help=about)
-    @click.option("--cluster", "name", required=True, type=ClusterName(), metavar="C", help="Preset or file.")
+    @click.option("--cluster", "name", required=True, type=ClusterName(), metavar="C", help="Preset or cluster file.")
     @click.option("--runs", type=click.IntRange(1), default=20, show_default=True, help="Random programs.")
     @seed_option
     @json_option

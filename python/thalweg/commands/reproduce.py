@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`thalweg reproduce`: published numbers beside measured ones."""
+"""`thalweg reproduce`: compares published with measured numbers."""
 
 from __future__ import annotations
 
-from thalweg.commands.of_cluster import OfSystem, commands
+from thalweg.commands.per_system import SystemCommand, commands
 
-command = OfSystem("reproduce", commands)
+command = SystemCommand("reproduce", commands)

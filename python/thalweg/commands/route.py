@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`thalweg route`: routing tables of a cluster, and the proof that they deliver and cannot deadlock."""
+"""`thalweg route`: computes a cluster's routing tables and proves delivery and absence of deadlock."""
 
 from __future__ import annotations
 
-from thalweg.commands.of_cluster import OfCluster, commands
+from thalweg.commands.per_system import ClusterCommand, commands
 
-command = OfCluster("route", commands, first=True)
+command = ClusterCommand("route", commands, first=True)

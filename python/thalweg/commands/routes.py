@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the `thalweg route` of every system does with routes that are proved: prints figures, and writes files."""
+"""Output common to all `thalweg route` commands: figures of proved routes, and files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from thalweg.route.proof import Proof
 
 Lines = Sequence[tuple[str, str]]
 
-check_option = click.option("--check", is_flag=True, help="Print the proof's figures as well.")
+check_option = click.option("--check", is_flag=True, help="Also print the sizes of the proof.")
 
 
 class Found(Protocol):
@@ -31,7 +31,7 @@ class Found(Protocol):
 
 
 def into(out: Path | None) -> None:
-    """Makes the folder for the files before anything is computed. Raises InputError."""
+    """Creates the output folder before any computation. Raises InputError."""
     if out:
         try:
             out.mkdir(parents=True, exist_ok=True)
@@ -40,8 +40,8 @@ def into(out: Path | None) -> None:
 
 
 def show(found: Found, figures: Lines, out: Path | None, json_file: Path | None) -> None:
-    """Prints the figures, and that they are proved; writes the files into `out`, and the proof as JSON."""
-    for name, text in (*figures, ("proved", "every packet arrives, nothing waits in a circle")):
+    """Prints the figures and the result of the proof, writes the route files into `out`, and the proof as JSON."""
+    for name, text in (*figures, ("proved", "every packet arrives, no wait-for cycle")):
         click.echo(f"{name:<15}{text}")
     if out:
         files = found.files()
@@ -55,12 +55,15 @@ def show(found: Found, figures: Lines, out: Path | None, json_file: Path | None)
 
 
 def of_ports(proof: Proof, check: bool) -> Lines:
-    """The lines that `thalweg route` prints for routing tables; with `check` also the sizes of the proof."""
+    """Returns the lines that `thalweg route` prints for tables of output ports; with `check` also the sizes of the proof."""
     pairs = proof.nodes * (proof.nodes - 1)
     lines = [
         ("routes", f"{proof.algorithm}, {proof.nodes} nodes, {proof.links} links"),
         ("longest path", f"{proof.longest_path} links, {proof.average_path:.3f} on average"),
-        ("busiest link", f"{proof.uniform_load:.3f} flits a cycle when every node sends 1, evenly to all others"),
+        (
+            "busiest link",
+            f"{proof.uniform_load:.3f} flits per cycle when every node sends 1 flit per cycle, uniformly to all others",
+        ),
         ("route classes", f"{proof.route_classes}; {proof.channels // (2 * proof.links)} virtual channels"),
     ]
     if check:

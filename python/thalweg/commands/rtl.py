@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`thalweg rtl`: the hardware, and its equality with the simulator."""
+"""`thalweg rtl`: checks, proofs, synthesis and export of the hardware."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 
 import click
 
-from thalweg.commands.of_cluster import OfCluster, commands
 from thalweg.commands.output import json_option, print_table, write_json
+from thalweg.commands.per_system import ClusterCommand, commands
 from thalweg.commands.random_programs import seed_option
 from thalweg.errors import CheckFailed, InputError
 from thalweg.launch import scratch
@@ -32,17 +32,20 @@ from thalweg.systems import systems
 
 @click.group()
 def command() -> None:
-    """Lint, test, prove, synthesize and export the hardware, and compare clusters. All but lint and export work in a clone of the repository."""
-    scratch.folder()  # has the temporary files of the tools
+    """Lint, test, prove, synthesize and export the hardware, and compare clusters with the simulator.
+
+    All but lint and export need a clone of the repository.
+    """
+    scratch.folder()  # creates and removes the temporary folder of the tools
 
 
-command.add_command(OfCluster("rtl cosim", commands))
-command.add_command(OfCluster("rtl export", commands, first=True))
+command.add_command(ClusterCommand("rtl cosim", commands))
+command.add_command(ClusterCommand("rtl export", commands, first=True))
 
 
 def _with_hardware(_context: click.Context, _option: click.Parameter, system: str | None) -> str | None:
     if system and not (find_root(alone=True) / "rtl" / systems()[system].word).is_dir():
-        raise InputError(f"{system} has no hardware of its own")
+        raise InputError(f"{system} has no hardware blocks of its own")
     return system
 
 
@@ -51,7 +54,7 @@ system_option = click.option(
     "--system",
     type=click.Choice(list(systems())),
     callback=_with_hardware,
-    help="Of one system alone: the blocks that are its own, without the leaves.",
+    help="Only the blocks of this system, without shared ones.",
 )
 
 
@@ -67,9 +70,9 @@ def _select(project: Project, names: tuple[str, ...], system: str | None = None)
 @command.command()
 @blocks_argument
 def lint(blocks: tuple[str, ...]) -> None:
-    """Run Verilator's checks, all warnings on.
+    """Lint modules with Verilator, all warnings enabled.
 
-    Over all modules, or those named, in each of their parameter sets.
+    Without names, lints all modules, each in all its parameter sets.
     """
     project = Project(find_root(alone=True))
     chosen = _select(project, blocks)
@@ -80,17 +83,17 @@ def lint(blocks: tuple[str, ...]) -> None:
             complaints += 1
             click.echo(f"{block.name} ({parameters.name}):\n{text}")
     if complaints:
-        raise CheckFailed(f"{complaints} of {len(chosen)} module variants are not clean")
+        raise CheckFailed(f"{complaints} of {len(chosen)} module variants have warnings")
     click.echo(f"{len(chosen)} module variants, no warning")
 
 
 @command.command()
 @blocks_argument
 @system_option
-@click.option("--runs", type=click.IntRange(1), default=20, show_default=True, help="Random runs of each variant.")
-@click.option("--cycles", type=click.IntRange(1, 10**9), default=10_000, show_default=True, help="Cycles of a run.")
+@click.option("--runs", type=click.IntRange(1), default=20, show_default=True, help="Random runs per variant.")
+@click.option("--cycles", type=click.IntRange(1, 10**9), default=10_000, show_default=True, help="Cycles per run.")
 @seed_option
-@click.option("--coverage", "covers", is_flag=True, help="Count the lines and toggles that the runs reach.")
+@click.option("--coverage", "covers", is_flag=True, help="Measure line and toggle coverage.")
 @json_option
 def test(
     blocks: tuple[str, ...],
@@ -101,15 +104,15 @@ def test(
     covers: bool,
     json_file: Path | None,
 ) -> None:
-    """Hold modules against their C++ twins under random stimuli.
+    """Compare modules with their C++ models, cycle by cycle.
 
-    All of them, or those named, cycle by cycle. With --coverage the runs are slower and the assertions are left out; the file of --json then has the coverage, with all
-    that was missed.
+    Stimuli are random. Without names, tests all modules. --coverage makes runs slower and disables assertions; --json
+    then lists coverage and all uncovered lines and toggles.
     """
     project = Project()
     chosen = [(block, parameters) for block, parameters in _select(project, blocks, system) if not block.whole]
     if not chosen:
-        raise InputError(f"{', '.join(blocks)}: compared in whole clusters, by thalweg rtl cosim --units")
+        raise InputError(f"{', '.join(blocks)}: tested only in whole clusters, by thalweg rtl cosim --units")
     seed = secrets.randbelow(2**32) if seed is None else seed
     click.echo(f"seed {seed}; building {len(chosen)} test programs")
     try:
@@ -142,22 +145,20 @@ def test(
     for result in differing if not covers else ():
         click.echo(f"{result.block} ({result.set}): cycles, shrunk stimulus and waves are in {result.report}")
     if differing:
-        raise CheckFailed(f"{len(differing)} of {len(results)} variants differ from their twins")
+        raise CheckFailed(f"{len(differing)} of {len(results)} variants differ from their models")
     if 0 in compared:
-        raise CheckFailed(
-            f"{compared.count(0)} of {len(results)} variants moved nothing to compare: ask for more --cycles"
-        )
+        raise CheckFailed(f"{compared.count(0)} of {len(results)} variants transferred no data: increase --cycles")
 
 
 @command.command()
 @blocks_argument
 @system_option
-@click.option("--mutants", is_flag=True, help="Instead, put known bugs into the RTL: is each one caught?")
+@click.option("--mutants", is_flag=True, help="Insert known bugs (mutants) and check that a property fails for each.")
 @json_option
 def prove(blocks: tuple[str, ...], system: str | None, mutants: bool, json_file: Path | None) -> None:
-    """Prove the hardware's properties, with Yosys and ABC.
+    """Prove properties of the hardware with Yosys and ABC.
 
-    Those of all blocks, or of those named.
+    Without names, proves those of all blocks.
     """
     prover = Prover()
     named = [prover.proof(name) for name in blocks] if blocks else prover.proofs()
@@ -203,7 +204,7 @@ def prove(blocks: tuple[str, ...], system: str | None, mutants: bool, json_file:
     wrong = [result for result in results if not result.right]
     if wrong:
         raise CheckFailed(
-            f"{len(wrong)} of {len(results)} {'mutants are not caught' if mutants else 'properties are not proved'}"
+            f"{len(wrong)} of {len(results)} {'mutants were not detected' if mutants else 'properties are not proved'}"
         )
 
 
@@ -223,13 +224,17 @@ def _show_coverage(project: Project, blocks: dict[str, Block], json_file: Path |
 @blocks_argument
 @system_option
 @click.option(
-    "--set", "sets", multiple=True, metavar="NAME", help="A parameter set of the blocks' tests; several times."
+    "--set", "sets", multiple=True, metavar="NAME", help="Parameter set of the blocks' tests; may be repeated."
 )
-@click.option("--place", is_flag=True, help="Instead, place and route on an ECP5: how fast is each block, and why?")
+@click.option(
+    "--place",
+    is_flag=True,
+    help="Place and route on an ECP5 instead; print the clock frequency and critical path of each block.",
+)
 @click.option(
     "--levels",
     is_flag=True,
-    help="Instead, find the path with the most LUTs, and fail where it has more than its budget.",
+    help="Find the path with the most LUT levels instead; fail if a block exceeds its budget.",
 )
 @json_option
 def synth(
@@ -240,13 +245,13 @@ def synth(
     levels: bool,
     json_file: Path | None,
 ) -> None:
-    """Map blocks for UltraScale+, and count what they take.
+    """Map blocks to UltraScale+ and count resources.
 
-    That is LUTs, flip-flops, DSPs and block RAMs. Without names and --set these are the parameter sets that their block.toml says are
-    mapped. Where all blocks of a node are mapped, it is summed up.
+    Counts LUTs, flip-flops, DSPs and block RAMs. Without names and --set, maps the parameter sets selected in each
+    block.toml, and sums up nodes of which all blocks are mapped.
     """
     if place and levels:
-        raise InputError("--place and --levels are different reports: ask for one of them")
+        raise InputError("--place and --levels are exclusive; give one of them")
     synthesizer = Synthesizer()
     chosen = [variant for variant in synthesizer.select(blocks, sets) if _of(system, variant[0].folder)]
     try:
@@ -260,10 +265,10 @@ def synth(
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @json_option
 def crossings(folder: Path, json_file: Path | None) -> None:
-    """Check clocks and resets of an exported FOLDER.
+    """Check clock and reset domain crossings of an exported FOLDER.
 
-    Every value that goes from one clock to another has to go from a flip-flop into a synchronizer, or through an asynchronous FIFO;
-    every reset has to belong to the clock of the flip-flops that it resets.
+    Every signal that crosses clock domains must go from a flip-flop into a synchronizer, or through an asynchronous
+    FIFO. Every reset must be synchronous to the clock of the flip-flops that it resets.
     """
     with tempfile.TemporaryDirectory() as work:
         try:
@@ -297,7 +302,7 @@ RESOURCES = ("LUT", "of them memory", "FF", "DSP", "BRAM")
 
 
 def _each(work: Callable[[Block, ParameterSet], T], chosen: Chosen, label: str) -> dict[tuple[str, str], T]:
-    """What `work` says of each block and parameter set."""
+    """Returns the result of `work` for each block and parameter set."""
     with (
         ThreadPoolExecutor(os.cpu_count()) as pool,
         click.progressbar(
@@ -316,7 +321,7 @@ def _map(synthesizer: Synthesizer, chosen: Chosen, json_file: Path | None) -> No
     )
     for block, parameters in chosen:
         if block.whole:
-            click.echo(f"\n{block.name} ({parameters.name}) is put together of:")
+            click.echo(f"\n{block.name} ({parameters.name}) consists of:")
             parts = synthesizer.parts(block, parameters)
             print_table(
                 ("", *RESOURCES), ((f"{number} x {part}", *astuple(taken)) for number, part, taken in parts), left=("",)
@@ -364,7 +369,7 @@ def _levels(synthesizer: Synthesizer, chosen: Chosen, json_file: Path | None) ->
 def _print_node(node: Node, resources: dict[tuple[str, str], Resources]) -> None:
     total = node.sum(resources)
     paper = {**dict.fromkeys(asdict(total)), **node.paper}
-    click.echo(f"\n{node.name.capitalize()}: the sum of what it is put together of.")
+    click.echo(f"\n{node.name.capitalize()}, the sum of its blocks:")
     print_table(
         ("", *RESOURCES),
         [

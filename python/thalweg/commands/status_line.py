@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A line at the bottom of the terminal, while a program that knows nothing of it writes above.
+"""A status line at the bottom of the terminal, below the output of another program.
 
-The rows above it are made the region that scrolls, and the cursor is where the program left it: so what it writes stays whole, and
-goes on where it was, as below a package manager's progress bar.
+The rows above it become the scrolling region and the cursor stays where the program left it, so that its output is
+unaffected.
 """
 
 from __future__ import annotations
@@ -17,16 +17,17 @@ from contextlib import contextmanager
 _AFTER_S, _EVERY_S = 1.0, 0.25
 _LEAST_ROWS = 4
 _SAVE, _RESTORE = "\x1b7", "\x1b8"
-_DOWN, _UP = "\x1bD", "\x1b[A"  # where the cursor is in the last row, the screen goes up
+_DOWN, _UP = "\x1bD", "\x1b[A"  # index and reverse index: scroll if the cursor is in the last row
 _WHOLE_SCREEN, _CLEAR_ROW, _PLAIN = "\x1b[r", "\x1b[2K", "\x1b[m"
 
 
-_shown: tuple[int, int] | None = None  # the terminal that has the line, and its rows
+_shown: tuple[int, int] | None = None  # file descriptor and number of rows of the terminal that shows the line
 
 
 @contextmanager
 def status_line(text: Callable[[], str]) -> Iterator[Callable[[], None]]:
-    """To be called often: shows the text, a few times a second, from the first second on; where stderr is a terminal."""
+    """Yields a function, to be called often, that shows `text()` a few times per second, from the first second on, if
+    stderr is a terminal."""
     if not sys.stderr.isatty() or os.environ.get("TERM", "dumb") == "dumb":
         yield lambda: None
         return
@@ -53,7 +54,7 @@ def status_line(text: Callable[[], str]) -> Iterator[Callable[[], None]]:
 
 
 def clear() -> None:
-    """Gives the terminal its last row back; for whoever ends the process from another thread, too."""
+    """Restores the terminal's last row. May be called from another thread, before it ends the process."""
     global _shown
     if _shown:
         terminal, rows = _shown
@@ -62,5 +63,5 @@ def clear() -> None:
 
 
 def _write(terminal: int, sequence: str) -> None:
-    """In one piece, so that nobody's output comes between."""
+    """Writes `sequence` in one call, so that other output cannot interleave."""
     os.write(terminal, sequence.encode())

@@ -17,8 +17,10 @@ _adopters = 0
 
 @contextmanager
 def adopting() -> Iterator[None]:
-    """Makes this process the parent of orphaned descendants while the context lasts, so that it has to reap them. It does so only
-    within the context, because a program that uses Thalweg as a library does not expect children that it has not started."""
+    """While the context lasts, makes this process the parent of orphaned descendants, so that it must reap them.
+
+    Limited to the context, because a program that uses Thalweg as a library does not expect unknown children.
+    """
     _count_adopters(1)
     try:
         yield
@@ -34,12 +36,12 @@ def _count_adopters(more: int) -> None:
 
 
 def descendants(root: int) -> list[int]:
-    """The living descendants of a process; each comes after its parent."""
+    """Returns the living descendants of a process, each after its parent."""
     children: dict[int, list[int]] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with contextlib.suppress(OSError):
-                # The command's name, in parentheses, may contain any character.
+                # the command's name, in parentheses, may contain any character
                 state, parent, *_ = (entry / "stat").read_text().rpartition(")")[2].split()
                 if state not in "ZX":
                     children.setdefault(int(parent), []).append(int(entry.name))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ends the command on SIGINT, SIGTERM or SIGHUP: immediately, whatever it is doing, together with all processes that it started. A command that has something
-to say at its end ends by itself (`noticed`).
+"""Signal handling: SIGINT, SIGTERM and SIGHUP end the command at once, with all processes that it started.
 
-No stack is unwound, and neither the simulator's loop nor a wait for a tool has to check for signals. The signal handler blocks the main
-thread, and wakes a thread that kills the processes, removes the files and exits.
+A command that reports results when interrupted handles the first signal itself (`noticed`). The stack is not unwound,
+so neither the simulator's loop nor a wait for a tool has to check for signals: the handler blocks the main thread and
+wakes a thread that kills the processes, removes temporary files and exits.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from thalweg.launch.descendants import adopting, descendants
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _KILLING_S = 0.7  # time limit
 _AGAIN_S = 0.01
-_SHOW_CURSOR = b"\r\x1b[K\x1b[?25h"  # a progress bar hides the cursor
+_SHOW_CURSOR = b"\r\x1b[K\x1b[?25h"  # progress bars hide the cursor
 
 _always = contextlib.ExitStack()  # until this process ends
 _held = threading.Lock()
@@ -33,8 +33,10 @@ _held.acquire()
 
 
 def install() -> None:
-    """Installs the handlers; call it in the main thread. SIGHUP stays ignored after nohup. SIGINT is handled even if it is ignored, as
-    it is in background commands of a script: its sender means this process."""
+    """Installs the signal handlers; to be called in the main thread.
+
+    SIGHUP stays ignored under nohup. SIGINT is handled even if it is ignored, as in background commands of a script.
+    """
     _always.enter_context(adopting())
     heard, rung = os.pipe()
     os.set_blocking(rung, False)
@@ -42,11 +44,11 @@ def install() -> None:
     threading.Thread(target=_listen, args=(heard,), name="ending", daemon=True).start()
     for number in _SIGNALS:
         if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, _stand_still)
+            signal.signal(number, _block_main_thread)
 
 
 class Notice:
-    """Of the first signal: its number, or 0."""
+    """The number of the first signal, or 0."""
 
     number = 0
 
@@ -56,10 +58,14 @@ _notice: Notice | None = None
 
 @contextlib.contextmanager
 def noticed() -> Iterator[Notice]:
-    """Meanwhile the first signal is noted, for the command to end; a second one ends it immediately. Does nothing without `install`."""
+    """While the context lasts, the first signal is only recorded, for the command to end itself; a second one ends it at
+    once.
+
+    Does nothing without `install`.
+    """
     global _notice
     handlers = {number: signal.getsignal(number) for number in _SIGNALS}
-    ours = [number for number, handler in handlers.items() if handler is _stand_still]
+    ours = [number for number, handler in handlers.items() if handler is _block_main_thread]
     _notice = notice = Notice()
     for number in ours:
         signal.signal(number, lambda *_: None)
@@ -67,7 +73,7 @@ def noticed() -> Iterator[Notice]:
         yield notice
     finally:
         for number in ours:
-            signal.signal(number, _stand_still)
+            signal.signal(number, _block_main_thread)
         _notice = None
 
 
@@ -80,7 +86,7 @@ def leave(code: int) -> NoReturn:
     os._exit(code)
 
 
-def _stand_still(number: int, _: FrameType | None) -> None:
+def _block_main_thread(number: int, _: FrameType | None) -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     _held.acquire(timeout=2 * _KILLING_S)
     os._exit(128 + number)  # the thread does not exist or does not finish
@@ -106,7 +112,7 @@ def _end() -> None:
     this = threading.get_ident()
 
     def hold(event: str, _: object) -> None:
-        # Stops the threads that wait for tools: none may start another tool or open a file.
+        # block the threads that wait for tools, so that they start no other tool and open no file
         if threading.get_ident() != this:
             _held.acquire()
 
@@ -121,7 +127,7 @@ def _end() -> None:
 
 
 def _kill_all() -> None:
-    """Kills all descendants, and looks again until none is left: one may have started another in between."""
+    """Kills all descendants, repeatedly until none is left, since one may start another meanwhile."""
     quiet, deadline = 0, time.monotonic() + _KILLING_S
     while quiet < 2 and time.monotonic() < deadline:
         alive = descendants(os.getpid())

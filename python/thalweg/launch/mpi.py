@@ -17,25 +17,26 @@ from thalweg.launch import scratch
 from thalweg.launch.processes import Output
 
 WRITING_TO = ["sh", "-c", 'out=$0 err=$1; shift; exec "$@" >"$out" 2>"$err"']
-"""The start of a command line: two files and a command that writes its output and its errors there follow."""
+"""Start of a command line, to be followed by two files, for stdout and stderr, and a command."""
 
 _BANNER = re.compile(
     r"^=+\n=   BAD TERMINATION(?:.*\n)+?=+\n(?:YOUR APPLICATION TERMINATED .*\nThis typically .*\nPlease see .*\n?)?",
     re.MULTILINE,
 )
 _LIBRARY = re.compile(r"=> (\S+/lib(mpich|mpi)\.so\.(\d+))")
-_FIRST_OF_OPEN_MPI = 20  # of libmpi.so: MPICH's is 12, Open MPI's 20 or 40
+_FIRST_OF_OPEN_MPI = 20  # soname of libmpi.so: MPICH has 12, Open MPI 20 or 40
 
 
 @dataclass(frozen=True)
 class Launcher:
-    """An installed MPI's launcher, and its family (`mpich` or `openmpi`)."""
+    """The launcher of an installed MPI, and its family (`mpich` or `openmpi`)."""
 
     mpiexec: Path
     family: str
 
     def command(self, ranks: int, variables: Mapping[str, str], output: Output) -> list[str]:
-        """The start of the command line that runs a program on `ranks` ranks with `variables`, and puts what they write there."""
+        """Returns the start of a command line that runs a program on `ranks` ranks with `variables` and redirects the
+        ranks' output."""
         if self.family == "mpich":
             out, err = (str(fifo).replace("%", "%%") for fifo in output.streams.values())
             command = [str(self.mpiexec), "-launcher", "fork", "-outfile-pattern", out, "-errfile-pattern", err]
@@ -46,7 +47,7 @@ class Launcher:
         return command + [word for name, value in variables.items() for word in ("-x", f"{name}={value}")]
 
     def environment(self) -> dict[str, str]:
-        """What the launcher needs: Open MPI's puts its files into our folder, and runs as root."""
+        """Environment for the launcher: Open MPI puts its files into the scratch folder and may run as root."""
         if self.family == "mpich":
             return {}
         place = str(scratch.folder())
@@ -62,19 +63,19 @@ class Launcher:
 
 
 def without_banner(said: str) -> str:
-    """A launcher's own messages without what MPICH's says when a process has ended without success."""
+    """Returns a launcher's messages without MPICH's banner about failed processes."""
     return _BANNER.sub("", said).strip()
 
 
 def find_program(name: str) -> str:
-    """The path of the program that a command line names. Raises InputError where there is none that can be run."""
+    """Returns the path of the program named on a command line. Raises InputError if it cannot be executed."""
     found = shutil.which(name)
     if found is None:
         path = Path(name)
         if path.is_dir():
             raise InputError(f"{name} is a folder, not a program")
         if path.exists() and "/" not in name:
-            raise InputError(f"there is no program {name} on the PATH; the file in this folder is ./{name}")
+            raise InputError(f"there is no program {name} on the PATH; for the file in this folder, give ./{name}")
         if path.exists():
             raise InputError(f"{name} is not executable")
         raise InputError(f"there is no program {name}")
@@ -82,14 +83,17 @@ def find_program(name: str) -> str:
 
 
 def find_mpi(name: str) -> tuple[Launcher, Path]:
-    """The launcher and the compiler wrapper of the MPI that `--mpi` names: `mpich` is the one of this Python environment, anything else the
-    folder that holds one (`/usr`, `/opt/openmpi`, or its `bin`). Raises InputError."""
+    """Returns the launcher and the compiler wrapper of the MPI selected by `--mpi`.
+
+    `mpich` is the one of this Python environment; anything else is the folder of an installation (`/usr`,
+    `/opt/openmpi`, or its `bin`). Raises InputError.
+    """
     folder = Path(sys.executable).parent if name == "mpich" else Path(name)
     for place in (folder, folder / "bin"):
         mpicc, mpiexec = place / "mpicc", place / "mpiexec"
         if mpicc.exists() and mpiexec.exists():
             family = "openmpi" if _is_open_mpi(mpicc) else "mpich"
-            # A launcher looks for its helpers beside itself, not beside a link to it.
+            # do not resolve links: a launcher looks for its helpers next to its real path
             return Launcher(mpiexec.resolve(), family), mpicc
     if name == "mpich":
         raise InputError(f"there is no MPI in {folder}: install the package mpich there, or give --mpi FOLDER")
@@ -101,7 +105,10 @@ def _is_open_mpi(mpicc: Path) -> bool:
 
 
 def launcher_of(program: str) -> Launcher | None:
-    """The launcher of the MPI that a program is linked with; None for a script, or a program without MPI. Raises InputError if that MPI has none."""
+    """Returns the launcher of the MPI that a program is linked with; None for scripts and programs without MPI.
+
+    Raises InputError if that MPI has no launcher.
+    """
     environment = {**os.environ, "LC_ALL": "C"}
     shown = subprocess.run(["ldd", program], capture_output=True, text=True, check=False, env=environment).stdout
     if (found := _LIBRARY.search(shown)) is None:
@@ -112,10 +119,10 @@ def launcher_of(program: str) -> Launcher | None:
         for name in (f"mpiexec.{family}", "mpiexec"):
             if os.access(folder / name, os.X_OK):
                 return Launcher((folder / name).resolve(), family)
-    raise InputError(f"{program} is linked with {library}, and there is no mpiexec beside that; give --mpi FOLDER")
+    raise InputError(f"{program} is linked with {library}, which has no mpiexec; give --mpi FOLDER")
 
 
 def _folders(library: Path) -> Iterator[Path]:
-    """Those in which the launcher of a library may be: `bin` beside or above the library's folder."""
+    """Yields the folders that may contain a library's launcher: `bin` beside or above the library's folder."""
     for around in dict.fromkeys([*library.resolve().parents, *library.parents]):
         yield around / "bin"

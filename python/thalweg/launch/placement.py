@@ -19,7 +19,7 @@ Placement = str | Sequence[int]
 
 
 def checked(placement: Placement) -> str:
-    """The placement as text for `--placement`. Raises InputError if it is invalid."""
+    """Returns the placement as text for `--placement`. Raises InputError if it is invalid."""
     text = placement if isinstance(placement, str) else ",".join(map(str, placement))
     if re.fullmatch(r"block|random:\d{1,18}|\d{1,6}(,\d{1,6})*", text) is None:
         raise InputError(f"{text!r} is not block, random:SEED, or a list of nodes such as 3,0,2,1")
@@ -27,7 +27,7 @@ def checked(placement: Placement) -> str:
 
 
 class PlacementType(click.ParamType[str]):
-    """The placement of ranks: in the order of nodes, shuffled with a seed, or a list of nodes."""
+    """Placement of ranks: in the order of nodes, shuffled with a seed, or a list of nodes."""
 
     name = "block|random:SEED|NODE,NODE,.."
 
@@ -43,30 +43,30 @@ option = click.option(
     type=PlacementType(),
     default=BLOCK,
     show_default=True,
-    help="The node of each rank: block (rank i on node i), random:SEED, or a list of nodes.",
+    help="Node of each rank: block (rank i on node i), random:SEED, or a list of nodes.",
 )
-"""Decorator: adds `--placement` as the argument `placement: str`; hand it to `nodes_of`."""
+"""Decorator: adds `--placement`, passed as `placement: str`; give it to `nodes_of`."""
 
 
 def seeds(placement: str) -> dict[str, int]:
-    """The seed of a random placement, for `write_json`."""
+    """Returns the seed of a random placement, for `write_json`."""
     return {"placement": int(placement.removeprefix("random:"))} if placement.startswith("random:") else {}
 
 
 def shared_nodes_of(placement: str, cluster: Cluster, ranks: int, per_node: int) -> list[int]:
-    """The node of each rank if `per_node` consecutive ranks share a node. Raises InputError if they do not fit."""
+    """Returns the node of each rank, with `per_node` consecutive ranks per node. Raises InputError if they do not fit."""
     hosts, used = cluster.topology.hosts, -(-ranks // per_node)
     if used > hosts:
         raise InputError(
             f"{ranks} ranks do not fit on {cluster.name}, which has {hosts} hosts: "
-            f"--ranks-per-node {-(-ranks // hosts)} is enough"
+            f"give --ranks-per-node {-(-ranks // hosts)}"
         )
     nodes = nodes_of(placement, cluster, used)
     return [nodes[rank // per_node] for rank in range(ranks)]
 
 
 def nodes_of(placement: str, cluster: Cluster, ranks: int) -> list[int]:
-    """The node of each rank, all different. Raises InputError if the ranks do not fit."""
+    """Returns the node of each rank, all different. Raises InputError if the ranks do not fit."""
     hosts = cluster.topology.hosts
     if not 1 <= ranks <= hosts:
         raise InputError(

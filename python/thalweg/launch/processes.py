@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The processes of a run. They are killed when this process dies, and when the run is over."""
+"""The processes of a run. They are killed when this process dies, and at the end of the run."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _RULE = rb"-{74}\n"
 _AMONG_RANKS = re.compile(
     _RULE + rb"(?:prterun|mpirun|mpiexec) (?:noticed|detected|has exited).*?\n" + _RULE, re.DOTALL
 )
-"""The message of Open MPI's launcher about a bad termination, written in one piece among the ranks' errors."""
+"""Open MPI's message about a bad termination, written in one piece to the ranks' stderr."""
 
 
 class Output:
-    """The FIFOs to which a launcher writes the output of its ranks, apart from its own messages."""
+    """FIFOs for the output of the ranks, separate from the launcher's own messages."""
 
     def __init__(self, folder: Path) -> None:
         self.streams = {1: folder / "out", 2: folder / "err"}
@@ -36,13 +36,16 @@ class Output:
 
 
 class Processes:
-    """A launcher and its descendants. `mark` is a text in their environment that no other process has."""
+    """A launcher and its descendants. `mark` is a text unique to their environment."""
 
     def __init__(
         self, command: Sequence[str], environment: dict[str, str], mark: str, output: Output, prefix: str = ""
     ) -> None:
-        """Starts `command`, which writes its ranks' output to `output`. It is killed when this process dies, and does not receive the terminal's
-        signals. With a `prefix` it has no input, and each line of output begins with the prefix."""
+        """Starts `command`, which writes its ranks' output to `output`.
+
+        It is killed when this process dies, and does not receive the terminal's signals. With a `prefix` it has no
+        input, and each line of output starts with the prefix.
+        """
         libc = ctypes.CDLL(None)
         self._mark = mark.encode()
         self._output = output
@@ -66,7 +69,7 @@ class Processes:
             reader.start()
 
     def said(self) -> str:
-        """The launcher's own messages."""
+        """Returns the launcher's own messages."""
         return self._output.own.read_text(errors="replace").strip()
 
     def _pass_on(self, fifo: Path, to: int, prefix: bytes) -> None:
@@ -80,7 +83,7 @@ class Processes:
         self.launcher.send_signal(signal.SIGPIPE)  # the output has no reader any more
 
     def end(self, ranks: Sequence[int] = ()) -> None:
-        """Kills all processes that still run, and waits until they have ended; `ranks` may have ended before."""
+        """Kills all remaining processes and waits for them; those of `ranks` may have ended before."""
         deadline = time.monotonic() + _GRACE_S
         known = set(ranks)
         while (alive := self._alive()) and time.monotonic() < deadline:
@@ -95,7 +98,7 @@ class Processes:
         self._adopting.close()
         for fifo in self._output.streams.values():
             with contextlib.suppress(OSError):
-                os.close(os.open(fifo, os.O_WRONLY | os.O_NONBLOCK))  # for a reader that still waits for a writer
+                os.close(os.open(fifo, os.O_WRONLY | os.O_NONBLOCK))  # releases a reader that waits for a writer
         for reader in self._readers:
             reader.join(_GRACE_S)
 
@@ -110,7 +113,7 @@ class Processes:
             return False
 
     def _reap(self, processes: Iterable[int]) -> None:
-        """Reaps the processes that have become children of this process because their parents ended first."""
+        """Reaps processes that were adopted because their parents ended first."""
         for process in set(processes) - {self.launcher.pid}:
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(process, os.WNOHANG)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs with a limit of processor time, which does not depend on the load of the machine."""
+"""Runs programs with a limit of processor time, which is independent of the machine's load."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ LIMITED = 'ulimit -c 0 && ulimit -S -t "$0" && exec "$@"'  # SIGXCPU at the limi
 def run(
     command: Sequence[str | Path], seconds: int | None = None, input: str | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Runs a program with the given `input`; the result's stdout has its output and its errors.
+    """Runs a program with the given `input`; stdout of the result includes stderr.
 
-    Raises subprocess.TimeoutExpired if all its threads together take more than `seconds` of processor time. Each program
-    that it starts has the same limit for itself.
+    Raises subprocess.TimeoutExpired if all its threads together use more than `seconds` of processor time. Each child
+    process has the same limit of its own.
     """
     limited = command if seconds is None else ["sh", "-c", LIMITED, str(seconds), *command]
     done = subprocess.run(

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Temporary files of a process. They are removed when the process ends, or by the next process if it was killed.
+"""Temporary files of a process, removed when it ends, or by the next process if it was killed.
 
-The files are in a folder of the process, on which it holds a lock. A process that gets the lock knows that the owner has ended, even if
-its process number is in use again. Temporary files of tools that the process starts are in the folder, too. Two kinds of files outside
-bear the folder's name: the shared memory of MPI's ranks, which the interposer names, and new versions of files, which are written
-beside the files that they replace.
+They are in a folder on which the process holds a lock: whoever gets the lock knows that the owner has ended, even if
+its process number is in use again. Tools started by the process use the same folder. Two kinds of files outside carry
+the folder's name: shared memory of MPI ranks, named by the interposer, and new versions of files, written next to the
+files that they replace.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _users_folder = os.environ.get("TMPDIR")
 
 
 def folder() -> Path:
-    """The folder of this process. The first call creates it, and removes the folders of processes that were killed."""
+    """Returns the folder of this process. The first call creates it, and removes the folders of killed processes."""
     with _making:
         if _own_lock is None:
             around = Path(tempfile.gettempdir())
@@ -48,13 +48,13 @@ def folder() -> Path:
 
 
 def remove() -> None:
-    """Removes the folder of this process, if it has one, and the files that bear its name."""
+    """Removes the folder of this process, if it has one, and the files that carry its name."""
     if _own is not None:
         _remove_if_left(_own) if _own_lock is None else _remove(_own)
 
 
 def remove_shared_memory(of: Path | None = None) -> None:
-    """Removes the shared memory that ranks of this process's runs have left."""
+    """Removes shared memory left by ranks of this process's runs."""
     name = (of or folder()).name
     for file in _SHARED_MEMORY.glob(f"{name}*"):
         with contextlib.suppress(OSError):
@@ -63,14 +63,14 @@ def remove_shared_memory(of: Path | None = None) -> None:
 
 
 def users_environment() -> dict[str, str]:
-    """The environment of this process with the user's own temporary folder, for the user's programs."""
+    """Returns the environment of this process with the user's own temporary folder, for the user's programs."""
     environment = {name: value for name, value in os.environ.items() if name != "TMPDIR"}
     return environment if _users_folder is None else {**environment, "TMPDIR": _users_folder}
 
 
 @contextmanager
 def in_place_of(path: Path) -> Iterator[Path]:
-    """The path of a new file that replaces `path` at the end of the context; after an error it is discarded."""
+    """Yields the path of a new file that replaces `path` at the end of the context; it is discarded after an error."""
     path = path.absolute()
     number = next(_numbers)
     new = path.with_name(f".{path.name}.{folder().name}.{number}{path.suffix}")
@@ -97,7 +97,8 @@ def _make(around: Path) -> Path:
 
 
 def _lock(made: Path) -> int | None:
-    """A descriptor that holds the folder's lock; None if another process holds it, or if the folder is another user's or gone."""
+    """Returns a descriptor that holds the folder's lock; None if another process holds it, or the folder is gone or
+    another user's."""
     try:
         descriptor = os.open(made, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     except OSError:
@@ -124,7 +125,7 @@ def _remove_if_left(name: Path) -> None:
 
 
 def _marked(name: Path) -> Iterator[int]:
-    """The processes whose environment names the folder: they were started to work in it."""
+    """Yields processes whose environment names the folder, i.e. those started to work in it."""
     mark = f"={name}".encode()
     for entry in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -140,7 +141,7 @@ def _discard(path: Path) -> None:
 
 
 def _remove(folder: Path) -> None:
-    for each in (folder, *folder.glob(f"{_PREFIX}*")):  # a run that this process started has its folder inside
+    for each in (folder, *folder.glob(f"{_PREFIX}*")):  # runs started by this process have their folders inside
         remove_shared_memory(each)
         for note in each.glob("beside.*"):
             with contextlib.suppress(OSError):

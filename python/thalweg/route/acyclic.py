@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Directed graphs that may have no cycle: find one that they have, or grow one edge by edge without closing any."""
+"""Directed acyclic graphs: find a cycle, or add edges one by one without closing a cycle."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 
 def find_cycle(vertices: int, edges: NDArray[np.int64]) -> list[int] | None:
-    """The vertices of one cycle, in the order of its edges, or None where there is none.
+    """Returns the vertices of one cycle, in the order of its edges, or None if there is none.
 
-    `edges` has a row (from, to) for each edge. Time and memory are linear in vertices and edges.
+    `edges` has a row (from, to) per edge. Time and memory are linear in vertices and edges.
     """
     edges = edges[np.argsort(edges[:, 0], kind="stable")]
     starts = np.searchsorted(edges[:, 0], np.arange(vertices + 1))
@@ -29,7 +29,7 @@ def find_cycle(vertices: int, edges: NDArray[np.int64]) -> list[int] | None:
         ready = reached[incoming[reached] == 0]
     if done.all():
         return None
-    # What is left has an edge from something left: walking backwards has to come round.
+    # every remaining vertex has a remaining predecessor, so a backward walk must repeat a vertex
     inside = ~done[edges[:, 0]] & ~done[edges[:, 1]]
     before = dict(zip(edges[inside, 1].tolist(), edges[inside, 0].tolist(), strict=True))
     vertex = int(np.flatnonzero(~done)[0])
@@ -41,10 +41,10 @@ def find_cycle(vertices: int, edges: NDArray[np.int64]) -> list[int] | None:
 
 
 class AcyclicGraph:
-    """A graph that refuses the edge that would close a cycle (Pearce and Kelly's dynamic topological order, 2006)."""
+    """A graph that rejects edges that would close a cycle (dynamic topological order of Pearce and Kelly, 2006)."""
 
     def __init__(self, vertices: int, edges: Iterable[tuple[int, int]] = ()) -> None:
-        """`edges` form no cycle."""
+        """`edges` must not form a cycle."""
         self._after: list[list[int]] = [[] for _ in range(vertices)]
         self._before: list[list[int]] = [[] for _ in range(vertices)]
         for tail, head in edges:
@@ -52,7 +52,7 @@ class AcyclicGraph:
             self._before[head].append(tail)
         incoming = [len(before) for before in self._before]
         order = [vertex for vertex in range(vertices) if not incoming[vertex]]
-        for vertex in order:  # grows during the loop
+        for vertex in order:  # grows during iteration
             for head in self._after[vertex]:
                 incoming[head] -= 1
                 if not incoming[head]:
@@ -62,7 +62,7 @@ class AcyclicGraph:
             self._place[vertex] = place
 
     def add(self, tail: int, head: int) -> bool:
-        """Adds the edge and returns True, or leaves the graph as it is and returns False."""
+        """Adds an edge and returns True, or returns False if it would close a cycle."""
         place = self._place
         low, high = place[head], place[tail]
         if tail == head:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loads of links when each node sends a packet to each other node, whatever the tables."""
+"""Link loads under uniform all-to-all traffic, independent of routing tables."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from thalweg.cluster.topology import Topology
 
 
 def by_shortest_paths(topology: Topology) -> NDArray[np.float64]:
-    """(nodes, link ports): packets that each link carries if each node sends one to each other node, and each pair's packets are spread evenly over
-    the links that bring them nearer."""
+    """Returns the load of each link as an array (nodes, link ports) if each node sends one packet to each other node.
+
+    The packets of each pair are spread evenly over all links that reduce the distance.
+    """
     peer = topology.peer
     distance = topology.distances
-    flow = 1.0 - np.eye(topology.nodes)  # at a node, to a destination
+    flow = 1.0 - np.eye(topology.nodes)  # flow at each node towards each destination
     load = np.zeros(peer.shape)
     nearer = (peer[:, :, None] >= 0) & (distance[peer] == distance[:, None, :] - 1)
     ways = np.maximum(nearer.sum(axis=1), 1)

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The proof that routing tables deliver and cannot deadlock; every table goes through it before it is used.
+"""Proof that routing tables deliver all packets and cannot deadlock. Every table is proved before it is used.
 
-1. Following the tables, every packet arrives, over links that exist, without passing a place twice.
-2. A packet that holds one channel and waits for the next is an edge between channels; the graph of all such edges, over all places
-   where packets start, destinations and classes, has no cycle (Dally and Seitz, 1987).
+1. Following the tables, every packet arrives, over existing links, without visiting a place twice. 2. The channel
+dependency graph is acyclic (Dally and Seitz, 1987). It has an edge wherever a packet may hold one channel and wait for
+the next, over all sources, destinations and classes.
 
-`prove` is for tables of ports: there a channel is a virtual channel of a link. Where a node has several tables, or packets hold other
-things than links, a system says which places and channels there are (`Paths`, `dependencies`), and the checks are the same. What
-takes packets out of the network, such as the slots of collectives, is proved by the system that has it.
+`prove` is for tables of output ports, whose channels are the virtual channels of links. Systems with several tables per
+node, or with other resources than links, define their places and channels (`Paths`, `dependencies`) and use the same
+checks. Units that remove packets from the network, such as the slots of collectives, are proved by their system.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Edges = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Buffer:
-    """The input buffer at the end of a link, of one virtual channel: node and port are those that the link leaves from."""
+    """The input buffer of one virtual channel at the end of a link. `node` and `port` are those at the start of the link."""
 
     node: int
     port: int
@@ -42,7 +42,10 @@ class Buffer:
 
 
 class BadRoutes(CheckFailed):
-    """Tables that failed; `cycle` has the channels that wait in a circle, `pair` the (place, destination) without a way."""
+    """Routing tables that failed the proof.
+
+    `cycle` has the channels of a wait-for cycle, `pair` a (place, destination) without a route.
+    """
 
     def __init__(self, what: str, cycle: Sequence[Any] = (), pair: tuple[int, int] | None = None) -> None:
         super().__init__(what)
@@ -52,20 +55,18 @@ class BadRoutes(CheckFailed):
 
 @dataclass(frozen=True)
 class Proof:
-    """Figures of tables that passed. Lengths of paths are in links, over ordered pairs of different nodes."""
+    """Figures of proved tables. Path lengths are in links, over ordered pairs of different nodes."""
 
     algorithm: str
     nodes: int
     links: int
-    channels: int  # what packets hold while they wait: directed links x virtual channels, and FIFOs inside of nodes
+    channels: int  # directed links x virtual channels, and FIFOs inside nodes
     route_classes: int
-    dependencies: int  # pairs of channels of which one may wait for the other
+    dependencies: int  # pairs of channels, of which one may wait for the other
     cycles: int
     longest_path: int
     average_path: float
-    uniform_load: (
-        float  # flits or packets a cycle on the busiest link when every node sends one a cycle, evenly to all others
-    )
+    uniform_load: float  # flits or packets per cycle on the busiest link if every node sends one per cycle, uniformly to all others
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -78,10 +79,10 @@ def prove(
     virtual_channels: int,
     paths: Paths | None = None,
 ) -> Proof:
-    """Proves tables of ports, and returns their figures.
+    """Proves tables of output ports, and returns their figures.
 
-    `vc_mask[message class][route class]` has the virtual channels, as bits, that a packet may take. `paths` are the tables' `ways`, where
-    they are known already. Raises BadRoutes.
+    `vc_mask[message class][route class]` is a bit mask of allowed virtual channels. `paths` are the tables' `ways`, if
+    known. Raises BadRoutes.
     """
     _check_masks(vc_mask, routes.classes, virtual_channels)
     paths = paths or ways(topology, routes)
@@ -104,7 +105,7 @@ def prove(
 
 
 def ways(topology: Topology, routes: Routes) -> Paths:
-    """The paths that tables of ports make. Raises BadRoutes where a node cannot be reached from another one."""
+    """Returns the paths of tables of output ports. Raises BadRoutes if a node is unreachable from another."""
     paths = Paths.by_ports(routes.port, topology.peer)
 
     def why(node: int, destination: int) -> str:
@@ -118,34 +119,34 @@ def ways(topology: Topology, routes: Routes) -> Paths:
 
 
 def channels(topology: Topology, port: NDArray[np.uint8]) -> Edges:
-    """(nodes, nodes): the directed link by which packets leave a node, numbered node x link ports + port, by destination."""
+    """Returns, as an array (nodes, nodes), the directed link by which packets leave a node, by destination.
+
+    A directed link has the number node x link ports + port.
+    """
     return np.arange(topology.nodes)[:, None] * topology.link_ports + port.astype(np.int64)
 
 
 def check_arrival(
     paths: Paths, place: Callable[[int], str], destination: Callable[[int], str], why: Callable[[int, int], str]
 ) -> None:
-    """Raises BadRoutes where a packet does not get from some place to its destination.
+    """Raises BadRoutes if a packet does not reach its destination from some place.
 
-    `place` and `destination` name them; `why(place, destination)` says why a packet cannot go on from there.
+    `place` and `destination` return their names; `why(place, destination)` returns why a packet cannot proceed.
     """
     lost = np.argwhere(paths.steps < 0)
     if not len(lost):
         return
     dead_ends = np.argwhere(paths.next < 0)
     at, to = (int(x) for x in (dead_ends if len(dead_ends) else lost)[0])
-    if len(dead_ends):
-        reason = why(at, to)
-    else:
-        reason = f"packets go round in a loop: {', '.join(map(place, paths.follow(at, to)))}"
+    reason = why(at, to) if len(dead_ends) else f"packets loop: {', '.join(map(place, paths.follow(at, to)))}"
     raise BadRoutes(f"{destination(to)} cannot be reached from {place(at)}: {reason}", pair=(at, to))
 
 
 def dependencies(paths: Paths, channel: Edges, sources: NDArray[np.bool_], routes: Routes | None = None) -> Edges:
-    """(edges, 2): pairs of channels of which the first may wait for the second, each numbered channel x classes + route class.
+    """Returns pairs of channels, of which the first may wait for the second, as an array (edges, 2).
 
-    `channel[place, destination]` is taken up by the step from a place; packets start at the `sources`. `routes` has the classes of
-    packets; None: there is one class.
+    Channels are numbered channel x classes + route class. `channel[place, destination]` is occupied by the step from a
+    place; packets start at `sources`. `routes` has the classes of packets; None means one class.
     """
     classes = routes.classes if routes else 1
     nothing = np.zeros(paths.next.size, np.uint8)
@@ -153,7 +154,7 @@ def dependencies(paths: Paths, channel: Edges, sources: NDArray[np.bool_], route
     route_class = routes.route_class.ravel() if routes else nothing
     keeps = route_class == KEEP_CLASS
     fixed = np.where(keeps, 0, route_class).astype(np.int64)
-    # The classes, as bits, that packets of a destination have when they leave a place, from the farthest places inwards.
+    # classes, as bits, of packets to a destination that leave a place, from the farthest places inwards
     leaving = np.where(sources.ravel(), 1 << np.where(keeps, layer, fixed).astype(np.int64), 0)
     for pairs, following in paths.farthest_first():
         changes = (leaving[pairs] != 0) & (keeps[following] | (leaving[following] == 0))
@@ -171,13 +172,13 @@ def dependencies(paths: Paths, channel: Edges, sources: NDArray[np.bool_], route
 
 
 def distinct(edges: Edges) -> Edges:
-    """The edges in order, each once."""
+    """Returns the edges sorted, without duplicates."""
     vertices = int(edges.max(initial=0)) + 1
     return np.stack(np.divmod(np.unique(edges[:, 0] * vertices + edges[:, 1]), vertices), axis=1)
 
 
 def check_buffers(topology: Topology, edges: Edges, virtual_channels: int) -> None:
-    """Raises BadRoutes where buffers, numbered link x virtual channels + vc, wait for each other in a circle."""
+    """Raises BadRoutes if buffers, numbered link x virtual channels + vc, form a wait-for cycle."""
 
     def buffer(vertex: int) -> Buffer:
         link, vc = divmod(vertex, virtual_channels)
@@ -188,15 +189,15 @@ def check_buffers(topology: Topology, edges: Edges, virtual_channels: int) -> No
 
 
 def check_acyclic(vertices: int, edges: Edges, what: str, name: Callable[[int], Any]) -> None:
-    """Raises BadRoutes with one cycle of a graph of `what` if there is one; `name` makes of a vertex what stands for it."""
+    """Raises BadRoutes with one cycle of the graph, if there is one. `name` maps a vertex to its description."""
     if cycle := find_cycle(vertices, edges):
         names = [name(vertex) for vertex in cycle]
         chain = "; ".join(map(str, names))
-        raise BadRoutes(f"a cycle of {len(names)} {what}, each of which waits for the next: {chain}", names)
+        raise BadRoutes(f"a wait-for cycle of {len(names)} {what}: {chain}", names)
 
 
 def loads(paths: Paths, channel: Edges, sources: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """How many of the paths from the sources take up each channel, by its number."""
+    """Returns the number of paths from the sources that occupy each channel, by channel number."""
     onward = paths.steps > 0
     weights = paths.through(sources)[onward]
     return np.bincount(channel[onward], weights=weights).astype(np.int64)
@@ -208,13 +209,14 @@ def _check_masks(vc_mask: Sequence[Sequence[int]], classes: int, virtual_channel
             mask = masks[route_class] if route_class < len(masks) else 0
             if not 0 < mask < 1 << virtual_channels:
                 raise BadRoutes(
-                    f"message class {message}, route class {route_class} has no virtual channels of the router's "
-                    f"{virtual_channels}; give the router more"
+                    f"message class {message}, route class {route_class} has no virtual channel among the router's "
+                    f"{virtual_channels}; increase router.virtual_channels"
                 )
 
 
 def _expand(edges: Edges, classes: int, vc_mask: Sequence[Sequence[int]], virtual_channels: int) -> Edges:
-    """Edges between (link, virtual channel) pairs, numbered link x virtual channels + vc, of all message classes."""
+    """Returns the edges between pairs (link, virtual channel), numbered link x virtual channels + vc, of all message
+    classes."""
     link, route_class = np.divmod(edges, classes)
     expanded = [np.empty((0, 2), np.int64)]
     for masks in vc_mask:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Routes of a cluster and their proof: what `thalweg route` prints and `thalweg.routes` returns."""
+"""Proved routes of a cluster, as printed by `thalweg route` and returned by `thalweg.routes`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from thalweg.route.routing import ALGORITHMS
 
 
 class Routed(Cluster, Protocol):
-    """A cluster of a system whose routes are tables."""
+    """A cluster of a system that routes by tables."""
 
     @property
     def max_classes(self) -> int: ...
@@ -30,18 +30,18 @@ class Routed(Cluster, Protocol):
 
 @dataclass(frozen=True, eq=False)
 class ProvedRoutes:
-    """Tables that deliver every packet and cannot deadlock on the cluster, and the figures of the proof."""
+    """Routing tables proved to deliver every packet without deadlock, and the figures of the proof."""
 
     cluster: Cluster
     tables: Routes
     proof: Proof
 
     def record(self) -> dict[str, Any]:
-        """The proof as plain data."""
+        """Returns the proof as plain data."""
         return {"cluster": self.cluster.name, **self.proof.as_dict()}
 
     def files(self) -> dict[str, str]:
-        """The texts of the files that `thalweg route --out` writes (docs/routing.md), by their names."""
+        """Returns the contents of the files written by `thalweg route --out` (docs/routing.md), by name."""
         links = ["node,port,node,port", *(",".join(map(str, ends)) for ends in self.cluster.topology.links.tolist())]
         return {
             "routes.csv": route_table.write(self.tables),
@@ -51,11 +51,13 @@ class ProvedRoutes:
 
 
 def prove(cluster: Cluster, routing: str | None = None, table: str | Path | None = None) -> ProvedRoutes:
-    """Of the cluster's own algorithm, of another one, or of the table in a file. Raises CheckFailed with the cycle, or the pair
-    without a way, and InputError."""
+    """Proves the routes of the cluster's own algorithm, of another algorithm, or of the table in a file.
+
+    Raises CheckFailed with a wait-for cycle or a pair without a route, and InputError.
+    """
     routed: Routed = cluster  # type: ignore[assignment]  # whose system has this command
     if table and routing:
-        raise InputError("--table and --routing exclude each other: routes come from the one or the other")
+        raise InputError("--table and --routing are exclusive: give one of them")
     if routing:
         routed = routed.with_routing(one_of("algorithm", routing, ALGORITHMS))
     tables = route_table.read(Path(table), routed.topology, routed.max_classes) if table else routed.routes

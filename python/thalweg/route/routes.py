@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Routing tables: at each node, for each destination, the port to leave by and the route class of the next input buffer."""
+"""Routing tables: for each node and destination, the output port and the route class of the next input buffer."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from thalweg.route.paths import Paths, Places
 
 Bytes = NDArray[np.uint8]
 
-KEEP_CLASS = 0xFF  # of a table's entry: the packet stays in the class that it has
-NO_ROUTE = 0xFF  # of a table's entry: the destination cannot be reached
+KEEP_CLASS = 0xFF  # table entry: the packet keeps its class
+NO_ROUTE = 0xFF  # table entry: the destination is unreachable
 
 
 @dataclass(frozen=True, eq=False)
 class Routes:
-    """Tables of shape (nodes, nodes), row node, column destination; a node's entry for itself is unused."""
+    """Tables of shape (nodes, nodes), row node, column destination. The diagonal is unused."""
 
     algorithm: str
-    port: Bytes  # link port to leave by, or NO_ROUTE
-    route_class: Bytes  # class of the buffer at the link's other end, or KEEP_CLASS
-    layer: Bytes  # row source: the class that its packets start in
-    classes: int  # route classes that the tables use
+    port: Bytes  # output port, or NO_ROUTE
+    route_class: Bytes  # class of the input buffer at the link's other end, or KEEP_CLASS
+    layer: Bytes  # initial class, by source and destination
+    classes: int  # number of route classes in use
 
     @property
     def nodes(self) -> int:
@@ -35,20 +35,20 @@ class Routes:
 
 
 class NoRoutes(ValueError):
-    """The algorithm has no routes for this topology; the text says why and what has."""
+    """The algorithm cannot route this topology; the message says why and which algorithm can."""
 
 
 def in_one_layer(algorithm: str, port: Bytes, route_class: Bytes | None = None, classes: int = 1) -> Routes:
-    """Tables whose packets all start in class 0; None: they stay there."""
+    """Returns tables in which all packets start in class 0. Without `route_class` they keep it."""
     route_class = np.zeros_like(port) if route_class is None else route_class
     return Routes(algorithm, port, route_class, np.zeros_like(port), classes)
 
 
 def by_dimension(coordinates: Places, value: Callable[[int, Places, Places], Any], at_destination: int) -> Bytes:
-    """(nodes, nodes): of each node and destination, the value of the first dimension in which their coordinates differ.
+    """Returns, as an array (nodes, nodes), the value of the first dimension in which node and destination differ.
 
-    `coordinates` are (nodes, dimensions); `value(dimension, position, target)` gets those of the nodes as a column and of the
-    destinations as a row, and returns (nodes, nodes).
+    `coordinates` has the shape (nodes, dimensions). `value(dimension, position, target)` gets the coordinates of nodes
+    as a column and of destinations as a row, and returns an array (nodes, nodes).
     """
     nodes, dimensions = coordinates.shape
     table = np.full((nodes, nodes), at_destination, np.uint8)
@@ -62,7 +62,7 @@ def by_dimension(coordinates: Places, value: Callable[[int, Places, Places], Any
 
 
 def towards_neighbours(topology: Topology, port: Bytes, paths: Paths) -> Bytes:
-    """The tables' ports, but where several links lead to the next node, that over which packets for that node itself go."""
+    """Returns the tables' ports; where several links lead to the next node, the one used for packets to that node itself."""
     here = np.arange(topology.nodes)[:, None]
     direct = port[here, paths.next]
     leads = (direct < topology.link_ports) & (
@@ -72,7 +72,7 @@ def towards_neighbours(topology: Topology, port: Bytes, paths: Paths) -> Bytes:
 
 
 def require_connected(topology: Topology) -> None:
-    """Raises NoRoutes where a node cannot be reached."""
+    """Raises NoRoutes if a node is unreachable."""
     if topology.unreachable is not None:
         a, b = topology.unreachable
-        raise NoRoutes(f"there is no way from node {a} to node {b}; every node needs a link")
+        raise NoRoutes(f"there is no path from node {a} to node {b}; connect all nodes")

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The router: algorithms that choose tables for a topology.
+"""Routing algorithms, which compute tables for a topology.
 
-Dimension order with two classes in a ring (Dally and Seitz, 1987) for grids; for any graph up*/down* (Schroeder et al., Autonet, 1991) and
-DFSSSP (Domke, Hoefler and Nagel, IPDPS 2011): shortest paths spread over the links by weights, and cycles broken by moving
-paths into further layers. Paths for hardware without virtual channels, which are searched, are in thalweg.route.trees. No table leaves
-unproved: thalweg.route.proof checks what these functions return.
+Grids use dimension order with two classes per ring (Dally and Seitz, 1987). Any graph can use up*/down* (Schroeder et
+al., Autonet, 1991) or DFSSSP (Domke, Hoefler and Nagel, IPDPS 2011): shortest paths balanced over the links by weights,
+and cycles broken by moving paths to further layers. Searched paths for hardware without virtual channels are in
+thalweg.route.trees. All tables are proved by thalweg.route.proof before use.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from thalweg.route.routes import (
 
 
 def dimension_order(topology: Topology, max_classes: int = 2) -> Routes:
-    """One dimension after the other, the shorter way round each ring.
+    """Dimension-order routing, along the shorter direction of each ring.
 
-    A ring is cut into two halves. A packet is in class 0 while its way still leads into the other half, and in class 1 in the
-    half of its destination: no way is longer than a half, so neither class holds a whole ring, class 1 is never left, and
-    both are used on all links but the two that join the halves. Where both ways are equally long, the parity of the
-    destination's coordinates decides, which gives every direction half of these paths; both links of a ring of two are used
-    in the same way.
+    A ring is cut into two halves. A packet is in class 0 while its path still leads into the other half, and in class 1
+    in the half of its destination. No path is longer than half a ring, so no class covers a whole ring; class 1 is
+    never left, and both classes are used on all links but the two between the halves. If both directions are equally
+    long, the parity of the destination's coordinates decides, which gives each direction half of these paths. The two
+    links of a ring of two are used likewise.
     """
     if not topology.is_grid:
         raise NoRoutes(f"a {topology.shape} has no dimensions; give it dfsssp or up-down")
@@ -45,7 +45,7 @@ def dimension_order(topology: Topology, max_classes: int = 2) -> Routes:
     has_rings = topology.is_wrapped and max(topology.size) > 2
     if has_rings and max_classes < 2:
         raise NoRoutes(
-            "rings need 2 route classes, and there are virtual channels for 1; give the router twice as many"
+            "rings need 2 route classes, but there are virtual channels for 1; double router.virtual_channels"
         )
 
     def up(dimension: int, position: Places, target: Places) -> Any:
@@ -69,10 +69,10 @@ def dimension_order(topology: Topology, max_classes: int = 2) -> Routes:
 
 
 def up_down(topology: Topology, max_classes: int = 1) -> Routes:
-    """Towards the root of a breadth-first tree, then away from it, never up again after a step down: one class is enough.
+    """Up*/down* routing: towards the root of a breadth-first tree, then away from it, in one class.
 
-    The root is a node in the middle of the graph; in a fat tree, up is towards the spines, whatever their number. Of equally
-    long ways the one whose link has fewer routes is taken.
+    The root is a node in the middle of the graph. In a fat tree, up is towards the spines. Of equally long paths, the
+    one whose link has fewer routes is used.
     """
     require_connected(topology)
     if topology.level:
@@ -89,9 +89,9 @@ def up_down(topology: Topology, max_classes: int = 1) -> Routes:
     port = np.full((nodes, nodes), NO_ROUTE, np.uint8)
     load = np.zeros(peer.shape, np.int64)
     for destination in range(nodes):
-        steps = np.full(nodes + 1, far)  # the last one stands for an unconnected port
+        steps = np.full(nodes + 1, far)  # the last entry represents unconnected ports
         steps[destination] = 0
-        # A node with a way down has to take one: its packets may have come down already.
+        # a node with a path down must use it: its packets may have come down already
         for allowed, order in ((is_down, from_root[::-1]), (is_up, from_root)):
             for node in order:
                 if steps[node] < far:
@@ -105,16 +105,16 @@ def up_down(topology: Topology, max_classes: int = 1) -> Routes:
                     port[node, destination] = chosen
                     load[node, chosen] += 1
     if topology.level:
-        # Spines have no way up to each other: theirs turn at the first leaf, which no way between hosts does.
+        # spines have no path up to each other: packets between them turn at the first leaf, unlike those between hosts
         lost = (port == NO_ROUTE) & ~np.eye(nodes, dtype=bool)
         port[lost] = np.broadcast_to(port[:, topology.hosts, None], port.shape)[lost]
     return in_one_layer("up-down", port)
 
 
 def dfsssp(topology: Topology, max_classes: int = 2) -> Routes:
-    """Shortest paths that spread over the links, in as few layers as break all cycles; a packet keeps its layer.
+    """DFSSSP routing: balanced shortest paths, in as few layers as break all cycles. Packets keep their layer.
 
-    Raises NoRoutes where more than `max_classes` layers are needed.
+    Raises NoRoutes if more than `max_classes` layers are needed.
     """
     require_connected(topology)
     port = _balanced_shortest_paths(topology)
@@ -130,9 +130,9 @@ ALGORITHMS: dict[str, Callable[[Topology, int], Routes]] = {
 
 
 def route(topology: Topology, algorithm: str | None, max_classes: int) -> Routes:
-    """Tables by `algorithm`, or where it is None by dimension order on grids, up*/down* on fat trees and DFSSSP elsewhere.
+    """Returns tables by `algorithm`; by default dimension order for grids, up*/down* for fat trees, and DFSSSP for others.
 
-    DFSSSP that is not asked for by name gives way to up*/down* where its layers run out. Raises NoRoutes.
+    By default, up*/down* replaces DFSSSP if that needs more than `max_classes` layers. Raises NoRoutes.
     """
     if algorithm is not None:
         return ALGORITHMS[algorithm](topology, max_classes)
@@ -147,14 +147,14 @@ def route(topology: Topology, algorithm: str | None, max_classes: int) -> Routes
 
 
 def _on_planes(topology: Topology, port: Bytes) -> Bytes:
-    """Moves the routes to a destination to the plane of its number, so that destinations share the planes evenly."""
+    """Distributes destinations evenly over the planes of links, by destination number."""
     ports = topology.link_ports // topology.planes
     plane = np.arange(topology.nodes) % topology.planes
     return np.where(port == NO_ROUTE, port, port + plane * ports).astype(np.uint8)
 
 
 def _balanced_shortest_paths(topology: Topology) -> Bytes:
-    """Ports of shortest paths: of equally short ones the one whose links have the least routes so far, summed."""
+    """Returns the ports of shortest paths; of equally short ones, the one with the lowest sum of routes over its links."""
     nodes, peer = topology.nodes, topology.peer
     joined = peer >= 0
     port = np.full((nodes, nodes), NO_ROUTE, np.uint8)
@@ -178,10 +178,10 @@ def _balanced_shortest_paths(topology: Topology) -> Bytes:
 
 
 def _layers(topology: Topology, port: Bytes, most: int) -> tuple[Bytes, int]:
-    """The layer of each (source, destination), and how many there are.
+    """Returns the layer of each (source, destination), and the number of layers.
 
-    A layer takes the dependencies between links in the order of how many paths have them, leaves out each that would close
-    a cycle, and hands the paths that have it to the next layer.
+    Dependencies between links are added to a layer in descending order of the number of paths that have them. Paths
+    with a dependency that would close a cycle move to the next layer.
     """
     nodes = topology.nodes
     paths = Paths.by_ports(port, topology.peer)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Routing tables as CSV: a row for each node and destination. docs/routing.md describes the file."""
+"""Routing tables as CSV, one row per node and destination (docs/routing.md)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from thalweg.errors import InputError
 from thalweg.route.routes import KEEP_CLASS, NO_ROUTE, Routes
 
 COLUMNS = ("node", "destination", "port", "class", "layer")
-KEEP = "keep"  # in the column class: the packet stays in the class that it has
+KEEP = "keep"  # in the column class: the packet keeps its class
 
 
 def write(routes: Routes) -> str:
-    """The text of a table."""
+    """Returns a table as text."""
     lines = [",".join(COLUMNS)]
     classes = [str(value) for value in range(KEEP_CLASS)] + [KEEP]
     tables = zip(routes.port.tolist(), routes.route_class.tolist(), routes.layer.tolist(), strict=True)
@@ -30,16 +30,16 @@ def write(routes: Routes) -> str:
 
 
 def read(file: Path, topology: Topology, max_classes: int) -> Routes:
-    """Reads a table. Pairs without a row have no route, which is for the proof to find.
+    """Reads a table. Pairs without a row have no route; the proof reports them.
 
-    Raises InputError, with the line, where the file is no table for this topology and this number of classes.
+    Raises InputError, with the line, if the file is not a table for this topology and number of classes.
     """
     try:
         text = file.read_text(encoding="utf-8")
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", file) from error
     except UnicodeDecodeError as error:
-        raise InputError(f"is no text; a table is CSV with the columns {','.join(COLUMNS)}", file, 1) from error
+        raise InputError(f"is not text; a table is CSV with the columns {','.join(COLUMNS)}", file, 1) from error
     lines = text.split("\n")
     if tuple(lines[0].strip().split(",")) != COLUMNS:
         raise InputError(f"the first line should be {','.join(COLUMNS)}", file, 1)
@@ -55,10 +55,10 @@ def read(file: Path, topology: Topology, max_classes: int) -> Routes:
         values = _row(line, limits, file, number)
         node, destination = values[:2]
         if node == destination:
-            raise InputError(f"node {node} needs no route to itself; leave the line out", file, number)
+            raise InputError(f"node {node} must not have a route to itself; remove the line", file, number)
         if seen[node, destination]:
             earlier = int(seen[node, destination])
-            raise InputError(f"node {node} has a route to node {destination} in line {earlier} already", file, number)
+            raise InputError(f"node {node} already has a route to node {destination}, in line {earlier}", file, number)
         seen[node, destination] = number
         table[node, destination] = values[2:]
     port, route_class, layer = (np.ascontiguousarray(table[:, :, index]) for index in range(3))

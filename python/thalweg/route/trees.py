@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Paths for hardware without virtual channels: a tree of short paths for each destination, whose turns form no cycle.
+"""Path search for hardware without virtual channels: a tree of short paths per destination, whose turns form no cycle.
 
-The search starts from trees whose turns form no cycle. Then each destination in turn gets another tree if it is better, with shorter
-paths or less load, and forms no cycle. The best of several starts is improved further by changing several destinations at once.
+The search starts from acyclic trees. Then the tree of each destination in turn is replaced if another one has shorter
+paths or less load and keeps the turns acyclic. The best of several starts is improved by changing several destinations
+at once.
 """
 
 from __future__ import annotations
@@ -19,25 +20,23 @@ from thalweg.route.acyclic import AcyclicGraph
 from thalweg.route.paths import Places
 from thalweg.route.routes import NO_ROUTE, Bytes, NoRoutes, Routes, by_dimension, in_one_layer, require_connected
 
-MOST_NODES = 256  #: with more the search takes minutes
-_BASES = 6  #: trees of up*/down* that are improved: those with the shortest paths
-_FEW = 32  #: nodes; with more of them a third of `_BASES` is improved
-_PASSES = 8  #: over all destinations, at most
-_TRIES = 400  #: of changing some destinations at once, at most
-_TRIED_NODES = 6_000  #: upper bound of tries times nodes
-_LOAD = (
-    0.1  #: weight of the busiest link's load against the average path length, both relative to those of shortest paths
-)
+MOST_NODES = 256  #: the search takes minutes for more
+_BASES = 6  #: number of up*/down* starts that are improved: those with the shortest paths
+_FEW = 32  #: nodes; above, a third of `_BASES` is improved
+_PASSES = 8  #: maximum, over all destinations
+_TRIES = 400  #: maximum number of attempts with several destinations
+_TRIED_NODES = 6_000  #: maximum of attempts times nodes
+_LOAD = 0.1  #: weight of the busiest link's load relative to the average path length, both normalized to shortest paths
 
 Edge = tuple[int, int]
 Tree = list[int]
-"""The port by which each node sends a destination's packets, -1 at the destination."""
+"""Output port of each node towards one destination; -1 at the destination."""
 
 
 def tree_search(topology: Topology, max_classes: int = 1) -> Routes:
-    """Short paths in one class. The routes of a topology are always the same. Raises NoRoutes."""
+    """Returns short paths in one class; deterministic. Raises NoRoutes."""
     if topology.nodes > MOST_NODES:
-        raise NoRoutes(f"tree-search is for {MOST_NODES} nodes at most; give it dfsssp or up-down")
+        raise NoRoutes(f"tree-search supports at most {MOST_NODES} nodes; use dfsssp or up-down")
     require_connected(topology)
     best: _Search | None = None
     for trees in _begun(topology):
@@ -69,7 +68,7 @@ def _begun(topology: Topology) -> Iterator[list[Tree]]:
 
 
 def _dimension_order(topology: Topology) -> list[Tree]:
-    """Dimension-order routes. Each ring of a dimension leaves out another node, which its paths do not pass, so that the load is even."""
+    """Dimension-order routes. Each ring of a dimension avoids a different node, which balances the load."""
     here = topology.coordinates
     rings = {
         length: tree_search(build("ring" if topology.is_wrapped else "line", [length])).port
@@ -85,14 +84,16 @@ def _dimension_order(topology: Topology) -> list[Tree]:
 
 
 def _up_down(topology: Topology, order: Sequence[int]) -> list[Tree]:
-    """Up*/down* routes; up leads towards the begin of the order. A packet goes down if a path that only goes down exists, since it may have gone
-    down already; else it goes up."""
+    """Up*/down* routes; up is towards the start of `order`.
+
+    A packet goes down wherever a path that only goes down exists, since it may have gone down before; otherwise up.
+    """
     peer = topology.peer.tolist()
     place = {node: number for number, node in enumerate(order)}
     ups = [
         [link for link, other in enumerate(peer[node]) if other >= 0 and place[other] < place[node]] for node in order
     ]
-    downs: list[list[Edge]] = [[] for _ in order]  # by node: each (node, link) that leads down to it
+    downs: list[list[Edge]] = [[] for _ in order]  # by node: (node, link) pairs that lead down to it
     for node in order:
         for link, other in enumerate(peer[node]):
             if other >= 0 and place[node] < place[other]:
@@ -102,12 +103,12 @@ def _up_down(topology: Topology, order: Sequence[int]) -> list[Tree]:
         tree, far = [-1] * topology.nodes, [-1] * topology.nodes
         far[destination] = 0
         front = [destination]
-        for there in front:  # grows during the loop
+        for there in front:  # grows during iteration
             for node, link in downs[there]:
                 if far[node] < 0:
                     tree[node], far[node] = link, far[there] + 1
                     front.append(node)
-        for node, above in zip(order, ups, strict=True):  # upper nodes come first
+        for node, above in zip(order, ups, strict=True):  # upper nodes first
             if far[node] < 0:
                 far[node], tree[node] = min((far[peer[node][link]] + 1, link) for link in above)
         trees.append(tree)
@@ -115,18 +116,19 @@ def _up_down(topology: Topology, order: Sequence[int]) -> list[Tree]:
 
 
 def trees_of(port: Bytes) -> list[Tree]:
-    """By destination, of tables of ports by node and destination."""
+    """Returns a tree per destination, from tables of ports by node and destination."""
     trees: list[Tree] = np.where(np.eye(len(port), dtype=bool), -1, port.astype(int)).T.tolist()
     return trees
 
 
 class _Search:
-    """Trees of paths, one per destination, and their turns: pairs of consecutive directed links, each the number node * links + link."""
+    """One tree of paths per destination, and their turns: pairs of consecutive directed links, numbered node * links +
+    link."""
 
     def __init__(self, topology: Topology, trees: list[Tree]) -> None:
         self.nodes, self.links = topology.nodes, topology.link_ports
         self.peer = topology.peer.tolist()
-        self.coming: list[list[Edge]] = [[] for _ in range(self.nodes)]  # by node: each (node, link) that leads to it
+        self.coming: list[list[Edge]] = [[] for _ in range(self.nodes)]  # by node: (node, link) pairs that lead to it
         for node, peers in enumerate(self.peer):
             for link, other in enumerate(peers):
                 if other >= 0:
@@ -154,9 +156,9 @@ class _Search:
         return self.hops == self.least_hops and max(self.load) <= self.even_load
 
     def pass_over(self) -> None:
-        """Tries another tree for each destination in turn, and repeats that while it helps."""
+        """Tries another tree for each destination in turn, and repeats while the cost decreases."""
         for _ in range(_PASSES):
-            # Destinations with the most excess length of paths come first.
+            # destinations with the longest detours first
             excess = [sum(far) - sum(row) for far, row in zip(self.far, self.shortest, strict=True)]
             before = self.cost
             for destination in sorted(range(self.nodes), key=lambda d: (-excess[d], d)):
@@ -165,7 +167,7 @@ class _Search:
                 break
 
     def try_some(self) -> None:
-        """Tries other trees for random sets of destinations, the same ones in every run."""
+        """Tries other trees for random sets of destinations; the random sequence is fixed."""
         random = Random(0)
         for _ in range(min(_TRIES, _TRIED_NODES // self.nodes)):
             if self.is_best:
@@ -173,7 +175,7 @@ class _Search:
             self._try(random.sample(range(self.nodes), random.randint(1, max(1, self.nodes // 3))))
 
     def _try(self, destinations: Sequence[int]) -> None:
-        """Replaces the trees of some destinations if that lowers the cost or keeps it."""
+        """Replaces the trees of some destinations unless the cost increases."""
         before, trees = self.cost, [self.trees[destination] for destination in destinations]
         for destination in destinations:
             self._count(destination, -1)
@@ -194,7 +196,7 @@ class _Search:
         far = [-1] * self.nodes
         far[destination] = 0
         front = [destination]
-        for there in front:  # which grows
+        for there in front:  # grows during iteration
             for node, link in self.coming[there]:
                 if tree[node] == link:
                     far[node] = far[there] + 1
@@ -203,7 +205,7 @@ class _Search:
         self._count(destination, 1)
 
     def _count(self, destination: int, by: int) -> None:
-        """Adds (`by` = 1) or removes (-1) a tree's turns and load."""
+        """Adds (`by` = 1) or removes (`by` = -1) a tree's turns and load."""
         tree, far = self.trees[destination], self.far[destination]
         passing = [1] * self.nodes
         for node in sorted(range(self.nodes), key=far.__getitem__, reverse=True):
@@ -220,7 +222,7 @@ class _Search:
                     del self.turns[turn]
 
     def _grow(self, destination: int) -> Tree | None:
-        """Grows a tree for a destination, from the destination outwards, next to the existing trees; None if it cannot reach all nodes."""
+        """Grows a tree from a destination outwards, without closing a cycle; None if it cannot reach all nodes."""
         turns = AcyclicGraph(self.nodes * self.links, self.turns)
         tree = [-1] * self.nodes
         done = {destination}
@@ -241,6 +243,6 @@ class _Search:
                     if there == destination or turns.add(node * self.links + link, there * self.links + tree[there]):
                         tree[node] = link
                         front.append(node)
-                        break  # nodes that are not reached from here may be reached from farther out
+                        break  # remaining nodes may be reached from farther out
             done.update(front)
         return tree if len(done) == self.nodes else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the equality tests reach of the hardware's source, from the counts that Verilator writes (docs/equality.md)."""
+"""Line and toggle coverage of the RTL by the equivalence tests, from Verilator's counts (docs/equality.md)."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from thalweg.rtl.project import Block, Project
 
 @dataclass(frozen=True)
 class Coverage:
-    """Of one block, over all its parameter sets.
+    """Coverage of one block, over all its parameter sets.
 
-    A line is covered where every branch on it was taken, a toggle is a bit of a signal that rose, or that fell.
+    A line is covered if every branch on it was taken; a toggle is a rise or a fall of one bit of a signal.
     """
 
     block: str
@@ -39,9 +39,10 @@ def _percent(all_of_them: int, missed: int) -> float:
 
 
 def coverage(project: Project, block: Block) -> Coverage:
-    """Of the block's last runs with `Project.cover`, in all of its parameter sets. Raises CheckFailed where there are no counts.
+    """Returns the coverage of a block's last runs with `Project.cover`, over all parameter sets.
 
-    Counted are the block's own module and the parts and packages of its folder; the other blocks in it have tests of their own.
+    Counts the block's own module, and the parts and packages of its folder; other blocks in it have their own tests.
+    Raises CheckFailed if there are no counts.
     """
     own = project.own_files(block)
     files = [project.folder(block, parameters) / "coverage" for parameters in block.sets]
@@ -58,7 +59,7 @@ def coverage(project: Project, block: Block) -> Coverage:
             for number in {line, *_numbers(fields.get("S", ""))}:
                 lines[file, number, f"{line} {fields['n']} {fields['o']}"] += count
     if not lines or not toggles:
-        raise CheckFailed(f"{block.name}: no counts were left; is another run of it under way in this folder?")
+        raise CheckFailed(f"{block.name}: no coverage counts were written; another run may be using this folder")
     missed_lines = sorted({(file, line) for (file, line, _), count in lines.items() if count == 0})
     return Coverage(
         block.name,
@@ -70,8 +71,8 @@ def coverage(project: Project, block: Block) -> Coverage:
 
 
 def _points(files: Iterable[Path]) -> Iterable[tuple[dict[str, str], int]]:
-    """Verilator's coverage points: their fields (f file, l line, n column, t type, o comment, S lines), and how often each
-    was reached in all the files together."""
+    """Yields Verilator's coverage points: their fields (f file, l line, n column, t type, o comment, S lines), and total
+    counts."""
     counts: Counter[str] = Counter()
     for path in files:
         for text in path.read_text().splitlines():
@@ -83,7 +84,7 @@ def _points(files: Iterable[Path]) -> Iterable[tuple[dict[str, str], int]]:
 
 
 def _numbers(ranges: str) -> list[int]:
-    """Of "3,5-7": 3, 5, 6 and 7."""
+    """Expands "3,5-7" to 3, 5, 6, 7."""
     numbers: list[int] = []
     for text in filter(None, ranges.split(",")):
         first, _, last = text.partition("-")

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Proves that a change to the RTL makes no difference that anyone could see, with Yosys and ABC; also a program for
-`thalweg.rtl.yosys`.
+"""Sequential equivalence checking of two versions of the RTL, with Yosys and ABC; also a program of `thalweg.rtl.yosys`.
 
-Both versions are cut at their registers and memories. Proved is: while those that both have hold the same in both, whatever that
-is, all outputs are the same (payload where it is valid), and so is what these registers and memories take next. By induction
-over the cycles nothing can then tell the two apart. Assumed are the assertions of the original. Values that the RTL leaves open
-are taken to be 0 in both, and then to be 1.
+Both versions are cut at their registers and memories. It is proved that, whenever the registers and memories common to
+both hold equal values, all outputs are equal (payload if valid), and so are the next values. By induction the versions
+cannot be distinguished. The assertions of the original are assumed. Values that the RTL leaves undefined are taken as 0
+in both, then as 1.
 """
 
 from __future__ import annotations
@@ -26,9 +25,9 @@ from thalweg.rtl.proof import abc
 if TYPE_CHECKING or __name__ == "__main__":
     from pyosys import libyosys as ys
 
-TIME_LIMIT = 300  #: seconds of processor time for each tool
+TIME_LIMIT = 300  #: seconds of processor time per tool
 
-# What is read beyond the end of an array is open, which the cells of the last step show.
+# a read beyond the end of an array is undefined, which the cells of the last step represent
 TO_REGISTERS = (
     "flatten",
     "memory_collect",
@@ -39,10 +38,10 @@ TO_REGISTERS = (
     "opt_clean",
     "techmap t:$shiftx",
 )
-# First what is the same in both is made one, so that most of it is gone.
+# merge equivalent nodes first, which removes most of the logic
 TO_ONE = ("hierarchy -top miter", "flatten", "opt_merge", "simplemap t:$ne", "opt_expr", "opt_clean -purge")
 TO_GATES = (*TO_ONE, "techmap", "opt -fast", "aigmap", "opt_clean")
-BROKEN = "broken"  #: the output of a cut module that says that an assertion does not hold
+BROKEN = "broken"  #: output of a cut module that is 1 if an assertion fails
 
 _numbers = itertools.count()
 
@@ -51,15 +50,16 @@ _numbers = itertools.count()
 class Request(rtl_yosys.Request):
     changed_sources: list[str]
     changed_folders: list[str]
-    gates: dict[str, str]  #: of a payload output, the valid output that it belongs to
-    open_values: str  #: what the RTL leaves open is "zero" or "one"
-    output: str  #: path without ending
+    gates: dict[str, str]  #: for a payload output, its valid output
+    open_values: str  #: value of undefined bits: "zero" or "one"
+    output: str  #: path without suffix
 
 
 def equivalent(original: Project, changed: Project, block: Block, parameters: ParameterSet) -> bool:
-    """Is it proved? If not, there may be a difference, or the step of the induction does not hold by itself.
+    """True if equivalence is proved. Otherwise there may be a difference, or the induction step fails on unreachable
+    states.
 
-    Raises a BuildError where Yosys refuses the block.
+    Raises BuildError if Yosys rejects the block.
     """
     folder = changed.folder(block, parameters) / "equivalence"
     folder.mkdir(parents=True, exist_ok=True)
@@ -86,7 +86,7 @@ def equivalent(original: Project, changed: Project, block: Block, parameters: Pa
 
 
 def _is_never_one(graph: str) -> bool:
-    """Is it proved that the output of a combinational graph is 0?"""
+    """True if the output of a combinational graph is proved to be 0."""
     done = processor_time.run([abc(), "-q", f"read_aiger {graph}; strash; iprove"], TIME_LIMIT)
     done.check_returncode()
     return done.stdout.startswith("UNSATISFIABLE")
@@ -112,7 +112,8 @@ def main() -> None:
 
 
 def _cut(module: ys.Module) -> None:
-    """Makes inputs of what registers and memories hold, outputs of what goes into them, and one of all assertions together."""
+    """Turns contents of registers and memories into inputs, their next values into outputs, and combines all assertions
+    into one."""
     broken = ys.SigSpec()
     for cell in list(module.cells_.values()):
         if cell.type.str() == "$dff":
@@ -138,7 +139,7 @@ def _cut_register(module: ys.Module, cell: ys.Cell) -> None:
 
 
 def _cut_memory(module: ys.Module, cell: ys.Cell) -> None:
-    # Memories that differ in anything, such as the number of their ports, are not the same.
+    # memories that differ in any parameter, such as the number of ports, are not matched
     form = "".join(f"{key.str()}={value.as_string()}" for key, value in cell.parameters.items())
     name = f"{cell.name.str()}.{sha256(form.encode()).hexdigest()}"
     for port, signal in cell.connections_.items():
@@ -149,7 +150,7 @@ def _cut_memory(module: ys.Module, cell: ys.Cell) -> None:
 
 
 def _compare(design: ys.Design, gates: dict[str, str]) -> None:
-    """Makes the module `miter`: inputs for both, and one output, which says that they differ."""
+    """Creates the module `miter` with shared inputs and one output, which is 1 if the versions differ."""
     miter = design.addModule(ys.IdString("\\miter"))
     outputs: list[dict[str, ys.SigSpec]] = []
     for version in ("\\original", "\\changed"):

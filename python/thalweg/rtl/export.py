@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hardware as a folder that stands by itself (docs/export.md): what the exports of all systems have in common.
+"""Export of hardware as a self-contained folder (docs/export.md); common to all systems.
 
-Sources are copied, in the order in which they are compiled; a top is written whose ports have flat names, as tools expect those of AXI,
-and a core file for FuseSoC.
+Copies sources in compilation order, and writes a top with flat port names, as tools expect for AXI, and a FuseSoC core
+file.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from thalweg.rtl.folders import rtl_folders, waivers
 
 @dataclass(frozen=True)
 class Port:
-    """A port of the top, and that of the module inside, without its ending, which it is or is one of."""
+    """A port of the top, and the port of the inner module, without suffix, that it is connected to."""
 
     name: str
     inner: str
     bits: int
     is_output: bool
     clock: str = ""
-    """Of a top with several clocks: the port's own, or "constant". `thalweg rtl crossings` reads it; a port without one is asynchronous."""
+    """Clock of the port in a top with several clocks, or "constant", for `thalweg rtl crossings`; asynchronous if empty."""
 
     def __str__(self) -> str:
         clock = f'(* clock = "{self.clock}" *) ' if self.clock else ""
@@ -42,15 +42,17 @@ class Port:
 
 @dataclass(frozen=True)
 class Stream:
-    """An AXI4-Stream of the top, and the wires of the module inside behind it."""
+    """An AXI4-Stream of the top, and the wires of the inner module behind it."""
 
     name: str
-    inner: str  #: wires are {inner}_valid and so on
+    inner: str  #: wires are named {inner}_valid and so on
     data: int  #: bits
-    ready: bool = True  #: it may wait; where it may not, there is no TREADY
+    ready: bool = True  #: supports back pressure; if not, there is no TREADY
     last: bool = True
-    beside: dict[str, tuple[str, int]] = field(default_factory=dict)  #: further signals: that of the inside, and bits
-    clock: str = ""  #: of its ports
+    beside: dict[str, tuple[str, int]] = field(
+        default_factory=dict
+    )  #: additional signals: name of the inner signal, and bits
+    clock: str = ""  #: clock of its ports
 
     @property
     def sends(self) -> bool:
@@ -71,9 +73,10 @@ class Stream:
 
 
 def into(output: Path, write: Callable[[Path], None]) -> None:
-    """Has `write` fill a folder, which becomes `output`, whole or not at all. Raises InputError where that is there, and not empty."""
+    """Lets `write` fill a folder, which becomes `output` atomically. Raises InputError if `output` exists and is not
+    empty."""
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
-        raise InputError(f"{str(output)!r} is there already; give --output a folder that is not, or an empty one")
+        raise InputError(f"{str(output)!r} exists already; give --output a new or empty folder")
     if not output.absolute().parent.is_dir():
         raise InputError(f"{str(output)!r} cannot be written: there is no directory {str(output.absolute().parent)!r}")
     with tempfile.TemporaryDirectory() as name:
@@ -87,8 +90,7 @@ def into(output: Path, write: Callable[[Path], None]) -> None:
 
 
 def needed(root: Path, system: str, top: str, own: Iterable[Path] = ()) -> list[Path]:
-    """The files of `top` and of every module and package of the hardware that it names, or files of the user's `own` do, packages
-    in front of who uses them."""
+    """Returns the files of `top` and of all modules and packages that it or the user's `own` files name, packages first."""
     there = {
         path.stem: path
         for part in (*rtl_folders(system), f"rtl/{system}/top")
@@ -115,7 +117,7 @@ def needed(root: Path, system: str, top: str, own: Iterable[Path] = ()) -> list[
 
 
 def compiled(copied: Iterable[Path], generated: Sequence[str], top: str) -> list[str]:
-    """The files of an export's rtl/ in the order of compilation: packages, `generated` ones, modules, the top."""
+    """Returns the files of an export's rtl/ in compilation order: packages, `generated` packages, modules, the top."""
     names = [path.name for path in copied]
     packages = [name for name in names if name.endswith("_pkg.sv")]
     return [*packages, *generated, *(name for name in names if name not in packages), f"{top}.sv"]
@@ -130,9 +132,12 @@ def flat_top(
     parameters: Mapping[str, int | str] = MappingProxyType({}),
     resets: Sequence[str] = (),
 ) -> str:
-    """The module `name` around `inner`: what attaches to its ports, in `groups`, stands above them. `wires`: one-bit inputs, as clocks,
-    and how `inner` has them. `parameters` of `inner`. `resets`: clocks of `inner`, without `_clk_i`, each of which takes `aresetn` by a
-    synchronizer of its own."""
+    """Returns the module `name` around `inner`.
+
+    `about` is its header comment. `groups` are its ports, by description; `wires` are one-bit inputs such as clocks,
+    and their names in `inner`. `resets` are clocks of `inner`, without `_clk_i`, each of which gets `aresetn` through
+    its own synchronizer.
+    """
     joined: dict[tuple[str, bool], list[str]] = {}
     for ports in groups.values():
         for port in ports:
@@ -179,14 +184,14 @@ def _synchronizers(resets: Sequence[str], wires: Mapping[str, str]) -> list[str]
 
 
 def cluster_package(about: Sequence[str], constants: Iterable[tuple[str, str, object]]) -> str:
-    """tw_cluster_pkg: `constants` are kind, name and value."""
+    """Returns tw_cluster_pkg; `constants` are tuples of kind, name and value."""
     lines = [*(f"// {line}" for line in about), "package tw_cluster_pkg;"]
     lines += [f"  localparam {kind} {name} = {value};" for kind, name, value in constants]
     return "\n".join([*lines, "endpackage", ""])
 
 
 def write_table(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """As CSV."""
+    """Writes a table as CSV."""
     with path.open("w", newline="") as file:
         table = csv.writer(file)
         table.writerow(columns)
@@ -208,8 +213,11 @@ def write_project(
     asynchronous: Sequence[str] = (),
     further_waivers: str = "",
 ) -> None:
-    """What tools read of a folder whose top is thalweg_`what`: the list of `files`, the core file, what lint is to overlook in them, the
-    constraints of `clocks` (ports, and MHz) and `asynchronous` inputs; with the licence, and the packets to the bit."""
+    """Writes the files that tools read for a folder with the top thalweg_`what`.
+
+    These are the list of `files`, the core file, lint waivers, the constraints of `clocks` (by port, in MHz) and of
+    `asynchronous` inputs, the license, and the packet formats.
+    """
     top = f"thalweg_{what}"
     (folder / "files.f").write_text("".join(f"rtl/{name}\n" for name in files))
     (folder / f"{top}.core").write_text(_core(cluster, what, top, files))
@@ -221,22 +229,23 @@ def write_project(
 
 
 def _xdc(top: str, clocks: Sequence[str], asynchronous: Sequence[str]) -> str:
-    """Constraints for Vivado. They apply to each instance of the top in a larger design, and use the clocks that drive its ports."""
+    """Returns constraints for Vivado, which apply to each instance of the top in a larger design and use the clocks of its
+    ports."""
     if len(clocks) == 1:
-        return "# One clock, to which all ports belong: nothing crosses.\n"
+        return "# All ports belong to one clock: there are no crossings.\n"
     lines = [f"# read_xdc -ref {top} {top}.xdc, after the constraints that make the clocks"]
     for clock in clocks:
         lines.append(f"set {clock} [get_clocks -of_objects [get_ports {clock}]]")
     for source, target in itertools.permutations(clocks, 2):
         lines.append(
             f"set_max_delay -datapath_only -from ${source} -to ${target} [get_property PERIOD ${source}]"
-        )  # so two bits of a Gray code are never two steps apart
+        )  # so that two bits of a Gray code never differ by more than one step
     lines += [f"set_false_path -from [get_ports {port}]" for port in asynchronous]
     return "\n".join([*lines, ""])
 
 
 def _sdc(clocks: Mapping[str, float], asynchronous: Sequence[str]) -> str:
-    """For other tools, of the top by itself: with its clocks."""
+    """Returns constraints for other tools, for the top by itself, with its clocks."""
     lines = [
         f"create_clock -name {clock} -period {1000 / mhz:.3f} [get_ports {clock}]" for clock, mhz in clocks.items()
     ]
@@ -249,7 +258,7 @@ def _sdc(clocks: Mapping[str, float], asynchronous: Sequence[str]) -> str:
 
 
 def _core(cluster: str, what: str, top: str, files: Iterable[str]) -> str:
-    """For FuseSoC: CAPI2."""
+    """Returns a FuseSoC core file (CAPI2)."""
     return "\n".join(
         [
             "CAPI=2:",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How deep the logic of a mapped block is: the path with the most LUTs one after another, in a netlist of UltraScale+ cells."""
+"""Logic depth of a mapped block: the path with the most consecutive LUTs in a netlist of UltraScale+ cells."""
 
 from __future__ import annotations
 
@@ -14,35 +14,33 @@ from thalweg.rtl.yosys import Bit, net_names
 REGISTERS = {"FDRE", "FDSE", "FDCE", "FDPE"}
 BLOCK_RAMS = {"RAMB18E2", "RAMB36E2"}
 CARRIES = {"CARRY4"}
-MULTIPLEXERS = {"MUXF7", "MUXF8", "MUXF9"}  # of the slice that the LUTs before them are in
+MULTIPLEXERS = {"MUXF7", "MUXF8", "MUXF9"}  # in the same slice as the LUTs before them
 DSPS = {"DSP48E2"}
 CLOCKS = {"C", "CLK", "WCLK", "CLKARDCLK", "CLKBWRCLK"}
 
 Level = tuple[int, int]
-"""LUTs, and carry cells, of 4 bits each."""
+"""Number of LUTs, and of carry cells (4 bits each)."""
 
 
 @dataclass(frozen=True)
 class Levels:
     """The deepest path between two registers, memories or ports."""
 
-    luts: (
-        int  #: one after another; a multiplexer of the slice (MUXF7 to MUXF9) is none, a DSP without a register is one
-    )
-    carries: int  #: cells of 4 bits on the way, beside them
+    luts: int  #: consecutive LUTs; slice multiplexers (MUXF7 to MUXF9) count 0, a DSP without register 1
+    carries: int  #: carry cells (4 bits each) on the path, in addition
     start: str
     end: str
-    fan_out: int  #: inputs that the net with the most of them has; clocks and resets from ports are not counted
+    fan_out: int  #: maximum fan-out of a net, except clocks and resets from ports
     fan_out_net: str
-    bare_rams: int  #: block RAMs without an output register that drive more than flip-flops
+    bare_rams: int  #: block RAMs without output register that drive logic
 
 
 def levels(module: Mapping[str, Any]) -> Levels:
-    """Of a flat module in Yosys' JSON."""
+    """Returns the levels of a flat module in Yosys' JSON format."""
     cells: Mapping[str, Any] = module["cells"]
     drivers: dict[Bit, str] = {}
     readers: dict[Bit, int] = defaultdict(int)
-    into_logic: set[Bit] = set()  # nets that something other than a flip-flop's data input reads
+    into_logic: set[Bit] = set()  # nets read by anything but the data input of a flip-flop
     for name, cell in cells.items():
         for port, direction in cell["port_directions"].items():
             for bit in cell["connections"][port]:
@@ -59,7 +57,7 @@ def levels(module: Mapping[str, Any]) -> Levels:
     depth, before = _depths(cells, drivers)
 
     def named(bit: Bit) -> str:
-        """Its name; or what it does to a register; or the nearest net with a name that it depends on."""
+        """Returns the name of a net, its role at a register, or the nearest named net that it depends on."""
         if name := names.get(bit) or _use(cells, names, bit):
             return name
         while bit not in names and bit in before:
@@ -96,7 +94,7 @@ def levels(module: Mapping[str, Any]) -> Levels:
 
 
 def _depths(cells: Mapping[str, Any], drivers: Mapping[Bit, str]) -> tuple[dict[Bit, Level], dict[Bit, Bit]]:
-    """Of each net that logic drives, how deep it is, and the deepest net that it depends on."""
+    """Returns the depth of each net driven by logic, and the deepest net that it depends on."""
     depth: dict[Bit, Level] = {}
     before: dict[Bit, Bit] = {}
     done: set[str] = set()
@@ -143,7 +141,7 @@ def _source(cells: Mapping[str, Any], name: str) -> str:
 
 
 def _is_state(cell: Any) -> bool:
-    """Whether paths end in it: registers, and memories, which also let an address through if they are made of LUTs."""
+    """True for cells that end paths: registers and memories. Memories in LUTs also pass addresses through."""
     return not _is_logic(cell) or any(port in CLOCKS for port in cell["connections"])
 
 
@@ -167,7 +165,7 @@ def _inputs(cell: Any) -> Iterator[tuple[str, Bit]]:
 
 
 def _ways(cell: Any) -> Iterator[tuple[Bit, list[Bit]]]:
-    """Of each output of the cell the inputs from which a way leads to it."""
+    """Yields each output of a cell with the inputs that have a combinational path to it."""
     memory = any(port in CLOCKS for port in cell["connections"]) and cell["type"] not in DSPS
     for out, bits in _outputs(cell):
         inputs = [bit for port, bit in _inputs(cell) if not memory or _shows(port, out)]
@@ -175,14 +173,14 @@ def _ways(cell: Any) -> Iterator[tuple[Bit, list[Bit]]]:
 
 
 def _shows(address: str, out: str) -> bool:
-    """Whether an input of a memory of LUTs, or of a shift register, chooses what an output shows: each has an address of its own."""
+    """True if an input addresses an output of a LUT memory or shift register; each output has its own address."""
     if out.startswith("DO"):
         return address == f"ADDR{out[2:]}"
     return address.rstrip("0123456789") == {"DPO": "DPRA", "Q31": ""}.get(out, "A")
 
 
 def _ending(cell: Any) -> Iterator[Bit]:
-    """Inputs that are taken at a clock's edge."""
+    """Yields the inputs sampled at a clock edge."""
     for _, bit in _inputs(cell):
         yield bit
 

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Elaborates a proof; a program for `thalweg.rtl.yosys`.
+"""Elaborates a proof; a program of `thalweg.rtl.yosys`.
 
-Writes FILE.json, a `Netlist`, and three graphs with a bad state for each assertion and each cover:
+Writes FILE.json, a `Netlist`, and three and-inverter graphs with a bad state for each assertion and each cover:
 
-* FILE.aig starts as the design does;
-* FILE.lemmas.aig too, and assertions that are no `properties` are constraints in it, instead;
-* FILE.step.aig starts in any state that has no bad state, and what is bad counts from the second cycle on: the step of an
-  induction.
+* FILE.aig starts in the initial state of the design;
+* FILE.lemmas.aig is the same with assertions other than `properties` as constraints;
+* FILE.step.aig starts in any state without a bad state, and counts bad states from the second cycle on: an induction step.
 """
 
 from __future__ import annotations
@@ -26,28 +25,28 @@ if TYPE_CHECKING or __name__ == "__main__":
 
 @dataclass(frozen=True)
 class Request(rtl_yosys.Request):
-    assumed: list[str]  #: assertions that become assumptions, as patterns
-    properties: list[str]  #: as patterns
-    output: str  #: path without ending
+    assumed: list[str]  #: patterns of assertions that become assumptions
+    properties: list[str]  #: patterns
+    output: str  #: path without suffix
 
 
 @dataclass(frozen=True)
 class Netlist:
-    """What there is to prove."""
+    """The properties to be proved, and their graphs."""
 
-    file: str  #: path without ending
-    asserted: list[str]  #: all assertions
-    covered: list[str]  #: all that is to be reached
-    bad: dict[str, list[str]]  #: of each graph (its ending: "", ".lemmas", ".step"), the bad states in their order
+    file: str  #: path without suffix
+    asserted: list[str]  #: names of all assertions
+    covered: list[str]  #: names of all covers
+    bad: dict[str, list[str]]  #: bad states, in order, of each graph (by suffix: "", ".lemmas", ".step")
 
     def fitting(self, pattern: str) -> list[str]:
         return [name for name in (*self.asserted, *self.covered) if fnmatchcase(name, pattern)]
 
 
 TO_REGISTERS = ("memory_map -formal", "async2sync", "chformal -early")
-# Registers that nothing initialises start at any value, which no optimisation may choose ($anyinit).
+# uninitialized registers start with any value, which no optimization may choose ($anyinit)
 TO_STEPS = ("formalff -clk2ff -ff2anyinit", "opt -full")
-FREE = "setundef -undriven -anyseq"  # what has no value, such as a word behind the end of an array, may have any
+FREE = "setundef -undriven -anyseq"  # undefined values, such as a word beyond the end of an array, may be anything
 TO_GATES = (FREE, "formalff -anyinit2ff -fine", "techmap", FREE, "opt -fast", "dffunmap", "aigmap", "clean")
 
 
@@ -57,7 +56,7 @@ def main() -> None:
     run("flatten")
     module = design.top_module()
     checks = {_label(cell): cell.getParam(ys.IdString("\\FLAVOR")).decode_string() for cell in _cells(module, "check")}
-    run("setattr -set keep 1 t:$check")  # two that are equal stay two
+    run("setattr -set keep 1 t:$check")  # keeps equal assertions separate
     for command in TO_REGISTERS:
         run(command)
     _free_clocks(run, module)
@@ -105,16 +104,18 @@ def _cells(module: ys.Module, kind: str) -> list[ys.Cell]:
 
 
 def _free_clocks(run: Callable[[str], None], module: ys.Module) -> None:
-    """Of a proof with several clocks: each of them (inputs named NAME_clk_i) has an edge in the steps in which it is 1, and in them
-    its registers take their values; everything else goes on in every step."""
+    """For a proof with several clocks: each clock (input NAME_clk_i) has an edge in the steps in which it is 1.
+
+    Its registers are updated in these steps only; all else is evaluated in every step.
+    """
     clocks = {
         wire.name.str() for wire in module.wires_.values() if wire.port_input and wire.name.str().endswith("_clk_i")
     }
     if not clocks:
         return
-    run(FREE)  # before anything is chosen for what synchronizers leave open
+    run(FREE)  # before optimizations choose values for undefined outputs of synchronizers
     run("dffunmap")
-    run("opt_clean")  # a clock has its own name everywhere
+    run("opt_clean")  # a clock has the same name everywhere
     clock, data, out = (ys.IdString(f"\\{port}") for port in ("CLK", "D", "Q"))
     for cell in _cells(module, "dff"):
         edge, value = cell.getPort(clock), cell.getPort(out)
@@ -130,7 +131,7 @@ def _assume(module: ys.Module, patterns: list[str]) -> None:
 
 
 def _negate_covers(module: ys.Module) -> None:
-    """What is to be reached becomes the property that it is not; a counterexample is the way there."""
+    """Turns covers into assertions of unreachability, whose counterexamples reach them."""
     port = ys.IdString("\\A")
     for cell in _cells(module, "cover"):
         cell.setPort(port, module.Not(ys.IdString(f"{cell.name.str()}.never"), cell.getPort(port)))
@@ -138,7 +139,7 @@ def _negate_covers(module: ys.Module) -> None:
 
 
 def _make_step(module: ys.Module, asserts: list[ys.Cell]) -> None:
-    """Assertions are assumptions in the first cycle, and assertions after it."""
+    """Turns assertions into assumptions in the first cycle, and assertions later."""
     enable = ys.IdString("\\EN")
     later = module.addWire(ys.IdString("\\later"), 1)
     module.addFfGate(ys.IdString("\\later_ff"), ys.SigSpec(True), ys.SigSpec(later))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parts of a module that are Verilated on their own, once for all of their instances: the SystemVerilog that stands in for them in
-the whole, and the C++ that it calls.
+"""Separately Verilated parts of a module, compiled once for all instances: SystemVerilog stubs, and the C++ that they
+call.
 
-A part's outputs must come from registers of clk_i alone, not from inputs of the same cycle: that is checked as it runs. It rests
-whenever nothing in it changes (rtl/engine/clocked.hpp).
+A part's outputs must be registers of clk_i, independent of inputs in the same cycle, which is checked at run time. A
+part is not evaluated while nothing in it changes (rtl/engine/clocked.hpp).
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from thalweg.rtl.ports import CLOCK, RESET, Module, constant
 
 @dataclass(frozen=True)
 class Part:
-    """A module with certain parameters, and the name that it goes by; its model is class V<name>."""
+    """A module with parameter values, and the name of the variant; its model is class V<name>."""
 
     name: str
-    parameters: dict[str, str]  #: literals
+    parameters: dict[str, str]  #: SystemVerilog literals
     ports: Module
 
 
 def parameters_of(tree: Path, module: str) -> list[dict[str, str]]:
-    """Those of a module's variants, in a tree that `verilator --json-only` wrote."""
+    """Returns the parameters of a module's variants, from a tree written by `verilator --json-only`."""
     variants = []
     for found in json.loads(tree.read_text())["modulesp"]:
         if found.get("origName") != module:
@@ -38,14 +38,14 @@ def parameters_of(tree: Path, module: str) -> list[dict[str, str]]:
                 continue
             value = constant(variable["valuep"][0])
             if value is None:
-                raise InputError(f"{module}: its parameter {variable['origName']} is no number")
+                raise InputError(f"{module}: parameter {variable['origName']} is not a number")
             variant[variable["origName"]] = f"{value[1]}'h{value[0]:x}"
         variants.append(variant)
     return sorted(variants, key=str)
 
 
 def _ports(part: Part) -> tuple[dict[str, int], dict[str, int]]:
-    """Inputs but the clock, and outputs, with their bits."""
+    """Returns inputs except the clock, and outputs, with their widths in bits."""
     inputs = {RESET: 1} | {port.name: port.bits for port in part.ports.ports if not port.output}
     return inputs, {port.name: port.bits for port in part.ports.ports if port.output}
 
@@ -75,22 +75,22 @@ def _stand_in(part: Part) -> list[str]:
 
 
 def stand_in(source: str, parts: list[Part]) -> str:
-    """The module of the parts, with the ports and parameters of its `source`, but none of what is in it."""
+    """Returns a stub with the ports and parameters of a module's `source` that instantiates the parts."""
     module = parts[0].ports.name
     head = re.search(rf"^module {module}\b.*?\n\);", source, re.DOTALL | re.MULTILINE)
     if head is None:
-        raise InputError(f"{module}: its ports have no end that is a line of its own")
+        raise InputError(f"{module}: the end of its port list is not on a line of its own")
     lines = [line for part in parts for line in _stand_in(part)] + [head[0]]
     for i, part in enumerate(parts):
         same = " && ".join(f"{name} == {value}" for name, value in part.parameters.items())
         ports = ", ".join(f".{name}({name})" for names in ({CLOCK: 1}, *_ports(part)) for name in names)
         lines += [f"  {'end else ' * bool(i)}if ({same}) begin : is_{i}", f"    {part.name} part ({ports});"]
-    lines += ["  end else begin : is_none", f'    $fatal(0, "{module}: a variant that was not built");', "  end"]
+    lines += ["  end else begin : is_none", f'    $fatal(0, "{module}: this variant was not built");', "  end"]
     return "\n".join([*lines, "endmodule", ""])
 
 
 def source(part: Part) -> str:
-    """What the stand-in calls, in C++."""
+    """Returns the C++ functions called by the stub."""
     inputs, outputs = _ports(part)
     model = f"V{part.name}"
     arguments = [f"const svBitVecVal* {name}" for name in inputs] + [f"svBitVecVal* {name}" for name in outputs]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ports of a SystemVerilog module, read from Verilator's JSON, and the C++ header that the equality harness works with."""
+"""Ports of a SystemVerilog module, from Verilator's JSON, and the C++ header for equivalence tests."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from typing import Any
 
 from thalweg.errors import InputError
 
-#: Ports of a module with several clocks begin with the name of theirs: wr_clk_i, wr_rst_i, wr_valid_i.
+#: in modules with several clocks, ports start with the name of their clock: wr_clk_i, wr_rst_i, wr_valid_i
 CLOCK, RESET = "clk_i", "rst_i"
 
 
 @dataclass(frozen=True)
 class Element:
-    """What one element of a port is: a C++ type of the header and its width in bits."""
+    """One element of a port: a C++ type of the header, and its width in bits."""
 
     cpp: str
     bits: int
@@ -50,15 +50,15 @@ class Module:
     structs: dict[str, list[tuple[str, Element]]]
     ports: list[Port]
     files: list[Path]
-    clocks: list[str]  #: with what the ports of each clock begin; "" of the one clock of most modules
+    clocks: list[str]  #: port prefixes of the clocks; "" for the only clock of most modules
 
     def clock_of(self, port: Port) -> int:
-        """The index of a port's clock."""
+        """Returns the index of a port's clock."""
         return next(i for i, clock in enumerate(self.clocks) if port.name.startswith(clock))
 
 
 class _Types:
-    """The type table of a tree: resolves a type to elements, and collects the structs on the way."""
+    """The type table of a tree: resolves a type to elements, and collects structs."""
 
     def __init__(self, table: list[dict[str, Any]]) -> None:
         self.by_address = {entry["addr"]: entry for entry in table}
@@ -86,7 +86,7 @@ class _Types:
                 raise InputError(f"a port of type {other} is not supported: use packed types")
 
     def port_type(self, address: str) -> tuple[Element, int]:
-        """Element and number of elements: the outermost packed dimension of an array counts elements."""
+        """Returns element type and number of elements; the outermost packed dimension of an array counts elements."""
         entry = self.by_address[address]
         if entry["type"] == "REFDTYPE":
             return self.port_type(entry["refDTypep"])
@@ -101,13 +101,13 @@ def _range_bits(text: str) -> int:
 
 
 def constant(node: dict[str, Any]) -> tuple[int, int] | None:
-    """Value and bits of a number in a tree; None where it is none."""
+    """Returns value and bits of a constant in a tree; None for other nodes."""
     match = re.fullmatch(r"(\d+)'s?h([0-9a-f]+)", node.get("name", ""))
     return (int(match[2], 16), int(match[1])) if match else None
 
 
 def read_module(tree: Path, meta: Path) -> Module:
-    """The top module of a tree that `verilator --json-only` wrote, and the files that it was read from."""
+    """Reads the top module of a tree written by `verilator --json-only`, and the list of its source files."""
     root = json.loads(tree.read_text())
     types = _Types(next(entry for entry in root["miscsp"] if entry["type"] == "TYPETABLE")["typesp"])
     top = next(module for module in root["modulesp"] if module.get("level") == 1)
@@ -139,7 +139,7 @@ def read_module(tree: Path, meta: Path) -> Module:
 
 
 def _parameter(name: str, value: int, bits: int) -> str:
-    """A number up to 64 bits, 64-bit words (lowest first) beyond."""
+    """Returns a C++ constant: a number up to 64 bits, else an array of 64-bit words, lowest first."""
     if bits <= 64:
         return f"  static constexpr std::uint64_t {name} = {value}U;"
     words = [f"{value >> done & (1 << 64) - 1}U" for done in range(0, bits, 64)]
@@ -173,29 +173,30 @@ def _struct(name: str, members: list[tuple[str, Element]]) -> str:
 
 
 def _gate(port: Port, outputs: list[Port]) -> int:
-    """The valid port of the same channel, `<channel>_valid_o`; -1 where there is none."""
+    """Returns the index of the valid port of the same channel, `<channel>_valid_o`; -1 if there is none."""
     for index, other in enumerate(outputs):
         channel = other.name.removesuffix("_valid_o")
         if channel != other.name and port is not other and port.name.startswith(channel + "_"):
             if port.bits % other.bits:
-                raise InputError(f"{port.name} has {port.bits} bits, no multiple of the lanes of {other.name}")
+                raise InputError(f"{port.name} has {port.bits} bits, not a multiple of the lanes of {other.name}")
             return index
     return -1
 
 
 def gates(module: Module) -> dict[str, str]:
-    """Of each payload output, the valid output that says which of its lanes count."""
+    """Returns the valid output of each payload output, which marks its valid lanes."""
     outputs = [port for port in module.ports if port.output]
     return {port.name: outputs[gate].name for port in outputs if (gate := _gate(port, outputs)) >= 0}
 
 
 def _periods(module: Module, megahertz: Mapping[str, float]) -> list[int]:
-    """Of each clock, in ticks: half of the longest time that makes all periods whole numbers (tests/bisim/bisim.hpp, `Clocks`)."""
+    """Returns the period of each clock in ticks: half of the longest time of which all periods are multiples
+    (tests/bisim/bisim.hpp, `Clocks`)."""
     names = [clock.removesuffix("_") for clock in module.clocks]
     if len(names) == 1:
         return [1]
     if set(megahertz) != set(names):
-        raise InputError(f"{module.name} has the clocks {', '.join(names)}: give each its MHz")
+        raise InputError(f"{module.name} has the clocks {', '.join(names)}: give the frequency of each in MHz")
     periods = [1 / Fraction(megahertz[name]) for name in names]
     denominator = math.lcm(*(period.denominator for period in periods))
     whole = [int(period * denominator) for period in periods]
@@ -203,9 +204,9 @@ def _periods(module: Module, megahertz: Mapping[str, float]) -> list[int]:
 
 
 def header(module: Module, megahertz: Mapping[str, float] = MappingProxyType({})) -> str:
-    """The C++ header of a module: Parameters, its structs, Inputs, Outputs and how they reach the Verilated signals.
+    """Returns the C++ header of a module: Parameters, structs, Inputs, Outputs, and access to the Verilated signals.
 
-    `megahertz`: frequencies of its clocks, where it has several.
+    `megahertz` has the frequencies of several clocks.
     """
     periods = _periods(module, megahertz)
     lines = [

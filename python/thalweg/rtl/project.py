@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The road to RTL: finds the hardware's blocks, lints them, and builds and runs their equality tests (docs/equality.md)."""
+"""Builds the hardware: finds blocks, lints them, and builds and runs their equivalence tests (docs/equality.md)."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-#: How a test program is built: for speed, with waves in it, or with coverage and without assertions.
+#: variants of a test program: optimized, with waves, or with coverage and without assertions
 Kind = Literal["model", "traced", "covered"]
 KIND_FLAGS: dict[Kind, list[str]] = {
     "model": ["--assert"],
     "traced": ["--assert", "--trace-vcd"],
     "covered": ["-DSYNTHESIS", "--coverage-line", "--coverage-toggle", "--coverage-max-width", "4096"],
 }
-#: What it is compiled with. GCC leaves the prelude aside, and says nothing, where macros differ from those it was compiled with.
+#: compiler flags. GCC ignores, and does not report, a precompiled prelude that was compiled with other macros.
 KIND_MACROS: dict[Kind, str] = {
     "model": "",
     "traced": "-DVM_TRACE=1 -DVM_TRACE_VCD=1",
@@ -58,24 +58,24 @@ KIND_MACROS: dict[Kind, str] = {
 @dataclass(frozen=True)
 class ParameterSet:
     name: str
-    parameters: dict[str, int | str]  #: numbers, or literals of SystemVerilog
-    silent: list[str] = field(default_factory=list)  #: outputs that never move with these
-    long: bool = False  #: tested in the long run alone
-    clocks: dict[str, float] = field(default_factory=dict)  #: MHz of each, of a module with several
-    mapped: bool = False  #: to an FPGA's cells, where no block is named
-    levels: int | None = None  #: LUTs that may lie one after another once it is mapped
+    parameters: dict[str, int | str]  #: numbers, or SystemVerilog literals
+    silent: list[str] = field(default_factory=list)  #: outputs that never change with these parameters
+    long: bool = False  #: tested only in long runs
+    clocks: dict[str, float] = field(default_factory=dict)  #: MHz of each clock, for a module with several
+    mapped: bool = False  #: mapped to FPGA cells by default
+    levels: int | None = None  #: maximum number of LUT levels after mapping
 
 
 @dataclass(frozen=True)
 class Block:
-    """One module, its C++ twin and its test: rtl/F/tw_S.sv, sim/F/S.*, tests/blocks/F/S/."""
+    """A module with its C++ model and its test: rtl/F/tw_S.sv, sim/F/S.*, tests/blocks/F/S/."""
 
     folder: str
     stem: str
     twin: list[str]
-    rtl: list[str]  #: further folders that the module's parts are in
+    rtl: list[str]  #: other folders with parts of the module
     sets: list[ParameterSet]
-    whole: bool = False  #: put together of blocks: held against the simulator in whole clusters
+    whole: bool = False  #: consists of blocks, and is tested in whole clusters
     top: bool = False  #: in the folder `top` of rtl/F
 
     @property
@@ -92,7 +92,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Port:
-    """What the test saw on one output: a hash of everything compared, and how much there was."""
+    """Result of a test for one output: a hash of all values compared, and their number."""
 
     hash: str
     activity: int
@@ -100,9 +100,10 @@ class Port:
 
 @dataclass(frozen=True)
 class Difference:
-    """The first difference of a run.
+    """The first difference in a run.
 
-    The port "assertion" has in `got` what failed in the RTL, the port "exception" in `expected` what the twin threw.
+    For the port "assertion", `got` is the failed assertion of the RTL; for "exception", `expected` is the exception of
+    the C++ model.
     """
 
     seed: int
@@ -117,12 +118,12 @@ class Difference:
         where = f"seed {self.seed}, cycle {self.cycle}"
         if self.port in ("assertion", "exception"):
             return f"{where}: {self.got}{self.expected}"
-        return f"{where}, {self.port}: the twin has {self.expected}, the RTL {self.got}"
+        return f"{where}, {self.port}: the model has {self.expected}, the RTL {self.got}"
 
 
 @dataclass(frozen=True)
 class Result:
-    """Runs of one block in one parameter set."""
+    """Result of the runs of one block with one parameter set."""
 
     block: str
     set: str
@@ -136,10 +137,10 @@ class Result:
 
 
 class Project:
-    """The sources under `root`, built into `build`; a copy shares the compiled Verilator runtime of its `original`."""
+    """The sources under `root`, built into `build`. A copy shares the compiled Verilator runtime of its `original`."""
 
-    warnings = "-Wno-fatal"  #: of Verilator; lint has them all
-    for_models = ""  #: further flags of the compiler, for what Verilator makes for libraries
+    warnings = "-Wno-fatal"  #: Verilator's flags; lint enables all warnings
+    for_models = ""  #: additional compiler flags for Verilated libraries
 
     def __init__(self, root: Path | None = None, build: Path | None = None, original: Project | None = None) -> None:
         self.root = (root or find_root()).resolve()
@@ -147,23 +148,23 @@ class Project:
         self.original = original or self
         self.runtime = self.original.build / "runtime"
 
-    # --- what there is
+    # --- blocks
 
     def blocks(self) -> list[Block]:
         """Every block that has a test, by folder and name."""
         return [self._block(path) for path in sorted((self.root / "tests/blocks").glob("*/*/block.toml"))]
 
-    def twins(self) -> list[Block]:
-        """Those of them that are tested against a twin."""
+    def modelled_blocks(self) -> list[Block]:
+        """The blocks that are tested against a C++ model."""
         return [block for block in self.blocks() if not block.whole]
 
     def block(self, name: str) -> Block:
-        """The block `folder/stem` or `stem`."""
+        """Returns the block named `folder/stem` or `stem`."""
         blocks = self.blocks()
         for block in blocks:
             if name in (block.name, block.stem):
                 return block
-        raise InputError(f"no block {name!r}; there are {', '.join(block.name for block in blocks)}")
+        raise InputError(f"unknown block {name!r}; known are {', '.join(block.name for block in blocks)}")
 
     def _block(self, path: Path) -> Block:
         data = tomllib.loads(path.read_text())
@@ -182,7 +183,7 @@ class Project:
         return [*self._flags(block.module, file, block.rtl), *_assigned(parameters.parameters)]
 
     def own_files(self, block: Block) -> set[Path]:
-        """The block's module, and the parts and packages of its folder."""
+        """Returns the block's module, and the parts and packages of its folder."""
         others = {other.module for other in self.blocks() if other != block}
         return {path for path in (self.root / "rtl" / block.folder).rglob("*.sv") if path.stem not in others}
 
@@ -199,7 +200,7 @@ class Project:
     # --- lint
 
     def lint(self, block: Block, parameters: ParameterSet) -> str:
-        """Verilator's complaints with all warnings on; empty where it has none."""
+        """Returns Verilator's warnings, with all enabled; empty if there are none."""
         done = run_verilator(["--lint-only", "-Wall", "--assert", *self._block_flags(block, parameters)])
         return done.stdout.strip() if done.returncode or "%Warning" in done.stdout else ""
 
@@ -209,7 +210,7 @@ class Project:
         return self.build / block.folder / block.stem / parameters.name
 
     def module(self, block: Block, parameters: ParameterSet) -> Module:
-        """The module's ports and parameters, as Verilator elaborates them."""
+        """Returns the module's ports and parameters, as elaborated by Verilator."""
         return self._elaborate(self.folder(block, parameters), block.module, self._block_flags(block, parameters))
 
     def _elaborate(self, folder: Path, module: str, flags: Sequence[str]) -> Module:
@@ -222,13 +223,14 @@ class Project:
         return read_module(tree, meta)
 
     def build_tests(self, wanted: Iterable[tuple[Block, ParameterSet]], kind: Kind = "model") -> None:
-        """Brings the test programs up to date; raises BuildError where one does not compile."""
+        """Builds outdated test programs. Raises BuildError if one does not compile."""
         self.original._build_runtime()
         with alone(self.build):
             ninja(self._write_tests(list(wanted), kind))
 
     def model(self, block: Block, parameters: ParameterSet) -> tuple[str, int]:
-        """What Verilator makes of the module: its hash, and its size in bytes. Raises BuildError where it refuses."""
+        """Returns the hash and the size in bytes of the Verilated model. Raises BuildError if Verilator rejects the
+        module."""
         gathered = self.folder(block, parameters) / "model/model.cc"
         with alone(self.build):
             ninja(self._write_tests([(block, parameters)]), gathered)
@@ -265,7 +267,7 @@ class Project:
         ]
 
     def _flags_of_sources(self) -> list[str]:
-        """With the prelude, which is compiled for one level of optimization: GCC has crashed on it with a higher one."""
+        """Flags with the prelude, which is compiled for one level of optimization: GCC has crashed on it at higher ones."""
         return [*self._compiler_flags(), f"-include {self.runtime / 'prelude.hpp'}"]
 
     def _write_test(self, out: TextIO, block: Block, parameters: ParameterSet, kind: Kind) -> None:
@@ -274,7 +276,7 @@ class Project:
         ports = folder / "ports/top.hpp"
         write_if_changed(ports, header(module, parameters.clocks))
         model = folder / kind
-        # Registers that are not reset, and values that the RTL leaves open, start at random: see Bisim::run.
+        # registers without reset, and undefined values, start at random: see Bisim::run
         options = "--cc --prefix Vtop --x-assign unique --x-initial unique -O3 --no-timing --Mdir"
         verilate = [
             *options.split(),
@@ -284,7 +286,7 @@ class Project:
             *self._block_flags(block, parameters),
         ]
         if kind == "covered":
-            others = folder / "others.vlt"  # they have tests of their own
+            others = folder / "others.vlt"  # other blocks have their own tests
             lines = [f'coverage_off -file "{path}"' for path in module.files if path not in self.own_files(block)]
             write_if_changed(others, "\n".join(["`verilator_config", *lines, ""]))
             verilate.append(str(others))
@@ -293,7 +295,7 @@ class Project:
         write_edge(out, "verilate", f"{gathered} | {top}", *module.files, MODEL=model, FLAGS=flags)
         flags = f"-isystem {model} -I{ports.parent} {KIND_MACROS[kind]}"
         binding = self.root / "tests/blocks" / block.folder / block.stem / "binding.cpp"
-        # What counts everything is large, and runs seldom.
+        # code with coverage is large and rarely run
         write_edge(
             out, "compile", model / "model.o", gathered, FLAGS=f"{flags} -w{' -O0' if kind == 'covered' else ''}"
         )
@@ -302,7 +304,7 @@ class Project:
         write_edge(out, "link", self.program(block, parameters, kind), *objects, f"{self.runtime}/libruntime.a")
 
     def build_driver(self, top: Path, driver: Path) -> Path:
-        """A program of a module (its model is class Vtop) and the C++ source that drives it; built in `<build>/<top's name>`."""
+        """Builds a program from a module (its model is class Vtop) and a C++ driver, in `<build>/<top's name>`."""
         self.original._build_runtime()
         folder = self.build / top.stem
         with alone(folder):
@@ -330,11 +332,10 @@ class Project:
         parts: Sequence[str] = (),
         clocks: Mapping[str, float] = MappingProxyType({}),
     ) -> Path:
-        """A shared library of a module with parameters, and the C++ source that makes something of its model (class Vtop).
-        `clocks`: MHz of each, of a module with several.
+        """Builds a shared library from a module with parameters and C++ glue that uses its model (class Vtop).
 
-        With `waves` the model can be traced. `parts`: modules in it, or in each other, whose outputs come from registers alone,
-        compiled once for all of their instances; waves leave out what is in them.
+        `clocks` are the MHz of each clock, for a module with several. With `waves` the model supports tracing. `parts`
+        are submodules whose outputs are registers, compiled once for all instances; waves do not show their internals.
         """
         kind: Kind = "traced" if waves else "model"
         file = next(path for where in ("*", "*/top") for path in self.root.glob(f"rtl/{where}/{module}.sv"))
@@ -351,7 +352,7 @@ class Project:
                 write_rules(out, folder, self._flags_of_sources())
                 model = folder / "model"
                 stand_ins = [folder / f"stand_ins/{name}/{name}.sv" for name in parts]
-                # They come before the folders that have the modules themselves.
+                # before the folders with the modules themselves
                 inner = [word for path in stand_ins for word in ("-y", str(path.parent))]
                 flags = [*inner, *flags]
                 objects = [
@@ -370,12 +371,15 @@ class Project:
                     include = f"-isystem {model} {KIND_MACROS['model']}"
                     write_edge(out, "compile", objects[-1], f"{source} | {model}/model.cc", FLAGS=include)
                 write_edge(out, "share", library, *objects, f"{self.runtime}/libruntime.a")
-            ninja(folder / "build.ninja", label=f"thalweg: building {module} ({folder.name}), once; minutes")
+            ninja(
+                folder / "build.ninja",
+                label=f"thalweg: building {module} ({folder.name}); takes minutes, needed only once",
+            )
             own(library).chmod(0o700)
             return library
 
     def _parts(self, folder: Path, module: str) -> list[Part]:
-        """The variants of a module in what was elaborated in a folder, and what stands in for them there."""
+        """Returns the variants of a module in an elaborated folder, and writes their stubs there."""
         file = next(self.root.glob(f"rtl/*/{module}.sv"))
         parts = []
         for i, parameters in enumerate(parameters_of(folder / "tree.json", module)):
@@ -384,14 +388,14 @@ class Project:
             parts.append(Part(name, parameters, ports))
             write_if_changed(folder / f"stand_ins/{module}/{name}.cpp", source(parts[-1]))
         if not parts:
-            raise InputError(f"there is no {module} to be compiled on its own")
+            raise InputError(f"{module} is not instantiated, so it cannot be compiled separately")
         write_if_changed(folder / f"stand_ins/{module}/{module}.sv", stand_in(file.read_text(), parts))
         return parts
 
     def _write_model(
         self, out: TextIO, folder: Path, name: str, kind: Kind, flags: Sequence[str], sources: Sequence[Path]
     ) -> Path:
-        """The rules for class V<name>, in a folder; the object that has it."""
+        """Writes the rules for class V<name>; returns its object file."""
         gathered, target = folder / "model.cc", folder.with_suffix(".o")
         options = f"--cc --prefix V{name} --x-assign unique --x-initial unique -O3 --no-timing --Mdir"
         verilate = [*options.split(), f"{folder}.new", "-Wno-fatal", *KIND_FLAGS[kind], *flags]
@@ -401,7 +405,7 @@ class Project:
         return target
 
     def _build_runtime(self) -> None:
-        """The Verilator runtime, the harness's hooks into it and the prelude, compiled once for all tests."""
+        """Compiles the Verilator runtime, the harness's hooks into it and the prelude, once for all tests."""
         with alone(self.runtime):
             self._write_and_build_runtime()
 
@@ -439,11 +443,11 @@ class Project:
         replay: bool = True,
         seconds: int | None = None,
     ) -> Result:
-        """Runs the seeds `seed` .. `seed + runs - 1`, each in `cycles` cycles, until one shows a difference.
+        """Runs the seeds `seed` .. `seed + runs - 1` for `cycles` cycles each, until one shows a difference.
 
-        The test program must have been built. With `replay` a difference is run again, from its seed, by a program with
-        waves in it, which also shrinks the stimulus; the report's folder is named in the result. Raises
-        subprocess.TimeoutExpired where the runs take more than `seconds` of processor time.
+        The test program must have been built. With `replay`, a run with a difference is repeated from its seed by a
+        program with waves, which also shrinks the stimulus; the result names the folder of the report. Raises
+        subprocess.TimeoutExpired if the runs take more than `seconds` of processor time.
         """
         result = self._execute("model", block, parameters, runs, cycles, seed, seconds=seconds)
         if result.difference is None or not replay:
@@ -458,7 +462,7 @@ class Project:
         return replace(result, difference=difference, report=report)
 
     def cover(self, block: Block, parameters: ParameterSet, runs: int, cycles: int, seed: int) -> Result:
-        """As `run`, by the program that counts what the runs reach; its counts are files in the folder `coverage`."""
+        """Like `run`, with coverage; the counts are files in the folder `coverage`."""
         folder = self.folder(block, parameters) / "coverage"
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()

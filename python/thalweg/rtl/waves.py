@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Waveforms: what Verilator writes as VCD, as FST, which is a small fraction of the size and which GTKWave and Surfer read."""
+"""Conversion of waveforms from VCD to FST, which is much smaller and read by GTKWave and Surfer."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from thalweg.errors import InputError
 
 
 def to_fst(vcd: Path) -> Path:
-    """Writes the same waves beside the file, with the suffix .fst, and removes it.
+    """Converts a VCD file to FST (suffix .fst), and removes it.
 
-    Raises InputError where the package that writes FST is missing.
+    Raises InputError if the package that writes FST is missing.
     """
     try:
         from pylibfst import ffi, lib
     except ImportError:
-        raise InputError("waves are written by the Python package pylibfst, which is missing") from None
+        raise InputError("waves need the Python package pylibfst: pip install pylibfst") from None
 
     fst = vcd.with_suffix(".fst")
     writer = lib.fstWriterCreate(str(fst).encode(), 1)

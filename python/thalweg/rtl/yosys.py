@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs Yosys on modules of the RTL. Each run is a process that reads a request as JSON and writes its results to files.
+"""Runs Yosys on RTL modules. Each run is a process that reads a request as JSON and writes its results to files.
 
 The output of Yosys goes to the process's stdout.
 """
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Request:
-    """The design to read; derived classes say what to do with it."""
+    """The design to read; derived classes define what to do with it."""
 
     top: str
     sources: list[str]
-    folders: list[str]  #: where Yosys searches for modules that the sources use
+    folders: list[str]  #: search path for modules
     parameters: dict[str, int | str]
 
 
 Bit = int | str
-"""Of a netlist in Yosys' JSON: a number names a net, a string is a constant."""
+"""A bit in Yosys' JSON: a number is a net, a string a constant."""
 
 
 def net_names(module: Mapping[str, Any]) -> dict[Bit, str]:
-    """The shortest of the names that the RTL has for each net of a flat module in Yosys' JSON, of whole signals."""
+    """Returns, for each net of a flat module in Yosys' JSON, the shortest RTL name of a whole signal."""
     names: dict[Bit, str] = {}
     for name, wire in module["netnames"].items():
         for bit in () if name.startswith("$") else wire["bits"]:
@@ -49,20 +49,20 @@ Wanted = TypeVar("Wanted", bound=Request)
 
 
 def sources(root: Path, folder: str, *files: Path) -> list[str]:
-    """The packages of rtl/`folder`, then `files`, whose modules take precedence over others of the same names."""
+    """Returns the packages of rtl/`folder`, then `files`, whose modules take precedence over others of equal name."""
     return [str(path) for path in [*packages(root, folder), *files]]
 
 
 def folders(root: Path, folder: str, further: Iterable[str] = ()) -> list[str]:
-    """The existing folders of rtl/`folder`. A system may have no parts, and Yosys refuses a missing folder."""
+    """Returns the existing search folders of rtl/`folder`; Yosys rejects missing ones."""
     return [str(root / part) for part in (*rtl_folders(folder), *further) if (root / part).is_dir()]
 
 
 def start(program: str, request: Request, failure: str, seconds: int | None = None) -> None:
     """Runs the Python module `program` with a request.
 
-    Raises BuildError with the message `failure` and the end of Yosys's output, and subprocess.TimeoutExpired after `seconds` of
-    processor time.
+    Raises BuildError with the message `failure` and the end of Yosys' output, and subprocess.TimeoutExpired after
+    `seconds` of processor time.
     """
     done = processor_time.run([sys.executable, "-m", program], seconds, json.dumps(asdict(request)))
     if done.returncode:
@@ -71,12 +71,15 @@ def start(program: str, request: Request, failure: str, seconds: int | None = No
 
 
 def requested(kind: type[Wanted]) -> Wanted:
-    """The request to this process."""
+    """Returns the request to this process."""
     return kind(**json.load(sys.stdin))
 
 
 def read(request: Request, assertions: bool, whole: bool = True) -> tuple[ys.Design, Callable[[str], None]]:
-    """The elaborated design, as one module if `whole`, else as one module per instance; and a function that runs a command of Yosys on it."""
+    """Returns the elaborated design, and a function that runs a Yosys command on it.
+
+    The design is one module if `whole`, else one module per instance.
+    """
     from pyosys import libyosys as ys
 
     design = ys.Design()

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What happened when, as a timeline: for Perfetto (`Recorded.write_trace`), and on a page (`Recorded.write_report`). It knows no system:
-whoever ran something fills a `Timeline`."""
+"""Timelines of simulations, written as Perfetto traces (`Recorded.write_trace`) or HTML pages (`Recorded.write_report`).
+
+Independent of systems: each system fills a `Timeline`.
+"""
 
 from thalweg.trace.recorded import Recorded as Recorded
 from thalweg.trace.timeline import Counter as Counter

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run on one page that needs nothing else: its tables, a drawing of its cluster, and its timeline, to be zoomed and moved in any browser."""
+"""A self-contained HTML page of a run: tables, a drawing of the cluster, and an interactive timeline."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 from thalweg.trace.timeline import Message, Span, Timeline, Track, in_lanes
 
 SHOWN = 200_000
-"""Spans and messages that the page shows at most: the first ones. A trace has all."""
+"""Maximum number of spans and messages on the page, the first ones. A trace has all."""
 _HERE = Path(__file__).parent
 
 
@@ -27,14 +27,14 @@ class Table:
 
 
 def page(title: str, facts: Sequence[str], tables: Sequence[Table], drawing: str, timeline: Timeline) -> str:
-    """`drawing`: an SVG, or nothing."""
+    """Returns the page. `drawing` is an SVG, or empty."""
     everything = sum(len(track.spans) for track in timeline.tracks) + len(timeline.messages)
     until = _until(timeline)
     parts = [
         f"<h1>{html.escape(title)}</h1>",
         *(f"<p>{html.escape(fact)}</p>" for fact in facts),
-        '<h2>Timeline</h2><p class="note">Drag to move, Ctrl and wheel (or + and -) to zoom, 0 for all; point at a span for what it is. Messages are drawn where few enough are in view.',
-        f" The first {SHOWN:,} of {everything:,} spans and messages." if everything > SHOWN else "",
+        '<h2>Timeline</h2><p class="note">Drag to move, Ctrl and wheel (or + and -) to zoom, 0 for all; point at a span for details. Messages are drawn only if few are in view.',
+        f" Shows the first {SHOWN:,} of {everything:,} spans and messages." if everything > SHOWN else "",
         '</p><div id="timeline"><canvas tabindex="0" role="img" aria-label="Timeline"></canvas><div id="about"></div></div><div id="legend"></div>',
         f'<h2>Cluster</h2><div class="wide">{drawing}</div>' if drawing else "",
         *(f"<h2>{html.escape(table.title)}</h2>{_table(table)}" for table in tables if table.rows),
@@ -61,7 +61,7 @@ def _table(table: Table) -> str:
 
 
 def _until(timeline: Timeline) -> float:
-    """When the first `SHOWN` have begun."""
+    """Returns the time at which the first `SHOWN` spans and messages have started."""
     begins = sorted(
         [*(span.begin for track in timeline.tracks for span in track.spans), *(m.begin for m in timeline.messages)]
     )
@@ -69,7 +69,7 @@ def _until(timeline: Timeline) -> float:
 
 
 def _data(timeline: Timeline, until: float) -> dict[str, Any]:
-    """For page.js: spans and messages with their names and what is to be said of them as places in `texts`."""
+    """Returns the data for page.js: spans and messages refer to their names and details by index into `texts`."""
     texts: dict[str, int] = {}
 
     def text(of: Span | Message) -> int:

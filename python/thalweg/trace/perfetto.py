@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A timeline as a trace that https://ui.perfetto.dev opens: TrackEvents of Perfetto's protocol buffers (protos/perfetto/trace), whose
-wire format is simple enough to write packet by packet; what reads it in the tests is Perfetto's own description of it."""
+"""Export of a timeline as a Perfetto trace (https://ui.perfetto.dev): TrackEvents of protos/perfetto/trace.
+
+The protobuf wire format is written directly. Tests decode it with Perfetto's own description of the format.
+"""
 
 from __future__ import annotations
 
@@ -86,7 +88,7 @@ def _packets(timeline: Timeline) -> Iterator[bytes]:
             for message in received[track] if number == 0 else ():
                 flow = _fixed(48, flows[id(message)])
                 yield _event(uuid, _ns(message.end), _INSTANT, f"from {message.sender.name}", flow)
-        # An arrow begins at a message's own span, and ends where it arrives.
+        # an arrow starts at the message's own span and ends where the message arrives
         for way in in_lanes(sent[track]):
             uuid, packet = described(f"{track.name}: messages", parent, rank)
             yield packet

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was recorded of a run or of an operation, and the two files that show it."""
+"""Recorded timelines, and the two files that show them."""
 
 from __future__ import annotations
 
@@ -16,15 +16,18 @@ if TYPE_CHECKING:
     from thalweg.trace.page import Table
 
 LINKS = "links, % of their rate"
-"""The group of links' counters."""
+"""Group of the links' counters."""
 
 LinkUse = tuple[int, int, int, Sequence[int]]
-"""Of a direction of a link, as a simulator of kinds counts it: node and port that send, ticks of a window, words of each window."""
+"""Use of one direction of a link: sending node and port, length of a window in ticks, and words sent in each window."""
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """A timeline, and what the links of its cluster carried: rows of `node`, `port` and the number that they sent, under the name `unit`."""
+    """A timeline, and the traffic of the cluster's links.
+
+    Traffic is a list of rows with `node`, `port` and the number of units sent, whose key is `unit`.
+    """
 
     timeline: Timeline
     cluster: Cluster
@@ -39,8 +42,9 @@ class Recorded:
             perfetto.write(self.timeline, file)
 
     def write_report(self, path: str | Path, facts: Sequence[str] = (), tables: Iterable[Table] = ()) -> None:
-        """Writes a page for any browser, with lines of `facts` and with `tables`. Raises InputError if the file cannot be written."""
-        from thalweg.cluster import draw  # networkx takes long to load
+        """Writes an HTML page that also shows the lines `facts` and `tables`. Raises InputError if the file cannot be
+        written."""
+        from thalweg.cluster import draw  # networkx is slow to import
         from thalweg.trace import page
 
         carried = {(link["node"], link["port"]): link[self.unit] for link in self.links}
@@ -57,14 +61,19 @@ def with_links(
     unit: str,
     begin_us: float = 0.0,
 ) -> Recorded:
-    """Adds a counter for each direction of a link, in percent of the `words_per_us` that it can carry, or without these in `unit` a us.
-    The timeline begins `begin_us` after tick 0."""
+    """Returns the timeline with a counter for each direction of each link.
+
+    Counters are in percent of the capacity `words_per_us`, or without it in `unit` per us. The timeline starts
+    `begin_us` after tick 0.
+    """
     peers, rows = cluster.topology.peer, []
-    group, shown, whole = (LINKS, "%", 100 / words_per_us) if words_per_us else (f"links, {unit} a us", f"{unit}/us", 1)
+    group, shown, whole = (
+        (LINKS, "%", 100 / words_per_us) if words_per_us else (f"links, {unit} per us", f"{unit}/us", 1)
+    )
     for node, port, ticks, words in sorted(use):
         counter = timeline.counter(group, f"{node}.{port} to {peers[node, port]}", shown)
         window = ticks / ticks_per_us
-        # A window may begin with a word that the one before had room for.
+        # a window may start with a word carried over from the previous one
         most = 100.0 if words_per_us else float("inf")
         shares = [min(most, whole * count / window) for count in words] + [0.0]
         times = [max(0.0, number * window - begin_us) for number in range(len(shares))]
@@ -76,6 +85,6 @@ def with_links(
 
 
 def in_turn(title: str, parts: Sequence[Recorded]) -> Recorded:
-    """Operations one after another on one timeline; the links are those of the last one."""
+    """Concatenates the timelines of several operations; the link traffic is that of the last one."""
     last = parts[-1]
     return Recorded(one_after_another(title, [part.timeline for part in parts]), last.cluster, last.links, last.unit)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A timeline: tracks of spans in groups, messages between tracks, and what was counted. Times are in microseconds."""
+"""A timeline: tracks of spans in groups, messages between tracks, and counters. Times are in microseconds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Span(NamedTuple):
 
 
 class Message(NamedTuple):
-    """From one track to another."""
+    """A message from one track to another."""
 
     sender: Track
     receiver: Track
@@ -28,7 +28,7 @@ class Message(NamedTuple):
 
 @dataclass(eq=False)
 class Track:
-    """What one thing did, such as a rank or a communicator; spans may overlap."""
+    """The activity of one object, such as a rank or a communicator. Spans may overlap."""
 
     group: str
     name: str
@@ -37,7 +37,7 @@ class Track:
 
 @dataclass(eq=False)
 class Counter:
-    """What was measured from a time on, until the next one."""
+    """A value over time: each sample holds until the next one."""
 
     group: str
     name: str
@@ -45,7 +45,7 @@ class Counter:
     values: list[tuple[float, float]] = field(default_factory=list)
 
     def changes(self) -> list[tuple[float, float]]:
-        """The values that differ from the ones before."""
+        """Samples that differ from their predecessor."""
         before = [None, *(value for _, value in self.values)]
         return [(at, value) for (at, value), last in zip(self.values, before, strict=False) if value != last]
 
@@ -67,7 +67,7 @@ class Timeline:
 
     @property
     def end(self) -> float:
-        """The last time that anything has."""
+        """The end of the last span, message or sample, in us."""
         return max(
             [
                 *(span.end for track in self.tracks for span in track.spans),
@@ -82,9 +82,10 @@ Lasting = TypeVar("Lasting", Span, Message)
 
 
 def in_lanes(lasting: Iterable[Lasting]) -> list[list[Lasting]]:
-    """Distributes spans or messages over as few lanes as possible, so that those of a lane do not overlap.
+    """Distributes spans or messages over as few lanes as possible without overlap in a lane.
 
-    They are sorted by begin, and by length if they begin at the same time, the longest first. Each is put into the first lane that is free."""
+    They are sorted by start, and if equal by length, longest first. Each goes into the first free lane.
+    """
     lanes: list[list[Lasting]] = []
     for one in sorted(lasting, key=lambda one: (one.begin, -one.end)):
         for lane in lanes:
@@ -97,7 +98,7 @@ def in_lanes(lasting: Iterable[Lasting]) -> list[list[Lasting]]:
 
 
 def one_after_another(title: str, parts: Iterable[Timeline]) -> Timeline:
-    """All on one timeline, with a gap between them; tracks and counters of the same group and name are one."""
+    """Concatenates timelines with gaps; tracks and counters of equal group and name are merged."""
     whole = Timeline(title)
     tracks: dict[tuple[str, str], Track] = {}
     counters: dict[tuple[str, str], Counter] = {}

@@ -94,6 +94,5 @@ def test_bad_input_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
     (tmp_path / "file").touch()
     assert cli.main(["rtl", "export", "peach2", "--output", str(tmp_path)]) == 2
     assert (
-        capsys.readouterr().err
-        == f"thalweg: {str(tmp_path)!r} is there already; give --output a folder that is not, or an empty one\n"
+        capsys.readouterr().err == f"thalweg: {str(tmp_path)!r} exists already; give --output a new or empty folder\n"
     )

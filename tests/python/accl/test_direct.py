@@ -165,5 +165,5 @@ def test_what_cannot_be_connected(tmp_path: Path) -> None:
         asks([(0, 7)])
     with pytest.raises(InputError, match="board 0 is at no optical switch"):
         run(lambda rank: rank.rewire([(0, 1)]), 2)
-    with pytest.raises(InputError, match=r"ports in pairs, each once"):
+    with pytest.raises(InputError, match=r"list ports in pairs, each port once"):
         Cluster.load(file_of(tmp_path, "connect = [0, 1, 1, 2]\n"))

@@ -238,7 +238,7 @@ def test_hardware_has_no_port_to_switches() -> None:
 
 
 def test_more_ranks_than_nodes() -> None:
-    with pytest.raises(InputError, match="8 ranks, and torus:2x2, which gets their collectives, has 4"):
+    with pytest.raises(InputError, match="8 ranks, but torus:2x2, which executes their collectives, has only 4"):
         run(lambda rank: None, 8, CLUSTER, in_switch="torus:2x2")
 
 

@@ -136,5 +136,5 @@ def test_the_figure_has_a_line_for_each_series(folder: Path, rows: list[dict[str
 def test_wrong_options_are_refused() -> None:
     with pytest.raises(InputError, match="reproduce has no option 'full'"):
         thalweg.reproduce("accl", full=True)
-    with pytest.raises(InputError, match="'figures' is no subject; there are messages, application, resources"):
+    with pytest.raises(InputError, match="unknown subject 'figures'; known are messages, application, resources"):
         thalweg.reproduce("accl", only=["figures"])

@@ -128,7 +128,7 @@ def test_wrong_results_are_seen(
         )
     assert main(["bench", "allreduce", "--cluster", "torus:4x2", "--sizes", "4K", "--type", "float32"]) == 1
     captured = capsys.readouterr()
-    assert "NO" in captured.out and captured.err == "thalweg: allreduce gave wrong results at 4096\n"
+    assert "NO" in captured.out and captured.err == "thalweg: allreduce returned wrong results at 4096\n"
 
 
 def test_a_time_below_its_bound_is_an_error(
@@ -190,8 +190,8 @@ def test_axes_of_a_plot_have_plain_numbers(measured: Bench, tmp_path: Path) -> N
         (["allreduce"], "Missing option '--cluster'"),
         (["allreduce", "--cluster", "toros:4x4"], "toros:4x4"),
         (["allreduce", "--cluster", "ring:4", "--ranks", "5"], "5 ranks do not fit"),
-        (["allreduce", "--cluster", "ring:4", "--sizes", "4:x"], "'x' is no size"),
-        (["allreduce", "--cluster", "ring:4", "--sizes", "8:4"], "holds no size"),
+        (["allreduce", "--cluster", "ring:4", "--sizes", "4:x"], "'x' is not a size"),
+        (["allreduce", "--cluster", "ring:4", "--sizes", "8:4"], "contains no size"),
         (
             ["allreduce", "--cluster", "ring:4", "--sizes", "3", "--type", "float32"],
             "no size is a multiple of the 4 bytes",
@@ -218,7 +218,7 @@ def test_axes_of_a_plot_have_plain_numbers(measured: Bench, tmp_path: Path) -> N
         (["traffic", "--cluster", "ring:4", "--packet", "3"], "'3' is not"),
         (["traffic", "--cluster", "ring:3", "--pattern", "transpose"], "transpose"),
         (["allreduce", "--cluster", "ring:4", "--json", "/nowhere/x.json"], "/nowhere"),
-        (["allreduce", "--cluster", "ring:4", "--plot", "x.gif"], "no kind of picture"),
+        (["allreduce", "--cluster", "ring:4", "--plot", "x.gif"], "unknown format"),
     ],
 )
 def test_bad_input_gets_one_line(words: list[str], line: str, capsys: pytest.CaptureFixture[str]) -> None:

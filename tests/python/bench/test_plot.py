@@ -31,7 +31,7 @@ def test_a_picture(cluster: str, operation: str, sizes: str, title: str, tmp_pat
 
 def test_no_picture_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["bench", "put", "--cluster", "peach2", "--sizes", "8", "--plot", "x.txt"]) == 2
-    assert capsys.readouterr().err == "thalweg: 'x.txt' names no kind of picture; it has to end in .png, .svg, .pdf\n"
+    assert capsys.readouterr().err == "thalweg: 'x.txt' has an unknown format; the name must end in .png, .svg, .pdf\n"
 
 
 def test_a_programs_own_pictures_stay(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from thalweg.systems.mpi_fpga.tables import ClusterTable
 def command(fail: str | None, count: int | None, json_file: Path | None) -> None:
     match fail:
         case "input":
-            raise InputError("'clok' is no key; did you mean 'clock'?\nsecond \x1b[31mline", Path("my.toml"), 3)
+            raise InputError("'clok' is not a key; did you mean 'clock'?\nsecond \x1b[31mline", Path("my.toml"), 3)
         case "check":
             raise CheckFailed("a cycle")
         case "fabric":
@@ -74,7 +74,7 @@ def test_an_error_is_one_line(
 
 def test_an_input_error_names_file_and_line(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     cli.main([name, "--fail", "input"])
-    assert capsys.readouterr().err.startswith("thalweg: my.toml:3: 'clok' is no key; did you mean 'clock'? second")
+    assert capsys.readouterr().err.startswith("thalweg: my.toml:3: 'clok' is not a key; did you mean 'clock'? second")
 
 
 @pytest.mark.parametrize("how, code", [("interrupt", 130)])

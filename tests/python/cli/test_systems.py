@@ -74,7 +74,7 @@ def test_where_two_have_an_operation_the_cluster_says_whose(toys: Path, words: l
 
 def test_help_says_who_else_has_an_operation(toys: Path) -> None:
     said = " ".join(thalweg(toys, "bench", "allreduce", "--help").stdout.split())
-    assert said.endswith("This is mpi-fpga's. For that of accl and toy-ring: name such a cluster, then --help.")
+    assert said.endswith("This is the help for mpi-fpga. For accl and toy-ring: give one of its clusters, then --help.")
     theirs = thalweg(toys, "bench", "allreduce", "--cluster", "toys.toml", "--help").stdout
     assert "mpi-fpga" not in theirs and "--cluster" in theirs
 

@@ -192,23 +192,23 @@ EDGES = '[topology]\nshape = "edges"\nedges = [[0, 1],\n  [1, 2],\n'
 @pytest.mark.parametrize(
     "text, line, what",
     [
-        (TORUS + "[router]\nvirtual_chanels = 4\n", 5, "'virtual_chanels' is no key in [router]; did you mean 'virtual_channels'?"),
-        (TORUS + "[roter]\nvirtual_channels = 4\n", 4, "'roter' is no key in a cluster file; did you mean 'router'?"),
-        (TORUS + "[link.speed]\nx = 1\n", 4, "'speed' is no key in [link]; the keys are latency_ns, rate_gbps"),
-        (TORUS + "link.latency = 440\n", 4, "'link' is no key in [topology]"),
+        (TORUS + "[router]\nvirtual_chanels = 4\n", 5, "'virtual_chanels' is not a key in [router]; did you mean 'virtual_channels'?"),
+        (TORUS + "[roter]\nvirtual_channels = 4\n", 4, "'roter' is not a key in a cluster file; did you mean 'router'?"),
+        (TORUS + "[link.speed]\nx = 1\n", 4, "'speed' is not a key in [link]; the keys are latency_ns, rate_gbps"),
+        (TORUS + "link.latency = 440\n", 4, "'link' is not a key in [topology]"),
         ('[topology]\nshape = "trous"\nsize = [4, 4]\n', 2, "it should be 'line', 'ring', 'mesh', 'torus', 'prism', 'star', 'fattree' or 'edges'"),
         ('[topology]\nshape = "torus"\nsize = [4,\n 1]\n', 4, "topology.size[1] is 1; it should be greater than or equal to 2"),
         ('[topology]\nshape = "torus"\nsize = 4\n', 3, "topology.size is 4; write [4]"),
-        ('[topology]\nshape = "ring"\nsize = [4, 4]\n', 3, "a ring takes one number, its nodes"),
-        ('[topology]\nshape = "torus"\nsize = [400, 400]\n', 3, "160000 nodes; there may be 4096"),
-        ('[topology]\nshape = "star"\nsize = [400]\n', 3, "399 link ports; there may be 128"),
+        ('[topology]\nshape = "ring"\nsize = [4, 4]\n', 3, "a ring takes one size, its number of nodes"),
+        ('[topology]\nshape = "torus"\nsize = [400, 400]\n', 3, "160000 nodes; the maximum is 4096"),
+        ('[topology]\nshape = "star"\nsize = [400]\n', 3, "399 link ports; the maximum is 128"),
         ("[topology]\nsize = [4, 4]\n", 1, "'shape' is missing in [topology]"),
         ('[topology]\nshape = "torus"\n', 1, "'size' is missing in [topology]"),
         ('[topology]\nshape = "edges"\n', 1, "'edges' is missing in [topology]"),
-        (TORUS + "edges = [[0, 1]]\n", 4, "edges go with the shape edges"),
-        (EDGES + "  [2, 2]]\n", 5, "joins node 2 to itself"),
+        (TORUS + "edges = [[0, 1]]\n", 4, "edges is for the shape edges only"),
+        (EDGES + "  [2, 2]]\n", 5, "links node 2 to itself"),
         (EDGES + "  [2]]\n", 5, "topology.edges[2] is [2]; it should have at least 2 items"),
-        (EDGES + "  [3, 4]]\n", 3, "no way from node 0 to node 3"),
+        (EDGES + "  [3, 4]]\n", 3, "no path from node 0 to node 3"),
         (EDGES + "  [0, -1]]\n", 5, "topology.edges[2][1] is -1"),
         ("topology = 3\n", 1, "topology is 3; it should be a table"),
         (TORUS + '[link]\nlatency_ns = "fast"\n', 5, 'link.latency_ns is "fast"; it should be a valid number'),
@@ -227,14 +227,14 @@ EDGES = '[topology]\nshape = "edges"\nedges = [[0, 1],\n  [1, 2],\n'
         (TORUS + "[collective]\nlong_packet_flits = 64\nslot_packets = 2\n", 5, "and a slot has 32"),
         ('description = "a\\u0007"\n' + TORUS, 1, "it should be printable"),
         ('routing = "xy"\n' + TORUS, 1, "it should be 'dimension-order', 'up-down' or 'dfsssp'"),
-        ('base = "nowhere.toml"\n' + TORUS, 1, "there is no such file beside this one"),
-        ('base = "my.toml"\n' + TORUS, 1, "base leads back to 'my.toml'"),
-        ('base = "\\u0000"\n' + TORUS, 1, "there is no such file beside this one"),
+        ('base = "nowhere.toml"\n' + TORUS, 1, "there is no such file relative to this one"),
+        ('base = "my.toml"\n' + TORUS, 1, "base forms a cycle through 'my.toml'"),
+        ('base = "\\u0000"\n' + TORUS, 1, "there is no such file relative to this one"),
         ("base = 7\n" + TORUS, 1, "base is 7; it should be a valid string"),
-        (TORUS + "[link\nlatency_ns = 1\n", 4, "is no TOML"),
-        (TORUS + "[link]\nlatency_ns =\n", 5, "is no TOML"),
-        (TORUS + "[link]\nlatency_ns = 1\nlatency_ns = 2\n", 6, "is no TOML"),
-        (TORUS + "x = [1,\n", 4, "is no TOML"),
+        (TORUS + "[link\nlatency_ns = 1\n", 4, "is not TOML"),
+        (TORUS + "[link]\nlatency_ns =\n", 5, "is not TOML"),
+        (TORUS + "[link]\nlatency_ns = 1\nlatency_ns = 2\n", 6, "is not TOML"),
+        (TORUS + "x = [1,\n", 4, "is not TOML"),
     ],
 )  # fmt: skip
 def test_a_bad_file_is_named_with_its_line(
@@ -311,7 +311,7 @@ def test_an_error_in_a_base_is_named_there(tmp_path: Path) -> None:
         ("torus:", "is no preset, no file and no shape in place"),
         ("torus:4x", "is no preset"),
         ("torus:1x4", "topology.size[0] is 1; it should be greater than or equal to 2"),
-        ("ring:4x4", "a ring takes one number"),
+        ("ring:4x4", "a ring takes one size"),
         ("ring:5000", "less than or equal to 4096"),
         ("edges:4", "is no preset"),
         ("", "is no preset"),
@@ -371,7 +371,7 @@ def test_show_keeps_columns_apart(name: str, capsys: pytest.CaptureFixture[str])
 def test_check_says_what_is_right(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = ROOT / "clusters/mpi-fpga-torus-4x4x4.toml"
     assert main(["cluster", "check", str(file), "--json", str(tmp_path / "check.json")]) == 0
-    assert capsys.readouterr().out == f"{file}: right; torus 4x4x4, dimension-order routes proved\n"
+    assert capsys.readouterr().out == f"{file}: valid; torus 4x4x4, dimension-order routes proved\n"
     assert json.loads((tmp_path / "check.json").read_text())["proof"]["cycles"] == 0
     assert main(["cluster", "check", str(tmp_path / "none.toml")]) == 2
 

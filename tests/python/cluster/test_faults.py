@@ -78,7 +78,7 @@ def test_margin_covers_the_window() -> None:
         ("nodes = [0, 2]", "nodes = [0, 3]", "cluster.toml:12: no link joins node 0 to node 3"),
         ("port = 0", "port = 3", "no link joins node 0 to node 1 by port 3 of node 0"),
         ("up_at_us = 30", "up_at_us = 3", "cluster.toml:20: up_at_us is 3; a link comes up after down_at_us"),
-        ("one_way", "oneway", "'oneway' is no key in [faults.links[0]]; did you mean 'one_way'?"),
+        ("one_way", "oneway", "'oneway' is not a key in [faults.links[0]]; did you mean 'one_way'?"),
         ("frames_lost = 0.25", "frames_lost = 1.0", "faults.links[0].frames_lost is 1.0; it should be less than 1"),
         ("seed = 7", "seed = -7", "faults.seed is -7"),
         ("silence_us = 10", "silence = 10", "did you mean 'silence_us'?"),

@@ -140,13 +140,13 @@ def test_ticks_are_exact(tmp_path: Path, net: str, host: str, ticks: int, period
 
 WRONG = {
     'kind = "hub"': {
-        'kind = "huhb"': (8, "node.hub.kind 'huhb' is none; did you mean 'hub'?"),
+        'kind = "huhb"': (8, "node.hub.kind 'huhb' is unknown; did you mean 'hub'?"),
         "": (7, "'kind' is missing in [node.hub]; the kinds are hub, leaf"),
-        'kind = "leaf"': (10, "'host_clock' is no key in [node.hub]; did you mean 'clock'?"),
+        'kind = "leaf"': (10, "'host_clock' is not a key in [node.hub]; did you mean 'clock'?"),
     },
     'host_clock = "host"': {
-        'host_clock = "hots"': (10, "node.hub.host_clock names 'hots'; the clocks are net, host"),
-        'host_clok = "host"': (10, "'host_clok' is no key in [node.hub]; did you mean 'host_clock'? (and 1 more)"),
+        'host_clock = "hots"': (10, "node.hub.host_clock is 'hots', which is not defined; the clocks are net, host"),
+        'host_clok = "host"': (10, "'host_clok' is not a key in [node.hub]; did you mean 'host_clock'? (and 1 more)"),
         'host_clock = "host"\nbuffer_words = 0': (
             11,
             "node.hub.buffer_words is 0; it should be greater than or equal to 1 (words of each input)",
@@ -162,16 +162,20 @@ WRONG = {
     "frequency_mhz = 322.265625": {
         "frequency_mhz = 322.265627": (
             2,
-            "the clocks' edges have ticks of 80566.4 THz in common, of which 64 bits do not hold an hour",
+            "the common tick of the clocks has 80566.4 THz, of which 64 bits do not hold an hour",
         ),
     },
     "[clock.net]\nfrequency_mhz = 250": {"[clock]\nnet = 250": (3, "clock.net is 250; it should be a table (a table)")},
-    'node = "hub"': {'node = "hup"': (20, "topology.node names 'hup'; the nodes are hub")},
-    'link = "ring"\n': {'link = "rung"\n': (21, "topology.link names 'rung'; the links are ring, side")},
-    'link = "side", ends': {'link = "aside", ends': (22, "topology.join.0 names 'aside'; the links are ring, side")},
+    'node = "hub"': {'node = "hup"': (20, "topology.node is 'hup', which is not defined; the nodes are hub")},
+    'link = "ring"\n': {
+        'link = "rung"\n': (21, "topology.link is 'rung', which is not defined; the links are ring, side")
+    },
+    'link = "side", ends': {
+        'link = "aside", ends': (22, "topology.join.0 is 'aside', which is not defined; the links are ring, side")
+    },
     '"0.S", "2.S"': {
         '"0.N", "2.S"': (22, "node 0 (hub) has no port 'N'; it has E, W, S"),
-        '"0.S", "4.S"': (22, "topology.join.0 joins node 4; the last one is 3"),
+        '"0.S", "4.S"': (22, "topology.join.0 names node 4; the last one is 3"),
         '"0.S", "2.E"': (22, "port E of node 2 has two links, ring and side"),
         '"0.S", "0.S"': (22, "port S of node 0 has two links, side and side"),
         '"0.S"': (22, 'topology.join[0].ends is ["0.S"]; it should have at least 2 items'),
@@ -193,7 +197,9 @@ def test_what_is_wrong_is_said_with_its_line(tmp_path: Path, right: str, wrong: 
 
 def test_a_link_refuses_unlike_ports(tmp_path: Path) -> None:
     star = re.sub(r"shape = .*\nsize = .*\n", 'shape = "line"\nsize = [3]\n', FILE)
-    with pytest.raises(InputError, match=r"link side \(cable\) can't join PCIe root of node 2 and PCIe side of node 0"):
+    with pytest.raises(
+        InputError, match=r"link side \(cable\) cannot connect PCIe root of node 2 to PCIe side of node 0"
+    ):
         load(tmp_path, star.replace('"0.S", "2.S"', '"2.E", "0.S"'))
 
 
@@ -201,14 +207,16 @@ def test_switches_may_be_of_a_kind_of_their_own(tmp_path: Path) -> None:
     text = FILE.replace('shape = "ring"\nsize = [4]', 'shape = "fattree"\nsize = [2]\nradix = 3\noversubscription = 2')
     text = re.sub(r"join = .*\n", 'switch = "hub"\n', text).replace('node = "hub"', 'node = "leaf"')
     text += '[node.leaf]\nkind = "leaf"\nclock = "host"\n'
-    with pytest.raises(InputError, match=r"link ring \(cable\) can't join PCIe side of node 0 and PCIe root of node 2"):
+    with pytest.raises(
+        InputError, match=r"link ring \(cable\) cannot connect PCIe side of node 0 to PCIe root of node 2"
+    ):
         load(tmp_path, text)
 
 
 def test_the_drawing_shows_kinds(tmp_path: Path) -> None:
     drawn = draw.svg(load(tmp_path, FILE))
     assert "link ring: ports 0" in drawn
-    assert "link side, joined" in drawn
+    assert "link side, additional" in drawn
     assert drawn.count('class="link"') == 5 + 2
     assert "node hub: hub, ports E (PCIe root), W (PCIe endpoint), S (PCIe side)" in drawn
 
@@ -228,9 +236,9 @@ def test_nodes_of_several_kinds_are_told_apart(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("kind", "says"),
     [
-        ('kind = "smy"', "2: node.board.kind 'smy' is none; did you mean 'smi'?"),
-        ('kind = "gpu"', "2: node.board.kind 'gpu' is none; the kinds are "),
-        ("kind = [1]", "2: node.board.kind [1] is none; the kinds are "),
+        ('kind = "smy"', "2: node.board.kind 'smy' is unknown; did you mean 'smi'?"),
+        ('kind = "gpu"', "2: node.board.kind 'gpu' is unknown; the kinds are "),
+        ("kind = [1]", "2: node.board.kind [1] is unknown; the kinds are "),
         ("links = 4", "1: 'kind' is missing in [node.board]; the kinds are "),
     ],
 )

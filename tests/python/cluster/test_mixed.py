@@ -52,7 +52,7 @@ def test_it_is_shown_checked_and_drawn(tmp_path: Path, capsys: pytest.CaptureFix
     assert main(["cluster", "check", str(FILE)]) == 0
     clocks = "3 clocks in ticks of 486.75 GHz"  # 250, 150 and 259.6 MHz: of 50 MHz 5 and 3, and 259.6 / 50 is 649 / 125
     assert capsys.readouterr().out == (
-        f"{FILE}: right; ring 4 and 4 further nodes, {clocks}; 4 nodes of peach2, routes proved; 3 nodes of smi, routes proved\n"
+        f"{FILE}: valid; ring 4 and 4 further nodes, {clocks}; 4 nodes of peach2, routes proved; 3 nodes of smi, routes proved\n"
     )
     assert main(["cluster", "show", str(FILE)]) == 0
     assert "slot0 PCIe, slot1 PCIe, nic Ethernet" in capsys.readouterr().out
@@ -67,14 +67,16 @@ def test_it_is_shown_checked_and_drawn(tmp_path: Path, capsys: pytest.CaptureFix
 def test_an_operation_says_that_it_takes_one_system(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*command, "--cluster", str(FILE)]) == 2
     name = command[1] if command[0] == "bench" else "rtl cosim"
-    what = "takes a cluster of one system; this one has nodes of peach2 and smi, and can be shown, drawn and checked"
+    what = (
+        "needs a cluster of one system; this one has nodes of peach2 and smi, and can only be shown, drawn and checked"
+    )
     assert capsys.readouterr().err == f"thalweg: {name} {what}\n"
 
 
 def test_python_says_the_same() -> None:
-    with pytest.raises(InputError, match="operations takes a cluster of one system; this one has nodes of peach2 and"):
+    with pytest.raises(InputError, match="operations needs a cluster of one system; this one has nodes of peach2 and"):
         thalweg.operations(FILE)
-    with pytest.raises(InputError, match="put takes a cluster of one system; this one has nodes of peach2 and smi"):
+    with pytest.raises(InputError, match="put needs a cluster of one system; this one has nodes of peach2 and smi"):
         thalweg.measure("put", FILE)
 
 
@@ -102,7 +104,7 @@ def test_one_systems_nodes_may_have_hosts(tmp_path: Path) -> None:
     assert isinstance(cluster, Cluster)
     assert list(cluster.parts) == ["peach2"]
     with pytest.raises(
-        InputError, match="put takes a cluster of one system; this one has nodes of peach2 and no system"
+        InputError, match="put needs a cluster of one system; this one has nodes of peach2 and no system"
     ):
         thalweg.measure("put", file)
 
@@ -113,20 +115,20 @@ NODES = '{ "4-6" = "board", "7" = "server" }'
 @pytest.mark.parametrize(
     ("right", "wrong", "line", "says"),
     [
-        ('kind = "smi"', 'kind = "smy"', 30, "node.board.kind 'smy' is none; did you mean 'smi'?"),
-        ('kind = "serial"', 'kind = "serail"', 44, "link.qsfp.kind 'serail' is none; did you mean 'serial'?"),
-        ('kind = "host"', 'kind = "hosts"', 37, "node.server.kind 'hosts' is none; did you mean 'host'?"),
+        ('kind = "smi"', 'kind = "smy"', 30, "node.board.kind 'smy' is unknown; did you mean 'smi'?"),
+        ('kind = "serial"', 'kind = "serail"', 44, "link.qsfp.kind 'serail' is unknown; did you mean 'serial'?"),
+        ('kind = "host"', 'kind = "hosts"', 37, "node.server.kind 'hosts' is unknown; did you mean 'host'?"),
         ('nic = "Ethernet"', 'nic = ""', 38, 'node.server.ports.nic is ""; it should have at least 1 character'),
         ("slot0 =", "slot0.x =", 38, "node.server.ports.slot0 is "),
         ("bank_gb = 19.2\n", "", 29, "'bank_gb' is missing in [node.board]: GB/s of a bank"),
-        (NODES, '{ "4-5" = "board", "7" = "server" }', 57, "topology.nodes has node 7 and no node 6; numbers beyond the "),
+        (NODES, '{ "4-5" = "board", "7" = "server" }', 57, "topology.nodes has node 7 but no node 6; added nodes are "),
         (NODES, '{ "4-7" = "board", "7" = "server" }', 57, "topology.nodes has node 7 twice, as board and server"),
-        (NODES, '{ "6-4" = "board", "7" = "server" }', 57, "topology.nodes has '6-4'; a key is a node's number, or "),
-        (NODES, '{ "4-6" = "bord", "7" = "server" }', 57, "topology.nodes.4-6 names 'bord'; the nodes are hub, board, "),
-        (NODES, '{ "4-5000" = "board" }', 57, "topology.nodes has node 4096; there may be 4096"),
-        (NODES, '{ "2" = "board", "4-6" = "board", "7" = "server" }', 57, "link ring (pcie) can't join end point of node 1"),
+        (NODES, '{ "6-4" = "board", "7" = "server" }', 57, "topology.nodes has '6-4'; a key is a node number or "),
+        (NODES, '{ "4-6" = "bord", "7" = "server" }', 57, "topology.nodes.4-6 is 'bord', which is not defined; the nodes are hub, board, "),
+        (NODES, '{ "4-5000" = "board" }', 57, "topology.nodes has node 4096; the maximum number of nodes is 4096"),
+        (NODES, '{ "2" = "board", "4-6" = "board", "7" = "server" }', 57, "link ring (pcie) cannot connect end point of node 1"),
         (NODES, '{ "4-7" = "server" }', 59, "node 4 (server) has no port 'L0'; it has slot0, slot1, nic"),
-        ('["7.slot1", "4.host"]', '["7.nic", "4.host"]', 63, "link slot (wire) can't join Ethernet of node 7 and PCIe "),
+        ('["7.slot1", "4.host"]', '["7.nic", "4.host"]', 63, "link slot (wire) cannot connect Ethernet of node 7 to PCIe "),
         ('  { link = "slot", ends = ["7.slot1", "4.host"] },\n', "", 57, "no link leads to node 4 (board)"),
         ("link_buffer = 512", "link_buffer = 512\nlinks = 1", 33, "the ports of a node that are joined go up to L1, "),
         ("memory_commands = 8", "memory_commands = 8\nrecords = 3", 28, "records is 3; it is a power of two from 2 to 64"),

@@ -94,7 +94,7 @@ def test_what_cannot_be_is_said(operation: str, options: dict[str, object], said
 def test_windows_that_lead_round_are_refused() -> None:
     hubs = Hubs("peach2-ring-4")
     pages = (1 << 27) - 1
-    with pytest.raises(InputError, match="windows: page 0x.* cannot be reached from hub 0: packets go round in a loop"):
+    with pytest.raises(InputError, match="windows: page 0x.* cannot be reached from hub 0: packets loop"):
         hubs.load_windows([[(1, pages, 15 << 23, pages)]] * 4)
 
 

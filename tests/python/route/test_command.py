@@ -79,7 +79,7 @@ def test_a_table_with_a_cycle_is_rejected(tmp_path: Path, capsys: pytest.Capture
     assert main(["route", "ring:4", "--check", "--table", str(file)]) == 1
     out, err = capsys.readouterr()
     assert out == "" and err.count("\n") == 1
-    assert "a cycle of 4 buffers" in err
+    assert "a wait-for cycle of 4 buffers" in err
     for node in range(4):
         assert f"node {node} port 0 to node {(node + 1) % 4} vc 0" in err
 
@@ -89,7 +89,7 @@ def test_a_table_with_a_cycle_is_rejected(tmp_path: Path, capsys: pytest.Capture
     [
         (
             ("0,2,0,0,0", "0,2,1,0,0"),
-            "node 2 cannot be reached from node 0: packets go round in a loop: node 0, node 3, node 0",
+            "node 2 cannot be reached from node 0: packets loop: node 0, node 3, node 0",
         ),
         (("0,2,0,0,0\n", ""), "node 2 cannot be reached from node 0: node 0 has no route to it"),
     ],
@@ -126,8 +126,8 @@ HEAD = "node,destination,port,class,layer\n"
         (HEAD + "0,1,2,0,0\n", 2, "port is '2'"),
         (HEAD + "0,1,0,2,0\n", 2, "class is '2'; it should be a number from 0 to 1 or keep"),
         (HEAD + "0,1,0,0,2\n", 2, "layer is '2'"),
-        (HEAD + "0,1,0,0,0\n0,1,1,0,0\n", 3, "node 0 has a route to node 1 in line 2 already"),
-        (HEAD + "2,2,0,0,0\n", 2, "node 2 needs no route to itself"),
+        (HEAD + "0,1,0,0,0\n0,1,1,0,0\n", 3, "node 0 already has a route to node 1, in line 2"),
+        (HEAD + "2,2,0,0,0\n", 2, "node 2 must not have a route to itself"),
         (HEAD + "0,1,0,0,-1\n", 2, "layer is '-1'"),
         (HEAD + "0,1,1111111111111111111111,0,0\n", 2, "port is '1111"),
     ],
@@ -147,7 +147,7 @@ def test_a_malformed_table_is_named_with_its_line(
     [
         (["star:4", "--routing", "dimension-order"], "a star has no dimensions; give it dfsssp or up-down"),
         (["ring:4", "--routing", "shortest"], "'shortest' is not one of 'dimension-order', 'up-down', 'dfsssp'"),
-        (["ring:4", "--table", "x.csv", "--routing", "dfsssp"], "exclude each other"),
+        (["ring:4", "--table", "x.csv", "--routing", "dfsssp"], "are exclusive"),
         (["ring:4", "--table", "/nonexistent.csv"], "cannot be read"),
         (["ring:4", "--out", "/proc/x"], "cannot be a directory"),
         (

@@ -428,9 +428,9 @@ def arrives(topology: Topology, routes: Routes, node: int, destination: int) -> 
     "vc_mask, what",
     [
         ([[1, 2], [2, 4]], "share virtual channels"),
-        ([[1, 2], [4]], "message class 1, route class 1 has no virtual channels"),
-        ([[1, 2], [4, 0]], "message class 1, route class 1 has no virtual channels"),
-        ([[1, 2], [4, 16]], "message class 1, route class 1 has no virtual channels"),
+        ([[1, 2], [4]], "message class 1, route class 1 has no virtual channel among"),
+        ([[1, 2], [4, 0]], "message class 1, route class 1 has no virtual channel among"),
+        ([[1, 2], [4, 16]], "message class 1, route class 1 has no virtual channel among"),
         ([[1, 1], [2, 2]], "cycle"),
     ],
 )

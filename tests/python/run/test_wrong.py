@@ -268,7 +268,7 @@ def test_an_abort_of_some_ranks_ends_the_run(run_program: Program) -> None:
         (
             ["-n", "9", "--cluster", "ring:4"],
             ["/bin/true"],
-            "9 ranks do not fit on ring:4, which has 4 hosts: --ranks-per-node 3 is enough",
+            "9 ranks do not fit on ring:4, which has 4 hosts: give --ranks-per-node 3",
         ),
         (["--ranks-per-node", "0"], ["/bin/true"], "0 is not in the range"),
         (["--ranks-per-node", "2", "--reproducible"], ["/bin/true"], "--reproducible needs a node for each rank"),
@@ -297,7 +297,7 @@ def test_a_file_in_this_folder_is_named_with_its_folder(tmp_path: Path) -> None:
     (tmp_path / "h").touch(mode=0o755)
     done = execute([sys.executable, "-m", "thalweg", "run", "--", "h"], folder=tmp_path)
     assert done.returncode == 125
-    assert done.stderr == "thalweg: there is no program h on the PATH; the file in this folder is ./h\n"
+    assert done.stderr == "thalweg: there is no program h on the PATH; for the file in this folder, give ./h\n"
 
 
 def test_a_temporary_folder_may_have_a_long_name_or_be_missing(run_program: Program, tmp_path: Path) -> None:

@@ -202,14 +202,14 @@ def test_circles_are_reported_as_they_are(tmp_path: Path) -> None:
 
 
 def test_more_ranks_than_nodes() -> None:
-    with pytest.raises(InputError, match="8 ranks, and torus:2x2, which gets their collectives, has 4"):
+    with pytest.raises(InputError, match="8 ranks, but torus:2x2, which executes their collectives, has only 4"):
         Run("smi-noctua", 8, in_switch="torus:2x2")
 
 
 def test_clocks_without_common_edges(tmp_path: Path) -> None:
     file = tmp_path / "odd.toml"
     file.write_text('[clock]\nfrequency_mhz = 156.253001\n[topology]\nshape = "torus"\nsize = [2, 2, 2]\n')
-    with pytest.raises(InputError, match="give frequencies that share factors"):
+    with pytest.raises(InputError, match="give frequencies with common factors"):
         Run("smi-noctua", 8, in_switch=file)
 
 

@@ -160,4 +160,4 @@ def test_no_timeline_is_one_line(operation: str, why: str, capsys: pytest.Captur
     words = ["bench", operation, "--cluster", "torus:4x4", "--trace", "trace"]
     assert cli.main(words) == 2
     said = capsys.readouterr().err
-    assert f"{operation} has no --trace and no --report: " in said and why in said and said.count("\n") == 1
+    assert f"{operation} supports neither --trace nor --report: " in said and why in said and said.count("\n") == 1

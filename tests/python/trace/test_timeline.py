@@ -135,7 +135,7 @@ def test_a_page_says_what_it_leaves_out(monkeypatch: Any) -> None:
     monkeypatch.setattr(pages, "SHOWN", 100)
     timeline = drawn(2)
     text = page("title", [], [], "", timeline)
-    assert "The first 100 of 260 spans and messages." in text
+    assert "Shows the first 100 of 260 spans and messages." in text
     data = json.loads(seen(text).data)
     assert sum(len(lane) for track in data["tracks"] for lane in track["lanes"]) + len(data["messages"]) in range(
         80, 101

@@ -161,7 +161,7 @@ RIGHT = 'cluster = "ring:5"\n[ranks.3.allreduce]\n0 = ["tree"]\n'
         (RIGHT + "[ranks.4]\n", ": ranks.4: has no place"),
         (RIGHT + "[other]\na = 1\n", ":5: other.a: has no place"),
         (RIGHT.partition("\n")[2], ": 'cluster' is missing"),
-        ("cluster = ", ":1: is no TOML"),
+        ("cluster = ", ":1: is not TOML"),
         (None, "cannot be read: No such file"),
     ],
 )
@@ -184,7 +184,7 @@ def test_a_wrong_file_gets_one_line(
         (["--cluster", "ring:5", "-o", "/nowhere/t.toml"], "there is no directory"),
         (["--cluster", "ring:5", "--ranks", "6", "-o", "t.toml"], "6 ranks do not fit on ring:5"),
         (["--cluster", "ring:5", "--ranks", "1,4", "-o", "t.toml"], "'1,4' is no list of ranks"),
-        (["--cluster", "ring:5", "--sizes", "x", "-o", "t.toml"], "'x' is no size"),
+        (["--cluster", "ring:5", "--sizes", "x", "-o", "t.toml"], "'x' is not a size"),
     ],
 )
 def test_bad_input_gets_one_line(words: list[str], line: str, capsys: pytest.CaptureFixture[str]) -> None:

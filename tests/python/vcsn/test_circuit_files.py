@@ -58,7 +58,7 @@ def test_what_a_file_opens_carries_transfers() -> None:
     [
         (
             "[partition.a]\nnodes = [0, 1]\nshape = 'ring'\nsise = [2]\n",
-            "4: 'sise' is no key in [partition.a]; did you mean 'size'?",
+            "4: 'sise' is not a key in [partition.a]; did you mean 'size'?",
         ),
         ("[partition.a]\nshape = 'ring'\n", "1: 'nodes' is missing in [partition.a]"),
         ("description = 'x'\n", "'partition' is missing"),
@@ -105,7 +105,7 @@ def test_what_a_file_opens_carries_transfers() -> None:
             "3: there is no virtual port 0.7 of node 0",
         ),
         ("[partition.a]\nnodes = [0, 1]\ncircuits = [['0.0', '1.0.0']]\n", '3: partition.a.circuits[0][0] is "0.0"'),
-        ("[partition.a\n", "is no TOML"),
+        ("[partition.a\n", "is not TOML"),
     ],
 )
 def test_wrong_files_are_refused(text: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

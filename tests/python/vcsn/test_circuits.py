@@ -371,7 +371,7 @@ def test_places_are_values() -> None:
 
 
 def test_clusters_of_other_systems_are_refused() -> None:
-    with pytest.raises(InputError, match=r"^smi-noctua is a cluster of smi; wanted is a cluster of vcsn"):
+    with pytest.raises(InputError, match=r"^smi-noctua is a cluster of smi; give a cluster of vcsn"):
         Cluster.load("smi-noctua")
 
 
@@ -381,7 +381,7 @@ def test_two_outputs_to_one_file_are_refused(first: str, tmp_path: Path, capsys:
     run = ["bench", "transfer", "--cluster", PRESET, "--sizes", "64", first, str(file), "--pcap", f"{tmp_path}/./x.png"]
     assert main(run) == 2
     err = capsys.readouterr().err
-    assert f"is the file of {first}, too" in err and err.count("\n") == 1 and not file.exists()
+    assert f"is also the file of {first}; give a different file" in err and err.count("\n") == 1 and not file.exists()
 
 
 def test_a_circuit_is_in_its_partition_until_it_is_closed_in_hardware() -> None:

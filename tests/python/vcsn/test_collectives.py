@@ -281,7 +281,7 @@ def test_the_servers_network_is_a_model() -> None:
         ("transfer", {"by": "servers", "port": 1, "destination": 2}, "a transfer by servers has no port"),
         ("gather", {"by": "servers", "nodes": 9}, "nodes is 9; by servers, these take part, and vcsn-d5005 has 8"),
         ("scatter", {"by": "servers"}, "'servers' is no way"),
-        ("allgather", {"by": "tree"}, "'tree' is no way; there are ring"),
+        ("allgather", {"by": "tree"}, "unknown way 'tree'; known are ring"),
     ):
         with pytest.raises(InputError, match=said):
             thalweg.measure(operation, PRESET, **options)

@@ -25,7 +25,7 @@ def test_the_page_shows_what_the_example_prints() -> None:
 def test_what_has_no_header_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["cluster", "header", "torus:4x4"]) == 2
     assert capsys.readouterr().err == (
-        "thalweg: torus:4x4 has no kinds of nodes and links, of which a header has the description\n"
+        "thalweg: torus:4x4 has no node and link types, which a header describes; only clusters with [nodes] and [links] tables have them\n"
     )
 
 

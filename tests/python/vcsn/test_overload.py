@@ -84,7 +84,7 @@ def test_a_row_that_is_wrong_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     network = overload.Network
     load = network.load
     monkeypatch.setattr(network, "load", lambda self, *where: load(self, *where).replace(b"\0", b"\1", 1))
-    with pytest.raises(thalweg.errors.CheckFailed, match="overload gave wrong results at 100000"):
+    with pytest.raises(thalweg.errors.CheckFailed, match="overload returned wrong results at 100000"):
         thalweg.measure("overload", PRESET, sizes=100_000, by="credits")
     monkeypatch.undo()
     monkeypatch.setattr(network, "lost", [])
@@ -113,9 +113,9 @@ def test_the_command_prints_draws_and_captures(tmp_path: Path, capsys: pytest.Ca
     ("cluster", "options", "said"),
     [
         (PRESET, {"senders": 5}, "senders is 5; vcsn-d5005 has 15 other FPGAs, and one has 4 virtual ports"),
-        (PRESET, {"senders": 0}, "senders is 0; it is a whole number, 1 or above"),
+        (PRESET, {"senders": 0}, "senders is 0; it must be an integer of at least 1"),
         (PRESET, {"destination": 16}, "destination is 16; the FPGAs of vcsn-d5005 are 0 to 15"),
-        (PRESET, {"by": "luck"}, "'luck' is no way; there are nothing, indications, credits, sessions"),
+        (PRESET, {"by": "luck"}, "unknown way 'luck'; known are nothing, indications, credits, sessions"),
         (PRESET, {"sizes": "1G"}, "4 blocks of 1073741824 bytes; all together have less than 4G"),
         (PRESET, {"pcap": "x"}, "pcap is of one run; there are 4"),
         ("dcn-d5005", {}, "dcn-d5005 has serial links"),

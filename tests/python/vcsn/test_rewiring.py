@@ -114,7 +114,7 @@ def test_graphs_are_mapped_where_they_can_be(virtual: int, seed: int) -> None:
         (lambda: Topology.of("cube", FPGAS), "'cube' is no shape of circuits; the shapes are line, ring, mesh, torus"),
         (lambda: Topology.of("torus", FPGAS), "a torus has a size"),
         (lambda: Topology.of("torus", FPGAS, [4, 5]), "a torus of 4x5 has 20 nodes; there are 16"),
-        (lambda: Topology.of("torus", FPGAS, [16, 1]), "every size of a torus is at least 2"),
+        (lambda: Topology.of("torus", FPGAS, [16, 1]), "every size of a torus must be at least 2"),
         (lambda: Topology.of("ring", FPGAS, [16]), "a ring has no size"),
         (lambda: Topology.of("ring", [1]), "a ring of 1 FPGAs; it has at least two"),
         (lambda: Topology.of("tree", FPGAS, [0]), "the size of a tree is"),
@@ -393,7 +393,7 @@ def test_rewiring_is_measured(tmp_path: Path) -> None:
         ({"to": "torus:4y4"}, "'torus:4y4' is no topology; topologies look like"),
         ({"to": "star"}, "star: node 0 has 15 circuits"),
         ({"to": ","}, "'' is no shape of circuits"),
-        ({"by": "hand"}, "'hand' is no way; there are registers, servers"),
+        ({"by": "hand"}, "unknown way 'hand'; known are registers, servers"),
     ],
 )
 def test_wrong_options_of_rewire_are_refused(options: dict[str, Any], said: str) -> None:

@@ -128,12 +128,12 @@ class Kinds(Assembled):
             ("node", node_name): (),
             ("link", link_name): ("link",),
         }
-        places = dict(self.file.places)
-        for path, place in self.file.places.items():
+        locations = dict(self.file.locations)
+        for path, place in self.file.locations.items():
             if path[:2] in said and (own := (*said[path[:2]], *path[2:])):
-                places[own] = place
+                locations[own] = place
         file = parse(
-            ClusterTable, {k: v for k, v in values.items() if v is not None}, places, self.file.name, self.file.plain
+            ClusterTable, {k: v for k, v in values.items() if v is not None}, locations, self.file.name, self.file.plain
         )
         return file, self.topology
 

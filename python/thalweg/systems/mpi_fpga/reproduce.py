@@ -474,7 +474,7 @@ def evaluation(paper: str, only: Sequence[str] = (), full: bool = False) -> Eval
     """That of the paper, of some collectives alone. Raises InputError where there is none such."""
     if paper != PAPER:
         known = ", ".join(name for name, system in systems().items() if "reproduce" in system.commands)
-        raise InputError(f"{paper!r} is no paper that can be reproduced; there are {known}")
+        raise InputError(f"unknown paper {paper!r}; known are {known}")
     return Evaluation(full, tuple(one_of("collective", name, COLLECTIVES) for name in only) or COLLECTIVES)
 
 

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from thalweg.cluster import toml_lines
 from thalweg.cluster.file import ClusterFile as _ClusterFile
-from thalweg.cluster.file import Node, Place, Table, TopologyTable, layers, over, parse, wrong_at
+from thalweg.cluster.file import Location, Node, Table, TopologyTable, layers, over, parse, wrong_at
 from thalweg.cluster.toml_lines import KeyPath
 from thalweg.errors import InputError
 from thalweg.resources import resource
@@ -154,8 +154,8 @@ class ClusterTable(Table):
 ClusterFile: TypeAlias = _ClusterFile[ClusterTable]
 
 
-def _parse(values: dict[str, Any], places: dict[KeyPath, Place], name: str) -> ClusterFile:
-    return parse(ClusterTable, values, places, name, resource(PLAIN))
+def _parse(values: dict[str, Any], locations: dict[KeyPath, Location], name: str) -> ClusterFile:
+    return parse(ClusterTable, values, locations, name, resource(PLAIN))
 
 
 def in_place(shape: str, size: list[int], planes: int, name: str) -> ClusterFile:
@@ -163,10 +163,10 @@ def in_place(shape: str, size: list[int], planes: int, name: str) -> ClusterFile
     return over_plain({"topology": {"shape": shape, "size": size, "planes": planes}}, {}, name)
 
 
-def over_plain(values: dict[str, Any], places: dict[KeyPath, Place], name: str) -> ClusterFile:
+def over_plain(values: dict[str, Any], locations: dict[KeyPath, Location], name: str) -> ClusterFile:
     """Plain values where a file has none. Raises InputError."""
     plain, plain_places = layers(None, resource(PLAIN))
-    return _parse(over(plain, values), plain_places | places, name)
+    return _parse(over(plain, values), plain_places | locations, name)
 
 
 def with_faults(file: ClusterFile, given: str) -> ClusterFile:
@@ -174,24 +174,24 @@ def with_faults(file: ClusterFile, given: str) -> ClusterFile:
     `down=A-B@T` and `down=A-B@T:U` cut the links between nodes A and B at T microseconds, until U, and `reset=A-B@T` resets
     their ends at node A. Raises InputError.
     """
-    places: dict[KeyPath, Place] = {}
+    locations: dict[KeyPath, Location] = {}
     if Path(given).is_file():
         values, lines = toml_lines.read(Path(given))
-        places = {path: Place(Path(given), line) for path, line in lines.items()}
+        locations = {path: Location(Path(given), line) for path, line in lines.items()}
         for key in values:
             if key != "faults":
                 raise wrong_at(
-                    places, (key,), f"{key!r} is not for a file of faults; it has the table [faults] alone", given
+                    locations, (key,), f"{key!r} is not for a file of faults; it has the table [faults] alone", given
                 )
     else:
         values = {"faults": _faults_in_place(given)}
     merged = over(file.values.model_dump(exclude_none=True), values)
-    return _parse(merged, file.places_without({"faults"}) | places, f"--faults {given}")
+    return _parse(merged, file.locations_without({"faults"}) | locations, f"--faults {given}")
 
 
 def replaced(file: ClusterFile, now: ClusterTable, values: Mapping[str, Any], name: str) -> ClusterFile:
     """The same file with other values in some tables. Raises InputError."""
-    return _parse(over(now.model_dump(exclude_none=True), dict(values)), file.places_without(values), name)
+    return _parse(over(now.model_dump(exclude_none=True), dict(values)), file.locations_without(values), name)
 
 
 _CUT = re.compile(r"([0-9]{1,6})-([0-9]{1,6})@([0-9.]+)(?::([0-9.]+))?")

@@ -91,7 +91,7 @@ class Cluster(Uniform[Node, Pcie]):
             raise wrong("PEACH2's hubs are in a ring, or in two that are a prism, and have no other links")
         if nodes > 16:
             raise wrong(f"{nodes} nodes; the addresses are for 16")
-        self.check_one_sort()
+        self.check_uniform()
         for name in ("contexts", "sums", "records"):
             value = getattr(self.node, name)
             least = 2

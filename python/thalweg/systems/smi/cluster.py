@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal, get_args
 from pydantic import Field
 
 from thalweg.cluster import Shown, dram
-from thalweg.cluster.file import Place, layers
+from thalweg.cluster.file import Location, layers
 from thalweg.cluster.kinds import LinkTable, Uniform
 from thalweg.cluster.toml_lines import KeyPath
 from thalweg.errors import InputError
@@ -109,7 +109,7 @@ class Cluster(Uniform[Node, Serial]):
     LINKS = {"serial": Serial}
 
     @classmethod
-    def _read(cls, file: Path) -> tuple[dict[str, Any], dict[KeyPath, Place]]:
+    def _read(cls, file: Path) -> tuple[dict[str, Any], dict[KeyPath, Location]]:
         """Of a cluster file, whose [topology] may name a topology file as its `connections`; or of a topology file, with the boards of
         smi-noctua."""
         connections = _connections(file)
@@ -137,7 +137,7 @@ class Cluster(Uniform[Node, Serial]):
             raise wrong("ranks of SMI are joined without switches, so there is no fat tree of them")
         if self.topology.nodes > MOST_RANKS:
             raise wrong(f"{self.topology.nodes} nodes; a rank is a byte, so there may be {MOST_RANKS}")
-        self.check_one_sort()
+        self.check_uniform()
         if self.topology.link_ports > self.node.links:
             raise wrong(
                 f"the ports of a node that are joined go up to L{self.topology.link_ports - 1}, and a node has {self.node.links} links",

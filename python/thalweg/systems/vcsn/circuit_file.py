@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from thalweg.cluster import toml_lines
-from thalweg.cluster.file import Place as Line
+from thalweg.cluster.file import Location as Line
 from thalweg.cluster.file import Table, validated, wrong_at
 from thalweg.cluster.overlay import Joined, Overlay
 from thalweg.cluster.toml_lines import KeyPath

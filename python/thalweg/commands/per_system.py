@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands that each system has its own of: the cluster among the arguments says whose is meant, or a system's name."""
+"""Commands with an implementation per system, selected by the cluster or the system among the arguments."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import click
 from thalweg.systems import Loaded, System, systems
 
 Table = Callable[[System], Mapping[str, Loaded]]
-"""Where a system has its commands of this sort."""
+"""Selects one of a system's command tables: `operations` or `commands`."""
 
 
 def operations(system: System) -> Mapping[str, Loaded]:
@@ -23,16 +23,17 @@ def commands(system: System) -> Mapping[str, Loaded]:
     return system.commands
 
 
-class OfCluster(click.Command):
-    """The command `name` of the system whose cluster is named: by --cluster, or, where `first` is set, by the first argument.
+class ClusterCommand(click.Command):
+    """The command `name` of the system that the cluster belongs to.
 
-    Where no cluster is named, the first system that has it answers, and its help says which others have it.
+    The cluster is given by `--cluster` or, if `first` is set, by the first argument. Without a cluster, the command of
+    the first system that has one is used, and its help lists the other systems.
     """
 
-    others = "such a cluster"  #: what is named for the help of another system
+    others = "one of its clusters"  #: what to give for the help of another system
 
     def __init__(self, name: str, table: Table, first: bool = False) -> None:
-        having = having_it(name, table)
+        having = systems_with(name, table)
         super().__init__(name.rpartition(" ")[2], help=table(having[0])[name].help)
         self.key, self.table, self.first = name, table, first
 
@@ -44,11 +45,11 @@ class OfCluster(click.Command):
     def _chosen(self, args: Sequence[str]) -> click.Command:
         if system := self._system(args):
             return system.command(self.table(system), self.key)
-        first, *others = having_it(self.key, self.table)
+        first, *others = systems_with(self.key, self.table)
         command = copy(first.command(self.table(first), self.key))
         if others:
             names = " and ".join(system.name for system in others)
-            command.epilog = f"This is {first.name}'s. For that of {names}: name {self.others}, then --help."
+            command.epilog = f"This is the help for {first.name}. For {names}: give {self.others}, then --help."
         return command
 
     def _system(self, args: Sequence[str]) -> System | None:
@@ -58,7 +59,7 @@ class OfCluster(click.Command):
             return None
         system = system_of(named)
         if system.default and self.key not in self.table(system):
-            system.clusters().load(named)  # which says why, where the name is no cluster's
+            system.clusters().load(named)  # raises an error that explains an invalid cluster
         return system
 
     def _cluster(self, args: Sequence[str]) -> str | None:
@@ -76,8 +77,8 @@ class OfCluster(click.Command):
         return None
 
 
-class OfSystem(OfCluster):
-    """The same, of the system that the first argument names."""
+class SystemCommand(ClusterCommand):
+    """The command `name` of the system that the first argument names."""
 
     others = "the system"
 
@@ -85,10 +86,11 @@ class OfSystem(OfCluster):
         return next((systems()[word] for word in args[:1] if word in systems()), None)
 
 
-def having_it(name: str, table: Table) -> list[System]:
+def systems_with(name: str, table: Table) -> list[System]:
+    """Returns the systems that have the command `name`."""
     return [system for system in systems().values() if name in table(system)]
 
 
 def names(table: Table) -> list[str]:
-    """Of all that some system has, each once."""
+    """Returns the names of all systems' commands, without repetition."""
     return list(dict.fromkeys(name for system in systems().values() for name in table(system)))
