@@ -8,6 +8,8 @@ of a clone; what each one prints, on standard error too, follows it. Two things 
 * `<!-- without: REGEX -->` above a block: printed lines in which REGEX is found are left out, with blank ones beside
   them, and `  ...` stands for them.
 
+A table below `<!-- printed by: COMMAND -->` is what COMMAND prints.
+
 An SVG of the document that an example draws under the same file name is replaced where its data differs. Its data is what the
 example printed; the SVG's description has it.
 """
@@ -30,6 +32,7 @@ ROOT = Path(__file__).resolve().parents[1]
 BLOCK = re.compile(
     r"^(?:<!-- without: (?P<without>[^\n]*) -->\n)?```\n(?P<shown>\$ .*?)^```$", re.MULTILINE | re.DOTALL
 )
+TABLE = re.compile(r"^<!-- printed by: (?P<command>[^\n]*) -->\n\n(?P<shown>(?:\|[^\n]*\n)*)", re.MULTILINE)
 COMMAND = re.compile(r"^\$ (?:.*\\\n)*.*\n", re.MULTILINE)
 RANGE = re.compile(r"(\d+(?:\.\d+)?)\.\.(\d+(?:\.\d+)?)")
 PICTURE = re.compile(r"!\[[^]]*\]\(([^)]+\.svg)\)")
@@ -43,15 +46,22 @@ class ExampleError(Exception):
 
 @dataclass(frozen=True)
 class Example:
-    """A block of a document, and the SVGs that the document shows."""
+    """A block of a document, or a table, and the SVGs that the document shows."""
 
     shown: str
     without: str | None
     pictures: tuple[Path, ...]
+    table_by: str | None = None
+    """The command that prints the table; those of a block are in it."""
 
     @property
     def commands(self) -> list[str]:
-        return COMMAND.findall(self.shown)
+        return COMMAND.findall(self.shown) if self.table_by is None else [f"{self.table_by}\n"]
+
+    @property
+    def before(self) -> str:
+        """What stands in front of `shown` in the document."""
+        return "```\n" if self.table_by is None else f"<!-- printed by: {self.table_by} -->\n\n"
 
     @property
     def ranges(self) -> list[str]:
@@ -71,7 +81,8 @@ class Example:
                 if (folder / path.name).exists()
             }
         shown = "".join(
-            command + self._abridged(output) for command, output in zip(self.commands, printed, strict=True)
+            command * (self.table_by is None) + self._abridged(output)
+            for command, output in zip(self.commands, printed, strict=True)
         )
         for line in self.ranges:
             if line not in shown.splitlines():
@@ -94,7 +105,8 @@ class Example:
 def examples(document: Path) -> list[Example]:
     text = document.read_text()
     pictures = tuple(document.parent / name for name in PICTURE.findall(text))
-    return [Example(block["shown"], block["without"], pictures) for block in BLOCK.finditer(text)]
+    blocks = [Example(block["shown"], block["without"], pictures) for block in BLOCK.finditer(text)]
+    return blocks + [Example(table["shown"], None, (), table["command"]) for table in TABLE.finditer(text)]
 
 
 def execute(command: str, folder: Path) -> str:
@@ -119,7 +131,7 @@ def execute(command: str, folder: Path) -> str:
 
 def stands_for(known: str, line: str) -> bool:
     """Is `line` what a line with ranges stands for?"""
-    words, printed = known.split(), line.split()
+    words, printed = (re.split(r"[\s|]+", text) for text in (known, line))
     return len(words) == len(printed) and all(map(_word_stands_for, words, printed))
 
 
@@ -156,7 +168,9 @@ def compare(document: Path, example: Example, write: bool) -> bool:
     for picture in pictures:
         print(f"{picture}: its data has changed")
     if write:
-        document.write_text(document.read_text().replace(f"```\n{example.shown}```", f"```\n{shown}```"))
+        end = "```" if example.table_by is None else ""
+        shown_before, shown_now = (f"{example.before}{text}{end}" for text in (example.shown, shown))
+        document.write_text(document.read_text().replace(shown_before, shown_now))
         for picture, svg in pictures.items():
             picture.write_text(svg)
     return write or (shown == example.shown and not pictures)

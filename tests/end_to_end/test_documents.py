@@ -14,8 +14,7 @@ from examples import Example, examples
 LONG = (
     "lammps/run.py",
     "thalweg-torus-4x4x4",
-    "reproduce smi",
-    "reproduce accl --only application",
+    "tools/published.py",
     "bench gather --cluster vcsn-64",
     "stencil.py --size 1024",
     "for how in",

@@ -38,6 +38,20 @@ def test_what_differs_is_seen_and_set_right(tmp_path: Path, wrong: str, right: s
     assert run(document, "--check").returncode == 0
 
 
+def test_a_table_is_what_its_command_prints(tmp_path: Path) -> None:
+    document = tmp_path / "page.md"
+    text = "<!-- printed by: printf '|a|b|\\n|-|-|\\n|x|7|\\n' -->\n\n{}\nend\n"
+    right = "|a|b|\n|-|-|\n|x|7|\n"
+    for wrong in ("", right.replace("7", "8"), right + "|y|9|\n"):
+        document.write_text(text.format(wrong))
+        assert run(document, "--check").returncode == 1
+        assert run(document).returncode == 0
+        assert document.read_text() == text.format(right)
+    for shown in (right, right.replace("7", "3..9")):
+        document.write_text(text.format(shown))
+        assert run(document, "--check").returncode == 0
+
+
 def test_lines_are_left_out(tmp_path: Path) -> None:
     document = tmp_path / "page.md"
     document.write_text("<!-- without: ^[24-6]|^$ -->\n```\n$ seq 3; echo; seq 4 9; echo\n```\n")

@@ -9,12 +9,15 @@ from typing import Any
 
 import pytest
 import thalweg
+from published import lines
 from thalweg.cli import main
 from thalweg.errors import InputError
 from thalweg.papers import NOTABLE, Row, published
 from thalweg.systems.accl import figures
 
 pytestmark = pytest.mark.slow
+
+PAGE = Path(__file__).resolve().parents[3] / "docs/reproduce.md"
 
 LINE_GB, MEMORY_GB = 12.5, 14
 SEGMENT, ON_WIRE = (
@@ -61,6 +64,10 @@ def test_each_number_that_has_to_come_out_has_a_row(rows: list[dict[str, Any]]) 
             continue
         assert row["unit"] == numbers[row["id"]]["unit"]
         assert row["note"] or abs(row["ratio"] - 1) <= NOTABLE, row["what"]
+
+
+def test_the_page_has_these_lines(rows: list[dict[str, Any]]) -> None:
+    assert set(lines("accl", rows)) <= set(PAGE.read_text().splitlines()), "make examples writes them"
 
 
 def test_large_messages_have_the_papers_throughput(rows: list[dict[str, Any]]) -> None:

@@ -4,12 +4,16 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
+from published import lines
 from thalweg.cli import main
 
 pytestmark = pytest.mark.slow
+
+PAGE = Path(__file__).resolve().parents[3] / "docs/reproduce.md"
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +49,10 @@ def test_the_curve_comes_to_that_ratio(rows: list[dict[str, Any]]) -> None:
 def test_long_puts_reach_their_limit(rows: list[dict[str, Any]]) -> None:
     assert of(rows, "CPU to CPU")["measured"] >= 0.95 * of(rows, "x8, data")["measured"]
     assert of(rows, "GPU to GPU")["measured"] == pytest.approx(2.8, rel=0.01)
+
+
+def test_the_page_has_these_lines(rows: list[dict[str, Any]]) -> None:
+    assert set(lines("peach2", rows)) <= set(PAGE.read_text().splitlines()), "make examples writes them"
 
 
 def test_nodes_together_stay_near_the_bound(rows: list[dict[str, Any]]) -> None:

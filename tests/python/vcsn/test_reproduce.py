@@ -7,11 +7,13 @@ import json
 from pathlib import Path
 
 import pytest
+from published import lines
 from thalweg.cli import main
 from thalweg.errors import InputError
 from thalweg.systems.vcsn.figures import plot
 from thalweg.systems.vcsn.reproduce import Evaluation, reproduce
 
+PAGE = Path(__file__).resolve().parents[3] / "docs/reproduce.md"
 CLOSE = {
     "vcsn.peak": 5e-4,
     "dcn.peak": 5e-4,
@@ -58,6 +60,13 @@ def test_rows_are_as_close_as_said(run: Path) -> None:
     assert float(str(tried["one bank, which is read and written at once"])) < float(str(tried["as in the preset"]))
     for row in by_id["vcsn.gather"]:  # starts of engines are not in the equation
         assert 0 < row["measured"] - row["equation_us"] < 33  # type: ignore[operator]
+
+
+def test_the_page_has_these_lines(run: Path) -> None:
+    """All but DCN's efficiency, which the page has of larger blocks."""
+    rows = json.loads((run / "rows.json").read_text())["rows"]
+    wanted = set(lines("vcsn", (row for row in rows if row["id"] != "dcn.gather.efficiency")))
+    assert len(wanted) > 15 and wanted <= set(PAGE.read_text().splitlines()), "make examples writes them"
 
 
 def test_energy_is_power_times_time(run: Path) -> None:

@@ -377,7 +377,7 @@ class Evaluation:
             f"would be {16 * us[256]:.0f} us"
         )
         for size, theirs in self.numbers["mpifpga.sharp"]["value"].items():
-            what = f"allreduce on 128 nodes, {short(int(size))}, radix 28, beside SHArP"
+            what = f"allreduce of {short(int(size))} bytes on 128 nodes, radix 28, beside SHArP"
             of = us[int(size)]
             yield self._row("mpifpga.sharp", what, of, note, part=theirs, nodes=128, bytes=int(size))
 

@@ -295,7 +295,8 @@ class Evaluation(OfPaper):
             "one bank, which is read and written at once": share(with_node(banks=1)),
         }
         for name, found in tried.items():
-            id_ = "dcn.gather.efficiency" if name.startswith("one bank") else "dcn.gather.efficiency.experiments"
+            beside = name.startswith(("as in", "one bank"))
+            id_ = "dcn.gather.efficiency" if beside else "dcn.gather.efficiency.experiments"
             yield self.row(id_, f"{what}: {name}", found, "of two ports")
 
     def _errors(self) -> Iterator[Row]:
