@@ -1,17 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
 """PTRANS and LINPACK on grids of boards: are sums and factors right, do times follow from invocations, and is a wrong kernel found?"""
 
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 import thalweg
 from thalweg.bench.operation import WrongRows
 from thalweg.errors import InputError
 from thalweg.resources import resource
+from thalweg.systems.accl import hpcc
 from thalweg.systems.accl.cluster import Cluster
+from thalweg.systems.accl.kernels import Kernels
 
 CLUSTER = "accl-u280-udp"
 SOURCES = resource("runtime/accl/hpcc")
+
+
+@cache
+def compiled(source: Path, includes: tuple[Path, ...], defines: tuple[str, ...]) -> Kernels:
+    return Kernels(source, includes, defines)
+
+
+@pytest.fixture(autouse=True)
+def compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same kernels are those of several tests; they take longer to compile than to run."""
+
+    def kernels(source: Path, includes: Any, defines: Any) -> Kernels:
+        return compiled(source, tuple(includes), tuple(defines))
+
+    monkeypatch.setattr(hpcc, "Kernels", kernels)
 
 
 @pytest.mark.parametrize("ranks", [1, 9])
@@ -27,7 +46,7 @@ def test_results_are_right(name: str, ranks: int) -> None:
 
 @pytest.mark.parametrize("cluster", ["accl-u280-rdma", "accl-u280-tcp"])
 def test_transports_give_the_same_factors(cluster: str) -> None:
-    here, there = (thalweg.measure("linpack", each, ranks=4, orders=128, block=32)[0] for each in (CLUSTER, cluster))
+    here, there = (thalweg.measure("linpack", each, ranks=4, orders=128, block=16)[0] for each in (CLUSTER, cluster))
     assert there["verified"] and there["residual"] == here["residual"]
 
 
@@ -59,7 +78,7 @@ def test_a_wrong_kernel_is_found(name: str, right: str, wrong: str, tmp_path: Pa
     assert text.count(right) == 1
     source = tmp_path / f"{name}.cpp"
     source.write_text(text.replace(right, wrong))
-    with pytest.raises(WrongRows, match=f"{name} gave wrong results"):
+    with pytest.raises(WrongRows, match=f"{name} returned wrong results"):
         thalweg.measure(name, CLUSTER, ranks=4, orders=64, block=16, kernels=source)
 
 
