@@ -9,10 +9,17 @@ from pathlib import Path
 import pytest
 from thalweg import cli
 from thalweg.errors import CheckFailed
+from thalweg.rtl.project import Project
 from thalweg.systems.smi import cosim, metadata, rtl_engine
 from thalweg.systems.smi.cluster import Cluster
 
 CLUSTER = "smi-noctua"
+
+
+@pytest.fixture(autouse=True)
+def unoptimized(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For short runs: ranks compile in half the time."""
+    monkeypatch.setattr(Project, "for_models", " -O0")
 
 
 @pytest.mark.slow
