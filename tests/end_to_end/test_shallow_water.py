@@ -3,6 +3,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -285,6 +290,39 @@ def test_pictures_are_drawn(tmp_path: Path) -> None:
             assert image.width > 900 and len(image.convert("RGB").getcolors(2**20) or ()) > 50
     with Image.open(tmp_path / "film.gif") as film:
         assert film.n_frames == len(states)
+
+
+def test_a_signal_ends_it_while_it_cuts_a_mesh() -> None:
+    """METIS catches SIGTERM: a program with a time-out had partitions without elements, or did not end. Here the signal comes in the middle, to all of its
+    processes, as of coreutils' timeout."""
+    program = f"""
+import sys
+sys.path.insert(0, {str(Path(partition.__file__).parents[1])!r})
+from bay import mesh, partition
+of = mesh.bay(27_040)
+print("begins", flush=True)
+while True:
+    assert all(len(each.elements) for each in partition.cut(of, 48).partitions)
+    print("cut", flush=True)
+"""
+    for after_s in (0.15, 0.25, 0.35):
+        running = subprocess.Popen(
+            [sys.executable, "-c", program],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        try:
+            assert running.stdout is not None
+            assert running.stdout.readline() == "begins\n"
+            time.sleep(after_s)
+            os.killpg(running.pid, signal.SIGTERM)
+            _, said = running.communicate(timeout=20)
+        finally:
+            if running.poll() is None:
+                os.killpg(running.pid, signal.SIGKILL)
+        assert (running.returncode, said) == (-signal.SIGTERM, "")
 
 
 def test_a_partition_that_no_board_holds_is_refused() -> None:

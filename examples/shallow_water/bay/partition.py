@@ -3,7 +3,12 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,17 +81,7 @@ def cut(mesh: Mesh, parts: int, most: int = ELEMENTS) -> Cut:
     others = mesh.neighbours
     of = np.zeros(len(mesh), np.int64)
     if parts > 1:
-        try:
-            import pymetis
-        except ModuleNotFoundError:
-            raise ValueError("to cut a mesh takes METIS: pip install 'thalweg[shallow-water]'") from None
-        inner = others >= 0
-        starts = np.concatenate([[0], np.cumsum(inner.sum(axis=1))])
-        options = pymetis.Options(seed=1)
-        _, found = pymetis.part_graph(
-            parts, pymetis.CSRAdjacency(starts.tolist(), others[inner].tolist()), options=options
-        )
-        of = np.asarray(found, np.int64)
+        of = _by_metis(others, parts)
     owners = np.where(others >= 0, of[others], of[:, None])
     partitions = tuple(_partition(of, owners, others, number) for number in range(parts))
     for number, part in enumerate(partitions):
@@ -97,6 +92,20 @@ def cut(mesh: Mesh, parts: int, most: int = ELEMENTS) -> Cut:
                 f"partition {number} has {len(part.elements)} elements and {len(part.halo)} of others; a board holds {most} and {HALO}: take more partitions"
             )
     return Cut(mesh, of, partitions)
+
+
+def _by_metis(others: Integers, parts: int) -> Integers:
+    if find_spec("pymetis") is None:
+        raise ValueError("to cut a mesh takes METIS: pip install 'thalweg[shallow-water]'")
+    inner = others >= 0
+    starts = np.concatenate([[0], np.cumsum(inner.sum(axis=1))])
+    given = json.dumps([parts, starts.tolist(), others[inner].tolist()])
+    command = [sys.executable, str(Path(__file__).with_name("metis.py"))]
+    done = subprocess.run(command, input=given, capture_output=True, text=True, check=False)
+    if done.returncode:
+        why = done.stderr.strip().splitlines()[-1:] or [f"it ended with status {done.returncode}"]
+        raise ValueError(f"METIS cannot cut {len(others)} elements into {parts} partitions: {why[0]}")
+    return np.asarray(json.loads(done.stdout), np.int64)
 
 
 def _partition(of: Integers, owners: Integers, others: Integers, number: int) -> Partition:
