@@ -398,12 +398,15 @@ def _what(model: type[Table], problem: Any, at: KeyPath) -> str:
     table = _table_at(model, path[:last]) if path else model
     fields = {} if get_origin(table) is dict else table.model_fields
     field = fields.get(str(path[last])) if path else None
+    of_names = not fields and last > 0 and not isinstance(get_args(table)[1], type)  # values by names, not tables
+    if of_names:
+        field = _table_at(model, path[: last - 1]).model_fields[str(path[last - 1])]
     meaning = field.description if field and field.description else "a table"
     if problem["type"] == "missing":
         return f"{key!r} is missing {_in(at + path[:-1])}: {meaning}"
     given = json.dumps(problem["input"], default=str, ensure_ascii=False)
     given = given if len(given) <= 40 else given[:37] + "..."
-    if problem["type"] == "list_type" and isinstance(problem["input"], int):
+    if problem["type"] == "list_type" and isinstance(problem["input"], int) and not of_names:
         return f"{_dotted(at + path)} is {given}; write [{given}] ({meaning})"
     right = re.sub(r"^\w+ should | after validation, not .*$", "", problem["msg"])
     right = re.sub(r"\d{10,}", lambda number: limit(int(number[0])), right)

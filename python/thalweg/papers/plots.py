@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +14,8 @@ from thalweg.launch import scratch
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+_PICTURES = (".png", ".svg", ".pdf")
+
 
 def check_plots(folder: Path) -> None:
     """Raises InputError where no pictures could be drawn into `folder`, which is made where it is not there."""
@@ -20,10 +23,14 @@ def check_plots(folder: Path) -> None:
         import matplotlib  # noqa: F401
     except ImportError:
         raise InputError("--plot wants matplotlib: pip install 'thalweg[plot]'") from None
+    if folder.suffix in _PICTURES and not folder.is_dir():
+        raise InputError(f"--plot {folder}: wanted is a folder, in which each figure has a file of its own")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"cannot be made a folder: {error.strerror}", folder) from error
+    if not os.access(folder, os.W_OK):
+        raise InputError("figures cannot be written into it: permission denied", folder)
 
 
 def save(figures: Mapping[str, Callable[[], Figure]], folder: Path) -> list[Path]:

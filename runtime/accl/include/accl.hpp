@@ -23,7 +23,6 @@
 #include <chrono>
 #include <cstdint>
 #include <cstring>
-#include <initializer_list>
 #include <limits>
 #include <map>
 #include <memory>
@@ -34,6 +33,7 @@
 #include <vector>
 
 #include "accl/buffer.hpp"
+#include "accl/call.hpp"
 #include "accl/connection.hpp"
 #include "accl/constants.hpp"
 #include "accl/request.hpp"
@@ -351,32 +351,8 @@ class ACCL {
  private:
   static constexpr addr_t kMost = std::numeric_limits<std::uint32_t>::max();
   static constexpr unsigned kMostStreams = 247;
-
-  /// An operand or result: elements of a buffer, of which the array is copied to or from the board's memory, or a kernel's stream.
-  struct Place {
-    Place() = default;
-    /// Programs of ACCL's driver dereference a null pointer for what their rank does not need; the compiler must not know that this cannot be.
-    Place(BaseBuffer& of, std::size_t elements, bool copies) : buffer(&of), need(elements), sync(copies) {
-      asm("" : "+r"(buffer));
-      if (buffer) type = buffer->type();
-    }
-    explicit Place(dataType of_stream) : type(of_stream), stream(true) {}
-
-    BaseBuffer* buffer = nullptr;
-    dataType type = dataType::none;
-    std::size_t need = 0;
-    bool sync = false, stream = false;
-  };
-  struct Call {
-    operation scenario{};
-    const char* name = "";
-    unsigned count = 0;
-    communicatorId communicator = GLOBAL_COMM;
-    unsigned root = 0;
-    unsigned tag = TAG_ANY;
-    std::uint32_t function = 0;
-    std::array<Place, 3> places{};
-  };
+  using Call = detail::Call;
+  using Place = detail::Place;
 
   void configure(cfgFunc function, unsigned count) {
     Call call{operation::config, "config", count, GLOBAL_COMM};
@@ -429,32 +405,6 @@ class ACCL {
     return std::size_t{count} * setup_.communicator(comm_id).ranks.size();
   }
 
-  /// The engine writes a result while it still reads operands: they are the same, or apart. A block of a rank may stand at its place among those of all.
-  void check_overlap(const Call& call) {
-    const Place& result = call.places[2];
-    if (!result.buffer || result.need == 0) return;
-    const auto element = static_cast<std::int64_t>(detail::size_of(result.type));
-    const auto own = std::int64_t{get_comm_rank(call.communicator)} * call.count * element;
-    for (std::size_t k = 0; k < 2; ++k) {
-      const Place& place = call.places[k];
-      if (!place.buffer || place.need == 0 || place.buffer->is_host_only() != result.buffer->is_host_only()) continue;
-      const auto behind = static_cast<std::int64_t>(result.buffer->address() - place.buffer->address());
-      if (behind >= static_cast<std::int64_t>(place.need * detail::size_of(place.type)) ||
-          -behind >= static_cast<std::int64_t>(result.need) * element)
-        continue;
-      using op = operation;
-      const auto is = [&](std::initializer_list<operation> ones) {
-        return std::find(ones.begin(), ones.end(), call.scenario) != ones.end();
-      };
-      const bool right = (behind == 0 && is({op::copy, op::combine, op::gather, op::reduce, op::allgather,
-                                             op::allreduce, op::reduce_scatter})) ||
-                         (behind == -own && is({op::gather, op::allgather})) ||
-                         (behind == own && is({op::scatter, op::reduce_scatter}));
-      if (!right || place.type != result.type)
-        throw std::invalid_argument(who() + call.name + ": operand and result overlap");
-    }
-  }
-
   ACCLRequest* make(const Call& call, bool run_async, const std::vector<ACCLRequest*>& waitfor,
                     dataType compress = dataType::none) {
     const bool is_config = call.scenario == operation::config;
@@ -470,7 +420,7 @@ class ACCL {
         call.root,
         call.function,
         call.tag};
-    const auto [wide, narrow] = types(call, compress);
+    const auto [wide, narrow] = detail::types_of(call, compress, who());
     if (wide != dataType::none) words[6] = static_cast<std::uint32_t>(get_arithmetic_config_addr({wide, narrow}));
     if (wide != narrow && compress == narrow) words[7] = detail::kOnWire;
     for (std::size_t k = 0; k < call.places.size(); ++k) {
@@ -484,7 +434,7 @@ class ACCL {
       words[9 + 2 * k] = detail::low(place.buffer->address());
       words[10 + 2 * k] = detail::high(place.buffer->address());
     }
-    check_overlap(call);
+    if (call.places[2].buffer) detail::check_overlap(call, get_comm_rank(call.communicator), who());
     std::vector<std::uint64_t> after;
     for (ACCLRequest* before : waitfor) {
       if (!known(before).done)
@@ -513,25 +463,6 @@ class ACCL {
       request.result_bytes = bytes;
     }
   }
-  /// The types of a call's elements, and on the wire: one, or float32 and float16.
-  [[nodiscard]] std::pair<dataType, dataType> types(const Call& call, dataType compress) const {
-    dataType wide = dataType::none, narrow = dataType::none;
-    for (const dataType type : {call.places[0].type, call.places[1].type, call.places[2].type, compress}) {
-      if (type == dataType::none || type == wide || type == narrow) continue;
-      if (wide == dataType::none) {
-        wide = narrow = type;
-      } else if (wide == narrow && type == dataType::float32 && wide == dataType::float16) {
-        wide = type;
-      } else if (wide == narrow && type == dataType::float16 && wide == dataType::float32) {
-        narrow = type;
-      } else {
-        throw std::invalid_argument(who() + call.name +
-                                    ": elements of several types; they have one, or float32 and float16");
-      }
-    }
-    return {wide, narrow};
-  }
-
   [[nodiscard]] bool wait_ns(ACCLRequest* request, std::uint64_t limit) {
     ACCLRequest& of = known(request);
     if (!of.done) {
@@ -586,7 +517,8 @@ class ACCL {
     return argument(*buffer);
   }
   static detail::KernelArgument argument(const BaseBuffer& buffer) {
-    return {detail::ArgumentKind::memory, buffer.is_host_only(), buffer.address(), buffer.size()};
+    return {detail::ArgumentKind::memory, buffer.is_host_only(), static_cast<std::uint16_t>(buffer.type()),
+            buffer.address(), buffer.size()};
   }
   template <typename number, typename = std::enable_if_t<std::is_arithmetic_v<number>>>
   static detail::KernelArgument argument(number value) {

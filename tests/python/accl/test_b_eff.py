@@ -236,6 +236,7 @@ def test_the_figure_has_points_and_dashed_models() -> None:
     [
         ("accl-u280-udp", {"ranks": 3}, "ranks is 3; b_eff has an even number, 2 to 48"),
         ("accl-u280-udp", {"ranks": 50}, "ranks is 50"),
+        ("accl-u280-udp", {"beside": ["noctua2-mpi", "accl-u280-udp"]}, "beside: accl-u280-udp is measured already"),
         ("accl-u280-udp", {"sizes": "6"}, "a size of 6 bytes; elements have 4"),
         ("accl-u280-udp", {"by": "nobody"}, "unknown by 'nobody'; known are kernel, host, both"),
         ("accl-u280-udp", {"way": "none"}, "unknown way 'none'; known are streaming, buffered, both"),

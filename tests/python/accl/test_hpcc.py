@@ -59,6 +59,13 @@ def test_a_host_takes_its_invocations() -> None:
     assert 3 * invocation_us <= host["time_us"] <= 3 * invocation_us + kernel["time_us"]
 
 
+@pytest.mark.parametrize(("ranks", "orders"), [(1, [32, 64]), (4, [64, 128]), (0, [192, 384])])
+def test_default_orders_go_with_the_grid(ranks: int, orders: list[int]) -> None:
+    """0: all of 48 boards that a grid has, 6 x 6."""
+    rows = thalweg.measure("ptrans", CLUSTER, ranks=ranks, block=16)
+    assert [(row["order"], row["verified"]) for row in rows] == [(order, True) for order in orders]
+
+
 def test_ptrans_reaches_the_line() -> None:
     """Off the diagonal a board's part crosses the line; the first block, which is read before any is sent, is 1 % of it."""
     (row,) = thalweg.measure("ptrans", CLUSTER, ranks=4, orders=2048, block=256)

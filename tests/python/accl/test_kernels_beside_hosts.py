@@ -81,6 +81,7 @@ def test_what_a_program_starts_wrongly(program: list[str]) -> None:
             f"kernel consume: argument count, int, is {number}; wanted is a whole number from -2147483648 to 2147483647"
             for number in ("3000000000", "18446744073709551615", "2.5")
         ),
+        "kernel consume: argument to, int *, is a buffer of float32; wanted is int32",
     ]
 
 
@@ -125,6 +126,10 @@ def test_a_program_that_uses_the_driver() -> None:
         ("x.cpp", "--kernels x.cpp: wanted is FILE.cpp:NAME[@RANK][:ARGUMENT=VALUE,...]"),
         (f"{SOURCE}:adder@x", f"--kernels {SOURCE}:adder@x: wanted is FILE.cpp:NAME[@RANK][:ARGUMENT=VALUE,...]"),
         (f"{SOURCE}:adder:more", f"--kernels {SOURCE}:adder:more: more has no value; wanted is ARGUMENT=VALUE,..."),
+        (
+            f"{SOURCE}:adder:more=1,more=2",
+            f"--kernels {SOURCE}:adder:more=1,more=2: more has two values; wanted is one",
+        ),
         ("none.cpp:adder", "there is no file none.cpp"),
     ],
 )

@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 from thalweg.cli import main
-from thalweg.errors import CheckFailed
+from thalweg.errors import CheckFailed, InputError
 from thalweg.papers import NOTABLE, Number, Row, mean, published, short
+from thalweg.papers.plots import check_plots
 from thalweg.spec import Datatype
 from thalweg.systems.mpi_fpga import bench
 from thalweg.systems.mpi_fpga import reproduce_programs as programs
@@ -235,3 +237,27 @@ def test_programs_are_built_and_run() -> None:
     assert report["software_time_us"] > report["virtual_time_us"]
     with pytest.raises(CheckFailed, match="cg on 4 ranks ended with 2: cg: 1 points are too few"):
         programs.run("cg", ("-n", "1"), 4, "mpi-fpga-torus-2x2x2")
+
+
+@pytest.mark.parametrize("paper", ["mpi-fpga", "accl", "smi", "vcsn", "peach2"])
+def test_a_name_of_a_picture_is_no_folder(paper: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`bench --plot` takes a file, and this one a folder, which may be there."""
+    pytest.importorskip("matplotlib")
+    file = tmp_path / "figure.png"
+    assert main(["reproduce", paper, "--plot", str(file)]) == 2
+    assert (
+        capsys.readouterr().err
+        == f"thalweg: --plot {file}: wanted is a folder, in which each figure has a file of its own\n"
+    )
+    assert not file.exists()
+
+
+def test_a_folder_that_nothing_can_be_written_into(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("matplotlib")
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(InputError, match="figures cannot be written into it: permission denied"):
+        check_plots(tmp_path)
+    monkeypatch.undo()
+    check_plots(tmp_path)
+    check_plots(tmp_path / "missing" / "folder")
+    assert (tmp_path / "missing" / "folder").is_dir()

@@ -48,6 +48,9 @@ class Chosen:
         for argument, equals, value in pairs:
             if not argument or not equals or not value:
                 raise InputError(f"--kernels {text}: {argument or '='} has no value; wanted is ARGUMENT=VALUE,...")
+        names = [argument for argument, _, _ in pairs]
+        if twice := next((each for each in names if names.count(each) > 1), None):
+            raise InputError(f"--kernels {text}: {twice} has two values; wanted is one")
         return Chosen(file, name, int(rank) if at else None, {argument: value for argument, _, value in pairs})
 
 
@@ -147,7 +150,9 @@ class AttachedKernels:
         values: dict[str, Any] = {}
         for argument, value in zip(wanted, given, strict=True):
             values[argument] = (
-                value.value if value.size is None else Memory(rank, value.host, int(value.value), value.size)
+                value.value
+                if value.size is None
+                else Memory(rank, value.host, int(value.value), value.size, value.elements)
             )
         return self._start(rank, chosen, values)
 

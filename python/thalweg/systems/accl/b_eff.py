@@ -326,6 +326,9 @@ def _plan(
     message."""
     at_least("seed", seed, 0)
     clusters = [cluster, *(Cluster.load(name) for name in beside)]
+    names = [each.name for each in clusters]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise InputError(f"beside: {twice} is measured already; each cluster has a name of its own")
     engines = [each for each in clusters if not isinstance(each.board(0), Server)]
     if (by or way or kernels) and not engines:
         raise InputError(

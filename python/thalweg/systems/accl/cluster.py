@@ -93,7 +93,7 @@ class Board(NodeTable):
     invocation_us: float = Field(ge=0, le=1e6, description="from a host's call to the engine's command")
     processor: dict[Operation, Cycles] = Field(
         {},
-        description="cycles that it takes for an operation until its first move, and from its last move's end to its result; a sequencer in hardware takes 40 and 6 where the program begins with a move, and all operations take at least as long as it does",
+        description="two numbers of cycles that it takes for an operation: until its first move, and from its last move's end to its result; a sequencer in hardware takes 40 and 6 where the program begins with a move, and all operations take at least as long as it does",
     )
     arithmetic: bool = Field(True, description="whether the engine combines elements")
     compression: bool = Field(True, description="whether it sends float32 as float16")

@@ -16,7 +16,7 @@ from thalweg.kernels import loops
 from thalweg.kernels.loops import as_it_is
 from thalweg.kernels.pragmas import Operand, Said
 from thalweg.kernels.source import Source
-from thalweg.systems.accl.ranges import Range, range_of
+from thalweg.systems.accl.ranges import Range, elements_of, range_of
 
 #: They say how hardware is built, and no cycle depends on them here.
 _WITHOUT_INFLUENCE = frozenset(
@@ -65,6 +65,7 @@ class Argument:
     port: str = ""
     constant: bool = False  #: memory that the kernel only reads
     range: Range | None = None  #: of a number
+    elements: str = ""  #: of memory: their type; empty: any
 
 
 @dataclass(frozen=True)
@@ -456,6 +457,7 @@ def _argument(cursor: Any, ports: Mapping[str, str]) -> Argument | None:
         inner = canonical.get_pointee() if canonical.kind.name == "POINTER" else canonical.element_type
         if _STREAM.search(inner.spelling):
             return None
-        return Argument(name, spelling, "memory", ports.get(name, "gmem"), inner.is_const_qualified())
+        port = ports.get(name, "gmem")
+        return Argument(name, spelling, "memory", port, inner.is_const_qualified(), elements=elements_of(inner))
     numbers = range_of(canonical)
     return Argument(name, spelling, "number", range=numbers) if numbers else None

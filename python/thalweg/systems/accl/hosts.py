@@ -30,7 +30,10 @@ SOCKET, RANKS = "THALWEG_ACCL_SOCKET", "THALWEG_ACCL_RANKS"  #: in the environme
 _VERSION = 1
 _REQUEST = struct.Struct("<IIQQQ")
 _ANSWER = struct.Struct("<IIQQ")
-_ARGUMENT = struct.Struct("<IIQQ")  # of a kernel: kind, whether in the host's memory, value or address, bytes
+_ARGUMENT = struct.Struct(
+    "<IHHQQ"
+)  # of a kernel: kind, whether in the host's memory, its type, value or address, bytes
+_TYPES = ("", "int8", "float16", "float32", "float64", "int32", "int64")  # as accl.hpp's dataType numbers them
 _FOR_EVER = 2**64 - 1
 _CALL_BYTES = 15 * 4
 _READ_BYTES = 1 << 20
@@ -68,6 +71,7 @@ class KernelArgument:
     value: int | float
     size: int | None = None  #: of memory, which begins at the value
     host: bool = False
+    elements: str = ""  #: of memory: their type, where it is known
 
 
 StartKernel = Callable[[int, str, Sequence[KernelArgument]], int]
@@ -295,14 +299,15 @@ class Hosts:
         if len(rest) % _ARGUMENT.size:
             raise ValueError(f"a kernel's arguments of {len(rest)} bytes")
         arguments = []
-        for kind, in_host, value, size in _ARGUMENT.iter_unpack(rest):
+        for kind, in_host, type_, value, size in _ARGUMENT.iter_unpack(rest):
             if kind in (_Argument.SIGNED, _Argument.UNSIGNED):
                 negative = kind == _Argument.SIGNED and value >> 63
                 arguments.append(KernelArgument(value - (1 << 64 if negative else 0)))
             elif kind == _Argument.REAL:
                 arguments.append(KernelArgument(struct.unpack("<d", struct.pack("<Q", value))[0]))
             else:
-                arguments.append(KernelArgument(value, size, bool(in_host)))
+                elements = _TYPES[type_] if type_ < len(_TYPES) else ""
+                arguments.append(KernelArgument(value, size, bool(in_host), elements))
         text = name.decode(errors="replace")
         handle = self._start_kernel(host.rank, text, arguments)
         self._begun(host, self._ranks[host.rank].calls.add(host, f"kernel {text}", handle))

@@ -288,7 +288,7 @@ def _operation(operation: Ptrans | Linpack) -> Operation:
         cluster: Cluster,
         *,
         ranks: int = 4,
-        orders: Sizes = "256,512",
+        orders: Sizes | None = None,
         block: int = 64,
         by: str = "kernel",
         kernels: str | Path = "",
@@ -296,7 +296,7 @@ def _operation(operation: Ptrans | Linpack) -> Operation:
         defines: Sequence[str] = (),
         seed: int = 1,
     ) -> Plan:
-        """`ranks`: a square number, 0 for the largest. `orders`: rows of the matrix. `block`: rows of a block, as the kernels have it. `by`: who starts kernels and calls
+        """`ranks`: a square number, 0 for the largest. `orders`: rows of the matrix; none: of two and of four blocks a board. `block`: rows of a block, as the kernels have it. `by`: who starts kernels and calls
         the engine, "kernel" or "host". `kernels`: a source of HPCC FPGA's kernels in place of ours, with folders of its headers and its macros."""
         at_least("seed", seed, 0)
         at_least("ranks", ranks, 0)
@@ -309,7 +309,10 @@ def _operation(operation: Ptrans | Linpack) -> Operation:
             raise InputError(f"ranks is {ranks}; a grid has a square number of boards, and {cluster.name} has {boards}")
         if at_least("block", block, LANES) % LANES:
             raise InputError(f"block is {block}; it is a multiple of {LANES}")
-        grids = [Grid(cluster, side, block, order) for order in parse_sizes(orders)]
+        grids = [
+            Grid(cluster, side, block, order)
+            for order in parse_sizes([side * block * 2, side * block * 4] if orders is None else orders)
+        ]
         for grid in grids:
             if not grid.order or grid.order % (side * block):
                 raise InputError(f"an order of {grid.order}; {side} x {side} boards share whole blocks of {block} rows")

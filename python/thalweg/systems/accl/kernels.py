@@ -39,6 +39,7 @@ class Memory:
     host: bool
     address: int
     size: int
+    elements: str = ""  #: their type, where it is known
 
 
 @dataclass(frozen=True)
@@ -151,6 +152,10 @@ def _value(where: str, argument: Argument, value: Any, rank: int) -> tuple[Any, 
             raise InputError(f"{where} is memory: give a buffer")
         if value.rank != rank:
             raise InputError(f"{where}: a buffer of rank {value.rank}, and the kernel runs on rank {rank}")
+        if argument.elements and value.elements and argument.elements != value.elements:
+            raise InputError(
+                f"{where}, {argument.type}, is a buffer of {value.elements}; wanted is {argument.elements}"
+            )
         return "memory", value.host, value.address, value.size, argument.port
     return number_value(where, argument, value)
 

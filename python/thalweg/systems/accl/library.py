@@ -411,7 +411,7 @@ class Rank:
     def kernel_port(self, stream: int = 0, pair: int = 0, depth: int = 64) -> KernelPort:
         """Streams to the engine and from it: those of commands and status, of which a rank may have several pairs, the data stream to it, and the
         one of a number from it. Data streams have `depth` words. The same call gives the same streams."""
-        if not 0 <= stream < MOST_STREAMS:
+        if not 0 <= word("kernel_port", "stream", stream) < MOST_STREAMS:
             raise InputError(f"stream {stream}; their numbers are 0 to {MOST_STREAMS - 1}")
         made = self._kernel_stream
         return KernelPort(
@@ -426,8 +426,9 @@ class Rank:
         return self._kernel_stream("between", 0, depth, name)
 
     def _kernel_stream(self, what: str, number: int, depth: int = 1, name: str = "") -> KernelStream:
-        if depth < 1:
+        if word("a stream", "its depth", depth) < 1:
             raise InputError(f"a stream of {depth} words; it has 1 or more")
+        number = word("kernel_port", "pair" if what in ("commands", "status") else "stream", number)
         return KernelStream(
             self._board, self._network.kernel_stream(self._board, what, number, depth, name), name or what
         )
@@ -449,7 +450,7 @@ class Rank:
         uses a stream or memory; 0: any. Raises InputError."""
         given = {**(arguments or {}), **more}
         memories = {
-            key: Memory(each.rank.rank, each.host, each.address, each.array.nbytes)
+            key: Memory(each.rank.rank, each.host, each.address, each.array.nbytes, each.array.dtype.name)
             if isinstance(each, Buffer)
             else each
             for key, each in given.items()

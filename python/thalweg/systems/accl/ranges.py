@@ -27,10 +27,11 @@ class Range:
     most: int | float
     whole: bool = True  #: no fractions
     floating: bool = False  #: infinities, and what is no number, too
+    holds_more: bool = False  #: than a host can give
 
     def wrong(self, value: Any) -> str | None:
         """What is wanted in place of a value; None where the type holds it, fractions rounded as the type does."""
-        if isinstance(value, (bool, int, np.integer)):
+        if isinstance(value, (bool, np.bool_, int, np.integer)):
             number: int | float = int(value)
         elif isinstance(value, (float, np.floating)):
             number = float(value)
@@ -45,7 +46,18 @@ class Range:
 
     @property
     def _wanted(self) -> str:
-        return f"wanted is {'a whole number from ' if self.whole else ''}{self.least} to {self.most}"
+        of = "; the type holds more, but a host gives 63 bits and a sign" if self.holds_more else ""
+        return f"wanted is {'a whole number from ' if self.whole else ''}{self.least} to {self.most}{of}"
+
+
+def elements_of(canonical: Any) -> str:
+    """The type of the elements behind a pointer to C's numbers, as numpy names it, signed; empty for other types and bytes, behind which is anything."""
+    kind = canonical.kind.name
+    if kind in ("FLOAT", "DOUBLE"):
+        return f"float{8 * canonical.get_size()}"
+    if kind not in _SIGNED and kind not in _UNSIGNED:
+        return ""
+    return f"int{8 * canonical.get_size()}" if canonical.get_size() > 1 else ""
 
 
 def range_of(canonical: Any) -> Range | None:
@@ -64,12 +76,12 @@ def range_of(canonical: Any) -> Range | None:
         return _integers(bits, signed)
     whole_bits = int(found["whole_bits"] or bits)
     if whole_bits >= 63:
-        return Range(-_MOST_GIVEN - 1 if signed else 0, _MOST_GIVEN, whole=False)
+        return Range(-_MOST_GIVEN - 1 if signed else 0, _MOST_GIVEN, whole=False, holds_more=True)
     most = 2.0 ** (whole_bits - signed) - 2.0 ** (whole_bits - bits)
     return Range(-(2.0 ** (whole_bits - 1)) if signed else 0.0, most, whole=False)
 
 
 def _integers(bits: int, signed: bool) -> Range:
     if bits > 64:
-        return Range(-_MOST_GIVEN - 1 if signed else 0, _MOST_GIVEN)
+        return Range(-_MOST_GIVEN - 1 if signed else 0, _MOST_GIVEN, holds_more=True)
     return Range(-(2 ** (bits - 1)) if signed else 0, 2 ** (bits - signed) - 1)

@@ -37,7 +37,8 @@ struct AnswerHeader {
 enum class ArgumentKind : std::uint32_t { signed_number, real, memory, unsigned_number };
 struct KernelArgument {
   ArgumentKind kind{};
-  std::uint32_t host = 0;
+  std::uint16_t host = 0;
+  std::uint16_t type = 0;  ///< dataType of memory
   std::uint64_t value = 0, size = 0;
 };
 static_assert(sizeof(RequestHeader) == 32 && sizeof(AnswerHeader) == 24 && sizeof(KernelArgument) == 24);

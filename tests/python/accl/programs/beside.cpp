@@ -60,6 +60,7 @@ int main(int, char** words) try {
     says("consume", got, 3'000'000'000U, 1.5);
     says("consume", got, ~std::uint64_t{0}, 1.5);
     says("consume", got, 2.5, 1.5F);
+    says("consume", accl.create_buffer<float>(4, ACCL::dataType::float32), 4, 1.5);
   }
   std::fflush(stdout);
   return right ? 0 : 3;

@@ -43,7 +43,11 @@ def _command(name: str) -> click.Command:
                 show_default=True,
                 help="Boards, a square number; 0: the most.",
             ),
-            click.option("--orders", default="256,512", show_default=True, metavar="N,...", help="Rows of the matrix."),
+            click.option(
+                "--orders",
+                metavar="N,...",
+                help="Rows of the matrix  [default: two and four blocks a board in each direction; 256,512]",
+            ),
             click.option(
                 "--block",
                 type=click.IntRange(16),
