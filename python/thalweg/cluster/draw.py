@@ -14,9 +14,8 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from xml.sax.saxutils import escape
-
-import networkx as nx
 
 from thalweg.cluster import Cluster
 from thalweg.cluster.overlay import Overlay
@@ -411,7 +410,8 @@ def _around_switches(topology: Topology) -> _Drawing:
 
 
 def _graph(topology: Topology) -> _Drawing:
-    """Draws rings and large graphs on a circle, stars around their centre, and other graphs by a spring layout."""
+    """Draws rings and large graphs on a circle, stars around their centre, and other graphs by networkx's spring layout, or on a circle without
+    networkx."""
     nodes = topology.shape_nodes
     pairs = [(a, b) for a, _, b, _ in topology.links.tolist() if max(a, b) < nodes]
     if topology.shape == "star":
@@ -420,9 +420,11 @@ def _graph(topology: Topology) -> _Drawing:
         half = nodes // 2
         inner = {node: (0.6 * x, 0.6 * y) for node, (x, y) in _circle(range(half, nodes)).items()}
         places = _circle(range(half)) | inner
-    elif topology.shape == "ring" or nodes > SPRING_NODES:
+    elif topology.shape == "ring" or nodes > SPRING_NODES or find_spec("networkx") is None:
         places = _circle(range(nodes))
     else:
+        import networkx as nx  # slow to import
+
         graph = nx.Graph(pairs)
         layout = nx.spring_layout(graph, seed=1, iterations=300, k=1.6 / math.sqrt(nodes))
         places = {node: (float(x), float(y)) for node, (x, y) in layout.items()}

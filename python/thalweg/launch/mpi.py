@@ -96,7 +96,7 @@ def find_mpi(name: str) -> tuple[Launcher, Path]:
             # do not resolve links: a launcher looks for its helpers next to its real path
             return Launcher(mpiexec.resolve(), family), mpicc
     if name == "mpich":
-        raise InputError(f"there is no MPI in {folder}: install the package mpich there, or give --mpi FOLDER")
+        raise InputError(f"there is no MPI in {folder}: pip install 'thalweg[mpi]', or give --mpi FOLDER")
     raise InputError(f"--mpi {name}: no mpicc and mpiexec in {folder} or {folder / 'bin'}")
 
 

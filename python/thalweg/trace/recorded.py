@@ -44,7 +44,7 @@ class Recorded:
     def write_report(self, path: str | Path, facts: Sequence[str] = (), tables: Iterable[Table] = ()) -> None:
         """Writes an HTML page that also shows the lines `facts` and `tables`. Raises InputError if the file cannot be
         written."""
-        from thalweg.cluster import draw  # networkx is slow to import
+        from thalweg.cluster import draw
         from thalweg.trace import page
 
         carried = {(link["node"], link["port"]): link[self.unit] for link in self.links}

@@ -36,7 +36,7 @@ from thalweg.systems.accl.server import Settings
 @click.option(
     "--mpi",
     metavar="MPI",
-    help="mpich: the one installed with Thalweg; else the folder of an installed MPICH or Open MPI. [default: the one that PROGRAM is linked with]",
+    help="mpich: the one of thalweg[mpi]; else the folder of an installed MPICH or Open MPI. [default: the one that PROGRAM is linked with]",
 )
 @click.option(
     "--kernels",

@@ -78,7 +78,7 @@ _OPTIONS = (
         default="mpich",
         show_default=True,
         metavar="MPI",
-        help="mpich: the one installed with Thalweg; else the folder of an installed MPICH or Open MPI.",
+        help="mpich: the one of thalweg[mpi]; else the folder of an installed MPICH or Open MPI.",
     ),
     click.option(
         "--timeout",

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from thalweg.errors import InputError
+
 _NEIGHBOURS = "Neighbours(native, comm, [&](int i) {{ return bytes_of({count}, {type}); }})"
 
 COLLECTIVES = {
@@ -225,9 +227,10 @@ class Function:
 
 
 def sources() -> list[Path]:
-    """The files that determine the wrappers: this one and the Forum's API."""
+    """The files that determine the wrappers: this one and the Forum's API. Raises InputError if the latter is not installed."""
     api = find_spec("pympistandard")
-    assert api and api.origin
+    if api is None or api.origin is None:
+        raise InputError("MPI programs need pympistandard: pip install 'thalweg[mpi]'")
     folder = Path(api.origin).parent
     return [Path(__file__), *sorted([*folder.glob("*.py"), *folder.glob("data/*.json")])]
 
