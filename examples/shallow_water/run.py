@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import click
@@ -52,7 +53,11 @@ from thalweg.errors import InputError
     show_default=True,
     help="What works on the engine's commands: its processor, as in the paper, or hardware.",
 )
-@click.option("--pictures", type=click.Path(path_type=Path), help="Folder for pictures of water, partitions and depth.")
+@click.option(
+    "--pictures",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder for pictures of water, partitions and depth.",
+)
 @click.option("--film", type=click.Path(path_type=Path), help="Write a GIF.")
 @click.option("--frames", default=60, show_default=True, type=click.IntRange(2), help="Frames of the film.")
 def main(
@@ -73,6 +78,8 @@ def main(
         raise InputError(f"--film {film}: a film is a GIF, in a file .gif")
     if film and not film.parent.is_dir():
         raise InputError(f"--film {film}: there is no folder {film.parent}")
+    if (film or pictures) and find_spec("matplotlib") is None:
+        raise InputError("--pictures and --film take matplotlib: pip install 'thalweg[shallow-water]'")
     try:
         design = boards.DESIGNS[by].changed(halo, step, sequencer)
         bay = mesh.bay(elements)

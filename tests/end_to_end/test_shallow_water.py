@@ -22,6 +22,7 @@ pytest.importorskip("clang.cindex", reason="libclang is not installed")
 pytest.importorskip("pymetis", reason="pymetis is not installed")
 
 
+RUN = Path(partition.__file__).parents[1] / "run.py"
 ULP = 2.0**-24  # half a unit in the last place of a float32, relative
 
 
@@ -330,3 +331,21 @@ def test_a_partition_that_no_board_holds_is_refused() -> None:
         partition.cut(mesh.bay(15_210), 1)
     with pytest.raises(ValueError, match="take fewer partitions"):
         partition.cut(mesh.basin(1, 1), 5)
+
+
+@pytest.mark.parametrize(
+    ("options", "hidden", "said"),
+    [
+        (["--pictures", __file__], "", f"'{__file__}' is a file"),
+        (["--pictures", "somewhere"], "matplotlib", "--pictures and --film take matplotlib: pip install"),
+    ],
+)
+def test_the_command_refuses_what_it_cannot_draw(options: list[str], hidden: str, said: str) -> None:
+    """Before it simulates."""
+    hide = f"import importlib.util as u; f = u.find_spec; u.find_spec = lambda name: None if name == {hidden!r} else f(name)"
+    program = (
+        f"{hide}; import runpy, sys; sys.argv[1:] = {options!r}; runpy.run_path({str(RUN)!r}, run_name='__main__')"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=RUN.parent, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr and "Traceback" not in done.stderr
