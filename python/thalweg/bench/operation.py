@@ -162,7 +162,11 @@ def listed(function: Callable[..., Any]) -> list[Option]:
     ]
 
 
-_TYPES = {"Sizes": "str | int | Sequence[int | str]", "placements.Placement": "str | Sequence[int]"}
+_TYPES = {
+    "Sizes": "str | int | Sequence[int | str]",
+    "Sizes | None": "str | int | Sequence[int | str] | None",
+    "placements.Placement": "str | Sequence[int]",
+}
 """Aliases in annotations, and their types."""
 
 

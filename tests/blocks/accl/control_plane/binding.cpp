@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "../moves.hpp"
 #include "accl/control_plane.hpp"
+#include "accl/node_circuit.hpp"
 #include "bisim/main.hpp"
 
 namespace {
@@ -41,7 +41,7 @@ struct Twin {
     if (!command) return;
     out.command_kind_o.set(static_cast<std::uint64_t>(command->does));
     out.command_slot_o.set(command->slot);
-    out.command_move_o.set(accl::move_of<top::move_t>(command->move));
+    out.command_move_o.set(thalweg::accl::move_of<top::move_t>(command->move));
   }
   void step(const Inputs& in) {
     ControlPlane::In next;

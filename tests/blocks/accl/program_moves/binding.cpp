@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "../moves.hpp"
+#include "accl/node_circuit.hpp"
 #include "accl/program_moves.hpp"
 #include "bisim/main.hpp"
 
@@ -44,7 +44,7 @@ struct Twin {
     if (!command) return;
     out.command_kind_o.set(static_cast<std::uint64_t>(command->does));
     out.command_slot_o.set(command->slot);
-    out.command_move_o.set(accl::move_of<top::move_t>(command->move));
+    out.command_move_o.set(thalweg::accl::move_of<top::move_t>(command->move));
   }
   void step(const Inputs& in) {
     ProgramMoves::In next{.clear = in.clear_i.get() != 0,
@@ -186,7 +186,7 @@ class Stimulus {
     const auto what = *thalweg::accl::unit_of(unit);
     const unsigned combined = thalweg::accl::bytes_of(what.type);
     const bool halves = (combined == 2 || combined == 4) && dice.chance(500);
-    const auto size = [&] { return accl::log_of(halves ? dice.pick(2, 4) : combined); };
+    const auto size = [&] { return thalweg::accl::log_of(halves ? dice.pick(2, 4) : combined); };
     const unsigned scenario = 1 + dice.below(13);
     const bool remote = scenario >= 3, collective = scenario >= 5;
     const unsigned communicator = remote ? dice.below(Parameters::Communicators) : 0;
@@ -213,7 +213,7 @@ class Stimulus {
             .y_size = size(),
             .z_size = size(),
             .wire_size = size(),
-            .combined_size = accl::log_of(combined),
+            .combined_size = thalweg::accl::log_of(combined),
             .host = dice.below(8),
             .streams = dice.below(4)};
   }
