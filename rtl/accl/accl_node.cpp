@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Verilated tw_accl_node as a node of the simulator.
-#include <bit>
 #include <cstring>
 
 #include "accl/node_circuit.hpp"
@@ -107,38 +106,10 @@ class Circuit final : public NodeCircuit, private engine::Edges<Vtop> {
   void edge(bool line) override { evaluate(1U << static_cast<unsigned>(line)); }
 
  private:
-  static top::place_t place(const Place& of) {
-    return {.host = of.host,
-            .at = of.at,
-            .size = static_cast<unsigned>(std::countr_zero(of.bytes)),
-            .conversion = static_cast<unsigned>(of.conversion)};
-  }
   void command(const Command& of) {
     in_.engine_command_kind_i.set(static_cast<unsigned>(of.does));
     in_.engine_command_slot_i.set(of.slot);
-    const Move& move = of.move;
-    in_.engine_command_move_i.set({.x_source = static_cast<unsigned>(move.x_source),
-                                   .y_source = static_cast<unsigned>(move.y_source),
-                                   .target = static_cast<unsigned>(move.target),
-                                   .x = place(move.x),
-                                   .y = place(move.y),
-                                   .z = place(move.z),
-                                   .operation = move.operation,
-                                   .datatype = move.datatype,
-                                   .wire_size = static_cast<unsigned>(std::countr_zero(move.wire_bytes)),
-                                   .elements = move.elements,
-                                   .from_communicator = move.from_communicator,
-                                   .from = move.from,
-                                   .from_collective = move.from_collective,
-                                   .from_tag = move.from_tag,
-                                   .from_number = move.from_number,
-                                   .to = move.to,
-                                   .to_communicator = move.to_communicator,
-                                   .own_rank = move.own_rank,
-                                   .kind = move.kind,
-                                   .stream = move.stream,
-                                   .to_tag = move.to_tag,
-                                   .to_number = move.to_number});
+    in_.engine_command_move_i.set(thalweg::accl::move_of<top::move_t>(of.move));
   }
 
   top::Inputs in_{};

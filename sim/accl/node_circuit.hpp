@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -113,5 +114,40 @@ class NodeCircuit {
   /// An edge of one clock.
   virtual void edge(bool line) = 0;
 };
+
+/// The logarithm of a number of bytes, as ports have it; 0 of none.
+[[nodiscard]] constexpr unsigned log_of(unsigned bytes) {
+  return bytes == 0 ? 0 : static_cast<unsigned>(std::countr_zero(bytes));
+}
+/// A move as the port of a Verilated module has it: `Made` is the generated move_t.
+template <class Made>
+[[nodiscard]] Made move_of(const NodeCircuit::Move& move) {
+  const auto place = [](const NodeCircuit::Place& of) {
+    return decltype(Made::x){
+        .host = of.host, .at = of.at, .size = log_of(of.bytes), .conversion = static_cast<unsigned>(of.conversion)};
+  };
+  return {.x_source = static_cast<unsigned>(move.x_source),
+          .y_source = static_cast<unsigned>(move.y_source),
+          .target = static_cast<unsigned>(move.target),
+          .x = place(move.x),
+          .y = place(move.y),
+          .z = place(move.z),
+          .operation = move.operation,
+          .datatype = move.datatype,
+          .wire_size = log_of(move.wire_bytes),
+          .elements = move.elements,
+          .from_communicator = move.from_communicator,
+          .from = move.from,
+          .from_collective = move.from_collective,
+          .from_tag = move.from_tag,
+          .from_number = move.from_number,
+          .to = move.to,
+          .to_communicator = move.to_communicator,
+          .own_rank = move.own_rank,
+          .kind = move.kind,
+          .stream = move.stream,
+          .to_tag = move.to_tag,
+          .to_number = move.to_number};
+}
 
 }  // namespace thalweg::accl
