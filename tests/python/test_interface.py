@@ -254,7 +254,7 @@ def test_other_values_are_checked(name: str, values: dict[str, Any], said: str) 
         (lambda: thalweg.sweep("put", "peach2", hops=[1, "2"]), "hops of put is '2'; its type is int"),
         (lambda: thalweg.run(["true"], ranks="2"), "ranks of run is '2'; its type is int | None"),
         (lambda: thalweg.run(["true"], record="no"), "record of run is 'no'; its type is bool"),
-        (lambda: Hubs("peach2-ring-4").nodes[0].wait_for(-1, 0), "at is -1; it is from 0 to 2^64 - 1"),
+        (lambda: Hubs("peach2-ring-4").nodes[0].wait_for(-1, 0), "at is -1; it must be 0 to 2^64 - 1"),
         (
             lambda: thalweg.load(TORUS).replace(faults={"seed": 1 << 63}),
             f"{TORUS} with faults.seed = 9223372036854775808: faults.seed is 9223372036854775808; it should be less than 2^63 ",

@@ -1,2 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sources of kernels, for any system whose boards run them: read by libclang, with loops whose iterations take cycles."""
+"""Preprocessing of kernel sources for all systems: parsed by libclang, with code inserted that makes loop iterations take
+cycles."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The compilers of this computer, as kernels need them."""
+"""Detection and use of the compilers for kernels."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from thalweg.kernels.pragmas import Operand
 #: for clang
 TARGET_OPTIONS = ("-target", TARGET)
 _OPERAND = "kernel__operand"
-# Of DWARF 5 by gcc, addr2line has the name of the text that is compiled, not of that which it came from.
-LINES = "-gdwarf-4"  # the kernels', not what is linked to them
+# for gcc's DWARF 5, addr2line reports the name of the preprocessed text instead of the original file
+LINES = "-gdwarf-4"  # for kernels, not for libraries linked to them
 CODE = ("-fPIC", "-O2", "-w", "-ffp-contract=off", "-fexceptions", "-fstack-clash-protection")
 _OF_CLANG = (
     "-mllvm",
@@ -56,13 +56,13 @@ class Compiler:
 
     @property
     def instrumented(self) -> tuple[str, ...]:
-        """Options that report each memory access to the runtime and stop a kernel at an integer division by zero, which C leaves undefined."""
+        """Options that report each memory access to the runtime, and stop a kernel at an integer division by zero."""
         trap = "-fsanitize-trap=integer-divide-by-zero" if self.clang else "-fsanitize-undefined-trap-on-error"
         return ("-fsanitize=kernel-address,integer-divide-by-zero", trap, *(_OF_CLANG if self.clang else _OF_GCC))
 
 
 def clang(cplusplus: bool = False) -> str | None:
-    """The compiler, or none. The environment variable THALWEG_CLANG names another one."""
+    """Returns the path of clang, or None. The environment variable THALWEG_CLANG overrides it."""
     if named := os.environ.get("THALWEG_CLANG"):
         return f"{named}++" if cplusplus else named
     return shutil.which("clang++" if cplusplus else "clang")
@@ -75,7 +75,7 @@ def compiler_of(source: Path) -> Compiler:
         return Compiler(found, language)
     if language != "cl" and (found := shutil.which("g++" if cplusplus else "gcc")):
         return Compiler(found, language)
-    raise InputError(f"{source} needs clang, which is not here: apt-get install clang")
+    raise InputError(f"{source} needs clang, which is not installed: apt-get install clang")
 
 
 def run(command: Sequence[str | Path], source: Path | None = None, stdin: str = "") -> str:
@@ -86,12 +86,10 @@ def run(command: Sequence[str | Path], source: Path | None = None, stdin: str = 
 
 
 def _first_error(said: str, source: Path | None) -> str:
-    """With the line of `source` that uses it, where it is in a header's template."""
+    """Returns the first error, located at the line of `source` that uses it if it is in a header's template."""
     lines = said.strip().splitlines()
     if nowhere := re.search(r"(\S+:\d+): undefined reference to [`'](\w+)", said):
-        return (
-            f"{nowhere[1]}: error: there is no function {nowhere[2]} for kernels, or not with arguments of these types"
-        )
+        return f"{nowhere[1]}: error: kernels have no function {nowhere[2]}, or none with these argument types"
     first = next((line for line in lines if "error" in line), lines[0] if lines else "")
     use = re.search(
         rf"^({re.escape(str(source))}:\d+:\d+:) +(?:note: in instantiation|required from)", said, re.MULTILINE
@@ -102,7 +100,8 @@ def _first_error(said: str, source: Path | None) -> str:
 
 
 def expand(compiler: Compiler, command: Sequence[str], text: str, operands: Sequence[Operand]) -> dict[Operand, str]:
-    """Operands of pragmas with their macros expanded: `command` has preprocessed a source to `text`. Raises InputError."""
+    """Returns operands of pragmas with macros expanded; `command` is the preprocessor run that produced `text`. Raises
+    InputError."""
     names = [each for each in operands if each.pragma >= 0 and re.search(r"[A-Za-z_]", each.text)]
     if not names:
         return as_it_is(operands)
@@ -111,18 +110,18 @@ def expand(compiler: Compiler, command: Sequence[str], text: str, operands: Sequ
 
 
 def _no_macro_is_restored(text: str) -> None:
-    """A preprocessor does not show what `#pragma pop_macro` defines. Raises InputError where a file of the program has one."""
+    """Raises InputError if a file of the program uses `#pragma pop_macro`, whose effect is invisible after preprocessing."""
     for name in sorted(set(re.findall(r'^# \d+ "([^"<]+)"(?: [12])?$', text, re.MULTILINE))):
         with contextlib.suppress(OSError):
             lines = Path(name).read_text(encoding="utf-8", errors="replace").splitlines()
             for number, line in enumerate(lines, 1):
                 if "pop_macro" in line:
-                    raise InputError(f"{name}:{number}: pop_macro in a program whose pragmas have macros; use #define")
+                    raise InputError(f"{name}:{number}: pop_macro is not supported if pragmas use macros; use #define")
 
 
 def _expanded(compiler: Compiler, text: str, operands: Sequence[Operand]) -> dict[Operand, str]:
-    """Operands of pragmas, which a preprocessor leaves as they are, with the macros that are defined where they stand: `text` is
-    preprocessed, with the definitions in it."""
+    """Preprocesses operands with the macro definitions in force at their position, since preprocessors leave pragmas
+    unchanged."""
     by_pragma: dict[int, list[Operand]] = {}
     for operand in dict.fromkeys(operands):
         by_pragma.setdefault(operand.pragma, []).append(operand)

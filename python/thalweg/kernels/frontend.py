@@ -15,14 +15,14 @@ from typing import Any
 
 from thalweg.errors import InputError
 
-#: Languages by the ending of a file.
+#: languages by file suffix
 LANGUAGES = {".cl": "cl", ".c": "c", ".cpp": "c++", ".cc": "c++", ".cxx": "c++"}
 CLANG = os.environ.get("THALWEG_CLANG") or "clang"
 #: The target that kernels are compiled for.
 TARGET = "x86_64-unknown-linux-gnu"
-#: Removes the words for local memory: a kernel's variables are all its own.
+#: removes the qualifiers of local memory: every variable of a kernel is private
 SPACES = ("-D__local=", "-Dlocal=")
-#: Replaces the word `channel` in the text for libclang, and marks the variables that it declares. It has the same length.
+#: replaces the word `channel` for libclang with a marker of equal length
 CHANNEL = "smi__ch"
 #: Annotations that mark kernels and channels.
 KERNEL_MARK, CHANNEL_MARK = "smi kernel", "smi channel"
@@ -33,7 +33,7 @@ def language_of(source: Path) -> str:
     """The language of a source. Raises InputError for an unknown ending."""
     if language := LANGUAGES.get(source.suffix):
         return language
-    raise InputError(f"{source} is no source of kernels: {', '.join(LANGUAGES)}")
+    raise InputError(f"{source} is not a kernel source: give a file that ends in {', '.join(LANGUAGES)}")
 
 
 def cindex() -> Any:
@@ -47,8 +47,10 @@ def cindex() -> Any:
 
 @cache
 def headers() -> tuple[str, ...]:
-    """Arguments for the compiler's own headers, such as stddef.h, which libclang does not include: those of the clang that
-    compiles kernels, or gcc's. Empty if neither is installed."""
+    """Returns arguments for the compiler's own headers, such as stddef.h, which libclang lacks.
+
+    They are those of the clang that compiles kernels, else gcc's; empty if neither is installed.
+    """
     for program, question, inside, option in (
         (CLANG, "-print-resource-dir", "include/stddef.h", "-resource-dir"),
         ("gcc", "-print-file-name=include", "stddef.h", "-idirafter"),
@@ -61,7 +63,7 @@ def headers() -> tuple[str, ...]:
 
 
 def arguments(language: str) -> list[str]:
-    """libclang's arguments for a language, with OpenCL's functions and types, and in C and C++ OpenCL's keywords."""
+    """Returns libclang's arguments for a language, with OpenCL's functions and types, and in C and C++ also its keywords."""
     common = ["-x", language, "-target", TARGET, "-ferror-limit=0", *headers()]
     common.append(f'-D{CHANNEL}=__attribute__((annotate("{CHANNEL_MARK}")))')
     mark = f'__attribute__((annotate("{KERNEL_MARK}")))'
@@ -78,7 +80,7 @@ def _has_opencl() -> bool:
 
 
 def parse(name: str, text: str | None, language: str, more: Sequence[str] = ()) -> Any:
-    """The translation unit of a text, or without a text of the file `name`."""
+    """Returns the translation unit of a text, or without a text of the file `name`."""
     files = [(_VECTORS, _vectors())] if language == "cl" else []
     if text is not None:
         files.append((name, text))
@@ -101,7 +103,7 @@ def is_marked(cursor: Any, mark: str) -> bool:
 
 
 def presumed(location: Any) -> tuple[str, int]:
-    """File and line of a location by line markers."""
+    """Returns file and line of a location, following line markers."""
     module = cindex()
     name, line, column = module._CXString(), ctypes.c_uint(), ctypes.c_uint()
     module.conf.lib.clang_getPresumedLocation(location, ctypes.byref(name), ctypes.byref(line), ctypes.byref(column))
@@ -127,7 +129,7 @@ def is_true(cursor: Any) -> bool:
 
 
 def words(lines: Sequence[str]) -> list[list[str]]:
-    """The tokens of each line."""
+    """Returns the tokens of each line."""
     found: list[list[str]] = [[] for _ in lines]
     if lines:
         unit = parse("/smi_lines.cpp", "\n".join(lines) + "\n", "c++")
@@ -137,7 +139,7 @@ def words(lines: Sequence[str]) -> list[list[str]]:
 
 
 def raw_strings(text: str) -> list[tuple[int, int]]:
-    """Begin and end of each raw string of several lines in a C++ text."""
+    """Returns start and end of each multi-line raw string in a C++ text."""
     unit = parse("/smi_strings.cpp", re.sub(r"[^\x00-\x7f]", "_", text), "c++")
     literal = cindex().TokenKind.LITERAL
     of = (token.extent for token in unit.get_tokens(extent=unit.cursor.extent) if token.kind == literal)

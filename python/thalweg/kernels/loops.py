@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the loops of a preprocessed source with libclang, and inserts code that makes their iterations take cycles
+"""Finds the loops of a preprocessed source and inserts code that makes their iterations take cycles
 (runtime/smi/device/loops.h).
 
-Loops are those of the syntax tree: `for`, `while`, `do`, and labels that a `goto` jumps back to. A keyword of loops that libclang does not read
-as a loop is refused, and so is a loop that can be entered elsewhere than at its head.
+Loops are `for`, `while`, `do`, and labels that a `goto` jumps back to, found in libclang's syntax tree. A loop that
+libclang does not parse, or that can be entered elsewhere than at its head, is refused.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from thalweg.kernels import pragmas
 from thalweg.kernels.pragmas import Operand, Said
 from thalweg.kernels.source import Source, Token
 
-#: Expands the macros in expressions.
+#: expands the macros in expressions
 Expand = Callable[[Sequence[Operand]], Mapping[Operand, str]]
 
 _CANDIDATE = re.compile(r"\b(for|while|do|goto)\b")
-_CONSTANT = "a loop's unroll factor and interval are constants from 1 to 2147483647"
+_CONSTANT = "a loop's unroll factor and interval must be constants from 1 to 2147483647"
 _CLOSES, _STATEMENT_AFTER, _STATEMENT_BEFORE = range(3)  # order of insertions at the same offset
 
 
 def as_it_is(operands: Sequence[Operand]) -> dict[Operand, str]:
-    """Expands nothing, for a text without macros."""
+    """Returns an expansion of no operands, for a text without macros."""
     return {operand: operand.text for operand in operands}
 
 
@@ -41,14 +41,14 @@ class Inserted:
 
 @dataclass(frozen=True)
 class _Statement:
-    """A loop, a goto, a label or a case, and the statements around it, outermost first."""
+    """A loop, goto, label or case, and the statements around it, outermost first."""
 
     kind: str
     at: int
     end: int
     around: tuple[Any, ...]
-    to: int = -1  #: for a goto: the offset of its label
-    tail: int = -1  #: for a do: the end of its body
+    to: int = -1  #: offset of a goto's label
+    tail: int = -1  #: end of a do loop's body
 
     def loops(self) -> list[int]:
         return [each.at for each in self.around if each.kind in _LOOPS]
@@ -59,7 +59,7 @@ class _Around:
     kind: str
     at: int
     end: int
-    children: tuple[tuple[int, int], ...] = ()  #: begins and ends of the statements of a compound statement
+    children: tuple[tuple[int, int], ...] = ()  #: starts and ends of the statements in a compound statement
 
 
 _LOOPS = {"FOR_STMT": "for", "WHILE_STMT": "while", "DO_STMT": "do", "CXX_FOR_RANGE_STMT": "for"}
@@ -79,23 +79,23 @@ class _Function:
 
 
 class Dialect(Protocol):
-    """Pragmas that are in a loop's body, or of other things than loops, and files whose loops take no time."""
+    """Pragmas inside loop bodies or for other constructs, and files whose loops take no time."""
 
     def counts(self, at: int) -> bool:
-        """Whether a loop at an offset takes time."""
+        """True if the loop at an offset takes time."""
 
     def has(self, words: Sequence[str]) -> bool:
-        """Whether a pragma is one of the dialect's."""
+        """True if a pragma belongs to the dialect."""
 
     def said(self, at: int, end: int) -> Said:
-        """What its pragmas say of a loop. Raises InputError."""
+        """Returns the settings of the dialect's pragmas for a loop. Raises InputError."""
 
     def edits(self) -> Sequence[tuple[int, int, str]]:
-        """Other text that they insert: its offset, its place among insertions at the same offset, and the text."""
+        """Returns other insertions: offset, order among insertions at the same offset, and text."""
 
 
 def insert(source: Source, expand: Expand, dialect: Dialect | None = None) -> Inserted:
-    """Inserts the code for all loops. Raises InputError, with the line, for a loop or a pragma that it does not understand."""
+    """Inserts the code for all loops. Raises InputError, with the line, for an unsupported loop or pragma."""
     return _Inserter(source, expand, dialect).inserted()
 
 
@@ -172,7 +172,7 @@ class _Inserter:
         return functions
 
     def _declarations(self, declarations: Iterable[Any], candidates: list[int]) -> Iterator[Any]:
-        """The declarations that contain a candidate."""
+        """Yields the declarations that contain a candidate."""
         for child in declarations:
             extent = child.extent
             first, last = extent.start.offset, extent.end.offset
@@ -213,7 +213,7 @@ class _Inserter:
             self._collect(child, around, function)
 
     def _check_keywords(self, function: _Function, unit: Any) -> None:
-        """Checks that each keyword of loops belongs to a loop that was found."""
+        """Checks that each loop keyword belongs to a loop that was found."""
         tails = set()
         for loop in function.loops.values():
             if loop.kind == "do":
@@ -227,35 +227,33 @@ class _Inserter:
                 raise self._not_read(token.at, unit)
 
     def _not_read(self, at: int, unit: Any) -> InputError:
-        """The error for a loop that was not read. If the compiler has an error, such as an undeclared name, that message is better."""
+        """Returns the error for an unparsed loop; the compiler's own error, such as an undeclared name, if there is one."""
         errors = [each for each in unit.diagnostics if each.severity >= 3 and each.location.file is not None]
         if errors:
             first = errors[0].location
             file, line = self.where(first.offset)
             return InputError(f"{file}:{line}:{first.column}: error: {errors[0].spelling}")
-        return self.source.refuse(at, "a loop that is not understood")
+        return self.source.refuse(at, "a loop that cannot be parsed")
 
     # Checking entries into loops.
 
     def _check_entries(self, function: _Function) -> None:
-        """Checks that loops are entered only at their heads, where an iteration begins."""
+        """Checks that loops are entered only at their heads, where an iteration starts."""
         for at in function.indirect:
-            raise self.source.refuse(
-                at, "a computed goto: the loops that it makes are not known before the program runs"
-            )
+            raise self.source.refuse(at, "computed goto is not supported: its loops are unknown at compile time")
         for case in function.cases:
             for around in reversed(case.around):
                 if around.kind == "SWITCH_STMT":
                     break
                 if around.kind in _LOOPS:
-                    raise self.source.refuse(case.at, "a case label is in a loop that its switch is not in")
+                    raise self.source.refuse(case.at, "a case label is inside a loop but its switch is outside")
         for goto in function.gotos.values():
             label = function.labels.get(goto.to)
             if label is None or not set(label.loops()) <= set(goto.loops()):
                 raise self.source.refuse(goto.at, "goto jumps into a loop")
 
     def _heads(self, function: _Function) -> list[_Statement]:
-        """The labels that a goto jumps back to: heads of loops."""
+        """Returns the labels that a goto jumps back to."""
         heads = [
             function.labels[at] for at in sorted({goto.to for goto in function.gotos.values() if goto.to < goto.at})
         ]
@@ -263,15 +261,15 @@ class _Inserter:
             end = self._region(function, head)
             for goto in function.gotos.values():
                 if not head.at <= goto.at < end and head.at < goto.to < end:
-                    raise self.source.refuse(goto.at, "goto jumps into a loop of goto")
+                    raise self.source.refuse(goto.at, "goto jumps into a goto loop")
             for case in function.cases:
                 switch = next((each for each in reversed(case.around) if each.kind == "SWITCH_STMT"), None)
                 if switch and switch.at < head.at < case.at < end:
-                    raise self.source.refuse(case.at, "a case label is in a loop of goto that its switch is not in")
+                    raise self.source.refuse(case.at, "a case label is inside a goto loop but its switch is outside")
         return heads
 
     def _region(self, function: _Function, head: _Statement) -> int:
-        """The end of the last goto back to a head."""
+        """Returns the end of the last goto back to a head."""
         return max(goto.end for goto in function.gotos.values() if goto.to == head.at and goto.at > head.at)
 
     # Attributes and pragmas of a loop.
@@ -296,7 +294,7 @@ class _Inserter:
             with self._at(at):
                 what = pragmas.of_pragma(pragma, self.places.index(at))
                 if what is False:
-                    raise InputError(f"#pragma {' '.join(pragma)} is before a loop, and not known here; leave it out")
+                    raise InputError(f"#pragma {' '.join(pragma)} is before a loop but unknown; remove it")
                 if isinstance(what, Said):
                     said.add(what)
             self.consumed.add(at)
@@ -306,7 +304,7 @@ class _Inserter:
         return said
 
     def _attribute(self, tokens: Sequence[Token], end: int) -> int:
-        """The index of the first token of an attribute that ends before token `end`; `end` if there is none."""
+        """Returns the index of the first token of an attribute that ends before token `end`, or `end`."""
         opens = {")": "(", "]": "["}
         if end < 4 or tokens[end - 1].text not in opens or tokens[end - 2].text != tokens[end - 1].text:
             return end
@@ -324,7 +322,7 @@ class _Inserter:
     def _no_attribute_is_left(self, function: _Function) -> None:
         for token in function.tokens:
             if pragmas.says_something(token.text) and token.at not in self.consumed:
-                raise self.source.refuse(token.at, f"{token.text} is before no loop")
+                raise self.source.refuse(token.at, f"{token.text} is not followed by a loop")
 
     def _no_pragma_is_left(self) -> None:
         for number, at in enumerate(self.places):
@@ -333,7 +331,7 @@ class _Inserter:
             with self._at(at):
                 what = pragmas.of_pragma(self.directives[at], number)
                 if isinstance(what, Said) and what.by:
-                    raise InputError(f"{next(iter(what.by.values()))} is before no loop")
+                    raise InputError(f"{next(iter(what.by.values()))} is not followed by a loop")
 
     # Inserting code.
 
@@ -378,9 +376,7 @@ class _Inserter:
             or compound.kind != "COMPOUND_STMT"
             or (len(outside) > 1 and outside[-2].kind == "SWITCH_STMT")
         ):
-            raise self.source.refuse(
-                head.at, "goto jumps back to a label that is not a statement of a block of its own"
-            )
+            raise self.source.refuse(head.at, "goto jumps back to a label that is not directly in a block")
         end = self._region(function, head)
         for goto in function.gotos.values():
             if goto.to == head.at and compound not in goto.around:
@@ -398,7 +394,7 @@ class _Inserter:
                 self.edits.append((self._statement_end(tokens, goto.end), _CLOSES, " }"))
 
     def _statement_end(self, tokens: Sequence[Token], end: int) -> int:
-        """The end of a statement including its semicolon, which is not in its extent."""
+        """Returns the end of a statement including its semicolon, which is not in its extent."""
         after = bisect_left(tokens, end, key=lambda token: token.at)
         return tokens[after].end if after < len(tokens) and tokens[after].text == ";" else end
 

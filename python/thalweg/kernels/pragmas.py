@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pragmas and attributes of loops, as the usual compilers have them. Each is honoured, refused by name, or has no effect.
+"""Loop pragmas and attributes of common compilers. Each is applied, ignored as without effect, or refused by name.
 
-A factor or an interval is an expression in the language of the loop; the compiler evaluates it.
+Factors and intervals are expressions in the language of the source, evaluated by the compiler.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from thalweg.errors import InputError
 
-#: Without effect: only its interval determines the cycles of an iteration, not dependences or the order of nested loops.
+#: without effect: only the interval determines the cycles of an iteration, not dependences or the order of nested loops
 _WITHOUT_INFLUENCE = frozenset(
     (
         "ivdep",
@@ -40,7 +40,7 @@ _WITHOUT_INFLUENCE = frozenset(
 _OF_CLANG_WITHOUT_INFLUENCE = frozenset(
     ("vectorize", "vectorize_width", "vectorize_predicate", "interleave", "interleave_count", "distribute")
 )
-#: First words of pragmas that never apply to a loop.
+#: first words of pragmas that never apply to loops
 _OF_NO_LOOP = frozenset(
     (
         "OPENCL",
@@ -72,17 +72,17 @@ _OF_NO_LOOP = frozenset(
         "clang:assume_nonnull",
     )
 )
-_SLOWER = "how many cycles it adds is not known here: give the interval, #pragma ii N"
+_SLOWER = "its cost in cycles is unknown: give the interval, #pragma ii N"
 _REFUSED = {
     "disable_loop_pipelining": _SLOWER,
     "max_concurrency": _SLOWER,
     "max_interleaving": _SLOWER,
     "speculated_iterations": _SLOWER,
     "xcl_pipeline_loop": "use #pragma ii N",
-    "xcl_loop_tripcount": "leave it out",
+    "xcl_loop_tripcount": "remove it",
     "max_reinvocation_delay": _SLOWER,
     "loop_fuse": "write one loop",
-    "unroll_and_jam": "write the loop so",
+    "unroll_and_jam": "write the loop in that form",
     "HLS": "use #pragma unroll N and #pragma ii N, before the loop",
     "omp": "kernels are not parallelized by OpenMP: use #pragma unroll N",
     "acc": "kernels are not parallelized by OpenACC: use #pragma unroll N",
@@ -92,7 +92,7 @@ VENDORS = ("intel::", "INTEL::", "intelfpga::", "altera::")
 
 @dataclass(frozen=True)
 class Operand:
-    """An expression. `pragma` is the number of its pragma in the text, whose macros are not expanded yet; -1 if it is from no pragma."""
+    """An expression. `pragma` is the number of its pragma, whose macros are still to be expanded, or -1."""
 
     text: str
     pragma: int = -1
@@ -100,19 +100,19 @@ class Operand:
 
 @dataclass
 class Said:
-    """The unroll factor and the interval that pragmas and attributes give a loop."""
+    """Unroll factor and interval of a loop, set by pragmas and attributes."""
 
-    unroll: Operand | None = None  #: factor; an empty text unrolls the whole loop
+    unroll: Operand | None = None  #: factor; an empty text means complete unrolling
     interval: Operand | None = None
     pipeline: tuple[Operand, Operand] | None = None  #: interval and depth
-    turns: int = -1  #: offset of the loop whose turns are this one's, where both are one pipeline
+    turns: int = -1  #: offset of the loop that shares this loop's iterations in one pipeline
     by: dict[str, str] = field(default_factory=dict)  #: the pragma or attribute that set each value
 
     def add(self, other: Said) -> None:
-        """Adds the values of another pragma or attribute. Raises InputError if both set the same value."""
+        """Merges the settings of another pragma or attribute. Raises InputError if both set the same value."""
         for what, name in other.by.items():
             if what in self.by:
-                raise InputError(f"{name} and {self.by[what]} say two things of one loop")
+                raise InputError(f"{name} and {self.by[what]} both apply to one loop; give one of them")
         self.unroll = other.unroll or self.unroll
         self.interval = other.interval or self.interval
         self.pipeline = other.pipeline or self.pipeline
@@ -121,30 +121,34 @@ class Said:
 
     @property
     def whole(self) -> bool:
-        """True if the loop is unrolled as a whole. Raises InputError if it has an interval as well."""
+        """True if the loop is unrolled completely. Raises InputError if it has an interval as well."""
         whole = self.unroll is not None and not self.unroll.text
         if whole and "interval" in self.by:
-            raise InputError(f"{self.by['interval']} is of a loop that {self.by['unroll']} unrolls as a whole")
+            raise InputError(
+                f"{self.by['interval']} has no effect on a loop that {self.by['unroll']} unrolls completely; remove one of them"
+            )
         return whole
 
 
 def of_pragma(words: Sequence[str], number: int) -> Said | bool:
-    """The values that a pragma sets, from the words after `pragma`; True if it has no effect on loops, False if it is unknown. Raises
-    InputError."""
+    """Returns the settings of a pragma, from the words after `pragma`.
+
+    Returns True if it has no effect on loops, False if it is unknown. Raises InputError.
+    """
     name = ":".join(words[:2]) if words[:1] in (["GCC"], ["clang"]) else "".join(words[:1])
     called, rest = f"#pragma {name.replace(':', ' ')}", list(words[1 + (":" in name) :])
     if name in ("unroll", "GCC:unroll"):
         text = " ".join(rest)
         if name == "GCC:unroll" and not text:
-            raise InputError("#pragma GCC unroll has a number of turns")
-        if name == "GCC:unroll":  # 0 and 1 mean no unrolling
+            raise InputError("#pragma GCC unroll needs a number of iterations")
+        if name == "GCC:unroll":  # 0 and 1 disable unrolling
             text = f"({text}) == 0 ? 1 : ({text})"
         return Said(unroll=Operand(text, number), by={"unroll": called})
     if name == "nounroll":
         return Said(unroll=Operand("1"), by={"unroll": called})
     if name == "ii":
         if not rest:
-            raise InputError("#pragma ii has a number of cycles")
+            raise InputError("#pragma ii needs a number of cycles")
         return Said(interval=Operand(" ".join(rest), number), by={"interval": called})
     if name == "smi":
         return _pipeline(rest, number)
@@ -161,7 +165,10 @@ def is_of_loops(words: Sequence[str]) -> bool:
 
 
 def of_attributes(words: Sequence[str]) -> Said:
-    """The values that attributes of a loop set, from the words within [[ ]] or __attribute__(( )). Raises InputError for an unknown attribute."""
+    """Returns the settings of a loop's attributes, from the words within [[ ]] or __attribute__(( )).
+
+    Raises InputError for an unknown attribute.
+    """
     said = Said()
     for name, operand in _calls(words, ","):
         plain = name
@@ -175,12 +182,12 @@ def of_attributes(words: Sequence[str]) -> Said:
         elif plain in _REFUSED:
             raise InputError(f"attribute {name}: {_REFUSED[plain]}")
         elif plain not in _WITHOUT_INFLUENCE and f"intel::{plain}" not in _WITHOUT_INFLUENCE:
-            raise InputError(f"attribute {name} of a loop is not known here; leave it out")
+            raise InputError(f"unknown loop attribute {name}; remove it")
     return said
 
 
 def says_something(name: str) -> bool:
-    """True for attributes that must be before a loop."""
+    """True for attributes that must precede a loop."""
     return name in ("opencl_unroll_hint", "__opencl_unroll_hint__")
 
 
@@ -188,7 +195,7 @@ def _pipeline(words: Sequence[str], number: int) -> Said:
     parts = {"interval": "1", "depth": "0"}
     found = dict(_calls(words))
     if not found or not set(found) <= set(parts) or any(not operand for operand in found.values()):
-        raise InputError("#pragma smi is interval(N) or depth(N), or both")
+        raise InputError("#pragma smi takes interval(N), depth(N), or both")
     parts |= {name: operand or "" for name, operand in found.items()}
     pipeline = (Operand(parts["interval"], number), Operand(parts["depth"], number))
     return Said(pipeline=pipeline, by={"interval": "#pragma smi"})
@@ -205,12 +212,12 @@ def _of_clang(words: Sequence[str], number: int) -> Said | bool:
         elif name == "pipeline_initiation_interval":
             said.add(Said(interval=Operand(operand or "", number), by={"interval": called}))
         elif name not in _OF_CLANG_WITHOUT_INFLUENCE:
-            raise InputError(f"{called} does not say how many turns or cycles: use #pragma unroll N, #pragma ii N")
+            raise InputError(f"{called} does not specify a number: use #pragma unroll N, #pragma ii N")
     return said
 
 
 def _calls(words: Sequence[str], separator: str = "") -> Iterator[tuple[str, str | None]]:
-    """Names and operands of `name(operand) name ...`, or of such a list with separators; names may be qualified."""
+    """Yields names and operands of `name(operand) name ...`, or of such a list with separators; names may be qualified."""
     at = 0
     while at < len(words):
         if separator and words[at] == separator:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A preprocessed source of kernels, read by libclang: its syntax tree, its tokens, its pragmas, and the attributes that compilers for
-FPGAs know and clang does not.
-"""
+"""A preprocessed kernel source, parsed by libclang: syntax tree, tokens, pragmas, and FPGA compilers' attributes unknown
+to clang."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ from typing import Any
 from thalweg.errors import InputError
 from thalweg.kernels import frontend, pragmas
 
-#: By the offset of each directive's line: the words after `pragma`; empty for other directives.
+#: by the offset of each directive's line: the words after `pragma`; empty for other directives
 Directives = Mapping[int, Sequence[str]]
 
 _SUFFIXES = {"cl": ".cl", "c": ".c", "c++": ".cpp"}
@@ -38,7 +37,7 @@ class Token:
 
 @dataclass(frozen=True)
 class Attribute:
-    """An attribute that clang does not know, or one of a kernel. `words` are the tokens in its brackets."""
+    """An attribute unknown to clang, or one of a kernel. `words` are the tokens in its brackets."""
 
     name: str
     at: int
@@ -46,14 +45,14 @@ class Attribute:
 
 
 class Source:
-    """`text` is the output of a preprocessor, with line markers."""
+    """A source; `text` is the output of a preprocessor, with line markers."""
 
     def __init__(self, text: str, language: str) -> None:
         self.text, self.language = text, language
         self.directives: Directives = self._directives()
         self.lines = sorted((at, self.line_end(at)) for at in self.directives)
         self.places = sorted(at for at, words in self.directives.items() if words)
-        self.channels: tuple[int, ...] = ()  #: offsets of the word `channel` at the begin of declarations
+        self.channels: tuple[int, ...] = ()  #: offsets of the word `channel` at the start of declarations
         self.unit = self._parsed()
         self.channels = self._unknown_channels()
         if self.channels:
@@ -64,7 +63,7 @@ class Source:
         return len(self.text) if end < 0 else end
 
     def where(self, at: int) -> tuple[str, int]:
-        """File and line of an offset in the text, by its line markers."""
+        """Returns file and line of an offset, by line markers."""
         return frontend.presumed(self._location(at))
 
     def refuse(self, at: int, what: str) -> InputError:
@@ -72,7 +71,8 @@ class Source:
         return InputError(f"{file}:{line}: {what}")
 
     def tokens(self, first: int, last: int) -> list[Token]:
-        """The tokens that begin from `first` to `last`, without comments and directives. A token begins at `first`."""
+        """Returns the tokens that start from `first` to `last`, without comments and directives; `first` must be the start
+        of a token."""
         kinds = frontend.cindex().TokenKind
         between = frontend.cindex().SourceRange.from_locations(self._location(first), self._location(last))
         found: list[Token] = []
@@ -86,7 +86,7 @@ class Source:
 
     @cached_property
     def attributes(self) -> tuple[Attribute, ...]:
-        """The attributes that clang ignores because it does not know them."""
+        """The attributes that clang ignores as unknown."""
         found = []
         for message in self.unit.diagnostics:
             if match := _UNKNOWN_ATTRIBUTE.match(message.spelling):
@@ -95,7 +95,7 @@ class Source:
 
     @cached_property
     def ends(self) -> list[int]:
-        """The offsets of the ends of declarations, without the attributes after them."""
+        """Offsets of the ends of declarations, without trailing attributes."""
         return sorted(child.extent.end.offset for child in self.declarations())
 
     def attribute(self, at: int, name: str) -> Attribute:
@@ -110,7 +110,7 @@ class Source:
         return Attribute(name, at, tuple(words[inside:-1]))
 
     def declarations(self) -> Iterator[Any]:
-        """The declarations of the text itself, without those of libclang's headers."""
+        """Yields the declarations of the text itself, without those of libclang's headers."""
         for child in self.unit.cursor.get_children():
             if child.location.file is not None and child.location.file.name == self._name:
                 yield child
@@ -120,8 +120,8 @@ class Source:
         return f"/smi{_SUFFIXES[self.language]}"
 
     def _parsed(self) -> Any:
-        """The translation unit of the text, in which pragmas of loops are blank, and an attribute of the same length replaces the word
-        `channel`."""
+        """The translation unit of the text, with loop pragmas blanked and `channel` replaced by an attribute of equal
+        length."""
         text = list(re.sub(r"[^\x00-\x7f]", "_", self.text))  # libclang counts bytes
         for at, words in self.directives.items():
             if words and pragmas.is_of_loops(words):
@@ -143,7 +143,8 @@ class Source:
         return line >= 0 and at < self.lines[line][1]
 
     def _directives(self) -> dict[int, list[str]]:
-        """The words of each directive by its offset; empty for other directives than pragmas. Lines within raw strings are not directives."""
+        """The words of each directive by offset; empty for directives other than pragmas. Raw strings contain no
+        directives."""
         matches = list(_DIRECTIVE.finditer(self.text))
         strings = frontend.raw_strings(self.text) if self.language == "c++" and 'R"' in self.text else []
         matches = [each for each in matches if not any(first < each.start() < last for first, last in strings)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`thalweg reproduce`: what papers published, beside what is measured here. Nothing is fitted to a published number."""
+"""`thalweg reproduce`: published numbers compared with measured ones. No parameter is fitted to a published number."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ else:
     import tomli as tomllib
 
 Number = float | list[float] | None
-"""A value, a range from smallest to largest, or nothing where it is in no text."""
+"""A value, a range (smallest, largest), or None if it is not published as a number."""
 
 NOTABLE = 0.25
-"""A ratio that differs from 1 by more is explained by its row's note."""
+"""Maximum deviation of a ratio from 1 without an explanation in the row's note."""
 
 
 @dataclass
 class Row:
-    """One published number, or one point of a published curve, beside what was measured."""
+    """A published number, or a point of a published curve, with the measured value."""
 
     id: str
     what: str
@@ -35,11 +35,11 @@ class Row:
     unit: str
     note: str = ""
     about: dict[str, Any] = field(default_factory=dict)
-    """What else identifies it, and what else was measured with it."""
+    """Further identification, and other values measured with it."""
 
     @property
     def ratio(self) -> float | None:
-        """Measured over published. Ranges that overlap have 1, others the ratio of their nearest ends."""
+        """Measured over published. Overlapping ranges have 1, others the ratio of their nearest ends."""
         if self.published is None or self.measured is None:
             return None
         published, measured = _ends(self.published), _ends(self.measured)
@@ -68,13 +68,13 @@ def _ends(number: float | Sequence[float]) -> tuple[float, float]:
 
 
 def mean(values: Iterable[float]) -> float:
-    """Geometric."""
+    """Returns the geometric mean."""
     logarithms = [log(value) for value in values]
     return exp(sum(logarithms) / len(logarithms))
 
 
 def short(size: int) -> str:
-    """`64K` and the like."""
+    """Formats a size as `64K`."""
     for unit, name in ((1 << 20, "M"), (1 << 10, "K")):
         if size >= unit and size % unit == 0:
             return f"{size // unit}{name}"
@@ -82,27 +82,27 @@ def short(size: int) -> str:
 
 
 def published(paper: str) -> dict[str, dict[str, Any]]:
-    """The numbers of a paper by their ids, as reproduce/PAPER/published.toml has them."""
+    """Returns the numbers of a paper by id, from reproduce/PAPER/published.toml."""
     text = resource(f"reproduce/{paper}/published.toml").read_text()
     return {number["id"]: number for number in tomllib.loads(text)["number"]}
 
 
 Progress = Callable[[str, float], None]
-"""Called with what is being done, and with the part of the work that has been."""
+"""Called with a label of the current work, and the completed fraction, 0 to 1."""
 
 Part = tuple[str, Callable[[], Iterator[Row]]]
-"""What it is about, and its rows."""
+"""A title, and its rows."""
 
 
 class Evaluation(ABC):
-    """A paper's rows, part by part."""
+    """The rows of a paper, part by part."""
 
     def __init__(self, paper: str) -> None:
         self.numbers = published(paper)
 
     @abstractmethod
     def parts(self) -> Sequence[Part]:
-        """In the order in which they are shown."""
+        """Returns the parts in display order."""
 
     def rows(self, progress: Progress) -> Iterator[Row]:
         parts = self.parts()
@@ -112,6 +112,6 @@ class Evaluation(ABC):
         progress("", 1)
 
     def row(self, id_: str, what: str, measured: Any, unit: str, note: str = "", **about: Any) -> Row:
-        """Beside the number of that id, where there is one."""
+        """Returns a row with the published number `id_`, if there is one."""
         number = self.numbers.get(id_)
         return Row(id_, what, number["value"] if number else None, measured, unit, note, about)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of what was reproduced, which systems draw with matplotlib."""
+"""Output of figures, which systems draw with matplotlib."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ _PICTURES = (".png", ".svg", ".pdf")
 
 
 def check_plots(folder: Path) -> None:
-    """Raises InputError where no pictures could be drawn into `folder`, which is made where it is not there."""
+    """Creates `folder` if needed. Raises InputError if it cannot be created or matplotlib is missing."""
     try:
         import matplotlib  # noqa: F401
     except ImportError:
-        raise InputError("--plot wants matplotlib: pip install 'thalweg[plot]'") from None
+        raise InputError("--plot needs matplotlib: pip install 'thalweg[plot]'") from None
     if folder.suffix in _PICTURES and not folder.is_dir():
-        raise InputError(f"--plot {folder}: wanted is a folder, in which each figure has a file of its own")
+        raise InputError(f"--plot {folder}: give a folder; each figure is a file in it")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"cannot be made a folder: {error.strerror}", folder) from error
+        raise InputError(f"cannot be created as a folder: {error.strerror}", folder) from error
     if not os.access(folder, os.W_OK):
         raise InputError("figures cannot be written into it: permission denied", folder)
 
 
 def save(figures: Mapping[str, Callable[[], Figure]], folder: Path) -> list[Path]:
-    """Draws each one into a file of its name; returns the files. Raises InputError."""
+    """Draws each figure into a file of its name; returns the files. Raises InputError."""
     drawn = []
     for name, draw in figures.items():
         figure = draw()

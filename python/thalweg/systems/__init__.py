@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The registry of systems. Commands find systems here, and know none by name.
+"""Registry of systems. Commands look systems up here, and refer to none by name.
 
-A system is a package in this folder, or an installed package with an entry point of the group `thalweg.systems`,
-such as `relay = "relay:SYSTEM"`. Only its description `SYSTEM` is loaded before the system is used.
+A system is a package in this folder, or an installed package with an entry point of the group `thalweg.systems`, such
+as `relay = "relay:SYSTEM"`. Until a system is used, only its description `SYSTEM` is loaded.
 """
 
 from __future__ import annotations
@@ -29,11 +29,12 @@ GROUP = "thalweg.systems"
 
 @dataclass(frozen=True)
 class Loaded:
-    """A command of a system, which is loaded when it is called.
+    """A command of a system, imported when it is called.
 
-    `where` is `module:name` in the system's package, or `module:table` for a dictionary that has the command under its name. `help` is a line of
-    description. `python` is where its Python function is (thalweg.interface), which the command calls; for an operation this is an `Operation`
-    (thalweg.bench.operation)."""
+    `where` is `module:name` in the system's package, or `module:table` for a dictionary that contains the command by
+    name. `help` is one line of description. `python` locates the Python function that the command calls
+    (thalweg.interface); for an operation an `Operation` (thalweg.bench.operation).
+    """
 
     where: str
     help: str = ""
@@ -53,26 +54,26 @@ class Clusters(Protocol):
 
 @dataclass(frozen=True)
 class System:
-    """The description of a system; names are as users type them."""
+    """Description of a system; names are spelled as on the command line."""
 
     name: str
     about: str
     package: str  #: its Python package
-    node_kinds: frozenset[str]  #: kinds of [node.*] in its cluster files
-    endings: frozenset[str] = frozenset()  #: endings of its cluster files that are not TOML, such as `.json`
+    node_kinds: frozenset[str]  #: values of `kind` in [node.*] of its cluster files
+    endings: frozenset[str] = frozenset()  #: suffixes of its cluster files other than TOML, such as `.json`
     operations: Mapping[str, Loaded] = field(default_factory=dict)  #: commands of `thalweg bench`
-    refusals: Mapping[str, str] = field(default_factory=dict)  #: operations that it cannot have, and why
+    refusals: Mapping[str, str] = field(default_factory=dict)  #: unsupported operations, with reasons
     commands: Mapping[str, Loaded] = field(default_factory=dict)  #: other commands, such as `run` and `rtl cosim`
     cluster: str = "cluster:Cluster"  #: the class of its clusters, with `load` and `load_file`
-    default: bool = False  #: the system of cluster files without kinds of nodes
+    default: bool = False  #: owns cluster files without node types
 
     @property
     def word(self) -> str:
-        """The name of its folders and modules."""
+        """Name of its folders and modules."""
         return self.name.replace("-", "_")
 
     def find(self, where: str) -> Any:
-        """The object `module:name` of its package."""
+        """Returns the object `module:name` of its package."""
         module, _, name = where.partition(":")
         return getattr(importlib.import_module(f"{self.package}.{module}"), name)
 
@@ -81,15 +82,15 @@ class System:
         return found
 
     def command(self, table: Mapping[str, Loaded], name: str) -> click.Command:
-        """A command of one of its tables. Raises InputError for an unknown name."""
+        """Returns a command of one of its tables. Raises InputError for an unknown name."""
         command: click.Command = self._one(self._entry(table, name).where, name)
         return command
 
     def python(self, table: Mapping[str, Loaded], name: str) -> Any:
-        """The Python function of a command. Raises InputError if it has none."""
+        """Returns the Python function of a command. Raises InputError if it has none."""
         if where := self._entry(table, name).python:
             return self._one(where, name)
-        raise InputError(f"{name} of {self.name} is a command alone, and no function")
+        raise InputError(f"{name} of {self.name} is available as a command only, not as a Python function")
 
     def _entry(self, table: Mapping[str, Loaded], name: str) -> Loaded:
         if not isinstance(name, str) or name not in table:
@@ -105,7 +106,7 @@ class System:
 
 @cache
 def systems() -> dict[str, System]:
-    """All systems by name, the default first. Raises InputError if an installed system cannot be loaded."""
+    """Returns all systems by name, the default first. Raises InputError if an installed system cannot be loaded."""
     found = [
         importlib.import_module(f"{__name__}.{info.name}").SYSTEM
         for info in pkgutil.iter_modules(__path__)
@@ -118,8 +119,8 @@ def systems() -> dict[str, System]:
 def _installed(entry: EntryPoint) -> System:
     try:
         system = entry.load()
-    except Exception as error:  # its code may raise any exception
-        raise InputError(f"system {entry.name} ({entry.value}) can't be loaded: {error}") from error
+    except Exception as error:  # third-party code may raise anything
+        raise InputError(f"system {entry.name} ({entry.value}) cannot be loaded: {error}") from error
     if not isinstance(system, System):
-        raise InputError(f"system {entry.name} ({entry.value}) is no thalweg.systems.System")
+        raise InputError(f"system {entry.name} ({entry.value}) is not a thalweg.systems.System")
     return system

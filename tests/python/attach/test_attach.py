@@ -108,7 +108,7 @@ def test_one_end_is_hardware(tmp_path: Path, seed: int, end: int, delivery: str,
         options = f"--ratio {ratio} --engine {engines[0]} --delivery {delivery} --to 1.0.0 --send {sent}"
         said = [ended(attach(net, 0, f"--tap tw0 {options}")), ended(to)]
     assert came.read_bytes() == sent.read_bytes()
-    found = re.search(r"the hardware was the simulator's in (\d+) cycles", said[end])
+    found = re.search(r"hardware and simulator were equal in (\d+) cycles", said[end])
     assert found and int(found[1]) > 10_000
 
 
@@ -193,7 +193,7 @@ def test_an_end_that_starts_again_is_noticed_by_both(tmp_path: Path) -> None:
         again = ready(attach(net, 1, f"--tap tw1 --to 0.0.0 --receive {tmp_path}/came --limit 3"))
         said = sender.communicate(timeout=60)
         assert sender.returncode == 3
-        assert "has ended: the other end has begun another one" in said[1]
+        assert "has ended: the other end has started another session" in said[1]
         assert "words of a session" in said[0] or "that ended because the peer began another" in said[0]
         out, err = again.communicate(timeout=60)
     assert again.returncode == 3
@@ -339,22 +339,22 @@ def test_what_nobody_reads_in_time_is_counted(tmp_path: Path, kind: str, seed: i
             "--node 0 --tap nothere0 --send {file}",
             "nothere0: there is no such network interface; a TAP device is made by",
         ),
-        ("--node 16 --tap lo --send {file}", "node 16 is no FPGA; these are 0 to 15"),
+        ("--node 16 --tap lo --send {file}", "node 16 is not an FPGA; the FPGAs are 0 to 15"),
         ("--node 0 --tap a --tap b --tap c --send {file}", "3 interfaces; node 0 has 2 external ports"),
         ("--node 0 --tap lo", "nothing to send and nothing to receive"),
         ("--node 0 --tap lo --send {empty}", "has no bytes"),
-        ("--node 0 --tap lo --send {file} --to 1.0", "'1.0' is no virtual port; it is written NODE.PORT.VIRTUAL"),
+        ("--node 0 --tap lo --send {file} --to 1.0", "'1.0' is not a virtual port; write NODE.PORT.VIRTUAL"),
         ("--node 0 --tap lo --send {file} --ratio 0", "ratio is 0; it is above 0"),
         ("--node 0 --tap lo --send {file} --at 0.7", "there is no virtual port 0.7 of node 0; a node has 2"),
-        ("--node 0 --tap lo --send {file} --to 77.0.0", "node 77 is no FPGA; these are 0 to 15"),
-        ("--node 0 --tap lo --send {file} --to 0.0.0", "can't be joined with itself"),
+        ("--node 0 --tap lo --send {file} --to 77.0.0", "node 77 is not an FPGA; the FPGAs are 0 to 15"),
+        ("--node 0 --tap lo --send {file} --to 0.0.0", "cannot have a circuit with itself"),
         ("--node 0 --tap lo --receive {new} --bytes 9000000000", "has room for 8589934592"),
         ("--node 0 --tap lo --send {file} --limit nan", "limit is nan; it must be 0 to 1e+09 seconds"),
         ("--node 0 --tap lo --send {file} --limit inf", "limit is inf; it must be 0 to 1e+09 seconds"),
         ("--node 0 --tap lo --send {file} --ratio nan", "ratio is nan; it is above 0"),
-        ("--node 0 --tap lo --send {file} --bytes 100", "--bytes is of what is received"),
+        ("--node 0 --tap lo --send {file} --bytes 100", "--bytes applies to received data"),
         ("--node 0 --tap lo --tap lo --send {file}", "lo is given for 2 external ports"),
-        ("--node 0 --tap 0123456789abcdef --send {file}", "'0123456789abcdef' names no network interface"),
+        ("--node 0 --tap 0123456789abcdef --send {file}", "'0123456789abcdef' is not the name of a network interface"),
         ("--node 0 --tap lo --send {file} --receive {file}", "is also the file of --send and would be overwritten"),
         ("--node 0 --tap lo --pcap {file} --send {file}", "is also the file of --pcap and would be overwritten"),
         ("--node 9999999999 --tap lo --send {file}", "9999999999 is not in the range"),

@@ -104,10 +104,10 @@ def test_its_cosim_is_that_of_its_clusters(toys: Path) -> None:
     [
         (
             "toy_ring:SISTEM",
-            "system toy-ring (toy_ring:SISTEM) can't be loaded: module 'toy_ring' has no attribute 'SISTEM'",
+            "system toy-ring (toy_ring:SISTEM) cannot be loaded: module 'toy_ring' has no attribute 'SISTEM'",
         ),
-        ("toy_rung:SYSTEM", "system toy-ring (toy_rung:SYSTEM) can't be loaded: No module named 'toy_rung'"),
-        ("toy_ring:Loaded", "system toy-ring (toy_ring:Loaded) is no thalweg.systems.System"),
+        ("toy_rung:SYSTEM", "system toy-ring (toy_rung:SYSTEM) cannot be loaded: No module named 'toy_rung'"),
+        ("toy_ring:Loaded", "system toy-ring (toy_ring:Loaded) is not a thalweg.systems.System"),
     ],
 )
 def test_a_system_that_can_not_be_loaded_is_a_line(toys: Path, target: str, says: str) -> None:

@@ -195,12 +195,12 @@ def test_pictures_show_what_is_lost_and_when(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"senders": 16}, "senders is 16; ethernet-16 has 16 NICs, and one receives"),
-        ({"loads": "0.5,2"}, "loads is '0.5,2'; each is above 0, and 1 at most"),
-        ({"loads": "half"}, "loads is 'half'; it is a list such as 0.1,0.25,1"),
-        ({"payload": 10_000}, "payload is 10000; a frame has 24 to 9198 bytes of it"),
-        ({"pcap": "x.pcapng"}, "pcap is of one load; there are 6"),
-        ({"frames": 0}, "frames is 0; it is 1 to "),
+        ({"senders": 16}, "senders is 16; ethernet-16 has 16 NICs, one of which receives"),
+        ({"loads": "0.5,2"}, "loads is '0.5,2'; each must be above 0 and at most 1"),
+        ({"loads": "half"}, "loads is 'half'; it must be a list such as 0.1,0.25,1"),
+        ({"payload": 10_000}, "payload is 10000; it must be 24 to 9198 bytes"),
+        ({"pcap": "x.pcapng"}, "pcap needs a single load; 6 were given"),
+        ({"frames": 0}, "frames is 0; it must be 1 to "),
     ],
 )
 def test_what_is_wrong_is_said(options: dict[str, Any], says: str) -> None:

@@ -79,9 +79,9 @@ def test_the_command_prints_and_writes(tmp_path: Path, capsys: pytest.CaptureFix
     ("operation", "options", "said"),
     [
         ("put", {"sizes": "6"}, "a multiple of 4"),
-        ("put", {"hops": 9}, "they are 1 to 5"),
-        ("put", {"by": "store", "source": "gpu"}, "a processor stores from its own memory"),
-        ("reduce", {"sizes": "48"}, "records of 32"),
+        ("put", {"hops": 9}, "give 1 to 5"),
+        ("put", {"by": "store", "source": "gpu"}, "--by store needs --source cpu"),
+        ("reduce", {"sizes": "48"}, "multiple of 32"),
         ("reduce", {"nodes": 17}, "peach2 has 16"),
         ("reduce", {"nodes": 2, "by": "cpu"}, "--by hub"),
     ],
@@ -102,7 +102,7 @@ def test_an_operation_that_the_lanes_have_not_is_refused() -> None:
     hubs = Hubs("peach2-ring-4")
     node = hubs.nodes[0]
     with pytest.raises(
-        InputError, match="'max int64' is nothing that the calculators of peach2-ring-4 can: sum float32"
+        InputError, match="'max int64' is not supported by the calculators of peach2-ring-4; supported are sum float32"
     ):
         node.reduce(node.processor.address(), [(node.gpus[0].address(), 64)], Reduction("max", "int64"))
 

@@ -32,14 +32,14 @@ def window(port: int, lower: int, upper: int) -> np.ndarray:
 @pytest.mark.parametrize(
     ("bad", "said"),
     [
-        ((9, ALL_PAGES, 14 * NODE_PAGES, 15 * NODE_PAGES - 1), "port 9"),
+        ((9, ALL_PAGES, 14 * NODE_PAGES, 15 * NODE_PAGES - 1), "port is 9"),
         (
             (3, ALL_PAGES, 14 * NODE_PAGES, 15 * NODE_PAGES - 1),
-            "leads out of south of hub 0, which is joined to nothing",
+            "leads to port south of hub 0, which has no link",
         ),
         ((1, ALL_PAGES, (1 << 27) + 14 * NODE_PAGES, (1 << 27) + 15 * NODE_PAGES - 1), "lower bound"),
         ((1, ALL_PAGES, 1 << 27, (1 << 27) + 15 * NODE_PAGES - 1), "lower bound"),
-        ((1, ALL_PAGES, 7, 5), "no page lies in it"),
+        ((1, ALL_PAGES, 7, 5), "it is empty"),
         ((1, 1 << 40, 0, 5), "mask is 1099511627776"),
     ],
 )

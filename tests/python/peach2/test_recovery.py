@@ -68,9 +68,9 @@ def test_operations_after_a_wait_for_nothing(by_hub: bool) -> None:
     assert waits.begin_us > 0 and not waits.done
     for time in ("end_us", "time_us"):
         for operation in (waits, discarded):
-            with pytest.raises(InputError, match="the operation never ended: a run has stopped, and discarded it"):
+            with pytest.raises(InputError, match="the operation never ended: a stopped run has discarded it"):
                 getattr(operation, time)
-    with pytest.raises(InputError, match="the operation has not been run"):
+    with pytest.raises(InputError, match="the operation has not been executed"):
         _ = node.work(5).time_us
     for _ in range(2):
         all_sorts()

@@ -190,16 +190,16 @@ PAGE = 9 * NODE_PAGES
     ("window", "says"),
     [
         ((NORTH, ALL_PAGES, PAGE, PAGE), ""),
-        ((8, ALL_PAGES, PAGE, PAGE), "port 8; give it one of north 0, east 1, west 2, south 3, bus 4"),
-        ((5, ALL_PAGES, PAGE, PAGE), "port 5"),
-        ((SOUTH, ALL_PAGES, PAGE, PAGE), "it leads out of south of hub 1, which is joined to nothing"),
+        ((8, ALL_PAGES, PAGE, PAGE), "port is 8; it must be one of north 0, east 1, west 2, south 3, bus 4"),
+        ((5, ALL_PAGES, PAGE, PAGE), "port is 5"),
+        ((SOUTH, ALL_PAGES, PAGE, PAGE), "it leads to port south of hub 1, which has no link"),
         ((NORTH, ALL_PAGES + 1, PAGE, PAGE), "its mask is"),
-        ((NORTH, ALL_PAGES & ~4, PAGE, PAGE), "its mask has other bits than its highest ones"),
+        ((NORTH, ALL_PAGES & ~4, PAGE, PAGE), "its mask must consist of leading ones"),
         ((NORTH, ALL_PAGES, ALL_PAGES + 1, ALL_PAGES + 2), "its lower bound is"),
         ((NORTH, ALL_PAGES, PAGE, PAGE + ALL_PAGES + 1), "its upper bound is"),
         ((NORTH, ALL_PAGES, -1, PAGE), "its lower bound is -1"),
-        ((NORTH, ALL_PAGES, PAGE, PAGE - 1), "no page lies in it"),
-        ((NORTH, ALL_PAGES & ~7, PAGE + 1, PAGE + 7), "no page lies in it"),
+        ((NORTH, ALL_PAGES, PAGE, PAGE - 1), "it is empty"),
+        ((NORTH, ALL_PAGES & ~7, PAGE + 1, PAGE + 7), "it is empty"),
     ],
 )
 def test_windows_that_do_not_fit_their_register_or_lead_nowhere_are_refused(window: Window, says: str) -> None:

@@ -22,9 +22,9 @@ NO_ITEM = "a kernel is one work item: write the loop over work items"
     "text, says",
     [
         ('channel int c __attribute__((io("kernel_output_ch0")));', "a.cl:1: attribute io: the board's own channels"),
-        ("__attribute__((quickly)) " + KERNEL + " {}", "a.cl:1: attribute quickly: it is not known here; leave it out"),
-        (KERNEL + " { int __attribute__((swiftly(3))) a[4]; }", "a.cl:1: attribute swiftly: it is not known here"),
-        ("__attribute__((ii(4))) " + KERNEL + " {}", "a.cl:1: attribute ii: it is before no loop"),
+        ("__attribute__((quickly)) " + KERNEL + " {}", "a.cl:1: attribute quickly: unknown; remove it"),
+        (KERNEL + " { int __attribute__((swiftly(3))) a[4]; }", "a.cl:1: attribute swiftly: unknown"),
+        ("__attribute__((ii(4))) " + KERNEL + " {}", "a.cl:1: attribute ii: not followed by a loop"),
         ("__kernel void app(int n,\n__local int *t) {}", "a.cl:2: argument t of kernel app is local memory: declare"),
         ("__attribute__((autorun))\n__kernel void g() { int x = 1; }", "a.cl:2: autorun kernel g ends, and hardware starts"),
         ("__attribute__((autorun)) __kernel void g(int n) { while (1); }", "a.cl:1: autorun kernel g has arguments"),

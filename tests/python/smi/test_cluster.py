@@ -125,12 +125,12 @@ def test_a_cluster_file_can_name_a_topology_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "what"),
     [
-        ('{"fpgas":', r"torus.json:1: is no JSON: "),
+        ('{"fpgas":', r"torus.json:1: is not JSON: "),
         ("[]", "'fpgas' is missing"),
         ({"fpgas": {"a:0": 1, "b:0": "p"}}, "'fpgas' is missing, or no table of texts"),
-        ({"connections": {}}, "there is no way from a:acl1 to b:acl0"),
-        ({"fpgas": {"a": "p", "b:acl0": "p"}}, "'a' is no FPGA"),
-        ({"fpgas": {"b:acl0": "p"}}, "1 FPGAs; there may be 2 to 256"),
+        ({"connections": {}}, "there is no path from a:acl1 to b:acl0"),
+        ({"fpgas": {"a": "p", "b:acl0": "p"}}, "'a' is not an FPGA"),
+        ({"fpgas": {"b:acl0": "p"}}, "1 FPGAs; the number must be 2 to 256"),
         ({"connections": {"b:acl0:ch3": "a:acl1"}}, "'a:acl1' is no channel"),
         ({"connections": {"b:acl0:ch3": "c:acl1:ch0"}}, "c:acl1 is none of the fpgas"),
         ({"connections": {"b:acl0:ch4": "a:acl1:ch0"}}, "channels are ch0 to ch3"),
@@ -168,7 +168,7 @@ def test_wrong_topology_files_are_named(change: str | dict[str, Any], what: str,
             "banks = 4\ndram_trefi_ns = 300\n",
             "it must exceed the time of a refresh with tRP and tRCD, 378.32 ns",
         ),
-        ("size = [2, 4]", "size = [16, 32]", "512 nodes; a rank is a byte, so there may be 256"),
+        ("size = [2, 4]", "size = [16, 32]", "512 nodes; the maximum is 256, as a rank is a byte"),
     ],
 )
 def test_wrong_cluster_files_are_named(old: str, new: str, what: str, tmp_path: Path) -> None:
@@ -239,7 +239,7 @@ def test_a_program_without_metadata_is_named(tmp_path: Path, capsys: pytest.Capt
     (tmp_path / "pair.json").write_text(json.dumps(PAIR))
     (tmp_path / "one.json").write_text('{"operations": []}')
     assert main(["route", str(tmp_path / "pair.json"), "--metadata", str(tmp_path / "one.json")]) == 2
-    assert "program 'two' has no metadata; there are one" in capsys.readouterr().err
+    assert "program 'two' has no metadata; known are one" in capsys.readouterr().err
     (tmp_path / "one.json").write_text('{"operations": [{"type": "push", "port": 300}]}')
     assert main(["route", str(tmp_path / "pair.json"), "--metadata", str(tmp_path / "one.json")]) == 2
     assert "one.json: operations[0].port: input should be less than or equal to 255" in capsys.readouterr().err

@@ -316,7 +316,7 @@ def test_receive_tables_lead_each_packet_to_its_endpoint() -> None:
     [
         ([("push", 1), ("push", 1)], "port 1 has two endpoints of a rank, push and push"),
         ([("pop", 7), ("reduce", 7)], "port 7 has two endpoints of a rank, pop and reduce"),
-        ([("push", 256)], "port 256; a port is from 0 to 255"),
+        ([("push", 256)], "port 256; it must be 0 to 255"),
         ([("shout", 0)], "'shout' is no kind of endpoint"),
     ],
 )

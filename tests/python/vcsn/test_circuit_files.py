@@ -41,7 +41,9 @@ def test_what_a_file_opens_carries_transfers() -> None:
     (row,) = thalweg.measure("transfer", PRESET, source=13, destination=14, sizes="1M", circuits=str(USERS))
     assert row["verified"] and row["data_us"] == pytest.approx(own["data_us"], rel=0.01)
     assert row["time_us"] > own["time_us"]
-    with pytest.raises(InputError, match="no circuit joins node 0 and node 9; node 0 is in waves, node 9 is in search"):
+    with pytest.raises(
+        InputError, match="no circuit connects node 0 and node 9; node 0 is in waves, node 9 is in search"
+    ):
         thalweg.measure("transfer", PRESET, source=0, destination=9, circuits=str(USERS))
     rows = thalweg.measure("rewire", PRESET, circuits=str(USERS))
     assert [row["rows"] for row in rows] == [44, 44] and all(row["verified"] for row in rows)
@@ -64,24 +66,24 @@ def test_what_a_file_opens_carries_transfers() -> None:
         ("description = 'x'\n", "'partition' is missing"),
         ("[partition.a]\nnodes = [true]\nshape = 'ring'\n", "2: partition.a.nodes[0] is true; it should be a valid"),
         ("[partition.'a\\u0007']\nnodes = [0, 1]\nshape = 'ring'\n".replace("'", '"'), "1: partition.a"),
-        ("[partition.a]\nnodes = [0, 1]\n", "1: partition a has no circuits; it has one of shape, edges, circuits"),
+        ("[partition.a]\nnodes = [0, 1]\n", "1: partition a has no circuits; give one of shape, edges, circuits"),
         (
             "[partition.a]\nnodes = [0, 1]\nshape = 'ring'\nedges = []\n",
             "1: partition a has shape and edges; it has one of",
         ),
         ("[partition.a]\nnodes = [0, 1]\nshape = 'cube'\n", '3: partition.a.shape is "cube"'),
-        ("[partition.a]\nnodes = [0, 1]\nsize = [2]\nedges = [[0, 1]]\n", "3: size goes with a shape"),
+        ("[partition.a]\nnodes = [0, 1]\nsize = [2]\nedges = [[0, 1]]\n", "3: size is for a shape only"),
         (
             "[partition.a]\nnodes = ['0-3']\nshape = 'torus'\nsize = [2, 3]\n",
             "3: a torus of 2x3 has 6 nodes; there are 4",
         ),
         (
             "[partition.a]\nnodes = [\n 0,\n 16]\nshape = 'ring'\n",
-            "4: node 16 is no FPGA; those of vcsn-d5005 are 0 to 15",
+            "4: node 16 is not an FPGA; the FPGAs of vcsn-d5005 are 0 to 15",
         ),
         (
             "[partition.a]\nnodes = ['3-1']\nshape = 'ring'\n",
-            "2: nodes has '3-1'; an entry is a number, or \"FIRST-LAST\"",
+            "2: nodes has '3-1'; an entry must be a number or \"FIRST-LAST\"",
         ),
         (
             "[partition.a]\nnodes = [0, 1]\nshape = 'ring'\n[partition.b]\nnodes = ['1-2']\nshape = 'ring'\n",

@@ -258,9 +258,9 @@ def test_an_allgather_on_a_fat_tree_floods_nothing(tmp_path: Path) -> None:
 
 def test_what_circuits_do_not_have_is_refused_by_name(capsys: pytest.CaptureFixture[str]) -> None:
     for operation, why in (
-        ("reduce", "circuits carry data, and compute nothing"),
-        ("allreduce", "circuits carry data, and compute nothing"),
-        ("alltoall", "it takes a circuit of each FPGA with each other one"),
+        ("reduce", "circuits carry data but do not compute"),
+        ("allreduce", "circuits carry data but do not compute"),
+        ("alltoall", "it needs a circuit between each pair of FPGAs"),
     ):
         assert main(["bench", operation, "--cluster", PRESET]) == 2
         said = f"thalweg: vcsn has no {operation}: {why}; it has transfer, gather, scatter, allgather, overload, rewire"

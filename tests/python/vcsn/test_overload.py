@@ -116,8 +116,8 @@ def test_the_command_prints_draws_and_captures(tmp_path: Path, capsys: pytest.Ca
         (PRESET, {"senders": 0}, "senders is 0; it must be an integer of at least 1"),
         (PRESET, {"destination": 16}, "destination is 16; the FPGAs of vcsn-d5005 are 0 to 15"),
         (PRESET, {"by": "luck"}, "unknown way 'luck'; known are nothing, indications, credits, sessions"),
-        (PRESET, {"sizes": "1G"}, "4 blocks of 1073741824 bytes; all together have less than 4G"),
-        (PRESET, {"pcap": "x"}, "pcap is of one run; there are 4"),
+        (PRESET, {"sizes": "1G"}, "4 blocks of 1073741824 bytes; the total must be below 4G"),
+        (PRESET, {"pcap": "x"}, "pcap needs a single run; 4 were given"),
         ("dcn-d5005", {}, "dcn-d5005 has serial links"),
     ],
 )

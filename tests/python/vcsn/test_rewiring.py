@@ -124,14 +124,14 @@ def test_graphs_are_mapped_where_they_can_be(virtual: int, seed: int) -> None:
         (lambda: "ring", "a circuit has two ends, each a Place; this one is 'r'"),
         (lambda: Topology.of("star", FPGAS), "star: node 0 has 15 circuits; it has 4 virtual ports"),
         (lambda: Topology.of("tree", FPGAS, [4]), "tree: node 1 has 5 circuits; it has 4 virtual ports"),
-        (lambda: Topology.graph([(0, 16)]), "graph: node 16 is no FPGA; those of vcsn-d5005 are 0 to 15"),
+        (lambda: Topology.graph([(0, 16)]), "graph: node 16 is not an FPGA; the FPGAs of vcsn-d5005 are 0 to 15"),
         (lambda: Topology.graph([(2, 2)]), "graph: a circuit joins node 2 with itself"),
         (
             lambda: {Place(0, 0, 0): Place(1, 1, 0)},
             "no Ethernet leads from virtual port 0.0 of node 0 to virtual port 1.0",
         ),
         (lambda: {Place(0, 0, 0): Place(1, 0, 2)}, "there is no virtual port 0.2 of node 1"),
-        (lambda: {Place(0, 0, 0): Place(0, 0, 0)}, "virtual port 0.0 of node 0 can't be joined with itself"),
+        (lambda: {Place(0, 0, 0): Place(0, 0, 0)}, "virtual port 0.0 of node 0 cannot have a circuit with itself"),
         (
             lambda: {Place(1, 0, 0): Place(0, 0, 0), Place(2, 0, 0): Place(0, 0, 0)},
             "virtual port 0.0 of node 0 is in two circuits, with virtual port 0.0 of node 1 and with virtual port 0.0 of node 2",
@@ -208,7 +208,7 @@ def test_users_have_their_partition_alone() -> None:
     ):
         with pytest.raises(InputError, match="is not in partition left"):
             call()
-    with pytest.raises(InputError, match="partition x: node 16 is no FPGA of vcsn-d5005"):
+    with pytest.raises(InputError, match="partition x: node 16 is not an FPGA of vcsn-d5005"):
         network.partition("x", [16])
     with pytest.raises(InputError, match="a partition has a name, without control characters"):
         network.partition("x\ny", [0])

@@ -57,7 +57,7 @@ def test_programs_are_checked() -> None:
         ([], "a sequencer's program without commands"),
         ([SendWord()] * 1024, "a sequencer's program has 1025 instructions; it has 1024 at most"),
         ([Row(2, 0, None)], "there is no virtual port 2.0 of node 0"),
-        ([Row(0, 0, Place(0, 0, 0))], "can't be joined with itself"),
+        ([Row(0, 0, Place(0, 0, 0))], "cannot have a circuit with itself"),
         ([Connect(20, None)], "a crossbar has no input or output 20"),
         ([Read(5, [(0, 64)])], "node 0 has no DMA engine 5"),
         ([Write(0, [(1, 64)])], "begin at multiples of 64 bytes"),

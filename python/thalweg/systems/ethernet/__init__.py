@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ethernet by itself: computers' ports around switches, whose buffers lose what they have no room for."""
+"""Plain Ethernet: network interfaces of computers, connected by switches with finite buffers."""
 
 from thalweg.systems import Loaded, System
 
 SYSTEM = System(
     name="ethernet",
-    about="computers around Ethernet switches, whose buffers are finite",
+    about="computers connected by Ethernet switches with finite buffers",
     package=__name__,
     node_kinds=frozenset({"nic", "ethernet-switch"}),
     operations={
-        "flows": Loaded("commands.bench:flows", "Frames of several computers to one.", "operations:OPERATIONS"),
+        "flows": Loaded(
+            "commands.bench:flows", "Frames from several computers to one (incast).", "operations:OPERATIONS"
+        ),
     },
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clusters of computers' Ethernet ports and switches (thalweg.cluster.leaves)."""
+"""Clusters of NICs and Ethernet switches (thalweg.cluster.leaves)."""
 
 from __future__ import annotations
 
@@ -21,17 +21,20 @@ class Cluster(Assembled):
     def check(self) -> None:
         for node in self.nics:
             if (self.topology.peer[node] >= 0).sum() != 1:
-                raise self.file.wrong(f"node {node} ({self.node_names[node]}) is a NIC, and has no link", "topology")
+                raise self.file.wrong(
+                    f"node {node} ({self.node_names[node]}) is a NIC without a link; connect it in [topology]",
+                    "topology",
+                )
         if len(self.nics) < 2:
-            raise self.file.wrong(f"{len(self.nics)} NICs; there are at least two that send to each other", "topology")
+            raise self.file.wrong(f"{len(self.nics)} NICs; a cluster needs at least two", "topology")
 
     @cached_property
     def nics(self) -> list[int]:
-        """The nodes that send and receive."""
+        """Nodes that send and receive."""
         return [node for node, name in enumerate(self.node_names) if isinstance(self.nodes[name], leaves.Nic)]
 
     def of_node(self, node: int) -> Mapping[str, Any]:
-        """Of a switch: the ports that frames to all take, and where addresses are given, the port to each NIC."""
+        """Returns, for a switch, the ports for broadcast frames and, with static addresses, the port to each NIC."""
         table = self.nodes[self.node_names[node]]
         if not isinstance(table, leaves.EthernetSwitch):
             return {}
@@ -42,11 +45,14 @@ class Cluster(Assembled):
 
     @cached_property
     def _routes(self) -> Mapping[int, Mapping[int, int]]:
-        """Of each NIC: the port of each switch that leads to it."""
+        """For each NIC, the port of each switch towards it."""
         return {nic: routes(self.topology, (nic, 0), self.nics) for nic in self.nics}
 
     def network(self, pcap: str = "") -> Network:
-        """The simulator of it; `pcap`: a file to which all frames are written. Raises InputError where lines and clocks do not go together."""
+        """Returns the simulator of the cluster; with `pcap`, it writes all frames to that file.
+
+        Raises InputError if line rates and clocks do not match.
+        """
         try:
             return Network(self.assembly, pcap)
         except ValueError as error:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where Ethernet switches send frames: shortest ways to each station's port, spread over ways of one length, and a tree for frames to all."""
+"""Forwarding tables of Ethernet switches: shortest paths to each station, balanced over equal ones, and a tree for
+broadcasts."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ from thalweg.cluster.topology import Topology
 
 
 def routes(topology: Topology, station: tuple[int, int], ends: Collection[int]) -> Mapping[int, int]:
-    """Of each switch from which a way leads to a station, (node, port): its port on it. `ends` are nodes that pass no frames on."""
+    """Returns, for each switch with a path to a station (node, port), its output port. `ends` are nodes that do not
+    forward frames."""
     node, port = station
     first, last_port = int(topology.peer[station]), int(topology.peer_port[station])
     if first < 0 or first in ends:
@@ -32,7 +34,7 @@ def routes(topology: Topology, station: tuple[int, int], ends: Collection[int]) 
 
 
 def flood_ports(topology: Topology, switch: int, ends: Collection[int]) -> set[int]:
-    """The ports of a switch on a tree that reaches all nodes that it can, so that no frame to all comes twice."""
+    """Returns the ports of a switch on a tree to all reachable nodes, so that no broadcast frame is duplicated."""
     peer, peer_port = topology.peer, topology.peer_port
     group, queue = {switch}, [switch]
     for node in queue:
@@ -45,7 +47,7 @@ def flood_ports(topology: Topology, switch: int, ends: Collection[int]) -> set[i
     for node in queue:
         for port in np.flatnonzero(peer[node] >= 0).tolist():
             other = int(peer[node, port])
-            if other in ends:  # with several ports each has its own
+            if other in ends:  # each port of a node with several has its own address
                 tree |= {port} if node == switch else set()
             elif other not in reached:
                 reached.add(other)

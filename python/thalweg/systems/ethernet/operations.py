@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can be measured on Ethernet by itself: flows of several computers to one."""
+"""Operations on plain Ethernet: flows from several computers to one."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class _Flows:
     seed: int
 
     def run(self, load: float, pcap: str = "") -> tuple[Network, list[FlowResult]]:
-        """The network afterwards, and what became of each source's frames."""
+        """Runs one load; returns the network, and the result of each source."""
         network = self.cluster.network(pcap)
         for handle, source in enumerate(self.sources):
             network.submit(
@@ -57,11 +57,11 @@ class _Flows:
 
     @property
     def gbit_s(self) -> float:
-        """Of the destination's line."""
+        """Rate of the destination's line in Gb/s."""
         return self._link(self._number(self.destination)).gbit_s
 
     def _number(self, nic: int) -> int:
-        """Of the link at a NIC."""
+        """Returns the number of the link at a NIC."""
         return next(i for i, (a, _, b, _) in enumerate(self.cluster.topology.links.tolist()) if nic in (a, b))
 
     def _link(self, number: int) -> leaves.Ethernet:
@@ -70,7 +70,8 @@ class _Flows:
         return link
 
     def bound_us(self, frames: int) -> float:
-        """So many frames one after another on the destination's line, and the latency of the links at both ends, or of the one between them."""
+        """Returns the time of `frames` frames in sequence on the destination's line, plus the latency of the links on the
+        path."""
         line = (frames * wire_bytes(self.payload) - GAP) * 8e-3 / self.gbit_s
         last = self._number(self.destination)
         ways = ({self._number(source), last} for source in self.sources)
@@ -114,7 +115,7 @@ class _Flows:
         ticks_per_us = network.ticks_per_second / 1e6
         for node, port, ticks, frames in network.dropped():
             counter = timeline.counter(
-                "frames for which there was no room, a us", f"node {node}, port {port}", "frames/us"
+                "frames dropped for lack of buffer, per us", f"node {node}, port {port}", "frames/us"
             )
             window = ticks / ticks_per_us
             counter.values += [(number * window, count / window) for number, count in enumerate([*frames, 0])]
@@ -132,20 +133,44 @@ def flows(
     seed: int = 1,
     pcap: str = "",
 ) -> Plan:
-    """Frames of the last `senders` computers but one to the last one. `loads`: of each sender's line; `frames`: of each; `gaps`: of the times at
-    which they are due; `pcap`: a file for all frames of a single load."""
+    """Plans flows from the last `senders` computers before the last one, to the last one.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        A cluster of plain Ethernet.
+    senders : int
+        Number of sending computers.
+    loads : str, float or sequence of float
+        Offered loads, each above 0 and at most 1, relative to the line of a sender.
+    payload : int
+        Payload of a frame in bytes.
+    frames : int
+        Number of frames per sender.
+    gaps : str
+        Distribution of the times between frames: "exponential" or one of `GAPS`.
+    seed : int
+        Seed of gaps and data.
+    pcap : str
+        File for all frames, for a single load.
+
+    Raises
+    ------
+    InputError
+        An option is out of range.
+    """
     at_least("senders", senders, 1)
     if senders >= len(cluster.nics):
-        raise InputError(f"senders is {senders}; {cluster.name} has {len(cluster.nics)} NICs, and one receives")
+        raise InputError(f"senders is {senders}; {cluster.name} has {len(cluster.nics)} NICs, one of which receives")
     if not LEAST_PAYLOAD <= payload <= MOST_PAYLOAD:
-        raise InputError(f"payload is {payload}; a frame has {LEAST_PAYLOAD} to {MOST_PAYLOAD} bytes of it")
+        raise InputError(f"payload is {payload}; it must be {LEAST_PAYLOAD} to {MOST_PAYLOAD} bytes")
     if not 1 <= frames <= MOST_FRAMES:
-        raise InputError(f"frames is {frames}; it is 1 to {MOST_FRAMES}")
+        raise InputError(f"frames is {frames}; it must be 1 to {MOST_FRAMES}")
     if not 0 <= seed < 2**31:
-        raise InputError(f"seed is {seed}; it is 0 to 2^31-1")
+        raise InputError(f"seed is {seed}; it must be 0 to 2^31-1")
     wanted = _loads(loads)
     if pcap and len(wanted) > 1:
-        raise InputError(f"pcap is of one load; there are {len(wanted)}")
+        raise InputError(f"pcap needs a single load; {len(wanted)} were given")
     *others, last = cluster.nics
     run = _Flows(cluster, others[-senders:], last, payload, frames, one_of("gaps", gaps, GAPS), seed)
 
@@ -159,7 +184,7 @@ def flows(
         cluster,
         "flows",
         title,
-        "the last frame's end is at its computer",
+        "the last frame is received",
         measure,
         seeds={"flows": seed},
         record=lambda rows: in_turn(title, [run.recorded(row["load"]) for row in rows]),
@@ -168,14 +193,14 @@ def flows(
 
 
 def _loads(given: str | float | Sequence[float]) -> list[float]:
-    """Raises InputError."""
+    """Returns the loads as numbers. Raises InputError."""
     try:
         words = given.split(",") if isinstance(given, str) else [given] if isinstance(given, float | int) else given
         loads = [float(word) for word in words]
     except ValueError:
-        raise InputError(f"loads is {given!r}; it is a list such as 0.1,0.25,1") from None
+        raise InputError(f"loads is {given!r}; it must be a list such as 0.1,0.25,1") from None
     if not loads or not all(0 < load <= 1 for load in loads):
-        raise InputError(f"loads is {given!r}; each is above 0, and 1 at most")
+        raise InputError(f"loads is {given!r}; each must be above 0 and at most 1")
     return loads
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PEACH2: hubs of PCI Express that route by address, and reduce what is written to them."""
+"""PEACH2: PCI Express hubs that route by address and reduce data written to them."""
 
 from thalweg.systems import Loaded, System
 
@@ -8,19 +8,23 @@ _PLANS = "operations:OPERATIONS"
 
 SYSTEM = System(
     name="peach2",
-    about="hubs of PCI Express that route by address and reduce what is written to them",
+    about="PCI Express hubs that route by address and reduce data written to them",
     package=__name__,
     node_kinds=frozenset({"peach2"}),
     operations={
-        "put": Loaded(_BENCH, "Bytes from a node's memory to another node's.", _PLANS),
-        "reduce": Loaded(_BENCH, "Records in GPUs' memories to one, by the hubs or by the processor.", _PLANS),
+        "put": Loaded(_BENCH, "Copy from a node's memory to another node's.", _PLANS),
+        "reduce": Loaded(_BENCH, "Reduction of records in GPU memories, by hubs or processor.", _PLANS),
     },
     commands={
         "reproduce": Loaded(
-            "commands.reproduce:command", "Put published numbers beside measured ones.", "reproduce:reproduce"
+            "commands.reproduce:command", "Compare published with measured numbers.", "reproduce:reproduce"
         ),
-        "route": Loaded("commands.route:command", "Prove that windows deliver and cannot deadlock.", "proved:prove"),
-        "rtl cosim": Loaded("commands.cosim:command", "Hold a cluster's hubs against the simulator's, in every cycle."),
-        "rtl export": Loaded("commands.export:command", "Write a hub as a folder of hardware that stands by itself."),
+        "route": Loaded(
+            "commands.route:command", "Prove that address windows deliver and cannot deadlock.", "proved:prove"
+        ),
+        "rtl cosim": Loaded(
+            "commands.cosim:command", "Compare a cluster's RTL hubs with the simulator, cycle by cycle."
+        ),
+        "rtl export": Loaded("commands.export:command", "Export a hub as a self-contained folder of hardware."),
     },
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a calculator makes of records, computed by the processor: NumPy's arithmetic in the calculator's order."""
+"""Expected results of the reduction calculator: NumPy arithmetic in the calculator's order."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TYPES: dict[Datatype, np.dtype[Any]] = {
 }
 
 PAIRS = [f"{op.name.lower()} {kind.name.lower()}" for kind in _TYPES for op in sorted(OPERATORS[kind])]
-"""All operators and types, but for pairs with bytes between that have no value."""
+"""All pairs of operator and type, except MPI's pair types with padding."""
 
 EXACT = [
     pair
@@ -34,7 +34,7 @@ EXACT = [
     if pair == "sum float32"
     or (pair.split()[0] in ("sum", "band", "bor", "bxor", "min", "max") and "int" in pair and "_" not in pair)
 ]
-"""Of which the order makes no difference for small whole numbers."""
+"""Pairs whose result is independent of the order for small integers."""
 
 
 def type_of(name: str) -> np.dtype[Any]:
@@ -70,8 +70,11 @@ _OPERATORS: dict[Operator, Callable[[Array, Array], Array]] = {
 
 
 def reduced(data: bytes, op: str, kind: str, record: int, sums: int, tree: bool = False) -> bytes:
-    """Beats of 16 bytes go one by one into `sums` partial sums; those are halved, the upper half to the lower one, until a record of
-    `record` bytes is left, or an element, `tree`, in 16 bytes."""
+    """Returns the reduction of `data`.
+
+    Beats of 16 bytes are accumulated in turn into `sums` partial sums, which are then folded, upper half into lower
+    half, until one record of `record` bytes is left, or with `tree` one element in 16 bytes.
+    """
     combine, element = _OPERATORS[Operator[op.upper()]], type_of(kind)
     values = np.frombuffer(data, element)
     beat = 16 // element.itemsize
@@ -91,7 +94,8 @@ def reduced(data: bytes, op: str, kind: str, record: int, sums: int, tree: bool 
 
 
 def random_values(numbers: np.random.Generator, kind: str, count: int) -> bytes:
-    """Elements of a type: small, so that products stay finite, and no zeros of floating point, which have signs."""
+    """Returns random elements: small, so that products stay finite, and without floating-point zeros, whose sign may
+    differ."""
     element = type_of(kind)
     if element.names:
         made = np.zeros(count, element)
@@ -110,5 +114,5 @@ def random_values(numbers: np.random.Generator, kind: str, count: int) -> bytes:
 
 
 def whole_values(numbers: np.random.Generator, kind: str, count: int) -> bytes:
-    """Small whole numbers of a type."""
+    """Returns small random integers of a type."""
     return numbers.integers(0, 100, count).astype(type_of(kind)).tobytes()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times that no put and no reduction can be below: their bytes over the slowest part on their way, and the latencies of all parts,
-without hubs' own pipelines. In microseconds."""
+"""Lower bounds of puts and reductions in us: bytes over the slowest part of the path, plus all latencies except hub
+pipelines."""
 
 from __future__ import annotations
 
@@ -10,20 +10,21 @@ from thalweg.systems.peach2.cluster import Cluster
 
 
 def source_gb(cluster: Cluster, memory: str) -> float:
-    """GB/s at which the hub can get a memory's data: completions have a header of 12 bytes, and 8 more on the link."""
+    """Returns the rate in GB/s at which the hub can read a memory: completions have 12 bytes of header, and 8 more on the
+    link."""
     node = cluster.node
     read = node.processor_read_gb if memory == "cpu" else node.gpu_read_gb
     return min(read, cluster.link_gb() * 256 / 276)
 
 
 def _read_ns(cluster: Cluster, memory: str) -> float:
-    """From the hub's read to the first byte of its data."""
+    """Returns the time from the hub's read to the first byte of its data."""
     node = cluster.node
     return 2 * node.host_link_ns + (node.processor_read_ns if memory == "cpu" else node.gpu_read_ns)
 
 
 def put_us(cluster: Cluster, count: int, hops: int, source: str, by: str) -> float:
-    """From the processor's begin to when the other one sees it."""
+    """Returns the bound from the start at the source's processor until the destination's processor sees the data."""
     node, link = cluster.node, cluster.link
     way = node.store_ns + node.host_link_ns + hops * link.latency_ns + node.host_link_ns + node.landing_ns
     if by == "store":
@@ -37,12 +38,12 @@ def put_us(cluster: Cluster, count: int, hops: int, source: str, by: str) -> flo
 
 
 def copied_us(cluster: Cluster, count: int) -> float:
-    """Between a GPU and the processor's memory."""
+    """Returns the bound of a copy between GPU and processor memory."""
     return (cluster.node.copy_start_ns + count / cluster.node.copy_gb) / 1e3
 
 
 def reduce_us(cluster: Cluster, count: int, nodes: Sequence[int], record: int, by: str) -> float:
-    """Of `count` bytes on each node, half in each GPU, until all processors see the result."""
+    """Returns the bound of reducing `count` bytes per node, half in each GPU, until all processors have the result."""
     node = cluster.node
     if by == "cpu":
         parts = 2 if count > record else 1
@@ -50,7 +51,7 @@ def reduce_us(cluster: Cluster, count: int, nodes: Sequence[int], record: int, b
             cluster, record
         )
     far = max(cluster.hops(nodes[0], each) for each in nodes)
-    way = 2 * far * cluster.link.latency_ns  # to the root, and back
+    way = 2 * far * cluster.link.latency_ns  # to the root and back
     begin, end = node.store_ns + node.host_link_ns, node.host_link_ns + node.landing_ns
     data = count / min(cluster.bus_gb, source_gb(cluster, "gpu")) + record / cluster.bus_gb
     return (begin + _read_ns(cluster, "gpu") + data + way + end) / 1e3

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random programs on whole clusters of hubs: by the simulator alone, then with the hardware's hubs in step with its own. Compared are
-every port of every hub in every cycle, when each operation ended, what the hubs counted, and what stands in all memories; and each of
-the two is held against what the processor computes."""
+"""Co-simulation of random programs on whole clusters: the simulator alone, then with Verilated hubs in lockstep.
+
+Compared are every port of every hub in every cycle, the end of each operation, the hubs' counters and all memories.
+Both runs are also compared with results computed by the processor.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from thalweg.systems.peach2.programs import Outcome
 
 
 def compare(cluster: Cluster, seed: int) -> Outcome:
-    """Raises CheckFailed where simulator and hardware are not the same, or something is wrong."""
+    """Runs the program of a seed twice. Raises CheckFailed if simulator and hardware differ, or a result is wrong."""
     alone = programs.run(cluster, "sim", seed)
     try:
         beside = programs.run(cluster, "rtl", seed)

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Disturbances of random programs: windows rewritten under traffic, register writes by other nodes, operations that nobody
-waits for, chains given up in the middle, hosts reset alone, and missing members of groups. After them a put of each node has to
-complete."""
+"""Disturbances of random programs, after which a put from each node must complete.
+
+They are windows rewritten under traffic, register writes by other nodes, unawaited operations, aborted chains, hosts
+reset alone, and missing members of groups.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def owner(program: Program, hub: Node) -> Node:
-    """Lets a random node write the hub's registers, from the next run on, and returns that node."""
+    """Permits a random node to write the hub's registers, from the next run on, and returns that node."""
     by = program.draw.choice(program.hubs.nodes)
     program.owners[hub.number].add(by.number)
     program.did(hub.let_write(sorted(program.owners[hub.number])))
@@ -28,15 +30,17 @@ def owner(program: Program, hub: Node) -> Node:
 
 
 def rewrite_windows(program: Program) -> None:
-    """Lets a hub's own DMA controller replace a window that routes a few pages elsewhere, while packets arrive. It is not known which of the two
-    windows routes a packet of these pages."""
+    """Lets a hub's DMA controller replace a window that diverts a few pages, while packets arrive.
+
+    Either window may route a packet of these pages.
+    """
     if program.tables is None:
         return
     hub = program.draw.choice(program.hubs.nodes)
     table = program.tables[hub.number]
     if not few(table[0]):
         return
-    # With one ring the port SOUTH has no link, and nothing checks windows that are written by a store.
+    # with one ring the port SOUTH has no link, and windows written by a store are not checked
     window = elsewhere(program.draw, program.rings, (NORTH, EAST, WEST, SOUTH), program.pages)
     for _, _, lower, upper in (table[0], window):
         program.unsure.update(range(lower, upper + 1))
@@ -59,7 +63,7 @@ def rewrite_windows(program: Program) -> None:
 
 
 def trespass(program: Program) -> None:
-    """Lets a node try to give up chains of another hub without permission. The hub has to refuse the write and report it."""
+    """Lets a node try to abort chains of another hub without permission; the hub must refuse and report the write."""
     by, hub = program.draw.sample(program.hubs.nodes, 2)
     if by.number in program.owners[hub.number]:
         return
@@ -69,14 +73,14 @@ def trespass(program: Program) -> None:
 
 
 def leave(program: Program) -> None:
-    """Starts unawaited puts at the end of a phase. They are refused if windows route the pages of their sources elsewhere."""
+    """Starts unawaited puts at the end of a phase. They are refused if windows divert the pages of their sources."""
     nodes = program.draw.sample(program.hubs.nodes, program.draw.randint(1, len(program.hubs.nodes)))
     for node in nodes:
         memory = program.draw.choice((node.processor, *node.gpus, node.hub))
         data = program.random_bytes(4 * program.draw.randint(1, 1000))
         source = program.written(memory, data)
         pages = range(source // PAGE, (source + len(data) - 1) // PAGE + 1)
-        # Not for sources whose windows may be rewritten: the result would be unknown.
+        # not for sources whose windows may be rewritten: the result would be unknown
         if not program.unsure.isdisjoint(pages):
             continue
         refused = any(not program.readable(node.number, page) for page in pages)
@@ -88,8 +92,10 @@ def leave(program: Program) -> None:
 
 
 def last_phase(program: Program) -> None:
-    """Nodes with permission give up chains of other hubs at any time, hosts are reset alone, and a member of a group may be missing. Processors
-    may wait forever."""
+    """Aborts chains of other hubs at any time (with permission), resets hosts alone, and may omit a member of a group.
+
+    Processors may wait forever.
+    """
     draw = program.draw
     program.by_itself = True
     pairs = []
@@ -118,7 +124,7 @@ def last_phase(program: Program) -> None:
 
 
 def go_on(program: Program) -> None:
-    """Checks that after everything a put of each node completes and is right. No answer is in flight any more."""
+    """Checks that finally a put from each node completes with correct data."""
     hubs = program.hubs
     for node in hubs.nodes:
         program.did(node.reset())
@@ -131,10 +137,10 @@ def go_on(program: Program) -> None:
         for again in range(2):
             try:
                 hubs.run()
-            except WritesLost:  # about operations that were started before
+            except WritesLost:  # about operations started before
                 pass
             except FabricStopped as stopped:
-                program.wrong.append(f"after it had stopped, a put of node {node.number} does not end: {stopped}")
+                program.wrong.append(f"after the stop, a put of node {node.number} does not complete: {stopped}")
             if put.done or again:
                 break
         if not put.done:
@@ -142,15 +148,15 @@ def go_on(program: Program) -> None:
 
 
 def unsaid(program: Program) -> list[str]:
-    """Missing and wrong reports."""
+    """Returns missing and wrong reports."""
     wrong = [*program.wrong]
     for operation in program.trespasses:
         if operation._times.end >= 0 and "not opened to that node" not in operation.error:
-            wrong.append("a node has written a register of a hub whose host has not let it")
+            wrong.append("a node has written a register of a hub without permission")
     for operation, refused in program.left:
         if program.said or program.by_itself or program.unsure:
             if refused and operation.done:
-                wrong.append("a put is done whose read is refused")
+                wrong.append("a put completed although its read was refused")
         elif ("a read was refused" in operation.error) != refused:
             wrong.append(f"a put whose read is {'' if refused else 'not '}refused says {operation.error!r}")
     return wrong

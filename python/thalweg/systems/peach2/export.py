@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A hub of a cluster as a folder of hardware that stands by itself: `thalweg rtl export` (docs/export.md)."""
+"""`thalweg rtl export`: a hub of a cluster as a self-contained folder of hardware (docs/export.md)."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ from thalweg.systems.peach2.rtl_engine import parameters
 WHAT = "hub"
 TOP = f"thalweg_{WHAT}"
 LINKS = ("north", "east", "west", "south")
-"""By the numbers of tw_peach2_pkg; the last three are the ports of a cluster's links, in this order."""
+"""Ports, numbered as in tw_peach2_pkg; the last three are a cluster's links, in this order."""
 WORD_BYTES = 32
 NET, BUS = "net_aclk", "bus_aclk"
 
 
 def export(cluster: Cluster, output: Path) -> None:
-    """Writes the folder `output`, which is not there yet or empty, whole or not at all. Raises InputError."""
+    """Writes the folder `output` atomically; it must be new or empty. Raises InputError."""
     root = find_root(alone=True)
     into(output, lambda folder: _write(root, cluster, folder))
 
 
 def link(name: str) -> list[Port]:
-    """The ports of the top for a link."""
+    """Returns the top's ports for a link."""
     streams = (
         Stream(f"s_axis_{name}", "net_in", 8 * WORD_BYTES, ready=False, clock=NET),
         Stream(f"m_axis_{name}_credit", "net_freed", 8, ready=False, last=False, clock=NET),
@@ -69,7 +69,7 @@ def top_level() -> str:
     return flat_top(
         TOP,
         "tw_top",
-        "A hub of the cluster, by `thalweg rtl export`: README.md says what attaches where.",
+        "A hub of the cluster, by `thalweg rtl export`: see README.md for its connections.",
         {NET: f".net_clk_i({NET})", BUS: f".bus_clk_i({BUS})", "aresetn": ".rst_i(!aresetn)"},
         {
             "Constant": CONSTANT,
@@ -128,7 +128,7 @@ def _write(root: Path, cluster: Cluster, folder: Path) -> None:
 
 
 def _readme(root: Path, cluster: Cluster, address: int, first: bytes) -> str:
-    """From rtl/peach2/top/README.template.md. `address`, `first`: of node 0's first window, what is written."""
+    """Fills rtl/peach2/top/README.template.md. `address` and `first` are address and content of node 0's first window."""
     node = cluster.node
     header = PcieMemoryWrite(length=len(first) // 4, first_enable=15, last_enable=15, address=address // 4)
     line = bytes(address % WORD_BYTES) + first

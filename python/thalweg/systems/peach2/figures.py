@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figure 6 of the paper of PEACH2's reduction calculator, on its axes, with our times."""
+"""Figure 6 of the paper on PEACH2's reduction calculator, with simulated times."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 HALVES = ((1 << 10, 256 << 10), (256 << 10, 16 << 20))
 WAYS = {
     "cpu_us": ("processor, after copies out of the GPUs", "tab:gray", "s-"),
-    "host_us": ("hub, watched by the host", "tab:blue", "o-"),
+    "host_us": ("hub, polled by the host", "tab:blue", "o-"),
     "hub_us": ("hub alone", "tab:green", "^-"),
 }
 

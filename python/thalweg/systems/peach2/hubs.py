@@ -1,16 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs on PEACH2's nodes in simulated time: puts, gets, chains of copies, stores and reductions.
 
-    hubs = Hubs("peach2")
-    a, b = hubs.nodes[:2]
-    a.gpus[0].write(0, numbers)
-    put = a.put(b.gpus[0].address(), a.gpus[0].address(), numbers.nbytes)
-    hubs.run()
-    print(put.time_us, b.gpus[0].read(0, numbers.size, numbers.dtype))
+>>> import numpy as np
+>>> numbers = np.arange(16, dtype=np.float32)
+>>> hubs = Hubs("peach2-ring-4")
+>>> a, b = hubs.nodes[:2]
+>>> a.gpus[0].write(0, numbers)
+>>> put = a.put(b.gpus[0].address(), a.gpus[0].address(), numbers.nbytes)
+>>> hubs.run()
+>>> put.done, put.time_us > 0
+(True, True)
+>>> bool((b.gpus[0].read(0, numbers.size, numbers.dtype) == numbers).all())
+True
 
-Operations of one node run one after another, operations of different nodes concurrently; `run` executes them. All nodes share one address
-space. `Memory.write` and `Memory.read` take no simulated time. A wrong argument raises InputError, one line that names
-the argument, and has no effect.
+Operations of one node run one after another, those of different nodes concurrently; `run` executes them. All nodes
+share one address space. `Memory.write` and `Memory.read` take no simulated time. An invalid argument raises InputError,
+names the argument, and has no effect.
 """
 
 from __future__ import annotations
@@ -39,17 +44,19 @@ if TYPE_CHECKING:
     from thalweg.trace import Recorded
 
 Sources = Sequence[tuple[int, int]]
-"""Pairs of an address and a number of bytes."""
+"""Pairs of address and size in bytes."""
 
 
 class WritesLost(FabricStopped):
-    """Writes were refused or dropped; the message has a line for each. The line is also the `error` of the write's operation, which is
-    not `done`."""
+    """Writes were refused or dropped; the message has a line for each.
+
+    The line is also the `error` of the write's operation, which is not `done`.
+    """
 
 
 @contextmanager
 def _said() -> Iterator[None]:
-    """Translates the simulator's exceptions: refused arguments into InputError, others into the classes of thalweg.errors."""
+    """Translates the simulator's exceptions into InputError or other classes of thalweg.errors."""
     try:
         yield
     except (ValueError, IndexError) as error:
@@ -68,29 +75,41 @@ class Operation:
 
     @property
     def span_us(self) -> tuple[float, float] | None:
-        """Its begin and end in us, or None before it has begun; a begun operation without an end has the end `inf`."""
+        """Start and end in us, or None before the start. The end is `inf` until the operation has ended."""
         if self._times.begin < 0:
             return None
         return self.begin_us, self.end_us if self._times.end >= 0 else math.inf
 
     @property
     def done(self) -> bool:
-        """True if it has ended, and none of its writes was refused or dropped."""
+        """True if the operation has ended and none of its writes was refused or dropped."""
         return self._times.end >= 0 and not self._times.error
 
     @property
     def error(self) -> str:
-        """The first of its writes that was refused or dropped, where and why; else empty."""
+        """The first refused or dropped write, with place and reason; empty if there is none."""
         return self._times.error
 
     @property
     def begin(self) -> int:
-        """Cycles of the packets' clock since the cluster's start. Raises InputError before the operation has begun."""
+        """Start, in cycles of the packet clock since the start of the simulation.
+
+        Raises
+        ------
+        InputError
+            The operation has not started.
+        """
         return self._run(self._times.begin)
 
     @property
     def end(self) -> int:
-        """As `begin`. Raises InputError before the operation has ended; one that a stopped run has discarded never ends."""
+        """End, in cycles of the packet clock since the start of the simulation.
+
+        Raises
+        ------
+        InputError
+            The operation has not ended, or a stopped run has discarded it.
+        """
         return self._run(self._times.end)
 
     @property
@@ -103,19 +122,19 @@ class Operation:
 
     @property
     def time_us(self) -> float:
-        """From begin to end in us. Raises InputError as `end` does."""
+        """Duration in us. Raises InputError as `end` does."""
         return self.end_us - self.begin_us
 
     def _run(self, cycle: int) -> int:
         if cycle < 0 and self._stops != self._hubs.stops:
-            raise InputError("the operation never ended: a run has stopped, and discarded it")
+            raise InputError("the operation never ended: a stopped run has discarded it")
         if cycle < 0:
-            raise InputError("the operation has not been run: run() lets it happen")
+            raise InputError("the operation has not been executed: call run() first")
         return cycle
 
 
 class Kept(NamedTuple):
-    """An operation that was recorded: its node, the name of its kind, such as `chain`, and what a picture says of it."""
+    """A recorded operation: node, kind (such as `chain`), and details for the timeline."""
 
     node: int
     name: str
@@ -125,8 +144,10 @@ class Kept(NamedTuple):
 
 @dataclass(frozen=True)
 class Memory:
-    """A memory of a node: its processor's, a GPU's or its hub's. A program may use `size` bytes; the library reserves the last 2 MByte of a
-    processor's 8 GByte."""
+    """A memory of a node: of its processor, a GPU or its hub.
+
+    A program may use `size` bytes; the last 2 MByte of a processor's 8 GByte are reserved.
+    """
 
     hubs: Hubs
     node: int
@@ -135,27 +156,47 @@ class Memory:
     def __post_init__(self) -> None:
         _check_node(self.hubs, self.node)
         if whole("number", self.number) >= len(_SIZES):
-            raise InputError(f"memory {self.number}; a node has 0 to {len(_SIZES) - 1}")
+            raise InputError(f"memory {self.number}; a node has memories 0 to {len(_SIZES) - 1}")
 
     @property
     def size(self) -> int:
         return _SIZES[self.number]
 
     def address(self, at: int = 0) -> int:
-        """The address of a byte, valid on all nodes."""
+        """Returns the global address of byte `at`."""
         if whole("the place in a memory", at) > self.size:
-            raise InputError(f"the place in a memory is {at}; a program has {self.size} bytes of this one")
+            raise InputError(f"the offset in a memory is {at}; this memory has {self.size} bytes for programs")
         if self.number == _sim.HUB_MEMORY:
             return _sim.hub_address(self.node, at)
         return _sim.memory_address(self.node, self.number, at)
 
     def write(self, at: int, values: ArrayLike) -> None:
+        """Writes bytes or an array of numbers at byte `at`; takes no simulated time. Raises InputError."""
         data = bytes_of("values", values)
         with _said():
             self.hubs._sim.write(self.node, self.number, whole("the place in a memory", at), data)
 
     def read(self, at: int, count: int, dtype: DTypeLike = np.uint8) -> NDArray[Any]:
-        """`count` values from byte `at` on, at most 1 GByte."""
+        """Reads values; takes no simulated time.
+
+        Parameters
+        ----------
+        at : int
+            Offset in bytes.
+        count : int
+            Number of values; at most 1 GByte in total.
+        dtype : numpy type
+            Type of the values.
+
+        Returns
+        -------
+        numpy.ndarray of shape (count,)
+
+        Raises
+        ------
+        InputError
+            An argument is invalid, or the range exceeds the memory.
+        """
         kind = type_of("dtype", dtype)
         place, size = (
             whole("the place in a memory", at),
@@ -170,7 +211,7 @@ _SIZES = (_sim.PROGRAM_BYTES, 1 << 33, 1 << 33, 1 << 29)
 
 def _check_node(hubs: object, number: int) -> None:
     if not isinstance(hubs, Hubs):
-        raise InputError(f"hubs is {shown(hubs)}; it is a cluster, as Hubs(...) makes it")
+        raise InputError(f"hubs is {shown(hubs)}; give an object of class Hubs")
     if whole("node", number) >= hubs._sim.nodes:
         raise InputError(f"node {number}; the last one is {hubs._sim.nodes - 1}")
 
@@ -183,7 +224,8 @@ def _named(memory: object) -> str:
 
 @dataclass(frozen=True)
 class Reduction:
-    """A reduction by a calculator: it combines records of `record_bytes` field by field, or with `tree` all fields into one."""
+    """A reduction by a calculator: combines records of `record_bytes` bytes field by field, or with `tree` all fields into
+    one."""
 
     op: str = "sum"
     type: str = "float32"
@@ -194,12 +236,12 @@ class Reduction:
     def sim(self, cluster: Cluster) -> _sim.Reduction:
         if not isinstance(self.op, str) or not isinstance(self.type, str):
             raise InputError(
-                f"op is {shown(self.op)} and type {shown(self.type)}; they are names such as 'sum', 'float32'"
+                f"op is {shown(self.op)} and type is {shown(self.type)}; give names such as 'sum' and 'float32'"
             )
         pair = f"{self.op} {self.type}"
         if pair not in cluster.node.pairs:
             raise InputError(
-                f"{pair!r} is nothing that the calculators of {cluster.name} can: {', '.join(cluster.node.pairs)}"
+                f"{pair!r} is not supported by the calculators of {cluster.name}; supported are {', '.join(cluster.node.pairs)}"
             )
         op, datatype = pair_of(pair)
         context, record = whole("context", self.context), whole("record_bytes", self.record_bytes)
@@ -210,7 +252,7 @@ def _how(how: object) -> Reduction:
     if how is None:
         return Reduction()
     if not isinstance(how, Reduction):
-        raise InputError(f"how is {shown(how)}; it is a Reduction")
+        raise InputError(f"how is {shown(how)}; give a Reduction")
     return how
 
 
@@ -219,14 +261,17 @@ def _sources(sources: object) -> list[Any]:
 
 
 class Group:
-    """Nodes that reduce together (`Hubs.group`)."""
+    """Nodes that reduce together, created by `Hubs.group`."""
 
     def __init__(self, hubs: Hubs, nodes: Sequence[int], at: int, sim: _sim.Group) -> None:
         self.nodes, self.at = tuple(nodes), at
         self._hubs, self._sim = hubs, sim
 
     def reduce(self, node: int, sources: Sources) -> Operation:
-        """Contributes a node's records, and waits until the result is in its processor's memory. All nodes of the group have to take part."""
+        """Contributes a node's records, and waits until the result is in its processor's memory.
+
+        All nodes of the group must take part. `sources` are pairs (address, bytes). Raises InputError.
+        """
         number, brought = whole("node", node), _sources(sources)
         with _said():
             operation = Operation(self._hubs, self._hubs._sim.reduce_in(self._sim, number, brought))
@@ -236,6 +281,8 @@ class Group:
 
 @dataclass(frozen=True)
 class Node:
+    """A node: a processor with memory, two GPUs and a hub. Methods add operations, which `Hubs.run` executes in order."""
+
     hubs: Hubs
     number: int
 
@@ -244,92 +291,147 @@ class Node:
 
     @property
     def processor(self) -> Memory:
+        """Memory of the processor."""
         return Memory(self.hubs, self.number, 0)
 
     @property
     def gpus(self) -> tuple[Memory, Memory]:
+        """Memories of the two GPUs."""
         return Memory(self.hubs, self.number, 1), Memory(self.hubs, self.number, 2)
 
     @property
     def hub(self) -> Memory:
-        """The hub's own 512 MByte."""
+        """Memory of the hub, 512 MByte."""
         return Memory(self.hubs, self.number, _sim.HUB_MEMORY)
 
     def store(self, to: int, values: ArrayLike) -> Operation:
-        """The processor writes at most 16 MByte itself, 64 bytes at a time: to another node, to a hub, or into its own memory, which takes
-        no time."""
+        """The processor stores at most 16 MByte, 64 bytes at a time, to the global address `to`.
+
+        The destination is another node, a hub, or its own memory, which takes no time.
+        """
         return self._op("store", whole("to", to), bytes_of("values", values))
 
     def wait_for(self, at: int, value: int) -> Operation:
-        """Waits until the 32 bits at `at` in the processor's memory are `value`."""
+        """Waits until the 32 bits at offset `at` of the processor's memory equal `value`."""
         return self._op("wait_for", whole("at", at), whole("value", value))
 
     def work(self, ns: float) -> Operation:
+        """Keeps the processor busy for `ns` nanoseconds."""
         return self._op("work", real("ns", ns))
 
     def copy(self, to: Memory, to_at: int, source: Memory, source_at: int, count: int) -> Operation:
-        """Copies between memories of the node without the hub, as its processor and GPUs do."""
+        """Copies `count` bytes between memories of this node without the hub, as processor and GPUs do."""
         for memory in (to, source):
             if not isinstance(memory, Memory) or memory.hubs is not self.hubs or memory.node != self.number:
-                raise InputError(f"a copy of node {self.number} is between its own memories, not {_named(memory)}")
+                raise InputError(f"copy() of node {self.number} needs memories of this node, not {_named(memory)}")
         places = whole("to_at", to_at), whole("source_at", source_at)
         return self._op("copy", to.number, places[0], source.number, places[1], whole("count", count))
 
     def put(self, to: int, source: int, count: int, descriptors: str = "ram", wait: bool = True) -> Operation:
-        """The hub's DMA controller copies bytes of this node's memories to any address; with `wait` the processor waits for the end."""
+        """Copies `count` bytes of this node's memories to any address, by the hub's DMA controller.
+
+        Parameters
+        ----------
+        to, source : int
+            Global addresses (`Memory.address`).
+        count : int
+            Number of bytes.
+        descriptors : str
+            Location of the descriptors: "ram" (the hub's working RAM) or "host".
+        wait : bool
+            Whether the processor waits for the end.
+
+        Returns
+        -------
+        Operation
+
+        Raises
+        ------
+        InputError
+            An argument is invalid.
+        """
         return self.chain([(to, source, count)], descriptors, wait)
 
     def get(self, to: int, source: int, count: int) -> Operation:
-        """Copies bytes of another node's memory to this node's. The other node's hub writes them, started by this node's processor."""
+        """Copies `count` bytes from another node's memory to this node's.
+
+        The other node's hub writes them, started by this node's processor.
+        """
         return self._op("get", whole("to", to), whole("source", source), whole("count", count))
 
     def chain(self, copies: Sequence[tuple[int, int, int]], descriptors: str = "ram", wait: bool = True) -> Operation:
-        """Runs copies (to, source, bytes) one after another. Their descriptors are in the hub's working RAM (`ram`) or in the host's
-        memory (`host`)."""
+        """Executes copies (to, source, bytes) in order, by the hub's DMA controller. Other parameters as for `put`."""
         made = rows("copies", copies, ("to", "source", "bytes"))
         if not isinstance(descriptors, str) or descriptors not in ("ram", "host"):
-            raise InputError(f"descriptors in {shown(descriptors)}; they are in ram or host")
+            raise InputError(f"descriptors is {shown(descriptors)}; it must be 'ram' or 'host'")
         return self._op("chain", made, descriptors == "host", truth("wait", wait))
 
     def reduce(self, to: int, sources: Sources, how: Reduction | None = None, by_hub: bool = True) -> Operation:
-        """The calculator reduces records, and the result is copied to an address. With `by_hub` the hub starts the copy, otherwise the
-        processor, which polls for the result. A context may be used by this method, by one group, or by writes of a program, but not by
-        several of them."""
+        """Reduces records with the calculator, and copies the result to an address.
+
+        Parameters
+        ----------
+        to : int
+            Global address of the result.
+        sources : sequence of (int, int)
+            Addresses and sizes in bytes of the records.
+        how : Reduction, optional
+            Operator, type and record size.
+        by_hub : bool
+            If true, the hub starts the copy; otherwise the processor, which polls for the result.
+
+        Returns
+        -------
+        Operation
+
+        Raises
+        ------
+        InputError
+            An argument is invalid, or the context is used by a group or by the program's own writes.
+        """
         to, brought = whole("to", to), _sources(sources)
         return self._op("reduce", to, brought, _how(how).sim(self.hubs.cluster), truth("by_hub", by_hub))
 
     def abort(self, channel: int = 0) -> Operation:
-        """The hub gives up the running chain of a channel and counts it in `given_up`. Channel 0 runs the chains that
-        the host starts. Channel 1 runs the chains that the hub starts by itself when a result is ready."""
+        """Aborts the running chain of a channel; the hub counts it in `given_up`.
+
+        Channel 0 runs chains started by the host, channel 1 those started by the hub for a result.
+        """
         if whole("channel", channel) > 1:
-            raise InputError(f"channel {channel}; 0 has the chains that the host starts, 1 those of results")
+            raise InputError(
+                f"channel is {channel}; it must be 0 (chains started by the host) or 1 (chains of results)"
+            )
         return self._op("abort", channel)
 
     def reset(self) -> Operation:
-        """The hub gives up the running and the waiting chains of both channels. After `restart_host` it also gives up reads that have had
-        no answer within the time-out; without one, within 262 us at 250 MHz."""
+        """Aborts the running and waiting chains of both channels.
+
+        After `restart_host` it also gives up reads unanswered within the time-out; without a time-out, within 262 us at
+        250 MHz.
+        """
         return self._op("reset")
 
     def time_out(self, us: float) -> Operation:
-        """Sets the time for which the hub waits for the answer to a read before it gives up the chain; it is rounded up to 1,024
-        cycles. 0, the default, waits forever. Choose more than the time for which packets on the host's link may wait for room, as
-        answers wait as long. The hub also gives up later chains, until all answers have arrived or `reset` says that none will."""
+        """Sets the read time-out in us, rounded up to 1,024 cycles, after which the hub aborts a chain.
+
+        0, the default, waits forever. The time-out must exceed the time for which packets wait for credits on the
+        host's link. The hub also aborts later chains, until all answers have arrived or `reset` declares them lost.
+        """
         return self._op("timeout", real("us", us))
 
     def restart_host(self) -> Operation:
-        """Resets the host's root complex alone. Reads without an answer never get one; `reset` gives them up."""
+        """Resets the host's root complex alone. Unanswered reads stay unanswered; `reset` gives them up."""
         return self._op("restart_host")
 
     def let_write(self, nodes: Sequence[int]) -> Operation:
-        """Permits these nodes to write the hub's registers. Other nodes, except its own host, may only start chains."""
+        """Permits `nodes` to write the hub's registers. Other nodes, except the hub's own host, may only start chains."""
         members = [whole("nodes", node) for node in listed("nodes", nodes)]
         for number in members:
             _check_node(self.hubs, number)
         return self._op("owners", sum(1 << number for number in set(members)))
 
     def counts(self) -> Mapping[str, Any]:
-        """The counters in the hub's registers. Raises InputError while operations of the node have not ended, as the registers are read
-        behind them."""
+        """Reads the counters in the hub's registers. Raises InputError while operations of the node are pending."""
         with _said():
             return dict(self._sim.counts(self.number))
 
@@ -345,37 +447,69 @@ class Node:
 
 
 class Hubs:
-    """A simulated cluster of PEACH2. Raises InputError.
+    """A simulated PEACH2 cluster.
 
-    `engine`: `sim` for the simulator's hubs, `rtl` for Verilated hubs in step with them. `record`: keep all operations, for `recorded`.
+    Parameters
+    ----------
+    cluster : Cluster, str or Path
+        A PEACH2 cluster, or an argument of `thalweg.load`.
+    engine : str
+        "sim" for the simulator's hubs, "rtl" for Verilated hubs in lockstep with them.
+    record : bool
+        Record all operations, for `recorded`.
+
+    Raises
+    ------
+    InputError
+        Invalid cluster or engine.
     """
 
     def __init__(self, cluster: Cluster | str | Path, engine: str = "sim", record: bool = False) -> None:
         if not isinstance(engine, str):
-            raise InputError(f"engine is {shown(engine)}; it is one of {', '.join(ENGINES)}")
+            raise InputError(f"engine is {shown(engine)}; it must be one of {', '.join(ENGINES)}")
         self.cluster = of_system(Cluster, cluster)
         library = "" if one_of("engine", engine, ENGINES) == "sim" else str(rtl_engine.library(self.cluster))
         with _said():
             self._sim = _sim.Hubs(self.cluster.assembly, self.cluster.windows, library)
         self.nodes = [Node(self, number) for number in range(self._sim.nodes)]
         self.cycles_per_us = self._sim.cycles_per_second / 1e6
-        self.stops = 0  #: runs that have stopped, and discarded what had not ended
+        self.stops = 0  #: number of stopped runs, which discard pending operations
         self._kept: list[Kept] | None = [] if record else None
 
     def group(self, nodes: Sequence[int], at: int, how: Reduction | None = None) -> Group:
-        """A group of nodes that reduce together. The first one is the root. Each gets results at `at` in its processor's memory. All
-        nodes take part: each of them waits until the calculators that it will write to are set up."""
+        """Creates a group of nodes that reduce together.
+
+        Parameters
+        ----------
+        nodes : sequence of int
+            Node numbers; the first is the root.
+        at : int
+            Offset of the results in every processor's memory.
+        how : Reduction, optional
+            Operator, type and record size.
+
+        Returns
+        -------
+        Group
+
+        Raises
+        ------
+        InputError
+            An argument is invalid.
+        """
         members = [whole("nodes", node) for node in listed("nodes", nodes)]
         at = whole("at", at)
         with _said():
             return Group(self, members, at, self._sim.group(members, at, _how(how).sim(self.cluster)))
 
     def load_windows(self, windows: Sequence[Sequence[tuple[int, int, int, int]]]) -> None:
-        """Loads the windows of each hub: (port, mask, lower, upper), in pages of 4 KByte. Raises InputError if they do not fit, or
-        packets could loop, deadlock, or leave by a port without a link."""
+        """Loads the address windows of each hub: tuples (port, mask, lower, upper), in pages of 4 KByte.
+
+        Raises InputError if they do not fit, or if packets could loop, deadlock, or leave by a port without a link.
+        """
         tables = [rows("windows", of_hub, ("port", "mask", "lower", "upper")) for of_hub in listed("windows", windows)]
         if len(tables) != len(self.nodes):
-            raise InputError(f"windows are for {len(tables)} hubs, and there are {len(self.nodes)}")
+            raise InputError(f"windows are for {len(tables)} hubs, but there are {len(self.nodes)}")
         try:
             check_windows(self.cluster.topology, tables)
         except BadRoutes as error:
@@ -385,12 +519,14 @@ class Hubs:
         self.run()
 
     def recorded(self, title: str = "") -> Recorded:
-        """What happened so far: each processor's operations, and what the cables carried; `write_trace` and `write_report` draw it. Raises
-        InputError if the hubs do not record."""
+        """Returns the timeline so far: operations of each processor, and traffic on the cables.
+
+        Raises InputError if the hubs were created without `record=True`.
+        """
         from thalweg.systems.peach2 import timelines
 
         if self._kept is None:
-            raise InputError("these hubs record nothing: Hubs(..., record=True)")
+            raise InputError("these hubs do not record: create them with Hubs(..., record=True)")
         return timelines.of_hubs(self, self._kept, title or f"a program on {self.cluster.name}")
 
     def _keep(self, node: int, name: str, operation: Operation, *arguments: Any) -> None:
@@ -400,8 +536,15 @@ class Hubs:
             self._kept.append(Kept(node, name, operation, timelines.about(name, arguments)))
 
     def run(self) -> None:
-        """Runs until all operations have ended. Raises FabricStopped, which says what each processor waits for, and WritesLost, which
-        says which writes were refused or dropped where."""
+        """Executes all operations.
+
+        Raises
+        ------
+        FabricStopped
+            A deadlock; the message says what each processor waits for.
+        WritesLost
+            Writes were refused or dropped; the message says where.
+        """
         try:
             with _said():
                 self._sim.run()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can be measured on PEACH2: `thalweg.measure` and `thalweg.bench` plan it here, with the same options."""
+"""Operations of PEACH2 for `thalweg bench` and `thalweg.measure`."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ SOURCES = ("cpu", "gpu")
 PUTS = ("dma", "store", "copies")
 REDUCERS = ("hub", "host", "cpu")
 RECORD = 32
-"""Bytes: eight fields of fp32, a particle's (section 4.1)."""
+"""Size of a record in bytes: eight fp32 fields of a particle (section 4.1)."""
 MOST_STORED = 1 << 20
-"""Bytes that a processor is asked to write by itself."""
+"""Maximum number of bytes stored by a processor."""
 FLAG = 1 << 30
-"""Where notices go in a processor's memory, above all data of a put."""
+"""Offset of completion flags in a processor's memory, above all data."""
 DATA = 1 << 20
 SEEN = "the other node's processor sees that it has arrived"
 
@@ -37,7 +37,7 @@ def _memory(node: Node, kind: str) -> Memory:
 def _recorder(
     cluster: Cluster, engine: str, title: str, once: Callable[[Hubs, int], object]
 ) -> Callable[[Sequence[Row]], Recorded]:
-    """Repeats each row's operation on hubs of its own, and records it."""
+    """Returns a function that repeats each row's operation on new hubs and records it."""
 
     def one(row: Row) -> Recorded:
         hubs = Hubs(cluster, engine, record=True)
@@ -64,7 +64,7 @@ class _Put:
         raise AssertionError
 
     def once(self, data: NDArray[np.uint8]) -> tuple[float, bool]:
-        """The time in us from the first processor's begin to when the other one, which waits, sees that all is there; and whether it is."""
+        """Returns the time in us from the start until the other processor sees the data, and whether they are correct."""
         one, other = self.hubs.nodes[0], self.hubs.nodes[self.other()]
         source, target = _memory(one, self.source), _memory(other, self.source)
         self.sequence += 1
@@ -105,22 +105,26 @@ def put(
     sizes: Sizes = "8:16M",
     seed: int = 1,
 ) -> Plan:
-    """`source`: memory of both ends. `by`: the hub's DMA controller; the processor's own stores; or three copies, GPU to CPU to CPU to
-    GPU. `hops`: cables between the nodes."""
+    """Plans a put from node 0's memory to another node's.
+
+    `source` is the kind of memory at both ends. `by` is "dma" (the hub's DMA controller), "store" (the processor's
+    stores) or "copies" (three copies, GPU to CPU to CPU to GPU). `hops` is the number of cables between the nodes.
+    Raises InputError.
+    """
     one_of("memory", source, SOURCES)
     one_of("way", by, PUTS)
     one_of("place of descriptors", descriptors, ("ram", "host"))
     wanted = parse_sizes(sizes)
     if bad := [size for size in wanted if size % 4 or not 0 < size <= 1 << 28]:
-        raise InputError(f"a put of {bad[0]} bytes; they are a multiple of 4, at most 256M")
+        raise InputError(f"a put of {bad[0]} bytes; the size must be a multiple of 4, at most 256M")
     if by == "store" and (source == "gpu" or max(wanted) > MOST_STORED):
-        raise InputError(f"a processor stores from its own memory, and {MOST_STORED} bytes at most")
+        raise InputError(f"--by store needs --source cpu and at most {MOST_STORED} bytes")
     if by == "copies" and source == "cpu":
         raise InputError("copies between GPU and CPU need --source gpu")
     at_least("seed", seed, 0)
     farthest = max(cluster.hops(0, node) for node in range(cluster.topology.nodes))
     if not 1 <= at_least("hops", hops, 1) <= farthest:
-        raise InputError(f"{hops} hops; from node 0 of {cluster.name} they are 1 to {farthest}")
+        raise InputError(f"{hops} hops; from node 0 of {cluster.name} give 1 to {farthest}")
 
     def once(way: _Put, size: int) -> tuple[float, bool]:
         return way.once(np.random.default_rng([seed, size]).integers(0, 256, size, np.uint8))
@@ -152,7 +156,7 @@ def put(
 
 
 def in_order(data: NDArray[np.float32], record: int, beats: int) -> NDArray[np.float32]:
-    """Sums in the calculator's order: beats of 16 bytes one by one into `beats` partial sums, and those halved until a record is left."""
+    """Sums in the calculator's order: 16-byte beats in turn into `beats` partial sums, folded until one record is left."""
     fields, places = record // 4, beats * 4
     sums = data[:places].copy()
     for first in range(places, data.size, places):
@@ -180,7 +184,7 @@ class _Reduce:
         self.hubs.run()
 
     def once(self, data: Sequence[NDArray[np.float32]]) -> tuple[float, bool]:
-        """The time in us from the first processor's begin to when the last one has the result; and whether that is right, bit by bit."""
+        """Returns the time in us until the last processor has the result, and whether it is correct bit by bit."""
         cluster, begins, ends = self.hubs.cluster, [], []
         fields = RECORD // 4
         for number, values in zip(self.nodes, data, strict=True):
@@ -213,7 +217,7 @@ class _Reduce:
         return time, all(np.array_equal(each, expected) for each in got)
 
     def _expected(self, data: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
-        """Each hub's sum, then those of eights of them, and the eights'."""
+        """Sums each hub's records, then the sums of eight hubs each, then these."""
         beats = self.hubs.cluster.node.sums
         sums = [in_order(values, RECORD, beats) for values in data]
         while len(sums) > 1:
@@ -226,18 +230,22 @@ class _Reduce:
 def reduce(
     cluster: Cluster, *, engine: str = "sim", by: str = "hub", nodes: int = 1, sizes: Sizes = "1K:16M", seed: int = 1
 ) -> Plan:
-    """`by`: the hub, whose result's copy it starts itself; the hub, watched by the host; or the processor, from copies out of the GPUs.
-    `nodes`: those that reduce together, each `bytes`, with the result at all of them."""
+    """Plans a reduction of records in GPU memories.
+
+    `by` is "hub" (the hub starts the copy of the result), "host" (the host polls for the result) or "cpu" (the
+    processor reduces copies from the GPUs). `nodes` reduce together, `sizes` bytes each, and all get the result. Raises
+    InputError.
+    """
     one_of("way", by, REDUCERS)
     wanted = parse_sizes(sizes)
     most = (1 << 28) // cluster.node.contexts
     if bad := [size for size in wanted if size % RECORD or not 0 < size <= most]:
-        raise InputError(f"{bad[0]} bytes; they are records of {RECORD}, and {most} bytes at most")
+        raise InputError(f"{bad[0]} bytes; the size must be a multiple of {RECORD} (a record), at most {most}")
     if not 1 <= at_least("nodes", nodes, 1) <= cluster.topology.nodes:
         raise InputError(f"{nodes} nodes; {cluster.name} has {cluster.topology.nodes}")
     at_least("seed", seed, 0)
     if nodes > 1 and by != "hub":
-        raise InputError("nodes reduce together by their hubs: --by hub")
+        raise InputError("reductions over several nodes need --by hub")
 
     all_nodes = list(range(nodes))
 
@@ -253,7 +261,7 @@ def reduce(
             yield Measured(size, time, bounds.reduce_us(cluster, size, all_nodes, RECORD, by), right, own)
             progress((index + 1) / len(wanted))
 
-    names = {"hub": "by hubs", "host": "by the hub, watched by the host", "cpu": "by the processor"}
+    names = {"hub": "by hubs", "host": "by the hub, polled by the host", "cpu": "by the processor"}
     where = f"on {nodes} nodes of" if nodes > 1 else "on a node of"
     until = "the result is in the GPU" if by == "cpu" else "the last processor has the result"
     title = f"reduce {names[by]}, {where} {cluster.name}"

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random programs on a cluster of hubs, and their expected results, computed by the processor: each write arrives, or its loss is reported.
+"""Random programs on a cluster of hubs, and expected results computed by the processor: each write arrives, or its loss is
+reported.
 
-Every operation has a target of its own, and sources that nobody writes to, so that its result does not depend on timing. Windows
-overlap and route some pages elsewhere. Groups have their results at the same addresses. Programs use all contexts, types and operators.
-`disturbances` has what disturbs them.
+Every operation has its own target, and sources that are never written, so that its result does not depend on timing.
+Windows overlap and divert some pages. Groups have their results at the same addresses. Programs use all contexts, types
+and operators; `disturbances` adds faults.
 """
 
 from __future__ import annotations
@@ -25,42 +26,42 @@ from thalweg.systems.peach2.random_windows import ENGINE, PAGE, Rings, lands, lo
 from thalweg.systems.peach2.routes import NORTH, Tables
 
 SOURCES = 1 << 14
-"""Size of the area of sources in each memory, from byte 0 on. Nobody writes to it."""
+"""Size of the area of sources in each memory, from byte 0 on, which is never written."""
 TARGETS = 1 << 16
-"""Size of the area of targets behind it, in which each operation has its own place."""
+"""Size of the following area of targets, which do not overlap."""
 RESULTS = 1 << 20
 """Address of the results of groups in processors' memories."""
 AREA = SOURCES + TARGETS
 _BURST = 8 << 10
-"""Bytes of a burst: twice the buffer at a link's end."""
+"""Size of a burst in bytes: twice a link's receive buffer."""
 _PAGES = range(SOURCES // PAGE, AREA // PAGE)
 _UNTOUCHED = 0xA5
 
 
 def with_phase(cluster: Cluster, phase: int) -> Cluster:
-    """A copy of the cluster in which the first edge of the bus's clock is `phase` ticks later."""
+    """Returns a copy of the cluster in which the first edge of the bus clock is `phase` ticks later."""
     name = cluster.node.bus_clock
     clock = cluster.clocks[name].model_copy(update={"phase_ns": phase * 1e9 / cluster.ticks_per_second})
     return cluster.with_clock(name, clock)
 
 
 def with_all_pairs(cluster: Cluster) -> Cluster:
-    """A copy of the cluster whose calculators have every operator and type."""
+    """Returns a copy of the cluster whose calculators support every operator and type."""
     nodes = {name: node.model_copy(update={"pairs": arithmetic.PAIRS}) for name, node in cluster.nodes.items()}
     return replace(cluster, nodes=nodes)
 
 
 @dataclass
 class Target:
-    """The bytes that an operation should write to a place."""
+    """The bytes that an operation should write."""
 
     memory: Memory
     at: int
     data: bytes
-    lost: list[bool]  #: for each double word, whether windows route its page elsewhere
-    sure: bool = True  #: the bytes have to be there when the operation is done
-    told: bool = True  #: whether an operation reports it when lost; no operation stands for a chain that a store starts
-    maybe: bool = False  #: windows of its pages are rewritten, so the bytes are there, or their loss is reported
+    lost: list[bool]  #: for each double word, whether windows divert its page
+    sure: bool = True  #: the bytes must be there when the operation is done
+    told: bool = True  #: an operation reports the loss; chains started by a store have no operation
+    maybe: bool = False  #: windows of its pages are rewritten: the bytes are there, or their loss is reported
     of: Operation | None = None
 
     @property
@@ -71,10 +72,10 @@ class Target:
 @dataclass
 class Outcome:
     said: list[str]  #: messages of runs that stopped
-    times: list[tuple[int, int, str]]  #: begin, end and error of each operation; negative before the begin or the end
+    times: list[tuple[int, int, str]]  #: start, end and error of each operation; negative if it has not happened
     counts: list[dict[str, Any]]
     memories: list[bytes]
-    lost: int  #: number of double words that windows route elsewhere
+    lost: int  #: number of double words that windows divert
     wrong: list[str] = field(default_factory=list)
 
     @property
@@ -95,7 +96,7 @@ class Program:
         self.said: list[str] = []
         self.used = {(m.node, m.number): SOURCES for node in hubs.nodes for m in _memories(node)}
         self.used_lines = [0] * len(hubs.nodes)  #: lines of the working RAM in use, by node
-        self.by_itself = False  #: whether it has started wrong or too many chains by stores, or has given up chains
+        self.by_itself = False  #: whether it has started invalid or too many chains by stores, or has aborted chains
         self.unsure: set[int] = set()  #: pages whose windows have been rewritten
         self.owners: list[set[int]] = [set() for _ in hubs.nodes]  #: nodes that may write the registers, by hub
         self.left: list[tuple[Operation, bool]] = []  #: unawaited puts, and whether their reads are refused
@@ -265,8 +266,11 @@ class Program:
     # --- Accesses to a hub's own addresses
 
     def _pour(self) -> Iterator[None]:
-        """Several nodes write into a context concurrently, to the same places, after other reductions and an unfinished one that is
-        given up. Each step runs before the next one is drawn."""
+        """Several nodes write into a context concurrently, at the same addresses, after other reductions and an aborted
+        one.
+
+        Each step runs before the next one is drawn.
+        """
         yield
         hub = self.draw.choice(self.hubs.nodes)
         pairs = [pair for pair in self.hubs.cluster.node.pairs if pair in arithmetic.EXACT]
@@ -360,7 +364,7 @@ class Program:
         self.did(node.work(40_000))
 
     def _misdescribe(self) -> None:
-        """Starts a chain whose second descriptor is invalid. The copy of the first one may or may not happen."""
+        """Starts a chain whose second descriptor is invalid. The first copy may or may not be executed."""
         node = self.draw.choice(self.hubs.nodes)
         source, at, data = self._source(node, 4 * self.draw.randint(1, 64))
         memory = self._memory()
@@ -373,7 +377,7 @@ class Program:
         self.did(raw.start(node, raw.line_at(node, line)))
 
     def _round(self) -> None:
-        """Starts a chain without an end, and lets the hub give it up."""
+        """Starts an endless chain, and lets the hub abort it."""
         node = self.draw.choice(self.hubs.nodes)
         source, at, data = self._source(node, 4 * self.draw.randint(1, 64))
         memory = self._memory()
@@ -438,11 +442,11 @@ class Program:
         at = -(-self.used[key] // step) * step + step * self.draw.randrange(3)
         self.used[key] = -(-(at + size) // 4) * 4
         if self.used[key] > AREA:
-            raise AssertionError("a program has more targets than there is room")
+            raise AssertionError("the area of targets is full")
         return at
 
     def target(self, memory: Memory, data: bytes, came: tuple[int, int] | None) -> Target:
-        """Allocates a target. `came`: the node and the port at which the packets that write it enter."""
+        """Allocates a target. `came` is the node and the port where the packets that write it enter."""
         at = self._place(memory, len(data))
         lost = [False] * -(-len(data) // 4)
         maybe = False
@@ -488,7 +492,7 @@ class Program:
         reported = outcome.refused + sum(of_hub["unclaimed"] for of_hub in counts)
         faults = sum(refused for _, refused in self.left)
         if (lost > 0 or faults > 0 or len(self.trespasses) > 0) != (reported > 0):
-            outcome.wrong.append(f"{lost} double words go elsewhere, and {reported} packets are reported")
+            outcome.wrong.append(f"{lost} double words are diverted, but {reported} packets are reported")
         if any(of_hub[what] for of_hub in counts for what in ("missed", "strays", "dropped")) or faults != sum(
             of_hub["faults"] for of_hub in counts
         ):
@@ -506,11 +510,12 @@ class Program:
             old = np.full(size, _UNTOUCHED, np.uint8)
             lost = np.repeat(target.lost, 4)[:size]
             ended, error = (target.of._times.end >= 0, target.of.error) if target.of else (True, "")
-            # An operation with an error guarantees nothing if chains are given up; otherwise it guarantees what windows do not route elsewhere.
+            # an operation with an error guarantees nothing if chains are aborted; otherwise only the words that windows
+            # do not divert
             done = ended and target.sure and not (error and (self.said or self.by_itself or "chain" in error))
             if lost.any() and target.told and ended and not error and not target.maybe:
                 wrong.append(
-                    f"{size} bytes at {target.at} of memory {target.key[1]} of node {target.key[0]} are lost, and their operation is done"
+                    f"{size} bytes at {target.at} of memory {target.key[1]} of node {target.key[0]} are lost, but their operation is done"
                 )
             right = np.where(lost, got == old, (got == data) | ((got == old) & (not done)))
             if target.maybe:
@@ -522,7 +527,7 @@ class Program:
                 )
         for key, memory in rest.items():
             if memory[:SOURCES].tobytes() != self.sources[key] or (memory[SOURCES:] != _UNTOUCHED).any():
-                wrong.append(f"memory {key[1]} of node {key[0]} has changed where nothing was written")
+                wrong.append(f"memory {key[1]} of node {key[0]} has changed outside of all writes")
         return wrong
 
 

@@ -16,7 +16,7 @@ PAGE = 4096
 ENGINE = 5  #: the port behind BUS
 _MEMORY_PAGES = 1 << 21
 _NUMBER = 0x7800000
-"""A mask that selects the node's number."""
+"""Mask that selects the node number."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Rings:
         return self.count * self.size
 
     def behind(self, node: int, port: int) -> tuple[int, int]:
-        """The node at the other end of a port's cable, and its port."""
+        """Returns the node at the other end of a port's cable, and its port."""
         if port == SOUTH:
             return (node + self.size) % self.nodes, SOUTH
         first = node // self.size * self.size
@@ -44,12 +44,13 @@ class Rings:
 
 
 def way(table: Sequence[Window], page: int) -> int | None:
-    """The port of the first window that matches a page."""
+    """Returns the port of the first window that matches a page."""
     return next((port for port, mask, lower, upper in table if lower <= page & mask <= upper), None)
 
 
 def lands(rings: Rings, tables: Tables, node: int, came: int, page: int) -> bool:
-    """True if a write to a page, entering a node by the port `came`, arrives. Otherwise it is refused or dropped on its way."""
+    """True if a write to a page that enters a node by the port `came` arrives; otherwise it is refused or dropped on its
+    path."""
     for _ in range(rings.nodes + 1):
         if page // HUB_PAGES == node * 32 + 31:
             return True
@@ -63,9 +64,12 @@ def lands(rings: Rings, tables: Tables, node: int, came: int, page: int) -> bool
 
 
 def random_tables(draw: random.Random, rings: Rings, most: int, pages: range) -> Tables:
-    """Random tables of all hubs. In each ring one cable is not used, so that routes form no cycle; the windows are in random order.
-    Some windows before them route a few of `pages` of memories other than processors' elsewhere. Windows after them match every page,
-    but have no effect."""
+    """Returns random tables of all hubs.
+
+    In each ring one cable is unused, so that routes form no cycle; windows are in random order. Some windows before
+    them divert a few of `pages` in memories other than a processor's. Windows after them match every page, without
+    effect.
+    """
     cuts = [draw.randrange(rings.size) for _ in range(rings.count)]
     ports = (NORTH, EAST, WEST, SOUTH)[: 4 if rings.count == 2 else 3]
     tables = []
@@ -102,14 +106,14 @@ def _ways(draw: random.Random, rings: Rings, node: int, cut: int, most: int) -> 
 
 
 def elsewhere(draw: random.Random, rings: Rings, ports: Sequence[int], pages: range) -> Window:
-    """A window that routes a few pages of a memory, not a processor's, to a random port."""
+    """Returns a window that diverts a few pages of a memory, not a processor's, to a random port."""
     memory = draw.choice((_MEMORY_PAGES, 2 * _MEMORY_PAGES, NODE_PAGES - HUB_PAGES))
     lower = draw.randrange(rings.nodes) * NODE_PAGES + memory + draw.choice(pages)
     return draw.choice(ports), ALL_PAGES, lower, lower + draw.choice((0, 0, 1, 3))
 
 
 def few(window: Window) -> bool:
-    """True for windows that `elsewhere` makes."""
+    """True for windows made by `elsewhere`."""
     _, mask, lower, upper = window
     return mask == ALL_PAGES and upper - lower < 4
 

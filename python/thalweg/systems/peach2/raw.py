@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Accesses of random programs to a hub's own addresses: registers of contexts, descriptors in the working RAM, starts of chains."""
+"""Accesses of random programs to a hub's own addresses: context registers, descriptors in the working RAM, and starts of
+chains."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from thalweg.systems.peach2.cluster import pair_of
 from thalweg.systems.peach2.hubs import Hubs, Node, Operation, Reduction
 from thalweg.systems.peach2.spec import DmaDescriptor
 
-# From sim/peach2/bus.hpp and control.hpp.
+# as in sim/peach2/bus.hpp and control.hpp
 _CALCULATOR, _RAM, _START, _ABORT, _CONTEXTS = 1 << 29, 3 << 28, 64, 66, 80
 _LINE = 32
 
@@ -22,8 +23,10 @@ def calculator(hubs: Hubs, node: Node, context: int) -> int:
 
 
 def set_up(node: Node, how: Reduction, beats: int, chain: int | None = None, by: Node | None = None) -> Operation:
-    """Sets up a context for reductions of `beats` beats; each result starts `chain`, if given. `by` is the node that writes the register; a node
-    other than the hub's own needs permission."""
+    """Sets up a context for reductions of `beats` beats, each of whose results starts `chain`, if given.
+
+    `by` is the node that writes the register; nodes other than the hub's own need permission.
+    """
     op, kind = pair_of(f"{how.op} {how.type}")
     record = (how.record_bytes // 16).bit_length() - 1
     lower = beats | op << 32 | kind << 40 | record << 48 | how.tree << 56
@@ -32,7 +35,7 @@ def set_up(node: Node, how: Reduction, beats: int, chain: int | None = None, by:
 
 
 def line_at(node: Node, line: int) -> int:
-    """The address of a line in the quarter of the working RAM that belongs to programs."""
+    """Returns the address of a line in the quarter of the working RAM reserved for programs."""
     quarter = (16 << node.hubs.cluster.node.ram_bits) // 4
     return _sim.hub_address(node.number, _RAM + quarter + _LINE * line)
 
@@ -42,7 +45,7 @@ def start(node: Node, chain: int) -> Operation:
 
 
 def give_up(by: Node, hub: Node, channels: int, waiting: int) -> Operation:
-    """Gives up the running chains of some channels, and the waiting chains of some channels; both are bit masks."""
+    """Aborts the running chains, and the waiting chains, of some channels; both are bit masks."""
     return by.store(_sim.register_address(hub.number, _ABORT), np.array([channels | waiting << 8], np.uint64))
 
 

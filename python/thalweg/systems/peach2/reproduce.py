@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The evaluation of PEACH2's reduction calculator: Figure 6 in both halves and Table 1, and what PEACH2's other papers say of puts.
+"""Evaluation of PEACH2's reduction calculator: Figure 6 and Table 1, and puts as published in PEACH2's other papers.
 
-The paper's host path is in no number: what a copy out of a GPU takes to begin, and how fast the processor sums. Ours are from other
-sources, as the preset says; the two published points are printed as what each of them would imply for these. As in the paper ten
-reductions are timed, by a host that looks for the flag and starts the copy of the result (section 4.1).
+The paper gives no numbers for the host path: start-up time of a GPU copy, and summation rate of the processor. The
+preset takes them from other sources; for both published points, notes give the values that they would imply. As in the
+paper, ten reductions are timed, with a host that polls for the flag and starts the copy of the result (section 4.1).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SIZES = tuple(1 << power for power in range(10, 25))
 REPEATS = 10
 NODES = (1, 2, 4, 8, 16)
 ALUTS = {"EP4SGX290": 232_960, "EP4SGX530": 424_960}
-"""Of the device that Table 1 names, and of the one that its percentages are of (Altera, Stratix IV device handbook, volume 1)."""
+"""ALUTs of the device named in Table 1, and of the one that its percentages refer to (Altera, Stratix IV device handbook, volume 1)."""
 
 
 class Evaluation(OfPaper):
@@ -43,13 +43,13 @@ class Evaluation(OfPaper):
         return [*parts, ("Table 1", self._table)] if self.resources else parts
 
     def _rates(self) -> Iterator[Row]:
-        """What follows from the preset's values."""
+        """Yields rates that follow from the preset's values."""
         cluster, node = self.cluster, self.cluster.node
-        yield self.row("peach2.rate", "x8, all that its lanes carry", cluster.link_gb(), "GB/s")
-        yield self.row("peach2.rate", "x8, data in packets of 256 bytes", cluster.payload_gb(), "GB/s")
-        yield self.row("peach2.rate", "x16, all that its lanes carry", cluster.link_gb(LANES_X16), "GB/s")
-        yield self.row("peach2.rate", "x16, data in packets of 256 bytes", cluster.payload_gb(LANES_X16), "GB/s")
-        yield self.row("peach2.rate", "bus, 16 bytes a cycle", cluster.bus_gb, "GB/s")
+        yield self.row("peach2.rate", "x8, raw", cluster.link_gb(), "GB/s")
+        yield self.row("peach2.rate", "x8, payload in packets of 256 bytes", cluster.payload_gb(), "GB/s")
+        yield self.row("peach2.rate", "x16, raw", cluster.link_gb(LANES_X16), "GB/s")
+        yield self.row("peach2.rate", "x16, payload in packets of 256 bytes", cluster.payload_gb(LANES_X16), "GB/s")
+        yield self.row("peach2.rate", "bus, 16 bytes per cycle", cluster.bus_gb, "GB/s")
         ratio = min(cluster.bus_gb, bounds.source_gb(cluster, "gpu")) * (1 / node.copy_gb + 1 / node.sum_gb)
         note = "the hub's rate over the processor's, which copies out of the GPU and then sums"
         yield self.row("peach2.asymptote", "hub over processor, long data", ratio, "times", note)
@@ -57,7 +57,7 @@ class Evaluation(OfPaper):
     def _puts(self) -> Iterator[Row]:
         stored = self._bench("put", by="store", sizes="8")[0]
         yield self.row(
-            "peach2.put.latency", "8 bytes stored to the neighbour", stored["time_us"], "us", self._parts(stored)
+            "peach2.put.latency", "8 bytes stored to the neighbor", stored["time_us"], "us", self._parts(stored)
         )
         for source in ("cpu", "gpu"):
             row = self._bench("put", source=source, sizes="16M")[0]
@@ -73,7 +73,7 @@ class Evaluation(OfPaper):
             )
 
     def _parts(self, stored: dict[str, Any]) -> str:
-        """Of a store's latency."""
+        """Returns the contributions to a store's latency."""
         node, link = self.cluster.node, self.cluster.link
         known = {
             "store": node.store_ns,
@@ -158,7 +158,7 @@ class Evaluation(OfPaper):
 
 
 def reproduce(paper: str, *, resources: bool = True) -> list[dict[str, Any]]:
-    """The options of `thalweg reproduce peach2`. Raises InputError."""
+    """Implements `thalweg reproduce peach2`. Raises InputError."""
     if paper != PAPER:
         raise InputError(f"{paper!r} is not {PAPER}")
     return [row.as_json() for row in Evaluation(resources).rows(lambda what, done: None)]

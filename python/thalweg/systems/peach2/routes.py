@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Window tables of PEACH2's hubs: the computation of tables that connect all nodes, and the proof of given tables with
-thalweg.route.proof.
+"""Address windows of PEACH2's hubs: tables that connect all nodes, and the proof of given tables with thalweg.route.proof.
 
-A ring whose links wait for each other's room is a cycle, and a write has no count of hops. So packets go to the other ring first, where
-there is one, and then along their ring, but never through its node 0: their dependencies have no cycle then.
+A ring whose links wait for each other's buffers is a wait-for cycle, and writes have no hop count. Packets therefore
+first go to the other ring, if there is one, then along their ring, but never through its node 0, so that their
+dependencies are acyclic.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from thalweg.route.proof import Proof
 from thalweg.route.routes import NO_ROUTE, Routes, by_dimension, in_one_layer
 
 Window = tuple[int, int, int, int]
-"""Port, mask, lower and upper bound, in pages of 4 KByte: a packet leaves by the port of the first window that has its page."""
+"""Port, mask, lower and upper bound, in pages of 4 KByte. A packet leaves by the port of the first window that matches its page."""
 Tables = list[list[Window]]
 """The windows of each hub."""
 
 NORTH, EAST, WEST, SOUTH, BUS = range(5)
 PORTS = ("north", "east", "west", "south", "bus")
 _OWN = (NORTH, BUS)  #: ports that lead to the node itself
-PAGE_BITS = 27  #: of an address of 39 bits
+PAGE_BITS = 27  #: page number within an address of 39 bits
 ALL_PAGES = (1 << PAGE_BITS) - 1
 NODE_PAGES = 1 << 23  #: 32 GByte
 HUB_PAGES = 1 << 18  #: the last GByte of a node is its hub's
 
 
 def routes(topology: Topology) -> Routes:
-    """The link ports, 0 east, 1 west and 2 south, by which packets leave a node of one ring or two, by destination."""
+    """Returns the link ports (0 east, 1 west, 2 south) by which packets leave a node, by destination."""
     ring = topology.size[0]
     number = np.arange(topology.nodes, dtype=np.int32)
 
@@ -53,7 +53,8 @@ def routes(topology: Topology) -> Routes:
 
 
 def windows(topology: Topology) -> Tables:
-    """The windows that make these routes: a node's own, the other ring's, and then each run of nodes of its ring behind one port."""
+    """Returns windows for these routes: the node's own, the other ring's, then one per run of nodes of its ring behind one
+    port."""
     ring, port = topology.size[0], routes(topology).port + EAST
     tables = []
     for node in range(topology.nodes):
@@ -61,7 +62,7 @@ def windows(topology: Topology) -> Tables:
         table = [_of_nodes(NORTH, node, node)]
         if topology.nodes > ring:
             table.append(_of_nodes(SOUTH, ring - first, 2 * ring - first - 1))
-        # Node 0 of the ring, which no packet passes, has a window of its own.
+        # node 0 of the ring, which no packet passes, has its own window
         for run in (range(first, min(first + 1, node)), range(first + 1, node), range(node + 1, first + ring)):
             for to, nodes in groupby(run, key=lambda other, node=node: int(port[node, other])):  # type: ignore[misc]
                 behind = list(nodes)
@@ -75,19 +76,22 @@ def _of_nodes(to: int, first: int, last: int) -> Window:
 
 
 def register_of(window: Window) -> tuple[int, int]:
-    """The value of a window's register, as in sim/peach2/control.hpp."""
+    """Returns the value of a window's register, as in sim/peach2/control.hpp."""
     to, mask, lower, upper = window
     return lower | upper << 32, mask | to << 32 | 1 << 40
 
 
 def check_windows(topology: Topology, tables: Tables) -> None:
-    """Raises InputError where a window does not fit into its register, or leads nowhere; BadRoutes where a packet goes round, or packets
-    wait for each other in a circle. A packet that no window has is refused, and so does not wait."""
+    """Raises InputError if a window does not fit into its register or leads nowhere, BadRoutes if packets loop or
+    deadlock.
+
+    A packet without matching window is refused, and so does not wait.
+    """
     for node, table in enumerate(tables):
         for index, window in enumerate(table):
             if fault := _fault(topology, node, window):
                 raise InputError(f"window {index} of hub {node}: {fault}")
-    # A place is a hub and the port by which a packet comes in, of which 0 stands for the hub's own sources.
+    # a place is a hub and the port by which a packet enters; 0 means the hub's own sources
     nodes, link_ports = topology.peer.shape
     ports = 1 + link_ports
     hub, came = np.divmod(np.arange(nodes * ports)[:, None], ports)
@@ -108,21 +112,21 @@ def check_windows(topology: Topology, tables: Tables) -> None:
 
 
 def _fault(topology: Topology, node: int, window: Window) -> str:
-    """What is wrong with a window, or nothing."""
+    """Returns what is wrong with a window, or an empty text."""
     to, mask, lower, upper = window
     if not NORTH <= to <= BUS:
-        return f"port {to}; give it one of {', '.join(f'{name} {port}' for port, name in enumerate(PORTS))}"
+        return f"port is {to}; it must be one of {', '.join(f'{name} {port}' for port, name in enumerate(PORTS))}"
     link = to - EAST
     if to not in _OWN and (link >= topology.link_ports or topology.peer[node, link] < 0):
-        return f"it leads out of {PORTS[to]} of hub {node}, which is joined to nothing"
+        return f"it leads to port {PORTS[to]} of hub {node}, which has no link"
     for what, value in (("mask", mask), ("lower bound", lower), ("upper bound", upper)):
         if not 0 <= value <= ALL_PAGES:
-            return f"its {what} is {value}; pages have {PAGE_BITS} bits, up to {ALL_PAGES}"
+            return f"its {what} is {value}; it must fit into {PAGE_BITS} bits, up to {ALL_PAGES}"
     grain = (ALL_PAGES & ~mask) + 1
     if grain & (grain - 1):
-        return "its mask has other bits than its highest ones, so that its pages are no range"
+        return "its mask must consist of leading ones, so that its pages form a range"
     if -(-lower // grain) * grain > upper:
-        return f"no page lies in it: its lower bound is {lower}, its upper one {upper}"
+        return f"it is empty: its lower bound is {lower}, its upper bound {upper}"
     return ""
 
 
@@ -132,7 +136,7 @@ def _own(node: int) -> int:
 
 
 def _first_pages(tables: Tables) -> set[int]:
-    """The first page of each range that all hubs treat alike."""
+    """Returns the first page of each range that all hubs treat alike."""
 
     def firsts() -> Iterator[int]:
         yield 0
@@ -148,7 +152,7 @@ def _first_pages(tables: Tables) -> set[int]:
 
 
 def _ports_of(node: int, table: Sequence[Window], pages: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The port by which a packet of each page leaves a hub; NO_ROUTE where it is refused."""
+    """Returns the output port of each page at a hub; NO_ROUTE where it is refused."""
     to = np.full(pages.shape, NO_ROUTE, np.int64)
     for port, mask, lower, upper in reversed(table):
         to[(pages & mask >= lower) & (pages & mask <= upper)] = port
@@ -157,6 +161,6 @@ def _ports_of(node: int, table: Sequence[Window], pages: NDArray[np.int64]) -> N
 
 
 def prove(topology: Topology) -> Proof:
-    """The proof of a cluster's own routes, and of the windows that make them. Raises BadRoutes."""
+    """Proves a cluster's own routes, and the windows that implement them. Raises BadRoutes."""
     check_windows(topology, windows(topology))
     return proof.prove(topology, routes(topology), [[1]], 1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The hardware's hubs in a simulated cluster: tw_hub with the cluster's parameters, Verilated once."""
+"""Verilated hubs in a simulated cluster: tw_hub with the cluster's parameters, Verilated once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def parameters(cluster: Cluster) -> dict[str, int | str]:
-    """Those of the tw_hub of a cluster's nodes."""
+    """Returns the parameters of tw_hub for a cluster's nodes."""
     node = cluster.node
     numbers = (
         "windows",
@@ -41,14 +41,14 @@ def parameters(cluster: Cluster) -> dict[str, int | str]:
 
 
 def library(cluster: Cluster) -> Path:
-    """Raises InputError where there is no Verilator."""
+    """Returns the shared library of the hub. Raises InputError if Verilator is missing."""
     from thalweg.rtl.project import Project
 
     return library_of(Project(find_root()), cluster)
 
 
 def library_of(project: Project, cluster: Cluster) -> Path:
-    """From a project's sources."""
+    """Returns the library built from a project's sources."""
     glue = project.root / "rtl/peach2/hub.cpp"
     clocks = {"net": cluster.net_mhz, "bus": cluster.clocks[cluster.node.bus_clock].frequency_mhz}
     return project.build_library("tw_hub", glue, parameters(cluster), clocks=clocks)

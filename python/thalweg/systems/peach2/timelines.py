@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What happened when on hubs: operations of the nodes' processors, and words on the cables."""
+"""Timelines of hubs: operations of the nodes' processors, and traffic on the cables."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _MEMORIES = ("the processor", "GPU 0", "GPU 1", "the hub")
 
 
 def _place(address: int) -> str:
-    """Of an address that all nodes share: 32 GByte a node, 8 GByte a memory."""
+    """Describes a global address: 32 GByte per node, 8 GByte per memory."""
     return f"{_MEMORIES[(address >> 33) % 4]} of node {address >> 35}"
 
 
 def about(name: str, arguments: Sequence[Any]) -> dict[str, object]:
-    """What a picture says of an operation beside its kind, from the arguments of its call."""
+    """Returns details of an operation for the timeline, from the arguments of its call."""
     match name, arguments:
         case "store", (to, data):
             return {"bytes": len(data), "to": _place(to)}
@@ -44,7 +44,7 @@ def about(name: str, arguments: Sequence[Any]) -> dict[str, object]:
 
 
 def of_hubs(hubs: Hubs, kept: Sequence[Kept], title: str) -> Recorded:
-    """Operations that have not ended are drawn up to the last time that is known."""
+    """Returns the timeline; operations without an end extend to the last known time."""
     timeline = Timeline(title)
     spans = [(one, one.operation.span_us) for one in kept]
     last = max((time for _, span in spans if span for time in span if time < math.inf), default=0.0)
@@ -52,7 +52,7 @@ def of_hubs(hubs: Hubs, kept: Sequence[Kept], title: str) -> Recorded:
         track = timeline.track("processors", f"node {node.number}")
         for one, span in spans:
             if span and one.node == node.number:
-                ended = "" if span[1] < math.inf else ", has not ended"
+                ended = "" if span[1] < math.inf else ", not ended"
                 about = {**one.about, **({"error": one.operation.error} if one.operation.error else {})}
                 track.spans.append(Span(span[0], min(span[1], max(last, span[0])), one.name + ended, about))
     ticks_per_us = hubs._sim.ticks_per_second / 1e6

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SMI: streaming messages between kernels, over links without switches."""
+"""SMI: streaming messages between kernels, over direct links without switches."""
 
 from thalweg.systems import Loaded, System
 
@@ -8,29 +8,29 @@ _PLANS = "operations:OPERATIONS"
 
 SYSTEM = System(
     name="smi",
-    about="streaming messages between kernels of FPGAs that are joined without switches",
+    about="streaming messages between kernels of directly linked FPGAs",
     package=__name__,
     node_kinds=frozenset({"smi"}),
     endings=frozenset({".json"}),
     operations={
-        "push": Loaded(_BENCH, "A message from a rank's kernels to another rank's.", _PLANS),
-        "latency": Loaded(_BENCH, "A message of one element behind a long one.", _PLANS),
-        "injection": Loaded(_BENCH, "Cycles between messages of one element.", _PLANS),
-        "broadcast": Loaded(_BENCH, "A rank's elements to all.", _PLANS),
-        "reduce": Loaded(_BENCH, "All ranks' elements, combined, to one.", _PLANS),
-        "trees": Loaded(_BENCH, "Collectives over trees, beside the linear scheme.", _PLANS),
-        "scatter": Loaded(_BENCH, "Parts of a rank's elements to each.", _PLANS),
-        "gather": Loaded(_BENCH, "All ranks' elements to one.", _PLANS),
+        "push": Loaded(_BENCH, "Message between kernels of two ranks.", _PLANS),
+        "latency": Loaded(_BENCH, "Latency of one element behind a long message.", _PLANS),
+        "injection": Loaded(_BENCH, "Cycles between messages of one element (injection rate).", _PLANS),
+        "broadcast": Loaded(_BENCH, "Broadcast.", _PLANS),
+        "reduce": Loaded(_BENCH, "Reduction to one rank.", _PLANS),
+        "trees": Loaded(_BENCH, "Collectives over trees, compared with the linear scheme.", _PLANS),
+        "scatter": Loaded(_BENCH, "Scatter.", _PLANS),
+        "gather": Loaded(_BENCH, "Gather.", _PLANS),
     },
     commands={
-        "smi": Loaded("commands.smi:command", "Run programs of SMI, and find their operations."),
+        "smi": Loaded("commands.smi:command", "Run SMI programs, and extract their operations."),
         "reproduce": Loaded(
-            "commands.reproduce:command", "Put published numbers beside measured ones.", "reproduce:reproduce"
+            "commands.reproduce:command", "Compare published with measured numbers.", "reproduce:reproduce"
         ),
         "route": Loaded(
             "commands.route:command", "Compute routes and prove that they cannot deadlock.", "proved:prove"
         ),
-        "rtl cosim": Loaded("commands.cosim:command", "Hold clusters' ranks against the simulator's, in every cycle."),
-        "rtl export": Loaded("commands.export:command", "Write a rank as a folder of hardware that stands by itself."),
+        "rtl cosim": Loaded("commands.cosim:command", "Compare RTL ranks with the simulator, cycle by cycle."),
+        "rtl export": Loaded("commands.export:command", "Export a rank as a self-contained folder of hardware."),
     },
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A process of its own for code that may end it."""
+"""Runs code that may crash in a separate process."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ Result = TypeVar("Result")
 
 
 def run_apart(work: Callable[[], Result], fault: Callable[[], ThalwegError | None]) -> Result:
-    """What `work` returns or raises in a forked process. Where it ends in another way `fault` says why, in this process; raises
-    FabricStopped where it does not know either."""
+    """Returns or raises what `work` returns or raises in a forked process.
+
+    If the process dies otherwise, raises the error returned by `fault`, called in this process, or FabricStopped.
+    """
     _flush()
     reads, writes = os.pipe()
     parent = os.getpid()
@@ -71,7 +73,7 @@ def _work(work: Callable[[], Result], pipe: int, parent: int) -> None:
 
 
 def _flush() -> None:
-    """Of Python and of the C library, each of which has what it has not written yet."""
+    """Flushes the buffers of Python and of the C library."""
     sys.stdout.flush()
     sys.stderr.flush()
     ctypes.CDLL(None).fflush(None)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attributes of kernels, channels and variables that compilers for FPGAs know and clang does not. Each attribute is honoured, refused by
-name, or has no effect on the simulation. pragmas.py has the attributes of loops.
+"""Attributes of kernels, channels and variables known to FPGA compilers but not to clang.
+
+Each is applied, refused by name, or ignored as without effect on the simulation. Attributes of loops are in pragmas.py.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from thalweg.kernels.source import Attribute, Source
 
 AUTORUN = "autorun"
 _DEPTH = "depth"
-#: Without effect: a kernel is one work item at offset 0, its clock is the cluster's, and the host chooses the banks of its buffers.
+#: without effect: a kernel is one work item at offset 0, its clock is the cluster's, and the host chooses the banks of
+#: its buffers
 _OF_KERNELS = frozenset(
     (
         AUTORUN,
@@ -30,7 +32,7 @@ _OF_KERNELS = frozenset(
         "align",
     )
 )
-#: Without effect: accesses to a kernel's own arrays and variables take no time.
+#: without effect: accesses to a kernel's own arrays and variables take no time
 _OF_MEMORY = frozenset(
     (
         "memory",
@@ -61,29 +63,30 @@ _OF_OTHER_COMPILERS = frozenset(("optimize", "noclone", "noipa", "externally_vis
 _WITHOUT_INFLUENCE = _OF_KERNELS | _OF_MEMORY | _OF_OTHER_COMPILERS | {_DEPTH}
 _REPLICATED = "kernels are not replicated: start one for each compute unit"
 _ITEMS = "a kernel is one work item: write the loop over work items"
-#: Only the value 1 is simulated.
+#: only the value 1 is supported
 _ONE = {"num_compute_units": _REPLICATED, "num_simd_work_items": _ITEMS, "reqd_work_group_size": _ITEMS}
 _REFUSED = {
     "io": "the board's own channels are not simulated: write a kernel for their other end",
     "local_mem_size": "local memory is an array in the kernel",
     "max_interleaving": "give the interval, #pragma ii N",
-    "initiation_interval": "it is before no loop",
-    "ii": "it is before no loop",
-    "blocking": "kernels of a rank are joined by channels: channel int name __attribute__((depth(8)))",
+    "initiation_interval": "not followed by a loop",
+    "ii": "not followed by a loop",
+    "blocking": "kernels of a rank communicate by channels: channel int name __attribute__((depth(8)))",
 }
 
 
 def check(source: Source, of_loops: frozenset[int], kernels: Sequence[Any]) -> list[str]:
-    """Static assertions for the compiler about values of attributes. Raises InputError, with the line, for an attribute that is not simulated."""
+    """Returns static assertions for the compiler about values of attributes.
+
+    Raises InputError, with the line, for an attribute that is not supported.
+    """
     lines: list[str] = []
     for attribute in [*source.attributes, *(each for kernel in kernels for each in _known(source, kernel))]:
         name = _plain(attribute.name)
         if attribute.at in of_loops or name in _WITHOUT_INFLUENCE:
             continue
         if name not in _ONE:
-            raise source.refuse(
-                attribute.at, f"attribute {attribute.name}: {_REFUSED.get(name, 'it is not known here; leave it out')}"
-            )
+            raise source.refuse(attribute.at, f"attribute {attribute.name}: {_REFUSED.get(name, 'unknown; remove it')}")
         file, line = source.where(attribute.at)
         word = "static_assert" if source.language == "c++" else "_Static_assert"
         for value in _parts(attribute.words):
@@ -92,7 +95,7 @@ def check(source: Source, of_loops: frozenset[int], kernels: Sequence[Any]) -> l
 
 
 def of_kernel(source: Source, cursor: Any) -> Iterator[Attribute]:
-    """The attributes before a kernel's body."""
+    """Yields the attributes before a kernel's body."""
     first = cursor.extent.start.offset
     body = next(child for child in cursor.get_children() if child.kind.name == "COMPOUND_STMT").extent.start.offset
     before = source.ends[bisect_left(source.ends, first + 1) - 1] if source.ends and source.ends[0] <= first else 0
@@ -105,7 +108,10 @@ def of_kernel(source: Source, cursor: Any) -> Iterator[Attribute]:
 
 
 def depth_of_channel(source: Source, cursor: Any, declared: Sequence[Any]) -> Attribute | None:
-    """The depth attribute of a channel. `declared` has all channels. A depth before the first name of a declaration holds for all its names."""
+    """Returns the depth attribute of a channel.
+
+    `declared` has all channels. A depth before the first name of a declaration applies to all its names.
+    """
     at = cursor.location.offset
     begin = max(channel for channel in source.channels if channel <= at)
     names = sorted(each.location.offset for each in declared if each.location.offset >= begin)
@@ -119,7 +125,7 @@ def depth_of_channel(source: Source, cursor: Any, declared: Sequence[Any]) -> At
 
 
 def _known(source: Source, kernel: Any) -> Iterator[Attribute]:
-    """The attributes of a kernel that clang knows."""
+    """Yields the attributes of a kernel that clang knows."""
     for child in kernel.get_children():
         if child.kind.is_attribute() and child.extent.end.offset > child.extent.start.offset:
             at = child.extent.start.offset
@@ -135,7 +141,7 @@ def _plain(name: str) -> str:
 
 
 def _parts(words: Sequence[str]) -> list[str]:
-    """The words split at commas outside of brackets."""
+    """Splits words at commas outside of brackets."""
     parts: list[list[str]] = [[]]
     depth = 0
     for word in words:
@@ -148,7 +154,7 @@ def _parts(words: Sequence[str]) -> list[str]:
 
 
 def no_vector_is_printed(source: Source) -> None:
-    """Raises InputError, with the line, for a printf of a vector: the processor's printf does not have OpenCL's %v4f."""
+    """Raises InputError, with the line, for printf of a vector: the processor's printf does not support OpenCL's %v4f."""
     if "printf" not in source.text:
         return
     for declaration in source.declarations():
@@ -158,4 +164,6 @@ def no_vector_is_printed(source: Source) -> None:
             if cursor.kind.name == "CALL_EXPR" and cursor.spelling == "printf":
                 for argument in cursor.get_arguments():
                     if argument.type.get_canonical().kind.name in ("VECTOR", "EXTVECTOR"):
-                        raise source.refuse(cursor.extent.start.offset, "printf of a vector: print its elements")
+                        raise source.refuse(
+                            cursor.extent.start.offset, "printf of a vector is not supported: print its elements"
+                        )

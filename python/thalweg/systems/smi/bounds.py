@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times that no channel, no collective and no step of a stencil on SMI can be below: elements over the slowest part on their way, and
-links' latencies, without kernels' own pipelines. In microseconds."""
+"""Lower bounds in us of channels, collectives and stencil steps: elements over the slowest part of the path, plus link
+latencies.
+
+The pipelines of transport kernels are not included.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +14,16 @@ from thalweg.cluster import dram
 from thalweg.systems.smi import routes
 from thalweg.systems.smi.cluster import Cluster
 
-POINT_BYTES = 4  #: of the stencil
-TO_NORTH, TO_EAST, TO_SOUTH, TO_WEST = range(4)  #: its ports
-VECTOR = 16  #: points that a bank gives in a cycle (section 5.4.2)
+POINT_BYTES = 4  #: bytes per point of the stencil
+TO_NORTH, TO_EAST, TO_SOUTH, TO_WEST = range(4)  #: ports of the stencil
+VECTOR = 16  #: points per cycle from a bank (section 5.4.2)
 
 
 def elements_per_us(cluster: Cluster, size: int, senders: int = 1, circuits: int = 0) -> float:
-    """Elements of `size` bytes that kernels give, one a cycle each, or that packets carry on a link; where they are in `circuits`, of so
-    many packets behind the one with the header."""
+    """Returns the rate of elements of `size` bytes: one per cycle and sending kernel, or the payload rate of a link.
+
+    With `circuits`, that many packets without header follow each packet with one.
+    """
     node = cluster.node
     per_packet: float = node.elements_per_packet(size)
     if circuits:
@@ -28,18 +33,18 @@ def elements_per_us(cluster: Cluster, size: int, senders: int = 1, circuits: int
 
 
 def packet_cycles(cluster: Cluster) -> float:
-    """Cycles from a packet on a link to the next one."""
+    """Returns the cycles per packet on a link."""
     return 8 * cluster.node.packet_bytes * cluster.mhz / (cluster.link.gbit_s * 1e3)
 
 
 def push_paths(cluster: Cluster, peer: int, senders: int) -> list[list[tuple[int, int]]]:
-    """From the first endpoints of rank 0 to another rank."""
+    """Returns the paths from the first `senders` endpoints of rank 0 to another rank."""
     return [_path(cluster, 0, peer, endpoint) for endpoint in range(senders)]
 
 
 def push_us(cluster: Cluster, elements: int, size: int, peer: int, senders: int = 1) -> float:
-    """From the first push of rank 0 to the last pop of another rank. Elements but each sender's last one need the rate: of those whose
-    packets share a link."""
+    """Returns the time from the first push at rank 0 to the last pop at another rank. Senders whose packets share a link
+    share its rate."""
     paths = push_paths(cluster, peer, senders)
     share = max(Counter(link for path in paths for link in path).values())
     rate = elements_per_us(cluster, size, share, cluster.node.circuits) * senders / share
@@ -47,8 +52,10 @@ def push_us(cluster: Cluster, elements: int, size: int, peer: int, senders: int 
 
 
 def collective_us(cluster: Cluster, operation: str, elements: int, size: int, far: int, ranks: int) -> float:
-    """Of `elements` a rank, until the last rank's end: they come to the farthest one. Where the root's kernel gives or takes those of
-    all ranks, it is one a cycle."""
+    """Returns the time of `elements` per rank until the last rank's end, over the farthest distance.
+
+    In scatter and gather, the root's kernel handles one element per cycle of those of all ranks.
+    """
     one = far * cluster.link.latency_ns / 1e3 + max(0, elements - 1) / elements_per_us(cluster, size)
     if operation in ("scatter", "gather"):
         return max(one, (elements * ranks - 1) / cluster.mhz)
@@ -56,16 +63,17 @@ def collective_us(cluster: Cluster, operation: str, elements: int, size: int, fa
 
 
 def memory_us(cluster: Cluster, points: int, banks: int) -> float:
-    """Of a step of a rank's points, each of which is read and written once, in the bursts of load and store units."""
+    """Returns the time of a step of a rank's points, each read and written once, in the bursts of load and store units."""
     return 2 * POINT_BYTES * points / (banks * dram.copy_gb(cluster.node, cluster.node.bank_gb) * 1e3)
 
 
 def halos_us(cluster: Cluster, grid: tuple[int, int], nx: int, ny: int, banks: int) -> float:
-    """Of a step of apps/smi/stencil, each rank with nx rows of ny points: what its halos take, which memory hides where it takes longer.
+    """Returns the time of a step of apps/smi/stencil with nx rows of ny points per rank: its halos, unless memory takes
+    longer.
 
-    A kernel gives or takes a halo's elements one by one. A link carries the packets of all halos whose routes go over it. And ranks wait
-    for each other: the southern one of two begins a step when it has the whole last row of the northern one, which ends its step vector by
-    vector as it gets the first row of the southern one: in two steps there are two ways, a row and a vector.
+    A kernel handles a halo's elements one by one, and a link carries all halos routed over it. Ranks also wait for each
+    other: the southern of two ranks starts a step with the last row of the northern one, which ends its step as it
+    receives the southern one's first row; two steps thus include two paths, a row and a vector.
     """
     packet = packet_cycles(cluster) / cluster.mhz
     per_packet = cluster.node.elements_per_packet(POINT_BYTES)
@@ -73,7 +81,7 @@ def halos_us(cluster: Cluster, grid: tuple[int, int], nx: int, ny: int, banks: i
     packets: Counter[tuple[int, int]] = Counter()
     longest = 0.0
     for source, destination, port, elements in _halos(grid, nx, ny):
-        # Metadata has endpoints by port, a push before the pop.
+        # metadata orders endpoints by port, a push before the pop
         path = _path(cluster, source, destination, 2 * port)
         packets.update(dict.fromkeys(path, -(-elements // per_packet)))
         is_row = abs(destination - source) == grid[1]
@@ -83,17 +91,17 @@ def halos_us(cluster: Cluster, grid: tuple[int, int], nx: int, ny: int, banks: i
 
 
 def inequality_us(cluster: Cluster, nx: int, ny: int, banks: int) -> tuple[float, float]:
-    """The two sides of section 5.4.2's inequality: halos of one point are hidden where the first one is not the smaller.
+    """Returns both sides of the inequality in section 5.4.2: halos of one point are hidden if the first is not smaller.
 
-    On the left what is no halo, over the rate at which banks can be read while as much is written; on the right all halos, sent and
-    received, over what a kernel or a link carries of one. It has neither latencies nor that neighbours have links of their own.
+    The first is the time to read the inner points while writing as many; the second the time of all halos, sent and
+    received, at the rate of one kernel or link. Latencies, and that neighbors have links of their own, are ignored.
     """
     memory = banks * cluster.node.bank_gb * 1e3 / (2 * POINT_BYTES)
     return (nx - 2) * (ny - 2) / memory, 4 * (nx + ny) / elements_per_us(cluster, POINT_BYTES)
 
 
 def _halos(grid: tuple[int, int], nx: int, ny: int) -> Iterator[tuple[int, int, int, int]]:
-    """From which rank, to which one, by which port of apps/smi/stencil, and of how many elements."""
+    """Yields source rank, destination rank, port of apps/smi/stencil, and number of elements of each halo."""
     rows, columns = grid
     for rank in range(rows * columns):
         if rank % columns < columns - 1:
@@ -105,7 +113,7 @@ def _halos(grid: tuple[int, int], nx: int, ny: int) -> Iterator[tuple[int, int, 
 
 
 def _path(cluster: Cluster, source: int, destination: int, endpoint: int) -> list[tuple[int, int]]:
-    """The links from an endpoint of one rank to another rank: each by the rank that sends, and its number there."""
+    """Returns the links from an endpoint of one rank to another rank, as pairs (sending rank, link number)."""
     path = []
     kernel = endpoint % cluster.node.links
     while source != destination:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a cluster file says of SMI: nodes of kind `smi`, of four links each, and links of kind `serial`, in any shape."""
+"""SMI clusters: nodes of kind `smi`, with four links each, and links of kind `serial`, in any direct topology."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from thalweg.errors import InputError
 from thalweg.resources import resource
 from thalweg.systems.smi import metadata, routes, routes_proof, topology
 
-MOST_RANKS = 256  #: a header's byte
+MOST_RANKS = 256  #: rank numbers are bytes in headers
 HEADER_BYTES = 4
-MOST_ELEMENTS = 31  #: of a packet: its header's count has five bits
+MOST_ELEMENTS = 31  #: per packet: the header has five bits
 
 
 Protocol = Literal["eager", "degree", "synchronous"]
@@ -31,78 +31,81 @@ PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
 
 class Node(dram.Ddr4):
     kind: Literal["smi"]
-    clock: str = Field(description="of kernels and transport")
+    clock: str = Field(description="clock of kernels and transport")
     links: int = Field(
-        4, ge=1, le=4, description="of a rank, whether connected or not, and as many pairs of send and receive kernels"
+        4, ge=1, le=4, description="links per rank, connected or not, each with a send and a receive kernel"
     )
-    packet_bytes: int = Field(32, ge=16, le=64, description="of a packet, 4 of them its header; a multiple of 8")
+    packet_bytes: int = Field(32, ge=16, le=64, description="bytes per packet, including 4 of header; a multiple of 8")
     reads: int = Field(
-        8, ge=1, le=metadata.MOST_READS, description="of a send or receive kernel from one input on end, R in the paper"
+        8,
+        ge=1,
+        le=metadata.MOST_READS,
+        description="consecutive reads of one input before the next is polled (R in the paper)",
     )
     depth: int = Field(
-        16, ge=2, le=1024, description="packets of a FIFO between send and receive kernels, and endpoints"
+        16, ge=2, le=1024, description="packets per FIFO between send and receive kernels, and endpoints"
     )
-    link_buffer: int = Field(ge=2, le=4096, description="packets at a link's end; as many credits hold its sender back")
-    latency: int = Field(8, ge=1, le=16, description="cycles of a reduction's adders")
-    tile: int = Field(32, ge=1, le=1024, description="elements that a reduction grants at once")
-    children: int = Field(15, ge=1, le=255, description="ranks that one collects from in a reduction, at most")
+    link_buffer: int = Field(ge=2, le=4096, description="packets in a link's receive buffer, and number of its credits")
+    latency: int = Field(8, ge=1, le=16, description="latency of a reduction's adders in cycles")
+    tile: int = Field(32, ge=1, le=1024, description="elements per credit of a reduction")
+    children: int = Field(15, ge=1, le=255, description="maximum number of children of a rank in a reduction")
     protocol: Protocol = Field(
         "eager",
-        description="of point-to-point channels: always eager; with credits where a message exceeds its asynchronicity degree; or a "
-        "push returns when its element has been popped",
+        description="protocol of point-to-point channels: eager; degree (credits if a message exceeds its asynchronicity degree); or synchronous ("
+        "a push returns when its element has been popped)",
     )
     switching: Literal["packet", "circuit"] = Field(
         "packet",
-        description="of eager messages: packets with headers, or, of more than a packet, one with a header and then elements alone",
+        description="switching of eager messages: packet (all with headers), or circuit (in long messages, one header, then elements only)",
     )
     circuit_packets: int = Field(
         0,
         ge=0,
         le=1023,
-        description="that follow in a circuit at most, where it is a part of its message; 0: a circuit is a whole message",
+        description="maximum number of packets per circuit; 0 means a whole message",
     )
     arity: int = Field(
         0,
         ge=0,
         le=255,
-        description="children of a place in a broadcast's and a reduction's tree; 0: all are the root's",
+        description="children per rank in the trees of broadcast and reduction; 0: linear (all are the root's children)",
     )
-    any_order: bool = Field(False, description="whether a reduction combines contributions as they come")
+    any_order: bool = Field(False, description="combine contributions to a reduction in order of arrival")
     banks: int = Field(4, ge=1, le=64, description="of memory")
-    bank_gb: float = Field(gt=0, le=1e4, description="GB/s of a bank")
-    bank_ns: float = Field(ge=0, le=1e6, description="from a read to its data")
+    bank_gb: float = Field(gt=0, le=1e4, description="GB/s per memory bank")
+    bank_ns: float = Field(ge=0, le=1e6, description="read latency")
 
     def elements_per_packet(self, size: int) -> int:
-        """Of `size` bytes, at most, behind a header."""
+        """Returns the maximum number of elements of `size` bytes per packet with header."""
         return min((self.packet_bytes - HEADER_BYTES) // size, MOST_ELEMENTS)
 
     @property
     def circuits(self) -> int:
-        """The hardware's parameter: packets that follow in a circuit at most; 0 where there are none."""
+        """Hardware parameter: maximum number of packets that follow in a circuit; 0 without circuits."""
         return self.circuit_packets or 1 << 31 if self.switching == "circuit" else 0
 
     @property
     def payload_bytes(self) -> float:
-        """Bytes of elements of a packet in long eager messages, at most: those with headers, or those of circuits on average."""
+        """Maximum payload of a packet in long eager messages, averaged over circuits."""
         if not self.circuits:
             return self.packet_bytes - HEADER_BYTES
         return self.packet_bytes * self.circuits / (self.circuits + 1)
 
     PORTS: ClassVar[Mapping[str, str]] = {
-        **dict.fromkeys(("L0", "L1", "L2", "L3"), "serial"),  #: as many as `links` at most
+        **dict.fromkeys(("L0", "L1", "L2", "L3"), "serial"),  #: at most `links` of them
         "host": "PCIe",
     }
 
 
 class Serial(LinkTable):
     kind: Literal["serial"]
-    latency_ns: float = Field(ge=1, le=1e6, description="from end to end, one way")
-    gbit_s: float = Field(gt=0, le=1e4, description="Gb/s of packets, each way")
+    latency_ns: float = Field(ge=1, le=1e6, description="latency, one way")
+    gbit_s: float = Field(gt=0, le=1e4, description="Gb/s of packets, per direction")
 
 
 @dataclass(frozen=True, eq=False)
 class Cluster(Uniform[Node, Serial]):
-    fpgas: topology.Fpgas | None = None  #: where a topology file of SMI's own says how ranks are connected
+    fpgas: topology.Fpgas | None = None  #: connections of ranks, from a topology file of SMI's reference implementation
 
     system = "smi"
     NODES = {"smi": Node}
@@ -110,8 +113,8 @@ class Cluster(Uniform[Node, Serial]):
 
     @classmethod
     def _read(cls, file: Path) -> tuple[dict[str, Any], dict[KeyPath, Location]]:
-        """Of a cluster file, whose [topology] may name a topology file as its `connections`; or of a topology file, with the boards of
-        smi-noctua."""
+        """Reads a cluster file, whose [topology] may refer to a topology file by `connections`, or a topology file, with
+        smi-noctua's boards."""
         connections = _connections(file)
         values, places = layers(resource("clusters/smi-noctua.toml") if connections == file else file, None)
         if connections:
@@ -134,20 +137,20 @@ class Cluster(Uniform[Node, Serial]):
             return self.file.wrong(what, key)
 
         if self.topology.level:
-            raise wrong("ranks of SMI are joined without switches, so there is no fat tree of them")
+            raise wrong("SMI uses direct links without switches; choose another shape than fattree")
         if self.topology.nodes > MOST_RANKS:
-            raise wrong(f"{self.topology.nodes} nodes; a rank is a byte, so there may be {MOST_RANKS}")
+            raise wrong(f"{self.topology.nodes} nodes; the maximum is {MOST_RANKS}, as a rank is a byte")
         self.check_uniform()
         if self.topology.link_ports > self.node.links:
             raise wrong(
-                f"the ports of a node that are joined go up to L{self.topology.link_ports - 1}, and a node has {self.node.links} links",
+                f"the topology uses ports up to L{self.topology.link_ports - 1}, but a node has {self.node.links} links",
                 f"node.{self.node_name}.links",
             )
         for name, what in dram.faults(self.node):
             raise wrong(what, f"node.{self.node_name}.{name}")
         if self.node.packet_bytes % 8:
             raise wrong(
-                f"packet_bytes is {self.node.packet_bytes}; it is a multiple of 8",
+                f"packet_bytes is {self.node.packet_bytes}; it must be a multiple of 8",
                 f"node.{self.node_name}.packet_bytes",
             )
 
@@ -157,12 +160,12 @@ class Cluster(Uniform[Node, Serial]):
 
     @property
     def payload_gbit(self) -> float:
-        """Gb/s of elements that a link carries at most, in long messages."""
+        """Maximum rate of elements on a link in Gb/s, in long messages."""
         return self.link.gbit_s * self.node.payload_bytes / self.node.packet_bytes
 
     @property
     def round_trip_packets(self) -> float:
-        """What a link carries while a packet, and then the credit for it, are under way."""
+        """Number of packets that a link carries during a round trip of a packet and its credit."""
         return 2 * self.link.latency_ns * self.link.gbit_s / (8 * self.node.packet_bytes)
 
     @cached_property
@@ -179,11 +182,11 @@ class Cluster(Uniform[Node, Serial]):
         covers = self.node.link_buffer / self.round_trip_packets
         return [
             *super().shown(),
-            ("elements", f"{self.payload_gbit:.6g} Gb/s", "of a link, without headers"),
+            ("elements", f"{self.payload_gbit:.6g} Gb/s", "of elements per link"),
             (
                 "credits",
                 f"{covers:.3g} times",
-                "what is under way on a link and back; from 1 on it is never idle for them",
+                "credits over packets in flight per round trip; a link is never idle from 1 on",
             ),
         ]
 
@@ -192,7 +195,7 @@ class Cluster(Uniform[Node, Serial]):
 
 
 def _connections(file: Path) -> Path | None:
-    """The topology file that says how ranks are connected: the file itself, or what its [topology], or its base's, names."""
+    """Returns the topology file: the file itself, or the one that its [topology], or its base's, refers to."""
     if file.suffix == ".json":
         return file
     values, places = layers(file, None)
@@ -202,5 +205,7 @@ def _connections(file: Path) -> Path | None:
         return None
     place = places["topology", "connections"]
     if not isinstance(named, str) or not (found := place.file.parent / named).is_file():
-        raise InputError(f"connections is {named!r}, and there is no such file beside this one", place.file, place.line)
+        raise InputError(
+            f"connections is {named!r}, but there is no such file relative to this one", place.file, place.line
+        )
     return found

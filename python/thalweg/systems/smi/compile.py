@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels in OpenCL C, C or C++, as libraries for the processor, in simulated time (runtime/smi/device)."""
+"""Compilation of kernels in OpenCL C, C or C++ to libraries for simulated time (runtime/smi/device)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from thalweg.systems.smi.rewrite import KernelText, Rewritten, rewrite
 
 @dataclass(frozen=True)
 class Compiled:
-    """A library, and what is in it."""
+    """A library, and its kernels."""
 
     library: Path
     source: Path
@@ -25,7 +25,7 @@ class Compiled:
 
 
 def preprocess(source: Path, includes: Sequence[Path] = (), defines: Sequence[str] = ()) -> Rewritten:
-    """The source with its macros expanded, and what loops need in it. Raises InputError where it is not there, or wrong."""
+    """Returns the source with expanded macros and code for loops. Raises InputError."""
     if not source.is_file():
         raise InputError(f"there is no file {source}")
     compiler = compiler_of(source)
@@ -35,7 +35,7 @@ def preprocess(source: Path, includes: Sequence[Path] = (), defines: Sequence[st
         "-x",
         compiler.language,
         *compiler.standard,
-        *(("-cl-no-stdinc",) if compiler.language == "cl" else ()),  # what it has comes when it is compiled
+        *(("-cl-no-stdinc",) if compiler.language == "cl" else ()),  # its built-in functions come at compilation
         *(TARGET_OPTIONS if compiler.clang else ()),
         "-include",
         str(resource("runtime/smi/include") / "smi.h"),
@@ -51,15 +51,15 @@ def preprocess(source: Path, includes: Sequence[Path] = (), defines: Sequence[st
 
 
 def compile_kernels(source: Path, folder: Path, includes: Sequence[Path] = (), defines: Sequence[str] = ()) -> Compiled:
-    """Makes a library in `folder`. Raises InputError with the compiler's first error."""
+    """Builds a library in `folder`. Raises InputError with the compiler's first error."""
     compiler = compiler_of(source)
     rewritten = preprocess(source, includes, defines)
     for kernel in rewritten.kernels:
         for argument in kernel.arguments:
             if "pipe" in argument.type.split():
                 raise InputError(
-                    f"{kernel.file}:{kernel.line}: argument {argument.name} of kernel {kernel.name} is a pipe; kernels of a rank are "
-                    "joined by channels: channel int name __attribute__((depth(8)))"
+                    f"{kernel.file}:{kernel.line}: argument {argument.name} of kernel {kernel.name} is a pipe; use channels between kernels:  "
+                    "channel int name __attribute__((depth(8)))"
                 )
     text = folder / f"{source.stem}.rewritten{source.suffix}"
     text.write_text(rewritten.text)
@@ -129,7 +129,7 @@ def compile_kernels(source: Path, folder: Path, includes: Sequence[Path] = (), d
     own = (
         "-Wl,-Bsymbolic",
         "-Wl,-z,defs",
-    )  # a kernel is called read, and is not the C library's; nothing is left undefined
+    )  # a kernel named read must not become the C library's; no undefined symbols
     run([compiler.program, "-shared", *own, *wraps, "-o", library, *objects, "-lm"])
     return Compiled(library, source, {kernel.name: kernel for kernel in rewritten.kernels})
 

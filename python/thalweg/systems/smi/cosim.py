@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random programs on whole clusters of SMI: by the simulator alone, then with the hardware's ranks in step with its own. Compared are every
-port of every rank in every cycle, when each kernel ended, and what stands in memory."""
+"""Co-simulation of random programs on whole clusters: the simulator alone, then with Verilated ranks in lockstep.
+
+Compared are every port of every rank in every cycle, the end of each kernel, and memory.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +21,13 @@ from thalweg.systems.smi.cluster import Cluster
 from thalweg.systems.smi.run import Buffer, Run
 
 ALIKE = 25
-"""Programs, one after the other by their seeds, whose ranks are of one sort, so that their hardware is built once."""
+"""Number of consecutive seeds with equal rank parameters, so that the hardware is built once."""
 _KERNELS = Path(__file__).parent / "kernels" / "random.c"
 _OPERATIONS = ("add", "max", "min")
 
 
 def random_edges(draw: random.Random, ranks: int, links: int) -> list[tuple[int, int]]:
-    """Connected, of so many links a rank at most."""
+    """Returns a connected random graph with at most `links` links per rank."""
     degree = [0] * ranks
     edges = []
 
@@ -44,7 +46,7 @@ def random_edges(draw: random.Random, ranks: int, links: int) -> list[tuple[int,
 
 
 def random_topology(draw: random.Random, links: int) -> Topology:
-    """Of at most 8 ranks that have so many links each: a line, a ring, a torus, or any graph."""
+    """Returns a line, a ring, a torus or a random graph of at most 8 ranks with at most `links` links each."""
     most = 8 if links > 1 else 2
     shapes = ["edges", "edges"] + ["line", "ring"] * (links > 1) + ["torus"] * (links > 3)
     match draw.choice(shapes):
@@ -58,7 +60,7 @@ def random_topology(draw: random.Random, links: int) -> Topology:
 
 
 def random_sort(draw: random.Random, cluster: Cluster) -> tuple[Cluster, list[metadata.Operation]]:
-    """What the hardware of all ranks is made with: the cluster with other values of its nodes, and endpoints."""
+    """Returns the cluster with random hardware parameters, and random endpoints."""
     changed = cluster.with_node(
         links=draw.choice((1, 2, 3, 4, 4)),
         packet_bytes=draw.choice((16, 32, 32, 32, 64)),
@@ -93,13 +95,14 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True)
 class Program:
-    """A random program: `seed` says all of it."""
+    """A random program, defined by `seed`."""
 
     cluster: Cluster
     seed: int
 
     def run(self, engine: str) -> tuple[list[Any], Outcome]:
-        """When each kernel ended; and the outcome. Raises CheckFailed where an element is wrong, or the hardware differs."""
+        """Returns the end of each kernel, and the outcome. Raises CheckFailed if an element is wrong or the hardware
+        diverges."""
         sort, operations = random_sort(random.Random(self.seed // ALIKE), self.cluster)
         draw = random.Random(self.seed)
         cluster = self._random_values(draw, sort)
@@ -187,7 +190,7 @@ def _collectives(draw: random.Random, run: Run, operation: metadata.Operation, r
 
 
 def compare(cluster: Cluster, seed: int) -> Outcome:
-    """Raises CheckFailed where simulator and hardware are not the same, or an element is wrong."""
+    """Runs the program of a seed. Raises CheckFailed if simulator and hardware diverge, or an element is wrong."""
     program = Program(cluster, seed)
     try:
         alone, outcome = program.run("sim")

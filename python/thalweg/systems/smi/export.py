@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A rank of a cluster, with a program's endpoints, as a folder of hardware that stands by itself: `thalweg rtl export` (docs/export.md)."""
+"""`thalweg rtl export`: a rank, with a program's endpoints, as a self-contained folder of hardware (docs/export.md)."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ _USERS = {
     "tile": ("reduce",),
     "any_order": ("reduce",),
 }
-"""Which kinds of endpoints use a field of an open."""
+"""Kinds of endpoints that use a field of an open."""
 
 
 def export(cluster: Cluster, program: Program, output: Path) -> None:
-    """Writes the folder `output`, which is not there yet or empty, whole or not at all. Raises InputError."""
+    """Writes the folder `output` atomically; it must be new or empty. Raises InputError."""
     root = find_root(alone=True)
     hardware = generate.hardware(TOP, program, cluster.node)
     into(output, lambda folder: _write(root, cluster, program, hardware, folder))
@@ -77,7 +77,7 @@ def _write(root: Path, cluster: Cluster, program: Program, hardware: str, folder
 
 
 def _readme(root: Path, cluster: Cluster, program: Program) -> str:
-    """From rtl/smi/top/README.template.md."""
+    """Fills rtl/smi/top/README.template.md."""
     node, name = cluster.node, generate.identifier(program.name)
     fields = top.open_fields()
     return string.Template((root / "rtl/smi/top/README.template.md").read_text()).substitute(

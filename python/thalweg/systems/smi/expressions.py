@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Expressions in a host description: numbers, arrays and a few functions, and nothing else."""
+"""Expressions in a host description: numbers, arrays and a few functions."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 
 def evaluate(text: str, names: Mapping[str, Any]) -> Any:
-    """Raises InputError where it is no such expression, or a name is not known."""
+    """Returns the value of an expression. Raises InputError if it is invalid or uses an unknown name."""
     try:
         tree = ast.parse(text, mode="eval")
     except SyntaxError as error:
-        raise InputError(f"{text!r} is no expression: {error.msg}") from None
+        raise InputError(f"{text!r} is not an expression: {error.msg}") from None
     try:
-        with np.errstate(all="ignore"):  # as in where(i > 0, 1 / i, 0)
+        with np.errstate(all="ignore"):  # unused branches, as in where(i > 0, 1 / i, 0)
             return _value(tree.body, names, text)
     except (ArithmeticError, TypeError, ValueError, IndexError) as error:
         raise InputError(f"{text!r}: {error}") from None
@@ -76,7 +76,7 @@ def _value(node: ast.expr, names: Mapping[str, Any], text: str) -> Any:
         case ast.Name(id=name):
             if name in names:
                 return names[name]
-            raise InputError(f"{text!r}: {name} is not known; known are {', '.join(sorted(names))}")
+            raise InputError(f"{text!r}: unknown name {name}; known are {', '.join(sorted(names))}")
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
             return _BINARY[type(op)](of(left), of(right))
         case ast.UnaryOp(op=op, operand=operand) if type(op) in _UNARY:
@@ -95,5 +95,5 @@ def _value(node: ast.expr, names: Mapping[str, Any], text: str) -> Any:
         case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in FUNCTIONS:
             return FUNCTIONS[name](*(of(argument) for argument in arguments))
         case ast.Call(func=ast.Name(id=name)):
-            raise InputError(f"{text!r}: there is no function {name}; there are {', '.join(FUNCTIONS)}")
-    raise InputError(f"{text!r}: {ast.unparse(node)!r} is nothing that an expression here can have")
+            raise InputError(f"{text!r}: unknown function {name}; known are {', '.join(FUNCTIONS)}")
+    raise InputError(f"{text!r}: {ast.unparse(node)!r} is not supported in expressions")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The SMI operations of a program, found in its source by libclang: ports, datatypes and operators, where they are constants."""
+"""Extraction of a program's SMI operations from its source by libclang: ports, datatypes and operators, if constant."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from thalweg.systems.smi import metadata
 
 _TYPES = {1: "int", 2: "float", 3: "double", 4: "char", 5: "short"}
 _OPERATORS = {0: "add", 1: "max", 2: "min"}
-#: of the call without its count: which arguments are type and port, and the operator's
+#: for each call, without count: the arguments of type and port, and of the operator
 _CALLS = {
     "SMI_Open_send_channel": ("push", 1, 3, None),
     "SMI_Open_receive_channel": ("pop", 1, 3, None),
@@ -27,12 +27,12 @@ _CALLS = {
     "SMI_Open_scatter_channel": ("scatter", 2, 3, None),
     "SMI_Open_gather_channel": ("gather", 2, 3, None),
 }
-#: of smi.hpp: what they are, and their types
+#: channel classes of smi.hpp, and their types
 _CHANNEL = re.compile(r"\b(send|receive|broadcast|scatter|gather|reduce)_channel<([\w -]+), ([^<>]+?)(?:, ([^,<>]+))?>")
 _KINDS = {"send": "push", "receive": "pop"}
 _TYPE_NAMES = {"unsigned int": "int", "signed char": "char", "unsigned char": "char", "unsigned short": "short"}
 
-#: binary operators, as clang_getCursorBinaryOperatorKind numbers them
+#: binary operators, as numbered by clang_getCursorBinaryOperatorKind
 _BINARY: dict[int, Callable[[int, int], int | None]] = {
     3: lambda a, b: a * b,
     4: lambda a, b: _quotient(a, b),
@@ -52,7 +52,7 @@ def _quotient(a: int, b: int) -> int:
 
 @dataclass(frozen=True)
 class Found:
-    """An operation, and where it is opened first."""
+    """An operation, and the place where it is first opened."""
 
     type: str
     port: int
@@ -70,8 +70,31 @@ def extract(
     reads: int = 8,
     max_ranks: int = 8,
 ) -> dict[str, Any]:
-    """Metadata of the program that these sources make. Raises InputError where a port or a type is not known before it runs, or two
-    operations use a port in ways that don't fit."""
+    """Extracts the metadata of a program from its sources.
+
+    Parameters
+    ----------
+    files : Path or sequence of Path
+        The sources of one program.
+    includes : sequence of Path
+        Folders with headers.
+    defines : sequence of str
+        Macros, as NAME or NAME=VALUE.
+    reads : int
+        Consecutive reads of a kernel's input (R in the paper).
+    max_ranks : int
+        Maximum number of ranks.
+
+    Returns
+    -------
+    dict
+        Metadata in the format of the reference implementation (docs/smi-programs.md).
+
+    Raises
+    ------
+    InputError
+        A port or type is not a compile-time constant, or two operations use a port in conflicting ways.
+    """
     sources = [files] if isinstance(files, Path) else list(files)
     merged: dict[tuple[str, int], Found] = {}
     for source in sources:
@@ -104,7 +127,7 @@ def extract(
 
 
 def find(source: Path, includes: Sequence[Path] = (), defines: Sequence[str] = ()) -> list[Found]:
-    """All calls that open a channel, in the order of the text; of a template, for each of its values. Raises InputError."""
+    """Returns all calls that open a channel, in textual order; for templates, one per instantiation. Raises InputError."""
     if not source.is_file():
         raise InputError(f"there is no file {source}")
     language = frontend.language_of(source)
@@ -116,14 +139,14 @@ def find(source: Path, includes: Sequence[Path] = (), defines: Sequence[str] = (
     unit = frontend.parse(str(source), None if language == "cl" else _without_channels(source), language, more)
     for message in unit.diagnostics:
         if message.severity == cindex.Diagnostic.Fatal:
-            why = "" if frontend.headers() else "; the compiler's own headers are not here: apt-get install clang"
+            why = "" if frontend.headers() else "; the compiler's own headers are missing: apt-get install clang"
             raise InputError(f"{message.location.file}:{message.location.line}: {message.spelling}{why}")
     reader = _Reader(cindex, unit)
     return list(reader.found())
 
 
 def _without_channels(source: Path) -> str:
-    """A source in C or C++, where `channel` is a word like others but at the begin of what the program declares."""
+    """Returns a C or C++ source in which `channel` is a keyword only at the start of the program's declarations."""
     text = source.read_text(encoding="utf-8", errors="replace")
     return re.sub(r"^channel(?=\s+\w)", " " * len("channel"), text, flags=re.MULTILINE)
 
@@ -159,25 +182,21 @@ class _Reader:
                     yield from self._channels(cursor)
 
     def _channels(self, cursor: Any) -> Iterator[Found]:
-        """Those of smi.hpp in the type of a variable, of what is constructed, or of a list of ports."""
+        """Yields channels of smi.hpp in the type of a variable, of a constructed object, or of a list of ports."""
         where = f"{cursor.location.file}:{cursor.location.line}"
         matches = list(_CHANNEL.finditer(cursor.type.get_canonical().spelling))
         for match in matches:
             name, c_type, port_text, op = match.groups()
             if not port_text.isdigit() and cursor.kind != self.kinds.VAR_DECL:
-                continue  # in a template, where the variable of that type tells more
+                continue  # within a template; the type of the variable is more specific
             data_type = _TYPE_NAMES.get(c_type, c_type)
             if data_type not in metadata.BYTES:
-                raise InputError(
-                    f"{where}: the datatype of a {name}_channel is a template's parameter; it has to be named"
-                )
+                raise InputError(f"{where}: the datatype of a {name}_channel is a template parameter; name the type")
             expression = next((child for child in cursor.get_children() if child.kind.is_expression()), None)
             for values in self._bindings(cursor) if not port_text.isdigit() else [{}]:
                 port = int(port_text) if port_text.isdigit() else self._value(expression, values)
                 if port is None:
-                    raise InputError(
-                        f"{where}: the port of a {name}_channel is no constant that is known before the program runs"
-                    )
+                    raise InputError(f"{where}: the port of a {name}_channel is not a compile-time constant")
                 yield Found(
                     type=_KINDS.get(name, name),
                     port=port,
@@ -189,7 +208,7 @@ class _Reader:
                 )
 
     def _collect(self) -> None:
-        """Values that function templates are used with."""
+        """Collects the arguments of instantiated function templates."""
         for cursor in self._cursors():
             if cursor.kind not in (self.kinds.DECL_REF_EXPR, self.kinds.CALL_EXPR) or cursor.referenced is None:
                 continue
@@ -208,17 +227,17 @@ class _Reader:
     def _is_integral(self, function: Any, argument: int) -> bool:
         try:
             return bool(function.get_template_argument_kind(argument) == self.cindex.TemplateArgumentKind.INTEGRAL)
-        except ValueError:  # a kind that the module has no name for, such as a pack
+        except ValueError:  # a kind unknown to the module, such as a parameter pack
             return False
 
     def _cursors(self) -> Iterator[Any]:
-        """Of the program, not of the headers of compilers and libraries."""
+        """Yields cursors of the program, without headers of compilers and libraries."""
         for declaration in self.unit.cursor.get_children():
             if not declaration.location.is_in_system_header:
                 yield from declaration.walk_preorder()
 
     def _bindings(self, cursor: Any) -> Iterator[Mapping[str, int]]:
-        """What the parameters of the templates around it can be."""
+        """Yields the possible values of the parameters of enclosing templates."""
         around = self._around(cursor)
         if around is None:
             yield {}
@@ -237,7 +256,7 @@ class _Reader:
             yield {name: value for name, value in zip(names, values, strict=False) if name}
 
     def _around(self, cursor: Any) -> Any:
-        """The function template that it is in."""
+        """Returns the enclosing function template."""
         for top in self._templates():
             extent = top.extent
             if (
@@ -264,14 +283,14 @@ class _Reader:
         def constant(at: int, what: str, known: Mapping[int, str] | None = None) -> int:
             value = self._value(arguments[at], values) if at < len(arguments) else None
             if value is None:
-                raise InputError(f"{where}: {what} of {name} is no constant that is known before the program runs")
+                raise InputError(f"{where}: {what} of {name} is not a compile-time constant")
             if known is not None and value not in known:
-                raise InputError(f"{where}: {value} is {what} of {name}, and there is none of that number")
+                raise InputError(f"{where}: {what} of {name} is {value}, which is unknown")
             return value
 
         port = constant(port_at, "the port")
         if not 0 <= port <= 255:
-            raise InputError(f"{where}: port {port}; a port is from 0 to 255")
+            raise InputError(f"{where}: port is {port}; it must be 0 to 255")
         return Found(
             type=kind,
             port=port,

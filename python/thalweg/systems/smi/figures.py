@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of SMI's paper, on their axes, with our numbers."""
+"""Figures of SMI's paper with simulated numbers."""
 
 from __future__ import annotations
 

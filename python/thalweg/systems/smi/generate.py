@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a program of SMI needs of a rank, from its metadata: the simulator's endpoints, a header for its host, and a top for its
-hardware."""
+"""Files generated from a program's metadata: the simulator's endpoints, a header for the host, and a top for the hardware."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ _PER_LINE = 32
 
 
 def generate(metadata: str | Path, cluster: str | Path = "smi-noctua") -> dict[str, str]:
-    """The texts of the files by their names: NAME.json, NAME.h and NAME.sv of the program whose metadata the file is. Raises InputError."""
+    """Returns the texts of NAME.json, NAME.h and NAME.sv, by file name. Raises InputError."""
     program = programs.read(Path(metadata))
     name = identifier(program.name)
     node = Cluster.load(cluster).node
@@ -31,13 +30,13 @@ def generate(metadata: str | Path, cluster: str | Path = "smi-noctua") -> dict[s
 
 
 def identifier(name: str) -> str:
-    """A name that C and SystemVerilog take."""
+    """Returns a valid identifier for C and SystemVerilog."""
     plain = re.sub(r"\W", "_", name, flags=re.ASCII)
     return f"_{plain}" if plain[:1].isdigit() else plain
 
 
 def endpoints(program: programs.Program, node: Node) -> dict[str, Any]:
-    """What the simulator's rank is made of: endpoint i is at link i modulo the links."""
+    """Returns the description of a simulated rank; endpoint i is at link i modulo the number of links."""
     return {
         "program": program.name,
         "links": node.links,
@@ -58,22 +57,22 @@ def endpoints(program: programs.Program, node: Node) -> dict[str, Any]:
 
 
 def hardware(module: str, program: programs.Program, node: Node) -> str:
-    """The text of the top. Raises InputError where there is nothing in it."""
+    """Returns the text of the top. Raises InputError if there are no operations."""
     if not program.operations:
         raise InputError("has no operations, so a rank needs no endpoints", program.name)
     return top.top_level(module, program.operations, node.model_copy(update={"reads": program.reads}))
 
 
 def header(name: str, program: programs.Program, node: Node) -> str:
-    """C, for the host of a rank's hardware."""
+    """Returns a C header for the host of a rank's hardware."""
     tables = program.receive_tables(node.links)
     upper = name.upper()
     constants = [
         ("LINKS", node.links, "of a rank"),
         ("ENDPOINTS", len(program.operations), ""),
         ("MAX_RANKS", program.max_ranks, ""),
-        ("SEND_ENTRIES", routes.SEND_ENTRIES, "of a send kernel's table, by destination"),
-        ("RECEIVE_ENTRIES", routes.RECEIVE_ENTRIES, "of a receive kernel's table, by port * 2 + control"),
+        ("SEND_ENTRIES", routes.SEND_ENTRIES, "entries of a send kernel's table, by destination"),
+        ("RECEIVE_ENTRIES", routes.RECEIVE_ENTRIES, "entries of a receive kernel's table, by port * 2 + control"),
         *(
             (f"PORT_{operation.type.upper()}_{operation.port}", operation.port, operation.data_type)
             for operation in program.operations
@@ -82,12 +81,12 @@ def header(name: str, program: programs.Program, node: Node) -> str:
             (f"ENDPOINT_{operation.type.upper()}_{operation.port}", number, f"at link {number % node.links}")
             for number, operation in enumerate(program.operations)
         ),
-        ("LINK_STRIDE", top.LINK_STRIDE, "bytes of addresses, from a link's tables to the next one's"),
-        ("RECEIVE_OFFSET", top.RECEIVE_OFFSET, "from a link's send table to its receive table"),
-        ("ENTRY_STRIDE", top.ENTRY_STRIDE, "from an entry to the next one"),
+        ("LINK_STRIDE", top.LINK_STRIDE, "byte distance of the tables of consecutive links"),
+        ("RECEIVE_OFFSET", top.RECEIVE_OFFSET, "byte distance from a link's send table to its receive table"),
+        ("ENTRY_STRIDE", top.ENTRY_STRIDE, "byte distance of entries"),
         ("RANK", top.RANK, "register: the rank's own number"),
-        ("STRAYS", top.STRAYS, "register: packets dropped for lack of their port"),
-        ("UNROUTED", top.UNROUTED, "register: packets dropped for lack of a route to their rank"),
+        ("STRAYS", top.STRAYS, "register: packets dropped because their port is unknown"),
+        ("UNROUTED", top.UNROUTED, "register: packets dropped because there is no route to their rank"),
     ]
     lines = [
         f"#define SMI_{upper}_{key} {value}{f' /* {about} */' if about else ''}" for key, value, about in constants
@@ -102,7 +101,7 @@ def header(name: str, program: programs.Program, node: Node) -> str:
 
 
 def write(files: dict[str, str], folder: Path) -> Sequence[Path]:
-    """Raises InputError."""
+    """Writes the files into a folder. Raises InputError."""
     from thalweg.files import write_text
 
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stands for a program's host, in TOML: which kernels run where, with which arguments, and what has to be right at the end.
+"""Host descriptions in TOML, which replace a host program: kernels with their ranks and arguments, buffers, and checks of results.
 
     [[buffer]]
     name = "mem"
@@ -24,8 +24,8 @@
     ranks = [1]
     equals = 1
 
-A number may be an expression of `rank` and `ranks`; what is checked also of a rank's buffers, by their names as they are at the
-end, and by `first_NAME` as they were put in.
+A number may be an expression of `rank` and `ranks`; in checks also of a rank's buffers: their names are the final
+contents, `first_NAME` the initial ones.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ else:
 
 Number = int | float | str
 
-#: Numbers of an element: a vector of three takes the place of four (OpenCL C 3.0, 6.3.5)
+#: elements per vector: three take the space of four (OpenCL C 3.0, 6.3.5)
 LANES = {"": 1, "2": 2, "3": 4, "4": 4, "8": 8, "16": 16}
 
 
@@ -62,28 +62,30 @@ class _Table(BaseModel):
 
 class Ranks(_Table):
     ranks: list[int] | Literal["all"] | None = Field(
-        None, description="numbers, or all; of a kernel, where nothing is said, those that have its file"
+        None, description='rank numbers or "all" [default of a kernel: the ranks whose program is its file]'
     )
 
 
 class BufferTable(Ranks):
     name: str
-    type: str = Field("float", description="of an element: float, int, float4, ...")
+    type: str = Field("float", description="type of an element: float, int, float4, ...")
     count: Number | None = Field(None, description="elements")
     shape: list[Number] | None = Field(None, min_length=1)
     bank: int = Field(0, ge=0)
-    fill: Number | Literal["zeros", "iota"] = Field("zeros", description="zeros, iota, or an expression of i as well")
-    random: int | None = Field(
-        None, ge=0, description="seed of numbers from 0 to 1, or of 0 to 99; each rank has its own"
+    fill: Number | Literal["zeros", "iota"] = Field(
+        "zeros", description="initial value; also zeros, iota, or an expression of i"
     )
-    file: Path | None = Field(None, description="of numpy, .npy; of {rank} where each has its own")
+    random: int | None = Field(
+        None, ge=0, description="seed of random values, 0 to 1 or integers 0 to 99; different for each rank"
+    )
+    file: Path | None = Field(None, description=".npy file; {rank} in its name is replaced by the rank")
 
     @model_validator(mode="after")
     def _one(self) -> BufferTable:
         if (self.count is None) == (self.shape is None) and self.file is None:
-            raise ValueError("a buffer has a count or a shape, or is a file's")
+            raise ValueError("give a buffer one of count, shape and file")
         if self.random is not None and self.file is not None:
-            raise ValueError("a buffer is random, or a file's")
+            raise ValueError("give a buffer either random or file")
         return self
 
 
@@ -92,7 +94,7 @@ class KernelTable(Ranks):
     file: Path | None = None
     arguments: dict[str, Number | bool] = {}
     serves: bool | None = Field(
-        None, description="whether it may wait for ever; by itself it does whose body has an endless loop"
+        None, description="whether the kernel need not end [default: true if its body has an endless loop]"
     )
 
 
@@ -100,12 +102,12 @@ class CheckTable(Ranks):
     buffer: str
     equals: Number | None = None
     file: Path | None = None
-    tolerance: float = Field(0, ge=0, description="relative, of the largest value")
+    tolerance: float = Field(0, ge=0, description="tolerance relative to the largest value")
 
     @model_validator(mode="after")
     def _one(self) -> CheckTable:
         if (self.equals is None) == (self.file is None):
-            raise ValueError("a check has equals or file")
+            raise ValueError("give a check either equals or file")
         return self
 
 
@@ -113,7 +115,7 @@ class HostTable(_Table):
     include: list[Path] = []
     define: list[str] = []
     max_cycles: int | None = Field(
-        None, ge=1, description="last cycle in which a kernel may end, unless it serves; --max-cycles takes precedence"
+        None, ge=1, description="last cycle in which a kernel that does not serve may end; overridden by --max-cycles"
     )
     buffer: list[BufferTable] = []
     kernel: list[KernelTable] = []
@@ -122,7 +124,7 @@ class HostTable(_Table):
 
 @dataclass(frozen=True)
 class Host:
-    """A description; names of files in it begin at `folder`."""
+    """A host description; file names are relative to `folder`."""
 
     table: HostTable
     folder: Path
@@ -131,7 +133,7 @@ class Host:
 
 @dataclass(frozen=True)
 class Check:
-    """What came out."""
+    """The result of a check."""
 
     buffer: str
     rank: int
@@ -140,18 +142,24 @@ class Check:
 
 
 def read(file: Path) -> Host:
-    """Raises InputError."""
+    """Reads a host description.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read or is invalid.
+    """
     try:
         whole = tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", file) from error
     except tomllib.TOMLDecodeError as error:
-        raise InputError(f"is no TOML: {error}", file) from None
+        raise InputError(f"is not TOML: {error}", file) from None
     return of_values(whole, file.parent, str(file))
 
 
 def of_values(whole: Mapping[str, Any], folder: Path = Path(), name: str = "host description") -> Host:
-    """A description that has been read. Raises InputError."""
+    """Returns a host description from parsed values. Raises InputError."""
     try:
         return Host(HostTable.model_validate(whole), folder, name)
     except ValidationError as error:
@@ -161,7 +169,7 @@ def of_values(whole: Mapping[str, Any], folder: Path = Path(), name: str = "host
 
 
 class Prepared:
-    """A run with all that a host description has."""
+    """A run prepared from a host description: buffers, kernels and checks."""
 
     def __init__(self, run: Run, host: Host, sources: Sequence[Path] = ()) -> None:
         self.run, self.host = run, host
@@ -180,10 +188,16 @@ class Prepared:
         for number, kernel in enumerate(host.table.kernel):
             self._kernel(number, kernel)
         if unused := [source for source in self.sources if source not in self.used]:
-            raise self._wrong(f"no kernel of it is of {unused[0]}: name that file in a [[kernel]], or leave it out")
+            raise self._wrong(f"no kernel uses {unused[0]}: name that file in a [[kernel]], or remove it")
 
     def execute(self) -> tuple[Result, list[Check]]:
-        """Runs it and checks what it left."""
+        """Executes the run, and returns its result and those of the checks.
+
+        Raises
+        ------
+        WrongUse, Stuck, CheckFailed
+            As `Run.run`.
+        """
         result = self.run.run()
         return result, [self._check(check, rank) for check in self.host.table.check for rank in self._ranks(check)]
 
@@ -192,7 +206,7 @@ class Prepared:
 
     @contextmanager
     def _at(self, what: str) -> Iterator[None]:
-        """Says of what is wrong here that it is `what`'s."""
+        """Adds a context to errors raised within."""
         try:
             yield
         except InputError as error:
@@ -217,7 +231,7 @@ class Prepared:
         scalar = table.type.rstrip("0123456789")
         lanes = LANES.get(table.type[len(scalar) :])
         if scalar not in DTYPES or lanes is None:
-            raise self._wrong(f"buffer {table.name}: there is no type {table.type}")
+            raise self._wrong(f"buffer {table.name}: unknown type {table.type}")
         dtype = DTYPES[scalar]
         for rank in self._ranks(table):
             if (table.name, rank) in self.buffers:
@@ -256,7 +270,7 @@ class Prepared:
         try:
             loaded: NDArray[Any] = np.load(path, allow_pickle=False)
         except (OSError, ValueError) as error:
-            raise InputError(f"{path} is no array of numpy: {error}") from None
+            raise InputError(f"{path} is not a NumPy array: {error}") from None
         return loaded
 
     def _kernel(self, number: int, table: KernelTable) -> None:
@@ -270,7 +284,7 @@ class Prepared:
             if self.sources and not having:
                 raise self._wrong(f"kernel[{number}]: no source has a kernel {table.name}")
             if len(having) != 1:
-                raise self._wrong(f"kernel[{number}]: say which file kernel {table.name} is of")
+                raise self._wrong(f"kernel[{number}]: several files have a kernel {table.name}; give its file")
             source = having[0]
         self.used.add(source)
         for rank in self._ranks(table, self._ranks_of(source)):
@@ -289,7 +303,7 @@ class Prepared:
         return self._number(value, rank)
 
     def _ranks_of(self, source: Path) -> Sequence[int]:
-        """Those whose program a topology file says it is; all where it says nothing."""
+        """Returns the ranks whose program, in a topology file, has the source's name; all without a topology file."""
         fpgas = getattr(self.run.cluster, "fpgas", None)
         if fpgas and source.stem in fpgas.programs:
             return [rank for rank, program in enumerate(fpgas.programs[: self.ranks]) if program == source.stem]
@@ -313,7 +327,7 @@ class Prepared:
                     names |= {name: buffer.array, f"first_{name}": self.first[name, of]}
             wanted = np.asarray(evaluate(table.equals, names) if isinstance(table.equals, str) else table.equals)
         if wanted.size not in (1, found.size):
-            raise InputError(f"it has {found.size} elements, what it should be {wanted.size}")
+            raise InputError(f"it has {found.size} elements; expected are {wanted.size}")
         wanted = np.broadcast_to(wanted if wanted.size == 1 else wanted.reshape(found.shape), found.shape)
         allowed = table.tolerance * float(np.max(np.abs(wanted), initial=0))
         wrong = ~(np.abs(found.astype(np.float64) - wanted.astype(np.float64)) <= allowed)
@@ -325,7 +339,7 @@ class Prepared:
 
 
 def failed(checks: Sequence[Check]) -> CheckFailed | None:
-    """What to raise where a check came out wrong."""
+    """Returns the error to raise if a check failed."""
     wrong = [check for check in checks if not check.right]
     if not wrong:
         return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Collectives of SMI's programs on the collective units of an MPI-FPGA cluster (thalweg/in_switch.py): which these are, and a bound."""
+"""In-switch execution of SMI's collectives on an MPI-FPGA cluster (thalweg/in_switch.py)."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from thalweg.systems.mpi_fpga.cluster import Cluster as Switches
 from thalweg.systems.smi import metadata
 from thalweg.systems.smi.cluster import Cluster
 
-CHANNELS = ("push", "pop")  #: which stay on SMI's network
+CHANNELS = ("push", "pop")  #: these stay on SMI's network
 
 
 def split(program: metadata.Program) -> tuple[metadata.Program, metadata.Program]:
-    """The program's point-to-point channels, and its collectives."""
+    """Splits a program into its point-to-point channels and its collectives."""
 
     def only(channels: bool) -> metadata.Program:
         return replace(program, operations=tuple(of for of in program.operations if (of.type in CHANNELS) == channels))
@@ -25,8 +25,11 @@ def split(program: metadata.Program) -> tuple[metadata.Program, metadata.Program
 def bound_us(
     cluster: Cluster, switches: Switches, operation: str, elements: int, size: int, root: int, ranks: int
 ) -> float:
-    """The least time of a collective of `elements` of `size` bytes a rank, in microseconds: that of kernels, which give or take one a
-    cycle, the root those of all ranks in scatter and gather; or the switches'."""
+    """Returns the lower bound of a collective in us, for `elements` of `size` bytes per rank: that of kernels or of the
+    switches.
+
+    A kernel handles one element per cycle; the root, in scatter and gather, those of all ranks.
+    """
     given = elements * (ranks if operation in ("scatter", "gather") else 1)
     network = bounds.Network.of(switches.fabric_config())
     ticks = bounds.collective_ticks(network, range(ranks), operation, elements * size, root)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a program says of its SMI operations, JSON as the public reference implementation has it.
+"""Metadata of a program's SMI operations: JSON in the format of the public reference implementation.
 
     {"operations": [{"type": "reduce", "port": 0, "data_type": "int", "buffer_size": null, "args": {"op_type": "add"}}],
      "consecutive_reads": 8, "max_ranks": 8}
 
-Operations are endpoints in the order of their ports, a port's push before its pop.
+Endpoints are ordered by port, a push before a pop.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ Kind = Literal["push", "pop", "broadcast", "scatter", "gather", "reduce"]
 DataType = Literal["int", "float", "double", "char", "short"]
 
 BYTES = {"char": 1, "short": 2, "int": 4, "float": 4, "double": 8}
-BUFFER = 16  #: packets, where nothing is said
-MOST_READS = 256  #: of an input on end
+BUFFER = 16  #: default, in packets
+MOST_READS = 256  #: maximum of consecutive reads of an input
 
 
 class _Table(BaseModel):
@@ -40,18 +40,18 @@ class Operation(_Table):
     port: int = Field(ge=0, le=255, description="from 0 to 255")
     data_type: DataType = Field("int", description="int, float, double, char or short")
     buffer_size: int | None = Field(
-        None, ge=1, le=65536, description="elements, or null, of what is taken from the network and not yet popped"
+        None, ge=1, le=65536, description="elements buffered between network and pop, or null"
     )
     args: Arguments = Arguments()
 
     @property
     def size(self) -> int:
-        """log2 of an element's bytes."""
+        """log2 of the size of an element in bytes."""
         return BYTES[self.data_type].bit_length() - 1
 
     @property
     def buffer_packets(self) -> int:
-        """Packets of 32 bytes that its endpoint keeps for its kernel."""
+        """Number of 32-byte packets buffered by its endpoint."""
         if self.buffer_size is None:
             return BUFFER
         return -(-self.buffer_size // (28 // BYTES[self.data_type]))
@@ -59,45 +59,45 @@ class Operation(_Table):
 
 class Metadata(_Table):
     operations: list[Operation] = Field(description="a list")
-    consecutive_reads: int = Field(8, ge=1, le=MOST_READS, description="from one input on end, R")
-    max_ranks: int = Field(8, ge=1, le=256, description="ranks at most")
-    p2p_rendezvous: bool = Field(True, description="whether point-to-point channels can have credits")
+    consecutive_reads: int = Field(8, ge=1, le=MOST_READS, description="consecutive reads of one input (R)")
+    max_ranks: int = Field(8, ge=1, le=256, description="maximum number of ranks")
+    p2p_rendezvous: bool = Field(True, description="support credits for point-to-point channels")
 
 
 @dataclass(frozen=True)
 class Program:
-    """A program's endpoints, by their numbers."""
+    """The endpoints of a program, by number."""
 
     name: str
     operations: tuple[Operation, ...]
     reads: int
     max_ranks: int
-    credits: bool = True  #: point-to-point channels can have them
+    credits: bool = True  #: support credits for point-to-point channels
 
     @property
     def endpoints(self) -> list[routes.Endpoint]:
         return [routes.Endpoint(operation.type, operation.port) for operation in self.operations]
 
     def receive_tables(self, links: int) -> routes.Table:
-        """Of a rank that has so many links."""
+        """Returns the tables of receive kernels of a rank with `links` links."""
         return routes.receive_tables(self.endpoints, links)
 
 
 def read(file: Path) -> Program:
-    """Raises InputError, with what would be right."""
+    """Reads a metadata file. Raises InputError with the valid alternatives."""
     try:
         whole = json.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", file) from error
     except json.JSONDecodeError as error:
-        raise InputError(f"is no JSON: {error.msg}", file, error.lineno) from error
+        raise InputError(f"is not JSON: {error.msg}", file, error.lineno) from error
     except (UnicodeDecodeError, RecursionError) as error:
-        raise InputError("is no JSON", file) from error
+        raise InputError("is not JSON", file) from error
     return of_values(whole, file.stem, file)
 
 
 def of_values(whole: Any, name: str, file: Path | None = None) -> Program:
-    """The program of metadata that has been read. Raises InputError."""
+    """Returns the program of parsed metadata. Raises InputError."""
     try:
         made = Metadata.model_validate(whole)
     except ValidationError as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can be measured on clusters of SMI: `thalweg.measure` and `thalweg.bench` plan it here, with the same options."""
+"""Operations of SMI for `thalweg bench` and `thalweg.measure`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ MOST_SENDERS = 4
 _SWITCHED = {"packet": "packets", "circuit": "circuits"}
 SWITCHINGS = tuple(_SWITCHED)
 ROUNDS = 20
-"""Of a ping-pong."""
+"""Number of rounds of a ping-pong."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Ran:
 
     result: Result
     right: bool
-    """Whether every element was right."""
+    """Whether all elements were correct."""
     recorded: Recorded | None
 
 
@@ -78,7 +78,7 @@ class _Micro:
             record=record,
         )
         self.file = Path(__file__).parent / "kernels" / "micro.c"
-        self.wrong: list[Buffer] = []  #: elements that were, of each kernel that checks
+        self.wrong: list[Buffer] = []  #: number of wrong elements, of each checking kernel
 
     def start(self, kernel: str, rank: int, checks: bool = False, **arguments: Any) -> None:
         if checks:
@@ -94,7 +94,7 @@ class _Micro:
 def pushes(
     cluster: Cluster, element: str, count: int, peer: int, senders: int, engine: str = "sim", record: bool = False
 ) -> Ran:
-    """`count` elements from each of some kernels of rank 0, at ports of their own, to those of another rank."""
+    """Sends `count` elements from each of several kernels of rank 0, each at its own port, to another rank."""
     ports = range(senders)
     endpoints = [("push", port) for port in ports] + [("pop", port) for port in ports]
     micro = _Micro(cluster, element, endpoints, engine, record=record)
@@ -105,7 +105,7 @@ def pushes(
 
 
 def ping_pong_us(cluster: Cluster, element: str, peer: int) -> tuple[float, bool]:
-    """Half of the time of a message of one element there and back."""
+    """Returns half of the round-trip time of a message of one element in us."""
     micro = _Micro(cluster, element, [("push", 0), ("pop", 0), ("push", 1), ("pop", 1)], "sim")
     micro.start("asks", 0, True, rounds=ROUNDS, peer=peer)
     micro.start("answers", peer, rounds=ROUNDS, peer=0)
@@ -114,10 +114,10 @@ def ping_pong_us(cluster: Cluster, element: str, peer: int) -> tuple[float, bool
 
 
 def behind(cluster: Cluster, element: str, count: int, peer: int, to: int, record: bool = False) -> tuple[float, Ran]:
-    """The time in us from the push of one element for rank `to` to its pop, when half of another kernel's `count` for `peer` have been
-    pushed."""
+    """Returns the time in us of one element to rank `to`, pushed after half of another kernel's `count` elements for
+    `peer`."""
     endpoints = [("push", 0), ("pop", 0), ("pop", 1), ("pop", 2)]
-    # Both push to the other rank over one link.
+    # both use the same link
     shares = [routes.link_of(cluster.send_tables, 0, at, peer) for at in range(cluster.node.links)]
     late = next((at for at in range(1, len(shares)) if shares[at] == shares[0]), len(endpoints))
     endpoints.insert(late, ("push", 1))
@@ -131,11 +131,11 @@ def behind(cluster: Cluster, element: str, count: int, peer: int, to: int, recor
 
 
 def injects(cluster: Cluster, messages: int, reads: int, engine: str = "sim", record: bool = False) -> Ran:
-    """Messages of one element of a kernel whose send kernel has as many inputs as links, and one."""
+    """Sends messages of one element from a kernel whose send kernel has one more input than links."""
     cluster = cluster.with_node(reads=reads)
     links = cluster.node.links
-    # Four channels of a rank, one at each link; the one that is used is at a link that leads to the other rank, the last one, as the pop
-    # that follows is at the first link and gives its send kernel one more input.
+    # Four channels of a rank, one per link. The used one is at a link towards the other rank, the last such link, as
+    # the following pop is at the first link and gives its send kernel another input.
     way = int(np.flatnonzero(cluster.send_tables[0, :, 1] == routes.TO_LINK)[-1])
     endpoints: list[tuple[str, int]] = [("push", port) for port in range(1, links + 1)]
     endpoints[way] = ("push", 0)
@@ -147,7 +147,7 @@ def injects(cluster: Cluster, messages: int, reads: int, engine: str = "sim", re
 
 
 def injection(cluster: Cluster, messages: int, reads: int, engine: str = "sim") -> tuple[float, bool]:
-    """Cycles from one of these messages to the next one, and whether all were right."""
+    """Returns the cycles between these messages, and whether all were correct."""
     short, long = (injects(cluster, count, reads, engine) for count in (messages, 2 * messages))
     cycles = long.result.cycle(0, "injects") - short.result.cycle(0, "injects")
     return cycles / messages, short.right and long.right
@@ -171,7 +171,7 @@ def collective(
 
 
 def _recorder(title: str, once: Callable[[Row], Ran]) -> Callable[[Sequence[Row]], Recorded]:
-    """Repeats each row's run, and records it."""
+    """Returns a function that repeats each row's run and records it."""
 
     def one(row: Row) -> Recorded:
         recorded = once(row).recorded
@@ -185,7 +185,9 @@ def _sizes(sizes: Sizes, element: str, most: int = 1 << 26) -> list[int]:
     one_of("type", element, BYTES)
     wanted = parse_sizes(sizes)
     if bad := [size for size in wanted if size % BYTES[element] or not 0 < size <= most]:
-        raise InputError(f"{bad[0]} bytes; they are elements of {BYTES[element]}, and {most} bytes at most")
+        raise InputError(
+            f"{bad[0]} bytes; the size must be a multiple of {BYTES[element]} (an element), at most {most}"
+        )
     return wanted
 
 
@@ -195,7 +197,9 @@ def _with_switching(cluster: Cluster, switching: str | None, circuit_packets: in
     if circuit_packets is not None:
         cluster = cluster.with_node(circuit_packets=at_least("circuit_packets", circuit_packets, 0))
         if circuit_packets and cluster.node.switching != "circuit":
-            raise InputError(f"circuits of {circuit_packets} packets; switching is {cluster.node.switching}")
+            raise InputError(
+                f"circuit_packets is {circuit_packets}, but switching is {cluster.node.switching}; set switching to circuit"
+            )
     return cluster
 
 
@@ -210,16 +214,20 @@ def push(
     circuit_packets: int | None = None,
     sizes: Sizes = "8:1M",
 ) -> Plan:
-    """`senders`: kernels at ports of their own, each with its part of the bytes. `hops`: links between the ranks. `switching`: packet or
-    circuit, `circuit_packets`: that follow in one at most, 0 where it is the whole message; otherwise the cluster's."""
+    """Plans a message between kernels of two ranks.
+
+    `senders` kernels at separate ports share the bytes. `hops` is the number of links between the ranks. `switching` is
+    "packet" or "circuit", and `circuit_packets` the maximum number of packets per circuit, 0 for a whole message;
+    defaults are the cluster's. Raises InputError.
+    """
     cluster = _with_switching(cluster, switching, circuit_packets)
     wanted = _sizes(sizes, element)
     if not 1 <= at_least("senders", senders, 1) <= MOST_SENDERS:
-        raise InputError(f"{senders} senders; there are kernels for {MOST_SENDERS}")
+        raise InputError(f"senders is {senders}; it must be 1 to {MOST_SENDERS}")
     peer = peer_at(cluster, hops)
     links = len({path[0] for path in bounds.push_paths(cluster, peer, senders)})
     if bad := [size for size in wanted if size % (senders * BYTES[element])]:
-        raise InputError(f"{bad[0]} bytes are no elements for each of {senders} senders")
+        raise InputError(f"{bad[0]} bytes are less than an element for each of {senders} senders")
 
     def once(size: int, record: bool = False) -> Ran:
         return pushes(cluster, element, size // BYTES[element] // senders, peer, senders, engine, record)
@@ -257,8 +265,11 @@ def latency(
     circuit_packets: int | None = None,
     sizes: Sizes = "1K:1M",
 ) -> Plan:
-    """Of a message of one element behind another kernel's of `sizes` bytes to the same rank, pushed when half of that has been.
-    `hops` and the following: as of push."""
+    """Plans a message of one element behind another kernel's message of `sizes` bytes to the same rank, half of which has
+    been pushed.
+
+    `hops`, `switching` and `circuit_packets` are as for `push`. Raises InputError.
+    """
     cluster = _with_switching(cluster, switching, circuit_packets)
     wanted = _sizes(sizes, element)
     peer = peer_at(cluster, hops)
@@ -285,10 +296,13 @@ def latency(
 
 
 def inject(cluster: Cluster, *, engine: str = "sim", reads: Sizes = "1,4,8,16", messages: int = 2000) -> Plan:
-    """`reads`: of a send kernel from an input on end, R in the paper, several. Cycles between messages of one element."""
+    """Plans messages of one element, and measures the cycles between them.
+
+    `reads` are values of R, the consecutive reads of one input. Raises InputError.
+    """
     wanted = parse_sizes(reads)
     if bad := [times for times in wanted if not 1 <= times <= metadata.MOST_READS]:
-        raise InputError(f"{bad[0]} reads on end; they are 1 to {metadata.MOST_READS}")
+        raise InputError(f"reads is {bad[0]}; it must be 1 to {metadata.MOST_READS}")
     at_least("messages", messages, 1)
 
     def measure(progress: Progress, _: int) -> Iterator[Measured]:
@@ -322,13 +336,19 @@ def _collective(operation: str) -> Callable[..., Plan]:
         in_switch: str | Path | None = None,
         sizes: Sizes = "4:64K",
     ) -> Plan:
-        """`ranks`: the first ones of the cluster, 0 for all. `arity`: children of a place in the tree, 0 for the paper's linear scheme.
-        `any_order`: a reduction combines contributions as they come. `in_switch`: a cluster of MPI-FPGA, whose switches do all that."""
+        """Plans a collective.
+
+        `ranks` are the first ones of the cluster, 0 for all. `arity` is the number of children per rank in the tree, 0
+        for the paper's linear scheme. With `any_order`, a reduction combines contributions in order of arrival.
+        `in_switch` is an MPI-FPGA cluster whose switches execute the collective. Raises InputError.
+        """
         wanted = _sizes(sizes, element)
         there = cluster.topology.nodes
         taking = ranks or there
         if not 2 <= taking <= there or not 0 <= root < taking:
-            raise InputError(f"{taking} ranks with root {root}; {cluster.name} has {there}, and a collective 2 or more")
+            raise InputError(
+                f"{taking} ranks with root {root}; {cluster.name} has {there} ranks, and a collective needs at least 2"
+            )
         changed = {"arity": arity, "any_order": any_order}
         switches = None
         if in_switch is not None:
@@ -336,9 +356,9 @@ def _collective(operation: str) -> Callable[..., Plan]:
             from thalweg.systems.smi.in_switch import bound_us
 
             if set(changed.values()) != {None}:
-                raise InputError("arity and any_order are of ranks' collectives, and these are the switches'")
+                raise InputError("arity and any_order apply to collectives in ranks; leave them out with in_switch")
             if engine != "sim":
-                raise InputError(f"engine {engine!r} has ranks' hardware, and these collectives are the switches'")
+                raise InputError(f"engine {engine!r} applies to collectives in ranks; leave it out with in_switch")
             switches = switched.load(in_switch, cluster, taking)
         on = cluster.with_node(**{key: value for key, value in changed.items() if value is not None})
         far = int(cluster.topology.distances[root, :taking].max())
@@ -376,14 +396,17 @@ def _collective(operation: str) -> Callable[..., Plan]:
 
 
 def trees(cluster: Cluster, *, element: str = "float", ranks: int = 0, arity: int = 2, sizes: Sizes = "64:64K") -> Plan:
-    """Broadcast and reduction over a tree in which each place has `arity` children, beside the paper's linear scheme; and the reduction's
-    one order beside any. `ranks`: the first ones of the cluster, 0 for all."""
+    """Plans broadcast and reduction over trees with `arity` children per rank, compared with the paper's linear scheme.
+
+    Also compares reductions in fixed order and in order of arrival. `ranks` are the first ones of the cluster, 0 for
+    all. Raises InputError.
+    """
     wanted = _sizes(sizes, element)
     taking = ranks or cluster.topology.nodes
     if not 3 <= taking <= cluster.topology.nodes:
-        raise InputError(f"{taking} ranks; {cluster.name} has {cluster.topology.nodes}, and a tree 3 or more")
+        raise InputError(f"{taking} ranks; {cluster.name} has {cluster.topology.nodes}, and a tree needs at least 3")
     if at_least("arity", arity, 1) >= taking - 1:
-        raise InputError(f"an arity of {arity} is linear; of {taking} ranks a tree has less than {taking - 1}")
+        raise InputError(f"an arity of {arity} is the linear scheme; for {taking} ranks it must be below {taking - 1}")
     far = int(cluster.topology.distances[0, :taking].max())
     linear, tree = cluster.with_node(arity=0, any_order=False), cluster.with_node(arity=arity, any_order=False)
     unordered = linear.with_node(any_order=True)
@@ -416,13 +439,13 @@ def trees(cluster: Cluster, *, element: str = "float", ranks: int = 0, arity: in
                 done += 1
                 progress(done / (2 * len(wanted)))
 
-    title = f"trees of arity {arity} beside the linear scheme, {taking} ranks of {cluster.name}"
+    title = f"trees of arity {arity} compared with the linear scheme, {taking} ranks of {cluster.name}"
     record = _recorder(title, lambda row: once(row["collective"], row["bytes"]))
     return Plan(cluster, "trees", title, "the last rank's kernel ends", measure, record=record, draw=plots.trees)
 
 
 def faster_from(rows: Sequence[Row], collective: str) -> int | None:
-    """The least of the sizes, in bytes, from which on a tree is faster in all of them."""
+    """Returns the smallest size in bytes from which on the tree is always faster, or None."""
     found = None
     for row in reversed([row for row in rows if row["collective"] == collective]):
         if row["times_as_fast"] <= 1:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `thalweg bench --plot` draws of SMI's operations that are not plain times over sizes."""
+"""Plots of SMI's operations other than times over sizes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def trees(axes: Axes, rows: Sequence[Row]) -> None:
-    """Each collective over a tree, and by the linear scheme."""
+    """Plots each collective over a tree and in the linear scheme."""
     lines = []
     for collective in dict.fromkeys(row["collective"] for row in rows):
         of = [row for row in rows if row["collective"] == collective]
@@ -26,7 +26,7 @@ def cycles_over_reads(axes: Axes, rows: Sequence[Row]) -> None:
     for key, style, label in (
         ("cycles", "o-", "measured"),
         ("polling_cycles", "--", "by polling"),
-        ("link_cycles", ":", "by the link's rate"),
+        ("link_cycles", ":", "bound by the link rate"),
     ):
         axes.plot([row["reads"] for row in rows], [row[key] for row in rows], style, markersize=3.5, label=label)
     axes.set_ylim(bottom=0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Routes of a cluster of SMI, proved: what `thalweg route` prints and `thalweg.routes` returns."""
+"""Proved routes of an SMI cluster, as printed by `thalweg route` and returned by `thalweg.routes`."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from thalweg.systems.smi.cluster import Cluster
 
 @dataclass(frozen=True, eq=False)
 class ProvedRoutes:
-    """Tables that deliver every packet and cannot deadlock on the cluster, and the figures of the proof."""
+    """Routing tables proved to deliver every packet without deadlock, and the figures of the proof."""
 
     cluster: Cluster
     tables: routes.Table  #: of send kernels: rank, link, destination
     receive: Sequence[
         routes.Table
-    ]  #: of receive kernels, by rank: link, port * 2 + control; empty where no programs are known
+    ]  #: of receive kernels, by rank: link, port * 2 + control; empty if no programs are known
     proof: routes_proof.Proof
 
     def record(self) -> dict[str, Any]:
-        """The proof as plain data."""
+        """Returns the proof as plain data."""
         return {"cluster": self.cluster.name, **self.proof.as_dict()}
 
     def files(self) -> dict[str, bytes]:
-        """What `thalweg route --out` writes, by names that the public reference implementation's host code reads."""
+        """Returns the files written by `thalweg route --out`, with names as in the public reference implementation."""
         made = {"proof.json": (json.dumps(self.record(), indent=2) + "\n").encode()}
         for prefix, tables in (("cks", self.tables), ("ckr", self.receive)):
             for rank, of_rank in enumerate(tables):
@@ -45,8 +45,11 @@ class ProvedRoutes:
 
 
 def prove(cluster: AnyCluster, *, metadata: Sequence[str | Path] = ()) -> ProvedRoutes:
-    """Of the programs in these files of `metadata`, by the name that each rank's FPGA has in the topology file, or of the only one.
-    Raises CheckFailed with who waits for whom, and InputError."""
+    """Proves the routes of a cluster and of its programs.
+
+    `metadata` are files of programs, assigned to ranks by name as in the topology file, or a single one for all. Raises
+    CheckFailed with a wait-for cycle, and InputError.
+    """
     assert isinstance(cluster, Cluster)
     known = {Path(file).stem: programs.read(Path(file)) for file in metadata}
     receive = _receive(cluster, known) if known else []
@@ -59,13 +62,13 @@ def _receive(cluster: Cluster, known: Mapping[str, programs.Program]) -> list[ro
     if not names:
         if len(known) > 1:
             raise InputError(
-                f"{cluster.name} does not say which rank has which of {', '.join(known)}; a topology file's fpgas do"
+                f"{cluster.name} does not assign {', '.join(known)} to ranks; use a topology file with fpgas"
             )
         names = tuple(known) * cluster.topology.nodes
     tables = {}
     for name in dict.fromkeys(names):
         stem = Path(name).stem if name.endswith(".json") else name
         if stem not in known:
-            raise InputError(f"program {name!r} has no metadata; there are {', '.join(known)}")
+            raise InputError(f"program {name!r} has no metadata; known are {', '.join(known)}")
         tables[name] = known[stem].receive_tables(cluster.node.links)
     return [tables[name] for name in names]

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The evaluation of SMI's paper: its resources, microbenchmarks, GESUMMV and stencil, on the boards of Noctua as a torus and as a line.
+"""Evaluation of SMI's paper: resources, microbenchmarks, GESUMMV and stencil, on Noctua's boards as a torus and as a line.
 
-The path through hosts is a closed form: the latency that the paper measured, and each byte over PCI Express, the hosts' network and PCI
-Express again, one after the other, at the rates that these have by their standards.
-
-Strong scaling of the stencil is simulated twice: with the preset's DRAM, and with the rate that STREAM measured on such boards. The factor
-that then remains between a published speed-up and ours is printed; no value is chosen to explain it.
+The path through hosts is a closed form: the latency measured in the paper, and the bytes over PCI Express, the hosts'
+network and PCI Express in sequence, at their nominal rates. Strong scaling of the stencil is simulated twice: with the
+preset's DRAM, and with the rate measured by STREAM on such boards. The remaining factor to the published speed-up is
+printed; no value is fitted to explain it.
 """
 
 from __future__ import annotations
@@ -33,9 +32,9 @@ SIZES = tuple(1 << power for power in range(10, 23, 2))
 COLLECTIVE_SIZES = tuple(1 << power for power in range(2, 19, 4))
 RANKS = (4, 8)
 PCIE_GB = 8 * 8 * 128 / 130 / 8
-"""GB/s of PCI Express 3.0 with eight lanes, as the board has it: 8 GT/s each, 128b/130b."""
+"""GB/s of PCI Express 3.0 x8: 8 GT/s per lane, 128b/130b."""
 HOSTS_GB = 12.5
-"""Of Omni-Path, 100 Gb/s (section 5.1)."""
+"""GB/s of Omni-Path, 100 Gb/s (section 5.1)."""
 
 MATRICES = ((1024, 1024), (2048, 2048), (4096, 4096), (8192, 8192), (2048, 8192), (8192, 2048))
 """Of Figure 15, rows and columns: square and rectangular, as the paper says no more of them."""
@@ -58,28 +57,29 @@ FAMILIES = (
 
 class Evaluation(OfPaper):
     def __init__(self, programs: bool = True, resources: bool = True) -> None:
-        """`programs`: also Figures 15, 18 and 19. `resources`: also Tables 1 and 2."""
+        """`programs` includes Figures 15, 18 and 19; `resources` includes Tables 1 and 2."""
         super().__init__(PAPER)
         self.torus, self.line = Cluster.load(TORUS), Cluster.load(LINE)
         self.programs, self.resources = programs, resources
 
     def host_us(self, count: int) -> float:
-        """Of a message through the hosts."""
+        """Returns the time of a message through the hosts in us."""
         latency: float = self.numbers["smi.latency.host"]["value"]
         return latency + count / self.host_gb / 1e3
 
     @property
     def host_gb(self) -> float:
-        """GB/s of the path through the hosts: PCI Express, the hosts' network and PCI Express, one after the other."""
+        """Rate of the path through the hosts in GB/s: PCI Express, network and PCI Express in sequence."""
         return 1 / (2 / PCIE_GB + 1 / HOSTS_GB)
 
     def equal_gb(self, count: int, us: float, ranks: int) -> float | None:
-        """The rate of the path through the hosts by which a binomial tree over it takes so long; none where its latency is longer."""
+        """Returns the rate of the path through the hosts at which a binomial tree takes `us`; None if its latency alone is
+        longer."""
         transfer = us / (ranks - 1).bit_length() - self.host_us(0)
         return count / 1e3 / transfer if transfer > 0 else None
 
     def parts(self) -> Sequence[Part]:
-        # First those that need what may not be here.
+        # parts first that need optional tools
         parts: list[Part] = []
         if self.resources:
             parts += [("transport's resources", self._transport), ("collectives' resources", self._support)]
@@ -140,8 +140,8 @@ class Evaluation(OfPaper):
         for hops in HOPS:
             peer = peer_at(self.line, hops)
             for size in SIZES:
-                # Four kernels' floats fill packets of 28 bytes; a link carries what two of doubles do, 24 bytes a packet, as in the
-                # benchmark of the public reference implementation.
+                # Four kernels of floats fill packets of 28 bytes; two kernels of doubles use 24 bytes per packet, as in
+                # the benchmark of the reference implementation.
                 for element, senders in (("float", 4), ("double", 2)):
                     count = size // operations.BYTES[element] // senders
                     ran = operations.pushes(self.line, element, count, peer, senders)
@@ -217,7 +217,8 @@ class Evaluation(OfPaper):
         yield self._faster(broadcasts)
 
     def _faster(self, broadcasts: Sequence[Row]) -> Row:
-        """How many broadcasts take less time than through the hosts, and the rate of the hosts' path below which all would."""
+        """Returns the number of broadcasts faster than through the hosts, and the rate of the hosts' path below which all
+        would be."""
         slower = [row for row in broadcasts if row.measured > row.about["host_us"]]
         rate = f"the hosts' path has {self.host_gb:.2f} GB/s by the standards of its parts"
         note = f"all are; {rate}"
@@ -280,7 +281,8 @@ class Evaluation(OfPaper):
         return self._strong_us(*STRONG[0])
 
     def _strong_us(self, banks: int, grid: Grid) -> tuple[float, float]:
-        """Times with the preset's DRAM, from a simulation of all steps, and with the rate that STREAM measured, from the time of a step."""
+        """Returns the times with the preset's DRAM, by simulation of all steps, and with STREAM's rate, from the time of
+        one step."""
         whole = self._domain.us(self.torus, grid, banks, STEPS)
         stream = self.torus.with_node(bank_gb=self.stream_gb(banks), **dram.NO_LOSSES)
         step, around = self._domain.step_us(stream, grid, banks, COUNTS)
@@ -291,7 +293,7 @@ class Evaluation(OfPaper):
         return Stencil(DOMAIN, DOMAIN)
 
     def stream_gb(self, banks: int) -> float:
-        """GB/s of one of so many banks, as measured."""
+        """Returns the measured rate in GB/s of one of `banks` banks."""
         measured: float = self.numbers[f"smi.stream.{banks}"]["value"]
         return measured / banks
 
@@ -323,12 +325,12 @@ class Evaluation(OfPaper):
             yield self.row("smi.stencil.weak", what, times[0] / times[1], "times")
 
     def _transport(self) -> Iterator[Row]:
-        """Table 1: a rank with one link and with four, and as many ports; send and receive kernels, and the FIFOs between them."""
+        """Table 1: send and receive kernels and their FIFOs, for a rank with one link and one port, and with four."""
         from thalweg.rtl.project import ParameterSet
         from thalweg.rtl.synth import Resources, Synthesizer
 
         synthesizer = Synthesizer()
-        node = dataclasses.replace(synthesizer.project.block("smi/node"), whole=True)  # kernels stay apart
+        node = dataclasses.replace(synthesizer.project.block("smi/node"), whole=True)  # keeps kernels separate
         for links in (1, self.torus.node.links):
             values: dict[str, int | str] = {
                 "Kinds": f"{3 * links}'o{'1' * links}",  # pops
@@ -394,7 +396,7 @@ def _right(measured: tuple[float, bool], what: str) -> float:
 
 
 def reproduce(paper: str, *, programs: bool = True, resources: bool = True) -> list[dict[str, Any]]:
-    """The options of `thalweg reproduce smi`. Raises InputError."""
+    """Implements `thalweg reproduce smi`. Raises InputError."""
     if paper != PAPER:
         raise InputError(f"{paper!r} is not {PAPER}")
     return [row.as_json() for row in Evaluation(programs, resources).rows(lambda what, done: None)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GESUMMV and the stencil (apps/smi) in simulated time, each result beside a plain program's."""
+"""GESUMMV and the stencil (apps/smi) in simulated time, with results compared with those of a plain program."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def _app(name: str) -> ModuleType:
     spec = importlib.util.spec_from_file_location(f"smi_{name}", resource(f"apps/smi/{name}/{name}.py"))
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
-    sys.modules[module.__name__] = module  # where its dataclasses look
+    sys.modules[module.__name__] = module  # needed by its dataclasses
     spec.loader.exec_module(module)
     return module
 
 
 def gesummv_us(cluster: Cluster, rows: int, columns: int) -> tuple[float, float]:
-    """On one rank and on two. Raises InputError, and CheckFailed where a result is wrong."""
+    """Returns the times on one rank and on two in us. Raises InputError, and CheckFailed if a result is wrong."""
     gesummv = _app("gesummv")
     problem = gesummv.Problem.random(rows, columns)
     times = []
@@ -43,14 +43,14 @@ def gesummv_us(cluster: Cluster, rows: int, columns: int) -> tuple[float, float]
 
 
 class Stencil:
-    """On so many rows and columns of points, always the same ones."""
+    """The stencil on a fixed random field of the given size."""
 
     def __init__(self, rows: int, columns: int) -> None:
         self._points = np.random.default_rng([rows, columns]).random((rows, columns), dtype=np.float32)
         self._plain: dict[int, NDArray[np.float32]] = {}
 
     def us(self, cluster: Cluster, grid: Grid, banks: int, steps: int) -> float:
-        """Raises InputError, and CheckFailed where a result is wrong."""
+        """Returns the time of a number of steps in us. Raises InputError, and CheckFailed if a result is wrong."""
         stencil = _app("stencil")
         if steps not in self._plain:
             self._plain[steps] = stencil.plain(self._points, steps)
@@ -61,7 +61,7 @@ class Stencil:
         return time_us
 
     def step_us(self, cluster: Cluster, grid: Grid, banks: int, counts: tuple[int, int]) -> tuple[float, float]:
-        """A step's time, and that of what begins and ends: what the difference of two counts of steps says."""
+        """Returns the time of a step and of start and end, from the times of two numbers of steps."""
         few, many = (self.us(cluster, grid, banks, steps) for steps in counts)
         step = (many - few) / (counts[1] - counts[0])
         return step, few - counts[0] * step

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rewrites a preprocessed source of kernels: inserts code that makes iterations of loops take cycles (loops.py), and functions that call the
-kernels with packed arguments. Line numbers do not change. Also describes the kernels for the simulator.
+"""Rewriting of preprocessed kernel sources.
+
+Inserts code that makes loop iterations take cycles (loops.py), and functions that call kernels with packed arguments.
+Line numbers are preserved. Also describes the kernels for the simulator.
 """
 
 from __future__ import annotations
@@ -41,7 +43,7 @@ class Argument:
     """An argument of a kernel."""
 
     name: str
-    type: str  #: without qualifiers: `float4`, `SMI_Comm`; for a pointer, the type that it points to
+    type: str  #: without qualifiers: `float4`, `SMI_Comm`; for a pointer, its target type
     pointer: bool = False
 
 
@@ -52,7 +54,7 @@ class KernelText:
     file: str
     line: int
     endless: bool  #: whether its body has an infinite loop
-    autorun: bool  #: whether it starts by itself, because of that attribute
+    autorun: bool  #: starts by itself, due to the attribute autorun
 
 
 @dataclass(frozen=True)
@@ -63,8 +65,10 @@ class Rewritten:
 
 
 def rewrite(text: str, language: str = "c", expand: loops.Expand = as_it_is) -> Rewritten:
-    """Rewrites a preprocessed source with line markers. `expand` replaces macros in expressions of pragmas. Raises InputError for a
-    loop that it does not understand, and for an attribute that is not simulated."""
+    """Rewrites a preprocessed source with line markers.
+
+    `expand` expands macros in pragmas. Raises InputError for an unsupported loop or attribute.
+    """
     source = Source(text, language)
     inserted = loops.insert(source, expand)
     kernels = [
@@ -112,10 +116,10 @@ def _kernel(source: Source, cursor: Any) -> KernelText:
     )
     if kernel.autorun and kernel.arguments:
         raise source.refuse(
-            cursor.location.offset, f"autorun kernel {kernel.name} has arguments, and no host gives them"
+            cursor.location.offset, f"autorun kernel {kernel.name} has arguments, which no host can set; remove them"
         )
     if kernel.autorun and not kernel.endless:
-        what = "ends, and hardware starts it again after cycles that are not known here: put while (1) around its body"
+        what = "ends, and hardware would restart it after an unknown number of cycles: put while (1) around its body"
         raise source.refuse(cursor.location.offset, f"autorun kernel {kernel.name} {what}")
     return kernel
 
@@ -148,13 +152,13 @@ def _caller(source: Source, kernel: KernelText, cursor: Any) -> list[str]:
         star = "*" if after.startswith("[") else ""
         lines.append(f"typedef {' '.join(before.split())} {star}{kind}{'' if star else after};")
         passed.append(f"*({kind}*)arguments[{i}]")
-    lines.append(f'# {kernel.line} "{kernel.file}"')  # inlined code may have no other line
+    lines.append(f'# {kernel.line} "{kernel.file}"')  # inlined code must have no other line
     lines.append(f"void smi__call_{kernel.name}(void** arguments) {{ {kernel.name}({', '.join(passed)}); }}")
     return lines
 
 
 def _endless(source: Source, cursor: Any) -> bool:
-    """True if a statement of a kernel's body is, or contains in an `if`, an infinite loop."""
+    """True if a kernel's body has an infinite loop as a statement or within an `if`."""
     children = list(cursor.get_children())
     if cursor.kind.name == "IF_STMT":
         return any(_endless(source, child) for child in children)
@@ -183,7 +187,7 @@ def _without_condition(source: Source, loop: Any, children: Sequence[Any]) -> bo
 
 
 def _is_left(loop: Any) -> bool:
-    """True if a return, a break, or a goto out of the loop leaves it."""
+    """True if a return, break or goto leaves the loop."""
     first, last = loop.extent.start.offset, loop.extent.end.offset
 
     def leaves(cursor: Any, breaks: bool) -> bool:
@@ -205,7 +209,7 @@ def _is_left(loop: Any) -> bool:
 
 
 def _channels(source: Source) -> list[str]:
-    """The source of a function that registers the channels with the runtime."""
+    """Returns the source of a function that registers the channels with the runtime."""
     calls: list[str] = []
     declared = [
         cursor

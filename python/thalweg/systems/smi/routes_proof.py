@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Proof of SMI's route tables: every packet arrives, and no packets wait for each other in a cycle (thalweg.route.proof).
+"""Proof of SMI's routing tables: every packet arrives, and there is no wait-for cycle (thalweg.route.proof).
 
-A packet passes through FIFOs: endpoint -> send kernel -> (FIFO to another send kernel ->) link -> receive kernel. At its destination it
-continues -> (FIFO to another receive kernel ->) endpoint; at a rank on its way -> FIFO to the send kernel. So the places of its path are
-kernels. Kernels skip an input whose packet cannot leave, so a FIFO waits for another one only where its first packet goes there. The
-proof assumes that endpoints take what arrives: kernels have to pop what is pushed to them.
+A packet passes through FIFOs: endpoint -> send kernel -> (FIFO to another send kernel ->) link -> receive kernel; at
+its destination -> (FIFO to another receive kernel ->) endpoint, at other ranks -> FIFO to the send kernel. The places
+of a path are kernels. Kernels skip an input whose packet cannot proceed, so a FIFO waits only for the FIFO that its
+first packet needs. The proof assumes that endpoints accept all packets: kernels must pop what is pushed to them.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from thalweg.systems.smi.routes import SEND_ENTRIES, TO_LINK, TO_RECEIVE, Table,
 class Proof(proof.Proof):
     longest_shortest: int
     average_shortest: float
-    longer_pairs: int  #: pairs whose path is not a shortest one
-    even_load: float  #: `uniform_load` if packets are spread evenly over all shortest paths
+    longer_pairs: int  #: pairs with a path that is not a shortest one
+    even_load: float  #: `uniform_load` if packets were spread evenly over all shortest paths
 
 
 def prove(topology: Topology, tables: Table, receive: Iterable[Table] = ()) -> Proof:
-    """Proves the tables of send kernels, and the tables of each rank's receive kernels, if given. Raises BadRoutes.
+    """Proves the tables of send kernels and, if given, of each rank's receive kernels. Raises BadRoutes.
 
-    The proof assumes nothing about the tables. It follows them from every send kernel, as an endpoint may be connected to each.
+    Assumes nothing about the tables: follows them from every send kernel, as an endpoint may be at any.
     """
     ranks, links = topology.nodes, tables.shape[1]
     if tables.shape[0] != ranks or links < topology.link_ports or tables.shape[2] != SEND_ENTRIES:
@@ -104,7 +104,8 @@ class _Kernels:
         return number
 
     def at_destination(self) -> NDArray[np.int64]:
-        """(edges, 2): a packet's last channel may wait for each other receive kernel of the rank, as each may have the port's endpoint."""
+        """Edges (n, 2): a packet's last channel may wait for every other receive kernel of the rank, where its port's
+        endpoint may be."""
         last = np.flatnonzero(self.paths.steps[: self.kernels].ravel() == 1)
         at = self.paths.next.ravel()[last] - self.kernels
         other = np.arange(self.links)
@@ -118,12 +119,12 @@ class _Kernels:
 
     def why(self, place: int, destination: int) -> str:
         if self.is_own[place, destination]:
-            return "it sends it away again"
+            return "it forwards its own packet"
         match self.output[place, destination]:
             case 1:
-                return "it takes it for its own"
+                return "it delivers the packet of another rank"
             case 0:
-                return "it sends it to a link that is not there"
+                return "it uses a link that does not exist"
         return f"it has no output above {self.links}"
 
     def name(self, channel: int) -> str:
@@ -142,7 +143,7 @@ class _Kernels:
 
 
 def _check_receive(rank: int, tables: Table) -> None:
-    """Checks that packets which a receive kernel passes to another one have an endpoint there. Raises BadRoutes."""
+    """Raises BadRoutes if a receive kernel passes packets to another one that has no endpoint for them."""
     links = len(tables)
     for own, entry in np.argwhere((tables > 0) & (tables < links)).tolist():
         other = int(tables[own, entry]) - 1
@@ -150,5 +151,5 @@ def _check_receive(rank: int, tables: Table) -> None:
         if tables[other, entry] < links:
             what = "data" if entry % 2 == 0 else "control"
             raise BadRoutes(
-                f"rank {rank}: receive kernel {own} hands {what} of port {entry // 2} on to {other}, which has no endpoint for it"
+                f"rank {rank}: receive kernel {own} passes {what} of port {entry // 2} to {other}, which has no endpoint for it"
             )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The hardware's ranks in a simulated cluster: tw_node with a program's endpoints, Verilated once for each sort of rank."""
+"""Verilated ranks in a simulated cluster: tw_node with a program's endpoints, Verilated once per distinct rank
+configuration."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from thalweg.systems.smi.metadata import Operation
 
 
 def library(operations: Sequence[Operation], node: Node) -> Path:
-    """Of a rank that has these endpoints. Raises InputError where there is no Verilator."""
+    """Returns the library of a rank with these endpoints. Raises InputError if Verilator is missing."""
     return _built(find_root(), tuple(top.parameters(operations, node).items()))
 
 

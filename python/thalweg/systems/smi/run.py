@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs of SMI: kernels on the ranks of a cluster, in simulated time.
+"""SMI programs: kernels on the ranks of a cluster, in simulated time.
 
     run = Run("smi-noctua", ranks=2)
     numbers = run.buffer(1, np.zeros(1, np.int8))
@@ -8,7 +8,7 @@
     result = run.run()
     print(result.time_us, numbers.array)
 
-What is written into buffers and read from them here takes no time.
+Host accesses to buffers take no simulated time.
 """
 
 from __future__ import annotations
@@ -64,11 +64,11 @@ COMMUNICATOR = "SMI_Comm"
 
 
 class WrongUse(CheckFailed):
-    """A kernel used a channel, a port or memory as it must not; the text begins with its source's line."""
+    """A kernel used a channel, a port or memory incorrectly; the message starts with its source line."""
 
 
 class Stuck(FabricStopped):
-    """Nothing can go on; `lines` say which kernel waits for which, and where they wait in a circle."""
+    """A deadlock; `lines` list who waits for whom, and a wait-for cycle."""
 
     def __init__(self, text: str, blocked: Sequence[Blocked] = ()) -> None:
         super().__init__(text, blocked)
@@ -77,44 +77,45 @@ class Stuck(FabricStopped):
 
 
 class Buffer:
-    """Memory of a rank's bank."""
+    """Memory in a bank of a rank."""
 
     def __init__(self, rank: int, name: str, bank: int, array: NDArray[Any]) -> None:
         self.rank, self.name, self.bank = rank, name, bank
-        self.array = array  #: before the run what is put into it, afterwards the memory itself
+        self.array = array  #: before the run the initial contents, afterwards the memory itself
         self.number = -1
 
 
 @dataclass(frozen=True)
 class Ended:
-    """A kernel."""
+    """The end of a kernel."""
 
     rank: int
     name: str
-    cycle: int | None  #: in which it ended; None: it serves, and did not
+    cycle: int | None  #: cycle in which it ended; None for a serving kernel that did not end
     serves: bool
 
 
 @dataclass(frozen=True)
 class Result:
-    """How a run went."""
+    """The result of a run."""
 
     kernels: list[Ended]
-    warnings: list[str]  #: data that no kernel has taken among them
-    elements: int  #: that kernels have given to channels and taken from them
+    warnings: list[str]  #: e.g. data that no kernel has popped
+    elements: int  #: number of elements pushed and popped by kernels
     hertz: float
 
     @property
     def cycles(self) -> int:
-        """Until the last kernel had ended."""
+        """Cycles until the last kernel ended."""
         return max((kernel.cycle for kernel in self.kernels if kernel.cycle is not None), default=0)
 
     @property
     def time_us(self) -> float:
+        """Time in us until the last kernel ended."""
         return self.cycles / self.hertz * 1e6
 
     def cycle(self, rank: int, kernel: str) -> int:
-        """In which a kernel ended. Raises InputError where there is none of that name, or it has not ended."""
+        """Returns the cycle in which a kernel ended. Raises InputError if it is unknown or has not ended."""
         for each in self.kernels:
             if (each.rank, each.name) == (rank, kernel) and each.cycle is not None:
                 return each.cycle
@@ -122,10 +123,10 @@ class Result:
 
 
 def _packed(value: Any, dtype: type[np.generic]) -> bytes:
-    """A number as a kernel gets it. Raises TypeError, ValueError or OverflowError where it is none, or not one of that type."""
+    """Returns the bytes of a kernel argument. Raises TypeError, ValueError or OverflowError."""
     number = np.array(value)
     if number.ndim:
-        raise TypeError("it is no number")
+        raise TypeError("it is not a number")
     if dtype is np.bool_ and number not in (0, 1):
         raise OverflowError("that is 0 or 1")
     if np.issubdtype(dtype, np.integer) and number.dtype.kind in "iuO":
@@ -140,7 +141,7 @@ def _packed(value: Any, dtype: type[np.generic]) -> bytes:
 
 
 def _compiled(source: Path, includes: tuple[Path, ...], defines: tuple[str, ...]) -> Compiled:
-    """Once for each text of a source; what it includes is taken to stay as it is."""
+    """Compiles a source, once per text; included files are assumed not to change."""
     text = source.read_bytes() if source.is_file() else b""
     key = (source.resolve(), text, includes, defines)
     if key not in _COMPILED:
@@ -163,14 +164,37 @@ class _Start:
 
 @dataclass
 class Run:
-    """A cluster, and what is to run on it. `ranks`: how many take part, the first ones of the cluster; all, where nothing is said.
-    `program`: metadata of the ranks' operations (thalweg.systems.smi.metadata), as of `thalweg smi extract`, which say R and whether
-    there are credits, too; otherwise operations are found in the sources. `engine`: the simulator's ranks, `sim`, or the hardware's, `rtl`, Verilated and in step with them.
-    `protocol`: of point-to-point channels, one of PROTOCOLS (docs/smi-programs.md); otherwise the program's or the cluster's.
-    `in_switch`: a cluster of MPI-FPGA, in whose switches collectives are computed, rank r at node r; SMI's network has the point-to-point
-    channels. `patience`: seconds of processor time after which a run in which no kernel has used a channel or memory is taken for an
-    endless loop; 0: never. `max_cycles`: the last cycle in which a kernel may end that does not serve; None: any. `record`: after the run,
-    also one that got stuck, `recorded` has what happened when, and draws it. Raises InputError where something does not fit."""
+    """A run of kernels on a cluster.
+
+    Parameters
+    ----------
+    cluster : Cluster, str or Path
+        An SMI cluster, or an argument of `thalweg.load`.
+    ranks : int, optional
+        Number of participating ranks, the first ones. Default: all.
+    program : optional
+        Metadata of the ranks' operations (thalweg.systems.smi.metadata), including R and credits. Default:
+        operations are extracted from the sources.
+    engine : str
+        "sim" for the simulator's ranks, "rtl" for Verilated ranks in lockstep with them.
+    protocol : str, optional
+        Protocol of point-to-point channels, one of PROTOCOLS (docs/smi-programs.md). Default: the program's or the
+        cluster's.
+    in_switch : Cluster, str or Path, optional
+        MPI-FPGA cluster whose switches execute collectives, rank r at node r.
+    patience : int
+        Seconds of processor time without access to channels or memory, after which a run is ended as an endless
+        loop; 0 means never.
+    max_cycles : int, optional
+        Last cycle in which a kernel that does not serve may end.
+    record : bool
+        Record a timeline in `recorded`, also of a run that deadlocks.
+
+    Raises
+    ------
+    InputError
+        An argument is invalid.
+    """
 
     cluster: Cluster | str | Path
     ranks: int | None = None
@@ -192,9 +216,9 @@ class Run:
         self.cluster = of_system(Cluster, self.cluster)
         one_of("engine", self.engine, ENGINES)
         if not 0 <= self.patience < 2**32:
-            raise InputError(f"patience {self.patience}; it is seconds, 0 or more")
+            raise InputError(f"patience is {self.patience}; it must be 0 or more seconds")
         if self.max_cycles is not None and not 1 <= self.max_cycles < 2**62:
-            raise InputError(f"max_cycles {self.max_cycles}; it is cycles of the kernels' clock, 1 or more")
+            raise InputError(f"max_cycles is {self.max_cycles}; it must be 1 or more cycles of the kernels' clock")
         if self.protocol is not None:
             one_of("protocol", self.protocol, PROTOCOLS)
         there = self.cluster.topology.nodes
@@ -208,18 +232,37 @@ class Run:
             self.in_switch = in_switch.load(self.in_switch, self.cluster, self.ranks)
 
     def source(self, file: str | Path) -> Compiled:
-        """The kernels of a file, compiled."""
+        """Compiles the kernels of a file."""
         path = Path(file)
         if path not in self._compiled:
             self._compiled[path] = _compiled(path, tuple(self.includes), tuple(self.defines))
         return self._compiled[path]
 
     def buffer(self, rank: int, array: NDArray[Any], bank: int = 0, name: str = "") -> Buffer:
-        """Memory with these contents."""
+        """Allocates memory with the given contents in a bank of a rank.
+
+        Parameters
+        ----------
+        rank : int
+        array : numpy.ndarray
+            Initial contents; any shape.
+        bank : int
+        name : str
+            Name for messages.
+
+        Returns
+        -------
+        Buffer
+
+        Raises
+        ------
+        InputError
+            The rank or the bank does not exist.
+        """
         self._is_rank(rank)
         assert isinstance(self.cluster, Cluster)
         if not 0 <= bank < self.cluster.node.banks:
-            raise InputError(f"bank {bank}; a rank of {self.cluster.name} has {self.cluster.node.banks}")
+            raise InputError(f"bank is {bank}; a rank of {self.cluster.name} has {self.cluster.node.banks}")
         made = Buffer(rank, name or str(len(self._buffers)), bank, np.ascontiguousarray(array))
         self._buffers.append(made)
         return made
@@ -227,8 +270,24 @@ class Run:
     def kernel(
         self, file: str | Path, name: str, ranks: int | Iterable[int], *, serves: bool | None = None, **arguments: Any
     ) -> None:
-        """Starts a kernel, with arguments by their names: numbers, buffers. Where nothing is said a communicator is that of all ranks,
-        and a kernel whose body has a loop without end serves: it need not end."""
+        """Starts a kernel on one or more ranks.
+
+        Parameters
+        ----------
+        file : str or Path
+            Source of the kernel.
+        name : str
+        ranks : int or iterable of int
+        serves : bool, optional
+            Whether the kernel need not end. Default: true if its body has an endless loop.
+        **arguments
+            Arguments by name: numbers and buffers. A communicator defaults to that of all ranks.
+
+        Raises
+        ------
+        InputError
+            The kernel is unknown, or an argument is missing, unknown or of the wrong type.
+        """
         compiled = self.source(file)
         if name not in compiled.kernels:
             raise InputError(f"{file} has no kernel {name}; it has {', '.join(compiled.kernels) or 'none'}")
@@ -244,10 +303,24 @@ class Run:
             self._starts.append(_Start(rank, compiled, kernel, packed, serving))
 
     def run(self) -> Result:
-        """Once. Raises WrongUse, Stuck, and CheckFailed where the hardware differs from the simulator."""
+        """Executes the run; may be called once.
+
+        Returns
+        -------
+        Result
+
+        Raises
+        ------
+        WrongUse
+            A kernel used a channel, a port or memory incorrectly.
+        Stuck
+            A deadlock or an endless loop.
+        CheckFailed
+            The hardware diverges from the simulator.
+        """
         assert isinstance(self.cluster, Cluster) and self.ranks is not None
         if not self._starts:
-            raise InputError("no kernel is started")
+            raise InputError("no kernel was started: call kernel() first")
         self._start_autorun()
         programs = self._programs()
         cluster = self.cluster
@@ -311,7 +384,7 @@ class Run:
             self.recorded = timelines.recorded(raw, self.cluster, f"{', '.join(names)} on {self.cluster.name}")
 
     def _start_autorun(self) -> None:
-        """Kernels that start by themselves, on each rank that has their source."""
+        """Starts the autorun kernels on each rank that has their source."""
         for rank, path in dict.fromkeys((start.rank, start.source.source) for start in self._starts):
             for name, kernel in self.source(path).kernels.items():
                 here = [
@@ -323,7 +396,7 @@ class Run:
                     self.kernel(path, name, rank)
 
     def _result(self, run: _sim.Run) -> tuple[Result, Raw | None]:
-        """In the process of the kernels: what they do to it, they do not do to this interpreter."""
+        """Runs in a separate process, to isolate this interpreter from the kernels."""
         assert isinstance(self.cluster, Cluster)
         try:
             run.watch(self.patience)
@@ -352,7 +425,7 @@ class Run:
     def _is_rank(self, rank: int) -> None:
         assert self.ranks is not None
         if not 0 <= rank < self.ranks:
-            raise InputError(f"rank {rank}; the last one is {self.ranks - 1}")
+            raise InputError(f"rank is {rank}; the last one is {self.ranks - 1}")
 
     def _argument(self, kernel: KernelText, argument: Argument, given: Mapping[str, Any], rank: int) -> Any:
         where = f"kernel {kernel.name} ({kernel.file}:{kernel.line})"
@@ -365,7 +438,7 @@ class Run:
         if isinstance(value, Buffer) or argument.pointer:
             if not (isinstance(value, Buffer) and argument.pointer):
                 raise InputError(
-                    f"{where}: argument {argument.name} is {'a pointer, and gets a buffer' if argument.pointer else f'{argument.type}, and no buffer'}"
+                    f"{where}: argument {argument.name} is {'a pointer; give a buffer' if argument.pointer else f'{argument.type}, not a buffer'}"
                 )
             return value
         if isinstance(value, bytes):
@@ -377,11 +450,11 @@ class Run:
             return _packed(value, dtype)
         except (OverflowError, TypeError, ValueError) as error:
             raise InputError(
-                f"{where}: argument {argument.name}, {argument.type}, can't be {value!r}: {error}"
+                f"{where}: argument {argument.name}, {argument.type}, cannot be {value!r}: {error}"
             ) from None
 
     def _programs(self) -> list[metadata.Program | None]:
-        """Of each rank of the cluster."""
+        """Returns the program of each rank of the cluster."""
         assert isinstance(self.cluster, Cluster)
         found: dict[tuple[Path, ...], metadata.Program] = {}
         programs: list[metadata.Program | None] = []
@@ -401,7 +474,7 @@ class Run:
 
 
 def _dropped(run: _sim.Run) -> Iterable[str]:
-    """A line for each rank that has dropped packets."""
+    """Yields a line for each rank that has dropped packets."""
     for rank, what, count in run.lost:
         yield f"rank {rank} dropped {counted(count, what)}"
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Spreads a destination's packets over a rank's links, by the send kernel that they come from.
+"""Distribution of packets over a rank's links, by the send kernel that they come from.
 
-Each send kernel has a table of its own, so packets of different endpoints, and packets that arrive by different links, may leave a rank by
-different links. The packets of one endpoint all take one path, which keeps their order.
+Each send kernel has its own table, so that packets of different endpoints, or from different links, may leave a rank by
+different links. All packets of one endpoint follow one path, which preserves their order.
 """
 
 from __future__ import annotations
@@ -15,17 +15,18 @@ from numpy.typing import NDArray
 from thalweg.cluster.topology import Topology
 from thalweg.route.trees import Tree
 
-_PASSES = 2  #: over all ranks and destinations, at most
-_MANY = 64  #: ranks; more of them spread packets over parallel cables only, so that routes take seconds
-_SHARE = 4096  #: packets of a send kernel for a destination
+_PASSES = 2  #: maximum, over all ranks and destinations
+_MANY = 64  #: ranks; larger clusters only use parallel cables, so that routing takes seconds
+_SHARE = 4096  #: weight of packets from a send kernel to a destination
 
 
 def spread(topology: Topology, trees: Sequence[Tree], links: int) -> NDArray[np.int8]:
-    """(ranks, links, ranks): the link by which packets leave a rank, by rank, send kernel, destination; -1 for the rank's own.
+    """Returns the link by which packets leave a rank, as an array (ranks, links, ranks): rank, send kernel, destination;
+    -1 at the destination.
 
-    Starts from one tree a destination. Then single send kernels change to other links that lead to the destination in as many hops, as
-    long as the turns from link to link close no cycle and no link gets more load than the busiest one had. A change has to lower the sum
-    of the squares of links' loads, by destination and in all.
+    Starts from one tree per destination. Then single send kernels change to other links with equal distance to the
+    destination, while turns form no cycle and the maximum load does not increase. Each change must lower the sum of
+    squares of link loads, per destination and in total.
     """
     made = _Spread(topology, trees, links)
     made.improve()
@@ -33,19 +34,21 @@ def spread(topology: Topology, trees: Sequence[Tree], links: int) -> NDArray[np.
 
 
 class _Spread:
-    """Links' loads and turns when every send kernel of every rank gives packets for every destination."""
+    """Link loads and turns if every send kernel of every rank sends packets to every destination."""
 
     def __init__(self, topology: Topology, trees: Sequence[Tree], links: int) -> None:
         self.ranks, self.links = topology.nodes, links
         self.peer, self.peer_link = topology.peer.tolist(), topology.peer_port.tolist()
         self.far = [[self._hops(rank, tree) for tree in trees] for rank in range(self.ranks)]
-        # A packet that arrives by link i is in send kernel i next.
+        # a packet that arrives by link i enters send kernel i
         self.leaves_by = [[[tree[rank] for tree in trees] for _ in range(links)] for rank in range(self.ranks)]
         self.arriving = [[[0] * self.ranks for _ in range(links)] for _ in range(self.ranks)]
         self.load = [0] * (self.ranks * links)
-        self.part = [[0] * self.ranks for _ in self.load]  # of a link's load, by destination
+        self.part = [[0] * self.ranks for _ in self.load]  # part of a link's load, by destination
         self.squares = 0
-        self.turns: list[dict[int, int]] = [{} for _ in self.load]  # from a link to others: how many states make it
+        self.turns: list[dict[int, int]] = [
+            {} for _ in self.load
+        ]  # by link: the next links, and how many states make that turn
         for destination in range(self.ranks):
             farthest_first = sorted(range(self.ranks), key=lambda rank: -self.far[rank][destination])
             for rank in farthest_first[:-1]:
@@ -60,11 +63,12 @@ class _Spread:
         return hops
 
     def _given(self, kernel: int) -> int:
-        """Programs of few endpoints have them at the first send kernels, which count a bit more, so that these use different links."""
+        """The first send kernels weigh slightly more, since programs with few endpoints use them, so that these get
+        different links."""
         return _SHARE + self.links - 1 - 2 * kernel
 
     def _begin(self, rank: int, destination: int) -> None:
-        """Packets of all of a rank's send kernels over the tree's link."""
+        """Sends packets of all send kernels of a rank over the tree's link."""
         of_kernel = [self._given(kernel) + self.arriving[rank][kernel][destination] for kernel in range(self.links)]
         way = self.leaves_by[rank][0][destination]
         link = rank * self.links + way
@@ -85,7 +89,7 @@ class _Spread:
                 return
 
     def _improve(self, rank: int, destination: int) -> bool:
-        """Makes the change of a send kernel that helps most and closes no cycle; False where there is none."""
+        """Applies the best change of a send kernel that closes no cycle; returns False if there is none."""
         changes = (
             (self._gain(rank, kernel, destination, link), kernel, link)
             for kernel, link in self._changes(rank, destination)
@@ -99,7 +103,8 @@ class _Spread:
         return False
 
     def _changes(self, rank: int, destination: int) -> Iterator[tuple[int, int]]:
-        """Send kernels and other links for them. The send kernel of a link that is used gives packets to it, as others hand them to it."""
+        """Yields send kernels with alternative links. The send kernel of a used link keeps it, as others pass packets to
+        it."""
         if rank == destination:
             return
         now = [of_kernel[destination] for of_kernel in self.leaves_by[rank]]
@@ -114,12 +119,12 @@ class _Spread:
                 yield from ((kernel, link) for kernel in range(self.links) if kernel not in now and now[kernel] != link)
 
     def _gain(self, rank: int, kernel: int, destination: int, link: int) -> int:
-        """What a change adds to the sum of squares; 0 where a link would have too much load."""
+        """Returns the change of the sum of squares; 0 if a link would exceed the maximum load."""
         packets = self._given(kernel) + self.arriving[rank][kernel][destination]
         by = self.leaves_by[rank][kernel][destination]
         old, new = (rank, by), (rank, link)
         gain = 0
-        while old != new:  # both are as long
+        while old != new:  # both are equally long
             for (at, way), more in ((old, -packets), (new, packets)):
                 gain += self._squares(at * self.links + way, destination, more)
             if self.load[new[0] * self.links + new[1]] + packets > self.busiest:
@@ -134,11 +139,12 @@ class _Spread:
         return gain
 
     def _squares(self, link: int, destination: int, packets: int) -> int:
-        """What more packets on a link add to the sum of squares. A destination's part counts as much as all, which is of as many parts."""
+        """Returns the increase of the sum of squares. A destination's part is weighted like the total, which has as many
+        parts."""
         return packets * (self.ranks * (2 * self.part[link][destination] + packets) + 2 * self.load[link] + packets)
 
     def _change(self, rank: int, kernel: int, destination: int, link: int) -> list[tuple[int, int]]:
-        """Returns the turns that are new."""
+        """Applies a change, and returns the new turns."""
         arriving = self.arriving[rank][kernel][destination]
         packets = self._given(kernel) + arriving
         self._add(rank, kernel, destination, -packets)
@@ -154,7 +160,7 @@ class _Spread:
         return turns
 
     def _add(self, rank: int, kernel: int, destination: int, packets: int) -> list[tuple[int, int]]:
-        """Packets from a send kernel on, or fewer of them. Returns turns that states begin to make."""
+        """Adds or removes packets from a send kernel on, and returns the new turns."""
         made: list[tuple[int, int]] = []
         while True:
             way = self.leaves_by[rank][kernel][destination]
@@ -182,7 +188,7 @@ class _Spread:
             del heads[head]
 
     def _reaches(self, tail: int, head: int) -> bool:
-        """Whether turns lead from one link to another."""
+        """True if turns lead from one link to another."""
         seen, pending = {tail}, [tail]
         while pending:
             at = pending.pop()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What happened when in a run of kernels: each kernel from its begin to its end, its stalls, and packets on the links."""
+"""Timelines of kernel runs: kernels, their stalls, and packets on the links."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 Stalls = Sequence[tuple[str, Sequence[tuple[int, int, int]]]]
-"""For what a kernel stalled, and begin, end and stalled ticks of spans in which it did."""
+"""Reason of stalls, and start, end and stalled ticks of spans with such stalls."""
 
 
 class Raw(NamedTuple):
-    """What a run recorded, as plain values, which go from the kernels' process to this one."""
+    """What a run recorded, as plain values for the transfer between processes."""
 
     kernels: Sequence[tuple[int, str, int | None]]
-    """Rank, name, and the cycle of the end of each that has ended."""
+    """Rank, name and final cycle of kernels that have ended."""
     stalls: Sequence[Stalls]
     links: Sequence[LinkUse]
     ticks_per_us: float
@@ -35,13 +35,13 @@ def raw(run: Run) -> Raw:
 
 
 def recorded(raw: Raw, cluster: Cluster, title: str) -> Recorded:
-    """A kernel that has not ended is drawn up to the last time that is known."""
+    """Returns the timeline. Kernels that have not ended extend to the last known time."""
     timeline = Timeline(title)
     ends = [cycle / raw.cycles_per_us for _, _, cycle in raw.kernels if cycle is not None]
     stalled = [end / raw.ticks_per_us for of in raw.stalls for _, spans in of for _, end, _ in spans]
     last = max(ends + stalled, default=0.0)
     for (rank, name, cycle), causes in zip(raw.kernels, raw.stalls, strict=True):
-        track = timeline.track("kernels, and for what they stall", f"rank {rank}: {name}")
+        track = timeline.track("kernels, and their stalls", f"rank {rank}: {name}")
         end = last if cycle is None else cycle / raw.cycles_per_us
         track.spans.append(Span(0.0, end, name, {} if cycle is not None else {"ended": "no"}))
         for cause, spans in causes:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A top for a rank of SMI whose ports have flat names: AXI4-Stream for each endpoint's elements and opens and for each link, AXI4-Lite for
-the tables. Instantiates rtl/smi/tw_node.sv (docs/smi.md)."""
+"""A top for an SMI rank with flat port names: AXI4-Stream for elements, opens and links, AXI4-Lite for the tables.
+
+Instantiates rtl/smi/tw_node.sv (docs/smi.md).
+"""
 
 from __future__ import annotations
 
@@ -16,12 +18,12 @@ from thalweg.systems.smi.routes import KINDS
 ADDRESS_BITS = 16
 LINK_STRIDE, RECEIVE_OFFSET, ENTRY_STRIDE = 0x1000, 0x800, 4
 RANK, STRAYS, LINKS, ENDPOINTS, UNROUTED = 0x8000, 0x8004, 0x8008, 0x800C, 0x8010
-"""AXI4-Lite, words of 32 bits: entry i of a link's send table at link * LINK_STRIDE + 4 i, of its receive table RECEIVE_OFFSET behind;
+"""AXI4-Lite address map, 32-bit words: entry i of a link's send table at link * LINK_STRIDE + 4 i, its receive table at + RECEIVE_OFFSET;
 and registers."""
 
 
 def gives(kind: str) -> bool:
-    """Does a kernel give elements to such an endpoint?"""
+    """True if a kernel gives elements to such an endpoint."""
     return kind != "pop"
 
 
@@ -34,7 +36,7 @@ def name_of(operation: Operation) -> str:
 
 
 def parameters(operations: Sequence[Operation], node: Node) -> dict[str, int | str]:
-    """Those of tw_node."""
+    """Returns the parameters of tw_node."""
 
     def packed(width: int, values: Iterable[int]) -> str:
         whole = sum(value << number * width for number, value in enumerate(values))
@@ -58,7 +60,7 @@ def parameters(operations: Sequence[Operation], node: Node) -> dict[str, int | s
 
 
 def open_fields() -> dict[str, tuple[int, int, str]]:
-    """What opens a channel, `open_t` of rtl/smi/tw_smi_pkg.sv: of each field its lowest bit, its bits, and what it is."""
+    """Returns the fields of `open_t` (rtl/smi/tw_smi_pkg.sv), which opens a channel: lowest bit, width and description."""
     root = find_root(alone=True)
     package = (root / "rtl/smi/tw_smi_pkg.sv").read_text()
     common = (root / "spec/generated/sv/tw_spec_pkg.sv").read_text()
@@ -78,7 +80,7 @@ def open_fields() -> dict[str, tuple[int, int, str]]:
 
 
 def streams(operations: Sequence[Operation], node: Node) -> dict[str, list[tuple[int, Stream]]]:
-    """Those of each link and endpoint, under what they are for, with its number."""
+    """Returns the streams of links and endpoints by description, with their numbers."""
     packet, opens = 8 * node.packet_bytes, 8 * -(-sum(bits for _, bits, _ in open_fields().values()) // 8)
     groups = {
         f"Link {link}: packets": [
@@ -101,7 +103,7 @@ def streams(operations: Sequence[Operation], node: Node) -> dict[str, list[tuple
 
 
 def ports(operations: Sequence[Operation], node: Node) -> dict[str, list[Port]]:
-    """The top's, under what they are for."""
+    """Returns the ports of the top, by description."""
     of_streams = {
         about: [port for _, stream in group for port in stream.ports()]
         for about, group in streams(operations, node).items()
@@ -110,7 +112,7 @@ def ports(operations: Sequence[Operation], node: Node) -> dict[str, list[Port]]:
 
 
 def top_level(module: str, operations: Sequence[Operation], node: Node) -> str:
-    """The text of the module."""
+    """Returns the text of the module."""
     values = parameters(operations, node)
     width = max(map(len, values))
     declared = ",\n".join(
@@ -130,9 +132,9 @@ def top_level(module: str, operations: Sequence[Operation], node: Node) -> str:
 
 
 _INNER_BITS = {"open_data": "$bits(open_t)", "element_in_data": "64"}
-"""Of inner wires that are wider or narrower than what comes in to them."""
+"""Inner wires whose width differs from that of the port."""
 _INWARD = ("element_in_valid", "element_in_data", "element_in_last", "element_out_ready")
-"""Of inner wires those that not every kind of endpoint has a port for."""
+"""Inner wires without a port for some kinds of endpoints."""
 
 
 def _wires(operations: Sequence[Operation], node: Node) -> Iterator[str]:

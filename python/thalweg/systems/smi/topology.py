@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SMI's own topology files, JSON: which FPGAs there are, what program each runs, and which of their channels are joined.
+"""Topology files (JSON) of SMI's reference implementation: FPGAs, their programs, and the connections of their channels.
 
     {"fpgas": {"node-1:acl0": "first", "node-1:acl1": "second"},
      "connections": {"node-1:acl0:ch2": "node-1:acl1:ch3"}}
 
-Ranks are the FPGAs in the order of their names; a connection goes both ways.
+Ranks are the FPGAs in alphabetical order; connections are bidirectional.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 from thalweg.cluster.topology import Topology
 from thalweg.errors import InputError
 
-LINKS = 4  #: channels of an FPGA
+LINKS = 4  #: channels per FPGA
 
 _FPGA = re.compile(r"[^:\s]+:[^:\s]+")
 _END = re.compile(r"([^:\s]+:[^:\s]+):[^:\s]*?([0-9]{1,6})")
@@ -28,7 +28,7 @@ _END = re.compile(r"([^:\s]+:[^:\s]+):[^:\s]*?([0-9]{1,6})")
 
 @dataclass(frozen=True, eq=False)
 class Fpgas:
-    """What a topology file says; `names` and `programs` by rank."""
+    """Contents of a topology file; `names` and `programs` by rank."""
 
     names: tuple[str, ...]
     programs: tuple[str, ...]
@@ -36,7 +36,7 @@ class Fpgas:
 
 
 def read(file: Path) -> Fpgas:
-    """Raises InputError, with what would be right."""
+    """Reads a topology file. Raises InputError."""
 
     def wrong(what: str) -> InputError:
         return InputError(what, file)
@@ -46,33 +46,33 @@ def read(file: Path) -> Fpgas:
     except OSError as error:
         raise wrong(f"cannot be read: {error.strerror}") from error
     except json.JSONDecodeError as error:
-        raise InputError(f"is no JSON: {error.msg}", file, error.lineno) from error
+        raise InputError(f"is not JSON: {error.msg}", file, error.lineno) from error
     except (UnicodeDecodeError, RecursionError) as error:
-        raise wrong("is no JSON") from error
+        raise wrong("is not JSON") from error
     except ValueError as error:
         raise wrong(str(error)) from None
     tables = []
     for key in ("fpgas", "connections"):
         table = whole.get(key) if isinstance(whole, dict) else None
         if not isinstance(table, dict) or not all(isinstance(value, str) for value in table.values()):
-            raise wrong(f"{key!r} is missing, or no table of texts; a topology has fpgas and connections")
+            raise wrong(f"{key!r} is missing or not an object of strings; a topology needs fpgas and connections")
         tables.append(table)
     fpgas, connections = tables
     for name in fpgas:
         if not _FPGA.fullmatch(name):
-            raise wrong(f"{name!r} is no FPGA; one is NODE:DEVICE, such as fpga-0001:acl0")
+            raise wrong(f"{name!r} is not an FPGA; write NODE:DEVICE, such as fpga-0001:acl0")
     names = tuple(sorted(fpgas))
     if not 2 <= len(names) <= 256:
-        raise wrong(f"{len(names)} FPGAs; there may be 2 to 256")
+        raise wrong(f"{len(names)} FPGAs; the number must be 2 to 256")
     ranks = {name: rank for rank, name in enumerate(names)}
     used: dict[tuple[int, int], str] = {}
 
     def end(text: str) -> tuple[int, int]:
         if not (found := _END.fullmatch(text)):
-            raise wrong(f"{text!r} is no channel; one is NODE:DEVICE:chNUMBER, such as fpga-0001:acl0:ch0")
+            raise wrong(f"{text!r} is not a channel; write NODE:DEVICE:chNUMBER, such as fpga-0001:acl0:ch0")
         name, channel = found[1], int(found[2])
         if name not in ranks:
-            raise wrong(f"{text} is connected, and {name} is none of the fpgas")
+            raise wrong(f"{text} is connected, but {name} is not among the fpgas")
         if channel >= LINKS:
             raise wrong(f"{text}: channels are ch0 to ch{LINKS - 1}")
         return ranks[name], channel
@@ -81,7 +81,7 @@ def read(file: Path) -> Fpgas:
     for one, other in connections.items():
         ends = end(one), end(other)
         if ends[0][0] == ends[1][0]:
-            raise wrong(f"{one} and {other} are of one FPGA")
+            raise wrong(f"{one} and {other} belong to the same FPGA")
         for at, text in zip(ends, (one, other), strict=True):
             if at in used:
                 raise wrong(f"{text} is connected twice, in {used[at]} and in {one}")
@@ -92,7 +92,7 @@ def read(file: Path) -> Fpgas:
     topology = Topology("edges", (len(names),), 1, len(names), most, table)
     if topology.unreachable is not None:
         a, b = topology.unreachable
-        raise wrong(f"there is no way from {names[a]} to {names[b]}; connect all fpgas")
+        raise wrong(f"there is no path from {names[a]} to {names[b]}; connect all fpgas")
     return Fpgas(names, tuple(fpgas[name] for name in names), topology)
 
 
@@ -100,5 +100,5 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) < len(pairs):
         keys = [key for key, _ in pairs]
-        raise ValueError(f"{next(key for key in keys if keys.count(key) > 1)!r} is there twice")
+        raise ValueError(f"{next(key for key in keys if keys.count(key) > 1)!r} occurs twice")
     return made

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A transfer between an FPGA of the simulator and another one, somewhere on a real Ethernet: the paper's five steps, at one end."""
+"""A transfer between a simulated FPGA and another one on a real Ethernet: the paper's five steps, at one end."""
 
 from __future__ import annotations
 
@@ -20,29 +20,32 @@ from thalweg.systems.vcsn.hosts import Interrupt, Program, Step, Work
 from thalweg.systems.vcsn.measuring import wire_us
 from thalweg.systems.vcsn.network import Network
 
-_CHUNK = 64 << 20  #: bytes of a file that are copied at once
+_CHUNK = 64 << 20  #: bytes of a file copied at a time
 _SENT, _RECEIVED = 0, 1  #: handles
-_PAUSE_US = 10.0  #: after which a virtual port is asked again whether it has sent everything
-_WATCH = -1  #: the program that asks whether the session has ended
-_WATCH_US = 1000.0  #: between its questions, at most
-_FIRST_US = 100.0  #: before its second question, at most
-_WATCH_S = 0.1  #: of the wall clock between them, about
-_LINGERS = 8  #: times of resending for which an end answers after its last words
-_SHORTEST_S = 0.1  #: of the wall clock, whose times are known to some milliseconds, for a rate
-_ENDS = {"refused": "the other end has begun another one", "silent": "the other end did not answer"}
-MOST_NUMBER = (1 << 16) - 1  #: of a node or port, so that it has room in an address
+_PAUSE_US = 10.0  #: interval at which a virtual port is polled for the end of sending
+_WATCH = -1  #: handle of the program that polls for the end of the session
+_WATCH_US = 1000.0  #: maximum interval of its polls
+_FIRST_US = 100.0  #: maximum delay of its second poll
+_WATCH_S = 0.1  #: approximate interval in wall-clock time
+_LINGERS = 8  #: multiples of the resend time for which an end keeps answering after its last words
+_SHORTEST_S = 0.1  #: minimum wall-clock time for computing a rate, as it is known to some milliseconds
+_ENDS = {"refused": "the other end has started another session", "silent": "the other end did not answer"}
+MOST_NUMBER = (1 << 16) - 1  #: of a node or port number, which must fit into an address
 DELIVERIES = ("plain", "credits", "session")
 
 
 def _segments(first: int, size: int) -> list[tuple[int, int]]:
-    """Addresses and bytes of the segments of so much of the memory."""
+    """Returns addresses and sizes of the segments that cover a range of memory."""
     return [(first + at, min(SEGMENT_BYTES, size - at)) for at in range(0, size, SEGMENT_BYTES)]
 
 
 @dataclass(frozen=True)
 class Exchange:
-    """What a node sends and receives over one circuit. `size`: bytes to receive; 0: to the packet's end, in whole words of 64. `delivery`: one of
-    DELIVERIES, as both ends have it."""
+    """What a node sends and receives over one circuit.
+
+    `size` is the number of bytes to receive; 0 means to the end of the packet, in whole words of 64 bytes. `delivery`
+    is one of DELIVERIES, equal at both ends.
+    """
 
     cluster: Cluster
     here: Place
@@ -53,23 +56,23 @@ class Exchange:
     delivery: str = "session"
 
     def check(self) -> None:
-        """Raises InputError."""
+        """Raises InputError if the transfer is impossible."""
         if not self.send and not self.receive:
             raise InputError("nothing to send and nothing to receive: give --send FILE, --receive FILE, or both")
         if self.cluster.is_direct:
-            raise InputError(f"{self.cluster.name} has serial links, which no interface of a computer is joined to")
+            raise InputError(f"{self.cluster.name} has serial links, which cannot be connected to network interfaces")
         for place in (self.here, self.peer):
             if place.node not in self.cluster.fpgas:
                 raise InputError(
-                    f"node {place.node} is no FPGA; these are {self.cluster.fpgas[0]} to {self.cluster.fpgas[-1]}"
+                    f"node {place.node} is not an FPGA; the FPGAs are {self.cluster.fpgas[0]} to {self.cluster.fpgas[-1]}"
                 )
             fpga = self.cluster.fpga(place.node)
             if place.port >= fpga.ports or place.virtual_port >= fpga.virtual_of_port:
                 raise InputError(
-                    f"there is no {place}; a node has {fpga.ports} external ports with {fpga.virtual_of_port} virtual ones each"
+                    f"there is no {place}; a node has {fpga.ports} external ports with {fpga.virtual_of_port} virtual ports each"
                 )
         if self.here == self.peer:
-            raise InputError(f"{self.here} can't be joined with itself")
+            raise InputError(f"{self.here} cannot have a circuit with itself")
         if self.cluster.server_of(self.here.node) is None:
             raise InputError(
                 f"FPGA {self.here.node} is in no server (kind vcsn-server), whose program starts transfers"
@@ -78,24 +81,28 @@ class Exchange:
             raise InputError(f"{self.send} has no bytes")
         for bytes_ in (self.size, sent if self.send else 0):
             if bytes_ > self._most:
-                raise InputError(f"{bytes_} bytes; a transfer of node {self.here.node} has room for {self._most}")
+                raise InputError(f"{bytes_} bytes; the maximum of a transfer of node {self.here.node} is {self._most}")
 
     @property
     def _room(self) -> int:
-        """Bytes of memory for what is sent, which begins at address 0, and for what is received, which lies behind it."""
+        """Memory in bytes for sent data, from address 0, and equally for received data behind it."""
         fpga = self.cluster.fpga(self.here.node)
         return fpga.bank_bytes if fpga.banks > 1 else fpga.bank_bytes // 2 // WORD * WORD
 
     @property
     def _most(self) -> int:
-        """Bytes of a packet that the memory and an engine have room for."""
+        """Maximum size of a packet in bytes, given by the memory and the DMA engine."""
         return min(self._room, SEGMENTS * SEGMENT_BYTES)
 
     def run(
         self, network: Network, ratio: float, ready: Callable[[], None], watch: Callable[[], None] = lambda: None
     ) -> list[dict[str, Any]]:
-        """Sends and receives; of each direction what was moved, when. `ratio`: as of `Cluster.attached`. `ready`: called when what comes is received.
-        `watch`: called some ten times in a second of the wall clock; what it raises ends the run. Raises FabricStopped, and CheckFailed where less or more than `size` bytes came."""
+        """Sends and receives; returns a row of results for each direction.
+
+        `ratio` is as for `Cluster.attached`. `ready` is called when the data have been received. `watch` is called
+        about ten times per wall-clock second; an exception from it ends the run. Raises FabricStopped, and CheckFailed
+        if not exactly `size` bytes arrive.
+        """
         node = self.here.node
         if self.send:
             with self.send.open("rb") as file:
@@ -116,17 +123,17 @@ class Exchange:
             rows.append(self._row(network, "received", came))
             if came < self.size:
                 raise CheckFailed(
-                    f"{came} of {self.size} bytes came: {dropped(network) or 'the rest was not sent, or was lost on its way'}"
+                    f"{came} of {self.size} bytes arrived: {dropped(network) or 'the rest was not sent, or was lost'}"
                 )
             all_ = WORD * sum(packet[4] for packet in self._packets(network, 0))
             if self.size and all_ > whole_words(self.size):
                 raise CheckFailed(
-                    f"{all_} bytes came, in whole words of {WORD}; --bytes is {self.size}, and the rest was dropped"
+                    f"{all_} bytes arrived, in whole words of {WORD}; --bytes is {self.size}, so the rest was dropped"
                 )
         return rows
 
     def _simulate(self, network: Network, ratio: float, ready: Callable[[], None], watched: Callable[[], None]) -> int:
-        """The tick at which everything was sent. Raises FabricStopped."""
+        """Returns the tick at which everything was sent. Raises FabricStopped."""
         server = self.cluster.server_of(self.here.node)
         assert server is not None
         table = self.cluster.server_tables[server]
@@ -162,9 +169,7 @@ class Exchange:
         yield Work(costs.circuit_us)
         network.set_circuit(self.here, self.peer)
         if self.delivery == "credits":
-            network.set_circuit(
-                self.peer, self.here
-            )  # its own row is elsewhere; this says what its buffer has room for
+            network.set_circuit(self.peer, self.here)  # the peer's row is elsewhere; this gives the size of its buffer
             network.set_credits(self.here)
         elif self.delivery == "session":
             network.set_session(self.here, random.SystemRandom().randrange(1, 1 << 16))
@@ -187,13 +192,15 @@ class Exchange:
         return sent_at
 
     def _check_session(self, network: Network) -> None:
-        """Raises FabricStopped where it has ended, and nothing will move any more."""
+        """Raises FabricStopped if the session has ended."""
         if (state := network.session(self.here).state) in _ENDS:
             raise FabricStopped(f"the session of {self.here} with {self.peer} has ended: {_ENDS[state]}")
 
     def _close(self, network: Network) -> Program:
-        """What it has sent last is on the line for less than the first pause. The other end of a session may not know yet that all has come, or
-        ask for this one's knowledge again."""
+        """Waits until the last data have left the line.
+
+        With a session, the other end may not know yet that all has arrived, or may ask for acknowledgements again.
+        """
         yield Work(_PAUSE_US)
         if self.delivery != "session":
             return
@@ -205,16 +212,19 @@ class Exchange:
             yield Work(fpga.resend_us)
 
     def _packets(self, network: Network, at: int) -> list[tuple[int, int, int, int, int]]:
-        """Those at the crossbar that the virtual port has sent (`at` is 0) or was given (1)."""
+        """Returns the packets at the crossbar that the virtual port has sent (`at` 0) or received (1)."""
         place = network.place(self.here.node, self.here.port, self.here.virtual_port)
         return [packet for packet in network.passed(self.here.node) if packet[at] == place]
 
     def _row(self, network: Network, direction: str, moved: int, end: int = 0) -> dict[str, Any]:
-        """Sent: from the first word at the crossbar to `end`, when the virtual port has sent all. Received: from the begin of the first frame to the last
-        word at the crossbar."""
+        """Returns the results of a direction.
+
+        Sending lasts from the first word at the crossbar to `end`; receiving from the start of the first frame to the
+        last word at the crossbar.
+        """
         packets = self._packets(network, 1 if direction == "sent" else 0)
         begin, end = min(packet[2] for packet in packets), max(end, *(packet[3] for packet in packets))
-        if direction == "received":  # a frame is passed on when it is whole
+        if direction == "received":  # frames are forwarded when complete
             first = wire_us(self.cluster, min(moved, WORD * self.cluster.frame_words), self.here.port)
             begin -= round(first * network.ticks_per_second / 1e6)
         us = (end - begin) / network.ticks_per_second * 1e6
@@ -230,12 +240,12 @@ class Exchange:
 
 
 def dropped(network: Network) -> str:
-    """What was dropped at this end, on one line; empty where nothing was."""
+    """Returns what was dropped at this end, on one line; empty if nothing was."""
     return "; ".join(f"{counted(count, what)}" for _, what, count in network.lost)
 
 
 def place_of(text: str, words: int) -> list[int]:
-    """The numbers of a virtual port: `NODE.PORT.VIRTUAL` (3 words), or `PORT.VIRTUAL` (2). Raises ValueError."""
+    """Parses a virtual port: `NODE.PORT.VIRTUAL` (3 numbers), or `PORT.VIRTUAL` (2). Raises ValueError."""
     parts = text.split(".")
     if len(parts) != words or not all(
         part.isdecimal() and len(part) < 6 and int(part) <= MOST_NUMBER for part in parts
@@ -245,16 +255,14 @@ def place_of(text: str, words: int) -> list[int]:
 
 
 def interfaces_of(cluster: Cluster, node: int, names: Sequence[str]) -> Mapping[int, str]:
-    """The interface of each external port: in the order in which they are named. Raises InputError."""
+    """Assigns interfaces to external ports in order. Raises InputError."""
     for name in names:
         if not 0 < len(name) < 16 or any(letter in "/: " or not letter.isprintable() for letter in name):
             raise InputError(
-                f"{name!r} names no network interface: a name has 1 to 15 characters, and no blank, '/' or ':'"
+                f"{name!r} is not the name of a network interface: it must have 1 to 15 characters without blank, '/' or ':'"
             )
         if names.count(name) > 1:
-            raise InputError(
-                f"{name} is given for {names.count(name)} external ports; each has an interface of its own"
-            )
+            raise InputError(f"{name} is given for {names.count(name)} external ports; each needs its own interface")
     if node in cluster.fpgas and len(names) > (ports := cluster.fpga(node).ports):
         raise InputError(f"{len(names)} interfaces; node {node} has {ports} external port{'s' * (ports > 1)}")
     return dict(enumerate(names))

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An allgather as a gather, and a broadcast of what came together by frames to several ends (section 5.3 of the paper). These go over a tree of the
-switches, so that it works on a fat tree, too."""
+"""Allgather as a gather followed by a multicast of the gathered blocks (section 5.3 of the paper).
+
+Multicast frames follow a tree of switches, so that it also works on a fat tree.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +15,12 @@ from thalweg.systems.vcsn.collectives import Collective, Segments
 from thalweg.systems.vcsn.hosts import Barrier, Interrupt, Program, Work
 from thalweg.systems.vcsn.network import Network
 
-WRITES = 1 << 31  #: handles of the broadcast's writes are at and above it
+WRITES = 1 << 31  #: handles of multicast writes start here
 
 
 class BroadcastAllgather(Collective):
-    """The schedule is a gather's. Each external port of the root broadcasts the blocks that it has received; the first one the root's own, too."""
+    """An allgather by multicast. The schedule is a gather's; each external port of the root multicasts the blocks that it
+    has received, the first one also the root's own."""
 
     @property
     def members(self) -> list[int]:
@@ -29,7 +32,7 @@ class BroadcastAllgather(Collective):
 
     @cached_property
     def shares(self) -> list[list[int]]:
-        """The blocks that each external port of the root broadcasts."""
+        """The blocks that each external port of the root multicasts."""
         root = self.schedule.root
         gathered = sorted((at, block) for (node, block), at in self.layout.after.items() if node == root)
         bank = self.cluster.fpga(root).bank_bytes
@@ -41,13 +44,13 @@ class BroadcastAllgather(Collective):
 
     @property
     def most_bytes(self) -> int:
-        """That a bank holds."""
+        """Maximum number of bytes in a memory bank."""
         if self.layout.most_bytes > self.cluster.fpga(self.schedule.root).bank_bytes:
             return self.layout.most_bytes
         return self.layout.most_bytes + max(map(len, self.shares)) * self.padded
 
     def address(self, node: int, block: int) -> int:
-        """Where a block is at its end, behind what the gather has there."""
+        """Returns the final address of a block, behind the memory used by the gather."""
         root = self.schedule.root
         if node == root and block != root:
             return self.layout.after[root, block]
@@ -62,7 +65,10 @@ class BroadcastAllgather(Collective):
         }
 
     def segments(self, node: int, port: int) -> Segments:
-        """Of the blocks that a port broadcasts: one for each block or, if an engine does not hold so many, one for each run of adjacent blocks in a bank."""
+        """Returns the segments of the blocks that a port multicasts.
+
+        There is one per block or, if an engine holds fewer, one per run of adjacent blocks in a bank.
+        """
         segments = [(self.address(node, block), self.padded) for block in self.shares[port]]
         if len(segments) > SEGMENTS:
             segments = _joined(segments, self.cluster.fpga(node).bank_bytes)
@@ -105,7 +111,7 @@ class BroadcastAllgather(Collective):
                 yield Interrupt(READS + WRITES + port)
 
     def _join(self, network: Network, costs: Server, own: list[int], ports: list[int], has_root: bool) -> Program:
-        """Writes the rows of the circuits to all, and sets the crossbars."""
+        """Writes the circuit table rows of the multicast, and sets the crossbars."""
         root = self.schedule.root
         for node in [*own, *[root] * has_root]:
             for port in ports:

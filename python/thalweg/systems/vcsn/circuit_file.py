@@ -39,53 +39,69 @@ Ends = Annotated[
 
 
 class PartitionTable(Table):
-    """A user's FPGAs, and one of `shape`, `edges` and `circuits`."""
+    """The FPGAs of a user, and one of `shape`, `edges` and `circuits`."""
 
-    nodes: list[Number | str] = Field(min_length=1, description='FPGAs by their numbers, or "FIRST-LAST"')
+    nodes: list[Number | str] = Field(min_length=1, description='FPGAs by number or range "FIRST-LAST"')
     shape: Literal["line", "ring", "mesh", "torus", "star", "tree"] | None = Field(
-        None, description="how circuits join them, in the order of `nodes`"
+        None, description="circuit topology of the FPGAs, in the order of `nodes`"
     )
     size: list[Annotated[int, Field(ge=1)]] | None = Field(
-        None, min_length=1, description="nodes of each dimension of a mesh or torus; branches of a tree's nodes"
+        None, min_length=1, description="nodes per dimension of a mesh or torus; branches per node of a tree"
     )
-    edges: list[Pair] | None = Field(None, description="pairs of FPGAs that a circuit joins")
-    circuits: list[Ends] | None = Field(
-        None, description='circuits with their virtual ports: pairs of "NODE.EXTERNAL.VIRTUAL"'
-    )
+    edges: list[Pair] | None = Field(None, description="pairs of FPGAs with a circuit")
+    circuits: list[Ends] | None = Field(None, description='circuits as pairs of virtual ports "NODE.EXTERNAL.VIRTUAL"')
 
 
 class CircuitsTable(Table):
     """A circuit file."""
 
-    description: str = Field("", pattern=r"^\P{C}*$", description="one line about it")
+    description: str = Field("", pattern=r"^\P{C}*$", description="one line of description")
     partition: dict[Annotated[str, Field(min_length=1, pattern=r"^\P{C}*$")], PartitionTable] = Field(
-        min_length=1, description="partitions by their names"
+        min_length=1, description="partitions by name"
     )
 
 
 def schema() -> dict[str, Any]:
-    """The JSON schema of circuit files."""
+    """Returns the JSON schema of circuit files."""
     return CircuitsTable.model_json_schema()
 
 
 @dataclass(frozen=True)
 class Circuits:
-    """Partitions with their circuits, on a cluster."""
+    r"""Partitions of a cluster, and their circuits.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from thalweg.systems.vcsn.cluster import Cluster
+    >>> cluster = Cluster.load("vcsn-d5005")
+    >>> with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
+    ...     _ = file.write('[partition.left]\nnodes = ["0-3"]\nshape = "ring"\n')
+    ...     file.flush()
+    ...     len(Circuits.load(file.name, cluster).all)
+    4
+    """
 
     name: str
     description: str
-    nodes: Mapping[str, list[int]]  #: of each partition
+    nodes: Mapping[str, list[int]]  #: by partition
     circuits: Mapping[str, list[Circuit]]
 
     @classmethod
     def load(cls, file: str | Path, cluster: Cluster) -> Circuits:
-        """Raises InputError, with the line of what is wrong."""
+        """Loads a circuit file for a cluster.
+
+        Raises
+        ------
+        InputError
+            The file is invalid; the message has the line.
+        """
         path = Path(file)
         values, lines = toml_lines.read(path)
         places = {key: Line(path, line) for key, line in lines.items()}
         table = validated(CircuitsTable, values, places, str(path))
         if cluster.is_direct:
-            raise InputError(f"{cluster.name} has serial links, and no circuits", path)
+            raise InputError(f"{cluster.name} has serial links and supports no circuits", path)
         reader = _Reader(cluster, places, str(path))
         circuits = {name: reader.circuits(name, part) for name, part in table.partition.items()}
         return cls(str(path), table.description, reader.nodes, circuits)
@@ -95,25 +111,30 @@ class Circuits:
         return [circuit for circuits in self.circuits.values() for circuit in circuits]
 
     def divide(self, network: Network) -> None:
-        """Makes the partitions."""
+        """Creates the partitions in a network."""
         for name, nodes in self.nodes.items():
             network.partition(name, nodes)
 
     def open(self, network: Network) -> None:
-        """Makes the partitions and opens all circuits, at once; all others are closed. Raises InputError where one of those joins nodes of
-        different partitions: close it before, and let time pass."""
+        """Creates the partitions and opens all circuits at once; all other circuits are closed.
+
+        Raises
+        ------
+        InputError
+            An open circuit connects FPGAs of different partitions; close it first and let time pass.
+        """
         network.rewire({})
         self.divide(network)
         network.rewire(self.all)
 
     def between(self, source: int, destination: int) -> Circuit:
-        """A circuit from one FPGA to another: the first in the file. Raises InputError."""
+        """Returns the first circuit from one FPGA to another. Raises InputError if there is none."""
         for one, other in self.all:
             if {one.node, other.node} == {source, destination}:
                 return (one, other) if one.node == source else (other, one)
         at = {node: name for name, nodes in self.nodes.items() for node in nodes}
         where = ", ".join(f"node {n} is in {at.get(n, 'no partition')}" for n in (source, destination))
-        raise InputError(f"no circuit joins node {source} and node {destination}; {where}", self.name)
+        raise InputError(f"no circuit connects node {source} and node {destination}; {where}", self.name)
 
     def overlay(self) -> Overlay:
         joined = [
@@ -131,15 +152,15 @@ class _Reader:
         self.nodes: dict[str, list[int]] = {}
 
     def circuits(self, name: str, table: PartitionTable) -> list[Circuit]:
-        """Of a partition, which its network has from now on."""
+        """Returns the circuits of a partition, and adds the partition to the network."""
         self.nodes[name] = self._nodes(name, table)
         self.network.partition(name, self.nodes[name])
         given = [way for way in WAYS if getattr(table, way) is not None]
         if len(given) != 1:
             what = f"has {' and '.join(given)}" if given else "has no circuits"
-            raise self._wrong(f"partition {name} {what}; it has one of {', '.join(WAYS)}", name)
+            raise self._wrong(f"partition {name} {what}; give one of {', '.join(WAYS)}", name)
         if table.size is not None and table.shape is None:
-            raise self._wrong(f"size goes with a shape; partition {name} has {given[0]}", name, "size")
+            raise self._wrong(f"size is for a shape only; partition {name} has {given[0]}", name, "size")
         if table.circuits is None:
             try:
                 made = (
@@ -163,15 +184,19 @@ class _Reader:
         for index, entry in enumerate(table.nodes):
             found = _RANGE.fullmatch(entry) if isinstance(entry, str) else None
             if isinstance(entry, str) and (not found or int(found[1]) > int(found[2])):
-                raise self._wrong(f'nodes has {entry!r}; an entry is a number, or "FIRST-LAST"', name, "nodes", index)
+                raise self._wrong(
+                    f'nodes has {entry!r}; an entry must be a number or "FIRST-LAST"', name, "nodes", index
+                )
             first, last = (int(found[1]), int(found[2])) if found else (int(entry), int(entry))
             for node in range(first, last + 1):
                 if node not in self.cluster.fpgas:
                     fpgas = self.cluster.fpgas
-                    what = f"node {node} is no FPGA; those of {self.cluster.name} are {fpgas[0]} to {fpgas[-1]}"
+                    what = f"node {node} is not an FPGA; the FPGAs of {self.cluster.name} are {fpgas[0]} to {fpgas[-1]}"
                     raise self._wrong(what, name, "nodes", index)
                 if node in taken or node in nodes:
-                    raise self._wrong(f"node {node} is in {taken.get(node, name)} already", name, "nodes", index)
+                    raise self._wrong(
+                        f"node {node} is already in partition {taken.get(node, name)}", name, "nodes", index
+                    )
                 nodes.append(node)
         return nodes
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a cluster file says of virtual circuits: FPGAs of kind `vcsn` around Ethernet switches, and the servers that they are cards of."""
+"""VCSN and DCN clusters: FPGAs of kind `vcsn` around Ethernet switches, or `dcn` with serial links, and the servers that
+hold them."""
 
 from __future__ import annotations
 
@@ -23,39 +24,41 @@ from thalweg.systems.vcsn import _sim
 from thalweg.systems.vcsn.network import Network
 from thalweg.systems.vcsn.spec import VcsnHeader, VcsnSequence
 
-WORD = 64  #: bytes of a word of a stream
+WORD = 64  #: bytes per word of a stream
 
-FrameWords = Annotated[int, Field(ge=1, le=143, description="of 64 bytes of data in a frame or packet at most")]
+FrameWords = Annotated[int, Field(ge=1, le=143, description="maximum number of 64-byte data words per frame or packet")]
 
 
 class Fpga(dram.Ddr4):
-    """An FPGA with its shell, whatever network its external ports are of."""
+    """An FPGA with its shell, independent of the network type."""
 
-    shell_clock: str = Field(description="of the crossbar, the DMA engines and the memory's users")
-    line_clock: str = Field(description="of the words at external ports")
+    shell_clock: str = Field(description="clock of crossbar, DMA engines and memory users")
+    line_clock: str = Field(description="clock of external ports")
     ports: int = Field(ge=1, le=16, description="external ones")
-    dmas: int = Field(ge=1, le=16, description="pairs of a DMA engine that reads and one that writes the memory")
-    kernels: int = Field(1, ge=0, le=16, description="streams of user logic, each way, at the crossbar")
-    banks: int = Field(ge=1, le=64, description="of the memory")
-    bank_bytes: int = Field(ge=4096, le=2**40, description="of each bank")
-    bank_gb: float = Field(gt=0, le=1e4, description="GB/s of a bank's data bus")
-    bank_ns: float = Field(ge=0, le=1e6, description="from a read to its data, where nothing waits")
+    dmas: int = Field(ge=1, le=16, description="pairs of read and write DMA engines")
+    kernels: int = Field(1, ge=0, le=16, description="user kernels at the crossbar, each with a stream per direction")
+    banks: int = Field(ge=1, le=64, description="memory banks")
+    bank_bytes: int = Field(ge=4096, le=2**40, description="bytes per bank")
+    bank_gb: float = Field(gt=0, le=1e4, description="GB/s of the data bus of a bank")
+    bank_ns: float = Field(ge=0, le=1e6, description="unloaded read latency")
     send_words: int = Field(
-        512, ge=16, le=65536, description="of 64 bytes that a virtual port keeps to send; a power of two"
+        512, ge=16, le=65536, description="64-byte words in the send buffer of a virtual port; a power of two"
     )
-    send_frames: int = Field(32, ge=2, le=1024, description="that a virtual port keeps to send; a power of two")
-    receive_words: int = Field(
-        ge=16, le=2**20, description="of 64 bytes that a virtual port keeps of what it has received"
+    send_frames: int = Field(
+        32, ge=2, le=1024, description="packets in the send buffer of a virtual port; a power of two"
     )
-    line_ns: float = Field(ge=0, le=1e6, description="of a line's two ends: MACs or packets, line codes, transceivers")
+    receive_words: int = Field(ge=16, le=2**20, description="64-byte words in the receive buffer of a virtual port")
+    line_ns: float = Field(
+        ge=0, le=1e6, description="total latency of both ends of a line: MACs or framing, line codes, transceivers"
+    )
     frame_words: FrameWords
 
     EXTERNAL: ClassVar[tuple[str, str]]
-    """What the names of its external ports begin with, and their type."""
+    """Prefix of the names of external ports, and their type."""
 
     @property
     def virtual_of_port(self) -> int:
-        """Virtual ports of each external one; a serial link has one."""
+        """Virtual ports per external port; a serial link has one."""
         return 1
 
     @property
@@ -65,18 +68,20 @@ class Fpga(dram.Ddr4):
 
 
 class Node(Fpga):
-    """Virtual circuits over Ethernet."""
+    """An FPGA with virtual circuits over Ethernet (VCSN)."""
 
     EXTERNAL = ("eth", "Ethernet")
     kind: Literal["vcsn"]
     frame_words: FrameWords = 143
-    virtual_ports: int = Field(ge=1, le=64, description="of each external port")
-    sequencers: int = Field(0, ge=0, le=16, description="that run programs of transfers without a host")
-    resend_us: float = Field(20, gt=0, le=1e9, description="without an answer, after which a session sends again")
-    reorder_frames: int = Field(
-        3, ge=0, le=64, description="sent later that come before a session takes a frame for lost"
+    virtual_ports: int = Field(ge=1, le=64, description="virtual ports per external port")
+    sequencers: int = Field(0, ge=0, le=16, description="sequencers, which run programs of transfers without a host")
+    resend_us: float = Field(
+        20, gt=0, le=1e9, description="time without acknowledgement after which a session retransmits"
     )
-    tries: int = Field(16, ge=1, le=2**20, description="without an answer, after which a session ends")
+    reorder_frames: int = Field(
+        3, ge=0, le=64, description="number of later frames received before a session regards a frame as lost"
+    )
+    tries: int = Field(16, ge=1, le=2**20, description="time without acknowledgement after which a session ends")
 
     @property
     def virtual_of_port(self) -> int:
@@ -84,7 +89,7 @@ class Node(Fpga):
 
 
 class Direct(Fpga):
-    """Serial links to neighbours (DCN)."""
+    """An FPGA with serial links to its neighbors (DCN)."""
 
     EXTERNAL = ("port", "serial")
     kind: Literal["dcn"]
@@ -92,7 +97,7 @@ class Direct(Fpga):
 
 
 class Serial(LinkTable):
-    """Moves a word of 64 bytes in each cycle of its ends' clock."""
+    """A serial link, which moves a word of 64 bytes per cycle of the ends' clock."""
 
     kind: Literal["dcn"]
     latency_ns: float = Field(ge=0, le=1e6, description="from end to end, one way")
@@ -102,26 +107,30 @@ class Serial(LinkTable):
 
 
 class Server(NodeTable):
-    """A computer whose cards FPGAs are: what its actions take."""
+    """A server with FPGA cards; its values are the durations of its actions."""
 
     kind: Literal["vcsn-server"]
     cards: int = Field(ge=1, le=16, description="of FPGAs")
-    circuit_us: float = Field(ge=0, le=1e6, description="of writing a virtual port's row of the circuit table")
-    crossbar_us: float = Field(ge=0, le=1e6, description="of setting its FPGAs' crossbars")
-    start_us: float = Field(ge=0, le=1e6, description="of starting a DMA engine")
-    interrupt_us: float = Field(ge=0, le=1e6, description="from an FPGA's interrupt to the program that waits for it")
-    barrier_us: float = Field(ge=0, le=1e6, description="of a barrier of all servers, without its rounds")
+    circuit_us: float = Field(ge=0, le=1e6, description="time to write a row of the circuit table")
+    crossbar_us: float = Field(ge=0, le=1e6, description="time to set the crossbars of its FPGAs")
+    start_us: float = Field(ge=0, le=1e6, description="time to start a DMA engine")
+    interrupt_us: float = Field(
+        ge=0, le=1e6, description="time from an FPGA's interrupt until the waiting program continues"
+    )
+    barrier_us: float = Field(ge=0, le=1e6, description="fixed time of a barrier of all servers")
     barrier_round_us: float = Field(
         ge=0,
         le=1e6,
-        description="of a barrier's round; N servers take as many as the logarithm of N to base 2, rounded up",
+        description="time per round of a barrier, which has ceil(log2 N) rounds on N servers",
     )
     late_us: float = Field(
-        ge=0, le=1e6, description="by which a barrier is later on average after a step of less than `long_us`"
+        ge=0, le=1e6, description="average additional time of a barrier after a step shorter than `long_us`"
     )
-    very_late_us: float = Field(ge=0, le=1e6, description="by which it is later after a longer step")
-    long_us: float = Field(gt=0, le=1e9, description="from which on a step between two barriers is long")
-    network_gbit_s: float = Field(gt=0, le=1e5, description="Gb/s of payload on the servers' own network, each way")
+    very_late_us: float = Field(ge=0, le=1e6, description="average additional time of a barrier after a longer step")
+    long_us: float = Field(gt=0, le=1e9, description="minimum duration of a long step between two barriers")
+    network_gbit_s: float = Field(
+        gt=0, le=1e5, description="Gb/s of payload on the servers' own network, per direction"
+    )
 
     @property
     def port_types(self) -> Mapping[str, str]:
@@ -144,26 +153,22 @@ class Cluster(Assembled):
 
     def check(self) -> None:
         if len({self.fpga(node).model_dump_json() for node in self.fpgas}) > 1:
-            raise self.file.wrong(
-                "all FPGAs of a cluster are alike: of one kind, with the same values", "topology.nodes"
-            )
+            raise self.file.wrong("all FPGAs of a cluster must be of one kind, with equal values", "topology.nodes")
         if len(self.fpgas) < 2:
-            raise self.file.wrong(
-                f"{len(self.fpgas)} FPGAs; there are at least two that send to each other", "topology"
-            )
+            raise self.file.wrong(f"{len(self.fpgas)} FPGAs; a cluster needs at least two", "topology")
         if self.servers and self.servers != list(range(self.hardware, self.topology.nodes)):
-            raise self.file.wrong("servers have the last numbers, behind FPGAs and switches", "topology.nodes")
+            raise self.file.wrong("servers must have the last node numbers, after FPGAs and switches", "topology.nodes")
         for name, table in self.nodes.items():
             if not isinstance(table, Fpga):
                 continue
             for key in ("send_words", "send_frames"):
                 value: int = getattr(table, key)
                 if value & (value - 1):
-                    raise self.file.wrong(f"{key} is {value}; it is a power of two", f"node.{name}.{key}")
+                    raise self.file.wrong(f"{key} is {value}; it must be a power of two", f"node.{name}.{key}")
             for key in ("send_words", "receive_words"):
                 if (value := getattr(table, key)) < table.frame_words:
                     raise self.file.wrong(
-                        f"{key} is {value}; a frame has {table.frame_words} words at most, which have to fit",
+                        f"{key} is {value}; it must be at least frame_words, {table.frame_words}",
                         f"node.{name}.{key}",
                     )
             for key, what in dram.faults(table):
@@ -187,22 +192,22 @@ class Cluster(Assembled):
 
     @property
     def hardware(self) -> int:
-        """FPGAs and switches, which have the first numbers."""
+        """Number of FPGAs and switches, which have the first node numbers."""
         return self.topology.nodes - len(self.servers)
 
     def fpga(self, node: int) -> Fpga:
-        """Raises TypeError of another node."""
+        """Returns the table of an FPGA. Raises TypeError for another node."""
         table = self.nodes[self.node_names[node]]
         if not isinstance(table, Fpga):
-            raise TypeError(f"node {node} is no FPGA")
+            raise TypeError(f"node {node} is not an FPGA")
         return table
 
     def server_of(self, node: int) -> int | None:
-        """Of an FPGA: the server whose card it is."""
+        """Returns the server that holds an FPGA, or None."""
         return next((int(peer) for peer in self.topology.peer[node] if peer in self.servers), None)
 
     def slot_of(self, node: int) -> leaves.Wire:
-        """The link of an FPGA to its server."""
+        """Returns the link between an FPGA and its server. Raises InputError."""
         for name, (a, _, b, _) in zip(self.link_names, self.topology.links.tolist(), strict=True):
             link = self.links[name]
             if node in (a, b) and {a, b} & set(self.servers) and isinstance(link, leaves.Wire):
@@ -211,12 +216,12 @@ class Cluster(Assembled):
 
     @cached_property
     def server_tables(self) -> Mapping[int, Server]:
-        """What the actions of each server take."""
+        """The tables of the servers, by node."""
         tables = {server: self.nodes[self.node_names[server]] for server in self.servers}
         return {server: table for server, table in tables.items() if isinstance(table, Server)}
 
     def joined(self, node: int) -> list[int]:
-        """The external ports that have a link."""
+        """Returns the external ports that have a link."""
         return [port for port in range(self.fpga(node).ports) if self.topology.peer[node, port] >= 0]
 
     @cached_property
@@ -225,16 +230,16 @@ class Cluster(Assembled):
 
     @cached_property
     def _routes(self) -> Mapping[tuple[int, int], Mapping[int, int]]:
-        """Of each (node, external port) that is joined: the port of each switch that leads to it."""
+        """For each linked (node, external port), the port of each switch towards it."""
         return {station: routes(self.topology, station, self.fpgas) for station in self._stations}
 
     @property
     def is_direct(self) -> bool:
-        """Whether its FPGAs have serial links to neighbours, and no circuits."""
+        """True if its FPGAs have serial links to neighbors, and no circuits."""
         return isinstance(self.fpga(self.fpgas[0]), Direct)
 
     def ring_of(self, nodes: int) -> Cluster:
-        """A ring of as many FPGAs as the first one, in servers as the first one."""
+        """Returns a ring of `nodes` FPGAs, in servers like the first one."""
         server = self.node_names[self.servers[0]]
         cards = next(iter(self.server_tables.values())).cards
         slot = self.link_names[-1]
@@ -254,26 +259,31 @@ class Cluster(Assembled):
         return type(self)._made(parse(KindsTable, values, {}, name, self.file.plain), name)
 
     def way(self, source: int, destination: int, first: int | None = None) -> list[tuple[int, int, int]]:
-        """Of a direct network: the shortest way between two FPGAs, as (node, port that it comes in at, port that it leaves by), where -1 stands for
-        the memory at both ends. `first`: the port that it leaves `source` by. Raises InputError where there is none."""
+        """Returns the shortest path between two FPGAs of a direct network as tuples (node, input port, output port).
+
+        -1 stands for the memory at both ends. `first` fixes the first output port. Raises InputError if there is no
+        path.
+        """
         return self.front.way(source, destination, first)
 
     @cached_property
     def front(self) -> _sim.Cluster:
-        """What its programs know of it."""
+        """Description of the cluster for programs."""
         return _sim.Cluster(self.name, self.assembly)
 
     def reaches(self, one: tuple[int, int], other: tuple[int, int]) -> bool:
-        """Frames go from an FPGA's external port to another one's."""
+        """True if frames can go from one external port (node, port) to another."""
         return self.front.reaches(one, other)
 
     def group_ports(self, source: tuple[int, int], members: Iterable[tuple[int, int]]) -> Mapping[int, Sequence[int]]:
-        """Of each switch on the tree for frames to all: the ports that lead from an external port, (node, port), to others. Raises InputError where
-        the tree does not reach one."""
+        """Returns, for each switch on the multicast tree, the output ports from the port `source` to `members`.
+
+        Raises InputError if the tree does not reach a member.
+        """
         return self.front.group_ports(source, list(members))
 
     def of_node(self, node: int) -> Mapping[str, Any]:
-        """Of a switch: the ports that frames to all take, and where addresses are given, the port to each FPGA's."""
+        """Returns, for a switch, the ports for broadcast frames and, with static addresses, the port to each FPGA's port."""
         table = self.nodes[self.node_names[node]]
         if not isinstance(table, leaves.EthernetSwitch):
             return {}
@@ -288,7 +298,23 @@ class Cluster(Assembled):
         return values
 
     def network(self, pcap: str = "") -> Network:
-        """The simulator of it; `pcap`: a file to which all frames are written. Raises InputError where lines and clocks do not go together."""
+        """Returns a simulator of the cluster.
+
+        Parameters
+        ----------
+        pcap : str
+            File for all frames, if not empty.
+
+        Raises
+        ------
+        InputError
+            Line rates and clocks do not match.
+
+        Examples
+        --------
+        >>> Cluster.load("vcsn-d5005").network().nodes  # FPGAs and switches
+        18
+        """
         return self._simulator(pcap)
 
     def attached(
@@ -301,16 +327,33 @@ class Cluster(Assembled):
         pcap: str = "",
         engine: str = "sim",
     ) -> Network:
-        """The simulator of one FPGA of it, whose external ports end at network interfaces of this computer, by their names; its other nodes are elsewhere.
+        """Returns a simulator of one FPGA whose external ports are connected to network interfaces of this computer.
 
-        Virtual time passes `ratio` times as fast as the wall clock, or slower, so no two runs are the same. `limit_s`: seconds of the wall clock after
-        which it fails; 0: none. `engine`: `sim`, or `rtl` for its Verilated node in step with the simulator's. Raises InputError.
+        Parameters
+        ----------
+        node : int
+            The simulated FPGA.
+        interfaces : mapping of int to str
+            Interface name for each external port.
+        ratio : float
+            Maximum ratio of virtual time to wall-clock time. Runs are not deterministic.
+        limit_s : float
+            Time limit in wall-clock seconds; 0 means none.
+        pcap : str
+            File for all frames, if not empty.
+        engine : str
+            "sim", or "rtl" for a Verilated node in lockstep with the simulator's.
+
+        Raises
+        ------
+        InputError
+            An argument is invalid.
         """
         one_of("engine", engine, ("sim", "rtl"))
         if node not in self.fpgas:
-            raise InputError(f"node {node} is no FPGA; these are {self.fpgas[0]} to {self.fpgas[-1]}")
+            raise InputError(f"node {node} is not an FPGA; the FPGAs are {self.fpgas[0]} to {self.fpgas[-1]}")
         check_times(ratio, limit_s)
-        nodes = self.assembly["nodes"][: self.hardware]  # what servers do is in the programs that run on them
+        nodes = self.assembly["nodes"][: self.hardware]  # the actions of servers are in the programs that run on them
         links = [link for link in self.assembly["links"] if max(link["ends"][::2]) < self.hardware]
         hardware = self.assembly | {"nodes": nodes, "links": links}
         part, outside = leading_out(hardware, node, self.fpga(node).line_clock, interfaces)
@@ -327,7 +370,7 @@ class Cluster(Assembled):
         return network
 
     def _simulator(self, pcap: str, part: Mapping[str, Any] | None = None, verilated: Sequence[int] = ()) -> Network:
-        """Raises InputError."""
+        """Returns a simulator. Raises InputError."""
         try:
             return Network(self, pcap, part, verilated)
         except ValueError as error:
@@ -336,7 +379,7 @@ class Cluster(Assembled):
             raise InputError(f"{pcap}: {error}") from None
 
     def overlay(self, file: Path) -> Overlay:
-        """Partitions and circuits of a circuit file. Raises InputError."""
+        """Returns partitions and circuits of a circuit file. Raises InputError."""
         from thalweg.systems.vcsn.circuit_file import Circuits
 
         return Circuits.load(file, self).overlay()
@@ -349,27 +392,27 @@ class Cluster(Assembled):
 
     @property
     def frame_words(self) -> int:
-        """Of data in a frame at most; of the first FPGA."""
+        """Maximum number of data words per frame."""
         return self.fpga(self.fpgas[0]).frame_words
 
     @property
     def gap_bytes(self) -> float:
-        """Between two frames or packets."""
+        """Gap between two frames or packets, in bytes."""
         return WORD / 2 if self.is_direct else GAP
 
     def wire_bytes(self, words: int) -> float:
-        """Of a frame or packet with so many words of data, with what is before it and the gap behind it."""
+        """Returns the length on the line of a frame or packet with `words` data words, including headers and gap."""
         if self.is_direct:
             return WORD + words * WORD + self.gap_bytes
         return wire_bytes(VcsnHeader.BITS // 8 + words * WORD)
 
     @property
     def payload_gb(self) -> float:
-        """GB/s of data that an external port's line carries in the longest frames: Equations 1 and 2 of the paper."""
+        """Payload rate of an external port in GB/s, with the longest frames: Equations 1 and 2 of the paper."""
         return self.gbit_s(0) / 8 * self.frame_words * WORD / self.wire_bytes(self.frame_words)
 
     def gbit_s(self, port: int) -> float:
-        """Of the fastest line at an external port of an FPGA, with all that is before and behind data."""
+        """Returns the raw rate in Gb/s of the fastest line at an external port of an FPGA."""
         if self.is_direct:
             return float(self.clocks[self.fpga(self.fpgas[0]).line_clock].hertz) * WORD * 8 / 1e9
         ends = [((a, pa), (b, pb)) for a, pa, b, pb in self.topology.links.tolist()]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gather, scatter and allgather between the memories of FPGAs, as the servers' programs run them, stage by stage (section 5.1 of the paper)."""
+"""Gather, scatter and allgather between FPGA memories, executed by the servers stage by stage (section 5.1 of the paper)."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ Segments = list[tuple[int, int]]
 
 
 def random_block(seed: int, block: int, size: int) -> bytes:
-    """The data of a block: `size` bytes."""
+    """Returns the random data of a block."""
     return np.random.default_rng([seed, block]).integers(0, 256, size, np.uint8).tobytes()
 
 
 def whole_words(size: int) -> int:
-    """Bytes, rounded up to whole words of a stream."""
+    """Rounds a number of bytes up to whole words of 64."""
     return -(-size // WORD) * WORD
 
 
 @dataclass
 class Collective:
-    """A schedule on a cluster: blocks of `size` bytes, drawn from the seed."""
+    """A collective on a cluster: a schedule, with blocks of `size` random bytes."""
 
     cluster: Cluster
     schedule: Schedule
@@ -39,7 +39,7 @@ class Collective:
     seed: int = 1
     late: bool = False
     pcap: str = ""
-    divided: Circuits | None = None  #: whose partitions the network has
+    divided: Circuits | None = None  #: creates the partitions of the network
 
     @property
     def stages(self) -> int:
@@ -47,12 +47,12 @@ class Collective:
 
     @property
     def most_bytes(self) -> int:
-        """That a bank holds."""
+        """Maximum number of bytes in a memory bank."""
         return self.layout.most_bytes
 
     @property
     def padded(self) -> int:
-        """Bytes from a block to the next one in a memory."""
+        """Distance of blocks in memory, in bytes."""
         return whole_words(self.size)
 
     def data(self, block: int) -> bytes:
@@ -60,11 +60,25 @@ class Collective:
 
     @cached_property
     def layout(self) -> _sim.Collective:
-        """Where blocks lie."""
+        """Locations of the blocks in memory."""
         return _sim.Collective(self.cluster.front, self.schedule, self.size)
 
     def run(self) -> tuple[Network, float, bool]:
-        """The network afterwards, the time in us, and whether all blocks are where they belong, as they were. Raises FabricStopped."""
+        """Executes the collective.
+
+        Returns
+        -------
+        network : Network
+        time_us : float
+            Duration in us.
+        right : bool
+            Whether all blocks have arrived unchanged.
+
+        Raises
+        ------
+        FabricStopped
+            The collective does not complete.
+        """
         network = self.cluster.network(self.pcap)
         if self.divided:
             self.divided.divide(network)
@@ -79,15 +93,15 @@ class Collective:
 
     @property
     def ends(self) -> Mapping[tuple[int, int], int]:
-        """Where blocks are in the end: the addresses by (node, block)."""
+        """Final addresses of the blocks, by (node, block)."""
         return self.layout.ends
 
     def simulate(self, network: Network) -> float:
-        """Runs the programs; the time in us. Raises FabricStopped."""
+        """Runs the programs; returns the time in us. Raises FabricStopped."""
         taking_part = {self.cluster.server_of(node) for node in self.schedule.nodes}
         servers = {server: table for server, table in self.cluster.server_tables.items() if server in taking_part}
         return hosts.run(network, servers, lambda server: self.program(network, server), self.late)
 
     def program(self, network: Network, server: int) -> Iterator[Step]:
-        """Of a server, for its FPGAs."""
+        """Returns the program of a server for its FPGAs."""
         return self.layout.program(network, server)

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random programs on clusters of VCSN and DCN, with the hardware's nodes in step with the simulator's. Compared are all ports of four nodes in
-every cycle, and what they have counted: commands, requests to the memory and its answers, words that are written, streams of user logic, words of
-frames on lines, credits, the ends of transfers."""
+"""Co-simulation of random programs on VCSN and DCN clusters, with Verilated nodes in lockstep with the simulator's.
+
+All ports of four nodes are compared in every cycle: commands, memory requests and answers, written words, user streams,
+words of frames, credits and completions; and the counters.
+"""
 
 from __future__ import annotations
 
@@ -19,19 +21,19 @@ from thalweg.systems.vcsn.spec import FrameKind, VcsnHeader, VcsnSequence
 
 NODES = 4  #: with hardware
 ALIKE = 50
-"""Programs, one after the other by their seeds, whose nodes are of one sort, so that their hardware is built once."""
+"""Number of consecutive seeds with equal node parameters, so that the hardware is built once."""
 _LAST_TICKS = 10**7
-"""Of a program, before all crossbars are closed: packets may go round in circles of circuits for ever."""
+"""Ticks of a program before all crossbars are closed: packets may loop through circuits forever."""
 
 
 class Outcome(NamedTuple):
-    cycles: int  #: of both clocks of all nodes in which the hardware was evaluated
-    packets: int  #: that passed crossbars of these nodes
-    dropped: int  #: frames and words that the simulator counts as lost
+    cycles: int  #: cycles of all clocks and nodes in which the hardware was evaluated
+    packets: int  #: packets through the crossbars of these nodes
+    dropped: int  #: frames and words counted as lost by the simulator
 
 
 def random_sort(draw: random.Random, cluster: Cluster) -> Cluster:
-    """What the hardware of all nodes is made with: the cluster with other values of its FPGAs."""
+    """Returns the cluster with random hardware parameters of its FPGAs."""
     frame_words = draw.choice((1, 2, 5, 20))
     direct = cluster.is_direct
     values = {
@@ -49,7 +51,7 @@ def random_sort(draw: random.Random, cluster: Cluster) -> Cluster:
 
 
 def random_links(draw: random.Random, cluster: Cluster) -> Cluster:
-    """Their latency, and how often they lose, repeat, damage and reorder frames."""
+    """Returns the cluster with random latencies and fault rates of its links."""
     name = cluster.link_names[0]
     values: dict[str, float] = {"latency_ns": draw.choice((3, 15, 400))}
     if not cluster.is_direct and draw.random() < 0.7:
@@ -61,7 +63,7 @@ def random_links(draw: random.Random, cluster: Cluster) -> Cluster:
 
 @dataclass
 class Program:
-    """A random program: `seed` says all of it."""
+    """A random program, defined by `seed`."""
 
     cluster: Cluster
     seed: int
@@ -73,10 +75,10 @@ class Program:
         self.nodes = self.cluster.fpgas[:NODES]
         self.network = Network(self.cluster, verilated=self.nodes)
         self.handles = 0
-        self.numbers: dict[Place, int] = {}  # of the last sessions
+        self.numbers: dict[Place, int] = {}  # numbers of the last sessions
 
     def run(self) -> Outcome:
-        """Raises CheckFailed where the hardware differs."""
+        """Runs the program. Raises CheckFailed if the hardware diverges."""
         kinds = (
             [self._cross] + [self._transfer] * self.draw.choice((4, 8, 16)) + [self._user] * self.draw.choice((1, 4))
         )
@@ -107,7 +109,7 @@ class Program:
         return Outcome(cycles, packets, sum(count for _, _, count in self.network.lost))
 
     def _go_on(self, until: int) -> None:
-        """Up to a tick."""
+        """Advances to a tick."""
         while self.network.now < until:
             if not self.network.advance(until) and until == NEVER:
                 return
@@ -124,14 +126,14 @@ class Program:
         return Place(self._node(), self.draw.randrange(fpga.ports), self.draw.randrange(fpga.virtual_of_port))
 
     def _peer(self, at: Place) -> Place:
-        """An end that frames of `at` come to."""
+        """Returns an end that frames from `at` reach."""
         while True:
             to = Place(self._node(), at.port, self._place().virtual_port)
             if to != at:
                 return to
 
     def _places(self) -> int:
-        """Inputs, and outputs, of a crossbar."""
+        """Returns the number of inputs, and outputs, of a crossbar."""
         fpga = self.cluster.fpga(self.nodes[0])
         return fpga.dmas + fpga.ports * fpga.virtual_of_port + fpga.kernels + self._sequencers()
 
@@ -140,7 +142,8 @@ class Program:
         return fpga.sequencers if isinstance(fpga, Node) else 0
 
     def _open_all(self) -> None:
-        """So that most programs have traffic from the begin on: circuits in pairs, engines and virtual ports joined by turns."""
+        """Opens circuits in pairs, and connects engines and virtual ports, so that most programs have traffic from the
+        start."""
         fpga = self.cluster.fpga(self.nodes[0])
         for port in range(0 if self.cluster.is_direct else fpga.ports):
             places = [Place(node, port, each) for node in self.nodes for each in range(fpga.virtual_of_port)]
@@ -161,7 +164,7 @@ class Program:
         node, output = self._node(), self._crossing()
         try:
             self.network.connect(node, output, self.draw.choice([None, *range(self._places())]))
-        except ValueError:  # another output has the input
+        except ValueError:  # the input belongs to another output
             self.network.connect(node, output, None)
 
     def _circuit(self) -> None:
@@ -197,22 +200,22 @@ class Program:
         self.network.set_reaction(self._place(), cycles=self.draw.choice((0, self.draw.randrange(5000))), pace=pace)
 
     def _credits(self) -> None:
-        """Of a circuit that is joined; words may be under way, which are lost to both ends' counts."""
+        """Enables credits on an open circuit; words in flight are missing in both ends' counters."""
         at = self._place()
         to = self.network.circuit(at)
         if to and self.network.circuit(to) == at:
-            with suppress(ValueError):  # one of them has a session
+            with suppress(ValueError):  # one end has a session
                 self.network.set_credits(at, used=self.draw.random() < 0.8)
 
     def _session(self) -> None:
-        """Of both ends of a circuit or one, whatever is under way; or none."""
+        """Starts or ends a session at one or both ends of a circuit, regardless of traffic."""
         at = self._place()
         to = self.network.circuit(at)
         if to is None:
             return
         for end in (at, to) if self.draw.random() < 0.7 else (at,):
             number = 0 if self.draw.random() < 0.1 else self.draw.randrange(1, 1 << 16)
-            with suppress(ValueError):  # it has no circuit of two ends, or this number
+            with suppress(ValueError):  # there is no circuit with two ends, or the number is in use
                 self.network.set_session(end, number)
                 self.numbers[end] = number
 
@@ -232,23 +235,23 @@ class Program:
     def _transfer(self) -> None:
         """A read or a write."""
         node, engine, segments = self._node(), self._engine(), self._segments()
-        with suppress(ValueError):  # the engine has no room, or a sequencer has it
+        with suppress(ValueError):  # the engine is full, or belongs to a sequencer
             if self.draw.random() < 0.5:
                 self.network.write(self._handle(), node, engine, segments)
             else:
                 self.network.read(node, engine, segments, self.draw.randrange(256), handle=self._handle())
 
     def _program(self) -> None:
-        """Of a sequencer, which may wait for ever."""
+        """Starts a sequencer program, which may wait forever."""
         if self._sequencers() == 0:
             return
         node = self._node()
-        with suppress(ValueError):  # it runs one, or an engine is not free
+        with suppress(ValueError):  # the sequencer is busy, or an engine is in use
             program = [self._step(node) for _ in range(self.draw.choice((1, 2, 5, 20)))]
             self.network.sequence(self._handle(), node, self.draw.randrange(self._sequencers()), program)
 
     def _step(self, node: int) -> Command:
-        """Of a program."""
+        """Returns a random command of a sequencer."""
         place = self._place()
         match self.draw.randrange(10):
             case 0 | 1:
@@ -285,7 +288,7 @@ class Program:
             self.network.kernel_send(self._handle(), node, kernel, data, ends, self.draw.randrange(256))
 
     def _frame(self) -> None:
-        """One that comes from outside: anything, or nearly right."""
+        """Injects a frame from outside: random, or nearly valid."""
         at, source = self._place(), self._place()
         address = [bytes([2, 0, 0, each.port, each.node >> 8, each.node & 255]) for each in (at, source)]
         size = self.draw.choice((46, 50, 68, 72, 136, 200, 1500, 9000))
@@ -303,7 +306,7 @@ class Program:
         self.network.inject(at.node, at.port, frame, damaged=self.draw.random() < 0.1)
 
     def _session_headers(self, at: Place, source: Place) -> bytes:
-        """Of a frame of a session, which may be the one that there is."""
+        """Returns the headers of a session frame, possibly of the current session."""
         kind = self.draw.choice((FrameKind.DATA, FrameKind.ACKNOWLEDGEMENT, FrameKind.REFUSAL))
         first, last = self.draw.random() < 0.5, self.draw.random() < 0.5
         numbers = [0, self.numbers.get(source, 0), self.numbers.get(at, 0), self.draw.randrange(1 << 16)]
@@ -323,7 +326,7 @@ class Program:
 
 
 def compare(cluster: Cluster, seed: int) -> Outcome:
-    """Raises CheckFailed where simulator and hardware are not the same."""
+    """Runs the program of a seed. Raises CheckFailed if simulator and hardware diverge."""
     try:
         return Program(cluster, seed).run()
     except CheckFailed as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A node of a cluster of VCSN or DCN as a folder of hardware that stands by itself: `thalweg rtl export` (docs/export.md)."""
+"""`thalweg rtl export`: a node of a VCSN or DCN cluster as a self-contained folder of hardware (docs/export.md)."""
 
 from __future__ import annotations
 
@@ -27,41 +27,41 @@ SHELL, MAC, LINK = "shell_aclk", "mac_aclk", "link_aclk"
 WORD = 512
 COMMAND = 128
 OUTCOMES = 11
-SESSION = 5  #: bits of a session's state
-LONGEST_RESEND = 1 << 24  #: cycles of the lines' clock
+SESSION = 5  #: width of a session's state
+LONGEST_RESEND = 1 << 24  #: in cycles of the line clock
 
 
 def export(cluster: Cluster, output: Path) -> None:
-    """Writes the folder `output`, which is not there yet or empty, whole or not at all. Raises InputError."""
+    """Writes the folder `output` atomically; it must be new or empty. Raises InputError."""
     root = find_root(alone=True)
     node = node_of(cluster, cluster.fpgas[0])
     if node.kernels == 0:
-        raise InputError(f"{cluster.name}: the export's node has one stream of user logic at least: kernels = 1")
+        raise InputError(f"{cluster.name}: an exported node needs at least one user kernel: set kernels = 1")
     into(output, lambda folder: _write(root, cluster, node, folder))
 
 
 def node_of(cluster: Cluster, number: int) -> Fpga:
-    """An FPGA of a cluster. Raises InputError where its hardware has no such node."""
+    """Returns an FPGA of a cluster. Raises InputError if the hardware does not support its values."""
     node = cluster.fpga(number)
     if isinstance(node, Node) and node.virtual_ports > 8:
         raise InputError(
-            f"{cluster.name}: the hardware has 8 virtual ports of an external port at most, not {node.virtual_ports}"
+            f"{cluster.name}: the hardware supports at most 8 virtual ports per external port, not {node.virtual_ports}"
         )
     if isinstance(node, Node) and _resend(node, cluster) > LONGEST_RESEND:
         longest = LONGEST_RESEND / cluster.clocks[node.line_clock].frequency_mhz
         raise InputError(
-            f"{cluster.name}: the hardware sends again after {longest:.0f} us at most, not {node.resend_us:g}"
+            f"{cluster.name}: the hardware supports a resend time of at most {longest:.0f} us, not {node.resend_us:g}"
         )
     return node
 
 
 def _resend(node: Node, cluster: Cluster) -> int:
-    """Cycles without an answer, after which a session sends again."""
+    """Returns the retransmission time-out in cycles."""
     return max(4, round(node.resend_us * cluster.clocks[node.line_clock].frequency_mhz))
 
 
 def parameters(node: Fpga, cluster: Cluster) -> dict[str, int]:
-    """Of its module."""
+    """Returns the parameters of the node's module."""
     session = {}
     if isinstance(node, Node):
         session = {"Resend": _resend(node, cluster), "Reorder": node.reorder_frames, "Tries": node.tries}
@@ -80,7 +80,7 @@ def parameters(node: Fpga, cluster: Cluster) -> dict[str, int]:
 
 
 def user(name: str) -> list[Port]:
-    """The ports of the top for a stream of user logic, each way. TUSER: the packet begins; TID: its channel."""
+    """Returns the top's ports for a user stream in both directions. TUSER marks the start of a packet; TID is its channel."""
     beside = {"tuser": ("first", 1), "tid": ("channel", 8)}
     streams = (
         Stream(f"s_axis_{name}", "shell_user_in", WORD, clock=SHELL, beside=beside),
@@ -90,7 +90,7 @@ def user(name: str) -> list[Port]:
 
 
 def mac(name: str, virtual_ports: int) -> list[Port]:
-    """For the MAC of an external port, what has become of frames that came, and the states of its virtual ports' sessions."""
+    """Returns the top's ports for the MAC of an external port, including frame counters and session states."""
     keep = {"tkeep": ("keep", WORD // 8)}
     streams = (
         Stream(f"m_axis_{name}_tx", "mac_tx", WORD, clock=MAC, beside=keep),
@@ -102,7 +102,7 @@ def mac(name: str, virtual_ports: int) -> list[Port]:
 
 
 def link(name: str) -> list[Port]:
-    """For the transceiver of an external port of DCN: words and credits, each way."""
+    """Returns the top's ports for the transceiver of a DCN port: words and credits in both directions."""
     return [
         Port(f"{name}_{outer}", f"link_{inner}", bits, is_output, LINK)
         for outer, inner, bits, is_output in (
@@ -117,7 +117,7 @@ def link(name: str) -> list[Port]:
 
 
 def reports(node: Node) -> list[Port]:
-    """What a node says of commands: that it has refused a setting of the crossbar, and which sequencers have ended a program."""
+    """Returns status ports: refused crossbar settings, and completed sequencer programs."""
     sequencers = max(1, node.sequencers)
     return [
         Port("crossbar_refused", "shell_refused", 1, True, SHELL),
@@ -126,12 +126,12 @@ def reports(node: Node) -> list[Port]:
 
 
 def external(node: Fpga, name: str) -> list[Port]:
-    """An external port."""
+    """Returns the ports of an external port."""
     return mac(name, node.virtual_ports) if isinstance(node, Node) else link(name)
 
 
 def engine(name: str) -> list[Port]:
-    """For the memory of a pair of engines, and what they report."""
+    """Returns the ports for the memory of a pair of engines, and their status."""
     return [
         Port(f"{name}_{outer}", f"shell_{inner}", bits, is_output, SHELL)
         for outer, inner, bits, is_output in (
@@ -167,7 +167,7 @@ def top_level(node: Fpga, cluster: Cluster) -> str:
     return flat_top(
         TOP,
         inner_of(node),
-        "A node of the cluster, by `thalweg rtl export`: README.md says what attaches where.",
+        "A node of the cluster, by `thalweg rtl export`: see README.md for its connections.",
         {
             SHELL: f".shell_clk_i({SHELL})",
             line: f".{line.removesuffix('_aclk')}_clk_i({line})",
@@ -189,12 +189,12 @@ def top_level(node: Fpga, cluster: Cluster) -> str:
 
 
 def line_of(node: Fpga) -> str:
-    """What the ports in the clock of its lines begin with."""
+    """Returns the name prefix of ports in the line clock domain."""
     return "mac" if isinstance(node, Node) else "link"
 
 
 def inner_of(node: Fpga) -> str:
-    """The module inside the top."""
+    """Returns the name of the module inside the top."""
     return "tw_vcsn_node" if isinstance(node, Node) else "tw_dcn_node"
 
 

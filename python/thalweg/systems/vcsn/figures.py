@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The paper's figures with our times: Figures 8 and 9, 13 to 15, 17 and 20; and Tables 2 to 4 as bars, where blocks were synthesized."""
+"""The paper's figures with simulated times: 8, 9, 13 to 15, 17 and 20; and Tables 2 to 4 as bars if blocks were
+synthesized."""
 
 from __future__ import annotations
 
@@ -46,7 +47,7 @@ def _transfers(rows: Sequence[Row]) -> Figure:
     ways = (
         ("VCSN, simulated", "tab:blue", "o-", [row.measured for row in points]),
         ("DCN, simulated", "tab:orange", "s-", [row.about["dcn_us"] for row in points]),
-        ("by way of the servers, by rates alone", "tab:gray", ":", [row.about["hosts_us"] for row in points]),
+        ("via the servers, rates only", "tab:gray", ":", [row.about["hosts_us"] for row in points]),
     )
     for name, colour, style, us in ways:
         times.plot(sizes, us, style, ms=4, color=colour, label=name)

@@ -1,9 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs on servers, and kernels on FPGAs, in simulated time.
+"""Programs on servers and kernels on FPGAs, in simulated time.
 
-A program is a generator. Each step that it yields takes simulated time, or waits for a DMA engine, or waits for all other programs at a barrier. Between
-two steps the program writes registers of FPGAs. A kernel is user logic at the crossbar of an FPGA. It yields sends and receives, and a receive
-returns the words that have arrived.
+A program is a generator. Each step that it yields takes simulated time, or waits for a DMA engine or a barrier. Between
+steps the program writes registers of FPGAs. A kernel is user logic at the crossbar of an FPGA: it yields sends and
+receives, and gets the received words as the value of the yield.
+
+>>> from thalweg.systems.vcsn.cluster import Cluster
+>>> cluster = Cluster.load("vcsn-d5005")
+>>> def program(server):
+...     yield Work(5.0)
+>>> run(cluster.network(), dict(cluster.server_tables), program)
+5.0
 """
 
 from __future__ import annotations
@@ -21,21 +28,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Work:
-    """The processor works."""
+    """Step: the processor works for `us` microseconds."""
 
     us: float
 
 
 @dataclass(frozen=True)
 class Interrupt:
-    """Until a write to the memory of an FPGA has completed, and its interrupt is there."""
+    """Step: waits until a write to the memory of an FPGA has completed and its interrupt has been handled."""
 
     handle: int
 
 
 @dataclass(frozen=True)
 class Barrier:
-    """Until all programs are here, and MPI_Barrier has ended."""
+    """Step: waits until all programs have reached the barrier, plus the time of MPI_Barrier."""
 
 
 Step = Work | Interrupt | Barrier
@@ -44,8 +51,10 @@ Program = Generator[Step, None, None]
 
 @dataclass(frozen=True)
 class Send:
-    """Bytes to the crossbar, in words of 64, one a cycle; until the last one was taken. `ends`: they end a packet; otherwise they are whole
-    words."""
+    """Kernel step: sends bytes to the crossbar in words of 64, one per cycle, until the last one is accepted.
+
+    With `ends` they end a packet; otherwise they must be whole words.
+    """
 
     data: bytes
     ends: bool = True
@@ -54,14 +63,14 @@ class Send:
 
 @dataclass(frozen=True)
 class Receive:
-    """So many words of the crossbar, or those to the end of a packet; until the last one is there. Gives `Words`."""
+    """Kernel step: receives `words` words, or to the end of a packet. Its value is `Words`."""
 
     words: int
 
 
 @dataclass(frozen=True)
 class Exchange:
-    """Both at once, as a pipeline does, until both have ended. Gives `Words`."""
+    """Kernel step: sends and receives concurrently, as a pipeline does, until both are complete. Its value is `Words`."""
 
     send: Send
     receive: Receive
@@ -69,16 +78,16 @@ class Exchange:
 
 @dataclass(frozen=True)
 class Pause:
-    """So many cycles of the shell's clock."""
+    """Kernel step: waits for a number of shell clock cycles."""
 
     cycles: int
 
 
 class Words(NamedTuple):
-    """What a kernel has received."""
+    """Words received by a kernel."""
 
-    data: bytes  #: of whole words
-    ends: bool  #: the last one ends a packet
+    data: bytes  #: whole words
+    ends: bool  #: the last word ends a packet
     channel: int
 
 
@@ -87,17 +96,19 @@ Action = Send | Receive | Exchange | Pause
 
 @dataclass(frozen=True, eq=False)
 class Kernel:
-    """User logic of a node's stream `number`. What it does between two steps takes no time."""
+    """User logic at kernel stream `number` of a node. Computation between steps takes no simulated time."""
 
     node: int
     program: Generator[Action, Words | None, None]
     number: int = 0
-    serves: bool = False  #: it is not waited for
+    serves: bool = False  #: the run does not wait for its end
 
 
 def barrier_us(server: Server, servers: int, since_us: float | None = None) -> float:
-    """Of MPI_Barrier on so many servers: Equation 6 of the paper; one alone has nobody to wait for. `since_us`: the work since the last one, for what
-    it adds on average."""
+    """Returns the time of MPI_Barrier in us (Equation 6 of the paper); 0 for one server.
+
+    `since_us` is the work since the last barrier, which adds an average delay.
+    """
     return _sim.barrier_us(server.model_dump(), servers, since_us)
 
 
@@ -108,8 +119,33 @@ def run(
     late: bool = False,
     kernels: Sequence[Kernel] = (),
 ) -> float:
-    """Runs a program on each server and kernels on FPGAs, from now on; the time in us at which the last one ends. `late`: barriers take what they
-    take on average after work. Raises FabricStopped where some wait for ever, and InputError and ValueError of a step that cannot be."""
+    """Runs a program on each server and kernels on FPGAs.
+
+    Parameters
+    ----------
+    network : Network
+        The simulator; its time advances.
+    servers : mapping of int to Server, optional
+        Servers that run the program, by node.
+    program : callable, optional
+        Returns the program (a generator of steps) of a server.
+    late : bool
+        Whether barriers include their average delay after work.
+    kernels : sequence of Kernel
+        User logic.
+
+    Returns
+    -------
+    float
+        Time in us until the last one has ended.
+
+    Raises
+    ------
+    FabricStopped
+        A program or kernel waits forever.
+    InputError, ValueError
+        A step is invalid.
+    """
     tables = (servers or {}).items() if program else ()
     programs = [(server, table.model_dump(), program(server)) for server, table in tables] if program else []
     return network.run_programs(programs, late, [(one.node, one.number, one.program, one.serves) for one in kernels])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What operations have in common: their sizes, external ports, and the time of frames on a line."""
+"""Shared by operations: sizes, external ports, and the time of frames on a line."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from thalweg.systems.vcsn._sim import SEGMENT_BYTES
 from thalweg.systems.vcsn.cluster import WORD, Cluster
 
 MOST_BYTES = 1 << 30
-"""That a measurement moves: they are in this computer's memory, too."""
+"""Maximum number of bytes moved by a measurement, which this computer must hold in memory."""
 
 
 def wanted_sizes(sizes: Sizes, blocks: int) -> list[int]:
-    """Sizes of which `blocks` are moved. Raises InputError."""
+    """Returns the sizes, if `blocks` blocks of each fit. Raises InputError."""
     wanted = parse_sizes(sizes)
     if bad := [size for size in wanted if not 0 < size <= MOST_BYTES]:
-        raise InputError(f"{bad[0]} bytes; they are 1 to 1G")
+        raise InputError(f"{bad[0]} bytes; the size must be 1 to 1G")
     if bad := [size for size in wanted if size * blocks > SEGMENT_BYTES]:
-        raise InputError(f"{blocks} blocks of {bad[0]} bytes; all together have less than 4G")
+        raise InputError(f"{blocks} blocks of {bad[0]} bytes; the total must be below 4G")
     return wanted
 
 
 def check_capture(cluster: Cluster, pcap: str, runs: Sequence[object]) -> None:
-    """Raises InputError where a file of frames is wanted that is not of one run, or of serial links."""
+    """Raises InputError if frames of several runs, or of serial links, are to be captured."""
     if pcap and cluster.is_direct:
-        raise InputError(f"{cluster.name} has serial links, and there are no frames to capture")
+        raise InputError(f"{cluster.name} has serial links without Ethernet frames; leave --pcap out")
     if pcap and len(runs) > 1:
-        raise InputError(f"pcap is of one run; there are {len(runs)}")
+        raise InputError(f"pcap needs a single run; {len(runs)} were given")
 
 
 def check_port(cluster: Cluster, port: int, nodes: Sequence[int]) -> None:
-    """Raises InputError where an external port does not lead from each node to each other."""
+    """Raises InputError if the external port does not connect all these nodes."""
     for node in nodes:
         if not 0 <= port < cluster.fpga(node).ports:
             raise InputError(f"port is {port}; node {node} has {cluster.fpga(node).ports}")
@@ -43,7 +43,7 @@ def check_port(cluster: Cluster, port: int, nodes: Sequence[int]) -> None:
 
 
 def wire_us(cluster: Cluster, size: int, port: int = 0) -> float:
-    """Of the frames of a packet on a line, from the first one's begin to the last one's end."""
+    """Returns the time of a packet's frames on a line in us, from the start of the first to the end of the last."""
     full, rest = divmod(-(-size // WORD), cluster.frame_words)
     wire = full * cluster.wire_bytes(cluster.frame_words) + (cluster.wire_bytes(rest) if rest else 0)
     return (wire - cluster.gap_bytes) * 8e-3 / cluster.gbit_s(port)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The simulator of a cluster, with calls that re-wire whole topologies of circuits and divide the cluster into partitions."""
+"""The simulator of a cluster, with reconfiguration of whole circuit topologies and partitions."""
 
 from __future__ import annotations
 
@@ -17,22 +17,37 @@ if TYPE_CHECKING:
     from thalweg.systems.vcsn.cluster import Cluster
 
 Row = tuple[Place, Place | None]
-"""A row of a circuit table: a virtual port and its new other end, or None to close the circuit."""
+"""A row of a circuit table: a virtual port and its new peer, or None to close the circuit."""
 
 Command = _sim.Row | _sim.Connect | _sim.SendWord | _sim.AwaitWord | _sim.Read | _sim.Write
-"""Of a program of a sequencer."""
+"""A command of a sequencer's program."""
 
 Wiring = topologies.Topology | Mapping[Place, Place] | Iterable[topologies.Circuit]
-"""A topology, which is mapped on virtual ports, or both ends of each circuit."""
+"""A topology, to be mapped to virtual ports, or both ends of each circuit."""
 
 WAYS = ("registers", "servers")
 
 
 class Network(_sim.Network):
-    """The simulator of a cluster; `capture`: a pcapng file to write, or nothing. `assembly`: of a part of it [default: the cluster's].
-    `verilated`: FPGAs whose Verilated nodes follow the simulator's, in every cycle.
+    """The simulator of a cluster.
 
-    Raises ValueError and RuntimeError; InputError where there is no Verilator, or no hardware of such an FPGA."""
+    Parameters
+    ----------
+    cluster : Cluster
+    capture : str
+        pcapng file for all frames, if not empty.
+    assembly : mapping, optional
+        Description of a part of the cluster. Default: the whole cluster.
+    verilated : iterable of int
+        FPGAs with Verilated nodes in lockstep with the simulator's.
+
+    Raises
+    ------
+    ValueError, RuntimeError
+        An argument is invalid.
+    InputError
+        Verilator is missing, or there is no hardware for such an FPGA.
+    """
 
     def __init__(
         self,
@@ -49,7 +64,7 @@ class Network(_sim.Network):
         self._partitions: dict[str, Partition] = {}
 
     def close(self) -> None:
-        """Ends the capture. Raises InputError where it could not be written."""
+        """Closes the capture file. Raises InputError if it could not be written."""
         try:
             super().close()
         except RuntimeError as error:
@@ -57,26 +72,62 @@ class Network(_sim.Network):
 
     @property
     def shell_ticks(self) -> int:
-        """Of a cycle of the FPGAs' shells."""
+        """Ticks per cycle of the shell clock."""
         return self.cluster.ticks_of(self.cluster.fpga(self.cluster.fpgas[0]).shell_clock)
 
     def rows(self, circuits: Wiring, nodes: Sequence[int] | None = None) -> list[Row]:
-        """The rows to write so that some FPGAs, or all, have these circuits and no others. Raises InputError where they cannot be."""
+        """Returns the table rows to write so that some FPGAs (default: all) have exactly these circuits. Raises
+        InputError."""
         return self.changes(self._ends(circuits), nodes)
 
     def rewire(self, circuits: Wiring, nodes: Sequence[int] | None = None) -> Rewired:
-        """Opens these circuits and closes all others of some FPGAs, or of all: at once, with what it takes in hardware and by servers. Rows that
-        stay are not written. Raises InputError, and nothing changes, where a circuit cannot be."""
+        """Replaces the circuits of some FPGAs (default: all) at once, without simulated time. Unchanged rows are not
+        written.
+
+        Returns
+        -------
+        Rewired
+            Rows written, and the times that hardware and servers would take.
+
+        Raises
+        ------
+        InputError
+            A circuit is invalid; nothing is changed.
+        """
         return self.rewire_to(self._ends(circuits), nodes)
 
     def rewire_in_time(self, circuits: Wiring, by: str = "registers") -> tuple[list[tuple[int, Row]], float]:
-        """Runs a re-wiring of all FPGAs in simulated time. Other traffic continues. Returns the rows, each with the tick of its write, and the duration in
-        us. `by`: registers or servers (`Rewired`). Completions of other operations during that time are discarded. Raises InputError."""
+        """Replaces the circuits of all FPGAs in simulated time, while other traffic continues.
+
+        Parameters
+        ----------
+        circuits : Topology or sequence of pairs of Place
+        by : str
+            "registers" or "servers" (see `Rewired`).
+
+        Returns
+        -------
+        rows : list of (int, Row)
+            Rows with the tick at which each is written.
+        time_us : float
+            Duration in us.
+
+        Raises
+        ------
+        InputError
+            A circuit is invalid.
+
+        Notes
+        -----
+        Completions of other operations during that time are discarded.
+        """
         return self.rewire_to_in_time(self._ends(circuits), one_of("way", by, WAYS))
 
     def partition(self, name: str, nodes: Iterable[int]) -> Partition:
-        """Moves FPGAs into a partition, out of the one they are in, and returns its user's view. Raises InputError if a circuit would cross the
-        partition's boundary."""
+        """Moves FPGAs into a partition, out of their current one, and returns the user's view of it.
+
+        Raises InputError if a circuit would cross the boundary of a partition.
+        """
         self._partitions[name] = Partition(self, self.make_partition(name, list(nodes)))
         return self._partitions[name]
 
@@ -95,11 +146,11 @@ def _pair(given: object) -> topologies.Circuit:
         one, other = given
         if isinstance(one, Place) and isinstance(other, Place):
             return one, other
-    raise InputError(f"a circuit has two ends, each a Place; this one is {shown(given)}")
+    raise InputError(f"a circuit must be a pair of Place; this one is {shown(given)}")
 
 
 class Partition:
-    """A user's view of a network: the FPGAs of one partition and their circuits. Calls that name another FPGA raise InputError."""
+    """A user's view of a network: FPGAs and circuits of one partition. Calls that name other FPGAs raise InputError."""
 
     def __init__(self, network: Network, of: _sim.Partition) -> None:
         self._network = network
@@ -119,11 +170,11 @@ class Partition:
 
     @property
     def lost(self) -> list[tuple[int, str, int]]:
-        """What the partition's FPGAs have dropped: node, what, and how many."""
+        """What the partition's FPGAs have dropped: tuples of node, description and count."""
         return self._of.lost
 
     def rewire(self, circuits: Wiring) -> Rewired:
-        """Like `Network.rewire`, for the partition's FPGAs alone. Raises InputError."""
+        """Like `Network.rewire`, for the partition's FPGAs only. Raises InputError."""
         return self._network.rewire(circuits, self.nodes)
 
     def connect(self, node: int, output: int, input: int | None) -> None:

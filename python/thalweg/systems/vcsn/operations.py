@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can be measured on virtual circuits: a transfer between two memories, gather, scatter and allgather; and by the servers' network, as models."""
+"""Operations on virtual circuits: transfer, gather, scatter and allgather; and models of those via the servers' network."""
 
 from __future__ import annotations
 
@@ -35,41 +35,41 @@ from thalweg.trace.recorded import in_turn
 
 
 def _sequencers(cluster: Cluster, nodes: Sequence[int], root: int, sizes: Sequence[int]) -> None:
-    """Raises InputError where FPGAs cannot run the programs of a gather."""
+    """Raises InputError if FPGAs cannot run the programs of a gather by fabric."""
     table = cluster.fpga(root)
     have = table.sequencers if isinstance(table, Node) else 0
     if have < table.ports:
         raise InputError(
-            f"a gather by fabric takes a sequencer for each of {table.ports} external ports; {cluster.name} has {have} in an FPGA"
+            f"a gather by fabric needs a sequencer for each of {table.ports} external ports; {cluster.name} has {have} per FPGA"
         )
     stages = Sequenced(cluster, nodes, root, max(sizes)).stages
     if (needed := stages * INSTRUCTIONS + 1) > SEQUENCER_INSTRUCTIONS:
         raise InputError(
-            f"nodes is {len(nodes)}: a sequencer of the root has {needed} instructions; it holds {SEQUENCER_INSTRUCTIONS}"
+            f"nodes is {len(nodes)}: a sequencer of the root needs {needed} instructions; its maximum is {SEQUENCER_INSTRUCTIONS}"
         )
     if table.banks < table.ports:
         raise InputError(
-            f"a gather by fabric takes a bank of the root's memory for each of {table.ports} external ports; there are {table.banks}"
+            f"a gather by fabric needs a bank of the root's memory for each of {table.ports} external ports; there are {table.banks}"
         )
     _servers(cluster, nodes)
 
 
 def _servers(cluster: Cluster, nodes: Iterable[int]) -> None:
-    """Raises InputError where an FPGA that takes part is in no server."""
+    """Raises InputError if a participating FPGA has no server."""
     for node in sorted(nodes):
         if cluster.server_of(node) is None:
             raise InputError(f"FPGA {node} is in no server (kind vcsn-server), whose program starts transfers")
 
 
 def _banks(cluster: Cluster, name: str, largest: Collective | Sequenced) -> None:
-    """Raises InputError where a bank has no room for the blocks."""
+    """Raises InputError if the blocks do not fit into a bank."""
     bank = cluster.fpga(cluster.fpgas[0]).bank_bytes
     if (most := largest.most_bytes) > bank:
         raise InputError(f"{name} of {largest.size} bytes puts {most} bytes into a bank; it has {bank}")
 
 
 def _check(rows: Sequence[Row]) -> None:
-    """Raises WrongRows, which says what was dropped."""
+    """Raises WrongRows with the drops."""
     for row in rows:
         if row["lost"]:
             raise WrongRows(f"{row['operation']} of {row['bytes']} bytes lost data: {row['dropped']}", rows)
@@ -111,9 +111,12 @@ def transfer(
     seed: int = 1,
     pcap: str = "",
 ) -> Plan:
-    """From the memory of the FPGA `source` to that of `destination`, by the five steps of section 4.1. `port`: external port of both, of circuits;
-    over serial links the shortest way is taken. `by`: "servers" for path C of Figure 7, as a model. `circuits`: a circuit file whose partitions and circuits are opened, of which one carries it.
-    `pcap`: a file for all frames of a single size."""
+    """Plans a transfer between the memories of two FPGAs, by the five steps of section 4.1 of the paper.
+
+    `port` is the external port of both FPGAs; serial links use the shortest path. `by` "servers" is path C of Figure 7,
+    as a model. `circuits` is a circuit file that is opened, one of whose circuits is used. `pcap` is a file for all
+    frames of a single size. Raises InputError.
+    """
     for what, node in (("source", source), ("destination", destination)):
         if node not in cluster.fpgas:
             raise InputError(
@@ -124,14 +127,12 @@ def transfer(
     if by:
         one_of("way", by, ("servers",))
         if port or pcap or circuits:
-            raise InputError("a transfer by servers has no port, no circuits and no frames to capture")
+            raise InputError("a transfer by servers does not support port, circuits and pcap")
         return _transfer_by_servers(cluster, source, destination, wanted_sizes(sizes, 1))
     opened = Circuits.load(circuits, cluster) if circuits else None
     if cluster.is_direct:
         if port or pcap:
-            raise InputError(
-                f"{cluster.name} has serial links: a transfer takes the shortest way, and there are no frames to capture"
-            )
+            raise InputError(f"{cluster.name} has serial links: port, circuits and pcap are not supported")
         move = cluster.front.step(source, destination)
     elif opened:
         one, other = opened.between(source, destination)
@@ -173,18 +174,36 @@ def transfer(
     if opened:
         by += f", {len(opened.all)} circuits of {opened.name}"
     title = f"transfer from node {source} to node {destination} on {cluster.name}, {by}"
-    return Plan(cluster, "transfer", title, "the program has the interrupt", measure, {"data": seed}, _check, record)
+    return Plan(
+        cluster, "transfer", title, "the program receives the interrupt", measure, {"data": seed}, _check, record
+    )
 
 
 def gather_schedule(cluster: Cluster, by: str, nodes: Sequence[int], root: int) -> Schedule:
-    """Raises InputError for a direct network that is no ring."""
+    """Returns the schedule of a gather or scatter.
+
+    Parameters
+    ----------
+    cluster : Cluster
+    by : str
+        "ring", "tree" or "relink".
+    nodes : sequence of int
+        Participating FPGAs.
+    root : int
+        One of them.
+
+    Raises
+    ------
+    InputError
+        A direct network is not a ring.
+    """
     if cluster.is_direct and cluster.topology.shape != "ring":
-        raise InputError(f"gather and scatter go by ring, and {cluster.name} is a {cluster.topology.shape}")
+        raise InputError(f"gather and scatter need a ring; {cluster.name} is a {cluster.topology.shape}")
     return cluster.front.gather_schedule(by, nodes, root)
 
 
 def _message_us(cluster: Cluster, servers: Sequence[int]) -> float:
-    """Of a message between servers: a round of their barrier (Equation 6)."""
+    """Returns the time of a message between servers: a round of their barrier (Equation 6)."""
     return max(cluster.server_tables[server].barrier_round_us for server in servers)
 
 
@@ -195,7 +214,7 @@ def _network_gb(cluster: Cluster, servers: Sequence[int]) -> float:
 def _modelled(
     cluster: Cluster, name: str, title: str, wanted: Sequence[int], seconds: Callable[[int], float], moved: int
 ) -> Plan:
-    """A closed form, of which `moved` times the size is moved; nothing is executed."""
+    """Plans a closed form, which moves `moved` times the size; nothing is executed."""
 
     def measure(progress: Progress, _: int) -> Iterator[Measured]:
         for size in wanted:
@@ -204,7 +223,12 @@ def _modelled(
         progress(1)
 
     return Plan(
-        cluster, name, f"{title} by the servers' network, a model", "all is there", measure, record="it is a model"
+        cluster,
+        name,
+        f"{title} by the servers' network, a model",
+        "all data have arrived",
+        measure,
+        record="it is a model",
     )
 
 
@@ -212,11 +236,11 @@ def _transfer_by_servers(cluster: Cluster, source: int, destination: int, wanted
     servers = []
     for node in (source, destination):
         if (server := cluster.server_of(node)) is None:
-            raise InputError(f"FPGA {node} is in no server (kind vcsn-server), whose network would carry its data")
+            raise InputError(f"FPGA {node} is in no server (kind vcsn-server), whose network carries its data")
         servers.append(server)
     if servers[0] == servers[1]:
         raise InputError(
-            f"FPGAs {source} and {destination} are in one server, {servers[0]}, which has no network to itself"
+            f"FPGAs {source} and {destination} are in one server, {servers[0]}, so no network lies between them"
         )
     slot = min(cluster.slot_of(node).gbit_s for node in (source, destination)) / 8
     message = _message_us(cluster, servers) * 1e-6
@@ -250,7 +274,7 @@ def _schedule(cluster: Cluster, name: str, by: str, nodes: Sequence[int], root: 
         made = gather_schedule(cluster, "tree" if by == "broadcast" else by, nodes, root)
         return schedules.scatter(made) if name == "scatter" else made
     if cluster.is_direct and cluster.topology.shape != "ring":
-        raise InputError(f"allgather goes by ring, and {cluster.name} is a {cluster.topology.shape}")
+        raise InputError(f"allgather needs a ring; {cluster.name} is a {cluster.topology.shape}")
     return cluster.front.allgather_schedule(nodes)
 
 
@@ -265,22 +289,24 @@ def _collective(
     by = one_of("way", by or ("ring" if cluster.is_direct or name == "allgather" else "tree"), ways)
     if by == "servers":
         if root or late or pcap:
-            raise InputError("a gather by servers is a model, to the first one: it has no root, no late and no pcap")
+            raise InputError("a gather by servers is a model with root 0: root, late and pcap are not supported")
         return _gather_by_servers(cluster, nodes, sizes)
     nodes = nodes or len(cluster.fpgas)
     if not 2 <= nodes <= len(cluster.fpgas):
-        raise InputError(f"nodes is {nodes}; {cluster.name} has {len(cluster.fpgas)} FPGAs, and 2 at least take part")
+        raise InputError(
+            f"nodes is {nodes}; {cluster.name} has {len(cluster.fpgas)} FPGAs, of which at least 2 must take part"
+        )
     taking_part = cluster.fpgas[:nodes]
     if root not in taking_part:
         raise InputError(f"root is {root}; the FPGAs that take part are {taking_part[0]} to {taking_part[-1]}")
     table = cluster.fpga(root)
     if cluster.is_direct and by != "ring":
-        raise InputError(f"{name} by {by} takes circuits; {cluster.name} has serial links, and can do it by ring")
+        raise InputError(f"{name} by {by} needs circuits; {cluster.name} has serial links: use by ring")
     if not cluster.is_direct and by != "relink" and table.virtual_of_port < 2:
-        raise InputError(f"a {by} takes two virtual ports of each external one; {cluster.name} has one")
+        raise InputError(f"a {by} needs two virtual ports per external port; {cluster.name} has one")
     if table.dmas < table.ports:
         raise InputError(
-            f"{name} takes a pair of DMA engines for each of {table.ports} external ports; there are {table.dmas}"
+            f"{name} needs a pair of DMA engines for each of {table.ports} external ports; there are {table.dmas}"
         )
     if not cluster.is_direct:
         for port in range(table.ports):
@@ -299,13 +325,13 @@ def _collective(
 
     if by == "fabric":
         if late:
-            raise InputError("late is of barriers, and a gather by fabric has none while it is measured")
+            raise InputError("late affects barriers; a gather by fabric has none while it is measured")
         _sequencers(cluster, taking_part, root, wanted)
     else:
         schedule = _schedule(cluster, name, by, taking_part, root)
         if (most := max(len(move.blocks) for stage in schedule.stages for move in stage.moves)) > SEGMENTS:
             raise InputError(
-                f"nodes is {nodes}: by {by}, a transfer has {most} blocks; a DMA engine holds {SEGMENTS} segments"
+                f"nodes is {nodes}: by {by}, a transfer has {most} blocks; a DMA engine supports {SEGMENTS} segments"
             )
         _servers(cluster, schedule.nodes)
     _banks(cluster, name, made(max(wanted)))
@@ -313,7 +339,7 @@ def _collective(
     def measure(progress: Progress, _: int) -> Iterator[Measured]:
         for index, size in enumerate(wanted):
             moved = (nodes - 1) * size
-            # The root's ports carry all blocks but its own, as all nodes' do in an allgather.
+            # the root's ports carry all blocks but its own, as all nodes' ports do in an allgather
             least = wire_us(cluster, -(-(nodes - 1) // table.ports) * size)
             own: Row = {"by": by, "nodes": nodes}
             measured = _measured(cluster, made(size, pcap), moved, size, least, own)
@@ -327,9 +353,9 @@ def _collective(
     where = {"gather": f"to node {root} of", "scatter": f"from node {root} of", "allgather": "of"}[name]
     title = f"{name} {where} {nodes} by {by} on {cluster.name}, bytes of each node"
     ends = (
-        "the root's program has its interrupts, from its start"
+        "the root's program receives its interrupts, from its start"
         if by == "fabric"
-        else "the last program has its interrupt"
+        else "the last program receives its interrupt"
     )
     return Plan(cluster, name, title, ends, measure, {"data": seed}, _check, record)
 
@@ -345,9 +371,13 @@ def gather(
     seed: int = 1,
     pcap: str = "",
 ) -> Plan:
-    """Of the first `nodes` FPGAs (0: all) to `root`. `by`: ring, tree or relink; by default tree, and ring over serial links; fabric: by sequencers in the FPGAs,
-    whose programs are there when the root begins; servers: MPI_Gather of so many servers, without FPGAs, as a model. `late`: barriers take what they take on average after work (section 6.3).
-    `pcap`: a file for all frames of a single size."""
+    """Plans a gather from the first `nodes` FPGAs (0: all) to `root`.
+
+    `by` is "ring", "tree" or "relink" (default: tree, or ring with serial links); "fabric": by sequencers in the FPGAs,
+    with programs loaded before the start; "servers": MPI_Gather of the servers, as a model. With `late`, barriers
+    include their average delay after work (section 6.3). `pcap` is a file for all frames of a single size. Raises
+    InputError.
+    """
     return _collective(cluster, "gather", by, nodes, root, sizes, late, seed, pcap)
 
 
@@ -362,7 +392,7 @@ def scatter(
     seed: int = 1,
     pcap: str = "",
 ) -> Plan:
-    """The same from `root`, each its own block."""
+    """Plans a scatter from `root`; options as for `gather`."""
     return _collective(cluster, "scatter", by, nodes, root, sizes, late, seed, pcap)
 
 
@@ -376,8 +406,11 @@ def allgather(
     seed: int = 1,
     pcap: str = "",
 ) -> Plan:
-    """The blocks of the first `nodes` FPGAs (0: all) to all of them. `by`: ring, with two circuits at each external port of each FPGA, or over
-    serial links; broadcast: gathered by tree to the first FPGA, and sent to all others in frames to several ends (section 5.3)."""
+    """Plans an allgather of the first `nodes` FPGAs (0: all).
+
+    `by` is "ring" (two circuits at each external port, or serial links) or "broadcast": a gather by tree to the first
+    FPGA, then multicast frames (section 5.3). Raises InputError.
+    """
     return _collective(cluster, "allgather", by, nodes, cluster.fpgas[0], sizes, late, seed, pcap)
 
 

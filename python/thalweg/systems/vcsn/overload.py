@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`overload`: several FPGAs send to one at the same time, more than its lines carry, with each of the ways to keep data from being lost (section 3.4 of the paper)."""
+"""`overload`: several FPGAs send to one, more than its lines carry, with each protection against loss (section 3.4 of the
+paper)."""
 
 from __future__ import annotations
 
@@ -23,21 +24,21 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 WAYS = ("nothing", "indications", "credits", "sessions")
-# The paper has indications, but not their threshold, and not how long a sender stops. A window has to hold several frames, as these count at their ends, and a
-# sender stops for longer than the window, so that a queue gets shorter.
-WINDOW = 2_048  #: cycles of the MAC's clock
-THRESHOLD = 0.9  #: of the words that the line can carry in a window
-PAUSE = 3_000  #: cycles of the MAC's clock for which a sender stops
+# The paper gives neither threshold nor pause of indications. A window must hold several frames, which count at their
+# ends, and a pause must exceed the window, so that a queue shrinks.
+WINDOW = 2_048  #: cycles of the MAC clock
+THRESHOLD = 0.9  #: fraction of the line rate in a window
+PAUSE = 3_000  #: cycles of the MAC clock for which a sender pauses
 
 
 @dataclass(frozen=True)
 class _Stream:
-    """Of a sender to the destination."""
+    """A stream from a sender to the destination."""
 
     handle: int
     source: Place
     to: Place
-    engine: int  #: that writes it, after those streams of the same engine that are before it
+    engine: int  #: engine that writes it, after preceding streams of the same engine
     address: int
     data: bytes
 
@@ -54,7 +55,7 @@ class _Overload:
 
     @property
     def streams(self) -> list[_Stream]:
-        """External ports in turn; streams of different ports are in different banks, as far as there are."""
+        """Streams to the external ports in turn; those of different ports use different banks, if possible."""
         table = self.cluster.fpga(self.destination)
         return [
             _Stream(
@@ -69,7 +70,7 @@ class _Overload:
         ]
 
     def run(self) -> tuple[Network, list[_Stream], dict[int, int]]:
-        """The network afterwards, and the tick at which each stream's transfer ended; one whose packet has lost its end does not."""
+        """Returns the network, and the tick at which each transfer has ended; it does not end if its packet's end is lost."""
         network = self.cluster.network(self.pcap)
         streams = self.streams
         waiting: dict[int, list[_Stream]] = {}
@@ -123,11 +124,9 @@ class _Overload:
         lost = sum(count for _, _, count in network.lost)
         received = [network.received(self.destination, port) for port in ports]
         right = all(self._holds(network, stream, came.get(stream.handle)) for stream in streams)
-        if self.by == "sessions":  # whose frames may be sent more than once
+        if self.by == "sessions":  # frames may be sent more than once
             right &= all(each == self.size for each in came.values())
-        elif all(
-            network.drained(stream.source) for stream in streams
-        ):  # no frame that was dropped holds a sender's credits
+        elif all(network.drained(stream.source) for stream in streams):  # no dropped frame blocks a sender's credits
             right &= frames <= sum(each["taken"] for each in received) + lost
         gb_per_s = sum(came.values()) / time_us / 1e3
         own: Row = {
@@ -145,7 +144,8 @@ class _Overload:
         return Measured(self.size, time_us, least, right, own)
 
     def _holds(self, network: Network, stream: _Stream, came: int | None) -> bool:
-        """Whether the memory has frames of this stream alone, in their order, each once. `came`: bytes of a transfer that has ended."""
+        """True if the memory has only frames of this stream, in order, each once. `came` is the size of a completed
+        transfer."""
         data = network.load(self.destination, stream.address, self.size if came is None else came)
         if data == stream.data:
             return True
@@ -160,7 +160,7 @@ class _Overload:
             at, last = at + whole_words(len(frames[number])), number
         if came is not None:
             return at >= len(data)
-        rest = data[at:].rstrip(b"\0")  # the engine keeps the words of a burst that is not full
+        rest = data[at:].rstrip(b"\0")  # the engine keeps the words of an incomplete burst
         return any(frame.startswith(rest) for frame in frames[last + 1 :]) or not rest
 
 
@@ -174,14 +174,15 @@ def overload(
     seed: int = 1,
     pcap: str = "",
 ) -> Plan:
-    """The first `senders` other FPGAs send a packet each to `destination`, all at once, over its external ports in turn. Circuits are open and engines started
-    before; hosts take no time. Where the destination has fewer engines than streams come, an engine writes one after another. `by`: what keeps frames
-    from being lost: nothing, indications, credits or sessions; by default one after the other. `pcap`: a file for all frames of one way and size."""
+    """Plans packets from the first `senders` other FPGAs to `destination`, all at once, to its external ports in turn.
+
+    Circuits and engines are set up before; hosts take no time. If the destination has fewer engines than streams, an
+    engine writes one stream after another. `by` is the protection: "nothing", "indications", "credits" or "sessions";
+    default: each in turn. `pcap` is a file for all frames of a single run. Raises InputError.
+    """
     ways = [one_of("way", by, WAYS)] if by else list(WAYS)
     if cluster.is_direct:
-        raise InputError(
-            f"overload is of circuits; {cluster.name} has serial links, whose credits always hold senders up"
-        )
+        raise InputError(f"overload needs circuits; {cluster.name} has serial links, whose credits prevent overload")
     if destination not in cluster.fpgas:
         raise InputError(
             f"destination is {destination}; the FPGAs of {cluster.name} are {cluster.fpgas[0]} to {cluster.fpgas[-1]}"
@@ -191,7 +192,7 @@ def overload(
     most = min(len(cluster.fpgas) - 1, table.ports * table.virtual_of_port)
     if senders > most:
         raise InputError(
-            f"senders is {senders}; {cluster.name} has {len(cluster.fpgas) - 1} other FPGAs, and one has "
+            f"senders is {senders}; {cluster.name} has {len(cluster.fpgas) - 1} other FPGAs, but one has "
             f"{table.ports * table.virtual_of_port} virtual ports"
         )
     nodes = [node for node in cluster.fpgas if node != destination][:senders]
@@ -217,7 +218,7 @@ def overload(
         cluster,
         "overload",
         title,
-        "the last transfer that ends has ended",
+        "the last completed transfer has ended",
         measure,
         {"data": seed},
         record=lambda rows: in_turn(title, [recorded(cluster, of(row["by"], row["bytes"]).run()[0]) for row in rows]),
@@ -228,11 +229,9 @@ def overload(
 def _draw(axes: Axes, rows: Sequence[Row]) -> None:
     places = range(len(rows))
     axes.bar(
-        [at - 0.2 for at in places], [100 * row["share_of_ports"] for row in rows], 0.4, label="goodput, of the ports"
+        [at - 0.2 for at in places], [100 * row["share_of_ports"] for row in rows], 0.4, label="goodput / port rate"
     )
-    axes.bar(
-        [at + 0.2 for at in places], [100 * row["share_lost"] for row in rows], 0.4, label="frames dropped on the way"
-    )
+    axes.bar([at + 0.2 for at in places], [100 * row["share_lost"] for row in rows], 0.4, label="dropped frames")
     several = len({row["bytes"] for row in rows}) > 1
     axes.set_xticks(places, [row["by"] + (f"\n{row['bytes']}" if several else "") for row in rows])
     axes.set_ylim(0, 125)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Timelines of what a network has done."""
+"""Timelines of networks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from thalweg.trace.recorded import with_links
 
 
 def recorded(cluster: Cluster, network: Network) -> Recorded:
-    """Packets at the crossbars, and what links carried."""
+    """Returns the timeline: packets at the crossbars, and link traffic."""
     per_us = network.ticks_per_second / 1e6
     timeline = Timeline("")
     for node in cluster.fpgas:

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The evaluation of VCSN: Tables 1 to 6 and Figures 8, 9, 13 to 15, 17 and 20, by the simulator and the RTL where they have the system, and by the paper's own
-equations."""
+"""Evaluation of VCSN: Tables 1 to 6 and Figures 8, 9, 13 to 15, 17 and 20, by simulator, RTL, and the paper's equations."""
 
 from __future__ import annotations
 
@@ -25,19 +24,19 @@ if TYPE_CHECKING:
 PAPER = "vcsn"
 PRESET, DIRECT = "vcsn-d5005", "dcn-d5005"
 SIZES = tuple(256 << 20 >> power for power in range(13))
-"""Of Table 6: 256 MiB to 64 KiB."""
+"""Sizes of Table 6: 256 MiB to 64 KiB."""
 TRANSFERS = tuple(64 << 2 * power for power in range(11))
 CLUSTERS = (16, 64, 256, 1024, 4096, 10_000)
 SLOT, NETWORK = 10.8e9, 12.5e9
-"""Bytes a second of a server's PCIe slot (section 4.2.1) and of InfiniBand (section 6.2)."""
+"""Bytes per second of a server's PCIe slot (section 4.2.1) and of InfiniBand (section 6.2)."""
 SERVERS = {4: 4, 9: 8}
-"""That the paper compares with FPGAs of a number in Figures 13 and 14."""
+"""Number of servers that Figures 13 and 14 compare with a number of FPGAs."""
 LARGEST = 16 << 20
-"""That gathers are simulated with: blocks of larger ones take memory of this computer, and minutes."""
+"""Maximum block size of simulated gathers; larger ones need much memory and minutes."""
 
 
 def latency_ns(cluster: Cluster, words: int = 64) -> float:
-    """From where a word leaves node 0's crossbar to where it is at node 1's, the mean of many at any phase of the clocks."""
+    """Returns the latency of a word from node 0's crossbar to node 1's, averaged over clock phases."""
     network = cluster.network()
     if cluster.is_direct:
         (_, _, out), (_, into, _) = cluster.way(0, 1)
@@ -79,12 +78,13 @@ FAMILIES = (
     "families and tools differ: LUTs of six inputs of UltraScale+, by Yosys, against ALMs of Stratix 10, by Quartus, which have two outputs and four "
     "registers; block RAM of 36 Kbit against 20. MACs and serial transceivers' cores are on neither side"
 )
-KBIT = 36  #: of a block RAM
+KBIT = 36  #: Kbit per block RAM
 
 
 class Evaluation(OfPaper):
     def __init__(self, largest: int = LARGEST, resources: bool = True) -> None:
-        """`largest`: bytes of the largest blocks that gathers are simulated with. `resources`: also Tables 2 and 3, and Table 4's board with our blocks."""
+        """`largest` is the maximum block size of simulated gathers in bytes. `resources` includes Tables 2 and 3, and
+        Table 4 with our blocks."""
         super().__init__(PAPER)
         self.resources = resources
         self.cluster = Cluster.load(PRESET)
@@ -169,7 +169,7 @@ class Evaluation(OfPaper):
         size = rows[-1]["bytes"]
         yield self.row(
             "vcsn.host_network_slowdown",
-            "by way of the servers over VCSN",
+            "via the servers over VCSN",
             1e6 * models.host_transfer(size, SLOT, NETWORK, 0) / rows[-1]["data_us"],
             "times",
             note,
@@ -214,7 +214,7 @@ class Evaluation(OfPaper):
             yield self.row(id_, f"{nodes} nodes, 256M each, corrected Equation 7", share, "of two ports")
 
     def _energy(self, nodes: int, *gathers: dict[str, Any]) -> Iterator[Row]:
-        """Of the FPGA boards in a gather by VCSN and by DCN, by Table 4's power."""
+        """Yields the energy of the FPGA boards in a gather by VCSN and by DCN, from the power in Table 4."""
         for of, row in zip(("VCSN", "DCN"), gathers, strict=True):
             watts = self.numbers[f"{of.lower()}.power"]["value"]
             yield self.row(
@@ -229,7 +229,7 @@ class Evaluation(OfPaper):
             )
 
     def _resources(self) -> Iterator[Row]:
-        """Tables 2 and 3 without the shell and the vendor's cores, and Table 4's boards if they had our blocks instead."""
+        """Yields Tables 2 and 3 without the shell and vendor cores, and the power in Table 4 with our blocks instead."""
         from thalweg.rtl.synth import Synthesizer
 
         synthesizer = Synthesizer()
@@ -249,8 +249,8 @@ class Evaluation(OfPaper):
         yield self._power("dcn", taken.lut, self.numbers["dcn.resources"]["value"])
 
     def _port(self, synthesizer: Synthesizer, name: str) -> dict[str, Resources]:
-        """What the parts of an FPGA's external ports take, all together."""
-        block = dataclasses.replace(synthesizer.project.block(f"vcsn/{name}"), whole=True)  # parts stay apart
+        """Returns the resources of the parts of an FPGA's external ports."""
+        block = dataclasses.replace(synthesizer.project.block(f"vcsn/{name}"), whole=True)  # keeps parts separate
         (preset,) = (parameters for parameters in block.sets if parameters.name == "preset")
         ports = self.cluster.fpga(0).ports
         return {part: ports * taken for _, part, taken in synthesizer.parts(block, preset)}
@@ -261,7 +261,7 @@ class Evaluation(OfPaper):
         yield self.row(f"{id_}.kbit", what, KBIT * taken.bram, "Kbit", FAMILIES)
 
     def _power(self, of: str, luts: float, alms: float) -> Row:
-        """Two boards with different networks differ in core power and in ALMs: the one over the other is what an ALM takes."""
+        """Boards with different networks differ in core power and in ALMs; the quotient is the power per ALM."""
         vcsn, dcn = (self.numbers[f"{network}.power"] for network in ("vcsn", "dcn"))
         watts, more = vcsn["core"] - dcn["core"], vcsn["alms"] - dcn["alms"]
         note = (
@@ -274,7 +274,7 @@ class Evaluation(OfPaper):
         )
 
     def _experiments(self) -> Iterator[Row]:
-        """What DCN's 72 % may come from: the paper's three reasons, and memory."""
+        """Yields possible causes of DCN's 72 %: the paper's three reasons, and memory."""
         size = min(self.largest, 8 << 20)
         direct = self.direct.ring_of(9)
 
@@ -359,7 +359,7 @@ class Evaluation(OfPaper):
         yield self.row("vcsn.servers.crossover", "VCSN gathers faster than servers from", meet / 1e3, "KB", note)
 
     def _servers_us(self, servers: int, size: int) -> float:
-        """MPI_Gather, where a message takes a round of the barrier."""
+        """Returns the time of MPI_Gather in us, with a barrier round per message."""
         message = next(iter(self.cluster.server_tables.values())).barrier_round_us * 1e-6
         return models.host_gather(servers, size, NETWORK, message) * 1e6
 
@@ -372,17 +372,20 @@ class Evaluation(OfPaper):
 
 
 def reproduce(paper: str, *, largest: str | int = LARGEST, resources: bool = True) -> list[dict[str, Any]]:
-    """The options of `thalweg reproduce vcsn`: the largest blocks that gathers are simulated with, and whether blocks are synthesized. Raises InputError."""
+    """Implements `thalweg reproduce vcsn`. Raises InputError.
+
+    `largest` is the maximum block size of simulated gathers; `resources` includes synthesis.
+    """
     if paper != PAPER:
         raise InputError(f"{paper!r} is not {PAPER}")
     return [row.as_json() for row in Evaluation(checked_largest(largest), resources).rows(lambda what, done: None)]
 
 
 def checked_largest(given: str | int) -> int:
-    """Raises InputError."""
+    """Returns the size in bytes. Raises InputError."""
     from thalweg.bench.operation import parse_sizes
 
     sizes = parse_sizes(given)
     if len(sizes) != 1 or not SIZES[-1] <= sizes[0] <= SIZES[0]:
-        raise InputError(f"largest is {given!r}; it is one size of 64K to 256M")
+        raise InputError(f"largest is {given!r}; it must be one size from 64K to 256M")
     return sizes[0]

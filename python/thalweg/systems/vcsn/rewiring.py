@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rewire`: from one topology of circuits to the next, by the tables' registers and by programs on the servers."""
+"""`rewire`: reconfiguration of circuit topologies, by hardware registers and by the servers' programs."""
 
 from __future__ import annotations
 
@@ -24,20 +24,23 @@ from thalweg.trace.recorded import in_turn
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-REGISTER = 8  #: bytes of a row
+REGISTER = 8  #: bytes per row
 USUAL = "ring,torus:4x4,tree"
 
 
 def topologies_of(cluster: Cluster, names: str, nodes: int = 0) -> list[Topology]:
-    """Of the first FPGAs (0: all), from names such as `ring,torus:4x4,tree:3`. Raises InputError."""
+    """Returns topologies of the first `nodes` FPGAs (0: all), from names such as `ring,torus:4x4,tree:3`. Raises
+    InputError."""
     if not 0 <= nodes <= len(cluster.fpgas) or nodes == 1:
-        raise InputError(f"nodes is {nodes}; {cluster.name} has {len(cluster.fpgas)} FPGAs, and 2 at least are joined")
+        raise InputError(
+            f"nodes is {nodes}; {cluster.name} has {len(cluster.fpgas)} FPGAs, of which at least 2 must take part"
+        )
     fpgas = cluster.fpgas[: nodes or None]
     found = []
     for name in names.split(",") if names else ():
         shape, _, size = name.strip().partition(":")
         if size and not all(part.isdecimal() and len(part) < 6 for part in size.split("x")):
-            raise InputError(f"{name!r} is no topology; topologies look like ring, torus:4x4 or tree:3")
+            raise InputError(f"{name!r} is not a topology; give names such as ring, torus:4x4 or tree:3")
         made = Topology.of(shape, fpgas, [int(part) for part in size.split("x")] if size else [])
         found.append(Topology(name.strip(), made.edges))
     return found
@@ -53,9 +56,13 @@ def rewire(
     seed: int = 1,
     pcap: str = "",
 ) -> Plan:
-    """Circuits of the first `nodes` FPGAs (0: all), from none to the first topology of `to` (ring, torus:4x4, tree where nothing is given), on to
-    each other one, and to the partitions and circuits of a file. `by`: registers, servers, or one after the other. `pcap`: a file for all frames that circuits
-    are tested with, of one way."""
+    """Plans reconfigurations of the first `nodes` FPGAs (0: all): from no circuits to the first topology of `to`, and on
+    to the others.
+
+    Defaults are ring, torus:4x4 and tree. Finally the partitions and circuits of a circuit file are opened, if given.
+    `by` is "registers", "servers", or by default each in turn. `pcap` is a file for the test frames of a single run.
+    Raises InputError.
+    """
     ways = [one_of("way", by, networks.WAYS)] if by else list(networks.WAYS)
     at_least("seed", seed, 0)
     check_capture(cluster, pcap, ways)
@@ -72,9 +79,9 @@ def rewire(
             raise InputError(f"FPGA {node} is in no server (kind vcsn-server), whose program writes its table")
 
     def check(network: Network, table: list[Circuit]) -> bool:
-        """The tables have these circuits alone, which carry data; also when the FPGAs are in the partitions of the file that has them."""
+        """True if the tables have exactly these circuits and all carry data, within the partitions of the file, if any."""
         if opened and table is tables[-1]:
-            network.advance(NEVER)  # what was closed last is on its way into the tables
+            network.advance(NEVER)  # lets closed circuits leave the tables
             opened.divide(network)
         return not network.rows(table) and carries(network, table, seed)
 
@@ -118,7 +125,7 @@ def rewire(
         cluster,
         "rewire",
         title,
-        "all rows are in the tables, and servers have left their barrier",
+        "all rows are written, and servers have left their barrier",
         measure,
         {"data": seed},
         record=record,
@@ -127,7 +134,7 @@ def rewire(
 
 
 def carries(network: Network, circuits: Sequence[Circuit], seed: int) -> bool:
-    """Whether a packet each way over each circuit, one after another, comes to its other end and nothing is lost. Crossbars are as before."""
+    """True if a packet in each direction over each circuit, in sequence, arrives without loss. Restores the crossbars."""
     draw, right = random.Random(seed), True
     for one, other in (pair for circuit in circuits for pair in (circuit, circuit[::-1])):
         data = draw.randbytes(4 * WORD)

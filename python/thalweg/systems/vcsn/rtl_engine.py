@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verilated nodes for the simulator: `tw_vcsn_node` or `tw_dcn_node`, built once for each set of parameters that FPGAs of a cluster have."""
+"""Verilated nodes for the simulator: `tw_vcsn_node` or `tw_dcn_node`, built once per set of parameters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 def libraries(cluster: Cluster, nodes: Iterable[int]) -> dict[int, str]:
-    """The library of the Verilated node of each of these FPGAs. Raises InputError without Verilator, and where there is no RTL for the FPGA's values."""
+    """Returns the library of the Verilated node of each of these FPGAs.
+
+    Raises InputError if Verilator is missing or the RTL does not support an FPGA's values.
+    """
     from thalweg.systems.vcsn import export
 
     found = {}

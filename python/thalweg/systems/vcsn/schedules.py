@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gather, scatter and allgather as stages of transfers between nodes' memories: by ring, by tree, and by re-wiring (section 5 of the paper).
+"""Gather, scatter and allgather as stages of memory transfers: by ring, by tree, and by re-wiring (section 5 of the
+paper).
 
-A stage's transfers go at once; the next stage begins when all have ended. Blocks are the nodes' own data, by the nodes' numbers.
+The transfers of a stage are concurrent; a stage starts when the previous one has ended. Blocks are numbered by their
+nodes.
 """
 
 from thalweg.systems.vcsn._sim import Move as Move
@@ -14,4 +16,4 @@ from thalweg.systems.vcsn._sim import scatter as scatter
 from thalweg.systems.vcsn._sim import tree as tree
 
 GATHERS = {"tree": tree, "ring": ring, "relink": relink}
-"""From nodes, the root, and the numbers of external ports and of virtual ports of each."""
+"""Builds a schedule from nodes, root, number of external ports, and number of virtual ports per external port."""

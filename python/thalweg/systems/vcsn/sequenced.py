@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A gather that sequencers in the FPGAs run without a host between its transfers (what section 6.4 of the paper leaves to do).
+"""A gather executed by sequencers in the FPGAs, without hosts between transfers (future work in section 6.4 of the paper).
 
-Each external port of the root has a sequencer. Sources wait for a word, which grants them the port: two at a time, one on each of two virtual ports.
-While one's packet is drained to the memory, the other's comes into its receive buffer, as far as credits let it, and the circuit of the one before
-is joined with the next source.
+Each external port of the root has a sequencer. Sources wait for a word that grants them the port, two at a time, on two
+virtual ports. While the packet of one is written to memory, that of the other fills its receive buffer as far as
+credits allow, and the previous circuit is switched to the next source.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from thalweg.systems.vcsn.collectives import random_block, whole_words
 from thalweg.systems.vcsn.hosts import Barrier, Interrupt, Program, Work
 from thalweg.systems.vcsn.network import Command, Network
 
-INSTRUCTIONS = 7  #: of a root's sequencer for each source: five grant, of which two write a row and its credits; two write to the memory
-GRANTED = 2  #: sources that may send to an external port at once
+INSTRUCTIONS = 7  #: instructions per source in a root's sequencer: five to grant (two write a row and its credits), two to write to memory
+GRANTED = 2  #: number of sources that may send to an external port at once
 
 
 @dataclass
 class Sequenced:
-    """A gather of blocks of `size` bytes, drawn from the seed, from `nodes` to `root`, which is one of them."""
+    """A gather of blocks of `size` random bytes from `nodes` to `root`, which is one of them."""
 
     cluster: Cluster
     nodes: Sequence[int]
@@ -39,28 +39,31 @@ class Sequenced:
 
     @cached_property
     def sources(self) -> list[list[int]]:
-        """Of each external port of the root."""
+        """Sources of each external port of the root."""
         ports = self.cluster.fpga(self.root).ports
         others = [node for node in self.nodes if node != self.root]
         return [others[port::ports] for port in range(ports)]
 
     @property
     def stages(self) -> int:
-        """Transfers to an external port, one after another."""
+        """Number of consecutive transfers to an external port."""
         return max(map(len, self.sources))
 
     @property
     def most_bytes(self) -> int:
-        """That a bank holds."""
+        """Maximum number of bytes in a memory bank."""
         return self.stages * whole_words(self.size)
 
     def _address(self, port: int, index: int) -> int:
-        """Of a block at the root: blocks of different external ports are in different banks."""
+        """Returns the address of a block at the root; blocks of different external ports are in different banks."""
         return port * self.cluster.fpga(self.root).bank_bytes + index * whole_words(self.size)
 
     def run(self) -> tuple[Network, float, bool]:
-        """The network afterwards, the time in us from the root's start to its last interrupt, and whether all blocks came as they were. Raises
-        FabricStopped."""
+        """Returns the network, the time in us from the root's start to its last interrupt, and whether all blocks arrived
+        unchanged.
+
+        Raises FabricStopped.
+        """
         network = self.cluster.network(self.pcap)
         for sources in self.sources:
             for node in sources:
@@ -85,7 +88,7 @@ class Sequenced:
         return server
 
     def _program(self, network: Network, server: int, begun: list[int]) -> Program:
-        """Programs are put into all FPGAs but the root, and when all are there, the root's begin."""
+        """Loads programs into all FPGAs but the root; when all are loaded, starts the root's."""
         for port, sources in enumerate(self.sources):
             for index, node in enumerate(sources):
                 if self._server(node) == server:
@@ -104,7 +107,7 @@ class Sequenced:
                 yield Interrupt(port)
 
     def of_source(self, network: Network, node: int, port: int, index: int) -> list[Command]:
-        """Waits for its grant, and sends its block."""
+        """Returns a source's program: wait for the grant, and send the block."""
         comes = network.place(node, port, 0)
         own = network.sequencer_place(node, 0)
         return [
@@ -116,7 +119,8 @@ class Sequenced:
         ]
 
     def of_root(self, network: Network, port: int) -> list[Command]:
-        """Joins circuits with sources, grants them the port in turn, and writes their blocks to the memory."""
+        """Returns the root's program: switch circuits to sources, grant them the port in turn, and write their blocks to
+        memory."""
         own = network.sequencer_place(self.root, port)
         sources = self.sources[port]
 

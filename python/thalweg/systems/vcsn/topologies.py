@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Virtual topologies: graphs of FPGAs, whose edges are mapped on virtual ports."""
+"""Virtual topologies: graphs of FPGAs whose edges are mapped to virtual ports."""
 
 from __future__ import annotations
 
@@ -23,30 +23,54 @@ Circuit = tuple[Place, Place]
 
 @dataclass(frozen=True)
 class Topology:
-    """A graph of FPGAs: a circuit for each edge."""
+    """A graph of FPGAs with a circuit for each edge.
+
+    Examples
+    --------
+    >>> ring = Topology.of("ring", range(4))
+    >>> ring.edges
+    ((0, 1), (1, 2), (2, 3), (3, 0))
+    """
 
     name: str
     edges: tuple[Edge, ...]
 
     @classmethod
     def of(cls, shape: str, nodes: Sequence[int], size: Sequence[int] = ()) -> Topology:
-        """Of these FPGAs in their order: line, ring, mesh, torus (`size`: nodes of each dimension), star (around the first), tree (`size`:
-        branches of each node, 2 by default; the first is the root). Raises InputError."""
+        """Creates a regular topology of FPGAs, in their order.
+
+        Parameters
+        ----------
+        shape : str
+            line, ring, mesh, torus, star (around the first) or tree (the first is the root).
+        nodes : sequence of int
+            The FPGAs.
+        size : sequence of int
+            Nodes per dimension of a mesh or torus; branches per node of a tree (default 2).
+
+        Raises
+        ------
+        InputError
+            The shape or the size is invalid.
+        """
         if bad := [each for each in (*nodes, *size) if not isinstance(each, int | np.integer)]:
-            raise InputError(f"a {shape} has {shown(bad[0])}; its nodes and its size are whole numbers")
+            raise InputError(f"a {shape} has {shown(bad[0])}; nodes and size must be integers")
         return cls(shape, tuple(_sim.edges_of(shape, list(map(int, nodes)), list(map(int, size)))))
 
     @classmethod
     def graph(cls, edges: Iterable[Edge], name: str = "graph") -> Topology:
-        """Of any edges, such as those of a networkx graph; several may join the same two FPGAs. Raises InputError."""
+        """Creates a topology of any edges, such as those of a networkx graph; parallel edges are allowed. Raises
+        InputError."""
         found = []
         for edge in edges:
             if len(edge) != 2 or not all(isinstance(node, int | np.integer) for node in edge):
-                raise InputError(f"{name}: an edge is {shown(edge)}; it is two numbers of FPGAs")
+                raise InputError(f"{name}: an edge is {shown(edge)}; it must be a pair of FPGA numbers")
             found.append((int(edge[0]), int(edge[1])))
         return cls(name, tuple(found))
 
     def circuits(self, cluster: Cluster) -> list[Circuit]:
-        """A circuit for each edge, in their order: its two virtual ports. Circuits of an FPGA are spread over its external ports. Raises InputError
-        if no ports are found."""
+        """Maps each edge, in order, to a circuit between two virtual ports, spread over the external ports.
+
+        Raises InputError if there are not enough ports.
+        """
         return cluster.front.mapped(self.name, self.edges)

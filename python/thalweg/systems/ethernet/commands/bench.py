@@ -24,39 +24,37 @@ _COLUMNS: Columns = (
 
 @click.command()
 @cluster_option("ethernet-16")
-@click.option("--senders", type=click.IntRange(1), default=4, show_default=True, help="Computers that send to one.")
+@click.option("--senders", type=click.IntRange(1), default=4, show_default=True, help="Number of sending computers.")
 @click.option(
     "--loads",
     default="0.1,0.2,0.25,0.3,0.5,1",
     show_default=True,
     metavar="L",
-    help="Of each sender's line, a list.",
+    help="Offered loads relative to each sender's line, 0 to 1, as a list.",
 )
 @click.option(
     "--payload",
     type=click.IntRange(LEAST_PAYLOAD, MOST_PAYLOAD),
     default=1486,
     show_default=True,
-    help="Bytes of a frame behind its header.",
+    help="Payload of a frame in bytes.",
 )
-@click.option("--frames", type=click.IntRange(1), default=10_000, show_default=True, help="Of each sender.")
+@click.option("--frames", type=click.IntRange(1), default=10_000, show_default=True, help="Frames per sender.")
 @click.option(
     "--gaps",
     type=click.Choice(operations.GAPS),
     default="exponential",
     show_default=True,
-    help="Between the times at which a sender's frames are due.",
+    help="Distribution of the times between a sender's frames.",
 )
 @seed_option("gaps and data")
-@click.option(
-    "--pcap", type=OutputFile(), metavar="FILE", help="Also write all frames of a single load, for Wireshark."
-)
+@click.option("--pcap", type=OutputFile(), metavar="FILE", help="Also write all frames as pcap; needs a single load.")
 @outputs
 def flows(cluster: str, pcap: Path | None, outputs: Outputs, **options: Any) -> None:
-    """Frames of several computers to one, with data that are checked.
+    """Frames from several computers to one, with verified data.
 
-    Where more is offered than a line carries, the switch's buffer fills and loses frames. Rates are in Gb/s of payload, delays in us from when a
-    frame was due to its end at the receiver.
+    If the offered load exceeds the line rate, the switch's buffer overflows and frames are lost. Rates are in Gb/s of
+    payload; delays in us from when a frame is due to its arrival.
     """
     plan = operations.flows(Cluster.load(cluster), pcap=str(pcap or ""), **options)
     measure(plan, outputs, _COLUMNS, before=[("load", "load")])

@@ -28,31 +28,31 @@ _engine = engine_option("hubs")
 @_cluster
 @_engine
 @click.option(
-    "--source", type=click.Choice(operations.SOURCES), default="cpu", show_default=True, help="Memory of both ends."
+    "--source", type=click.Choice(operations.SOURCES), default="cpu", show_default=True, help="Memory at both ends."
 )
 @click.option(
     "--by",
     type=click.Choice(operations.PUTS),
     default="dma",
     show_default=True,
-    help="dma: the hub reads and writes; store: the processor writes; copies: GPU to CPU to CPU to GPU.",
+    help="dma: the hub's DMA controller; store: the processor's stores; copies: GPU to CPU to CPU to GPU.",
 )
 @click.option(
     "--descriptors",
     type=click.Choice(("ram", "host")),
     default="ram",
     show_default=True,
-    help="Of the DMA controller: in the hub's working RAM, or in the host's memory.",
+    help="Location of DMA descriptors: the hub's working RAM, or the host's memory.",
 )
 @click.option("--hops", type=click.IntRange(1), default=1, show_default=True, help="Cables between the two nodes.")
 @sizes_option("8:16M")
 @_seed
 @outputs
 def put(cluster: str, outputs: Outputs, **options: Any) -> None:
-    """Bytes from node 0's memory to another node's, whose processor waits for them.
+    """Copy from node 0's memory to another node's, whose processor waits for it.
 
-    The bound has the bytes over the slowest part and all latencies but those of the hubs' pipelines; the last share is that of the
-    data that a link of eight lanes can carry, in packets of 256 bytes.
+    The bound is the bytes over the slowest part plus all latencies except the hubs' pipelines. The last share is
+    relative to the payload rate of an x8 link with packets of 256 bytes.
     """
     columns = [("GB/s", "gb_per_s"), ("of payload", "share_of_payload")]
     measure(operations.put(Cluster.load(cluster), **options), outputs, columns)
@@ -66,16 +66,18 @@ def put(cluster: str, outputs: Outputs, **options: Any) -> None:
     type=click.Choice(operations.REDUCERS),
     default="hub",
     show_default=True,
-    help="hub: no host takes part; host: it looks for the hub's result and starts its copy; cpu: the processor sums.",
+    help="hub: without host; host: the host polls for the hub's result and copies it; cpu: the processor reduces.",
 )
-@click.option("--nodes", type=click.IntRange(1), default=1, show_default=True, help="That reduce together.")
+@click.option(
+    "--nodes", type=click.IntRange(1), default=1, show_default=True, help="Number of nodes that reduce together."
+)
 @sizes_option("1K:16M")
 @_seed
 @outputs
 def reduce(cluster: str, outputs: Outputs, **options: Any) -> None:
-    """Records of eight numbers in two GPUs' memories, summed field by field, until the result is in every processor's memory.
+    """Field-wise sum of records (eight numbers) in the memories of two GPUs, until every processor has the result.
 
-    The bound has the bytes over the hub's bus or out of the GPUs, the slower of the two, and all latencies but those of the hubs'
+    The bound is the bytes over the slower of the hub's bus and GPU reads, plus all latencies except the hubs'
     pipelines.
     """
     columns = [("GB/s", "gb_per_s")]

@@ -25,10 +25,10 @@ command = cosim_command(
     Cluster.load,
     cosim.compare,
     _totals,
-    """Hold the hubs of a whole cluster, of one ring or of two, against the simulator's, in every cycle, under random programs.
+    """Compare a cluster's RTL hubs with the simulator, cycle by cycle.
 
-    Windows overlap, and some pages go elsewhere; contexts, operators, types, sizes, places and the phase of the bus's clock are random;
-    groups have their results at the same places. Compared are all ports in every cycle, when each operation ended, what the hubs counted
-    and all memories, and these with what the processor computes. The first difference ends it, with its seed.
+    Programs are random: windows that overlap and divert some pages, contexts, operators, types, sizes, addresses and clock phase. Compared
+    are all ports in every cycle, the end of each operation, the hubs' counters, and all memories, also with results of the processor. Stops
+    at the first difference and prints its seed.
     """,
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`thalweg rtl export`: a hub of a cluster as a folder of hardware."""
+"""`thalweg rtl export`: exports a hub of a cluster as a folder of hardware."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from thalweg.systems.peach2.cluster import Cluster
 @cluster_argument
 @output_option
 def command(cluster_name: str, output: Path | None) -> None:
-    """Write a hub of a cluster as a folder of hardware that stands by itself.
+    """Export a hub of a cluster as a self-contained folder of hardware.
 
-    In it are the SystemVerilog of the hub, a top level with AXI4-Stream ports for packets and credits and a port for the memory, a
-    FuseSoC core file, what hosts write into the windows, and a README that says what attaches where, and what the registers are.
+    It contains the hub's SystemVerilog, a top level with AXI4-Stream ports for packets and credits and a memory port, a
+    FuseSoC core file, the window contents written by hosts, and a README with connections and registers.
     """
     cluster = Cluster.load(cluster_name)
     output = folder_of(cluster_name, output)
     export.export(cluster, output)
-    click.echo(f"{output}: {export.TOP} of {cluster.name}; README.md says what attaches where")
+    click.echo(f"{output}: {export.TOP} of {cluster.name}; see README.md for its connections")

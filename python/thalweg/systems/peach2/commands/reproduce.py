@@ -20,16 +20,16 @@ from thalweg.systems.peach2.reproduce import PAPER, Evaluation
 @click.command(context_settings={"max_content_width": 120})
 @click.argument("paper", default=PAPER, metavar="[PAPER]")
 @click.option(
-    "--resources/--no-resources", default=True, show_default=True, help="Table 1, which needs Yosys (pyosys)."
+    "--resources/--no-resources", default=True, show_default=True, help="Include Table 1 (needs Yosys: pyosys)."
 )
 @click.option(
     "--plot", "folder", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER", help="Also draw Figure 6."
 )
 @json_option
 def command(paper: str, resources: bool, folder: Path | None, json_file: Path | None) -> None:
-    """Measure what PEACH2's papers published, and print both side by side.
+    """Measure the results of PEACH2's papers, and print published and measured numbers.
 
-    Nothing is fitted. What a published number would need of the host, of which the paper says nothing, is printed beside it.
+    Nothing is fitted. Notes give host parameters implied by a published number, where the paper states none.
     """
     if paper != PAPER:
         raise InputError(f"{paper!r} is not {PAPER}")
@@ -47,7 +47,7 @@ def command(paper: str, resources: bool, folder: Path | None, json_file: Path | 
 
 def _print(rows: Sequence[Row]) -> None:
     curve = [row for row in rows if row.id == "peach2.curve"]
-    print_line("ms of ten reductions: by the processor, by the hub with a host that watches it, by the hub alone")
+    print_line("ms per ten reductions: by the processor, by the hub polled by the host, by the hub alone")
     print_table(
         ["bytes", "processor", "hub, watched", "hub alone", "processor over hub"],
         (
@@ -58,7 +58,7 @@ def _print(rows: Sequence[Row]) -> None:
     click.echo()
     print_rows([row for row in rows if row.id not in ("peach2.curve", "peach2.nodes")], _number)
     click.echo()
-    print_line("us until all nodes have the result of all, no host in between")
+    print_line("us until all nodes have the result, without hosts")
     print_table(
         ["nodes", "bytes each", "time", "bound", "over it"],
         (

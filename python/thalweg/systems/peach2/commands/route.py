@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`thalweg route` of PEACH2: the ways that the hubs' windows make, and the proof that they deliver and cannot deadlock."""
+"""`thalweg route` of PEACH2: routes defined by address windows, and their proof."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from thalweg.systems.peach2.cluster import Cluster
 )
 @json_option
 def command(cluster: str, check: bool, out: Path | None, json_file: Path | None) -> None:
-    """Prove that the windows of CLUSTER, a cluster of PEACH2, deliver and cannot deadlock.
+    """Prove that the address windows of CLUSTER deliver all packets without deadlock.
 
     Ports are 0 east, 1 west and 2 south. `thalweg rtl export` writes the windows themselves.
     """

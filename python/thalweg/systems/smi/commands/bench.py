@@ -20,22 +20,22 @@ _element = click.option(
     type=click.Choice(list(operations.BYTES)),
     default="float",
     show_default=True,
-    help="Type of the elements.",
+    help="Element type.",
 )
 
 
 _hops = click.option(
-    "--hops", type=click.IntRange(1), default=1, show_default=True, help="Links between the two ranks."
+    "--hops", type=click.IntRange(1), default=1, show_default=True, help="Number of links between the two ranks."
 )
 _switching = click.option(
     "--switching",
     type=click.Choice(operations.SWITCHINGS),
-    help="Packets with headers, or circuits of elements alone. Otherwise the cluster's.",
+    help="packet: all packets have headers; circuit: one header, then elements only [default: the cluster's].",
 )
 _circuit_packets = click.option(
     "--circuit-packets",
     type=click.IntRange(0),
-    help="That follow in a circuit at most; 0: it is a whole message. Otherwise the cluster's.",
+    help="Maximum number of packets per circuit; 0 means a whole message [default: the cluster's].",
 )
 
 
@@ -48,7 +48,7 @@ _circuit_packets = click.option(
     type=click.IntRange(1, operations.MOST_SENDERS),
     default=1,
     show_default=True,
-    help="Kernels of rank 0 that push side by side, each at a port of its own.",
+    help="Number of concurrently pushing kernels of rank 0, each at its own port.",
 )
 @_hops
 @_switching
@@ -56,10 +56,10 @@ _circuit_packets = click.option(
 @sizes_option("8:1M")
 @outputs
 def push(cluster: str, outputs: Outputs, **options: Any) -> None:
-    """A message from kernels of rank 0 to those of another rank, until the last element is popped.
+    """Message from kernels of rank 0 to those of another rank, until the last element is popped.
 
-    The bound has the links' latency and the elements over the slower of link and kernels, which push one a cycle; the last share is
-    that of the elements that a link can carry, in full packets.
+    The bound is the links' latency plus the elements over the slower of link and kernels, which push one per cycle. The
+    last share is relative to the payload rate of full packets on a link.
     """
     columns = [("Gb/s", "gbit_per_s"), ("of payload", "share_of_payload")]
     measure(operations.push(Cluster.load(cluster), **options), outputs, columns)
@@ -74,9 +74,9 @@ def push(cluster: str, outputs: Outputs, **options: Any) -> None:
 @sizes_option("1K:1M")
 @outputs
 def latency(cluster: str, outputs: Outputs, **options: Any) -> None:
-    """A message of one element to a rank to which another kernel's message is under way, from its push to its pop.
+    """Latency of a message of one element, from push to pop, while another kernel's message to the same rank is in flight.
 
-    The sizes are the other one's, of which half have been pushed. The bound has the links' latency.
+    Sizes are those of the other message, half of which has been pushed. The bound is the links' latency.
     """
     measure(operations.latency(Cluster.load(cluster), **options), outputs)
 
@@ -89,14 +89,14 @@ def latency(cluster: str, outputs: Outputs, **options: Any) -> None:
     default="1,4,8,16",
     show_default=True,
     metavar="R",
-    help="Of a send kernel from an input on end: a list.",
+    help="Consecutive reads of one input before the next is polled, a list.",
 )
-@click.option("--messages", type=click.IntRange(1), default=2000, show_default=True, help="To be measured over.")
+@click.option("--messages", type=click.IntRange(1), default=2000, show_default=True, help="Number of messages.")
 @outputs
 def injection(cluster: str, outputs: Outputs, **options: Any) -> None:
-    """Cycles from a message of one element to the next one, with a channel at each link.
+    """Cycles between messages of one element, with a channel at each link.
 
-    Polling lets R packets leave in R + the number of links cycles; a link takes no more packets than its rate allows.
+    With polling, R packets leave in R + (number of links) cycles; a link carries packets at its rate.
     """
     columns: Columns = [("cycles", "cycles"), ("by polling", "polling_cycles"), ("by link", "link_cycles")]
     measure(operations.inject(Cluster.load(cluster), **options), outputs, columns, before=[("R", "reads")])
@@ -106,7 +106,7 @@ def _collective(operation: str) -> click.Command:
     @_cluster
     @_engine
     @_element
-    @click.option("--ranks", type=click.IntRange(0), default=0, help="The first ones; all where nothing is said.")
+    @click.option("--ranks", type=click.IntRange(0), default=0, help="Number of ranks, the first ones [default: all].")
     @click.option("--root", type=click.IntRange(0), default=0, show_default=True)
     @in_switch_option
     @sizes_option("4:64K")
@@ -119,29 +119,29 @@ def _collective(operation: str) -> click.Command:
         command = click.option(
             "--arity",
             type=click.IntRange(0),
-            help="Children of a place in the tree; 0: all are the root's, as in the paper. Otherwise the cluster's.",
+            help="Children per rank in the tree; 0: all are the root's, as in the paper [default: the cluster's].",
         )(command)
     if operation == "reduce":
         command = click.option(
             "--any-order/--one-order",
             default=None,
-            help="Contributions are combined as they come, or in one order. Otherwise as the cluster says.",
+            help="Combine contributions in order of arrival, or in fixed order [default: the cluster's].",
         )(command)
-    help_text = f"A {operation} over a communicator, until the last rank's kernel has ended; bytes are those of a rank."
+    help_text = f"{operation.capitalize()} over a communicator, until the last rank's kernel has ended; sizes are bytes per rank."
     return click.command(operation, help=help_text)(command)
 
 
 @click.command()
 @_cluster
 @_element
-@click.option("--ranks", type=click.IntRange(0), default=0, help="The first ones; all where nothing is said.")
-@click.option("--arity", type=click.IntRange(1), default=2, show_default=True, help="Children of a place in the tree.")
+@click.option("--ranks", type=click.IntRange(0), default=0, help="Number of ranks, the first ones [default: all].")
+@click.option("--arity", type=click.IntRange(1), default=2, show_default=True, help="Children per rank in the tree.")
 @sizes_option("64:64K")
 @outputs
 def trees(cluster: str, outputs: Outputs, **options: Any) -> None:
-    """Broadcast and reduction over a tree, beside the paper's linear scheme, in which all are the root's children.
+    """Broadcast and reduction over a tree, compared with the paper's linear scheme, in which all are the root's children.
 
-    The last column is what a reduction's one order costs: its linear time over that in any order.
+    The last column is the cost of a fixed order of reduction: its linear time over that in order of arrival.
     """
     columns = [
         ("linear", "time_linear_us"),
@@ -154,7 +154,7 @@ def trees(cluster: str, outputs: Outputs, **options: Any) -> None:
         size = operations.faster_from(rows, collective)
         last = [row for row in rows if row["collective"] == collective][-1]
         print_line(
-            f"{collective}: the tree is faster at none of these sizes"
+            f"{collective}: the tree is slower at all of these sizes"
             if size is None
             else f"{collective}: the tree is faster from {size} bytes on, {last['times_as_fast']:.2f} times as fast at {last['bytes']}"
         )

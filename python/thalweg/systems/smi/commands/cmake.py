@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`thalweg smi cmake`: where the CMake function is."""
+"""`thalweg smi cmake`: prints the location of the CMake module."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from thalweg.resources import resource
 
 @click.command("cmake")
 def command() -> None:
-    """Print the path of ThalwegSmi.cmake, whose function thalweg_smi_target finds a program's operations, makes what they need of a rank,
-    and routes the cluster.
+    """Print the path of ThalwegSmi.cmake.
 
-    In a CMakeLists.txt: include(PATH).
+    Its function thalweg_smi_target extracts a program's operations, generates the files of a rank, and routes the
+    cluster. In a CMakeLists.txt: include(PATH).
     """
     click.echo(resource("runtime/smi/cmake/ThalwegSmi.cmake"))

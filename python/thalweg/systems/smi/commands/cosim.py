@@ -21,10 +21,10 @@ command = cosim_command(
     Cluster.load,
     cosim.compare,
     _totals,
-    f"""Hold the ranks of a whole cluster against the simulator's, in every cycle, under random messages and collectives.
+    f"""Compare a cluster's RTL ranks with the simulator, cycle by cycle.
 
-    Of the cluster are the clock and the kinds; how many ranks, of up to 8, how they are joined, their links, packets, buffers, R, endpoints,
-    types and sizes are random. Compared are all ports in every cycle, when each kernel ended, and every element with what it has to be.
-    {cosim.ALIKE} programs have hardware of one sort, which is built once. The first difference ends it, with its seed.
+    Programs are random messages and collectives. Clock and types are the cluster's; topology (up to 8 ranks), links, packets, buffers, R, endpoints,
+    types and sizes are random. Compared are all ports in every cycle, the end of each kernel, and every element with its expected value.
+    {cosim.ALIKE} programs share a hardware configuration, which is built once. Stops at the first difference and prints its seed.
     """,
 )

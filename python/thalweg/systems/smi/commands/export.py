@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`thalweg rtl export`: a rank of a cluster as a folder of hardware."""
+"""`thalweg rtl export`: exports a rank of a cluster as a folder of hardware."""
 
 from __future__ import annotations
 
@@ -28,11 +28,12 @@ def command(
     includes: tuple[Path, ...],
     defines: tuple[str, ...],
 ) -> None:
-    """Write a rank of a cluster, with the endpoints of PROGRAM, as a folder of hardware that stands by itself.
+    """Export a rank, with the endpoints of PROGRAM, as a self-contained folder of hardware.
 
-    PROGRAM is metadata (a file of `thalweg smi extract`), or sources in which its operations are found. In the folder are the
-    SystemVerilog of the rank, a top level with AXI4-Stream ports for elements, opens and links and AXI4-Lite for the tables, a FuseSoC core
-    file, routes of the cluster, a C header that loads them, and a README that says what attaches where, and how channels are opened.
+    PROGRAM is metadata (a file of `thalweg smi extract`), or sources from which operations are extracted. The folder
+    contains the rank's SystemVerilog, a top level with AXI4-Stream ports for elements, opens and links and AXI4-Lite
+    for the tables, a FuseSoC core file, routes of the cluster, a C header that loads them, and a README with
+    connections and the opening of channels.
     """
     cluster = Cluster.load(cluster_name)
     if len(program) == 1 and program[0].suffix == ".json":
@@ -42,4 +43,4 @@ def command(
         made = metadata.of_values(found, program[0].stem)
     output = folder_of(cluster_name, output)
     export.export(cluster, made, output)
-    click.echo(f"{output}: {export.TOP} of {cluster.name} for {made.name}; README.md says what attaches where")
+    click.echo(f"{output}: {export.TOP} of {cluster.name} for {made.name}; see README.md for its connections")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`thalweg smi extract`: a program's operations, found in its source."""
+"""`thalweg smi extract`: extracts a program's operations from its source."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from thalweg.systems.smi.extract import extract
 from thalweg.systems.smi.metadata import MOST_READS
 
 include_option = click.option(
-    "-I", "includes", multiple=True, type=click.Path(path_type=Path), metavar="DIR", help="Where headers are."
+    "-I", "includes", multiple=True, type=click.Path(path_type=Path), metavar="DIR", help="Folder with headers."
 )
 define_option = click.option("-D", "defines", multiple=True, metavar="NAME[=VALUE]", help="A macro.")
 
@@ -28,11 +28,11 @@ define_option = click.option("-D", "defines", multiple=True, metavar="NAME[=VALU
     default=8,
     show_default=True,
     type=click.IntRange(1, MOST_READS),
-    help="Consecutive reads of a kernel, R.",
+    help="Consecutive reads of one input (R).",
 )
-@click.option("--max-ranks", default=8, show_default=True, type=click.IntRange(1, 256), help="Ranks at most.")
+@click.option("--max-ranks", default=8, show_default=True, type=click.IntRange(1, 256), help="Maximum number of ranks.")
 @click.option(
-    "-o", "--output", type=OutputFile(), default=Path("-"), metavar="FILE.json", help="Where to.  [default: stdout]"
+    "-o", "--output", type=OutputFile(), default=Path("-"), metavar="FILE.json", help="Output file.  [default: stdout]"
 )
 def command(
     sources: tuple[Path, ...],
@@ -42,6 +42,6 @@ def command(
     max_ranks: int,
     output: Path,
 ) -> None:
-    """Find the operations of the program that SOURCES are together, and write them as metadata."""
+    """Extract the operations of a program from its SOURCES, and write them as metadata."""
     found = extract(list(sources), includes, defines, reads, max_ranks)
     write_text(output, json.dumps(found, indent=2) + "\n")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`thalweg smi generate`: what a program needs of a rank, from its metadata."""
+"""`thalweg smi generate`: generates files for a rank from a program's metadata."""
 
 from __future__ import annotations
 
@@ -18,15 +18,16 @@ from thalweg.systems.smi import generate
     default="smi-noctua",
     show_default=True,
     type=ClusterName(),
-    help="Whose boards it is for: links, packets, FIFOs.",
+    help="Cluster that defines links, packets and FIFOs.",
 )
 @click.option(
-    "--out", type=click.Path(path_type=Path), default=Path(), metavar="DIR", help="Where to.  [default: here]"
+    "--out", type=click.Path(path_type=Path), default=Path(), metavar="DIR", help="Output folder.  [default: here]"
 )
 def command(metadata: tuple[Path, ...], cluster: str, out: Path) -> None:
-    """Write what the programs of METADATA (files of `thalweg smi extract`) need of a rank: of each NAME.json
+    """Generate the files of a rank from METADATA (files of `thalweg smi extract`).
 
-    smi_NAME.json, the simulator's endpoints; smi_NAME.h, a header for the host; smi_NAME.sv, the top of the hardware.
+    For each NAME.json: smi_NAME.json, the simulator's endpoints; smi_NAME.h, a header for the host; smi_NAME.sv, the
+    top of the hardware.
     """
     made = [generate.generate(file, cluster) for file in metadata]
     for files in made:

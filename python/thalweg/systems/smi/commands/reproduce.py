@@ -18,7 +18,7 @@ from thalweg.systems.smi.figures import plot
 from thalweg.systems.smi.reproduce import DOMAIN, PAPER, STEPS, Evaluation
 
 TABLES = ("smi.curve", "smi.collective", "smi.gesummv", "smi.stencil.", "smi.weak")
-"""Beginnings of ids of rows that have tables of their own."""
+"""Prefixes of the ids of rows with separate tables."""
 
 
 @click.command(context_settings={"max_content_width": 120})
@@ -27,10 +27,10 @@ TABLES = ("smi.curve", "smi.collective", "smi.gesummv", "smi.stencil.", "smi.wea
     "--programs/--no-programs",
     default=True,
     show_default=True,
-    help="Figures 15, 18 and 19, which need clang and some minutes.",
+    help="Include Figures 15, 18 and 19 (needs clang, takes minutes).",
 )
 @click.option(
-    "--resources/--no-resources", default=True, show_default=True, help="Tables 1 and 2, which need Yosys (pyosys)."
+    "--resources/--no-resources", default=True, show_default=True, help="Include Tables 1 and 2 (needs Yosys: pyosys)."
 )
 @click.option(
     "--plot",
@@ -41,9 +41,9 @@ TABLES = ("smi.curve", "smi.collective", "smi.gesummv", "smi.stencil.", "smi.wea
 )
 @json_option
 def command(paper: str, programs: bool, resources: bool, folder: Path | None, json_file: Path | None) -> None:
-    """Measure what SMI's paper published, and print both numbers side by side.
+    """Measure the results of SMI's paper, and print published and measured numbers.
 
-    Nothing is fitted: of the times the preset has the latency of one hop alone.
+    Nothing is fitted, except the latency of one hop.
     """
     if paper != PAPER:
         raise InputError(f"{paper!r} is not {PAPER}")

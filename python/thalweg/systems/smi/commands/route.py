@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`thalweg route` of SMI: tables for its send and receive kernels, and the proof that they deliver and cannot deadlock."""
+"""`thalweg route` of SMI: tables of send and receive kernels, and their proof."""
 
 from __future__ import annotations
 
@@ -23,21 +23,20 @@ from thalweg.systems.smi.routes_proof import Proof
     type=InputFile(),
     multiple=True,
     metavar="FILE",
-    help="A program's operations, for receive kernels' tables; can be repeated.",
+    help="Metadata of a program, for the tables of receive kernels; may be repeated.",
 )
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Write tables, proof.json and the ranks' names into DIR.",
+    help="Folder for tables, proof.json and names of ranks.",
 )
 @json_option
 def command(cluster: str, check: bool, metadata: tuple[Path, ...], out: Path | None, json_file: Path | None) -> None:
-    """Compute the routes of CLUSTER, a cluster of SMI or a topology file of its own (JSON), and prove that they deliver and cannot
-    deadlock.
+    """Compute the routes of CLUSTER, an SMI cluster or topology file (JSON), and prove delivery and absence of deadlock.
 
-    Tables are files of bytes: cks-rankR-channelC of send kernels, by destination; with --metadata ckr-rankR-channelC of receive kernels,
-    by port * 2 + control.
+    Tables are binary files: cks-rankR-channelC of send kernels, by destination; with --metadata ckr-rankR-channelC of
+    receive kernels, by port * 2 + control.
     """
     into(out)
     found = proved.prove(Cluster.load(cluster), metadata=metadata)
@@ -57,7 +56,7 @@ def _figures(proof: Proof, check: bool) -> Lines:
         ("longer", f"{proof.longer_pairs} of {pairs} pairs"),
         (
             "busiest link",
-            f"{proof.uniform_load:.3f} packets a cycle when every rank sends 1, evenly to all others; "
+            f"{proof.uniform_load:.3f} packets per cycle when every rank sends 1 packet per cycle, uniformly to all others; "
             f"by all shortest paths {proof.even_load:.3f}",
         ),
     ]

@@ -33,34 +33,34 @@ from thalweg.trace.page import Table
     "--ranks",
     type=click.IntRange(1),
     metavar="N",
-    help="Ranks of SMI_COMM_WORLD, the cluster's first ones. [default: all of the cluster]",
+    help="Number of ranks, the first ones of the cluster. [default: all]",
 )
 @click.option(
     "--cluster",
     required=True,
     metavar="C",
     type=ClusterName(),
-    help="A preset such as smi-noctua, a cluster file, or a topology file of SMI's own.",
+    help="Preset, e.g. smi-noctua, cluster file, or topology file (JSON).",
 )
 @click.option(
     "--host",
     type=InputFile(),
     metavar="FILE",
-    help="What stands for the host program: a TOML file of buffers, kernels with their arguments, and checks (docs/smi-programs.md).",
+    help="Host description: a TOML file with buffers, kernels with arguments, and checks (docs/smi-programs.md).",
 )
 @click.option(
     "--set",
     "settings",
     multiple=True,
     metavar="NAME=VALUE",
-    help="An argument of all kernels that have one of this name, a number; with --host they are in its file. Repeatable.",
+    help="Numeric argument of all kernels that have one of this name; not with --host. May be repeated.",
 )
 @click.option(
     "--metadata",
     "described",
     type=InputFile(),
     metavar="FILE",
-    help="The program's operations, as JSON of `thalweg smi extract`. [default: they are found in the sources]",
+    help="Metadata of the program, from `thalweg smi extract`. [default: extracted from the sources]",
 )
 @include_option
 @define_option
@@ -71,25 +71,23 @@ from thalweg.trace.page import Table
     type=click.IntRange(0),
     default=60,
     show_default=True,
-    help="Seconds of processor time in which no kernel uses a channel or memory, until that is an endless loop; 0: never.",
+    help="Seconds of processor time without access to channels or memory before the run ends as an endless loop; 0: never.",
 )
 @click.option(
     "--max-cycles",
     type=click.IntRange(1),
     metavar="N",
-    help="Last cycle in which a kernel may end, unless it serves; the run then ends with its line and exit code 3. "
+    help="Last cycle in which a kernel that does not serve may end; later, the run ends with exit code 3.  "
     "[default: the host description's max_cycles, or none]",
 )
 @click.option(
     "--protocol",
     type=click.Choice(PROTOCOLS),
-    help="Of point-to-point channels: eager, network buffers alone hold a sender back; degree, so do credits where a message is longer than "
-    "its asynchronicity degree; synchronous, a push returns when its element has been popped, which finds deadlocks that buffers hide. "
+    help="Protocol of point-to-point channels. eager: back pressure only; degree: also credits, if a message exceeds "
+    "its asynchronicity degree; synchronous: a push returns when its element has been popped, which reveals deadlocks hidden by buffers. "
     "[default: the cluster's, eager in the presets]",
 )
-@click.option(
-    "--werror", is_flag=True, help="Leave with exit code 1 where there are warnings, such as data that no kernel takes."
-)
+@click.option("--werror", is_flag=True, help="Exit with code 1 if there are warnings, e.g. data that no kernel pops.")
 @picture_options
 @json_option
 def command(
@@ -113,11 +111,12 @@ def command(
 ) -> None:
     """Run the kernels of SOURCES, in OpenCL C, C or C++, on the ranks of a cluster, in simulated time.
 
-    Without a host description each kernel of a source starts at every rank whose program it is: of a topology file, the ranks
-    whose program has the source's name, otherwise all. With one, SOURCES are the files of its kernels, and may be left out where it names
-    them.
+    Without a host description, each kernel starts at every rank that has its source: according to a topology file, the
+    ranks whose program has the source's name, otherwise all. With one, SOURCES are the files of its kernels, and may be
+    omitted if it names them.
 
-    Exit codes: 0; 1, a program used a channel wrongly, a check failed, or there are warnings and --werror; 2, bad input; 3, a deadlock, or an endless loop.
+    Exit codes: 0 success; 1 a program used a channel wrongly, a check failed, or warnings with --werror; 2 bad input; 3
+    a deadlock or an endless loop.
     """
     of = Cluster.load(cluster)
     program = metadata.read(described) if described else None
@@ -137,11 +136,11 @@ def command(
     )
     if host:
         if settings:
-            raise InputError("--set is for runs without --host, whose kernels have their arguments there")
+            raise InputError("--set cannot be combined with --host: set arguments in the host description")
         description = hosts.read(host)
     else:
         if not sources:
-            raise InputError("give sources, or a host description")
+            raise InputError("give sources or a host description")
         description = hosts.of_values(_everything(run, sources, settings))
     prepared = hosts.Prepared(run, description, sources)
     try:
@@ -165,7 +164,7 @@ def command(
     print_table(table.columns, table.rows)
     right = sum(check.right for check in checks)
     summary = f"{result.cycles} cycles, {result.time_us:.3f} us"
-    summary += f"; {right} of {len(checks)} checks right" if checks else ""
+    summary += f"; {right} of {len(checks)} checks passed" if checks else ""
     print_line(summary)
     if run.recorded:
         pictures.write(run.recorded, [summary, *result.warnings], lambda: [table])
@@ -190,7 +189,7 @@ def command(
 
 
 def _broken(line: str) -> str:
-    """At the terminal's width, where stderr is one."""
+    """Wraps a line at the width of the terminal, if stderr is one."""
     if not sys.stderr.isatty():
         return line
     indent = " " * (len(line) - len(line.lstrip()))
@@ -199,12 +198,12 @@ def _broken(line: str) -> str:
 
 
 def _everything(run: Run, sources: tuple[Path, ...], settings: tuple[str, ...]) -> dict[str, Any]:
-    """A description of all kernels of all sources."""
+    """Returns a host description that starts all kernels of all sources."""
     given: dict[str, str] = {}
     for setting in settings:
         name, equals, value = setting.partition("=")
         if not equals:
-            raise InputError(f"--set {setting}: it is NAME=VALUE")
+            raise InputError(f"--set {setting}: write NAME=VALUE")
         given[name] = value
     kernels = []
     known: set[str] = set()
@@ -218,5 +217,5 @@ def _everything(run: Run, sources: tuple[Path, ...], settings: tuple[str, ...]) 
             arguments = {name: value for name, value in given.items() if name in names}
             kernels.append({"file": str(source.absolute()), "name": kernel.name, "arguments": arguments})
     if strange := given.keys() - known:
-        raise InputError(f"--set {min(strange)}: no kernel has such an argument")
+        raise InputError(f"--set {min(strange)}: no kernel has this argument")
     return {"kernel": kernels}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`thalweg smi`: programs of streaming messages, each command loaded when it is called."""
+"""`thalweg smi`: SMI programs; each command is loaded when it is called."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from thalweg.commands.lazy import LazyGroup
 
 COMMANDS = {
     "run": "Run kernels on the ranks of a cluster, in simulated time.",
-    "extract": "Find a program's operations in its source.",
-    "generate": "Write what a program needs of a rank: endpoints, a host's header, hardware.",
-    "cmake": "Print where the CMake function is that does these and routes the cluster.",
+    "extract": "Extract a program's operations from its source.",
+    "generate": "Generate a rank's endpoints, host header and hardware.",
+    "cmake": "Print the path of a CMake module for all of these.",
 }
 
 
 @click.command(cls=LazyGroup, package=__package__, about=COMMANDS)
 def command() -> None:
-    """Streaming messages: programs in OpenCL C or C++ that push and pop."""
+    """SMI, streaming messages: programs in OpenCL C or C++ that push and pop."""

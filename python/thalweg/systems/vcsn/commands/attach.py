@@ -23,7 +23,7 @@ from thalweg.systems.vcsn.network import Network
 
 
 class VirtualPort(click.ParamType[list[int]]):
-    """Numbers with points between them."""
+    """Numbers separated by dots."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -34,33 +34,33 @@ class VirtualPort(click.ParamType[list[int]]):
         try:
             return place_of(value, self.name.count(".") + 1)
         except ValueError:
-            self.fail(f"{value!r} is no virtual port; it is written {self.name.upper()}", param, ctx)
+            self.fail(f"{value!r} is not a virtual port; write {self.name.upper()}", param, ctx)
 
 
 @click.command(context_settings={"max_content_width": 120})
 @cluster_option("vcsn-attached")
-@click.option("--node", type=click.IntRange(0, MOST_NUMBER), required=True, help="The FPGA that is simulated here.")
+@click.option("--node", type=click.IntRange(0, MOST_NUMBER), required=True, help="Simulated FPGA.")
 @click.option(
     "--tap",
     "taps",
     multiple=True,
     required=True,
     metavar="NAME",
-    help="A TAP device, veth or other network interface for external port 0; again for ports 1, 2, ...",
+    help="Network interface (TAP, veth, ...) for external port 0; repeat for ports 1, 2, ...",
 )
 @click.option(
     "--at", type=VirtualPort("port.virtual"), default="0.0", show_default=True, help="Virtual port of the node."
 )
 @click.option(
-    "--to", type=VirtualPort("node.port.virtual"), required=True, help="The virtual port at the circuit's other end."
+    "--to", type=VirtualPort("node.port.virtual"), required=True, help="Virtual port at the other end of the circuit."
 )
 @click.option(
     "--send",
     type=InputFile(exists=True),
     metavar="FILE",
-    help="Send a file's bytes as one packet.",
+    help="File to send as one packet.",
 )
-@click.option("--receive", type=OutputFile(), metavar="FILE", help="Write the packet that comes to a file.")
+@click.option("--receive", type=OutputFile(), metavar="FILE", help="File for the received packet.")
 @click.option(
     "--bytes",
     "size",
@@ -72,22 +72,22 @@ class VirtualPort(click.ParamType[list[int]]):
     type=click.Choice(DELIVERIES),
     default="session",
     show_default=True,
-    help="As the other end has it. session: all arrives once and in order, or both ends know; credits: no end sends more than the other has "
-    "room for; plain: what finds no room is lost, too.",
+    help="Must be equal at both ends. session: reliable, in order, failures are reported; credits: no end sends more than the other can  "
+    "buffer; plain: no flow control, overflow is lost.",
 )
 @ratio_option
 @click.option(
     "--limit",
     type=click.FloatRange(0),
     default=0,
-    help="Give up after so many seconds of the wall clock [default: never]",
+    help="Time limit in wall-clock seconds [default: none]",
 )
 @click.option(
     "--engine",
     type=click.Choice(("sim", "rtl")),
     default="sim",
     show_default=True,
-    help="rtl: the node's Verilated hardware is in step with the simulator's, and every word is compared.",
+    help="rtl: also run the Verilated node in lockstep and compare every word.",
 )
 @pcap_option
 @json_option
@@ -107,17 +107,17 @@ def command(
     pcap: Path | None,
     json_file: Path | None,
 ) -> None:
-    """Put a simulated FPGA on a real Ethernet: its external ports end at network interfaces of this computer.
+    """Connect a simulated FPGA to a real Ethernet, through network interfaces of this computer.
 
-    It opens a circuit with a virtual port elsewhere, such as one of another such command, sets its crossbar, and sends or receives by DMA. Without
-    sessions, start the receiver first.
+    It opens a circuit to a virtual port elsewhere, such as one of another such command, sets its crossbar, and sends or
+    receives by DMA. Without sessions, start the receiver first.
 
-    Virtual time follows the wall clock at --ratio and is never ahead of it; a frame arrives at the virtual time at which it is read. No two runs are
-    the same. Ctrl-C ends it with its counts.
+    Virtual time follows the wall clock at --ratio and is never ahead of it; frames arrive at the virtual time at which
+    they are read. Runs are not deterministic. Ctrl-C ends the command and prints its counters.
     """
     of = Cluster.load(cluster)
     if size and not receive:
-        raise InputError("--bytes is of what is received; give --receive FILE, too")
+        raise InputError("--bytes applies to received data; give --receive FILE, too")
     interfaces = interfaces_of(of, node, taps)
     exchange = Exchange(of, Place(node, *at), Place(*to), send, receive, size or 0, delivery)
     exchange.check()
@@ -135,7 +135,7 @@ def command(
     finally:
         _print(network, rows)
     if engine == "rtl":
-        print_line(f"the hardware was the simulator's in {cycles} cycles")
+        print_line(f"hardware and simulator were equal in {cycles} cycles")
     result = {
         "deterministic": False,
         "engine": engine,
@@ -150,7 +150,7 @@ def command(
 def _say_ready(network: Network, cluster: Cluster, node: int, ratio: float) -> None:
     ends = ", ".join(f"{one['interface']} ({one['type']})" for one in network.interfaces)
     print_line(
-        f"node {node} of {cluster.name} on {ends}: {ratio:g} s of virtual time a second at most, not deterministic"
+        f"node {node} of {cluster.name} on {ends}: {ratio:g} s of virtual time per second at most, not deterministic"
     )
     sys.stdout.flush()
 

@@ -35,9 +35,7 @@ _circuits = click.option(
 
 
 def _pcap(of: str) -> Option:
-    return click.option(
-        "--pcap", type=OutputFile(), metavar="FILE", help=f"Also write all frames of {of}, for Wireshark."
-    )
+    return click.option("--pcap", type=OutputFile(), metavar="FILE", help=f"Also write all frames of {of} as pcap.")
 
 
 _RATE: Columns = (("GB/s", "gb_per_s"),)
@@ -45,10 +43,15 @@ _RATE: Columns = (("GB/s", "gb_per_s"),)
 
 @click.command()
 @_cluster
-@click.option("--source", type=click.IntRange(0), default=0, show_default=True, help="The FPGA that sends.")
+@click.option("--source", type=click.IntRange(0), default=0, show_default=True, help="Sending FPGA.")
 @click.option("--destination", type=click.IntRange(0), default=1, show_default=True, help="The FPGA that receives.")
-@click.option("--port", type=click.IntRange(0), default=0, show_default=True, help="External port of both.")
-@click.option("--by", type=click.Choice(["servers"]), default=None, help="By way of the servers' network, as a model.")
+@click.option("--port", type=click.IntRange(0), default=0, show_default=True, help="External port of both FPGAs.")
+@click.option(
+    "--by",
+    type=click.Choice(["servers"]),
+    default=None,
+    help="servers: via the servers' network, as a model [default: a circuit or serial links].",
+)
 @_circuits
 @sizes_option("64:64M")
 @_seed
@@ -57,9 +60,10 @@ _RATE: Columns = (("GB/s", "gb_per_s"),)
 def transfer(
     cluster: str, circuits: Path | None, by: str | None, pcap: Path | None, outputs: Outputs, **options: Any
 ) -> None:
-    """From one FPGA's memory to another's over a circuit: the servers open it, set crossbars, start DMA engines, and wait for the interrupt.
+    """Transfer between the memories of two FPGAs: servers open a circuit, set crossbars, start DMA engines, and wait for
+    the interrupt.
 
-    `data` is the time in which words move at crossbars. The bound has the frames on the line.
+    `data` is the time in which words move at crossbars. The bound is the time of the frames on the line.
     """
     plan = operations.transfer(
         Cluster.load(cluster), circuits=str(circuits or ""), by=by or "", pcap=str(pcap or ""), **options
@@ -72,13 +76,13 @@ def _by(*more: str, about: str = "") -> Option:
         "--by",
         type=click.Choice([*sorted(schedules.GATHERS), *more]),
         default=None,
-        help=f"By default tree, and ring over serial links; relink: each stage opens circuits of its own{about}.",
+        help=f"Algorithm [default: tree, or ring with serial links]; relink: each stage opens new circuits{about}.",
     )
 
 
 _nodes = click.option("--nodes", type=click.IntRange(0), default=0, show_default=True, help="FPGAs; 0: all.")
 _root = click.option("--root", type=click.IntRange(0), default=0, show_default=True, help="FPGA.")
-_late = click.option("--late", is_flag=True, help="Barriers take what they take on average after work.")
+_late = click.option("--late", is_flag=True, help="Include the average delay of barriers after work.")
 
 
 @click.command()
@@ -96,9 +100,10 @@ _late = click.option("--late", is_flag=True, help="Barriers take what they take 
 @_pcap("a single size")
 @outputs
 def gather(cluster: str, by: str | None, pcap: Path | None, outputs: Outputs, **options: Any) -> None:
-    """Blocks of all FPGAs to one, from memory to memory, in stages that servers start and barriers end.
+    """Gather blocks of all FPGAs in the memory of one, in stages started by servers and ended by barriers.
 
-    The bound has the frames on the root's lines; the last share is that of the data that the root's ports can carry.
+    The bound is the time of the frames on the root's lines. The last share is relative to the payload rate of the
+    root's ports.
     """
     measure(operations.gather(Cluster.load(cluster), by=by or "", pcap=str(pcap or ""), **options), outputs, _COLUMNS)
 
@@ -114,30 +119,30 @@ def gather(cluster: str, by: str | None, pcap: Path | None, outputs: Outputs, **
 @_pcap("a single size")
 @outputs
 def scatter(cluster: str, by: str | None, pcap: Path | None, outputs: Outputs, **options: Any) -> None:
-    """Blocks from one FPGA to all others: gather the other way round."""
+    """Scatter blocks from one FPGA to all others."""
     measure(operations.scatter(Cluster.load(cluster), by=by or "", pcap=str(pcap or ""), **options), outputs, _COLUMNS)
 
 
 @click.command()
 @_cluster
-@click.option("--senders", type=click.IntRange(1), default=4, show_default=True, help="FPGAs that send.")
+@click.option("--senders", type=click.IntRange(1), default=4, show_default=True, help="Number of sending FPGAs.")
 @click.option("--destination", type=click.IntRange(0), default=0, show_default=True, help="The FPGA that receives.")
 @click.option(
     "--by",
     type=click.Choice(overloading.WAYS),
     default=None,
-    help="What keeps frames from being lost. By default all, one after the other.",
+    help="Protection against loss [default: each in turn].",
 )
 @sizes_option("4M")
 @_seed
 @_pcap("one way and size")
 @outputs
 def overload(cluster: str, by: str | None, pcap: Path | None, outputs: Outputs, **options: Any) -> None:
-    """Several FPGAs send to one at the same time, more than its lines carry.
+    """Send from several FPGAs to one at the same time, more than its lines carry.
 
-    Streams come over its external ports in turn. Where it has fewer write engines than streams come, an engine writes one stream after another.
-    `ended` are transfers that have ended, and `lost` are the frames that were dropped on their way. GB/s and the share of the ports are of the bytes of
-    ended transfers; the bound has their frames on the lines.
+    Streams use its external ports in turn. If it has fewer write engines than streams, an engine writes one stream
+    after another. `ended` counts completed transfers, `lost` dropped frames. GB/s and the share of the ports refer to
+    completed transfers; the bound is the time of their frames on the lines.
     """
     columns: Columns = (
         *_RATE,
@@ -157,10 +162,10 @@ def overload(cluster: str, by: str | None, pcap: Path | None, outputs: Outputs, 
     default="",
     show_default=rewiring.USUAL,
     metavar="T",
-    help="Topologies, one after another: line, ring, star, tree, mesh:4x4, torus:4x4; tree:3 has three branches of each node.",
+    help="Topologies in sequence: line, ring, star, tree, mesh:4x4, torus:4x4; tree:3 has three branches per node.",
 )
 @_circuits
-@click.option("--by", type=click.Choice(WAYS), default=None, help="By default both, one after the other.")
+@click.option("--by", type=click.Choice(WAYS), default=None, help="Who writes the tables [default: each in turn].")
 @_nodes
 @_seed
 @_pcap("one way")
@@ -168,10 +173,11 @@ def overload(cluster: str, by: str | None, pcap: Path | None, outputs: Outputs, 
 def rewire(
     cluster: str, circuits: Path | None, by: str | None, pcap: Path | None, outputs: Outputs, **options: Any
 ) -> None:
-    """From no circuits to a topology, and on to others: the rows of the circuit tables that change.
+    """Reconfigure circuit tables: from no circuits to a topology, and on to others; only changed rows are written.
 
-    By registers, servers store all rows without a pause, and the time ends when the last one is in its table. By servers, their programs write one
-    row after another, and meet at a barrier. The bound is the slot's, or the software's, of the FPGA or server with the most rows.
+    registers: servers store all rows without pause, until the last one is in its table. servers: programs write row by
+    row, and meet at a barrier. The bound is the time of the slot, or of the software, at the FPGA or server with the
+    most rows.
     """
     columns: Columns = (("by", "by"), ("from", "from"), ("to", "to"), ("rows", "rows"))
     measure(
@@ -190,7 +196,7 @@ def rewire(
     type=click.Choice(["broadcast", "ring"]),
     default="ring",
     show_default=True,
-    help="broadcast: by gather, and frames to all.",
+    help="Algorithm; broadcast: a gather, then multicast frames.",
 )
 @_nodes
 @_late
@@ -199,9 +205,10 @@ def rewire(
 @_pcap("a single size")
 @outputs
 def allgather(cluster: str, by: str, pcap: Path | None, outputs: Outputs, **options: Any) -> None:
-    """Blocks of all FPGAs to all others, by a ring both ways, where each passes on what has come, or by way of one.
+    """Gather blocks of all FPGAs in all, by a bidirectional ring, or by gather and multicast.
 
-    The bound has the frames on the lines of each FPGA; the last share is that of the data that its ports can carry.
+    The bound is the time of the frames on each FPGA's lines. The last share is relative to the payload rate of its
+    ports.
     """
     measure(operations.allgather(Cluster.load(cluster), by=by, pcap=str(pcap or ""), **options), outputs, _COLUMNS)
 

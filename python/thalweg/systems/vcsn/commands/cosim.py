@@ -22,10 +22,10 @@ command = cosim_command(
     Cluster.load,
     cosim.compare,
     _totals,
-    """Hold four nodes of a cluster against the simulator's, in every cycle, under random programs.
+    """Compare four RTL nodes of a cluster with the simulator, cycle by cycle.
 
-    Sizes of buffers and frames, numbers of engines and virtual ports, faults of links, circuits and crossbars that change under traffic, transfers,
-    user logic, paces, multicasts, frames from outside and restarts are random. Compared are all ports in every cycle, and counts. The first difference
-    ends it, with its seed.
+    Programs are random: sizes of buffers and frames, numbers of engines and virtual ports, link faults, circuits and crossbars that change
+    under traffic, transfers, user logic, paces, multicasts, external frames and restarts. Compared are all ports in every cycle, and the
+    counters. Stops at the first difference and prints its seed.
     """,
 )

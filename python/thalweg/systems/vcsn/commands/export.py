@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`thalweg rtl export`: a node of a VCSN cluster as a folder of hardware."""
+"""`thalweg rtl export`: exports a node of a VCSN cluster as a folder of hardware."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from thalweg.systems.vcsn.cluster import Cluster
 @cluster_argument
 @output_option
 def command(cluster_name: str, output: Path | None) -> None:
-    """Write a node of a VCSN cluster as a folder of hardware that stands by itself.
+    """Export a node of a VCSN cluster as a self-contained folder of hardware.
 
-    In it are the SystemVerilog of the node, a top level with AXI4-Stream ports for MACs, user logic and commands and ports for the
-    memory, a FuseSoC core file, constraints, and a README that says what attaches where.
+    It contains the node's SystemVerilog, a top level with AXI4-Stream ports for MACs, user logic and commands and
+    memory ports, a FuseSoC core file, constraints, and a README with its connections.
     """
     cluster = Cluster.load(cluster_name)
     output = folder_of(cluster_name, output)
     export.export(cluster, output)
-    click.echo(f"{output}: {export.TOP} of {cluster.name}; README.md says what attaches where")
+    click.echo(f"{output}: {export.TOP} of {cluster.name}; see README.md for its connections")

@@ -22,10 +22,10 @@ _CURVES = ("vcsn.transfer", "vcsn.gather")
 @click.command(context_settings={"max_content_width": 120})
 @click.argument("paper", default=PAPER, metavar="[PAPER]")
 @click.option(
-    "--largest", default="16M", show_default=True, metavar="S", help="Blocks that gathers are simulated with, at most."
+    "--largest", default="16M", show_default=True, metavar="S", help="Maximum block size of simulated gathers."
 )
 @click.option(
-    "--resources/--no-resources", default=True, show_default=True, help="Tables 2 and 3, which need Yosys (pyosys)."
+    "--resources/--no-resources", default=True, show_default=True, help="Include Tables 2 and 3 (needs Yosys: pyosys)."
 )
 @click.option(
     "--plot",
@@ -36,9 +36,9 @@ _CURVES = ("vcsn.transfer", "vcsn.gather")
 )
 @json_option
 def command(paper: str, largest: str, resources: bool, folder: Path | None, json_file: Path | None) -> None:
-    """Measure what the paper of VCSN published, and print both side by side.
+    """Measure the results of VCSN's paper, and print published and measured numbers.
 
-    Nothing is fitted. Where the paper's text does not follow from its equations, a note says so.
+    Nothing is fitted. Notes mark statements of the paper that do not follow from its equations.
     """
     if paper != PAPER:
         raise InputError(f"{paper!r} is not {PAPER}")
@@ -55,7 +55,7 @@ def command(paper: str, largest: str, resources: bool, folder: Path | None, json
 
 
 def _print(rows: Sequence[Row]) -> None:
-    print_line("us and GB/s of a transfer between two FPGAs; the way of the servers by its rates")
+    print_line("us and GB/s of a transfer between two FPGAs; via the servers by rates")
     print_table(
         ["bytes", "VCSN", "DCN", "servers", "VCSN, GB/s", "DCN, GB/s"],
         (
@@ -70,7 +70,7 @@ def _print(rows: Sequence[Row]) -> None:
     )
     click.echo()
     print_line(
-        "us of a gather, by the simulator and by the corrected Equation 7, DCN's by its counterpart; and the share of the root's ports"
+        "us of a gather, by the simulator and by the corrected Equation 7 (for DCN its counterpart); and the utilization of the root's ports"
     )
     print_table(
         ["nodes", "bytes each", "VCSN", "Equation 7", "of ports", "DCN", "counterpart", "of ports"],
