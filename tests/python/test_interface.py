@@ -226,7 +226,7 @@ def test_other_values_are_checked(name: str, values: dict[str, Any], said: str) 
         (lambda: thalweg.measure("allreduce", "torus:4x4", size=8), "allreduce has no option 'size'; it has engine, "),
         (lambda: thalweg.measure("alreduce", "torus:4x4"), "mpi-fpga has no alreduce; it has barrier, "),
         (lambda: thalweg.measure("allreduce", "torus:4x4", sizes="8", algorithm="trie"), "unknown algorithm 'trie'; "),
-        (lambda: thalweg.sweep("allreduce", ["torus:4x4", "taurus:4x4"]), "'taurus:4x4' is no preset, "),
+        (lambda: thalweg.sweep("allreduce", ["torus:4x4", "taurus:4x4"]), "'taurus:4x4' is neither a preset, "),
         (lambda: thalweg.sweep("allreduce", "torus:4x4", algorithm=["tree", "trie"]), "unknown algorithm 'trie'; "),
         (lambda: thalweg.measure(["put"], "peach2"), "peach2 has no ['put']; it has put, "),
         (
@@ -263,8 +263,8 @@ def test_other_values_are_checked(name: str, values: dict[str, Any], said: str) 
         (lambda: thalweg.run(["true"], rank=2), "run has no option 'rank'; it has ranks, "),
         (lambda: thalweg.run(["true"], ranks=0), "ranks is 0; it must be an integer of at least 1"),
         (lambda: thalweg.run(["true"], engine="rtll"), "unknown engine 'rtll'; known are sim, "),
-        (lambda: thalweg.run(["true"], compute="some"), "'some' is not measured, none, or scale:X"),
-        (lambda: thalweg.run(["true"], timeout=-1), "-1 is no number of seconds"),
+        (lambda: thalweg.run(["true"], compute="some"), "'some' is not valid; give measured, none, or scale:X"),
+        (lambda: thalweg.run(["true"], timeout=-1), "-1 is not valid; give seconds"),
         (lambda: thalweg.run(["true"], "torus:2x2", ranks=9), "9 ranks do not fit on torus:2x2"),
         (
             lambda: thalweg.reproduce("smi-fpga"),

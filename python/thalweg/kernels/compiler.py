@@ -14,7 +14,7 @@ from pathlib import Path
 
 from thalweg.errors import InputError
 from thalweg.kernels.frontend import TARGET, language_of
-from thalweg.kernels.loops import as_it_is
+from thalweg.kernels.loops import unexpanded
 from thalweg.kernels.pragmas import Operand
 
 #: for clang
@@ -104,9 +104,9 @@ def expand(compiler: Compiler, command: Sequence[str], text: str, operands: Sequ
     InputError."""
     names = [each for each in operands if each.pragma >= 0 and re.search(r"[A-Za-z_]", each.text)]
     if not names:
-        return as_it_is(operands)
+        return unexpanded(operands)
     _no_macro_is_restored(text)
-    return as_it_is(operands) | _expanded(compiler, run([*command, "-dD"]), names)
+    return unexpanded(operands) | _expanded(compiler, run([*command, "-dD"]), names)
 
 
 def _no_macro_is_restored(text: str) -> None:

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 from thalweg.errors import InputError
 from thalweg.kernels import pragmas
-from thalweg.kernels.pragmas import Operand, Said
+from thalweg.kernels.pragmas import LoopSettings, Operand
 from thalweg.kernels.source import Source, Token
 
 #: expands the macros in expressions
@@ -27,7 +27,7 @@ _CONSTANT = "a loop's unroll factor and interval must be constants from 1 to 214
 _CLOSES, _STATEMENT_AFTER, _STATEMENT_BEFORE = range(3)  # order of insertions at the same offset
 
 
-def as_it_is(operands: Sequence[Operand]) -> dict[Operand, str]:
+def unexpanded(operands: Sequence[Operand]) -> dict[Operand, str]:
     """Returns an expansion of no operands, for a text without macros."""
     return {operand: operand.text for operand in operands}
 
@@ -87,7 +87,7 @@ class Dialect(Protocol):
     def has(self, words: Sequence[str]) -> bool:
         """True if a pragma belongs to the dialect."""
 
-    def said(self, at: int, end: int) -> Said:
+    def settings(self, at: int, end: int) -> LoopSettings:
         """Returns the settings of the dialect's pragmas for a loop. Raises InputError."""
 
     def edits(self) -> Sequence[tuple[int, int, str]]:
@@ -118,29 +118,29 @@ class _Inserter:
         if self.dialect:
             candidates = [at for at in candidates if self.dialect.counts(at)]
         functions = self._functions(candidates) if candidates else []
-        found: list[tuple[_Statement, Said]] = []
+        found: list[tuple[_Statement, LoopSettings]] = []
         heads: list[tuple[_Function, _Statement]] = []
         for function in functions:
             self._check_entries(function)
-            found += [(loop, self._said(function, loop)) for _, loop in sorted(function.loops.items())]
+            found += [(loop, self._settings(function, loop)) for _, loop in sorted(function.loops.items())]
             heads += [(function, label) for label in self._heads(function)]
             self._no_attribute_is_left(function)
         self._no_pragma_is_left()
         values = self.expand(
             [
                 operand
-                for _, said in found
-                for operand in (said.unroll, said.interval, *(said.pipeline or ()))
+                for _, settings in found
+                for operand in (settings.unroll, settings.interval, *(settings.pipeline or ()))
                 if operand is not None and operand.text
             ]
         )
         counted: list[int] = []
         of = {loop.at: function for function in functions for loop in function.loops.values()}
-        for loop, said in found:
+        for loop, settings in found:
             with self._at(loop.at):
-                whole = said.whole
+                whole = settings.whole
             if not whole:
-                self._loop(loop, said, values, len(counted), of[loop.at])
+                self._loop(loop, settings, values, len(counted), of[loop.at])
                 counted.append(loop.at)
         for function, label in heads:
             self._goto_loop(function, label, len(counted))
@@ -274,15 +274,15 @@ class _Inserter:
 
     # Attributes and pragmas of a loop.
 
-    def _said(self, function: _Function, loop: _Statement) -> Said:
+    def _settings(self, function: _Function, loop: _Statement) -> LoopSettings:
         tokens = function.tokens
         first = bisect_left(tokens, loop.at, key=lambda token: token.at)
-        said = Said()
+        settings = LoopSettings()
         while (at := self._attribute(tokens, first)) < first:
             inner = tokens[at:first]
             with self._at(loop.at):
                 words = [token.text for token in inner]
-                said.add(pragmas.of_attributes(words[3:-2] if words[0] != "[" else words[2:-2]))
+                settings.add(pragmas.of_attributes(words[3:-2] if words[0] != "[" else words[2:-2]))
             self.blanks.append((inner[0].at, inner[-1].end))
             self.consumed |= {token.at for token in inner}
             first = at
@@ -295,13 +295,13 @@ class _Inserter:
                 what = pragmas.of_pragma(pragma, self.places.index(at))
                 if what is False:
                     raise InputError(f"#pragma {' '.join(pragma)} is before a loop but unknown; remove it")
-                if isinstance(what, Said):
-                    said.add(what)
+                if isinstance(what, LoopSettings):
+                    settings.add(what)
             self.consumed.add(at)
         if self.dialect:
             with self._at(loop.at):
-                said.add(self.dialect.said(loop.at, loop.end))
-        return said
+                settings.add(self.dialect.settings(loop.at, loop.end))
+        return settings
 
     def _attribute(self, tokens: Sequence[Token], end: int) -> int:
         """Returns the index of the first token of an attribute that ends before token `end`, or `end`."""
@@ -321,7 +321,7 @@ class _Inserter:
 
     def _no_attribute_is_left(self, function: _Function) -> None:
         for token in function.tokens:
-            if pragmas.says_something(token.text) and token.at not in self.consumed:
+            if pragmas.precedes_loop(token.text) and token.at not in self.consumed:
                 raise self.source.refuse(token.at, f"{token.text} is not followed by a loop")
 
     def _no_pragma_is_left(self) -> None:
@@ -330,27 +330,27 @@ class _Inserter:
                 continue
             with self._at(at):
                 what = pragmas.of_pragma(self.directives[at], number)
-                if isinstance(what, Said) and what.by:
+                if isinstance(what, LoopSettings) and what.by:
                     raise InputError(f"{next(iter(what.by.values()))} is not followed by a loop")
 
     # Inserting code.
 
     def _loop(
-        self, loop: _Statement, said: Said, values: Mapping[Operand, str], number: int, function: _Function
+        self, loop: _Statement, settings: LoopSettings, values: Mapping[Operand, str], number: int, function: _Function
     ) -> None:
         one = "1"
 
         def constant(operand: Operand | None) -> str:
             return one if operand is None else self._constant(values[operand])
 
-        if said.pipeline:
-            interval, depth = (f"({values[each]})" for each in said.pipeline)
+        if settings.pipeline:
+            interval, depth = (f"({values[each]})" for each in settings.pipeline)
         else:
-            interval, depth = constant(said.interval), "KERNEL__NO_PIPELINE"
+            interval, depth = constant(settings.interval), "KERNEL__NO_PIPELINE"
         self.edits.append(
-            (loop.at, _STATEMENT_BEFORE, f"KERNEL__LOOP({number}, {interval}, {depth}, {constant(said.unroll)}) ")
+            (loop.at, _STATEMENT_BEFORE, f"KERNEL__LOOP({number}, {interval}, {depth}, {constant(settings.unroll)}) ")
         )
-        loop, tokens = function.loops.get(said.turns, loop), function.tokens
+        loop, tokens = function.loops.get(settings.turns, loop), function.tokens
         at = bisect_left(tokens, loop.at, key=lambda token: token.at)
         end = tokens[at].end
         if loop.kind != "do":

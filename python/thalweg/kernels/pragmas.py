@@ -99,7 +99,7 @@ class Operand:
 
 
 @dataclass
-class Said:
+class LoopSettings:
     """Unroll factor and interval of a loop, set by pragmas and attributes."""
 
     unroll: Operand | None = None  #: factor; an empty text means complete unrolling
@@ -108,7 +108,7 @@ class Said:
     turns: int = -1  #: offset of the loop that shares this loop's iterations in one pipeline
     by: dict[str, str] = field(default_factory=dict)  #: the pragma or attribute that set each value
 
-    def add(self, other: Said) -> None:
+    def add(self, other: LoopSettings) -> None:
         """Merges the settings of another pragma or attribute. Raises InputError if both set the same value."""
         for what, name in other.by.items():
             if what in self.by:
@@ -130,7 +130,7 @@ class Said:
         return whole
 
 
-def of_pragma(words: Sequence[str], number: int) -> Said | bool:
+def of_pragma(words: Sequence[str], number: int) -> LoopSettings | bool:
     """Returns the settings of a pragma, from the words after `pragma`.
 
     Returns True if it has no effect on loops, False if it is unknown. Raises InputError.
@@ -143,13 +143,13 @@ def of_pragma(words: Sequence[str], number: int) -> Said | bool:
             raise InputError("#pragma GCC unroll needs a number of iterations")
         if name == "GCC:unroll":  # 0 and 1 disable unrolling
             text = f"({text}) == 0 ? 1 : ({text})"
-        return Said(unroll=Operand(text, number), by={"unroll": called})
+        return LoopSettings(unroll=Operand(text, number), by={"unroll": called})
     if name == "nounroll":
-        return Said(unroll=Operand("1"), by={"unroll": called})
+        return LoopSettings(unroll=Operand("1"), by={"unroll": called})
     if name == "ii":
         if not rest:
             raise InputError("#pragma ii needs a number of cycles")
-        return Said(interval=Operand(" ".join(rest), number), by={"interval": called})
+        return LoopSettings(interval=Operand(" ".join(rest), number), by={"interval": called})
     if name == "smi":
         return _pipeline(rest, number)
     if name == "clang:loop":
@@ -164,56 +164,56 @@ def is_of_loops(words: Sequence[str]) -> bool:
     return ":".join(words[:2]) not in _OF_NO_LOOP and "".join(words[:1]) not in _OF_NO_LOOP
 
 
-def of_attributes(words: Sequence[str]) -> Said:
+def of_attributes(words: Sequence[str]) -> LoopSettings:
     """Returns the settings of a loop's attributes, from the words within [[ ]] or __attribute__(( )).
 
     Raises InputError for an unknown attribute.
     """
-    said = Said()
+    settings = LoopSettings()
     for name, operand in _calls(words, ","):
         plain = name
         for vendor in VENDORS:
             plain = plain.removeprefix(vendor)
         plain = plain.strip("_") if plain.startswith("__") else plain
         if plain == "opencl_unroll_hint":
-            said.add(Said(unroll=Operand(operand or ""), by={"unroll": name}))
+            settings.add(LoopSettings(unroll=Operand(operand or ""), by={"unroll": name}))
         elif name.startswith(VENDORS) and plain in ("ii", "initiation_interval"):
-            said.add(Said(interval=Operand(operand or ""), by={"interval": name}))
+            settings.add(LoopSettings(interval=Operand(operand or ""), by={"interval": name}))
         elif plain in _REFUSED:
             raise InputError(f"attribute {name}: {_REFUSED[plain]}")
         elif plain not in _WITHOUT_INFLUENCE and f"intel::{plain}" not in _WITHOUT_INFLUENCE:
             raise InputError(f"unknown loop attribute {name}; remove it")
-    return said
+    return settings
 
 
-def says_something(name: str) -> bool:
+def precedes_loop(name: str) -> bool:
     """True for attributes that must precede a loop."""
     return name in ("opencl_unroll_hint", "__opencl_unroll_hint__")
 
 
-def _pipeline(words: Sequence[str], number: int) -> Said:
+def _pipeline(words: Sequence[str], number: int) -> LoopSettings:
     parts = {"interval": "1", "depth": "0"}
     found = dict(_calls(words))
     if not found or not set(found) <= set(parts) or any(not operand for operand in found.values()):
         raise InputError("#pragma smi takes interval(N), depth(N), or both")
     parts |= {name: operand or "" for name, operand in found.items()}
     pipeline = (Operand(parts["interval"], number), Operand(parts["depth"], number))
-    return Said(pipeline=pipeline, by={"interval": "#pragma smi"})
+    return LoopSettings(pipeline=pipeline, by={"interval": "#pragma smi"})
 
 
-def _of_clang(words: Sequence[str], number: int) -> Said | bool:
-    said = Said()
+def _of_clang(words: Sequence[str], number: int) -> LoopSettings | bool:
+    settings = LoopSettings()
     for name, operand in _calls(words):
         called = f"#pragma clang loop {name}({operand})"
         if name == "unroll_count":
-            said.add(Said(unroll=Operand(operand or "", number), by={"unroll": called}))
+            settings.add(LoopSettings(unroll=Operand(operand or "", number), by={"unroll": called}))
         elif name == "unroll" and operand in ("full", "disable"):
-            said.add(Said(unroll=Operand("" if operand == "full" else "1"), by={"unroll": called}))
+            settings.add(LoopSettings(unroll=Operand("" if operand == "full" else "1"), by={"unroll": called}))
         elif name == "pipeline_initiation_interval":
-            said.add(Said(interval=Operand(operand or "", number), by={"interval": called}))
+            settings.add(LoopSettings(interval=Operand(operand or "", number), by={"interval": called}))
         elif name not in _OF_CLANG_WITHOUT_INFLUENCE:
             raise InputError(f"{called} does not specify a number: use #pragma unroll N, #pragma ii N")
-    return said
+    return settings
 
 
 def _calls(words: Sequence[str], separator: str = "") -> Iterator[tuple[str, str | None]]:

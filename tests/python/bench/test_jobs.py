@@ -79,7 +79,7 @@ def test_a_result_that_the_others_change_is_seen(
     assert main(["bench", "jobs", "--cluster", "torus:4x2", "--share", "sub-channels:2:2", "--sizes", "8"]) == 1
     captured = capsys.readouterr()
     assert "NO" in captured.out
-    assert captured.err == "thalweg: not what it is alone: job 1, 8 bytes, sub-channels:2:2\n"
+    assert captured.err == "thalweg: different from the job alone: job 1, 8 bytes, sub-channels:2:2\n"
 
 
 def test_a_picture(tmp_path: Path) -> None:
@@ -91,11 +91,14 @@ def test_a_picture(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "what"),
     [
-        (["--share", "halves:1:1"], "'halves:1:1' shares nothing: it looks like sub-channels:1:3 or time-slots:1:1"),
-        (["--share", "time-slots:1"], "time-slots:1 has 1 jobs; there are 2"),
+        (
+            ["--share", "halves:1:1"],
+            "'halves:1:1' is not a share; write, for example, sub-channels:1:3 or time-slots:1:1",
+        ),
+        (["--share", "time-slots:1"], "time-slots:1 has 1 weights; there are 2 jobs"),
         (["--share", "sub-channels:3:2"], "the jobs have 5 sub-channels; there are 4 of 64 bits"),
-        (["--operations", "allreduce,dance"], "'dance' is no collective; there are"),
-        (["--operations", ",".join(["scan"] * 5)], "5 jobs of two ranks or more do not fit on the 8 hosts"),
+        (["--operations", "allreduce,dance"], "unknown collective 'dance'; known are"),
+        (["--operations", ",".join(["scan"] * 5)], "5 jobs of at least two ranks do not fit on the 8 hosts"),
     ],
 )
 def test_bad_input_is_one_line(capsys: pytest.CaptureFixture[str], words: list[str], what: str) -> None:

@@ -81,5 +81,5 @@ def test_a_message_takes_what_the_simulator_measures(tmp_path: Path) -> None:
 
 def test_no_algorithm_of_a_closed_form(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", "barrier", "--cluster", "ring:4", "--engine", "model", "--algorithm", "tree"]) == 2
-    assert "each collective has one closed form" in capsys.readouterr().err
+    assert "has one closed form per collective" in capsys.readouterr().err
     assert main(["bench", "traffic", "--cluster", "ring:4", "--engine", "model"]) == 2

@@ -218,12 +218,12 @@ EDGES = '[topology]\nshape = "edges"\nedges = [[0, 1],\n  [1, 2],\n'
         (TORUS + "[router]\nvirtual_channels = true\n", 5, "virtual_channels is true; it should be a valid integer"),
         (TORUS + "[router]\nvirtual_channels = 3.5\n", 5, "virtual_channels is 3.5; it should be a valid integer"),
         (TORUS + "[router]\nflit_bits = 512\n", 5, "flit_bits is 512; it should be 256"),
-        (TORUS + "[router]\nport_buffer_bytes = 100\n", 5, "takes at least 128"),
-        (TORUS + "[link]\nlatency_ns = 1e9\n", 5, "250000000 cycles; a link has at most 65532"),
-        (TORUS + '[router]\nflow = "margin"\n', 4, "margin_flits is 0; what is in flight takes at least 3"),
-        (TORUS + '[router]\nflow = "margin"\nmargin_flits = 8\n', 6, "port_buffer_bytes should be at least 1152"),
+        (TORUS + "[router]\nport_buffer_bytes = 100\n", 5, "needs at least 128"),
+        (TORUS + "[link]\nlatency_ns = 1e9\n", 5, "250000000 cycles; the maximum is 65532 cycles"),
+        (TORUS + '[router]\nflow = "margin"\n', 4, "margin_flits is 0; flits in flight need at least 3"),
+        (TORUS + '[router]\nflow = "margin"\nmargin_flits = 8\n', 6, "port_buffer_bytes must be at least 1152"),
         (TORUS + "[collective]\npacket_flits = 3\n", 5, "it should be 1, 2, 4, 8, 16, 32 or 64"),
-        (TORUS + "[collective]\nslot_packets = 5000\n", 5, "has 80000 flits; credits count to 65535"),
+        (TORUS + "[collective]\nslot_packets = 5000\n", 5, "has 80000 flits; the maximum is 65535 flits"),
         (TORUS + "[collective]\nlong_packet_flits = 8\n", 5, "a longest packet of 8 flits; packet_flits is 16"),
         (TORUS + "[collective]\nlong_packet_flits = 64\nslot_packets = 2\n", 5, "and a slot has 32"),
         ('description = "a\\u0007"\n' + TORUS, 1, "it should be printable"),
@@ -309,15 +309,15 @@ def test_an_error_in_a_base_is_named_there(tmp_path: Path) -> None:
     "name, what",
     [
         ("mpi-fpga-torus-4x4x5", "did you mean 'mpi-fpga-torus-4x4x"),
-        ("torus:", "is no preset, no file and no shape in place"),
-        ("torus:4x", "is no preset"),
+        ("torus:", "is neither a preset, a file nor a shape"),
+        ("torus:4x", "is neither a preset"),
         ("torus:1x4", "topology.size[0] is 1; it should be greater than or equal to 2"),
         ("ring:4x4", "a ring takes one size"),
         ("ring:5000", "less than or equal to 4096"),
-        ("edges:4", "is no preset"),
-        ("", "is no preset"),
-        ("/", "is no preset"),
-        ("a\nb\x1b[31m", "is no preset"),
+        ("edges:4", "is neither a preset"),
+        ("", "is neither a preset"),
+        ("/", "is neither a preset"),
+        ("a\nb\x1b[31m", "is neither a preset"),
     ],
 )
 def test_a_bad_name_is_said_in_one_line(name: str, what: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -354,7 +354,7 @@ def test_show_has_values_and_units(name: str, tmp_path: Path, capsys: pytest.Cap
     shown = json.loads((tmp_path / "show.json").read_text())
     assert shown["values"]["router"]["virtual_channels"] == (2 if "fattree" in name else 4)
     if name.startswith("mpi-fpga"):
-        assert f"Equation 2 asks for {shown['least_port_buffer_bytes']}" in out
+        assert f"Equation 2 requires {shown['least_port_buffer_bytes']}" in out
 
 
 @pytest.mark.parametrize("name", presets())

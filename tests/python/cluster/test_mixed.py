@@ -120,7 +120,7 @@ NODES = '{ "4-6" = "board", "7" = "server" }'
         ('kind = "host"', 'kind = "hosts"', 37, "node.server.kind 'hosts' is unknown; did you mean 'host'?"),
         ('nic = "Ethernet"', 'nic = ""', 38, 'node.server.ports.nic is ""; it should have at least 1 character'),
         ("slot0 =", "slot0.x =", 38, "node.server.ports.slot0 is "),
-        ("bank_gb = 19.2\n", "", 29, "'bank_gb' is missing in [node.board]: GB/s of a bank"),
+        ("bank_gb = 19.2\n", "", 29, "'bank_gb' is missing in [node.board]: GB/s per memory bank"),
         (NODES, '{ "4-5" = "board", "7" = "server" }', 57, "topology.nodes has node 7 but no node 6; added nodes are "),
         (NODES, '{ "4-7" = "board", "7" = "server" }', 57, "topology.nodes has node 7 twice, as board and server"),
         (NODES, '{ "6-4" = "board", "7" = "server" }', 57, "topology.nodes has '6-4'; a key is a node number or "),
@@ -130,7 +130,7 @@ NODES = '{ "4-6" = "board", "7" = "server" }'
         (NODES, '{ "4-7" = "server" }', 59, "node 4 (server) has no port 'L0'; it has slot0, slot1, nic"),
         ('["7.slot1", "4.host"]', '["7.nic", "4.host"]', 63, "link slot (wire) cannot connect Ethernet of node 7 to PCIe "),
         ('  { link = "slot", ends = ["7.slot1", "4.host"] },\n', "", 57, "no link leads to node 4 (board)"),
-        ("link_buffer = 512", "link_buffer = 512\nlinks = 1", 33, "the ports of a node that are joined go up to L1, "),
+        ("link_buffer = 512", "link_buffer = 512\nlinks = 1", 33, "the topology uses ports up to L1, "),
         ("memory_commands = 8", "memory_commands = 8\nrecords = 3", 28, "records is 3; it must be a power of two from 2 to 64"),
     ],
 )  # fmt: skip

@@ -160,10 +160,10 @@ join = [
     ("right", "wrong", "says"),
     [
         ('node = "fpga"\n', 'node = "switch"\n', "no node of kind mpi-fpga is used"),
-        ("size = [3]", 'size = [3]\nnodes = { "2" = "switch" }', "node 2 (switch) is mpi-fpga-switch, and stands at a place without switch"),
-        ("size = [3]", 'size = [3]\nnodes = { "2" = "other" }', "nodes fpga and other differ in router; all nodes of a fabric are alike"),
+        ("size = [3]", 'size = [3]\nnodes = { "2" = "switch" }', "node 2 (switch) is mpi-fpga-switch, and is at a position for a host"),
+        ("size = [3]", 'size = [3]\nnodes = { "2" = "other" }', "nodes fpga and other differ in router; all nodes of a fabric must be equal"),
         ("flits = 8", "flits = 9", "node.fpga.collective.packet_flits is 9; it should be 1, 2, 4, 8, 16, 32 or 64"),
-        ('"mpi-fpga-switch"\nclock = "fabric"', '"mpi-fpga-switch"\nclock = "fabrik"', "node.switch.clock names 'fabrik'"),
+        ('"mpi-fpga-switch"\nclock = "fabric"', '"mpi-fpga-switch"\nclock = "fabrik"', "node.switch.clock is 'fabrik', which is not defined"),
         ("link_ports = 8\nrouter", "link_ports = 1\nrouter", "a ring takes 2 ports of each node; fpga has 1 (0)"),
         ("latency_ns = 100\n[link.flaky]", "latncy_ns = 100\n[link.flaky]", "did you mean 'latency_ns'?"),
     ],

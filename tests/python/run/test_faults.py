@@ -22,4 +22,4 @@ def test_program_ends_with_the_link_that_splits_its_cluster(run_program: Program
     done = run_program("collectives.c", 4, "--faults", "down=1-2@30,silence_us=5", cluster="line:4")
     assert done.exit_code == 124
     assert "the link between port 0 of node 1 and port 1 of node 2 is down since 30." in done.stderr
-    assert "there is no way around it from node 0 to node 2" in done.stderr
+    assert "there is no other path from node 0 to node 2" in done.stderr

@@ -176,9 +176,12 @@ def test_one_that_is_no_mpi_program_does_not_hold_up_the_others(jobs: Jobs, neig
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--share", "sub-channels:1:1:1", "--", "true", ":", "true"], "sub-channels:1:1:1 is for 3 programs, not 2"),
+        (
+            ["--share", "sub-channels:1:1:1", "--", "true", ":", "true"],
+            "sub-channels:1:1:1 has 3 weights, but there are 2 programs",
+        ),
         (["--share", "sub-channels:4:1", "--", "true", ":", "true"], "the jobs have 5 sub-channels; there are 4"),
-        (["--share", "none", "--", "true", ":"], "a program is missing beside a colon"),
+        (["--share", "none", "--", "true", ":"], "a program is missing next to a colon"),
         (["--share", "none", "-n", "5", "--", "true", ":", "true"], "2 programs of 5 ranks do not fit on the 8 hosts"),
         (
             ["--share", "none", "--only", "2", "--", "true", ":", "true"],

@@ -129,7 +129,7 @@ def test_units_without_the_network_change_nothing(converted: Path, tmp_path: Pat
 def test_units_are_between_host_and_switch() -> None:
     options = ["-n", "4", "--ranks-per-node", "2", "--operators", EXAMPLE / "units.cpp"]
     done = execute([sys.executable, "-m", "thalweg", "run", *options, "--", "/bin/true"])
-    assert done.returncode == 125 and "units stand between host and switch" in done.stderr
+    assert done.returncode == 125 and "user-defined units are between host and switch" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -130,7 +130,7 @@ def test_a_callback_may_call_mpi(run_program: Program) -> None:
 def test_spawned_processes_run_by_mpi_alone(run_program: Program) -> None:
     run = run_program("spawn.c", 2)
     assert (run.exit_code, run.stdout) == (0, "all right\n"), run.stdout + run.stderr
-    assert "2 calls of MPI_Comm_spawn: the processes that they start run by MPI alone" in run.stderr
+    assert "2 calls of MPI_Comm_spawn: the spawned processes use plain MPI" in run.stderr
     assert run.report["offloaded"]["MPI_Allreduce"] == 2, "that on MPI_COMM_WORLD alone"
 
 

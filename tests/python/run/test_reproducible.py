@@ -115,12 +115,12 @@ def test_wanted_algorithms_are_taken(run_program: Program) -> None:
 @pytest.mark.parametrize(
     ("options", "line"),
     [
-        (["--algorithm", "allreduce"], "'allreduce' is not COLLECTIVE=ALGORITHM, such as allreduce=tree"),
-        (["--algorithm", "allredoce=tree"], "'allredoce' is no collective; they are barrier, broadcast,"),
-        (["--algorithm", "allreduce=oak"], "'oak' is no algorithm; they are tree, exchange,"),
+        (["--algorithm", "allreduce"], "'allreduce' is not of the form COLLECTIVE=ALGORITHM, such as allreduce=tree"),
+        (["--algorithm", "allredoce=tree"], "unknown collective 'allredoce'; known are barrier, broadcast,"),
+        (["--algorithm", "allreduce=oak"], "unknown algorithm 'oak'; known are tree, exchange,"),
         (["--algorithm", "broadcast=halving"], "broadcast of 3 ranks on ring:5 has no halving; it has tree"),
         (["--algorithm", "allgather=exchange"], "allgather of 3 ranks on ring:5 has no exchange; it has tree"),
-        (["--algorithm", "allreduce=exchange", "--reproducible"], "--reproducible combines in the order of the tree;"),
+        (["--algorithm", "allreduce=exchange", "--reproducible"], "--reproducible needs the order of the tree;"),
         (["--placement", "all"], "'all' is not block, random:SEED, or a list of nodes"),
         (["--placement", "0,1"], "--placement has 2 nodes for 3 ranks"),
         (["--placement", "0,1,1"], "node 1 is given twice"),

@@ -48,7 +48,7 @@ def test_listings(name: str, ranks: int, checks: int, capsys: pytest.CaptureFixt
     host = str(APPS / f"listings/{name}.toml")
     assert main(["smi", "run", "-n", str(ranks), "--cluster", "smi-noctua", "--host", host]) == 0
     out, err = capsys.readouterr()
-    assert f"{checks} of {checks} checks right" in out
+    assert f"{checks} of {checks} checks passed" in out
     assert ("SMI_FLOAT, the variable is one of SMI_INT" in err) == (name == "broadcast")
 
 

@@ -24,10 +24,10 @@ def test_polling_and_links_set_the_rate_of_injection() -> None:
 @pytest.mark.parametrize(
     ("operation", "options", "says"),
     [
-        ("injection", {"reads": "0"}, "0 reads on end; they are 1 to 256"),
-        ("injection", {"reads": "4,257"}, "257 reads on end"),
-        ("push", {"circuit_packets": 15}, "circuits of 15 packets; switching is packet"),
-        ("latency", {"circuit_packets": 15, "switching": "packet"}, "circuits of 15 packets; switching is packet"),
+        ("injection", {"reads": "0"}, "reads is 0; it must be 1 to 256"),
+        ("injection", {"reads": "4,257"}, "reads is 257"),
+        ("push", {"circuit_packets": 15}, "circuit_packets is 15, but switching is packet"),
+        ("latency", {"circuit_packets": 15, "switching": "packet"}, "circuit_packets is 15, but switching is packet"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(operation: str, options: dict[str, Any], says: str) -> None:

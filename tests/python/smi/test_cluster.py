@@ -118,7 +118,7 @@ def test_a_cluster_file_can_name_a_topology_file(tmp_path: Path) -> None:
     above.write_text('base = "pair.toml"\n[node.board]\nreads = 2\n')
     assert Cluster.load(str(above)).topology.links.tolist() == [[1, 3, 0, 1]]
     file.write_text(noctua + '[topology]\nconnections = "none.json"\nnode = "board"\nlink = "qsfp"\n')
-    with pytest.raises(InputError, match=r"pair.toml:\d+: connections is 'none.json', and there is no such file"):
+    with pytest.raises(InputError, match=r"pair.toml:\d+: connections is 'none.json', but there is no such file"):
         Cluster.load(str(file))
 
 
@@ -127,19 +127,19 @@ def test_a_cluster_file_can_name_a_topology_file(tmp_path: Path) -> None:
     [
         ('{"fpgas":', r"torus.json:1: is not JSON: "),
         ("[]", "'fpgas' is missing"),
-        ({"fpgas": {"a:0": 1, "b:0": "p"}}, "'fpgas' is missing, or no table of texts"),
+        ({"fpgas": {"a:0": 1, "b:0": "p"}}, "'fpgas' is missing or not an object of strings"),
         ({"connections": {}}, "there is no path from a:acl1 to b:acl0"),
         ({"fpgas": {"a": "p", "b:acl0": "p"}}, "'a' is not an FPGA"),
         ({"fpgas": {"b:acl0": "p"}}, "1 FPGAs; the number must be 2 to 256"),
-        ({"connections": {"b:acl0:ch3": "a:acl1"}}, "'a:acl1' is no channel"),
-        ({"connections": {"b:acl0:ch3": "c:acl1:ch0"}}, "c:acl1 is none of the fpgas"),
+        ({"connections": {"b:acl0:ch3": "a:acl1"}}, "'a:acl1' is not a channel"),
+        ({"connections": {"b:acl0:ch3": "c:acl1:ch0"}}, "c:acl1 is not among the fpgas"),
         ({"connections": {"b:acl0:ch4": "a:acl1:ch0"}}, "channels are ch0 to ch3"),
-        ({"connections": {"b:acl0:ch0": "b:acl0:ch1"}}, "are of one FPGA"),
+        ({"connections": {"b:acl0:ch0": "b:acl0:ch1"}}, "belong to the same FPGA"),
         (
             {"connections": {"b:acl0:ch0": "a:acl1:ch1", "a:acl1:ch1": "b:acl0:ch2"}},
             "a:acl1:ch1 is connected twice, in b:acl0:ch0 and in a:acl1:ch1",
         ),
-        ('{"fpgas": {"a:0": "p", "a:0": "p"}, "connections": {}}', "'a:0' is there twice"),
+        ('{"fpgas": {"a:0": "p", "a:0": "p"}, "connections": {}}', "'a:0' occurs twice"),
     ],
 )
 def test_wrong_topology_files_are_named(change: str | dict[str, Any], what: str, tmp_path: Path) -> None:
@@ -153,8 +153,8 @@ def test_wrong_topology_files_are_named(change: str | dict[str, Any], what: str,
     ("old", "new", "what"),
     [
         ('shape = "torus"', 'shape = "star"', "a star takes 7 ports of each node; board has 5"),
-        ("links = 4 ", "links = 3 ", "the ports of a node that are joined go up to L3, and a node has 3 links"),
-        ("packet_bytes = 32 ", "packet_bytes = 30 ", "packet_bytes is 30; it is a multiple of 8"),
+        ("links = 4 ", "links = 3 ", "the topology uses ports up to L3, but a node has 3 links"),
+        ("packet_bytes = 32 ", "packet_bytes = 30 ", "packet_bytes is 30; it must be a multiple of 8"),
         ("reads = 8 ", "reads = 0 ", "node.board.reads is 0"),
         ('protocol = "eager"', 'protocol = "lazy"', "node.board.protocol is"),
         ("banks = 4\n", "banks = 4\ndram_groups = 3\n", "dram_groups is 3; it must be a power of two"),

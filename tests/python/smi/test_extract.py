@@ -95,10 +95,16 @@ def test_two_sources_make_a_program(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "call, says",
     [
-        ("SMI_Open_send_channel(1, SMI_INT, 1, N, comm)", "a.cl:3: the port of SMI_Open_send_channel is no constant"),
-        ("SMI_Open_send_channel(1, N, 1, 0, comm)", "the datatype of SMI_Open_send_channel is no constant"),
-        ("SMI_Open_send_channel(1, 9, 1, 0, comm)", "9 is the datatype of SMI_Open_send_channel, and there is none"),
-        ("SMI_Open_send_channel(1, SMI_INT, 1, 256, comm)", "port 256; it must be 0 to 255"),
+        (
+            "SMI_Open_send_channel(1, SMI_INT, 1, N, comm)",
+            "a.cl:3: the port of SMI_Open_send_channel is not a compile-time constant",
+        ),
+        (
+            "SMI_Open_send_channel(1, N, 1, 0, comm)",
+            "the datatype of SMI_Open_send_channel is not a compile-time constant",
+        ),
+        ("SMI_Open_send_channel(1, 9, 1, 0, comm)", "the datatype of SMI_Open_send_channel is 9, which is unknown"),
+        ("SMI_Open_send_channel(1, SMI_INT, 1, 256, comm)", "port is 256; it must be 0 to 255"),
     ],
 )
 def test_what_is_not_known(call: str, says: str, tmp_path: Path) -> None:

@@ -74,6 +74,6 @@ def test_no_compilers_headers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     source = tmp_path / "app.c"
     source.write_text("#include <stddef.h>\n__kernel void app(void) {}\n")
     with pytest.raises(
-        InputError, match=r"app.c:1: 'stddef.h' file not found; the compiler's own headers are not here: apt"
+        InputError, match=r"app.c:1: 'stddef.h' file not found; the compiler's own headers are missing: apt"
     ):
         extract(source)

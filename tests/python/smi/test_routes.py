@@ -253,11 +253,11 @@ def test_routes_are_the_same_every_time() -> None:
 @pytest.mark.parametrize(
     ("change", "what"),
     [
-        ((0, 0, 1, 1), "rank 1 cannot be reached from send kernel 0 of rank 0: .* takes it for its own"),
-        ((0, 2, 0, 0), "rank 0 cannot be reached from send kernel 2 of rank 0: .* sends it away again"),
+        ((0, 0, 1, 1), "rank 1 cannot be reached from send kernel 0 of rank 0: .* delivers the packet of another rank"),
+        ((0, 2, 0, 0), "rank 0 cannot be reached from send kernel 2 of rank 0: .* forwards its own packet"),
         (
             (0, 2, 1, 0),
-            "rank 1 cannot be reached from send kernel 2 of rank 0: .* sends it to a link that is not there",
+            "rank 1 cannot be reached from send kernel 2 of rank 0: .* uses a link that does not exist",
         ),
         ((1, 0, 3, 9), "rank 3 cannot be reached .* has no output above 4"),
         ((1, 0, 3, 2), "rank 3 cannot be reached .* packets loop"),
@@ -316,8 +316,8 @@ def test_receive_tables_lead_each_packet_to_its_endpoint() -> None:
     [
         ([("push", 1), ("push", 1)], "port 1 has two endpoints of a rank, push and push"),
         ([("pop", 7), ("reduce", 7)], "port 7 has two endpoints of a rank, pop and reduce"),
-        ([("push", 256)], "port 256; it must be 0 to 255"),
-        ([("shout", 0)], "'shout' is no kind of endpoint"),
+        ([("push", 256)], "port is 256; it must be 0 to 255"),
+        ([("shout", 0)], "unknown kind of endpoint 'shout'"),
     ],
 )
 def test_endpoints_that_cannot_be_are_named(endpoints: list[tuple[str, int]], what: str) -> None:
@@ -331,7 +331,7 @@ def test_receive_kernels_that_hand_on_to_one_without_the_endpoint_are_named() ->
     receive = [routes.receive_tables([Endpoint("pop", 3)], LINKS) for _ in range(2)]
     routes_proof.prove(topology, tables, receive)
     receive[1][0, 6] = 0
-    with pytest.raises(BadRoutes, match="rank 1: receive kernel 1 hands data of port 3 on to 0, which has no endpoint"):
+    with pytest.raises(BadRoutes, match="rank 1: receive kernel 1 passes data of port 3 to 0, which has no endpoint"):
         routes_proof.prove(topology, tables, receive)
 
 

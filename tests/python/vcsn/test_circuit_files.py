@@ -69,7 +69,7 @@ def test_what_a_file_opens_carries_transfers() -> None:
         ("[partition.a]\nnodes = [0, 1]\n", "1: partition a has no circuits; give one of shape, edges, circuits"),
         (
             "[partition.a]\nnodes = [0, 1]\nshape = 'ring'\nedges = []\n",
-            "1: partition a has shape and edges; it has one of",
+            "1: partition a has shape and edges; give one of",
         ),
         ("[partition.a]\nnodes = [0, 1]\nshape = 'cube'\n", '3: partition.a.shape is "cube"'),
         ("[partition.a]\nnodes = [0, 1]\nsize = [2]\nedges = [[0, 1]]\n", "3: size is for a shape only"),
@@ -87,7 +87,7 @@ def test_what_a_file_opens_carries_transfers() -> None:
         ),
         (
             "[partition.a]\nnodes = [0, 1]\nshape = 'ring'\n[partition.b]\nnodes = ['1-2']\nshape = 'ring'\n",
-            "5: node 1 is in a already",
+            "5: node 1 is already in partition a",
         ),
         (
             "[partition.a]\nnodes = [0, 1]\nedges = [[0, 2]]\n",

@@ -278,7 +278,7 @@ def test_the_servers_network_is_a_model() -> None:
     assert row["time_us"] == pytest.approx(3 * 33.4 + 7 * (1 << 20) / 12.5e3)
     for operation, options, said in (
         ("transfer", {"by": "servers"}, "FPGAs 0 and 1 are in one server, 18"),
-        ("transfer", {"by": "servers", "port": 1, "destination": 2}, "a transfer by servers has no port"),
+        ("transfer", {"by": "servers", "port": 1, "destination": 2}, "a transfer by servers does not support port"),
         ("gather", {"by": "servers", "nodes": 9}, "nodes is 9; by servers, these take part, and vcsn-d5005 has 8"),
         ("scatter", {"by": "servers"}, "'servers' is no way"),
         ("allgather", {"by": "tree"}, "unknown way 'tree'; known are ring"),

@@ -18,7 +18,7 @@ ONE, OTHER = Place(0, 0, 0), Place(1, 0, 1)
 @pytest.mark.slow
 @pytest.mark.parametrize("cluster", CLUSTERS)
 def test_random_programs(cluster: str, seed: int, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["rtl", "cosim", "--cluster", cluster, "--runs", "5", "--seed", str(seed - seed % cosim.ALIKE)]
+    words = ["rtl", "cosim", "--cluster", cluster, "--runs", "5", "--seed", str(seed - seed % cosim.SAME_HARDWARE)]
     assert cli.main(words) == 0, capsys.readouterr().err
 
 
@@ -64,7 +64,7 @@ def test_hardware_that_is_another_is_told_apart(monkeypatch: pytest.MonkeyPatch,
     other = cluster.replace(node={"fpga": {"receive_words": 64}})
     library = rtl_engine.libraries(cluster, range(cosim.NODES))
     monkeypatch.setattr(rtl_engine, "libraries", lambda *_: library)
-    monkeypatch.setattr(cosim, "random_sort", lambda _, given: given)
+    monkeypatch.setattr(cosim, "random_hardware", lambda _, given: given)
     with pytest.raises(CheckFailed, match=r"seed \d+: node \d, cycle \d+ of the line's clock: port \d sends a word"):
         for number in range(seed, seed + 20):
             cosim.compare(other, number)

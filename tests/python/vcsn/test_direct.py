@@ -142,7 +142,7 @@ def test_one_bank_for_reading_and_writing_slows_a_gather_down() -> None:
 
 
 def test_what_takes_circuits_is_refused() -> None:
-    with pytest.raises(InputError, match="gather by tree takes circuits; dcn-d5005 has serial links"):
+    with pytest.raises(InputError, match="gather by tree needs circuits; dcn-d5005 has serial links"):
         thalweg.measure("gather", PRESET, by="tree")
     with pytest.raises(ValueError, match="virtual port 0.0 of node 0 is at a serial link, which has no circuits"):
         Cluster.load(PRESET).network().set_circuit(Place(0, 0, 0), None)

@@ -145,7 +145,7 @@ def test_kernels_that_wait_for_ever_are_named() -> None:
     ("node", "number", "step", "said"),
     [
         (0, 1, Send(b"x"), "node 0 has no kernel 1"),
-        (16, 0, Send(b"x"), "node 16 is not an FPGA"),
+        (16, 0, Send(b"x"), "node 16 is no FPGA"),
         (0, 0, Send(b""), "a kernel sends no bytes"),
         (0, 0, Send(bytes(65), ends=False), "within a packet is whole words of 64 bytes"),
         (0, 0, Receive(0), "a kernel takes no words"),

@@ -89,7 +89,7 @@ def test_a_row_of_several_ends_is_closed_by_a_rewiring() -> None:
 @pytest.mark.parametrize(
     ("members", "said"),
     [
-        ([Place(99, 0, 0)], "node 99 is not an FPGA"),
+        ([Place(99, 0, 0)], "node 99 is no FPGA"),
         ([], "one of each external port, at least one"),
         ([Place(1, 0, 0), Place(1, 0, 1)], "one of each external port"),
         ([Place(1, 0, 0), Place(2, 0, 1)], "the same virtual port"),

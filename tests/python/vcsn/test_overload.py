@@ -112,7 +112,7 @@ def test_the_command_prints_draws_and_captures(tmp_path: Path, capsys: pytest.Ca
 @pytest.mark.parametrize(
     ("cluster", "options", "said"),
     [
-        (PRESET, {"senders": 5}, "senders is 5; vcsn-d5005 has 15 other FPGAs, and one has 4 virtual ports"),
+        (PRESET, {"senders": 5}, "senders is 5; vcsn-d5005 has 15 other FPGAs, but one has 4 virtual ports"),
         (PRESET, {"senders": 0}, "senders is 0; it must be an integer of at least 1"),
         (PRESET, {"destination": 16}, "destination is 16; the FPGAs of vcsn-d5005 are 0 to 15"),
         (PRESET, {"by": "luck"}, "unknown way 'luck'; known are nothing, indications, credits, sessions"),

@@ -41,8 +41,8 @@ def test_gathers_of_any_size_nodes_and_root_are_right(seed: int = 1) -> None:
 @pytest.mark.parametrize(
     ("cluster", "options", "said"),
     [
-        ("vcsn-d5005", {}, "takes a sequencer for each of 2 external ports; vcsn-d5005 has 0"),
-        ("dcn-d5005", {}, "gather by fabric takes circuits"),
+        ("vcsn-d5005", {}, "needs a sequencer for each of 2 external ports; vcsn-d5005 has 0"),
+        ("dcn-d5005", {}, "gather by fabric needs circuits"),
         (CLUSTER, {"late": True}, "a gather by fabric has none"),
     ],
 )
@@ -57,7 +57,7 @@ def test_programs_are_checked() -> None:
         ([], "a sequencer's program without commands"),
         ([SendWord()] * 1024, "a sequencer's program has 1025 instructions; it has 1024 at most"),
         ([Row(2, 0, None)], "there is no virtual port 2.0 of node 0"),
-        ([Row(0, 0, Place(0, 0, 0))], "cannot have a circuit with itself"),
+        ([Row(0, 0, Place(0, 0, 0))], "can't be joined with itself"),
         ([Connect(20, None)], "a crossbar has no input or output 20"),
         ([Read(5, [(0, 64)])], "node 0 has no DMA engine 5"),
         ([Write(0, [(1, 64)])], "begin at multiples of 64 bytes"),

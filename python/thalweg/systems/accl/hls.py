@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from thalweg.kernels import loops
-from thalweg.kernels.loops import as_it_is
-from thalweg.kernels.pragmas import Operand, Said
+from thalweg.kernels.loops import unexpanded
+from thalweg.kernels.pragmas import LoopSettings, Operand
 from thalweg.kernels.source import Source
 from thalweg.systems.accl.ranges import Range, elements_of, range_of
 
@@ -123,7 +123,7 @@ class _Region:
         return not {name for _, name, _ in self.pragmas} & {"pipeline", "unroll", "latency", "dataflow"}
 
 
-def rewrite(text: str, expand: loops.Expand = as_it_is) -> Rewritten:
+def rewrite(text: str, expand: loops.Expand = unexpanded) -> Rewritten:
     """Rewrites a preprocessed source with line markers, in which headers of the system are marked. Raises InputError, with the line, for a
     loop or a pragma that it does not understand."""
     source = Source(text, "c++")
@@ -188,14 +188,14 @@ class _Pragmas:
     def has(self, words: Sequence[str]) -> bool:
         return list(words[:1]) == ["HLS"]
 
-    def said(self, at: int, end: int) -> Said:
+    def settings(self, at: int, end: int) -> LoopSettings:
         region = self._by_offset.get(at)
         if region is None:
-            return Said()
+            return LoopSettings()
         if self._unrolls_around(region):
-            return Said(unroll=Operand(""), by={"unroll": "a pipeline around it"})
+            return LoopSettings(unroll=Operand(""), by={"unroll": "a pipeline around it"})
         if region.around and region.around.at in self._inside:
-            return Said(unroll=Operand(""), by={"unroll": "the loop around it"})
+            return LoopSettings(unroll=Operand(""), by={"unroll": "the loop around it"})
         inner = region
         while inner.at in self._inside:
             inner = self._inside[inner.at]
@@ -205,20 +205,20 @@ class _Pragmas:
             return said
         return self._of(region)
 
-    def _of(self, region: _Region) -> Said:
+    def _of(self, region: _Region) -> LoopSettings:
         """What a loop's own pragmas say."""
-        said = Said()
+        said = LoopSettings()
         unroll, pipeline, latency = (region.named(name) for name in ("unroll", "pipeline", "latency"))
         if unroll is not None and "off" not in unroll:
-            said.add(Said(unroll=self._operand(unroll.get("factor", "")), by={"unroll": "#pragma HLS UNROLL"}))
+            said.add(LoopSettings(unroll=self._operand(unroll.get("factor", "")), by={"unroll": "#pragma HLS UNROLL"}))
             if not unroll.get("factor"):
                 return said
         depth = (latency or {}).get("min", (latency or {}).get("max", "0"))
         if pipeline is not None and region.pipelined:
             operands = (self._operand(pipeline.get("ii", "1")), self._operand(depth))
-            said.add(Said(pipeline=operands, by={"interval": "#pragma HLS PIPELINE"}))
+            said.add(LoopSettings(pipeline=operands, by={"interval": "#pragma HLS PIPELINE"}))
         elif latency:
-            said.add(Said(interval=self._operand(depth), by={"interval": "#pragma HLS LATENCY"}))
+            said.add(LoopSettings(interval=self._operand(depth), by={"interval": "#pragma HLS LATENCY"}))
         return said
 
     def edits(self) -> Sequence[tuple[int, int, str]]:
@@ -241,10 +241,10 @@ class _Pragmas:
                 yield Loop(*where, f"what the loop in line {inner} takes: one loop with it")
             else:
                 inside = region.around and region.around.at in self._inside
-                said = self._of(region) if inside else self.said(region.at, region.end)
+                said = self._of(region) if inside else self.settings(region.at, region.end)
                 yield Loop(*where, self._takes(said))
 
-    def _takes(self, said: Said) -> str:
+    def _takes(self, said: LoopSettings) -> str:
         if said.unroll is not None and not said.unroll.text:
             return "no cycle: unrolled"
         together = f", {self._text(said.unroll.text)} at once" if said.unroll else ""

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures one operation on the simulator: collectives, and messages between two ranks.
+"""Measures one operation on the simulator: a collective, or messages between two ranks.
 
-Sizes are those of one rank's block where the ranks have different ones, of the
-whole buffer otherwise.
+Sizes are those of one rank's block if ranks have different blocks, of the whole buffer otherwise.
 """
 
 from __future__ import annotations
@@ -33,12 +32,12 @@ if TYPE_CHECKING:
     AnyFabric: TypeAlias = Fabric | SharedFabric
 
 COLLECTIVES = {name: Collective[name.upper()] for name in bounds.OPERATIONS}
-SEED = 1  # of random data, where nothing else is said
+SEED = 1  # default seed of random data
 
 
 @dataclass(frozen=True)
 class CollectivePlan:
-    """One collective at all sizes. Raises InputError where the parts don't go together."""
+    """One collective at all sizes. Raises InputError for inconsistent arguments."""
 
     cluster: Cluster
     operation: str
@@ -54,7 +53,7 @@ class CollectivePlan:
     def __post_init__(self) -> None:
         placement.nodes_of(self.placement, self.cluster, self.ranks)
         if not 0 <= self.root < self.ranks:
-            raise InputError(f"there is no rank {self.root} to be root: ranks are 0 to {self.ranks - 1}")
+            raise InputError(f"root is {self.root}; ranks are 0 to {self.ranks - 1}")
         if self.operation not in REDUCTIONS:
             return
         if self.operator not in OPERATORS[self.datatype]:
@@ -66,17 +65,17 @@ class CollectivePlan:
 
     @cached_property
     def nodes(self) -> list[int]:
-        """That of each rank."""
+        """Node of each rank."""
         return placement.nodes_of(self.placement, self.cluster, self.ranks)
 
     @cached_property
     def algorithms(self) -> list[Algorithm]:
-        """Those that are tried."""
+        """Algorithms to be tried."""
         known = choice.algorithms(self.cluster.fabric_config(), self.nodes)
         collective = COLLECTIVES[self.operation]
         if not known[collective]:
             raise InputError(
-                f"{self.operation} of {self.ranks} ranks on {self.cluster.name} is not computed in the network"
+                f"{self.operation} of {self.ranks} ranks on {self.cluster.name} is not supported in the network"
             )
         if self.algorithm == "auto":
             return known[collective]
@@ -90,14 +89,14 @@ class CollectivePlan:
 
     @property
     def measured_sizes(self) -> list[int]:
-        """Those that are whole elements; a barrier has no size."""
+        """Sizes that are whole elements; a barrier has no size."""
         if self.operation == "barrier":
             return [0]
         return [size for size in self.sizes if size % self.dtype.itemsize == 0]
 
 
 def network_of(config: FabricConfig, cluster: Cluster) -> bounds.Network | None:
-    """What the bounds of a cluster depend on; None where none are proved for its shape."""
+    """Returns the input of the cluster's bounds; None if none are proved for its shape."""
     return bounds.Network.of(config) if cluster.topology.shape in bounds.SHAPES else None
 
 
@@ -110,7 +109,8 @@ def measured(
     verified: bool | None,
     **more: object,
 ) -> Measured:
-    """`times` and their bounds in us, kernel to kernel and host to host; `verified` is None where nothing was executed."""
+    """Returns a measurement from times and bounds in us, kernel to kernel and host to host; `verified` is None if nothing
+    was executed."""
     (kernel, host), (kernel_bound, host_bound) = times, limits
     own = {
         "engine": cluster.engine,
@@ -123,7 +123,7 @@ def measured(
 
 
 def collective_limits(network: bounds.Network | None, plan: CollectivePlan, size: int, us: float) -> list[float | None]:
-    """The bounds of a collective, kernel to kernel and host to host, in us."""
+    """Returns the bounds of a collective in us, kernel to kernel and host to host."""
     if network is None:
         return [None, None]
     return [
@@ -134,7 +134,7 @@ def collective_limits(network: bounds.Network | None, plan: CollectivePlan, size
 
 @dataclass
 class Timed:
-    """What one operation took in ticks, what each rank has in its memory then, and the flits on the busiest link."""
+    """Time of one operation in ticks, each rank's results, and flits on the busiest link."""
 
     ticks: int
     results: list[np.ndarray]
@@ -146,21 +146,21 @@ class Timed:
 _LOOKS = 50
 
 
-def looks_at(start: int, expected: float | None, progress: Progress) -> Iterator[int]:
-    """Ticks at which to say how far an operation is that takes about as many ticks as `expected`; none where that is unknown."""
+def progress_ticks(start: int, expected: float | None, progress: Progress) -> Iterator[int]:
+    """Yields ticks at which to report the progress of an operation of about `expected` ticks; none if that is unknown."""
     for look in range(1, _LOOKS + 1) if expected else ():
         yield start + look * math.ceil((expected or 0) / _LOOKS)
         progress(look / _LOOKS)
 
 
-def came_to_rest(fabric: AnyFabric, unfinished: int) -> FabricStopped:
-    """Why a fabric in which nothing happens any more has not completed all parts of an operation, and who waits for whom."""
-    why = fabric.failure or f"the fabric came to rest with {unfinished} parts of the operation unfinished"
+def unfinished_error(fabric: AnyFabric, unfinished: int) -> FabricStopped:
+    """Returns the error for a fabric that stopped before all parts of an operation completed, with who waits for whom."""
+    why = fabric.failure or f"the simulation stopped with {unfinished} parts of the operation unfinished"
     return FabricStopped(why, fabric.blocked)
 
 
 def finish(fabric: AnyFabric, awaited: set[int], looks: Iterable[int] = ()) -> int:
-    """Runs until all handles in `awaited` have completed: the time of the last, in ticks. Raises FabricStopped."""
+    """Runs until all handles in `awaited` have completed; returns the time of the last in ticks. Raises FabricStopped."""
     from thalweg import _core
 
     last = 0
@@ -171,7 +171,7 @@ def finish(fabric: AnyFabric, awaited: set[int], looks: Iterable[int] = ()) -> i
         if not completed and until != _core.NEVER:
             until = next(stops, _core.NEVER)
         elif not completed:
-            raise came_to_rest(fabric, len(awaited))
+            raise unfinished_error(fabric, len(awaited))
         for completion in completed:
             if completion.last:
                 awaited.remove(completion.handle)
@@ -180,14 +180,14 @@ def finish(fabric: AnyFabric, awaited: set[int], looks: Iterable[int] = ()) -> i
 
 
 def communicator(fabric: AnyFabric, plan: CollectivePlan, handles: Sequence[int]) -> int:
-    """A communicator of the plan's ranks, its rows loaded. Raises FabricStopped."""
+    """Creates a communicator of the plan's ranks, with loaded rows. Raises FabricStopped."""
     from thalweg import _core
 
     context = fabric.create_communicator(plan.nodes, list(handles), fabric.now)
     if context is None:
         raise FabricStopped("the communicator tables have no row for the ranks")
     finish(fabric, set(handles))
-    fabric.advance(_core.NEVER)  # the rows of switches, which no rank hears of
+    fabric.advance(_core.NEVER)  # lets the rows of switches be loaded, which no rank is notified of
     return context
 
 
@@ -202,7 +202,7 @@ def submit(
     handles: Sequence[int],
     at: int,
 ) -> None:
-    """Hands the parts of all ranks of one operation to the fabric."""
+    """Submits the parts of all ranks of one operation to the fabric."""
     for rank, handle in enumerate(handles):
         fabric.submit(
             handle=handle,
@@ -230,7 +230,7 @@ def _run_collective(
     expected: float | None = None,
     progress: Progress = silent,
 ) -> Timed:
-    """One operation on a fabric of its own; `progress` hears how far it is where it is `expected` to take so many ticks."""
+    """Runs one operation on a new fabric; `progress` is called if `expected`, its time in ticks, is known."""
     from thalweg.systems.mpi_fpga import _sim
 
     fabric = _sim.Fabric(config, _sim.Endpoint.host if host else _sim.Endpoint.kernel)
@@ -239,16 +239,17 @@ def _run_collective(
     start = fabric.now
     results = room(plan, size)
     submit(fabric, plan, algorithm, context, size, given, results, members, start)
-    looks = looks_at(start, expected, progress)
+    looks = progress_ticks(start, expected, progress)
     ticks = finish(fabric, set(members), looks) - start
     busiest = max((link.flits for link in fabric.link_use()), default=0)
     return Timed(ticks, results, busiest, fabric.parts(context, algorithm), fabric.recoveries)
 
 
 def measure_collective(plan: CollectivePlan, progress: Progress = silent, workers: int = 1) -> Iterator[Measured]:
-    """Each size, from an idle network, all ranks starting at once. `auto` is the algorithm that is fastest there.
+    """Measures each size, from an idle network, all ranks starting at once. `auto` is the fastest algorithm at that size.
 
-    So many `workers` run fabrics side by side; results are the same for any number. Raises FabricStopped where an operation never ends.
+    Up to `workers` simulations run in parallel; results do not depend on their number. Raises FabricStopped if an
+    operation never ends.
     """
     config = plan.cluster.fabric_config()
     network = network_of(config, plan.cluster)
@@ -259,11 +260,11 @@ def measure_collective(plan: CollectivePlan, progress: Progress = silent, worker
     if plan.operation in REDUCTIONS:
         kind = {"operator": plan.operator.name.lower(), "type": plan.datatype.name.lower()}
     work = [plan.ranks * (size + 64) for size in plan.measured_sizes]
-    done = [0.0] * len(work)  # of each size's runs
-    last: dict[tuple[Algorithm, bool], float] = {}  # ticks a byte, of a size before
+    done = [0.0] * len(work)  # completed fraction of each size's runs
+    last: dict[tuple[Algorithm, bool], float] = {}  # ticks per byte, from a smaller size
 
     def run_one(index: int, parts: int, given: Sequence[np.ndarray], algorithm: Algorithm, host: bool) -> Timed:
-        """One of so many runs of a size."""
+        """Runs one of `parts` runs of a size."""
         size = plan.measured_sizes[index]
         limit = collective_limits(network, plan, size, 1.0)[host]
         expected = last.get((algorithm, host), 0) * work[index] or limit
@@ -303,7 +304,7 @@ def measure_collective(plan: CollectivePlan, progress: Progress = silent, worker
         return with_recoveries(made, [recovered, host.recoveries], us)
 
     with ThreadPoolExecutor(workers) as pool:
-        rows: deque[Callable[[], Measured]] = deque()  # whose runs through the host are under way
+        rows: deque[Callable[[], Measured]] = deque()  # whose host-to-host runs are in progress
         for index, size in enumerate(plan.measured_sizes):
             check_memory(plan, size)
             given = operands(plan, size)
@@ -313,7 +314,7 @@ def measure_collective(plan: CollectivePlan, progress: Progress = silent, worker
             runs = partial(run_one, index, len(algorithms) + 1, given)
             certain = pool.submit(runs, algorithms[0], True) if len(algorithms) == 1 and not alone else None
             ticks: dict[Algorithm, float] = {}
-            kernel: Timed | None = None  # no others are kept: long ones' results fill the memory
+            kernel: Timed | None = None  # only the fastest is kept: long results fill the memory
             waiting = deque(algorithms)
             under_way: deque[tuple[Algorithm, Future[Timed]]] = deque()
             while waiting or under_way:
@@ -339,26 +340,26 @@ def measure_collective(plan: CollectivePlan, progress: Progress = silent, worker
 
 @dataclass(frozen=True)
 class HostTime:
-    """One collective of one size, host to host, by the algorithm that is fastest there."""
+    """One collective of one size, host to host, by the fastest algorithm."""
 
     us: float
     bound_us: float | None
     algorithm: Algorithm
     busiest_bytes: int
-    """What passed the busiest link, one way."""
+    """Bytes over the busiest link, in one direction."""
     busy: float
-    """The part of the time in which that link carried a flit."""
+    """Fraction of the time in which that link carried a flit."""
     verified: bool
 
 
 def host_bound_us(plan: CollectivePlan, size: int) -> float | None:
-    """The bound of a collective host to host, where one is proved."""
+    """Returns the host-to-host bound of a collective, or None."""
     config = plan.cluster.fabric_config()
     return collective_limits(network_of(config, plan.cluster), plan, size, 1e6 / config.ticks_per_second)[1]
 
 
 def host_times(plan: CollectivePlan, size: int, algorithms: Sequence[Algorithm]) -> dict[Algorithm, float]:
-    """What each of the given algorithms takes host to host, in us. Raises FabricStopped where an operation never ends."""
+    """Returns the host-to-host time of each algorithm in us. Raises FabricStopped if an operation never ends."""
     check_memory(plan, size)
     config = plan.cluster.fabric_config()
     us = 1e6 / config.ticks_per_second
@@ -367,7 +368,7 @@ def host_times(plan: CollectivePlan, size: int, algorithms: Sequence[Algorithm])
 
 
 def host_time(plan: CollectivePlan, size: int, algorithms: Sequence[Algorithm]) -> HostTime:
-    """Measures the given ones of the plan's algorithms. Raises FabricStopped where an operation never ends."""
+    """Measures some of the plan's algorithms. Raises FabricStopped if an operation never ends."""
     check_memory(plan, size)
     config = plan.cluster.fabric_config()
     us = 1e6 / config.ticks_per_second
@@ -386,7 +387,7 @@ def host_time(plan: CollectivePlan, size: int, algorithms: Sequence[Algorithm]) 
 
 
 def with_recoveries(one: Measured, recoveries: Sequence[Sequence[Recovery]], us: float) -> Measured:
-    """The measurement, with the links that were given up in it, kernel to kernel and host to host."""
+    """Returns the measurement with the links that were given up, kernel to kernel and host to host."""
     for name, of_end in zip(("recoveries_kernel", "recoveries"), recoveries, strict=True):
         if of_end:
             one.own[name] = recovery_rows(of_end, us)

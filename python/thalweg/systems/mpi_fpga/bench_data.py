@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the ranks of a measured collective give and get, and whether it is right."""
+"""Data of measured collectives, and verification of their results."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ REDUCTIONS = ("reduce", "allreduce", "reduce_scatter", "scan", "exscan")
 ROOTED = ("broadcast", "reduce", "gather", "scatter")
 
 _NONE, _ONE, _EACH = range(3)
-"""What a rank has in a buffer: nothing, a block, or one for each rank. Of (the root, the others):"""
+"""Contents of a rank's buffer: nothing, a block, or a block per rank; for (the root, other ranks):"""
 _GIVES = {
     "barrier": (_NONE, _NONE),
     "broadcast": (_ONE, _NONE),
@@ -55,7 +55,7 @@ def _blocks(table: dict[str, tuple[int, int]], plan: CollectivePlan, rank: int) 
 
 
 def operands(plan: CollectivePlan, size: int) -> list[np.ndarray]:
-    """What each rank gives. Random bits where bits are moved or integers reduced, else random numbers."""
+    """Returns each rank's operand: random bits if bits are moved or integers reduced, else random numbers."""
     random = np.random.default_rng([plan.seed, size])
     dtype = plan.dtype
 
@@ -75,7 +75,7 @@ def operands(plan: CollectivePlan, size: int) -> list[np.ndarray]:
 
 
 def _reduced(plan: CollectivePlan, algorithm: Algorithm, operands: np.ndarray, groups: Sequence[Group]) -> np.ndarray:
-    """The reduction of operands, shape (ranks, elements), in the order that the algorithm takes."""
+    """Returns the reduction of operands, shape (ranks, elements), in the order of the algorithm."""
     root = plan.root if plan.operation == "reduce" else None
     if len(groups) == 1:
         order = reduction.Order.of(groups[0])
@@ -83,7 +83,7 @@ def _reduced(plan: CollectivePlan, algorithm: Algorithm, operands: np.ndarray, g
     scatters = plan.operation == "reduce_scatter"
     blocks = np.split(operands, plan.ranks, axis=1) if scatters else [operands]
     bytes_ = bounds.FLIT_BYTES * plan.cluster.fabric_config().collective.packet_flits
-    wide = plan.dtype.itemsize == 16  # one element in the first flit, two in each of the others
+    wide = plan.dtype.itemsize == 16  # one element in the first flit, two in the others
     per_packet = (bytes_ - (16 if wide else 8)) // plan.dtype.itemsize
     parts = []
     for rank, block in enumerate(blocks):
@@ -96,7 +96,7 @@ def _reduced(plan: CollectivePlan, algorithm: Algorithm, operands: np.ndarray, g
 
 
 def right(plan: CollectivePlan, algorithm: Algorithm, given: Sequence[np.ndarray], run: Timed) -> bool:
-    """Whether every rank has, to the bit, what the operation means."""
+    """True if every rank has the correct result, bit by bit."""
     if plan.operation == "alltoall":
         sent = np.stack(given).reshape(plan.ranks, plan.ranks, -1)
         return np.array_equal(np.stack(run.results).reshape(sent.shape), sent.swapaxes(0, 1))
@@ -121,13 +121,13 @@ def right(plan: CollectivePlan, algorithm: Algorithm, given: Sequence[np.ndarray
 
 
 def room(plan: CollectivePlan, size: int) -> list[np.ndarray]:
-    """For what each rank receives."""
+    """Returns receive buffers for each rank."""
     elements = size // plan.dtype.itemsize
     return [np.zeros(_blocks(_GETS, plan, rank) * elements, plan.dtype) for rank in range(plan.ranks)]
 
 
 def buffers(plan: CollectivePlan, size: int) -> int:
-    """Bytes of one run."""
+    """Returns the bytes of buffers in one run."""
     return size * sum(_blocks(_GIVES, plan, rank) + 2 * _blocks(_GETS, plan, rank) for rank in range(plan.ranks))
 
 
@@ -138,6 +138,6 @@ def memory() -> int:
 def check_memory(plan: CollectivePlan, size: int) -> None:
     if buffers(plan, size) > memory() * 0.8:
         raise InputError(
-            f"{plan.operation} of {size} bytes on {plan.ranks} ranks takes {buffers(plan, size) / 2**30:.0f} GiB of buffers; "
+            f"{plan.operation} of {size} bytes on {plan.ranks} ranks needs {buffers(plan, size) / 2**30:.0f} GiB of buffers; "
             f"this machine has {memory() / 2**30:.0f}"
         )

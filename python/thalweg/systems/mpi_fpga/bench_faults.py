@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures what a link with bit errors delivers: two routers that always have flits for each other, over one such link."""
+"""Measures a link with bit errors between two saturated routers."""
 
 from __future__ import annotations
 
@@ -13,32 +13,33 @@ from thalweg.systems.mpi_fpga.cluster import Cluster
 from thalweg.systems.mpi_fpga.limits import FLIT_BYTES, LOCAL_BUFFER_FLITS, MOST_BUFFERED_FLITS
 
 LOCAL = 16 * LOCAL_BUFFER_FLITS
-"""Flits that the buffers of the local port take at most."""
+"""Maximum number of flits in the buffers of the local port."""
 
 ALWAYS = 2.0
-"""Offered load: twice what a port moves, so that there always is a flit."""
+"""Offered load: twice the rate of a port, so that there is always a flit."""
 
 WARMUP_CYCLES = 20_000
-"""Until queues are full: a few times what buffers and windows of the presets hold."""
+"""Warm-up until queues are full: several times the buffers and windows of the presets."""
 
 
 def round_trip(latency: int) -> int:
-    """Frames that are sent in vain when one is damaged, beside it, on a link of so many cycles (docs/links.md)."""
+    """Returns the number of further frames that are sent in vain for each damaged one, given a link latency in cycles
+    (docs/links.md)."""
     return 2 * latency + 8
 
 
 def expected(frame_error_rate: float, latency: int) -> float:
-    """The share of frames that deliver a flit: (1 - p) / (1 + p a)."""
+    """Returns the expected goodput in flits per frame: (1 - p) / (1 + p a)."""
     return (1 - frame_error_rate) / (1 + frame_error_rate * round_trip(latency))
 
 
 def measure_faults(
     cluster: Cluster, rates: Sequence[float], cycles: int, seed: int = 1, progress: Progress = silent
 ) -> Iterator[Measured]:
-    """Each bit error rate, on the cluster's own kind of router and link, both directions busy, with buffers so deep
-    that they are not what limits.
+    """Measures each bit error rate, on the cluster's type of router and link, in both directions, with buffers that do not
+    limit.
 
-    `goodput` is flits that arrive for each frame that the link can carry. Raises FabricStopped where nothing moves any more.
+    `goodput` is the number of delivered flits per frame that the link can carry. Raises FabricStopped after a deadlock.
     """
     from thalweg import _core
 
@@ -47,8 +48,8 @@ def measure_faults(
     flits = router.virtual_channels * (max(router.margin_flits, window) + 2 * window)
     if flits > MOST_BUFFERED_FLITS - LOCAL:
         raise cluster.file.wrong(
-            f"a link of {cluster.link_latency} cycles; buffers that never hold it up would have {flits} flits, and "
-            f"{MOST_BUFFERED_FLITS - LOCAL} is the most that can be measured",
+            f"a link of {cluster.link_latency} cycles; buffers that do not limit it need {flits} flits, but "
+            f"{MOST_BUFFERED_FLITS - LOCAL} is the maximum",
             "link.latency_ns",
             "clock.frequency_mhz",
         )
@@ -73,11 +74,11 @@ def measure_faults(
 
         def advanced(cycle: int, total: int, done: int = index) -> bool:
             progress((done + cycle / total) / len(rates))
-            return cycle < total  # packets that were created and could not be sent are not waited for
+            return cycle < total  # packets that were created but not sent are ignored
 
         result = _core.run_traffic(config, traffic, advanced)
         if result.stuck:
-            raise FabricStopped("nothing moves any more: " + "; ".join(result.stuck))
+            raise FabricStopped("deadlock: " + "; ".join(result.stuck))
         bits = _core.frame_bits(config)
         p = 1 - (1 - rate) ** bits
         goodput = result.accepted_load / float(cluster.link_rate)

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures jobs that share one fabric: each one's collective with the fabric to itself, with its share alone, and together. Times are kernel to kernel."""
+"""Measures jobs that share one fabric: each job's collective on an unshared fabric, with its share alone, and together.
+
+Times are kernel to kernel.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +25,11 @@ if TYPE_CHECKING:
     from thalweg.systems.mpi_fpga.bench import AnyFabric
 
 UNSHARED = "none"
-"""Jobs on one fabric that gives nobody a share: what comes first goes first."""
+"""Jobs on one fabric without shares: first come, first served."""
 
 
 def share_of(text: str) -> Share | None:
-    """Raises InputError where `text` is neither a share nor that."""
+    """Parses a share; None means unshared. Raises InputError."""
     return None if text == UNSHARED else Share.parse(text)
 
 
@@ -34,7 +37,7 @@ PLACEMENTS = ("interleaved", "blocks")
 
 
 def place(hosts: int, jobs: int, placement: str) -> list[list[int]]:
-    """The nodes of each job, as many for each: dealt out in turn, so that their trees cross, or in blocks."""
+    """Returns the nodes of each job, equally many: interleaved, so that trees cross, or in blocks."""
     ranks = hosts // jobs
     if placement == "interleaved":
         return [list(range(job, ranks * jobs, jobs)) for job in range(jobs)]
@@ -43,7 +46,7 @@ def place(hosts: int, jobs: int, placement: str) -> list[list[int]]:
 
 @dataclass(frozen=True)
 class JobsPlan:
-    """A collective of each job, on equal parts of the cluster's hosts. Raises InputError where the parts don't go together."""
+    """A collective per job, on equal parts of the cluster's hosts. Raises InputError for inconsistent arguments."""
 
     cluster: Cluster
     operations: Sequence[str]
@@ -56,9 +59,11 @@ class JobsPlan:
     def __post_init__(self) -> None:
         jobs, hosts = len(self.operations), self.cluster.topology.hosts
         if self.share and len(self.share.weights) != jobs:
-            raise InputError(f"{self.share} has {len(self.share.weights)} jobs; there are {jobs}")
+            raise InputError(f"{self.share} has {len(self.share.weights)} weights; there are {jobs} jobs")
         if hosts < 2 * jobs:
-            raise InputError(f"{jobs} jobs of two ranks or more do not fit on the {hosts} hosts of {self.cluster.name}")
+            raise InputError(
+                f"{jobs} jobs of at least two ranks do not fit on the {hosts} hosts of {self.cluster.name}"
+            )
 
     @property
     def nodes(self) -> list[list[int]]:
@@ -66,7 +71,7 @@ class JobsPlan:
 
     @property
     def frame(self) -> int:
-        """Cycles after which the slots come again: all runs start at the begin of one."""
+        """Period of the time slots in cycles; all runs start at the beginning of one."""
         return self.share.parts * self.cluster.values.sharing.slot_cycles if self.share else 1
 
     def job(self, job: int) -> CollectivePlan:
@@ -80,7 +85,7 @@ class JobsPlan:
         return replace(named, algorithm=(wanted if wanted in named.algorithms else named.algorithms[0]).name.lower())
 
 
-_JOB = 1 << 20  # handles of one job
+_JOB = 1 << 20  # handles per job
 
 
 def _handle(job: int, rank: int) -> int:
@@ -89,7 +94,7 @@ def _handle(job: int, rank: int) -> int:
 
 @dataclass
 class _Job:
-    """What a job did: the ticks of its first operation, its results, and the flits on its busiest link until then."""
+    """Results of a job: ticks of its first operation, its data, and the flits on its busiest link until then."""
 
     ticks: int
     results: list[np.ndarray]
@@ -98,14 +103,17 @@ class _Job:
 
 
 Part = tuple[int, int, int, int]
-"""A job, its rank, and the ticks between which that did its part of an operation."""
+"""Job, rank, and start and end in ticks of its part of an operation."""
 
 
 def _run(
     fabric: AnyFabric, plan: JobsPlan, size: int, jobs: Sequence[int], parts_done: list[Part] | None = None
 ) -> dict[int, _Job]:
-    """Runs some of the jobs at once, from an idle fabric. Each repeats its operation until all have done theirs once. `parts_done` gets
-    the parts of all operations that end, from tick 0 on."""
+    """Runs some of the jobs concurrently from an idle fabric; each repeats its operation until all have completed theirs
+    once.
+
+    `parts_done` gets the parts of all completed operations, from tick 0 on.
+    """
     from thalweg import _core
     from thalweg.systems.mpi_fpga import _sim
 
@@ -140,7 +148,7 @@ def _run(
     while len(done) < len(jobs):
         completed = fabric.advance(_core.NEVER)
         if not completed:
-            raise FabricStopped(fabric.failure or "the fabric came to rest with operations unfinished")
+            raise FabricStopped(fabric.failure or "the simulation stopped with operations unfinished")
         for completion in completed:
             job, rank = divmod(completion.handle, _JOB)
             if parts_done is not None:
@@ -159,7 +167,7 @@ def _run(
 
 
 def _fabric(plan: JobsPlan) -> AnyFabric:
-    """One that the plan's jobs share. Raises InputError where nothing can be shared so."""
+    """Creates a fabric shared by the plan's jobs. Raises InputError if it cannot be shared so."""
     from thalweg.systems.mpi_fpga import _sim
 
     config, kernel = plan.cluster.fabric_config(), _sim.Endpoint.kernel
@@ -172,15 +180,19 @@ def _fabric(plan: JobsPlan) -> AnyFabric:
 
 
 def run_together(plan: JobsPlan, size: int) -> tuple[list[Part], list[LinkUse]]:
-    """The parts of all jobs, from the begin of the first operations, and the links' use."""
+    """Returns the parts of all jobs, from the start of the first operations, and the links' use."""
     fabric, parts = _fabric(plan), list[Part]()
     _run(fabric, plan, size, range(len(plan.operations)), parts)
     return parts, fabric.link_use()
 
 
 def measure_jobs(plan: JobsPlan, progress: Progress = silent) -> Iterator[Measured]:
-    """Each job at each size. `verified`: its result is right, the same to the bit in all runs, and with a share the
-    others cost it no cycle. Raises FabricStopped where an operation never ends, InputError where nothing can be shared so."""
+    """Measures each job at each size. Raises FabricStopped if an operation never ends, InputError if the fabric cannot be
+    shared so.
+
+    `verified` means that its result is correct, equal bit by bit in all runs, and, with a share, that other jobs cost
+    it no cycle.
+    """
     from thalweg.systems.mpi_fpga import _sim
 
     config = plan.cluster.fabric_config()

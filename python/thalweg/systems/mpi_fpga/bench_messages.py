@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages between two nodes: measured and verified, beside their bounds."""
+"""Messages between two nodes: measured, verified, and compared with bounds."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from thalweg.bench.operation import Measured, Progress, peer_at, silent
 from thalweg.systems.mpi_fpga import bounds
-from thalweg.systems.mpi_fpga.bench import finish, looks_at, measured, network_of, with_recoveries
+from thalweg.systems.mpi_fpga.bench import finish, measured, network_of, progress_ticks, with_recoveries
 from thalweg.systems.mpi_fpga.cluster import Cluster
 
 if TYPE_CHECKING:
     from thalweg.systems.mpi_fpga._sim import Recovery
 
 WINDOW = 64
-"""Messages under way in `bandwidth`, as in OSU's osu_bw."""
+"""Number of concurrent messages in `bandwidth`, as in OSU's osu_bw."""
 
 
 def messages_of(operation: str) -> int:
@@ -25,9 +25,9 @@ def messages_of(operation: str) -> int:
 def measure_messages(
     cluster: Cluster, operation: str, sizes: Sequence[int], hops: int, progress: Progress = silent
 ) -> Iterator[Measured]:
-    """Each size of messages from node 0 to one that is `hops` links away.
+    """Measures messages of each size from node 0 to one at a distance of `hops` links.
 
-    `latency`: one message. `bandwidth`: `WINDOW` of them, given to the fabric at once; times are of all.
+    `latency` is one message; `bandwidth` is `WINDOW` concurrent ones, timed together.
     """
     from thalweg import _core
     from thalweg.systems.mpi_fpga import _sim
@@ -51,12 +51,13 @@ def measure_messages(
             def advanced(done: float, before: float = index + host / 2) -> None:
                 progress((before + done / 2) / len(sizes))
 
-            looks = looks_at(0, limit, advanced)
+            looks = progress_ticks(0, limit, advanced)
             times.append(finish(fabric, set(range(messages)), looks) * us)
-            fabric.advance(_core.NEVER)  # credits that are on their way back
+            fabric.advance(_core.NEVER)  # credits on their way back
             limits.append(limit * us if limit is not None else None)
             recoveries.append(fabric.recoveries)
-            # No payload is simulated: right is that as many flits as carry the bytes took the shortest way, if it was not cut.
+            # payload is not simulated: verified are the number of flits and, unless it failed, the use of the shortest
+            # path
             flits, detour = divmod(fabric.flit_hops, hops)
             detour = 0 if fabric.recoveries else detour
             verified = verified and fabric.idle and not detour and flits * bounds.FLIT_BYTES >= size * messages
@@ -74,7 +75,7 @@ def measured_message(
     verified: bool | None,
     **more: object,
 ) -> Measured:
-    """Of `latency` or `bandwidth`; the latter says what rate its times make."""
+    """Returns a measurement of `latency` or `bandwidth`, for the latter with the rate."""
     if operation == "bandwidth":
         for name, time in zip(("gbit_per_s_kernel", "gbit_per_s"), times, strict=True):
             more[name] = size * WINDOW * 8 / time / 1e3

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`thalweg bench --engine model`: closed forms beside the same bounds; nothing is executed, nothing verified."""
+"""`thalweg bench --engine model`: closed forms, with the same bounds; nothing is executed or verified."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 def _config(cluster: Cluster) -> FabricConfig:
     if cluster.has_faults:
-        raise InputError(f"--engine model has closed forms for links without faults, and {cluster.name} has others")
+        raise InputError(f"--engine model has closed forms for links without faults only; {cluster.name} has faults")
     return cluster.fabric_config()
 
 
 def collective_rows(plan: CollectivePlan) -> Iterator[Measured]:
-    """Each size; `software_us` is what the messages of software would take, host to host."""
+    """Yields a row per size; `software_us` is the host-to-host time with software messages."""
     config = _config(plan.cluster)
     bounded, network = network_of(config, plan.cluster), bounds.Network.of(config)
     us = 1e6 / config.ticks_per_second
@@ -46,7 +46,7 @@ def collective_rows(plan: CollectivePlan) -> Iterator[Measured]:
 
 
 def message_rows(cluster: Cluster, operation: str, sizes: Sequence[int], hops: int) -> Iterator[Measured]:
-    """Each size of messages from node 0 to one that is `hops` links away."""
+    """Yields a row per size of messages from node 0 to one at a distance of `hops` links."""
     config = _config(cluster)
     bounded, network = network_of(config, cluster), bounds.Network.of(config)
     us = 1e6 / config.ticks_per_second

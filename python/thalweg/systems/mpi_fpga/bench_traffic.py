@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures random traffic on the plain network of a cluster, without collectives."""
+"""Measures random traffic on a cluster's network without collectives."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from thalweg.systems.mpi_fpga import bounds
 from thalweg.systems.mpi_fpga.cluster import Cluster
 
 SATURATED = 3.0
-"""A load is beyond saturation where the average latency is so many times that at `LOW_LOAD`."""
+"""Ratio of average latencies to that at `LOW_LOAD` above which a load is beyond saturation."""
 LOW_LOAD = 0.05
 FINEST_LOAD = 0.005
 
 
 @dataclass(frozen=True)
 class TrafficPlan:
-    """Random traffic on the plain network of a cluster."""
+    """Random traffic on a cluster's network without collectives."""
 
     cluster: Cluster
     pattern: str = "uniform"
@@ -31,7 +31,7 @@ class TrafficPlan:
 
 
 def measure_traffic(plan: TrafficPlan, load: float, progress: Progress = silent) -> Measured:
-    """`load` flits a node and cycle are offered. Raises FabricStopped where the network is stuck."""
+    """Measures an offered load in flits per node and cycle. Raises FabricStopped after a deadlock."""
     from thalweg import _core
 
     traffic = _core.TrafficConfig()
@@ -52,7 +52,7 @@ def measure_traffic(plan: TrafficPlan, load: float, progress: Progress = silent)
     except ValueError as error:
         raise InputError(str(error)) from None
     if result.stuck:
-        raise FabricStopped("nothing moves any more: " + "; ".join(result.stuck))
+        raise FabricStopped("deadlock: " + "; ".join(result.stuck))
     own = {
         "engine": "sim",
         "ranks": plan.cluster.topology.nodes,
@@ -77,14 +77,14 @@ def measure_traffic(plan: TrafficPlan, load: float, progress: Progress = silent)
 
 
 def sweep_traffic(plan: TrafficPlan, progress: Progress = silent) -> Iterator[Measured]:
-    """Loads from 0.05 to saturation: in steps of 0.05, then halving the last one down to 0.005.
+    """Measures loads from 0.05 to saturation: in steps of 0.05, then bisects the last step down to 0.005.
 
     The highest load whose latency is at most three times that at 0.05 has `saturation` set.
     """
     most, halvings = round(1 / LOW_LOAD), int(math.log2(LOW_LOAD / FINEST_LOAD))
 
     def part(before: float) -> Progress:
-        """Of the loads that there may be, up to 1 and then in between, so many are over."""
+        """Returns the progress of one load, out of the maximum number of loads."""
         return lambda done: progress((before + done) / (most + halvings))
 
     def latency_of(one: Measured) -> float:

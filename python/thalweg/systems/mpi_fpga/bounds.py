@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times that no communication on a network can beat, for whatever algorithm, with combining and copying in the switches.
+"""Lower bounds of the time of communication on a network, for any algorithm, with combining and copying in the switches.
 
 They rest on two things that hold on any graph. Information needs at least the hops between two nodes, each a link and the
 stages of a router. And what enters or leaves a node passes that node's own links: `B` is the sum of their rates, links that
@@ -54,18 +54,19 @@ FLIT_BYTES = 32
 ROUTER_CYCLES = 4
 """Source: the MPI-FPGA paper, section 4.1: the four stages of the router, a cycle each."""
 SHAPES = frozenset({"ring", "torus", "line", "star", "fattree"})
-"""Shapes of which no cut is narrower, for what must cross it, than those that are counted: others get no bounds."""
+"""Shapes with proved bounds: no cut is narrower, for the data across it, than those considered."""
 OPERATIONS = tuple(collective.name.lower() for collective in Collective if collective)
 
 _FAR = 1 << 40
-"""Farther than any node in ticks."""
+"""Larger than any distance in ticks."""
 
 
 @dataclass(frozen=True)
 class Network:
-    """What bounds depend on, in bytes and ticks.
+    """Input of the bounds, in bytes and ticks.
 
-    `links` holds (node, node, latency, rate) per direction, latency the ticks from one router's input to the next one's.
+    `links` holds (node, node, latency, rate) per direction; latency is the ticks from one router's input to the next
+    one's.
     """
 
     nodes: int
@@ -73,14 +74,14 @@ class Network:
     lane: int = 0
     pcie_latency: int = 0
     pcie_rate: float = inf
-    """Bytes a tick between host memory and node, each direction: the slower of PCIe and DMA."""
+    """Bytes per tick between host memory and node, per direction: the slower of PCIe and DMA."""
     switches: int = 0
-    """The last so many nodes have no host."""
+    """Number of nodes without host, which are the last ones."""
     _known: dict[int, dict[int, int]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
     def of(cls, config: FabricConfig) -> Network:
-        """The network of a fabric's configuration."""
+        """Returns the network of a fabric's configuration."""
         links: list[tuple[int, int, int, float]] = []
         for link in config.links:
             rate = FLIT_BYTES * min(1.0, link.rate_flits / link.rate_cycles)
@@ -103,7 +104,7 @@ class Network:
         return ends[:, 0], ends[:, 1], ends[:, 2]
 
     def _nearest(self, start: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-        """For each node the least of `start` at any node plus the way from there, links being `lengths` long."""
+        """Returns, for each node, the minimum of `start` at any node plus the path length from there."""
         tails, heads, _ = self._ends
         while True:
             nearer = start.copy()
@@ -119,7 +120,7 @@ class Network:
 
     @cached_property
     def subtrees(self) -> list[set[int]]:
-        """What hangs together below each level of switches, counted from the hosts; without switches there is none."""
+        """Connected parts below each level of switches, counted from the hosts; empty without switches."""
         tails, heads, _ = self._ends
         everyone = np.arange(self.nodes)
         level = self._nearest(np.where(everyone < self.nodes - self.switches, 0, _FAR), np.ones_like(tails))
@@ -131,18 +132,18 @@ class Network:
         return found
 
     def distances(self, node: int) -> dict[int, int]:
-        """Ticks from a node to every node that it reaches."""
+        """Returns the ticks from a node to every reachable node."""
         if node not in self._known:
             self._known[node] = self._from(node, self._ends[2])
         return self._known[node]
 
     def hops(self, node: int) -> dict[int, int]:
-        """Links from a node to every node that it reaches."""
+        """Returns the number of links from a node to every reachable node."""
         return self._from(node, np.ones_like(self._ends[2]))
 
 
 class _Ranks:
-    """Ranks on their nodes and one operation's size: what its parts take at least, in ticks."""
+    """Ranks on their nodes, and the size of one operation: bounds of its parts, in ticks."""
 
     def __init__(self, network: Network, members: Sequence[int], size: int, host: bool) -> None:
         self.size, self.lane = size, network.lane
@@ -231,11 +232,12 @@ class _Ranks:
 def collective_ticks(
     network: Network, members: Sequence[int], operation: str, size: int, root: int = 0, host: bool = False
 ) -> float:
-    """The least ticks from the start of `operation` to its end at the last of its ranks.
+    """Returns the minimum ticks from the start of `operation` to its end at the last rank.
 
-    Rank i is on node members[i], all different; `root` is a rank. `size` in bytes has OSU's meaning: one rank's block of
-    gather, allgather, scatter, reduce_scatter and alltoall, the whole buffer otherwise. `host`: from host memory to host memory, else from port to port of the
-    nodes. One rank alone takes no time. Raises KeyError where two ranks are not connected.
+    Rank i is on node members[i], all different; `root` is a rank. `size` in bytes is as in OSU's benchmarks: one rank's
+    block for gather, allgather, scatter, reduce_scatter and alltoall, the whole buffer otherwise. With `host`, from
+    host memory to host memory, else between ports of the nodes. A single rank takes no time. Raises KeyError if two
+    ranks are not connected.
     """
     if len(members) == 1:
         return 0.0
@@ -259,10 +261,11 @@ def collective_ticks(
 
 
 def last_entry_ticks(network: Network, members: Sequence[int], operation: str, size: int, root: int = 0) -> float:
-    """The least ticks from the entry of the last rank, whichever it is, to the end at the last rank; host to host.
+    """Returns the minimum ticks from the entry of the last rank, whichever it is, to the end at the last rank; host to
+    host.
 
-    What the others gave may wait in the network by then. What the last rank gives has yet to reach everybody who needs it;
-    where that is itself alone, its own part of the data has yet to pass PCIe. Arguments as in `collective_ticks`.
+    Data of other ranks may already be in the network. Those of the last rank must still reach all ranks that need them,
+    or, if that is itself alone, pass PCIe. Arguments as for `collective_ticks`.
     """
     if len(members) == 1:
         return 0.0
@@ -285,7 +288,7 @@ def last_entry_ticks(network: Network, members: Sequence[int], operation: str, s
 
 
 def message_ticks(network: Network, source: int, destination: int, size: int, host: bool = False) -> float:
-    """The least ticks of a message of `size` bytes from node to node, which takes one route."""
+    """Returns the minimum ticks of a message of `size` bytes between two nodes, which uses one route."""
     rate = max(rate for tail, _, _, rate in network.links if tail == source)
     if host:
         rate = min(rate, network.pcie_rate)

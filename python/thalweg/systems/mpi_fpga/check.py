@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do the values of a cluster file of MPI-FPGA go together?"""
+"""Consistency checks of an MPI-FPGA cluster file."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
 
 
 def check(cluster: Cluster) -> None:
-    """What no single value shows: whether the values go together. Raises InputError."""
+    """Raises InputError if the values of a cluster are inconsistent."""
     file = cluster.file
     router = file.values.router
     if cluster.buffer_flits < 1:
         raise file.wrong(
-            f"port_buffer_bytes is {router.port_buffer_bytes}; a flit for each of {router.virtual_channels} virtual channels "
-            f"takes at least {FLIT_BYTES * router.virtual_channels}",
+            f"port_buffer_bytes is {router.port_buffer_bytes}; one flit for each of {router.virtual_channels} virtual channels "
+            f"needs at least {FLIT_BYTES * router.virtual_channels}",
             "router.port_buffer_bytes",
             "router.virtual_channels",
         )
     if router.flow == "margin" and router.margin_flits < cluster.least_margin:
         raise file.wrong(
-            f"margin_flits is {router.margin_flits}; what is in flight takes at least {cluster.least_margin} "
+            f"margin_flits is {router.margin_flits}; flits in flight need at least {cluster.least_margin} "
             f"(2 x {cluster.link_latency} cycles of the link + 1)",
             "router.margin_flits",
             "link.latency_ns",
@@ -34,7 +34,7 @@ def check(cluster: Cluster) -> None:
         )
     if cluster.link_latency > MOST_LATENCY:
         raise file.wrong(
-            f"latency_ns is {file.values.link.latency_ns:g}, {cluster.link_latency} cycles; a link has at most {MOST_LATENCY}",
+            f"latency_ns is {file.values.link.latency_ns:g}, {cluster.link_latency} cycles; the maximum is {MOST_LATENCY} cycles",
             "link.latency_ns",
             "clock.frequency_mhz",
         )
@@ -44,15 +44,15 @@ def check(cluster: Cluster) -> None:
         raise file.wrong(str(wrong), f"faults.links.{wrong.index}.{wrong.key}") from None
     if has_faults and cluster.link_latency > MOST_FAULTY_LATENCY:
         raise file.wrong(
-            f"a link of {cluster.link_latency} cycles; one on which faults happen has {MOST_FAULTY_LATENCY} at most",
+            f"a link of {cluster.link_latency} cycles; the maximum with faults is {MOST_FAULTY_LATENCY} cycles",
             "link.latency_ns",
             "clock.frequency_mhz",
         )
     silence, least = cluster.cycles(1000 * file.values.faults.silence_us), cluster.round_trip
     if has_faults and silence < least:
         raise file.wrong(
-            f"silence_us is {file.values.faults.silence_us:g}, {silence} cycles; a link's round trip takes {least}, "
-            "and each link would be given up before its first frame came",
+            f"silence_us is {file.values.faults.silence_us:g}, {silence} cycles; it must be at least a link's round trip, {least} cycles, "
+            "or links would be given up before their first frame",
             "faults.silence_us",
             "link.latency_ns",
             "clock.frequency_mhz",
@@ -60,8 +60,8 @@ def check(cluster: Cluster) -> None:
     if router.flow == "margin" and cluster.margin_flits >= cluster.buffer_flits:
         least = (cluster.margin_flits + 1) * FLIT_BYTES * router.virtual_channels
         raise file.wrong(
-            f"a virtual channel has {cluster.buffer_flits} flits and is stopped at {cluster.margin_flits} free ones, so that "
-            f"nothing would move; port_buffer_bytes should be at least {least}",
+            f"a virtual channel has {cluster.buffer_flits} flits and is stopped at {cluster.margin_flits} free ones, so "
+            f"no flit could move; port_buffer_bytes must be at least {least}",
             "router.port_buffer_bytes",
             "router.margin_flits",
             "router.virtual_channels",
@@ -71,7 +71,7 @@ def check(cluster: Cluster) -> None:
     if slot > MOST_SLOT_FLITS:
         raise file.wrong(
             f"a slot of {collective.slot_packets} packets of {collective.packet_flits} flits has {slot} flits; "
-            f"credits count to {MOST_SLOT_FLITS}",
+            f"the maximum is {MOST_SLOT_FLITS} flits",
             "collective.slot_packets",
             "collective.packet_flits",
         )

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which algorithm a collective takes: what the user says (`--algorithm`), and what `--reproducible` asks for.
+"""Choice of algorithms for collectives, by the options `--algorithm` and `--reproducible`, else by measurements.
 
-What neither says is as measured (thalweg/systems/mpi_fpga/tuning.py), over the sizes at which an algorithm is `promising`. The server looks it up in one list (sim/mpi_fpga/choice.hpp).
+Measured orders are in tuning files (thalweg/systems/mpi_fpga/tuning.py), over sizes at which an algorithm is
+`promising`. The server uses one list (sim/mpi_fpga/choice.hpp).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ REDUCTIONS = tuple(COLLECTIVES[name] for name in ("reduce", "allreduce", "reduce
 
 
 class From(NamedTuple):
-    """For communicators of so many ranks or more and blocks of so many bytes or more: the algorithms, the best first."""
+    """Algorithms, best first, for communicators of at least so many ranks and blocks of at least so many bytes."""
 
     ranks: int
     bytes: int
@@ -29,12 +30,12 @@ class From(NamedTuple):
 
 
 def wanted(given: str | Mapping[str, str]) -> dict[Collective, Algorithm]:
-    """`allreduce=tree,allgather=exchange`, or the same as a mapping: algorithms, whatever the size. Raises InputError."""
+    """Parses `allreduce=tree,allgather=exchange`, or an equal mapping: algorithms for all sizes. Raises InputError."""
     pairs: list[tuple[str, str]] = []
     for word in given.split(",") if isinstance(given, str) and given else ():
         collective, equals, algorithm = word.partition("=")
         if not equals:
-            raise InputError(f"{word!r} is not COLLECTIVE=ALGORITHM, such as allreduce=tree")
+            raise InputError(f"{word!r} is not of the form COLLECTIVE=ALGORITHM, such as allreduce=tree")
         pairs.append((collective, algorithm))
     if not isinstance(given, str):
         pairs = list(given.items())
@@ -42,24 +43,26 @@ def wanted(given: str | Mapping[str, str]) -> dict[Collective, Algorithm]:
 
 
 def collective_named(name: str) -> Collective:
-    """Raises InputError where there is none of this name."""
+    """Returns a collective by name. Raises InputError."""
     if name not in COLLECTIVES:
-        raise InputError(f"{name!r} is no collective; they are {', '.join(COLLECTIVES)}")
+        raise InputError(f"unknown collective {name!r}; known are {', '.join(COLLECTIVES)}")
     return COLLECTIVES[name]
 
 
 def algorithm_named(name: str) -> Algorithm:
-    """Raises InputError where there is none of this name."""
+    """Returns an algorithm by name. Raises InputError."""
     if name.upper() not in Algorithm.__members__:
-        raise InputError(f"{name!r} is no algorithm; they are {', '.join(a.name.lower() for a in Algorithm)}")
+        raise InputError(f"unknown algorithm {name!r}; known are {', '.join(a.name.lower() for a in Algorithm)}")
     return Algorithm[name.upper()]
 
 
 def algorithms(
     config: FabricConfig, *members: Sequence[int], sharing: Sharing | None = None
 ) -> dict[Collective, list[Algorithm]]:
-    """Those that a fabric has for each of some communicators side by side, rank i of communicator c on members[c][i]; of no
-    collective where its tables have no row for one. Raises ValueError where it cannot be shared so.
+    """Returns the algorithms that a fabric supports for each of some concurrent communicators.
+
+    Rank i of communicator c is on node members[c][i]. Collectives are left out if the tables have no row for a
+    communicator. Raises ValueError if the fabric cannot be shared so.
     """
     from thalweg.systems.mpi_fpga import _sim
 
@@ -73,7 +76,7 @@ def algorithms(
 
 
 def check(wanted: Mapping[Collective, Algorithm], known: Mapping[Collective, Sequence[Algorithm]], where: str) -> None:
-    """Raises InputError for the first algorithm that is not among those that are known."""
+    """Raises InputError for the first algorithm that is not available."""
     for collective, algorithm in wanted.items():
         if algorithm not in known[collective]:
             has = " or ".join(a.name.lower() for a in known[collective]) or "none in the network"
@@ -81,7 +84,7 @@ def check(wanted: Mapping[Collective, Algorithm], known: Mapping[Collective, Seq
 
 
 def over(tuned: Sequence[From], wanted: Mapping[Collective, Algorithm]) -> list[From]:
-    """What is wanted, whatever the size, and what is tuned of the other collectives."""
+    """Returns the choice: `wanted` for all sizes, and `tuned` for other collectives."""
     everywhere = [From(0, 0, collective, (algorithm,)) for collective, algorithm in wanted.items()]
     return everywhere + [row for row in tuned if row.collective not in wanted]
 
@@ -89,28 +92,28 @@ def over(tuned: Sequence[From], wanted: Mapping[Collective, Algorithm]) -> list[
 def reproducible(
     wanted: Mapping[Collective, Algorithm], known: Mapping[Collective, Sequence[Algorithm]]
 ) -> dict[Collective, Algorithm]:
-    """Besides what is wanted, along the tree what can be; scans, which cannot, have one order.
+    """Adds tree algorithms for reductions to `wanted`; scans always have a fixed order.
 
-    Raises InputError where another algorithm is wanted for a reduction.
+    Raises InputError if another algorithm is wanted for a reduction.
     """
     along_tree = [c for c in REDUCTIONS if Algorithm.TREE in known[c]]
     for collective, algorithm in wanted.items():
         if collective in along_tree and algorithm != Algorithm.TREE:
             raise InputError(
-                f"--reproducible combines in the order of the tree; {algorithm.name.lower()} has another one for "
+                f"--reproducible needs the order of the tree; {algorithm.name.lower()} has a different one for "
                 f"{collective.name.lower()}"
             )
     return {**wanted, **dict.fromkeys(along_tree, Algorithm.TREE)}
 
 
 _LONG = 1 << 14
-"""Bytes from which on what is behind either comes nearer or stays there."""
+"""Size in bytes from which a slower algorithm must catch up to be tried further."""
 
 
 def promising(times: Mapping[Algorithm, float], size: int, before: Mapping[Algorithm, float]) -> list[Algorithm]:
-    """Those to try with longer messages: what is twice as slow as the fastest is not tried again, unless it has come nearer.
+    """Returns the algorithms to try with longer messages: those not twice as slow as the fastest, or catching up.
 
-    `before` has the times of the next shorter messages, none at first.
+    `before` has the times for the next shorter messages, empty at first.
     """
 
     def behind(of: Mapping[Algorithm, float], algorithm: Algorithm) -> float:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cluster: its topology, its routes and its values in the units of the hardware.
+"""MPI-FPGA clusters: topology, routes, and parameters in units of the hardware.
 
-cluster = Cluster.load("mpi-fpga-torus-4x4x4")     # a preset, a file or a shape in place
-fabric = cluster.fabric_config()                   # what the simulator is built from
+cluster = Cluster.load("mpi-fpga-torus-4x4x4")     # a preset, a file or a shape
+fabric = cluster.fabric_config()                   # the simulator's configuration
 """
 
 from __future__ import annotations
@@ -56,46 +56,46 @@ class Cluster:
     values: ClusterTable
     topology: Topology
     file: ClusterFile
-    routers: RouterLibrary | None = None  #: those of RTL that its fabrics have; None: the simulator's own
-    units: UnitLibrary | None = None  #: collective units of RTL beside the simulator's; None: none
-    of_kinds: Kinds | None = None  #: where its file has [node.*] and [link.*]
+    routers: RouterLibrary | None = None  #: RTL routers of its fabrics; None: the simulator's
+    units: UnitLibrary | None = None  #: RTL collective units that run beside the simulator's; None: none
+    of_kinds: Kinds | None = None  #: if its file has [node.*] and [link.*]
 
     def __repr__(self) -> str:
         return f"<cluster {self.name}: {self.topology.hosts} nodes>"
 
     @staticmethod
     def load(name: str | Path, faults: str | None = None) -> Cluster:
-        """The cluster of a preset's name, of a file, or of a shape in place such as `torus:8x8`; with `faults` with those
-        faults (`tables.with_faults`). Raises InputError."""
+        """Loads a preset, a file, or a shape such as `torus:8x8`, optionally with `faults` (`tables.with_faults`). Raises
+        InputError."""
         return _loaded(_find(str(name)), str(name), faults)
 
     @staticmethod
     def load_file(file: Path) -> Cluster:
-        """The cluster of a file, whatever its name. Raises InputError."""
+        """Loads a file of any name. Raises InputError."""
         return _loaded(file, str(file))
 
     @staticmethod
     def part_of(whole: Assembled) -> Cluster:
-        """The nodes of MPI-FPGA in a larger cluster. Raises InputError where they form no fabric."""
+        """Returns the MPI-FPGA nodes of a larger cluster. Raises InputError if they form no fabric."""
         from thalweg.systems.mpi_fpga.kinds import Kinds
 
         return _of_kinds(Kinds.part_of(whole))
 
     @staticmethod
     def kind_tables() -> KindTables:
-        """The kinds of nodes and of links; their models are not loaded for a file without."""
+        """Returns the node and link types; imported only for files that use them."""
         from thalweg.systems.mpi_fpga.kinds import LINKS, NODES
 
         return NODES, LINKS
 
     @staticmethod
     def schema() -> dict[str, Any]:
-        """The JSON schema of the files."""
+        """Returns the JSON schema of the files."""
         return tables.schema()
 
     @property
     def engine(self) -> str:
-        """What executes operations on it."""
+        """The engine that executes operations."""
         return "rtl" if self.units else "rtl-routers" if self.routers else "sim"
 
     @property
@@ -103,7 +103,7 @@ class Cluster:
         return round(self.values.clock.frequency_mhz * 1_000_000)
 
     def cycles(self, nanoseconds: float) -> int:
-        """A time in whole cycles, rounded up; what is a whole number but for rounding errors stays one."""
+        """Converts ns to whole cycles, rounded up, with tolerance for rounding errors."""
         return math.ceil(nanoseconds * self.cycles_per_second / 1e9 - 1e-9)
 
     @property
@@ -113,7 +113,7 @@ class Cluster:
 
     @property
     def link_rate(self) -> Fraction:
-        """Flits a cycle that a link takes, at most the port's 1; never more than the file says."""
+        """Rate of a link in flits per cycle, at most 1 and at most that of the file."""
         flits = self.values.link.rate_gbps * 1e9 / (8 * FLIT_BYTES * self.cycles_per_second)
         if flits >= 1:
             return Fraction(1)
@@ -126,32 +126,34 @@ class Cluster:
 
     @property
     def round_trip(self) -> int:
-        """Cycles that frames of a link need to the other end and back: 2 L + 8 frames (docs/links.md) at the link's rate."""
+        """Round trip of a link's frames in cycles: 2 L + 8 frames (docs/links.md) at the link's rate."""
         return math.ceil((2 * self.link_latency + 8) / self.link_rate)
 
     @property
     def port_gbps(self) -> float:
-        """What a router's port moves, a flit a cycle, in Gb/s."""
+        """Rate of a router port in Gb/s, one flit per cycle."""
         return 8 * FLIT_BYTES * self.cycles_per_second / 1e9
 
     @property
     def buffer_flits(self) -> int:
-        """Input buffer of one virtual channel of a link port."""
+        """Input buffer per virtual channel of a link port, in flits."""
         return self.values.router.port_buffer_bytes // (FLIT_BYTES * self.values.router.virtual_channels)
 
     @property
     def least_margin(self) -> int:
         """Flits that may arrive after a virtual channel's stop bit is set: 2 x link latency + 1.
 
-        The bit takes a link latency to get there, what left until then another one to get here, a flit a cycle, and the
-        switch stage of the sender holds one more.
+        The bit arrives after one link latency; flits sent until then arrive within another one, one per cycle, and the
+        sender's switch stage holds one more.
         """
         return 2 * self.link_latency + 1
 
     @property
     def margin_flits(self) -> int:
-        """Free flits of a virtual channel at which upstream is stopped: more than the file says where links have a replay,
-        whose sender fills its window while frames get lost."""
+        """Free flits of a virtual channel at which upstream is stopped.
+
+        More than in the file if links have a replay, whose sender fills its window while frames are lost.
+        """
         from thalweg import _core
 
         said = self.values.router.margin_flits
@@ -168,24 +170,24 @@ class Cluster:
 
     @property
     def collective_ports(self) -> int:
-        """Router ports of the collective unit: as many as link ports where the file does not say, if the router has them."""
+        """Router ports of the collective unit; by default as many as link ports, if the router has them."""
         return self.values.collective.ports or max(
             1, min(UNIT_PORTS, self.topology.link_ports, self.router_ports - 1 - self.topology.link_ports)
         )
 
     @property
     def router_ports(self) -> int:
-        """Most ports that a router may have, by its virtual channels."""
+        """Maximum number of router ports, given the virtual channels."""
         return min(ROUTER_PORTS, ROUTER_CHANNELS >> (self.values.router.virtual_channels - 1).bit_length())
 
     @property
     def max_classes(self) -> int:
-        """Most route classes: plain messages and collectives have a virtual channel of each."""
+        """Maximum number of route classes: plain messages and collectives need a virtual channel for each."""
         return self.values.router.virtual_channels // 2
 
     @cached_property
     def faults(self) -> list[tuple[Wire, Wire]]:
-        """What happens on each link of the topology, from its first node to its second and back."""
+        """Faults of each link of the topology, from its first node to its second, and back."""
         return of_links(self.topology, self.values.faults)
 
     @property
@@ -194,7 +196,7 @@ class Cluster:
 
     @property
     def description(self) -> dict[str, Any]:
-        """Every value, as plain data, and what follows from them."""
+        """All given and derived values, as plain data."""
         built = self.topology
         return {
             "name": self.name,
@@ -231,7 +233,7 @@ class Cluster:
         return {"faults": self.values.faults.seed} if self.has_faults else {}
 
     def check(self) -> None:
-        """Checks whether its values go together. Raises InputError."""
+        """Checks that its values are consistent. Raises InputError."""
         check.check(self)
 
     def shown(self) -> list[Shown]:
@@ -245,12 +247,12 @@ class Cluster:
         return f"{self.routes.algorithm} routes proved", self.proof().as_dict()
 
     def replace(self, **values: Mapping[str, Any]) -> Cluster:
-        """The same with other values in the tables of its file, under a name that tells them. Raises InputError."""
+        """Returns a copy with other values in the tables of its file; its name lists them. Raises InputError."""
         values = changes(values)
         name = named_after(self.name, values)
         if self.of_kinds:
             changed = _of_kinds(self.of_kinds.replace(**values))
-            read = _of_kinds(self.of_kinds).values  # beside which faults or a routing may have been chosen
+            read = _of_kinds(self.of_kinds).values  # faults or a routing algorithm may have been chosen in addition
             chosen = {
                 key: value for key, value in self.values if value != getattr(read, key) == getattr(changed.values, key)
             }
@@ -260,26 +262,28 @@ class Cluster:
         return replace(changed, routers=self.routers, units=self.units)
 
     def with_routing(self, algorithm: str) -> Cluster:
-        """The same cluster with routes by another algorithm of thalweg.routing."""
+        """Returns the cluster with routes by another algorithm of thalweg.route.routing."""
         return replace(self, values=self.values.model_copy(update={"routing": algorithm}))
 
     def by_rank(self) -> Cluster:
-        """The same cluster with trees of rank numbers, so that no order of operands depends on shape or placement."""
+        """Returns the cluster with trees of rank numbers, so that the order of operands depends on neither shape nor
+        placement."""
         collective = self.values.collective.model_copy(update={"trees": "rank"})
         return replace(self, values=self.values.model_copy(update={"collective": collective}))
 
     @cached_property
     def routes(self) -> Routes:
-        """Routing tables, not yet proved; `prove` does that. Raises InputError where there are none for this topology."""
+        """Routing tables, not yet proved (see `prove`). Raises InputError if there are none for this topology."""
         try:
             return routing.route(self.topology, self.values.routing, self.max_classes)
         except NoRoutes as error:
             raise self.file.wrong(str(error), "routing" if self.values.routing else "topology") from None
 
     def vc_mask(self, routes: Routes, collectives: bool) -> list[list[int]]:
-        """[message class][route class]: virtual channels, as bits, that a packet may take.
+        """Returns [message class][route class]: bit masks of virtual channels.
 
-        With collectives each pair of classes has one, so that packets stay in order; without, both message classes share all.
+        With collectives each pair of classes has one channel, which keeps packets in order; without, both message
+        classes share all.
         """
         if collectives:
             return [[1 << (message * routes.classes + c) for c in range(routes.classes)] for message in range(2)]
@@ -287,7 +291,7 @@ class Cluster:
         return [[((1 << share) - 1) << (share * c) for c in range(routes.classes)]] * 2
 
     def prove(self, routes: Routes, collectives: bool = True) -> Proof:
-        """Checks tables for this cluster; thalweg.route.proof and slots.py say what. Raises CheckFailed with what is wrong."""
+        """Proves tables for this cluster (thalweg.route.proof, slots.py). Raises CheckFailed."""
         values = self.values
         return slots.prove(
             self.topology,
@@ -299,7 +303,7 @@ class Cluster:
         )
 
     def _slots(self, config: FabricConfig) -> slots.Slots:
-        """Those of the communicator of all hosts: none where no row of the table holds its edges, and it has no slots."""
+        """Returns the slots of the communicator of all hosts; none if no row of the table can hold its edges."""
         from thalweg.systems.mpi_fpga import _sim
 
         try:
@@ -312,13 +316,13 @@ class Cluster:
         return {}
 
     def proof(self, collectives: bool = True) -> Proof:
-        """The proof of this cluster's own routes, made once."""
+        """Returns the proof of this cluster's own routes, cached."""
         if collectives not in self._proofs:
             self._proofs[collectives] = self.prove(self.routes, collectives)
         return self._proofs[collectives]
 
     def fabric_config(self, collectives: bool = True) -> FabricConfig:
-        """What the simulator is built from, with tables that are proved.
+        """Returns the simulator's configuration, with proved tables.
 
         Without collectives (plain traffic) there is one local port, and all virtual channels serve one message class.
         """
@@ -335,7 +339,7 @@ class Cluster:
         return self._config(self.routes, collectives)
 
     def _check_buffers(self, local_ports: int) -> None:
-        """Raises InputError where the router with the most links has larger input buffers than the simulator can count."""
+        """Raises InputError if the input buffers of the router with the most links exceed the simulator's counters."""
         channels = self.values.router.virtual_channels
         links = int((self.topology.peer >= 0).sum(axis=1).max())
         local = local_ports * channels * min(self.buffer_flits, LOCAL_BUFFER_FLITS)
@@ -368,7 +372,7 @@ class Cluster:
             links.append(link)
         config.links = links
 
-        router = config.router  # it knows where the packets' header has what routers read
+        router = config.router  # lets it locate the header fields that routers read
         router.link_ports = self.topology.link_ports
         router.local_ports = local_ports
         router.virtual_channels = values.router.virtual_channels
@@ -419,10 +423,10 @@ class Cluster:
         return config
 
     def _without(self, ends: list[tuple[int, int]]) -> FabricConfig:
-        """The fabric with routes that are proved, over links other than those, each (node, port) of its first end.
+        """Returns the fabric with proved routes that avoid some links, each given as (node, port) of its first end.
 
-        The routers have no more route classes than before. Communicators that there are keep their trees, and others get trees
-        of the links that are left: the slots of both stand in the proof. Raises NoRoutes or BadRoutes.
+        Routers keep at most the previous number of route classes. Existing communicators keep their trees; new ones get
+        trees of the remaining links; the proof covers the slots of both. Raises NoRoutes or BadRoutes.
         """
         left = [tuple(link[:2]) not in ends for link in self.topology.links.tolist()]
         rest = replace(
@@ -430,8 +434,8 @@ class Cluster:
         )
         if rest.unreachable is not None:
             a, b = rest.unreachable
-            raise NoRoutes(f"there is no way around it from node {a} to node {b}")
-        # Without levels: there may be ways of a fat tree that lead down and up again.
+            raise NoRoutes(f"there is no other path from node {a} to node {b}")
+        # without levels, as paths in a fat tree may go down and up again
         routes = routing.route(replace(rest, level=()), None, self.routes.classes)
         config = self._config(routes)
         config.grid = []
@@ -465,7 +469,7 @@ class Cluster:
 
 
 def _find(name: str) -> ClusterFile | Path:
-    """A shape in place, or the path of a file."""
+    """Returns a shape, or the path of a file."""
     shape = _IN_PLACE.fullmatch(name)
     if shape and shape[2] in topology.SHAPES and shape[2] != "edges":
         size = [int(length) for length in shape[3].split("x")]
@@ -477,9 +481,9 @@ def _find(name: str) -> ClusterFile | Path:
     right = (
         f"did you mean {near[0]!r}?"
         if near
-        else f"the presets are {', '.join(known)}; shapes in place look like torus:8x8"
+        else f"the presets are {', '.join(known)}; a shape is, for example, torus:8x8"
     )
-    raise InputError(f"{name!r} is no preset, no file and no shape in place; {right}")
+    raise InputError(f"{name!r} is neither a preset, a file nor a shape; {right}")
 
 
 def _loaded(found: ClusterFile | Path, name: str, faults: str | None = None) -> Cluster:

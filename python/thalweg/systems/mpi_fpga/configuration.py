@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a node of a cluster is built with, and what software writes into its registers (docs/export.md)."""
+"""Parameters of a cluster's nodes in hardware, and the register contents written by software (docs/export.md)."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from thalweg.systems.mpi_fpga._sim import FabricConfig, Row
     from thalweg.systems.mpi_fpga.rtl_engine import Pairs
 
-# Fields of an entry of the routing table, by the bit where they start: rtl/mpi_fpga/top/tw_registers.rdl.
+# bit offsets of the fields in an entry of the routing table: rtl/mpi_fpga/top/tw_registers.rdl
 LAST_LINK, KEEP, ROUTE_CLASS, FIRST_CHANNEL, REACHABLE = 6, 7, 8, 12, 31
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """What the hardware of a cluster's nodes is built with, by the names of tw_cluster_pkg."""
+    """Parameters of the nodes' hardware, named as in tw_cluster_pkg."""
 
     values: dict[str, int | str]
 
@@ -36,11 +36,11 @@ class Numbers:
         return int(self.values[name])
 
     def with_address_bits(self, bits: int) -> Numbers:
-        """With the width of the registers' addresses, which is known when they are generated."""
+        """Returns a copy with the width of register addresses, which is known when registers are generated."""
         return Numbers({**self.values, "AddressBits": bits})
 
 
-#: What tw_collective_unit has beside the parameters that it shares with the router and the node's ports.
+#: parameters of tw_collective_unit other than those shared with the router and the node's ports
 OF_UNIT = (
     "Units",
     "Rows",
@@ -65,16 +65,17 @@ OF_UNIT = (
 
 
 def numbers(cluster: Cluster, pairs: Pairs | None = None) -> Numbers:
-    """Those of the cluster's nodes, every link with a replay; `pairs`: the operators of its lanes (None: all).
+    """Returns the parameters of the cluster's nodes, with a replay on every link. `pairs` are the operators of the lanes
+    (None: all).
 
-    Raises InputError where there is no such hardware.
+    Raises InputError if there is no such hardware.
     """
     from thalweg import _core
     from thalweg.systems.mpi_fpga import _sim
 
     if cluster.link_latency > MOST_FAULTY_LATENCY:
         raise InputError(
-            f"a link of {cluster.link_latency} cycles; a replay covers {MOST_FAULTY_LATENCY} at most: link.latency_ns of {cluster.name}"
+            f"a link of {cluster.link_latency} cycles; the maximum of a replay is {MOST_FAULTY_LATENCY}: reduce link.latency_ns of {cluster.name}"
         )
     config = cluster.fabric_config()
     router = config.router
@@ -123,7 +124,7 @@ def numbers(cluster: Cluster, pairs: Pairs | None = None) -> Numbers:
 
 
 def table(cluster: Cluster) -> NDArray[np.uint32]:
-    """(nodes, nodes), row node, column destination: what is written into the node's routing table."""
+    """Returns the contents of the nodes' routing tables as an array (nodes, nodes), row node, column destination."""
     routes = cluster.routes
     firsts = [(mask & -mask).bit_length() - 1 for mask in cluster.vc_mask(routes, collectives=True)[0]]
     peer = cluster.topology.peer
@@ -144,15 +145,18 @@ def table(cluster: Cluster) -> NDArray[np.uint32]:
 
 @dataclass(frozen=True)
 class Write:
-    """What software writes into a register, by its name in tw_registers.rdl; fields that are not named get 0."""
+    """A register write by software; registers are named as in tw_registers.rdl, and unnamed fields are 0."""
 
     register: str
     fields: dict[str, int]
 
 
 def unit_writes(cluster: Cluster, built: Numbers) -> Iterator[tuple[int, Write]]:
-    """What software tells each node's collective unit before the first operation, node by node: its peers, the relay's ways, and the
-    communicator of all hosts as row 0. Raises InputError where that has more edges than the hardware."""
+    """Yields the initial register writes of each node's collective unit.
+
+    They define its peers, the relay's routes, and the communicator of all hosts as row 0. Raises InputError if that has
+    more edges than the hardware.
+    """
     from thalweg.systems.mpi_fpga import _sim
 
     config, routes = cluster.fabric_config(), cluster.routes
@@ -183,7 +187,7 @@ def unit_writes(cluster: Cluster, built: Numbers) -> Iterator[tuple[int, Write]]
         used = rows[node].used
         if used >> built["Edges"]:
             raise InputError(
-                f"the communicator of all hosts has an edge {used.bit_length() - 1} at node {node} of {cluster.name}, and a row {built['Edges']} edges"
+                f"the communicator of all hosts has an edge {used.bit_length() - 1} at node {node} of {cluster.name}, but rows have {built['Edges']} edges"
             )
         yield from _row_writes(config, node, rows[node], 0)
 
@@ -220,7 +224,7 @@ def _row_writes(config: FabricConfig, node: int, row: Row, number: int) -> Itera
 
 
 def word(map_: AddrmapNode, write: Write) -> tuple[int, int]:
-    """Where it is written, as the map has it, and what."""
+    """Returns address, from the register map, and value of a write."""
     from systemrdl.node import RegNode
 
     register = map_.find_by_path(write.register)

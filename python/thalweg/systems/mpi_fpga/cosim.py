@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whole clusters of the hardware's routers, and collective units, held against the simulator's in every cycle under random
-programs.
+"""Co-simulation of random programs on whole clusters, with RTL routers and collective units compared in every cycle.
 
-A run makes communicators of random nodes, and on them collectives of all kinds, several at once, of random sizes, types,
-algorithms and roots, whose ranks come at random times; besides messages between nodes. It is executed twice, by the simulator
-alone and with the hardware's routers beside the simulator's: their ports are compared in every cycle, and at the end the times of
-all completions, the cycle from which on the fabric rests, and what the ranks have in their memories.
+A run creates communicators of random nodes, and executes concurrent collectives of all kinds with random sizes, types,
+algorithms, roots and arrival times of ranks, besides messages between nodes. It is executed twice, by the simulator
+alone and with RTL routers in lockstep: ports are compared in every cycle, and at the end the times of all completions,
+the cycle from which the fabric is idle, and the ranks' memories.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from thalweg.systems.mpi_fpga._sim import Endpoint, Fabric
 
 UNIT_CONTEXTS = 4
-"""Rows of the communicator table where units are compared: as many as a program has communicators. Each holds megabytes."""
+"""Rows of the communicator table if units are compared: one per communicator of a program, as each needs megabytes."""
 REDUCTIONS = (
     Collective.REDUCE,
     Collective.ALLREDUCE,
@@ -43,25 +42,25 @@ REDUCTIONS = (
 )
 COLLECTIVES = tuple(Collective[name.upper()] for name in bounds.OPERATIONS)
 LONGEST_BLOCK, LONGEST_FAULTY_BLOCK = 2048, 65536
-"""Bytes of a rank's block; on links that fail it fills a replay's window, which then holds the router back."""
+"""Bytes of a rank's block; on failing links enough to fill a replay's window, which then stalls the router."""
 WAVE_CYCLES = 256
 """Before a difference."""
 
 
 @dataclass
 class Outcome:
-    """What a run was, and what came of it: handles, times, memories, and links that it lost."""
+    """Result of a run: handles, times, memories, and lost links."""
 
-    cycles: int  #: until the fabric came to rest
+    cycles: int  #: until the fabric was idle
     operations: int
     completions: list[tuple[int, int, bool]]
     memories: list[np.ndarray]
-    recoveries: list[tuple[str, bool, int, int, int]]  #: links that were given up or reset, and when what happened
+    recoveries: list[tuple[str, bool, int, int, int]]  #: links that were given up or reset, with the times
 
 
 @dataclass
 class _Random:
-    """One random program on one fabric. Every draw depends on the seed and on what the fabric did before, no more."""
+    """A random program on one fabric. Draws depend only on the seed and on the fabric's behavior."""
 
     fabric: Fabric
     hosts: int
@@ -90,7 +89,7 @@ class _Random:
             self.next(until)
 
     def next(self, until: int) -> None:
-        """To the next completion, or until then. Raises FabricStopped where a link is down that there is no way around."""
+        """Advances to the next completion, at most to `until`. Raises FabricStopped if a failed link cannot be bypassed."""
         if self.fabric.failure:
             raise FabricStopped(f"seed {self.seed}: {self.fabric.failure}")
         for completion in self.fabric.advance(until):
@@ -99,11 +98,11 @@ class _Random:
                 self.awaited.discard(completion.handle)
 
     def finish(self) -> None:
-        """Until everything that was submitted has ended. Raises FabricStopped where it never does."""
+        """Advances until all operations have ended. Raises FabricStopped if one never does."""
         while self.awaited:
             if self.fabric.idle:
                 raise FabricStopped(
-                    f"seed {self.seed}: the fabric came to rest with {len(self.awaited)} parts unfinished",
+                    f"seed {self.seed}: the simulation stopped with {len(self.awaited)} parts unfinished",
                     self.fabric.blocked,
                 )
             self.next(self.fabric.now + 100_000)
@@ -183,7 +182,7 @@ class _Random:
 
 
 class Difference(RtlDifference):
-    """The first one of a random program."""
+    """The first difference of a random program."""
 
     def __init__(self, found: RtlDifference, seed: int) -> None:
         super().__init__(f"seed {seed}: {found}", found.block, found.node, found.cycle)
@@ -198,7 +197,7 @@ def _endpoint(seed: int) -> Endpoint:
 
 
 def with_few_rows(cluster: Cluster) -> Cluster:
-    """The cluster with as many rows of the communicator table as random programs need."""
+    """Returns the cluster with only as many rows of the communicator table as random programs need."""
     contexts = min(cluster.values.collective.contexts, UNIT_CONTEXTS)
     collective = cluster.values.collective.model_copy(update={"contexts": contexts})
     return replace(cluster, values=cluster.values.model_copy(update={"collective": collective}))
@@ -207,8 +206,8 @@ def with_few_rows(cluster: Cluster) -> Cluster:
 def execute(
     cluster: Cluster, seed: int, cycles: int, operators: Mapping[Datatype, Collection[Operator]] = OPERATORS
 ) -> Outcome:
-    """A random program of at least so many cycles, with these operators. Raises FabricStopped, and Difference for one of routers
-    or units."""
+    """Executes a random program of at least `cycles` cycles. Raises FabricStopped, or Difference if routers or units
+    differ."""
     from thalweg.systems.mpi_fpga import _sim
 
     fabric = _sim.Fabric(cluster.fabric_config(), _endpoint(seed))
@@ -227,24 +226,24 @@ def compare(
     cycles: int,
     operators: Mapping[Datatype, Collection[Operator]] = OPERATORS,
 ) -> Iterator[Outcome]:
-    """The outcomes of the seeds from `seed` on; `hardware` is the cluster with routers, and units, that are compared.
+    """Yields the outcomes of seeds from `seed` on; `hardware` is the cluster with RTL routers, and units.
 
-    Raises Difference for the first one of these, and CheckFailed, which names the seed, for another one.
+    Raises Difference for a difference in these, and CheckFailed, which names the seed, for other differences.
     """
     for run in range(seed, seed + runs):
         expected, got = (execute(each, run, cycles, operators) for each in (cluster, hardware))
         if expected.completions != got.completions:
             pairs = enumerate(itertools.zip_longest(expected.completions, got.completions))
             index, (sim, rtl) = next((i, pair) for i, pair in pairs if pair[0] != pair[1])
-            raise CheckFailed(f"seed {run}: completion {index} is {sim} in the simulator, {rtl} with the RTL's routers")
+            raise CheckFailed(f"seed {run}: completion {index} is {sim} in the simulator, {rtl} with RTL routers")
         if expected.cycles != got.cycles:
             raise CheckFailed(
-                f"seed {run}: the fabric rests from cycle {expected.cycles} on, with the RTL's routers from {got.cycles}"
+                f"seed {run}: the fabric is idle from cycle {expected.cycles} on, with RTL routers from {got.cycles}"
             )
         if expected.recoveries != got.recoveries:
-            raise CheckFailed(f"seed {run}: links were given up at other times with the hardware's routers")
+            raise CheckFailed(f"seed {run}: links were given up at other times with RTL routers")
         if not all(np.array_equal(a, b) for a, b in zip(expected.memories, got.memories, strict=True)):
-            raise CheckFailed(f"seed {run}: the ranks have other results with the hardware's routers")
+            raise CheckFailed(f"seed {run}: the ranks have other results with RTL routers")
         yield got
 
 
@@ -256,7 +255,7 @@ def record(
     project: Project | None = None,
     operators: Mapping[Datatype, Collection[Operator]] = OPERATORS,
 ) -> Path:
-    """Executes the program again, and writes the waves of the router or unit that differs, from WAVE_CYCLES before."""
+    """Repeats the program, and writes waves of the router or unit that differs, from WAVE_CYCLES before the difference."""
     from thalweg import _core
 
     vcd = scratch.folder() / f"{cluster.name}-seed-{found.seed}-node-{found.node}.vcd"
@@ -267,4 +266,4 @@ def record(
     except Difference as again:
         assert (again.node, again.cycle) == (found.node, found.cycle)
         return Path(shutil.copy(to_fst(vcd), folder))
-    raise AssertionError("the difference did not come again")
+    raise AssertionError("the difference did not occur again")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A node of a cluster as a folder of hardware that stands by itself: `thalweg rtl export` (docs/export.md).
+"""`thalweg rtl export`: a node of a cluster as a self-contained folder of hardware (docs/export.md).
 
-What is generated is the package of the cluster's parameters, the register block, a top whose ports have flat names, and what software
-writes into the registers; all else is copied.
+Generated are the package of parameters, the register block, a top with flat port names, and the register contents
+written by software; all other files are copied.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 
     from thalweg.systems.mpi_fpga.rtl_engine import Pairs
 
-#: Files of an exported node that are no copies.
+#: generated files of an exported node
 GENERATED = ("tw_cluster_pkg", "tw_registers_pkg", "tw_registers", TOP)
 
 
 def export(cluster: Cluster, output: Path, pairs: Pairs | None = None, operators: Path | None = None) -> None:
-    """Writes the folder `output`, which is not there yet or empty, whole or not at all. Raises InputError.
+    """Writes the folder `output` atomically; it must be new or empty. Raises InputError.
 
-    `pairs`: the operators of the collective unit's lanes, by type; None: all. `operators`: a folder with the user's own, where
-    there are such among them.
+    `pairs` are the operators of the collective unit's lanes, by type (None: all). `operators` is a folder with
+    user-defined operators.
     """
     root = find_root(alone=True)
     own = _own(pairs, operators)
@@ -44,16 +44,14 @@ def export(cluster: Cluster, output: Path, pairs: Pairs | None = None, operators
 
 
 def _own(pairs: Pairs | None, operators: Path | None) -> list[Path]:
-    """The sources of the user's own operators. Raises InputError where they are missing, or nothing combines with them."""
+    """Returns the sources of user-defined operators. Raises InputError if they are missing or unused."""
     names = [op.name.lower() for op in own_bytes(pairs or {})]
     if operators is None:
         if names:
-            raise InputError(
-                f"{names[0]} is an operator of your own: --operators gives the folder of its tw_user_operator.sv"
-            )
+            raise InputError(f"{names[0]} is user-defined: give the folder of tw_user_operator.sv with --operators")
         return []
     if not names:
-        raise InputError("--operators: nothing is combined by user0, user1 or user2; --combine says of which types")
+        raise InputError("--operators is unused: give the types of user0, user1 or user2 with --combine")
     if not (operators / "tw_user_operator.sv").is_file():
         raise InputError(f"{str(operators)!r} has no tw_user_operator.sv")
     return sorted(operators.glob("*.sv"))
@@ -67,7 +65,7 @@ def _write(
     copied = [*needed(root, "mpi_fpga", "tw_top", own), *own]
     for path in own:
         if sum(path.name == other.name for other in copied) > 1 or path.stem in GENERATED:
-            raise InputError(f"{str(path)!r} has the name of a file of the hardware's")
+            raise InputError(f"{str(path)!r} has the name of one of the hardware's own files; rename it")
     for path in copied:
         shutil.copy(path, rtl)
     package, top = rtl / "tw_cluster_pkg.sv", rtl / f"{TOP}.sv"
@@ -125,7 +123,7 @@ def _package(cluster: Cluster, built: Numbers) -> str:
 
 
 def _write_registers(root: Path, built: Numbers, registers: Path, rtl: Path) -> AddrmapNode:
-    """The register map with the cluster's numbers, what PeakRDL makes of it, and its block."""
+    """Writes the register map with the cluster's parameters, PeakRDL's output and the register block."""
     try:
         from peakrdl_cheader.exporter import CHeaderExporter
         from peakrdl_html import HTMLExporter

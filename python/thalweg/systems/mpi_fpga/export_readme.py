@@ -41,7 +41,7 @@ def readme(root: Path, cluster: Cluster, built: Numbers, map_: AddrmapNode, pair
         stages_mb=_megabytes(
             2 * built["Units"] * built["Rows"] * built["Places"] * built["StagePlaces"] * built["SlotFlits"]
         ),
-        combined="all that `packets.md` says" if pairs is None else _combined(pairs),
+        combined="all listed in `packets.md`" if pairs is None else _combined(pairs),
         **_example(cluster, map_, built, pairs),
     )
 
@@ -55,7 +55,7 @@ def _combined(pairs: Pairs) -> str:
 
 
 def _example(cluster: Cluster, map_: AddrmapNode, built: Numbers, pairs: Pairs | None) -> dict[str, str]:
-    """An allreduce by exchange: what software writes, and the packets of a rank."""
+    """An allreduce by exchange: register writes of software, and the packets of a rank."""
     kind, operators = next(iter((pairs or {Datatype.FLOAT64: [Operator.SUM]}).items()))
     operator = next(iter(operators))
     collective, algorithm = Collective.ALLREDUCE, Algorithm.EXCHANGE

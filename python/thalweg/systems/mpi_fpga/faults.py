@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What happens on each link of a cluster: its [faults], link by link and direction by direction."""
+"""Faults of each link of a cluster, per direction, from its [faults]."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 faults_option = click.option(
     "--faults",
     metavar="FAULTS",
-    help="What goes wrong on links: a file with [faults], or such as bit_error_rate=1e-6,frames_lost=0.001,down=0-1@20 "
-    "(nodes, and microseconds) or reset=0-1@20 (node 0's end alone).",
+    help="Link faults: a file with [faults], or e.g. bit_error_rate=1e-6,frames_lost=0.001,down=0-1@20 "
+    "(nodes@us) or reset=0-1@20 (node 0's end only).",
 )
-"""Decorator: adds `--faults` as the argument `faults: str | None`, for `Cluster.load`."""
+"""Decorator: adds `--faults`, passed as `faults: str | None`, for `Cluster.load`."""
 
 RATES = ("bit_error_rate", "frames_lost", "frames_duplicated")
 KEYS = (*RATES, "down_at_us", "up_at_us", "reset_at_us")
@@ -29,23 +29,23 @@ KEYS = (*RATES, "down_at_us", "up_at_us", "reset_at_us")
 
 @dataclass(frozen=True)
 class Wire:
-    """One direction of a link; shares are of bits and of frames."""
+    """Faults of one direction of a link; rates are probabilities per bit and per frame."""
 
     bit_error_rate: float = 0.0
     frames_lost: float = 0.0
     frames_duplicated: float = 0.0
     down_at_us: float | None = None
     up_at_us: float | None = None
-    reset_at_us: float | None = None  #: the end that sends is reset alone
+    reset_at_us: float | None = None  #: reset of the sending end alone
 
     def over(self, table: LinkFaultsTable) -> Wire:
-        """This, where the table says nothing else."""
+        """Returns this with values of the table, where it has any."""
         said = {key: getattr(table, key) for key in KEYS}
         return replace(self, **{key: value for key, value in said.items() if value is not None})
 
 
 class WrongLink(ValueError):
-    """Entry `index` of `faults.links`, of which `key` is wrong."""
+    """An error in `key` of entry `index` of `faults.links`."""
 
     def __init__(self, index: int, key: str, what: str) -> None:
         super().__init__(what)
@@ -54,17 +54,17 @@ class WrongLink(ValueError):
 
 
 def of_links(topology: Topology, table: FaultsTable) -> list[tuple[Wire, Wire]]:
-    """For each link of the topology the faults from its first node to its second, and back. Raises WrongLink."""
+    """Returns, for each link of the topology, the faults from its first node to its second, and back. Raises WrongLink."""
     common = Wire(*(getattr(table, key) for key in RATES))
     wires = [[common, common] for _ in topology.links]
     said: set[tuple[int, int, str]] = set()
     for index, entry in enumerate(table.links):
         a, b = entry.nodes
         if entry.up_at_us is not None and (entry.down_at_us is None or entry.up_at_us <= entry.down_at_us):
-            raise WrongLink(index, "up_at_us", f"up_at_us is {entry.up_at_us:g}; a link comes up after down_at_us")
+            raise WrongLink(index, "up_at_us", f"up_at_us is {entry.up_at_us:g}; it must be later than down_at_us")
         found = False
         for link, (node_a, port_a, node_b, port_b) in enumerate(topology.links.tolist()):
-            # A link between a ring's two nodes, or of a node to itself, may fit both ways.
+            # a link between the nodes of a ring of two, or from a node to itself, may match in both directions
             for way, (first, port, second) in enumerate(((node_a, port_a, node_b), (node_b, port_b, node_a))):
                 if (first, second) != (a, b) or entry.port not in (None, port):
                     continue
@@ -78,21 +78,21 @@ def of_links(topology: Topology, table: FaultsTable) -> list[tuple[Wire, Wire]]:
                             continue
                         if (link, each, key) in said:
                             what = f"{key} of the link from node {(a, b)[each != way]} to node {(b, a)[each != way]} is given twice"
-                            raise WrongLink(index, key, f"{what}; each link has one of each fault in a run")
+                            raise WrongLink(index, key, f"{what}; give each fault of a link once")
                         said.add((link, each, key))
                     wires[link][each] = wires[link][each].over(fault)
         if not found:
             raise WrongLink(
                 index,
                 "nodes",
-                f"no link joins node {a} to node {b}"
+                f"no link connects node {a} to node {b}"
                 + ("" if entry.port is None else f" by port {entry.port} of node {a}"),
             )
     return [(forth, back) for forth, back in wires]
 
 
 def recovery_rows(recoveries: Sequence[Recovery], us: float) -> list[dict[str, Any]]:
-    """Links that were given up or have lost flits, for reports; `us` is a tick in microseconds."""
+    """Returns links that were given up or have lost flits, for reports; `us` is a tick in us."""
     return [
         {
             "link": recovery.link,
@@ -109,10 +109,10 @@ def recovery_rows(recoveries: Sequence[Recovery], us: float) -> list[dict[str, A
 def recovery_text(row: dict[str, Any]) -> str:
     if row["cause"] == "reset":
         return (
-            f"an end of {row['link']} was reset alone at {row['silent_since_us']:.3f} us, noticed at {row['given_up_us']:.3f}; the "
-            f"fabric began again at {row['resumed_us']:.3f}: a recovery of {row['recovery_us']:.3f} us"
+            f"an end of {row['link']} was reset alone at {row['silent_since_us']:.3f} us, detected at {row['given_up_us']:.3f}; the "
+            f"fabric resumed at {row['resumed_us']:.3f}: a recovery of {row['recovery_us']:.3f} us"
         )
     return (
         f"{row['link']} was silent from {row['silent_since_us']:.3f} us on and given up at {row['given_up_us']:.3f}; the fabric "
-        f"began again without it at {row['resumed_us']:.3f}: a recovery of {row['recovery_us']:.3f} us"
+        f"resumed without it at {row['resumed_us']:.3f}: a recovery of {row['recovery_us']:.3f} us"
     )

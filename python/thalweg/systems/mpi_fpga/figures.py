@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Our curves on the axes of the MPI-FPGA paper's figures, with what its tables say of the software."""
+"""Figures of the MPI-FPGA paper with simulated curves, and the paper's software times."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _COLOURS = {32: "tab:blue", 64: "tab:orange", 128: "tab:green"}
 
 
 def plot(rows: Sequence[Row], folder: Path) -> list[Path]:
-    """Draws every figure of which there are rows; returns the files."""
+    """Draws every figure for which there are rows; returns the files."""
     figures = {"figures-8-9": _curves, "figure-10": _speedups}
     if any(row.id == "mpifpga.scaling" for row in rows):
         figures |= {"figure-11": _indirect, "figure-12": _ratios, "figure-13": _scaling}

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MPI-FPGA's nodes, switches and links as kinds, for files with [node.*] and [link.*] (thalweg.cluster.kinds).
+"""MPI-FPGA's nodes, switches and links as types, for files with [node.*] and [link.*] (thalweg.cluster.kinds).
 
-A file of MPI-FPGA alone may have one [router], [host], [collective] and [link] for all instead (tables.py). Both forms leave out what is as in
-clusters/base/plain.toml, and one is converted to the other: all routers of a fabric are alike.
+Files with MPI-FPGA alone may have a single [router], [host], [collective] and [link] instead (tables.py). In both
+forms, missing values come from clusters/base/plain.toml, and one is converted to the other: all routers of a fabric are
+equal.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from thalweg.systems.mpi_fpga.tables import (
 
 
 class Switch(_NodeTable):
-    """A node without a host, where the shape has switches. Its router and its collective unit are as those of the nodes."""
+    """A node without a host, for the switches of a shape. Router and collective unit are equal to those of the nodes."""
 
     kind: Literal["mpi-fpga-switch"]
     clock: Name
@@ -53,7 +54,7 @@ class Node(Switch):
     """A router, a collective unit, and a host behind PCIe."""
 
     kind: Literal["mpi-fpga"]  # type: ignore[assignment]
-    routing: RoutingAlgorithm | None = Field(None, description="routing algorithm; by the shape if left out")
+    routing: RoutingAlgorithm | None = Field(None, description="routing algorithm [default: by shape]")
     router: RouterTable
     host: HostTable
     collective: CollectiveTable
@@ -69,20 +70,20 @@ class Node(Switch):
 
 
 class KindFaultsTable(OwnFaultsTable):
-    """Of each link of a kind, both ways."""
+    """Faults of each link of a type, in both directions."""
 
-    seed: int | None = Field(None, ge=0, lt=2**63, description="of all that is random about faults")
+    seed: int | None = Field(None, ge=0, lt=2**63, description="seed of random faults")
     silence_us: float | None = Field(
         None, gt=0, le=1e6, description="time without a good frame after which a link is given up, in us"
     )
     rebuild_us: float | None = Field(
-        None, ge=0, le=1e9, description="time from giving up a link until the fabric resumes with other routes, in us"
+        None, ge=0, le=1e9, description="time from giving up a link until the fabric resumes with new routes, in us"
     )
 
 
 class Link(_LinkTable, LinkTable):
     kind: Literal["mpi-fpga"]
-    faults: KindFaultsTable | None = Field(None, description="what happens on each link of this kind")
+    faults: KindFaultsTable | None = Field(None, description="faults of each link of this type")
 
     @model_validator(mode="before")
     @classmethod
@@ -100,19 +101,20 @@ def _plain() -> dict[str, Any]:
 
 
 class Kinds(Assembled):
-    """A file of MPI-FPGA with [node.*] and [link.*], or that part of a larger one."""
+    """An MPI-FPGA file with [node.*] and [link.*], or that part of a larger one."""
 
     system = "mpi-fpga"
     NODES = NODES
     LINKS = LINKS
 
     def fabric(self) -> tuple[ClusterFile, Topology]:
-        """The values of all routers and links, and the topology. Raises InputError where these are not alike, or a switch stands elsewhere."""
+        """The values of all routers and links, and the topology. Raises InputError if they are not equal, or a switch is
+        misplaced."""
         node_name, node = self._alike("node", Node, self.nodes, self.node_names, "link_ports")
         for number, name in enumerate(self.node_names):
             is_switch = not isinstance(self.nodes[name], Node)
             if is_switch != (self._level(number) > 0):
-                what = "stands at a place without switch" if is_switch else "stands in place of a switch"
+                what = "is at a position for a host" if is_switch else "is at the position of a switch"
                 raise self.file.wrong(f"node {number} ({name}) is {self.nodes[name].kind}, and {what}", "topology")
         link_name, link = self._alike("link", Link, self.links, self.link_names, "faults")
         values = {
@@ -141,7 +143,7 @@ class Kinds(Assembled):
         return self.topology.level[node] if self.topology.level else 0
 
     def _shape(self) -> dict[str, Any]:
-        """The table [topology] of a file without kinds; of further links there are the edges alone."""
+        """The table [topology] of an equivalent file without types; with additional links, a list of edges."""
         if self.topology.shape == "edges" or self.topology.joined or self.topology.added:
             return {"shape": "edges", "edges": self.topology.links[:, [0, 2]].tolist()}
         own = {"node", "switch", "nodes", "link", "join"}
@@ -150,7 +152,8 @@ class Kinds(Assembled):
     def _alike(
         self, what: str, model: type[Of], tables: Mapping[str, KindTable], used: Iterable[str], *apart: str
     ) -> tuple[str, Of]:
-        """The name and the table of all that are used. Raises InputError where they differ in more than the keys `apart`."""
+        """Returns name and table common to all types in use. Raises InputError if they differ in more than the keys
+        `apart`."""
         found = {name: table for name in dict.fromkeys(used) if isinstance(table := tables[name], model)}
         if not found:
             raise self.file.wrong(f"no {what} of kind {self.system} is used", "topology")
@@ -159,18 +162,19 @@ class Kinds(Assembled):
             for key, value in found[first]:
                 if key not in apart and getattr(found[other], key) != value:
                     raise self.file.wrong(
-                        f"{what}s {first} and {other} differ in {key}; all {what}s of a fabric are alike but for {' and '.join(apart)}",
+                        f"{what}s {first} and {other} differ in {key}; all {what}s of a fabric must be equal except for {' and '.join(apart)}",
                         f"{what}.{other}.{key}",
                     )
         clocks = {name: table.clock for name in self.node_names if isinstance(table := self.nodes[name], Switch)}
         if len(set(clocks.values())) > 1:
             raise self.file.wrong(
-                f"all routers of a fabric have one clock; these have {', '.join(set(clocks.values()))}", "topology"
+                f"all routers of a fabric must have the same clock; these have {', '.join(set(clocks.values()))}",
+                "topology",
             )
         return first, found[first]
 
     def _faults(self) -> dict[str, Any]:
-        """The table [faults]: what all have in common, and an entry for each link on which something happens."""
+        """The table [faults]: common values, and an entry for each link with faults."""
         table: dict[str, Any] = dict(_plain()["faults"])
         common: dict[str, tuple[str, Any]] = {}
         links = []
@@ -181,7 +185,7 @@ class Kinds(Assembled):
             for key in ("seed", "silence_us", "rebuild_us"):
                 if key in given and common.setdefault(key, (name, given[key]))[1] != given[key]:
                     raise self.file.wrong(
-                        f"links {common[key][0]} and {name} differ in faults.{key}, which all links of a fabric have in common",
+                        f"links {common[key][0]} and {name} differ in faults.{key}, which must be equal for all links of a fabric",
                         f"link.{name}.faults.{key}",
                     )
             happens = {key: value for key, value in given.items() if key in KEYS}

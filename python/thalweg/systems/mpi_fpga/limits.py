@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the hardware of MPI-FPGA is built for at most."""
+"""Limits of MPI-FPGA's hardware."""
 
 FLIT_BYTES = 32  #: payload of one flit
 
 LOCAL_BUFFER_FLITS = 16
-"""Most that a local port buffers of a virtual channel: many round trips of its wires, which take a cycle."""
+"""Maximum buffer of a virtual channel at a local port: many round trips of its wires, which take a cycle."""
 
-ROUTER_PORTS, ROUTER_CHANNELS = 64, 128  # of one router, ports x virtual channels rounded up to a power of two
+ROUTER_PORTS, ROUTER_CHANNELS = 64, 128  # per router, ports x virtual channels rounded up to a power of two
 
-UNIT_PORTS = 32  # of one collective unit
+UNIT_PORTS = 32  # per collective unit
 
 MOST_SLOT_FLITS = 2**16 - 1
-"""What the count of a credit packet can say."""
+"""Maximum count in a credit packet."""
 
 MOST_FAULTY_LATENCY = 16_000
-"""Cycles of a link on which faults happen: no replay covers a longer one."""
+"""Maximum latency in cycles of a link with faults, limited by the replay buffer."""
 
 MOST_BUFFERED_FLITS = 2**16 - 1
-"""Of all input buffers of a router; and of a link, whose flits on their way are in the buffer at its end."""
+"""Maximum of all input buffers of a router, and of a link, whose flits in flight are in the buffer at its end."""
 
 MOST_LATENCY = MOST_BUFFERED_FLITS - 3
-"""Cycles of a link, whose flits pass an output register and an input of the unit as well."""
+"""Maximum latency of a link in cycles; its flits also pass an output register and an input of the unit."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The engine `model`: closed forms of what collectives take, in the manner of the MPI-FPGA paper's section 5.
+"""The engine `model`: closed forms for the time of collectives, following section 5 of the MPI-FPGA paper.
 
 They are LogGP expressions: latency L, overheads o of sender and receiver, gap g between messages, gap G per byte, P ranks, k
 bytes. The paper has them for a broadcast (Equations 3 to 6); the others follow the same reasoning. In the switch the
@@ -23,8 +23,8 @@ The parameters come from the cluster: L is the time between the two ranks that a
 PCIe's latency, in software with its overhead for a message, and zero kernel to kernel; G is that of one link, host to host of
 PCIe where that is slower; g is o. Where operands are combined, ceil(log P) times the adder's latency comes on top.
 
-What they leave out: that a tree of rank numbers has longer ways than L, that several links of a node carry data at once, that
-messages share links, packets, descriptors and the cycles inside a node.
+Not modelled: trees of rank numbers with paths longer than L, concurrent use of several links of a node,
+contention for links, packets, descriptors, and cycles inside a node.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ COMBINING = frozenset({"reduce", "allreduce", "reduce_scatter", "scan", "exscan"
 
 @dataclass(frozen=True)
 class LogGP:
-    """The parameters, in ticks and bytes."""
+    """LogGP parameters, in ticks and bytes."""
 
     latency: float
     overhead: float
@@ -48,17 +48,17 @@ class LogGP:
     gap_per_byte: float
     ranks: int
     combine: float
-    """Of one operand with another, in the switch."""
+    """Time to combine two operands in the switch."""
 
     def message(self, size: float) -> float:
-        """One message of `size` bytes from rank to rank."""
+        """Returns the time of a message of `size` bytes."""
         return self.overhead + size * self.gap_per_byte + self.latency + self.overhead
 
 
 def parameters(
     network: Network, members: Sequence[int], host: bool = False, message_overhead: int | None = None
 ) -> LogGP:
-    """Of ranks on the nodes `members`; with `message_overhead` ticks of software for each message they are software's."""
+    """Returns the parameters for ranks on the nodes `members`; with `message_overhead` in ticks, those of software."""
     distances = (network.distances(node)[other] for node in members for other in members)
     rate = min(rate for *_, rate in network.links)
     overhead = float(network.pcie_latency if host else 0)
@@ -70,7 +70,8 @@ def parameters(
 
 
 def in_switch_ticks(operation: str, size: int, p: LogGP) -> float:
-    """What a collective takes in the switches; `size` in bytes has OSU's meaning. Raises KeyError for an unknown one."""
+    """Returns the time of a collective in the switches; `size` in bytes as in OSU's benchmarks. Raises KeyError for an
+    unknown one."""
     if p.ranks == 1:
         return 0.0
     stages = ceil(log2(p.ranks))
@@ -93,7 +94,7 @@ def in_switch_ticks(operation: str, size: int, p: LogGP) -> float:
 
 
 def software_ticks(operation: str, size: int, p: LogGP) -> float:
-    """What it takes as messages of software."""
+    """Returns the time of a collective as software messages."""
     if p.ranks == 1:
         return 0.0
     stages = ceil(log2(p.ranks))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can be measured on an MPI-FPGA cluster: `thalweg.measure` and `thalweg.bench` plan it here, with the same options."""
+"""Operations of MPI-FPGA for `thalweg bench` and `thalweg.measure`."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from thalweg.systems.mpi_fpga.rtl_engine import ENGINES, with_engine
 from thalweg.systems.mpi_fpga.spec import Algorithm
 
 MODEL = "model"
-"""The engine that has closed forms, and executes nothing."""
+"""The engine of closed forms, which executes nothing."""
 
 ALGORITHMS = ("auto", *(algorithm.name.lower() for algorithm in Algorithm))
 OPERATORS = tuple(op.name.lower() for op in Operator if op != Operator.NONE)
@@ -76,17 +76,21 @@ def collective(
     type: str | None = None,
     reproducible: bool = False,
 ) -> Plan:
-    """`ranks`: all hosts where it is not given. `type`: float64 where all sizes are multiples of 8 bytes, else float32."""
+    """Plans a collective.
+
+    `ranks` defaults to all hosts; `type` to float64 if all sizes are multiples of 8 bytes, else float32. Raises
+    InputError.
+    """
     where = placements.checked(placement)
     one_of("algorithm", algorithm, ALGORITHMS)
     if reproducible:
         if algorithm not in ("auto", "tree"):
-            raise InputError(f"--reproducible combines in the order of the tree, and {algorithm} has another one")
+            raise InputError(f"--reproducible needs the order of the tree; {algorithm} has a different one")
         cluster = cluster.by_rank()
         algorithm = "auto" if operation in ("scan", "exscan") else "tree"
     cluster = _engine(cluster, engine)
     wanted = parse_sizes(sizes)
-    if type is None:  # OSU's default, so that a size of 4 bytes is whole
+    if type is None:  # OSU's default, so that a size of 4 bytes is a whole element
         type = "float64" if all(size % 8 == 0 for size in wanted) else "float32"
     plan = bench.CollectivePlan(
         cluster,
@@ -107,7 +111,7 @@ def collective(
         return bench.measure_collective(plan, progress, 1 if cluster.routers else workers)
 
     if engine == MODEL and algorithm != "auto":
-        raise InputError("--engine model knows no --algorithm: each collective has one closed form")
+        raise InputError("--engine model has one closed form per collective; leave --algorithm out")
     about = f"{operation} of {plan.ranks} ranks on {cluster.name}"
     if operation in bench_data.REDUCTIONS:
         about += f": {op} of {type}"
@@ -157,11 +161,15 @@ def traffic(
     warmup: int = 10_000,
     seed: int = 1,
 ) -> Plan:
-    """`load`: flits offered per node and cycle; `sweep` goes from 0.05 to saturation, where latency is three times that."""
+    """Plans random traffic.
+
+    `load` is in flits offered per node and cycle; "sweep" goes from 0.05 to saturation, defined as three times the
+    latency at 0.05. Raises InputError.
+    """
     if load != SWEEP:
         check_load(load)
     if packet not in PACKETS:
-        raise InputError(f"no packet has {packet!r} flits; they have {', '.join(map(str, PACKETS))}")
+        raise InputError(f"packet is {packet!r}; the number of flits must be one of {', '.join(map(str, PACKETS))}")
     plan = bench_traffic.TrafficPlan(
         cluster,
         one_of("pattern", pattern, PATTERNS),
@@ -183,15 +191,17 @@ def traffic(
         "a packet's last flit arrives, on average (latency: the same in cycles)",
         measure,
         {"traffic": seed},
-        record="its packets are counted, and none is recorded",
+        record="packets are counted, not recorded",
         draw=plots.latency_over_load,
     )
 
 
 def check_load(load: float | str) -> None:
-    """Raises InputError where a load cannot be offered."""
+    """Raises InputError if a load is invalid."""
     if isinstance(load, str) or not 0 < load <= 1:
-        raise InputError(f"{str(load)!r} is no load; it is above 0 and at most 1 flit per node and cycle, or 'sweep'")
+        raise InputError(
+            f"{str(load)!r} is not a load; give a number above 0, at most 1 flit per node and cycle, or 'sweep'"
+        )
 
 
 def jobs(
@@ -204,10 +214,14 @@ def jobs(
     sizes: Sizes = "8,1M",
     seed: int = 1,
 ) -> Plan:
-    """`operations`: the collective of each job. `share`: the weights of the jobs in a mode, or several such."""
+    """Plans jobs that share a fabric.
+
+    `operations` is the collective of each job; `share` the weights of the jobs in a sharing mode, or several of these.
+    Raises InputError.
+    """
     for name in operations:
         if name not in bounds.OPERATIONS:
-            raise InputError(f"{name!r} is no collective; there are {', '.join(bounds.OPERATIONS)}")
+            raise InputError(f"unknown collective {name!r}; known are {', '.join(bounds.OPERATIONS)}")
     one_of("placement of jobs", placement, bench_jobs.PLACEMENTS)
     choice.algorithm_named(algorithm)
     wanted = parse_sizes(sizes)
@@ -243,14 +257,14 @@ def jobs(
 def _check_jobs(rows: Sequence[Row]) -> None:
     if wrong := [row for row in rows if not row["verified"]]:
         where = ", ".join(f"job {row['job']}, {row['bytes']} bytes, {row['sharing']}" for row in wrong)
-        raise WrongRows(f"not what it is alone: {where}", rows)
+        raise WrongRows(f"different from the job alone: {where}", rows)
     check(rows)
 
 
 def faults(
     cluster: Cluster, *, rates: float | Sequence[float] = RATES, cycles: int = 20_000_000, seed: int = 1
 ) -> Plan:
-    """`rates`: the shares of bits that flip."""
+    """Plans a link with bit errors; `rates` are bit error rates. Raises InputError."""
     wanted = [rates] if isinstance(rates, float | int) else list(rates)
     check_rates(wanted)
     at_least("cycles", cycles, 10_000)
@@ -269,20 +283,20 @@ def faults(
         measure,
         {"faults": seed},
         _check_faults,
-        record="its flits are counted, and none is recorded",
+        record="flits are counted, not recorded",
         draw=plots.goodput_over_errors,
     )
 
 
 def check_rates(rates: Sequence[float]) -> None:
-    """Raises InputError where one is no bit error rate that can be measured."""
+    """Raises InputError if a bit error rate is out of range."""
     if not rates or not all(0 <= rate < 0.01 for rate in rates):
         given = ",".join(map(str, rates))
-        raise InputError(f"{given!r} is no list of bit error rates below 0.01, such as 1e-4,1e-6")
+        raise InputError(f"{given!r} is not a list of bit error rates below 0.01, such as 1e-4,1e-6")
 
 
 WITHIN = 0.01
-"""Goodput that is farther from the closed form is called wrong."""
+"""Maximum relative deviation of the goodput from the closed form."""
 
 
 def _check_faults(rows: Sequence[Row]) -> None:

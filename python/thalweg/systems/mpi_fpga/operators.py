@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators and units of the user's own in the switches: C++ files with `thalweg_operator.hpp` and `thalweg_unit.hpp`, compiled
-into one library."""
+"""User-defined operators and units in the switches: C++ files that use `thalweg_operator.hpp` and `thalweg_unit.hpp`,
+compiled into one library."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from thalweg.systems.mpi_fpga._sim import CollectiveConfig
 
 
 def compiler() -> str:
-    """The C++ compiler: CXX, or the system's. Raises InputError where there is none."""
+    """Returns the C++ compiler: CXX, or the system's. Raises InputError if there is none."""
     found = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++")
     if found is None:
         raise InputError("no C++ compiler: install g++, or name one in CXX")
@@ -45,8 +45,11 @@ def _compiled(files: Sequence[Path]) -> Iterator[Path]:
 
 
 def load_operators(collective: CollectiveConfig, files: Sequence[Path]) -> dict[str, int]:
-    """Puts the operators and units of C++ `files` into the switches; the operators' names and of their elements, in the order
-    of their codes. Raises InputError where a file does not compile, or what it has cannot be built into a switch."""
+    """Adds the operators and units of C++ `files` to the switches.
+
+    Returns the operators' names, in the order of their codes, with element sizes in bytes. Raises InputError if a file
+    does not compile, or its contents cannot be built into a switch.
+    """
     for file in files:
         if not file.is_file():
             raise InputError(f"there is no file {file}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `thalweg bench --plot` draws of MPI-FPGA's operations."""
+"""Plots of MPI-FPGA's operations."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def latency_over_load(axes: Axes, rows: Sequence[Row]) -> None:
 
 
 def rate_by_share(axes: Axes, rows: Sequence[Row]) -> None:
-    """A group of bars for each way of sharing: the part of its rate that each job keeps, at the largest size."""
+    """Plots a group of bars per sharing mode: the fraction of its rate that each job keeps, at the largest size."""
     largest = [row for row in rows if row["bytes"] == max(row["bytes"] for row in rows)]
     ways = list(dict.fromkeys(row["sharing"] for row in largest))
     jobs = sorted({row["job"] for row in largest})
@@ -56,14 +56,14 @@ def rate_by_share(axes: Axes, rows: Sequence[Row]) -> None:
         axes.bar(places, [row["rate"] for row in own], 0.9 * width, label=f"job {job}: {own[0]['collective']}")
         parts = [(place, row["part"]) for place, row in zip(places, own, strict=True) if row["part"] is not None]
         for number, (place, part) in enumerate(parts):
-            label = "part of the link" if job == jobs[-1] and not number else None
+            label = "share of the link" if job == jobs[-1] and not number else None
             axes.plot([place - width / 2, place + width / 2], [part, part], color="black", linewidth=1, label=label)
     axes.set_xticks(range(len(ways)), [way.replace(":", "\n", 1) for way in ways])
-    axes.set_ylabel(f"rate of {largest[0]['bytes']} bytes, of that on an unshared fabric")
+    axes.set_ylabel(f"rate of {largest[0]['bytes']} bytes / rate on an unshared fabric")
 
 
 def goodput_over_errors(axes: Axes, rows: Sequence[Row]) -> None:
-    """Beside the closed form of go-back-N. A rate of 0 has no place on the axis."""
+    """Plots goodput beside the closed form of go-back-N; a rate of 0 cannot be shown on the axis."""
     drawn = sorted((row for row in rows if row["bit_error_rate"] > 0), key=lambda row: float(row["bit_error_rate"]))
     rates = [row["bit_error_rate"] for row in drawn]
     axes.plot(rates, [row["goodput"] for row in drawn], "o", markersize=4, label="measured")
@@ -71,4 +71,4 @@ def goodput_over_errors(axes: Axes, rows: Sequence[Row]) -> None:
     axes.set_xscale("log")
     axes.set_ylim(0, 1.05)
     axes.set_xlabel("bit error rate")
-    axes.set_ylabel("flits that arrive, of frames that the link can carry")
+    axes.set_ylabel("delivered flits / frames that the link can carry")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a reduction in the network gives, to the bit, evaluated by numpy on the processor.
+"""Expected results of reductions in the network, bit by bit, evaluated with NumPy.
 
 The order of operands is fixed by the algorithm and by ranks alone (docs/collectives.md):
 
@@ -63,7 +63,7 @@ DTYPES: dict[Datatype, np.dtype[Any]] = {
     Datatype.PAIR_FLOAT32_FLOAT32: _pair("f4", "f4"),
     Datatype.PAIR_FLOAT64_FLOAT64: _pair("f8", "f8"),
 }
-"""The array element of each type, laid out as C does."""
+"""NumPy type of each type, in C layout."""
 
 
 def _is_nan(values: Array) -> Array:
@@ -71,7 +71,7 @@ def _is_nan(values: Array) -> Array:
 
 
 def _below(a: Array, b: Array) -> Array:
-    """a < b, with -0 below +0."""
+    """True if a < b, where -0 is below +0."""
     below: Array = a < b
     if a.dtype.kind == "f":
         below |= (a == b) & np.signbit(a) & ~np.signbit(b)
@@ -79,7 +79,7 @@ def _below(a: Array, b: Array) -> Array:
 
 
 def _canonical(values: Array) -> Array:
-    """A NaN is the positive quiet one without payload."""
+    """Replaces every NaN by the positive quiet NaN without payload."""
     if values.dtype.kind == "c":
         parts = values.view(np.dtype(f"f{values.dtype.itemsize // 2}"))
         return _canonical(parts).view(values.dtype)
@@ -101,14 +101,14 @@ def _located(a: Array, b: Array, want_least: bool) -> Array:
     sign = _below(y, x) if want_least else _below(x, y)
     tie = (b["index"] < a["index"]) | ((b["index"] == a["index"]) & sign & ~nan_x)
     take_b = (nan_y & ~nan_x) | (better & ~nan_x) | (same & tie)
-    result = np.zeros(a.shape, a.dtype)  # what pads a pair is zero
+    result = np.zeros(a.shape, a.dtype)  # padding of a pair is zero
     for name in ("value", "index"):
         result[name] = np.where(take_b, b[name], a[name])
     return result
 
 
 def combiner(operator: Operator, datatype: Datatype) -> Combine:
-    """The operator on two arrays of `DTYPES[datatype]`; the result does not depend on which comes first."""
+    """Returns the operator on two arrays of `DTYPES[datatype]`; it is commutative."""
     dtype = DTYPES[datatype]
     table: dict[Operator, Combine] = {
         Operator.SUM: np.add,
@@ -149,11 +149,11 @@ def _join(combine: Combine, operands: Sequence[Array]) -> Array:
 
 @dataclass(frozen=True)
 class Order:
-    """What a communicator's reductions follow.
+    """Order of a communicator's reductions.
 
-    `neighbours` has the neighbours of each vertex on the tree, by ascending edge; vertex i < ranks is rank i, further ones
-    have no rank. `groups` has each rank's groups, stage by stage, of an exchange by dimensions; none where the exchange is
-    recursive doubling.
+    `neighbours` has the neighbors of each vertex of the tree, by ascending edge; vertex i < ranks is rank i, other
+    vertices have no rank. `groups` has each rank's groups by stage of an exchange by dimensions; empty for recursive
+    doubling.
     """
 
     neighbours: Sequence[Sequence[int]]
@@ -162,7 +162,7 @@ class Order:
 
     @classmethod
     def by_rank(cls, ranks: int) -> Order:
-        """The binomial tree and recursive doubling over the ranks' numbers."""
+        """Returns the binomial tree and recursive doubling over rank numbers."""
 
         def neighbours(rank: int) -> Iterator[int]:
             for edge in range(ranks.bit_length()):
@@ -176,7 +176,7 @@ class Order:
 
     @classmethod
     def of(cls, group: Group) -> Order:
-        """That of a communicator of the simulator."""
+        """Returns the order of a simulated communicator."""
         top = next(vertex for vertex, edges in enumerate(group.tree) if not any(leads_up for _, leads_up in edges))
         return cls(
             [[peer for peer, _ in edges] for edges in group.tree], top, group.exchange if group.by_dimensions else ()
@@ -184,17 +184,17 @@ class Order:
 
     @classmethod
     def rooted(cls, group: Group, root: int | None) -> Order:
-        """That of one of a communicator's several trees, for a root; None: for an allreduce."""
+        """Returns the order of one of a communicator's several trees for a root, or for an allreduce (None)."""
         return cls.of(group) if root is None else cls(group.tree_of(root), root)
 
     def tree(self, combine: Combine, operands: Array, vertex: int, parent: int = -1) -> Array:
-        """The reduction to a vertex of what is not behind its parent."""
+        """Reduces everything that is not behind the parent to a vertex."""
         own = [operands[vertex]] if vertex < len(operands) else []
         others = [self.tree(combine, operands, peer, vertex) for peer in self.neighbours[vertex] if peer != parent]
         return _join(combine, own + others)
 
     def exchange(self, combine: Combine, operands: Array) -> Array:
-        """The result, at every rank, of an exchange."""
+        """Returns the result, at every rank, of an exchange."""
         if not self.groups:
             return _doubling(combine, operands)
         partial = list(operands)
@@ -231,9 +231,10 @@ def evaluate(
     root: int | None = None,
     order: Order | None = None,
 ) -> Array:
-    """The result of a reduction of `operands`, shape (ranks, count), to rank `root`; without one, of an allreduce.
+    """Returns the result of a reduction of `operands`, shape (ranks, count), to rank `root`; without `root`, of an
+    allreduce.
 
-    The order is by rank where none is given.
+    The default order is by rank.
     """
     combine = combiner(operator, datatype)
     order = order or Order.by_rank(len(operands))
@@ -245,7 +246,8 @@ def evaluate(
 
 
 def pieces(elements: int, per_packet: int, trees: int) -> list[slice]:
-    """What each of several trees carries of a block: whole packets, dealt out evenly; at most as many trees as packets."""
+    """Returns the part of a block for each of several trees: whole packets, evenly distributed; at most as many trees as
+    packets."""
     packets = -(-elements // per_packet)
     trees = min(trees, max(packets, 1))
     ends = [min(elements, packets * tree // trees * per_packet) for tree in range(trees + 1)]
@@ -253,7 +255,8 @@ def pieces(elements: int, per_packet: int, trees: int) -> list[slice]:
 
 
 def scan(operator: Operator, datatype: Datatype, operands: Array, inclusive: bool) -> list[Array]:
-    """The results of a scan of `operands`, shape (ranks, count), at each rank; of an exclusive one, none at rank 0."""
+    """Returns the result of a scan of `operands`, shape (ranks, count), at each rank; an exclusive scan has none at rank
+    0."""
     combine = combiner(operator, datatype)
 
     def group(first: int, size: int) -> Array:

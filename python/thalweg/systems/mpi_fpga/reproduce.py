@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The MPI-FPGA paper's evaluation: its equations, Tables 2 to 5, and the axes of Figures 8 to 14.
+"""Evaluation of the MPI-FPGA paper: its equations, Tables 2 to 5, and Figures 8 to 14.
 
-Times are host to host, PCIe included (section 6.2.1), one rank on a node, all ranks starting at once on an idle network, with
-double precision where a size is whole in it. The paper doesn't say which tori its 32, 64 and 128 nodes are: here 4x4x2, 4x4x4
-and 4x4x8, numbered along their rows. A size of reduce-scatter is the whole vector's: blocks of 1 MB would need more than
-Table 4's times for their bytes alone.
+Times are host to host, including PCIe (section 6.2.1), with one rank per node, all ranks starting at once on an idle
+network, in double precision if a size permits. The paper does not give the shapes of its tori of 32, 64 and 128 nodes:
+here 4x4x2, 4x4x4 and 4x4x8, numbered along their rows. Sizes of reduce-scatter are those of the whole vector: blocks of
+1 MB would need more than Table 4's times for their bytes alone.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ SOME_SIZES = (8, 1 << 10, 4 << 10, 64 << 10, 1 << 20)
 ALL_SIZES = tuple(4 << step for step in range(21))
 TABLE_SIZES = (1 << 10, 1 << 20)
 SHORT = 16 << 10
-"""Bytes up to which a collective takes Table 1's algorithms for short messages."""
+"""Maximum size in bytes for Table 1's algorithms for short messages."""
 BY_SIZE = {
     "allgather": ([Algorithm.EXCHANGE, Algorithm.RING], [Algorithm.RING]),
     "allreduce": ([Algorithm.EXCHANGE], [Algorithm.TREE]),
     "broadcast": ([Algorithm.TREE], [Algorithm.TREE, Algorithm.RING]),
 }
-"""Of Table 1 those that there are, for short messages and for long ones, of which the faster is taken; else it is the tree."""
+"""Algorithms of Table 1 that are implemented, for short and for long messages; the fastest is used. Default: tree."""
 PCIE_NS = (0, 130, 520, 1040)
 RADICES = (8, 16, 28)
 SCALED = (2, 4, 8, 16, 32, 64, 128)
 
 
 Progress = Callable[[str, float], None]
-"""Called with what is being done, and with the part of the work that has been."""
+"""Called with a label of the current work, and the completed fraction, 0 to 1."""
 
 
 class Measurements:
@@ -57,7 +57,7 @@ class Measurements:
         self._allgather = allgather_bytes
         self._known: dict[tuple[str, str, int], HostTime] = {}
         self._loaded: dict[str, Cluster] = {}
-        self.clusters: dict[str, Cluster] = {}  #: on which was measured
+        self.clusters: dict[str, Cluster] = {}  #: clusters of the measurements
 
     def cluster(self, name: str) -> Cluster:
         if name not in self._loaded:
@@ -65,11 +65,12 @@ class Measurements:
         return self._loaded[name]
 
     def simulated(self, cluster: Cluster, operation: str, size: int) -> bool:
-        """Whether all ranks' results of an allgather are small enough; of the others always."""
+        """True unless the results of an allgather, over all ranks, are too large."""
         return operation != "allgather" or cluster.topology.hosts**2 * size <= self._allgather
 
     def time(self, cluster: Cluster, operation: str, size: int) -> HostTime:
-        """Of all hosts of a cluster; of reduce-scatter `size` is the whole vector. Raises CheckFailed at a wrong result."""
+        """Returns the time on all hosts of a cluster; for reduce-scatter `size` is the whole vector. Raises CheckFailed
+        for a wrong result."""
         key = cluster.name, operation, size
         self.clusters[cluster.name] = cluster
         if key not in self._known:
@@ -84,7 +85,7 @@ class Measurements:
         return self._known[key]
 
     def us(self, cluster: Cluster, operation: str, size: int) -> float:
-        """The time, on in a straight line from the two largest powers of two that are simulated where this one is not."""
+        """Returns the time in us; extrapolated linearly from the two largest simulated powers of two if not simulated."""
         if self.simulated(cluster, operation, size):
             return self.time(cluster, operation, size).us
         last = size
@@ -95,7 +96,7 @@ class Measurements:
 
 
 def _algorithms(plan: CollectivePlan, size: int) -> list[Algorithm]:
-    """On the direct network the paper's (Table 1, section 6.2.1); where trees are the switches', tree or exchange."""
+    """Returns the paper's algorithms on the direct network (Table 1, section 6.2.1), tree or exchange on indirect ones."""
     if plan.cluster.values.collective.trees == "rank":
         table = BY_SIZE.get(plan.operation, ([], []))[size > SHORT]
         return [a for a in table if a in plan.algorithms] or [Algorithm.TREE]
@@ -103,20 +104,20 @@ def _algorithms(plan: CollectivePlan, size: int) -> list[Algorithm]:
 
 
 def variant(cluster: Cluster, table: str, **values: float) -> Cluster:
-    """The same cluster with other values in a table of its file."""
+    """Returns the cluster with other values in a table of its file."""
     changed = getattr(cluster.values, table).model_copy(update=values)
     name = f"{cluster.name} with " + " and ".join(f"{key} = {value:g}" for key, value in values.items())
     return replace(cluster, name=name, values=cluster.values.model_copy(update={table: changed}))
 
 
 def reshaped(cluster: Cluster, size: Sequence[int]) -> Cluster:
-    """A torus of another size with the same values."""
+    """Returns a torus of another size with equal values."""
     name = "torus " + "x".join(map(str, size))
     return replace(cluster, name=name, topology=topology.build("torus", list(size), (), 1))
 
 
 def own_links(cluster: Cluster) -> Cluster:
-    """As many nodes, and a link and a local port for each edge of their binomial tree alone."""
+    """Returns a network of as many nodes, with a link and a local port for each edge of their binomial tree."""
     nodes = cluster.topology.hosts
     own = topology.build("edges", [nodes], [(rank & (rank - 1), rank) for rank in range(1, nodes)])
     name = f"{nodes} nodes with a link for each edge of the tree"
@@ -125,7 +126,7 @@ def own_links(cluster: Cluster) -> Cluster:
 
 
 def indirect(cluster: Cluster, radix: int, hosts: int) -> Cluster:
-    """A fat tree's preset with another number of hosts."""
+    """Returns a fat-tree preset with another number of hosts."""
     leaves = cluster.values.topology
     name = f"indirect-{radix}, {hosts} hosts"
     tree = topology.build("fattree", [hosts], radix=radix, oversubscription=leaves.oversubscription)
@@ -134,7 +135,7 @@ def indirect(cluster: Cluster, radix: int, hosts: int) -> Cluster:
 
 @dataclass
 class Step:
-    """A piece of the work; `weight` is about how many seconds it takes."""
+    """A part of the work; `weight` is its approximate duration in seconds."""
 
     what: str
     weight: float
@@ -142,7 +143,7 @@ class Step:
 
 
 class Evaluation:
-    """All rows, by steps. `full`: every size from 4 B to 4 MB; else five."""
+    """All rows, by steps. With `full`, every size from 4 B to 4 MB; else five."""
 
     def __init__(self, full: bool = False, collectives: Sequence[str] = COLLECTIVES) -> None:
         self.full = full
@@ -189,11 +190,11 @@ class Evaluation:
         return Row(id_, what, value if part is None else part, measured, number["unit"], note, about)
 
     def tables(self) -> list[Row]:
-        """What follows from the presets' values, and one link as it is measured."""
+        """Yields values that follow from the presets, and one link as measured."""
         cluster = self.direct(128)
         latency = next(bench_messages.measure_messages(cluster, "latency", [8], 1)).own["time_kernel_us"] * 1000
         peak = next(bench_messages.measure_messages(cluster, "bandwidth", [64 << 10], 1)).own["gbit_per_s_kernel"]
-        # A clock at which a port carries what the link does; what is fixed in nanoseconds stays so.
+        # a clock at which a port has the link's rate; times in nanoseconds are kept
         fast = variant(cluster, "clock", frequency_mhz=95.9e3 / 256)
         fast = variant(fast, "router", margin_flits=fast.least_margin)
         faster = next(bench_messages.measure_messages(fast, "bandwidth", [64 << 10], 1)).own["gbit_per_s_kernel"]
@@ -230,7 +231,7 @@ class Evaluation:
         ]
 
     def _units(self, design: str) -> Row:
-        """Table 3's AgLUs of a design: section 4.3 has SA x R x 4."""
+        """Table 3's AgLUs of a design: SA x R x 4 (section 4.3)."""
         radix = design.removeprefix("indirect-")
         cluster = self.direct(128) if design == radix else self.measured.cluster(f"mpi-fpga-fattree-{radix}")
         units = cluster.values.collective.aggregation_units * cluster.topology.link_ports * FLIT_BYTES // 8
@@ -238,7 +239,7 @@ class Evaluation:
         return self._row("mpifpga.units", f"AgLUs of {design}: units x ports x 256/64", units, part=part, design=design)
 
     def curve(self, operation: str, nodes: int) -> list[Row]:
-        """Points of Figures 8 and 9."""
+        """Yields points of Figures 8 and 9."""
         cluster = self.direct(nodes)
         rows = []
         for size in self.sizes:
@@ -255,14 +256,14 @@ class Evaluation:
         return rows
 
     def speedup(self, operation: str, nodes: int, size: int) -> tuple[list[float], list[float], float]:
-        """Smallest and largest speed-up by Table 4, the software's times, and ours, in us."""
+        """Returns the smallest and largest speed-up by Table 4, the software's times, and ours, in us."""
         table = self.numbers["mpifpga.cpu"]
         _, largest, smallest = table["value"][operation][str(nodes)][table["sizes"].index(size)]
         us = self.measured.us(self.direct(nodes), operation, size)
         return [smallest / us, largest / us], [smallest, largest], us
 
     def speedups(self) -> list[Row]:
-        """Speed-ups against Table 4: each by itself, their geometric means, and the smallest and the largest."""
+        """Yields speed-ups against Table 4: individually, geometric means, and the smallest and the largest."""
         rows: list[Row] = []
         single: list[Row] = []
         for operation in self.collectives:
@@ -291,7 +292,7 @@ class Evaluation:
         return rows
 
     def _why(self, operation: str, nodes: int, size: int, software: list[float]) -> str:
-        """What a long collective is held up by: PCIe by its bound, the rest as `mechanisms` measured it."""
+        """Returns the limit of a long collective: PCIe by its bound, others as measured by `mechanisms`."""
         if size < 64 << 10:
             return ""
         cluster = self.direct(nodes)
@@ -304,7 +305,7 @@ class Evaluation:
         return "; ".join(parts)
 
     def mechanisms(self) -> list[Row]:
-        """What the long collectives wait for: each is measured again without it."""
+        """Yields the limits of long collectives: each is measured again without the limiting part."""
         return [row for nodes in DIRECT for row in self._mechanisms(nodes)]
 
     def _mechanisms(self, nodes: int) -> Iterator[Row]:
@@ -343,7 +344,7 @@ class Evaluation:
         return indirect(self.measured.cluster(f"mpi-fpga-fattree-{radix}"), radix, hosts)
 
     def indirect_networks(self) -> list[Row]:
-        """Figures 11 to 13: short allgathers and allreduces on fat trees, how an allreduce grows with the hosts, and SHArP."""
+        """Figures 11 to 13: short allgathers and allreduces on fat trees, scaling of an allreduce with hosts, and SHArP."""
         sizes = [size for size in self.sizes if size <= 4 << 10]
         rows, ratios = [], []
         for operation in ("allgather", "allreduce"):
@@ -368,7 +369,7 @@ class Evaluation:
         return [*rows, *ratios, *self._sharp()]
 
     def _sharp(self) -> Iterator[Row]:
-        """SHArP's own figures: an allreduce on 128 hosts, short and as long as several of its reductions."""
+        """SHArP's published numbers: an allreduce on 128 hosts, short, and as long as several of its reductions."""
         cluster = self._indirect(28, 128)
         us = {size: self.measured.time(cluster, "allreduce", size).us for size in (8, 256, 4 << 10)}
         note = (
@@ -382,7 +383,7 @@ class Evaluation:
             yield self._row("mpifpga.sharp", what, of, note, part=theirs, nodes=128, bytes=int(size))
 
     def programs(self) -> list[Row]:
-        """Table 5 and Figure 14 with programs of our own, in two sizes; what a rank computes takes the time that it takes here."""
+        """Table 5 and Figure 14 with programs of our own in two sizes; computation takes its time on this computer."""
         rows = []
         for program, (name, *sizes) in programs.PROGRAMS.items():
             for nodes in (64, 128) if self.full else (64,):
@@ -419,7 +420,7 @@ class Evaluation:
         return self._row("mpifpga.instances", what, instance["speedup"], note, program=program, nodes=nodes, **instance)
 
     def pcie(self) -> list[Row]:
-        """PCIe's latency, which the paper doesn't give: short collectives with others."""
+        """Short collectives with other PCIe latencies, since the paper gives none."""
         rows = []
         cluster = self.direct(64)
         own = cluster.values.host.pcie_latency_ns
@@ -446,7 +447,7 @@ class Evaluation:
         return rows
 
     def shapes(self) -> list[Row]:
-        """Other tori of as many nodes: the paper doesn't say which it took."""
+        """Other tori with equally many nodes, since the paper does not give their shapes."""
         rows = []
         for nodes, shapes in OTHER_SHAPES.items():
             cluster = self.direct(nodes)
@@ -471,7 +472,7 @@ class Evaluation:
 
 
 def evaluation(paper: str, only: Sequence[str] = (), full: bool = False) -> Evaluation:
-    """That of the paper, of some collectives alone. Raises InputError where there is none such."""
+    """Returns the paper's evaluation, optionally of some collectives only. Raises InputError."""
     if paper != PAPER:
         known = ", ".join(name for name, system in systems().items() if "reproduce" in system.commands)
         raise InputError(f"unknown paper {paper!r}; known are {known}")
@@ -479,11 +480,11 @@ def evaluation(paper: str, only: Sequence[str] = (), full: bool = False) -> Eval
 
 
 def reproduce(paper: str, *, only: str | Sequence[str] = (), full: bool = False) -> list[dict[str, Any]]:
-    """The options of `thalweg reproduce`. Raises InputError."""
+    """Implements `thalweg reproduce mpi-fpga`. Raises InputError."""
     wanted = [only] if isinstance(only, str) else only
     return [row.as_json() for row in evaluation(paper, wanted, full).rows(lambda what, done: None)]
 
 
 def table_bits(contexts: int, rank_bits: int) -> int:
-    """Equation 1: a row has the size, the own rank and a rank for each bit of them, and 8 bits."""
+    """Equation 1: a row has the size, the own rank, a rank for each of its bits, and 8 bits."""
     return (rank_bits * (rank_bits + 2) + 8) * contexts

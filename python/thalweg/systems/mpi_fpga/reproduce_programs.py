@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Table 5 and Figure 14 of the MPI-FPGA paper, with our own programs of the same communication (apps/)."""
+"""Table 5 and Figure 14 of the MPI-FPGA paper, with our own programs of equal communication patterns (apps/)."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ PROGRAMS = {
     "IS": ("is", ("-n", "16384"), ("-n", "131072")),
     "MG": ("mg", ("-n", "32"), ("-n", "64")),
 }
-"""Of each program of Table 5 ours, and its arguments for two sizes; the second has eight times the work."""
+"""For each program of Table 5 our program, with arguments for two sizes; the second has eight times the work."""
 
 
 def build(name: str, folder: Path) -> Path:
-    """Compiles a program of apps/. Raises InputError where that can't be done."""
+    """Compiles a program of apps/. Raises InputError if that fails."""
     from thalweg.systems.mpi_fpga.mpi.library import find_library
 
     program = folder / name
@@ -37,7 +37,7 @@ def build(name: str, folder: Path) -> Path:
 
 
 def run(name: str, arguments: Sequence[str], ranks: int, cluster: str) -> dict[str, Any]:
-    """The report of a run with its instances. Raises CheckFailed where the program does not verify its result."""
+    """Returns the report of a run, with instances. Raises CheckFailed if the program does not verify its result."""
     with tempfile.TemporaryDirectory(dir=scratch.folder()) as place:
         folder = Path(place)
         report = folder / "report.json"

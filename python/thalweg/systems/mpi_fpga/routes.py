@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Routes of a cluster of MPI-FPGA, proved (`thalweg.routes`)."""
+"""Proved routes of an MPI-FPGA cluster (`thalweg.routes`)."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ from thalweg.route import proved
 
 
 def prove(cluster: Cluster, *, routing: str | None = None, table: str | Path | None = None) -> proved.ProvedRoutes:
-    """Raises CheckFailed, and InputError."""
+    """Proves the routes of a cluster. Raises CheckFailed and InputError."""
     return proved.prove(cluster, routing, table)

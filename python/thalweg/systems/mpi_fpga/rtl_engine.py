@@ -46,14 +46,14 @@ def router_parameters(config: FabricConfig) -> dict[str, int | str]:
     router = config.router
     rates = {(link.rate_flits, link.rate_cycles) for link in config.links}
     if len(rates) > 1:
-        raise InputError("the hardware's router has one rate for all of its links, and these have several")
+        raise InputError("the hardware's router needs equal rates of all its links")
     if len({len(of_class) for of_class in router.vc_mask}) > 1:
-        raise InputError("the hardware's router has as many route classes for every message class")
+        raise InputError("the hardware's router needs equally many route classes for every message class")
     longest = max((link.latency for link in config.links), default=0)
     if router.link_ports * (longest + 2) + 2 * router.local_ports > MOST_BUFFERED_FLITS:
         raise InputError(
-            f"links of {longest} cycles; those of the hardware's router hold {MOST_BUFFERED_FLITS} flits in all, so that "
-            f"{router.link_ports} of them are shorter than {MOST_BUFFERED_FLITS // router.link_ports} cycles"
+            f"links of {longest} cycles; links of the hardware's router hold {MOST_BUFFERED_FLITS} flits in total, so "
+            f"{router.link_ports} of them must be shorter than {MOST_BUFFERED_FLITS // router.link_ports} cycles"
         )
     masks = [mask for of_message_class in router.vc_mask for mask in of_message_class]
     bits = sum(mask << i * router.virtual_channels for i, mask in enumerate(masks))
@@ -180,7 +180,7 @@ def with_engine(cluster: Cluster, engine: str) -> Cluster:
         return cluster
     if any(wire.reset_at_us is not None for link in cluster.faults for wire in link):
         raise InputError(
-            f"the engine {engine} has no resets of one end of a link: leave reset out of the faults, or use the engine sim"
+            f"the engine {engine} does not support the reset of one end of a link: remove reset from the faults, or use the engine sim"
         )
     return in_rtl(cluster, units=engine == "rtl")
 

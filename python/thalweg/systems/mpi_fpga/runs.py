@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Running MPI programs, unchanged, on a simulated cluster: `thalweg run` and `thalweg.run`, and what `thalweg jobs` shares with them."""
+"""Execution of unmodified MPI programs on a simulated cluster: `thalweg run`, `thalweg.run`, and parts shared with
+`thalweg jobs`."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ _SCALES = {"measured": 1.0, "none": 0.0}
 
 
 def compute_scale(given: str | float) -> float:
-    """How a rank's own processor time counts as virtual time: a factor, of `measured`, `none` or `scale:X`. Raises InputError."""
+    """Returns the factor from a rank's processor time to virtual time, for `measured`, `none` or `scale:X`. Raises
+    InputError."""
     scale = -1.0
     if not isinstance(given, str):
         scale = given
@@ -41,32 +43,32 @@ def compute_scale(given: str | float) -> float:
         with suppress(ValueError):
             scale = float(given.removeprefix("scale:"))
     if not 0 <= scale < 1e9:
-        raise InputError(f"{given!r} is not measured, none, or scale:X with a factor X of at least 0")
+        raise InputError(f"{given!r} is not valid; give measured, none, or scale:X with a factor X of at least 0")
     return scale
 
 
 def checked_skew(given: str) -> str:
-    """How late ranks come to their collectives: distribution, microseconds, seed. Raises InputError."""
+    """Validates the delay of ranks at collectives: distribution, us, seed. Raises InputError."""
     match = re.fullmatch(r"(uniform|exponential):(\d{1,9}(?:\.\d{1,9})?)(?::(\d{1,18}))?", given)
     if match is None:
-        raise InputError(f"{given!r} is not uniform:US or exponential:US, with :SEED behind it or not")
+        raise InputError(f"{given!r} is not valid; give uniform:US or exponential:US, optionally followed by :SEED")
     return ":".join([match[1], match[2], match[3] or "1"])
 
 
 def seconds(given: str | float) -> float:
-    """A time. Raises InputError."""
+    """Returns a time in seconds. Raises InputError."""
     try:
         time = float(given)
     except ValueError:
         time = -1.0
     if not 0 <= time <= 1e9:
-        raise InputError(f"{given!r} is no number of seconds from 0 to 1e9")
+        raise InputError(f"{given!r} is not valid; give seconds from 0 to 1e9")
     return time
 
 
 @dataclass(frozen=True)
 class RunSettings:
-    """How MPI programs run: the options of `thalweg run` and `thalweg jobs`, as they take them."""
+    """Settings of runs of MPI programs: the options of `thalweg run` and `thalweg jobs`."""
 
     algorithms: dict[Collective, Algorithm]
     tuning_file: Path | None
@@ -79,7 +81,7 @@ class RunSettings:
 
     @property
     def seeds(self) -> dict[str, int]:
-        """For `write_json`."""
+        """Seeds for `write_json`."""
         return {} if self.skew is None else {"skew": int(self.skew.rpartition(":")[2])}
 
     def run(
@@ -90,10 +92,10 @@ class RunSettings:
         instances_of: Path | None = None,
         record: bool = False,
     ) -> Report:
-        """Runs MPI programs at once on a cluster, and returns their report, with the instances of a program's collectives if it is given.
-        `record`: the report has the timeline.
+        """Runs MPI programs concurrently on a cluster, and returns their report.
 
-        Raises InputError where settings, programs and cluster do not go together, ValueError where it cannot be shared so.
+        `instances_of` adds the instances of that program's collectives; `record` adds the timeline. Raises InputError
+        for inconsistent arguments, ValueError if the cluster cannot be shared so.
         """
         from thalweg.systems.mpi_fpga.mpi.launch import run_programs
         from thalweg.systems.mpi_fpga.mpi.library import find_library, interposer
@@ -105,7 +107,7 @@ class RunSettings:
         if self.reproducible:
             if share_nodes:
                 raise InputError(
-                    "--reproducible needs a node for each rank: those of one node combine among themselves first"
+                    "--reproducible needs one rank per node, as ranks of one node combine among themselves first"
                 )
             cluster = cluster.by_rank()
         config = cluster.fabric_config()
@@ -119,9 +121,7 @@ class RunSettings:
                 algorithms = choice.reproducible(algorithms, known)
         own = load_operators(config.collective, self.operators) if self.operators else {}
         if config.collective.has_units and share_nodes:
-            raise InputError(
-                "units stand between host and switch: what ranks on one node exchange would pass none of them"
-            )
+            raise InputError("user-defined units are between host and switch, so they need one rank per node")
         library = find_library(self.mpi)
         compiled = interposer(library)
         result = run_programs(
@@ -145,7 +145,7 @@ class RunSettings:
 
 
 def smallest(nodes: int, faults: str | None = None) -> Cluster:
-    """The smallest torus of the presets with so many nodes. Raises InputError."""
+    """Returns the smallest preset torus with at least `nodes` nodes. Raises InputError."""
     for preset in DEFAULT_CLUSTERS:
         cluster = Cluster.load(preset, faults)
         if cluster.topology.hosts >= nodes:
@@ -164,7 +164,7 @@ def run_program(
     instances: bool,
     record: bool = False,
 ) -> Report:
-    """Runs one program. Raises InputError where it and the options do not go together."""
+    """Runs one program. Raises InputError for inconsistent options."""
     from thalweg.launch.mpi import find_program
     from thalweg.systems.mpi_fpga.mpi.launch import Program
 
@@ -172,9 +172,7 @@ def run_program(
         placement, cluster, ranks or cluster.topology.hosts * ranks_per_node, ranks_per_node
     )
     if engine == "rtl" and settings.operators:
-        raise InputError(
-            "--engine rtl: the hardware's collective units have no operators of the user's; rtl-routers runs them"
-        )
+        raise InputError("--engine rtl does not support user-defined operators; use rtl-routers")
     path = find_program(command[0])
     programs = [Program(command, nodes)]
     of = Path(path) if instances else None
@@ -200,10 +198,13 @@ def run(
     timeout: float = 600.0,
     operators: Sequence[str | Path] = (),
 ) -> Report:
-    """The options of `thalweg run`. `ranks`: as many as the cluster has room for, where they are not given. `cluster`: None for the smallest
-    torus of the presets that is large enough. Raises InputError."""
+    """Implements `thalweg run`.
+
+    `ranks` defaults to the capacity of the cluster, `cluster` to the smallest preset torus that is large enough. Raises
+    InputError.
+    """
     if not command:
-        raise InputError("a program is missing: its path, and its arguments")
+        raise InputError("a program is missing: give its path and arguments")
     settings = RunSettings(
         choice.wanted(algorithm),
         Path(tuning) if tuning else None,

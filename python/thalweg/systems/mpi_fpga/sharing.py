@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How several jobs share one fabric: `sub-channels:1:3`, or `time-slots:1:1`, a weight for each job; docs/jobs.md."""
+"""Sharing of a fabric by jobs: `sub-channels:1:3` or `time-slots:1:1`, with a weight for each job (docs/jobs.md)."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
 _FORM = re.compile(r"(sub-channels|time-slots)((?::[0-9]{1,3})+)")
 
 SUB_CHANNELS = 4
-"""64-bit lanes of a flit, of every port and aggregation unit."""
+"""Number of 64-bit lanes of a flit, in every port and aggregation unit."""
 
 
 @dataclass(frozen=True)
 class Share:
-    """The mode, and the weight of each job."""
+    """Sharing mode, and weight of each job."""
 
     mode: str
     weights: tuple[int, ...]
 
     @staticmethod
     def parse(text: str) -> Share:
-        """Raises InputError where `text` is none."""
+        """Parses a share. Raises InputError."""
         found = _FORM.fullmatch(text)
         if not found:
             raise InputError(
-                f"{text!r} shares nothing: it looks like sub-channels:1:3 or time-slots:1:1, a weight a job"
+                f"{text!r} is not a share; write, for example, sub-channels:1:3 or time-slots:1:1, with a weight per job"
             )
         return Share(found[1], tuple(int(weight) for weight in found[2][1:].split(":")))
 
@@ -42,11 +42,12 @@ class Share:
 
     @property
     def parts(self) -> int:
-        """Of what the weights are parts: the sub-channels that there are, or the slots of a frame."""
+        """Total that the weights refer to: the number of sub-channels, or of slots in a frame."""
         return SUB_CHANNELS if self.mode == "sub-channels" else sum(self.weights)
 
     def on(self, cluster: Cluster, jobs: Sequence[Sequence[int]]) -> _sim.Sharing:
-        """The share of jobs[j] of the hosts of a cluster. What belongs to no job is the last one's, which does not use it."""
+        """Returns the share for jobs on the hosts jobs[j]. Unassigned resources belong to the last job, which does not use
+        them."""
         from thalweg.systems.mpi_fpga import _sim
 
         sharing = _sim.Sharing()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `thalweg cluster show` and `draw` say of an MPI-FPGA cluster."""
+"""Descriptions of an MPI-FPGA cluster for `thalweg cluster show` and `draw`."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 def shown(cluster: Cluster) -> list[Shown]:
-    """Its values, in the units of files and of the hardware."""
+    """Returns its parameters, in units of the file and of the hardware."""
     values = cluster.values
     return [
         ("clock", f"{values.clock.frequency_mhz:g} MHz", f"a cycle is {1e3 / values.clock.frequency_mhz:g} ns"),
         ("link latency", f"{values.link.latency_ns:g} ns", f"{cluster.link_latency} cycles"),
-        ("link rate", f"{values.link.rate_gbps:g} Gb/s", f"{cluster.link_rate} flit a cycle; a port does 1, {cluster.port_gbps:g} Gb/s"),
+        ("link rate", f"{values.link.rate_gbps:g} Gb/s", f"{cluster.link_rate} flit per cycle; a port has 1, {cluster.port_gbps:g} Gb/s"),
         ("virtual channels", f"{values.router.virtual_channels}", f"of {cluster.buffer_flits} flits at a link port"),
         ("port buffer", f"{values.router.port_buffer_bytes} bytes", _equation(cluster)),
         ("flow control", values.router.flow, _flow(cluster)),
@@ -25,18 +25,18 @@ def shown(cluster: Cluster) -> list[Shown]:
         ("PCIe latency", f"{values.host.pcie_latency_ns:g} ns", f"{cluster.cycles(values.host.pcie_latency_ns)} cycles, one way"),
         ("PCIe rate", f"{values.host.pcie_rate_gbps:g} Gb/s", "each way"),
         ("DMA", f"{values.host.dma_flits_per_cycle} flits", "a cycle"),
-        ("software", f"{values.host.message_overhead_ns:g} ns", "a message, of a collective that falls back"),
-        ("host memory", f"{values.host.memory_overhead_ns:g} ns", f"a message between ranks of one node, {values.host.memory_rate_gbps:g} Gb/s"),
+        ("software", f"{values.host.message_overhead_ns:g} ns", "per message of a collective that falls back"),
+        ("host memory", f"{values.host.memory_overhead_ns:g} ns", f"per message between ranks of one node, {values.host.memory_rate_gbps:g} Gb/s"),
         ("contexts", f"{values.collective.contexts}", f"{values.collective.operations_in_flight} operations of each in flight"),
-        ("aggregation", f"{values.collective.aggregation_units} units", f"{values.collective.lane_latency_cycles} cycles a step"),
-        ("slots", f"{values.collective.slot_packets} packets", f"of {values.collective.packet_flits} flits, a tree edge"),
+        ("aggregation", f"{values.collective.aggregation_units} units", f"{values.collective.lane_latency_cycles} cycles per step"),
+        ("slots", f"{values.collective.slot_packets} packets", f"of {values.collective.packet_flits} flits, per tree edge"),
     ]  # fmt: skip
 
 
 def _equation(cluster: Cluster) -> str:
     if cluster.values.router.flow != "margin":
         return "of a link port"
-    return f"of a link port; Equation 2 asks for {cluster.least_port_buffer}"
+    return f"per link port; Equation 2 requires {cluster.least_port_buffer}"
 
 
 def _flow(cluster: Cluster) -> str:
@@ -46,11 +46,11 @@ def _flow(cluster: Cluster) -> str:
 
 
 def legend(cluster: Cluster) -> list[str]:
-    """Rates of a link and of a port."""
+    """Returns the rates of a link and of a port."""
     values = cluster.values
     cycles = "1 cycle" if cluster.link_latency == 1 else f"{cluster.link_latency} cycles"
     return [
-        f"link: {values.link.rate_gbps:g} Gb/s and {values.link.latency_ns:g} ns ({cycles}) each way",
-        f"port: {cluster.port_gbps:g} Gb/s, a flit of {values.router.flit_bits} bits a cycle at "
+        f"link: {values.link.rate_gbps:g} Gb/s and {values.link.latency_ns:g} ns ({cycles}) per direction",
+        f"port: {cluster.port_gbps:g} Gb/s, a flit of {values.router.flit_bits} bits per cycle at "
         f"{values.clock.frequency_mhz:g} MHz",
     ]

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The proof of routes for routers with collective units: what arrives always leaves, and slots do not wait in a circle.
+"""Proof of routes for routers with collective units: every packet that arrives is accepted, and there is no wait-for cycle
+of slots.
 
-1. Message classes and route classes have virtual channels of their own, so a plain message never waits for a collective's. A collective
-   packet enters the network only with a credit for the slot at its end, or for the relay's buffer at the next node, of which there is one
-   for each link and route class. Of links that lead to the same node the relay's packets take one, that of the packets for that node; with
-   these taken for one, the graph of dependencies has no cycle as well.
-2. The slots do not wait in a circle either: over the tree of the communicator of all hosts (any root), through its top as an allreduce
-   goes, and over the stages of an exchange, the graph of which slot waits for which has no cycle.
+1. Message classes and route classes have separate virtual channels, so a plain message never waits for a collective's.
+A collective packet enters the network only with a credit for the slot at its end, or for the relay's buffer at the next
+node, of which there is one per link and route class. Of parallel links the relay uses one, that of packets for the next
+node itself; with these merged, the dependency graph is acyclic as well. 2. Slots do not form wait-for cycles: over the
+tree of the communicator of all hosts (any root), through its top for an allreduce, and over the stages of an exchange,
+the graph of waiting slots is acyclic.
 """
 
 from __future__ import annotations
@@ -26,12 +27,14 @@ if TYPE_CHECKING:
     from thalweg.systems.mpi_fpga._sim import Group
 
 Slots = dict[tuple[int, ...], set[tuple[int, ...]]]
-"""What each slot may wait for; a slot is a directed edge, (from, to) of the communicator, and the stage of its exchange."""
+"""Slots that each slot may wait for; a slot is a directed edge (from, to) of the communicator, and the stage of an exchange."""
 
 
 @dataclass(frozen=True)
 class Proof(proof.Proof):
-    slots: int = 0  # directed edges of trees and exchanges of the communicator of all nodes; 0 without collectives
+    slots: int = (
+        0  # number of directed edges in trees and exchanges of the communicator of all hosts; 0 without collectives
+    )
     slot_dependencies: int = 0
 
 
@@ -43,16 +46,16 @@ def prove(
     slot_packets: int | None,
     waits: Slots | None = None,
 ) -> Proof:
-    """Checks tables, and returns their figures. `slot_packets` is None for a fabric without collectives.
+    """Proves tables, and returns their figures. Raises BadRoutes.
 
-    `waits` has the slots of the communicator of all hosts; None: its tree and exchange follow the ranks.
-
-    `vc_mask[message class][route class]` has the virtual channels, as bits, that a packet may take. Raises BadRoutes.
+    `slot_packets` is None for a fabric without collectives. `waits` has the slots of the communicator of all hosts; by
+    default, tree and exchange follow rank numbers. `vc_mask[message class][route class]` is a bit mask of virtual
+    channels.
     """
     if slot_packets is None:
         return Proof(**proof.prove(topology, routes, vc_mask, virtual_channels).as_dict())
     if slot_packets < 1:
-        raise BadRoutes("slots have room for no packet; slot_packets is at least 1")
+        raise BadRoutes("slot_packets is 0; it must be at least 1")
     plain, collective = (int(np.bitwise_or.reduce(masks[: routes.classes])) for masks in vc_mask)
     if plain & collective:
         raise BadRoutes(f"plain messages and collectives share virtual channels (mask {plain & collective:#x})")
@@ -66,10 +69,10 @@ def prove(
 
 
 def slot_graph(ranks: int) -> Slots:
-    """Which slots a slot may wait for; a slot is a directed edge (from rank, to rank) of the communicator.
+    """Returns which slots a slot may wait for; a slot is a directed edge (from rank, to rank).
 
-    The binomial tree, whatever the root, with the turn at rank 0 that an allreduce takes, and recursive doubling, whose ranks
-    beyond the greatest power of two fold in first and get the result last.
+    Covers the binomial tree for any root, with the turn at rank 0 of an allreduce, and recursive doubling, whose ranks
+    beyond the largest power of two are folded in first and get the result last.
     """
 
     def parent(rank: int) -> int:
@@ -100,7 +103,7 @@ def slot_graph(ranks: int) -> Slots:
 
 
 def group_slots(group: Group) -> Slots:
-    """The same of any tree, and of an exchange in groups, which has slots of its own."""
+    """Returns the same for any tree, and for an exchange in groups, which has separate slots."""
     waits: Slots = {}
     for middle, edges in enumerate(group.tree):
         at_top = not any(leads_up for _, leads_up in edges)
@@ -135,7 +138,7 @@ def group_slots(group: Group) -> Slots:
 
 
 def check_slots(waits: Slots) -> tuple[int, int]:
-    """How many slots, and how many waits of one for another; raises BadRoutes where slots wait in a circle."""
+    """Returns the numbers of slots and of dependencies. Raises BadRoutes if there is a wait-for cycle."""
     number = {slot: index for index, slot in enumerate(waits)}
     edges = np.array(
         [(number[slot], number[then]) for slot, after in waits.items() for then in after], np.int64

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cluster files of MPI-FPGA: what may stand in one beside the topology, over clusters/base/plain.toml."""
+"""Tables of MPI-FPGA's cluster files besides the topology; defaults are in clusters/base/plain.toml."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ class ClockTable(Table):
 
 
 class LinkTable(Table):
-    latency_ns: float = Field(ge=0, le=1e9, description="time from a router's output to the next one's input in ns")
-    rate_gbps: float = Field(ge=0.1, le=100_000, description="payload of one direction in Gb/s")
+    latency_ns: float = Field(ge=0, le=1e9, description="latency from a router's output to the next one's input in ns")
+    rate_gbps: float = Field(ge=0.1, le=100_000, description="payload rate per direction in Gb/s")
 
 
 class RouterTable(Table):
-    flit_bits: Literal[256] = Field(description="bits that a port moves in a cycle")
+    flit_bits: Literal[256] = Field(description="bits per cycle of a port")
     virtual_channels: int = Field(ge=2, le=16, description="virtual channels of every port")
     port_buffer_bytes: int = Field(
         ge=64, le=2**20, description="input buffer of a link port, shared by its virtual channels"
     )
-    flow: Literal["credits", "margin"] = Field(description="how a full buffer holds its upstream back")
+    flow: Literal["credits", "margin"] = Field(description="flow control between routers")
     margin_flits: int = Field(
         0, ge=0, le=2**24, description="free flits of a virtual channel at which upstream is stopped"
     )
@@ -46,12 +46,12 @@ class RouterTable(Table):
 
 class HostTable(Table):
     pcie_latency_ns: float = Field(ge=0, le=1e9, description="time from host memory to node or back in ns")
-    pcie_rate_gbps: float = Field(ge=0.1, le=100_000, description="payload of one direction in Gb/s")
-    dma_flits_per_cycle: int = Field(ge=1, le=16, description="flits that the DMA engine moves in a cycle")
+    pcie_rate_gbps: float = Field(ge=0.1, le=100_000, description="payload rate per direction in Gb/s")
+    dma_flits_per_cycle: int = Field(ge=1, le=16, description="flits per cycle of the DMA engine")
     message_overhead_ns: float = Field(
         ge=0,
         le=1e9,
-        description="software's time per message, at sender and receiver, of a collective that falls back, in ns",
+        description="software overhead per message of a collective that falls back, at sender and receiver, in ns",
     )
     memory_overhead_ns: float = Field(
         ge=0, le=1e9, description="time of a message without data between two ranks of one node, in ns"
@@ -66,12 +66,16 @@ class CollectiveTable(Table):
         None,
         ge=1,
         le=32,
-        description="router ports at which the collective unit sends; as many as link ports if left out",
+        description="router ports of the collective unit [default: as many as link ports]",
     )
-    trees: Literal["rank", "topology"] = Field(description="what a communicator's tree follows: rank numbers or links")
+    trees: Literal["rank", "topology"] = Field(
+        description="construction of a communicator's tree: by rank numbers or by links"
+    )
     contexts: int = Field(ge=1, le=32, description="rows of the communicator table")
-    operations_in_flight: int = Field(ge=1, le=4, description="operations of one communicator under way at once")
-    aggregation_units: int = Field(ge=1, le=32, description="joins that a node serves in the same cycle")
+    operations_in_flight: int = Field(
+        ge=1, le=4, description="maximum number of concurrent operations per communicator"
+    )
+    aggregation_units: int = Field(ge=1, le=32, description="joins per cycle and node")
     slot_packets: int = Field(
         ge=1,
         le=65_535,
@@ -79,68 +83,70 @@ class CollectiveTable(Table):
     )
     packet_flits: Literal[1, 2, 4, 8, 16, 32, 64] = Field(description="longest network packet in flits")
     long_packet_flits: Literal[1, 2, 4, 8, 16, 32, 64] | None = Field(
-        None, description="longest packet of long streams and of all-to-alls in flits; packet_flits if left out"
+        None, description="longest packet of long streams and of all-to-alls in flits [default: packet_flits]"
     )
-    lane_latency_cycles: int = Field(ge=1, le=1024, description="cycles of one combining step")
+    lane_latency_cycles: int = Field(ge=1, le=1024, description="latency of a combining step in cycles")
 
 
 class SharingTable(Table):
-    slot_cycles: int = Field(ge=1, le=2**20, description="cycles of a slot, where jobs share the fabric by time slots")
+    slot_cycles: int = Field(
+        ge=1, le=2**20, description="length of a time slot in cycles, for jobs that share the fabric by time slots"
+    )
 
 
 Share = Annotated[float, Field(ge=0, lt=1)]
 
 
 class OwnFaultsTable(Table):
-    """What happens on some links, where it is not what happens on all."""
+    """Faults of some links, different from those of all."""
 
-    bit_error_rate: Share | None = Field(None, description="share of bits that flip")
-    frames_lost: Share | None = Field(None, description="share of frames that get lost")
+    bit_error_rate: Share | None = Field(None, description="probability of a bit error")
+    frames_lost: Share | None = Field(None, description="probability that a frame is lost")
     frames_duplicated: Share | None = Field(
-        None, description="share of frames that come again, in place of the next one"
+        None, description="probability that a frame is repeated in place of the next one"
     )
-    down_at_us: float | None = Field(None, ge=0, le=1e9, description="time from which on no frame comes through, in us")
-    up_at_us: float | None = Field(None, ge=0, le=1e9, description="time at which frames come through again, in us")
+    down_at_us: float | None = Field(None, ge=0, le=1e9, description="time at which the link goes down, in us")
+    up_at_us: float | None = Field(None, ge=0, le=1e9, description="time at which the link comes up again, in us")
     reset_at_us: float | None = Field(
         None, ge=0, le=1e9, description="time at which the first node's end is reset alone, in us"
     )
 
 
 class LinkFaultsTable(OwnFaultsTable):
-    """What happens on one link."""
+    """Faults of one link."""
 
-    nodes: Annotated[list[Node], Field(min_length=2, max_length=2)] = Field(description="the two that it joins")
+    nodes: Annotated[list[Node], Field(min_length=2, max_length=2)] = Field(description="the two nodes of the link")
     port: int | None = Field(
         None,
         ge=0,
         le=255,
-        description="that of the first node, where several links join the two; all of them if left out",
+        description="port of the first node, if several links connect the two [default: all of them]",
     )
-    one_way: bool = Field(False, description="only to frames from the first node to the second")
+    one_way: bool = Field(False, description="apply only to frames from the first node to the second")
 
 
 class FaultsTable(Table):
-    seed: int = Field(ge=0, lt=2**63, description="of all that is random about faults")
-    bit_error_rate: Share = Field(description="share of bits of every link that flip")
-    frames_lost: Share = Field(description="share of frames on every link that get lost")
+    seed: int = Field(ge=0, lt=2**63, description="seed of random faults")
+    bit_error_rate: Share = Field(description="probability of a bit error on every link")
+    frames_lost: Share = Field(description="probability that a frame is lost, on every link")
     frames_duplicated: Share = Field(
-        description="share of frames on every link that come again, in place of the next one"
+        description="probability that a frame is repeated in place of the next one, on every link"
     )
     silence_us: float = Field(
         gt=0, le=1e6, description="time without a good frame after which a link is given up, in us"
     )
     rebuild_us: float = Field(
-        ge=0, le=1e9, description="time from giving up a link until the fabric resumes with other routes, in us"
+        ge=0, le=1e9, description="time from giving up a link until the fabric resumes with new routes, in us"
     )
-    links: list[LinkFaultsTable] = Field([], description="links on which something else happens")
+    links: list[LinkFaultsTable] = Field([], description="links with different faults")
 
 
 class ClusterTable(Table):
-    """A cluster file, laid over its base."""
+    """A cluster file, merged over its base."""
 
-    description: str = Field("", pattern=r"^\P{C}*$", description="one line about the cluster")
-    base: str | None = Field(None, description="file beside this one whose values hold where this one says nothing")
-    routing: RoutingAlgorithm | None = Field(None, description="routing algorithm; by the shape if left out")
+    description: str = Field("", pattern=r"^\P{C}*$", description="one line of description")
+    base: str | None = Field(None, description="file that defines all values missing in this one; a relative path")
+    routing: RoutingAlgorithm | None = Field(None, description="routing algorithm [default: by shape]")
     topology: TopologyTable
     clock: ClockTable
     link: LinkTable
@@ -159,20 +165,21 @@ def _parse(values: dict[str, Any], locations: dict[KeyPath, Location], name: str
 
 
 def in_place(shape: str, size: list[int], planes: int, name: str) -> ClusterFile:
-    """Plain values with a topology. Raises InputError."""
+    """Returns the default values with a topology. Raises InputError."""
     return over_plain({"topology": {"shape": shape, "size": size, "planes": planes}}, {}, name)
 
 
 def over_plain(values: dict[str, Any], locations: dict[KeyPath, Location], name: str) -> ClusterFile:
-    """Plain values where a file has none. Raises InputError."""
+    """Merges the values of a file over the defaults. Raises InputError."""
     plain, plain_places = layers(None, resource(PLAIN))
     return _parse(over(plain, values), plain_places | locations, name)
 
 
 def with_faults(file: ClusterFile, given: str) -> ClusterFile:
-    """The same with other values in [faults]: those of a file with that table alone, or `key=value,...`, where
-    `down=A-B@T` and `down=A-B@T:U` cut the links between nodes A and B at T microseconds, until U, and `reset=A-B@T` resets
-    their ends at node A. Raises InputError.
+    """Returns the file with other values in [faults].
+
+    They come from a file with that table alone, or from `key=value,...`, where `down=A-B@T` and `down=A-B@T:U` cut the
+    links between nodes A and B at T us, until U, and `reset=A-B@T` resets their ends at node A. Raises InputError.
     """
     locations: dict[KeyPath, Location] = {}
     if Path(given).is_file():
@@ -181,7 +188,10 @@ def with_faults(file: ClusterFile, given: str) -> ClusterFile:
         for key in values:
             if key != "faults":
                 raise wrong_at(
-                    locations, (key,), f"{key!r} is not for a file of faults; it has the table [faults] alone", given
+                    locations,
+                    (key,),
+                    f"{key!r} is not allowed in a file of faults, which has the table [faults] only",
+                    given,
                 )
     else:
         values = {"faults": _faults_in_place(given)}
@@ -190,7 +200,7 @@ def with_faults(file: ClusterFile, given: str) -> ClusterFile:
 
 
 def replaced(file: ClusterFile, now: ClusterTable, values: Mapping[str, Any], name: str) -> ClusterFile:
-    """The same file with other values in some tables. Raises InputError."""
+    """Returns the file with other values in some tables. Raises InputError."""
     return _parse(over(now.model_dump(exclude_none=True), dict(values)), file.locations_without(values), name)
 
 
@@ -213,13 +223,13 @@ def _faults_in_place(given: str) -> dict[str, Any]:
         except ValueError:
             raise InputError(
                 f"--faults {given}: {word!r} is neither a file nor key=number, such as bit_error_rate=1e-6, frames_lost=0.001 "
-                "or down=0-1@20 or reset=0-1@20 (nodes, and microseconds)"
+                "or down=0-1@20 or reset=0-1@20 (nodes@us)"
             ) from None
     return table
 
 
 def schema() -> dict[str, Any]:
-    """The JSON schema of a cluster file. Only the topology is required: all else has a value in the base."""
+    """Returns the JSON schema of cluster files. Only the topology is required; other values have defaults in the base."""
     result = ClusterTable.model_json_schema()
     result["required"] = ["topology"]
     for name, table in result["$defs"].items():

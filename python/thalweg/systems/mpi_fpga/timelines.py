@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What happened when, on a fabric: of programs that ran, and of operations of `thalweg bench`, which run once more for it."""
+"""Timelines of programs, and of operations of `thalweg bench`, which are repeated for it."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from thalweg.systems.mpi_fpga.bench import AnyFabric
 
 Use = dict[tuple[int, int], int]
-"""Flits that a link, named by the node and port that send, has carried so far."""
+"""Flits carried so far by each link, identified by sending node and port."""
 
-WINDOWS = 64  # of an operation of bench
+WINDOWS = 64  # per operation of bench
 
 
 def of_programs(
     title: str, books: Row, functions: Sequence[str], cluster: Cluster, config: FabricConfig, nodes: Sequence[int]
 ) -> Timeline:
-    """Of what a server recorded: each rank's calls that took virtual time, collectives by communicator, messages, links' use."""
+    """Returns the timeline recorded by a server: MPI calls that took virtual time, collectives, messages and link use."""
     us = 1e6 / config.ticks_per_second
     kept = books["history"]
     timeline = Timeline(title)
@@ -39,7 +39,7 @@ def of_programs(
     for name, function, how, size, first, last, end in kept["collectives"]:
         track = communicators.get(name)
         if track is None:
-            track = communicators[name] = timeline.track("collectives, from the first rank's entry on", name)
+            track = communicators[name] = timeline.track("collectives, from the entry of the first rank", name)
         about = {"by": how, "bytes": size, "last rank's entry": f"{last * us:.6g} us"}
         track.spans.append(Span(first * us, end * us, function, about))
     for sender, receiver, tag, size, begin, end in kept["messages"]:
@@ -64,10 +64,10 @@ def add_links(
     seen: Sequence[tuple[int, Use]],
     us: float,
 ) -> None:
-    """Counters of the links that carried something, with the share of their rate that they had between two looks, in percent."""
+    """Adds counters of used links: their utilization between two samples, in percent."""
     rates = {}
     for link in config.links:
-        rate = min(1.0, link.rate_flits / link.rate_cycles)  # a router sends a flit a tick at most
+        rate = min(1.0, link.rate_flits / link.rate_cycles)  # a router sends at most one flit per tick
         rates[link.node_a, link.port_a] = rates[link.node_b, link.port_b] = rate
     peers = cluster.topology.peer
     for node, port in sorted(seen[-1][1] if seen else ()):
@@ -83,7 +83,7 @@ def links_of(uses: Iterable[LinkUse]) -> list[Row]:
 
 
 def _watched(fabric: AnyFabric, awaited: set[int], window: int) -> tuple[dict[int, int], list[tuple[int, Use]]]:
-    """The times of completions, and what the links had carried at the end of each window. Raises FabricStopped."""
+    """Returns the times of completions, and the links' counters at the end of each window. Raises FabricStopped."""
     start = fabric.now
     ends: dict[int, int] = {}
     seen: list[tuple[int, Use]] = []
@@ -100,7 +100,7 @@ def _watched(fabric: AnyFabric, awaited: set[int], window: int) -> tuple[dict[in
         if fabric.now >= until:
             look()
         if fabric.idle and len(ends) < len(awaited):
-            raise bench.came_to_rest(fabric, len(awaited) - len(ends))
+            raise bench.unfinished_error(fabric, len(awaited) - len(ends))
     if fabric.now > start + seen[-1][0]:
         look()
     return ends, seen
@@ -112,7 +112,7 @@ def _recorded(
     awaited: set[int],
     begin: Callable[[AnyFabric], None],
 ) -> tuple[dict[int, float], Recorded]:
-    """One operation, which takes about so long; `begin` gives it to a fabric. When each handle completed, in us, and the links' use."""
+    """Records one operation of about `time_us`; `begin` submits it. Returns the completion times in us, and the timeline."""
     from thalweg.systems.mpi_fpga import _sim
 
     config = cluster.fabric_config()
@@ -148,7 +148,8 @@ def of_collective(plan: CollectivePlan, rows: Sequence[Row]) -> Recorded:
 
 
 def of_jobs(title: str, plans: Sequence[JobsPlan]) -> Recorded:
-    """Each way of sharing and each size, with all jobs at once: a job repeats its operation until all have done theirs."""
+    """Returns the timeline of each sharing mode and size, with all jobs running; a job repeats its operation until all
+    have completed."""
     recorded = []
     for plan in plans:
         us = 1e6 / plan.cluster.fabric_config().ticks_per_second

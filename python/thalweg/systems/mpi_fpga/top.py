@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The top level of an exported node: rtl/mpi_fpga/top/tw_top.sv with a name for each port, as tools expect those of AXI."""
+"""The top level of an exported node: rtl/mpi_fpga/top/tw_top.sv with flat port names, as tools expect for AXI."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from thalweg.systems.mpi_fpga.configuration import Numbers
 from thalweg.systems.mpi_fpga.limits import FLIT_BYTES
 
 TOP = "thalweg_node"
-RESULT_BITS = 115  # of tw_node_pkg::result_t
+RESULT_BITS = 115  # width of tw_node_pkg::result_t
 
 
 def streams(built: Numbers) -> dict[str, list[Stream]]:
-    """The streams of the top, under what attaches to them."""
+    """Returns the streams of the top, by connection."""
     links, ports, units = (range(built[name]) for name in ("LinkPorts", "UnitPorts", "Units"))
     flit = 8 * FLIT_BYTES
     upload = {"tdest": ("process", 16), "tid": ("place", 16)}
@@ -76,7 +76,7 @@ def top_level(built: Numbers) -> str:
     return flat_top(
         TOP,
         "tw_top",
-        "A node of the cluster, by `thalweg rtl export`: README.md says what attaches where. All ports belong to aclk.",
+        "A node of the cluster, by `thalweg rtl export`: see README.md for its connections. All ports belong to aclk.",
         {"aclk": ".clk_i(aclk)", "aresetn": ".rst_i(!aresetn)"},
         groups,
     )

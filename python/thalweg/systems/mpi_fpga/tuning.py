@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tuning files: the algorithms of a collective as measured, the fastest first, by the size of the communicator and of a block.
+"""Tuning files: algorithms of collectives in measured order, fastest first, by size of communicator and block.
 
     cluster = "thalweg-torus-4x4x4"
 
@@ -7,8 +7,8 @@
     0 = ["exchange", "tree", "trees", "ring"]     # from 0 bytes on
     32768 = ["trees", "tree", "exchange", "ring"]
 
-Of those, a communicator takes the first that it has. `thalweg tune` writes such files. Those in clusters/tuning are the
-defaults: presets have their own, other clusters take that of a preset of their kind.
+A communicator uses the first algorithm that it supports. `thalweg tune` writes such files. Those in clusters/tuning are the
+defaults: presets have their own, other clusters use that of a similar preset.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ from thalweg.systems.mpi_fpga.spec import Algorithm, Collective
 FOLDER = "clusters/tuning"
 
 KINDS = {"by rank": "mpi-fpga-torus-4x4x4", "grid": "thalweg-torus-4x4x4", "other": "thalweg-fattree-32"}
-"""Presets whose tuning other clusters take: with trees of rank numbers, on a grid, and elsewhere."""
+"""Presets whose tuning applies to other clusters: with trees of rank numbers, grids, and others."""
 
 LARGEST = 2 << 20
-"""Bytes of a rank's blocks up to which is measured: beyond, the order of algorithms hardly turns."""
+"""Maximum measured size of a rank's blocks in bytes; beyond, the order of algorithms hardly changes."""
 
 
 def default(cluster: Cluster) -> list[From]:
-    """What was measured on a preset, or on a cluster of the same kind: with trees of rank numbers, a grid, or neither."""
+    """Returns the measured choice of a preset, or of a similar one: with trees of rank numbers, a grid, or neither."""
     by_rank = cluster.values.collective.trees == "rank"
     kind = KINDS["by rank" if by_rank else "grid" if cluster.topology.is_grid else "other"]
     files = {file.stem: file for file in resource(FOLDER).glob("*.toml")}
-    faultless = {"faults": None}  # it is measured without
+    faultless = {"faults": None}  # tuning is measured without faults
     own = cluster.name in files and cluster.values.model_copy(update=faultless) == Cluster.load(
         cluster.name
     ).values.model_copy(update=faultless)
@@ -49,15 +49,15 @@ def default(cluster: Cluster) -> list[From]:
 
 
 def load(file: Path, cluster: Cluster) -> list[From]:
-    """What a tuning file says of a cluster. Raises InputError where it is none, or one of another cluster."""
+    """Returns the choice in a tuning file. Raises InputError if it is invalid or of another cluster."""
     (name, line), rows = _read(file)
     if Path(name).name != Path(cluster.name).name:
-        raise InputError(f"was measured on {name}, and this is {cluster.name}", file, line)
+        raise InputError(f"was measured on {name}, but this is {cluster.name}", file, line)
     return rows
 
 
 def _read(file: Path) -> tuple[tuple[str, int], list[From]]:
-    """The cluster that was measured and the line that says so, and what came out."""
+    """Returns the measured cluster, its line, and the choice."""
     values, lines = toml_lines.read(file)
     cluster, rows = None, []
     for path, value in _leaves(values, ()):
@@ -72,10 +72,10 @@ def _read(file: Path) -> tuple[tuple[str, int], list[From]]:
                     rows.append(From(int(ranks), int(size), choice.collective_named(collective), order))
                 case _:
                     raise InputError(
-                        'has no place in a tuning file; entries look like [ranks.64.allreduce] 0 = ["tree"]'
+                        'is not allowed in a tuning file; entries look like [ranks.64.allreduce] 0 = ["tree"]'
                     )
         except InputError as error:
-            named = f"{'.'.join(path)}: " if error.what.startswith("has") else ""
+            named = f"{'.'.join(path)}: " if error.what.startswith("is not allowed") else ""
             raise InputError(named + error.what, file, lines.get(path)) from None
     if cluster is None:
         raise InputError("'cluster' is missing: the name of the cluster that was measured", file)
@@ -98,16 +98,16 @@ class Measured:
     operation: str
     size: int
     times: dict[Algorithm, float | None]
-    """In us, of every algorithm that there is, the fastest first; None of one that was far behind at smaller sizes."""
+    """Time of every available algorithm in us, fastest first; None for one that was much slower at smaller sizes."""
 
 
 def measure(
     cluster: Cluster, ranks: Sequence[int], sizes: Sequence[int], progress: Callable[..., None]
 ) -> Iterator[Measured]:
-    """Of each collective that has a choice, at each number of ranks and each size of which a rank has at most `LARGEST` bytes;
-    ranks are on the first nodes.
+    """Yields measurements of each collective with several algorithms, for each number of ranks and each size up to
+    `LARGEST` bytes per rank.
 
-    Raises InputError where the ranks do not fit, FabricStopped where an operation never ends.
+    Ranks are on the first nodes. Raises InputError if they do not fit, FabricStopped if an operation never ends.
     """
     plans = [CollectivePlan(cluster, name, n, sizes) for n in ranks for name in bench.COLLECTIVES]
     plans = [plan for plan in plans if len(plan.algorithms) > 1]
@@ -124,7 +124,7 @@ def measure(
 
 
 def _blocks(plan: CollectivePlan) -> int:
-    """How many blocks a rank has at most."""
+    """Returns the maximum number of blocks per rank."""
     return 1 if plan.operation in ("barrier", "broadcast", "reduce", "allreduce", "scan", "exscan") else plan.ranks
 
 
@@ -133,7 +133,7 @@ def _sizes(plan: CollectivePlan) -> list[int]:
 
 
 def crossings(rows: Sequence[Measured]) -> list[tuple[From, Measured]]:
-    """Where algorithms change their order as blocks grow, the first at 0 bytes, and what was measured there."""
+    """Returns the sizes at which the order of algorithms changes, starting with 0 bytes, with the measurements."""
     found: list[tuple[From, Measured]] = []
     for row in rows:
         here = From(row.ranks, row.size, choice.COLLECTIVES[row.operation], tuple(row.times))
@@ -146,7 +146,7 @@ def crossings(rows: Sequence[Measured]) -> list[tuple[From, Measured]]:
 
 
 def text(cluster: Cluster, rows: Sequence[Measured], command: str) -> str:
-    """A tuning file. More ranks have no table where they would have the same one."""
+    """Returns a tuning file. A number of ranks with the same tables as the previous one is left out."""
     lines = [f"# Written by `{command}`. Times are host to host, in us.", f'cluster = "{cluster.name}"']
     tables: dict[tuple[int, Collective], list[tuple[From, Measured]]] = {}
     for here, row in crossings(rows):

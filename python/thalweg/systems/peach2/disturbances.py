@@ -123,7 +123,7 @@ def last_phase(program: Program) -> None:
     program.run()
 
 
-def go_on(program: Program) -> None:
+def final_puts(program: Program) -> None:
     """Checks that finally a put from each node completes with correct data."""
     hubs = program.hubs
     for node in hubs.nodes:
@@ -147,7 +147,7 @@ def go_on(program: Program) -> None:
             program.wrong.append(f"after the program, a put of node {node.number} is not done: {put.error}")
 
 
-def unsaid(program: Program) -> list[str]:
+def wrong_reports(program: Program) -> list[str]:
     """Returns missing and wrong reports."""
     wrong = [*program.wrong]
     for operation in program.trespasses:

@@ -55,7 +55,7 @@ class WritesLost(FabricStopped):
 
 
 @contextmanager
-def _said() -> Iterator[None]:
+def _translated_errors() -> Iterator[None]:
     """Translates the simulator's exceptions into InputError or other classes of thalweg.errors."""
     try:
         yield
@@ -173,7 +173,7 @@ class Memory:
     def write(self, at: int, values: ArrayLike) -> None:
         """Writes bytes or an array of numbers at byte `at`; takes no simulated time. Raises InputError."""
         data = bytes_of("values", values)
-        with _said():
+        with _translated_errors():
             self.hubs._sim.write(self.node, self.number, whole("the place in a memory", at), data)
 
     def read(self, at: int, count: int, dtype: DTypeLike = np.uint8) -> NDArray[Any]:
@@ -202,7 +202,7 @@ class Memory:
             whole("the place in a memory", at),
             whole("count x its type's bytes", whole("count", count) * kind.itemsize),
         )
-        with _said():
+        with _translated_errors():
             return np.frombuffer(self.hubs._sim.read(self.node, self.number, place, size), kind)
 
 
@@ -273,7 +273,7 @@ class Group:
         All nodes of the group must take part. `sources` are pairs (address, bytes). Raises InputError.
         """
         number, brought = whole("node", node), _sources(sources)
-        with _said():
+        with _translated_errors():
             operation = Operation(self._hubs, self._hubs._sim.reduce_in(self._sim, number, brought))
         self._hubs._keep(number, "reduce", operation, self.at, brought)
         return operation
@@ -432,7 +432,7 @@ class Node:
 
     def counts(self) -> Mapping[str, Any]:
         """Reads the counters in the hub's registers. Raises InputError while operations of the node are pending."""
-        with _said():
+        with _translated_errors():
             return dict(self._sim.counts(self.number))
 
     @property
@@ -440,7 +440,7 @@ class Node:
         return self.hubs._sim
 
     def _op(self, name: str, *arguments: Any) -> Operation:
-        with _said():
+        with _translated_errors():
             operation = Operation(self.hubs, getattr(self._sim, name)(self.number, *arguments))
         self.hubs._keep(self.number, name, operation, *arguments)
         return operation
@@ -469,7 +469,7 @@ class Hubs:
             raise InputError(f"engine is {shown(engine)}; it must be one of {', '.join(ENGINES)}")
         self.cluster = of_system(Cluster, cluster)
         library = "" if one_of("engine", engine, ENGINES) == "sim" else str(rtl_engine.library(self.cluster))
-        with _said():
+        with _translated_errors():
             self._sim = _sim.Hubs(self.cluster.assembly, self.cluster.windows, library)
         self.nodes = [Node(self, number) for number in range(self._sim.nodes)]
         self.cycles_per_us = self._sim.cycles_per_second / 1e6
@@ -499,7 +499,7 @@ class Hubs:
         """
         members = [whole("nodes", node) for node in listed("nodes", nodes)]
         at = whole("at", at)
-        with _said():
+        with _translated_errors():
             return Group(self, members, at, self._sim.group(members, at, _how(how).sim(self.cluster)))
 
     def load_windows(self, windows: Sequence[Sequence[tuple[int, int, int, int]]]) -> None:
@@ -514,7 +514,7 @@ class Hubs:
             check_windows(self.cluster.topology, tables)
         except BadRoutes as error:
             raise InputError(f"windows: {error}") from None
-        with _said():
+        with _translated_errors():
             self._sim.load(tables)
         self.run()
 
@@ -546,7 +546,7 @@ class Hubs:
             Writes were refused or dropped; the message says where.
         """
         try:
-            with _said():
+            with _translated_errors():
                 self._sim.run()
         except FabricStopped as stopped:
             self.stops += not isinstance(stopped, WritesLost)

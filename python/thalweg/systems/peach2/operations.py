@@ -73,20 +73,22 @@ class _Put:
         target.write(DATA, np.zeros_like(data))
         one.store(one.processor.address(FLAG + 64), flag)
         seen_at = other.processor.address(FLAG)
-        told = (seen_at, one.processor.address(FLAG + 64), 4)
+        flag_copy = (seen_at, one.processor.address(FLAG + 64), 4)
         if self.by == "store":
             begin = one.store(target.address(DATA), data)
             one.store(seen_at, flag)
             end = other.wait_for(FLAG, self.sequence)
         elif self.by == "dma":
             begin = one.chain(
-                [(target.address(DATA), source.address(DATA), data.size), told], self.descriptors, wait=False
+                [(target.address(DATA), source.address(DATA), data.size), flag_copy], self.descriptors, wait=False
             )
             end = other.wait_for(FLAG, self.sequence)
         else:
             begin = one.copy(one.processor, DATA, source, DATA, data.size)
             one.chain(
-                [(other.processor.address(DATA), one.processor.address(DATA), data.size), told], self.descriptors, False
+                [(other.processor.address(DATA), one.processor.address(DATA), data.size), flag_copy],
+                self.descriptors,
+                False,
             )
             other.wait_for(FLAG, self.sequence)
             end = other.copy(target, DATA, other.processor, DATA, data.size)

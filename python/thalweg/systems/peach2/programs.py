@@ -60,7 +60,7 @@ class Target:
     data: bytes
     lost: list[bool]  #: for each double word, whether windows divert its page
     sure: bool = True  #: the bytes must be there when the operation is done
-    told: bool = True  #: an operation reports the loss; chains started by a store have no operation
+    reported: bool = True  #: an operation reports the loss; chains started by a store have no operation
     maybe: bool = False  #: windows of its pages are rewritten: the bytes are there, or their loss is reported
     of: Operation | None = None
 
@@ -355,7 +355,7 @@ class Program:
         source, at, data = self._source(node, 4 * self.draw.randint(1, 64))
         memory = self._memory()
         target = self.target(memory, data, (node.number, ENGINE))
-        target.sure = target.told = False
+        target.sure = target.reported = False
         line = self.lines(node, 1)
         self.by_itself = True
         self.did(raw.write_chain(node, line, (memory.address(target.at), source.address(at), len(data))), target)
@@ -369,7 +369,7 @@ class Program:
         source, at, data = self._source(node, 4 * self.draw.randint(1, 64))
         memory = self._memory()
         target = self.target(memory, data, (node.number, ENGINE))
-        target.sure = target.told = False
+        target.sure = target.reported = False
         line = self.lines(node, 2)
         self.by_itself = True
         copy = memory.address(target.at), source.address(at), len(data)
@@ -382,7 +382,7 @@ class Program:
         source, at, data = self._source(node, 4 * self.draw.randint(1, 64))
         memory = self._memory()
         target = self.target(memory, data, (node.number, ENGINE))
-        target.sure = target.told = False
+        target.sure = target.reported = False
         line = self.lines(node, 1)
         self.by_itself = True
         self.did(raw.write_round_chain(node, line, (memory.address(target.at), source.address(at), len(data))), target)
@@ -486,7 +486,7 @@ class Program:
         outcome = Outcome(self.said, times, counts, [memory.tobytes() for memory in memories], lost)
         keys = [(memory.node, memory.number) for node in self.hubs.nodes for memory in _memories(node)]
         outcome.wrong = self._wrong(dict(zip(keys, memories, strict=True)))
-        outcome.wrong += disturbances.unsaid(self)
+        outcome.wrong += disturbances.wrong_reports(self)
         if self.said or self.by_itself or self.unsure:
             return outcome
         reported = outcome.refused + sum(of_hub["unclaimed"] for of_hub in counts)
@@ -513,13 +513,13 @@ class Program:
             # an operation with an error guarantees nothing if chains are aborted; otherwise only the words that windows
             # do not divert
             done = ended and target.sure and not (error and (self.said or self.by_itself or "chain" in error))
-            if lost.any() and target.told and ended and not error and not target.maybe:
+            if lost.any() and target.reported and ended and not error and not target.maybe:
                 wrong.append(
                     f"{size} bytes at {target.at} of memory {target.key[1]} of node {target.key[0]} are lost, but their operation is done"
                 )
             right = np.where(lost, got == old, (got == data) | ((got == old) & (not done)))
             if target.maybe:
-                right = (got == data) | ((got == old) & (not (done and target.told) or bool(error)))
+                right = (got == data) | ((got == old) & (not (done and target.reported) or bool(error)))
             if not right.all():
                 at = int(np.argmin(right))
                 wrong.append(
@@ -543,7 +543,7 @@ def run(cluster: Cluster, engine: str, seed: int) -> Outcome:
     if all(program.phase() for _ in range(draw.randint(1, 3))) and draw.random() < 0.2:
         disturbances.last_phase(program)
     if program.said or program.by_itself:
-        disturbances.go_on(program)
+        disturbances.final_puts(program)
     outcome = program.outcome()
     if outcome.wrong:
         raise CheckFailed(f"seed {seed}: {outcome.wrong[0]}" + "".join(f"\n{said}" for said in outcome.said))

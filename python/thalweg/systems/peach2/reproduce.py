@@ -45,11 +45,11 @@ class Evaluation(OfPaper):
     def _rates(self) -> Iterator[Row]:
         """Yields rates that follow from the preset's values."""
         cluster, node = self.cluster, self.cluster.node
-        yield self.row("peach2.rate", "x8, raw", cluster.link_gb(), "GB/s")
-        yield self.row("peach2.rate", "x8, payload in packets of 256 bytes", cluster.payload_gb(), "GB/s")
-        yield self.row("peach2.rate", "x16, raw", cluster.link_gb(LANES_X16), "GB/s")
-        yield self.row("peach2.rate", "x16, payload in packets of 256 bytes", cluster.payload_gb(LANES_X16), "GB/s")
-        yield self.row("peach2.rate", "bus, 16 bytes per cycle", cluster.bus_gb, "GB/s")
+        yield self.row("peach2.rate", "x8, all that its lanes carry", cluster.link_gb(), "GB/s")
+        yield self.row("peach2.rate", "x8, data in packets of 256 bytes", cluster.payload_gb(), "GB/s")
+        yield self.row("peach2.rate", "x16, all that its lanes carry", cluster.link_gb(LANES_X16), "GB/s")
+        yield self.row("peach2.rate", "x16, data in packets of 256 bytes", cluster.payload_gb(LANES_X16), "GB/s")
+        yield self.row("peach2.rate", "bus, 16 bytes a cycle", cluster.bus_gb, "GB/s")
         ratio = min(cluster.bus_gb, bounds.source_gb(cluster, "gpu")) * (1 / node.copy_gb + 1 / node.sum_gb)
         note = "the hub's rate over the processor's, which copies out of the GPU and then sums"
         yield self.row("peach2.asymptote", "hub over processor, long data", ratio, "times", note)
@@ -57,7 +57,7 @@ class Evaluation(OfPaper):
     def _puts(self) -> Iterator[Row]:
         stored = self._bench("put", by="store", sizes="8")[0]
         yield self.row(
-            "peach2.put.latency", "8 bytes stored to the neighbor", stored["time_us"], "us", self._parts(stored)
+            "peach2.put.latency", "8 bytes stored to the neighbour", stored["time_us"], "us", self._parts(stored)
         )
         for source in ("cpu", "gpu"):
             row = self._bench("put", source=source, sizes="16M")[0]

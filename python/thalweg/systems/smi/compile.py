@@ -58,7 +58,7 @@ def compile_kernels(source: Path, folder: Path, includes: Sequence[Path] = (), d
         for argument in kernel.arguments:
             if "pipe" in argument.type.split():
                 raise InputError(
-                    f"{kernel.file}:{kernel.line}: argument {argument.name} of kernel {kernel.name} is a pipe; use channels between kernels:  "
+                    f"{kernel.file}:{kernel.line}: argument {argument.name} of kernel {kernel.name} is a pipe; use channels between kernels: "
                     "channel int name __attribute__((depth(8)))"
                 )
     text = folder / f"{source.stem}.rewritten{source.suffix}"

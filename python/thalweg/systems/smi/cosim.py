@@ -20,7 +20,7 @@ from thalweg.systems.smi import metadata
 from thalweg.systems.smi.cluster import Cluster
 from thalweg.systems.smi.run import Buffer, Run
 
-ALIKE = 25
+SAME_HARDWARE = 25
 """Number of consecutive seeds with equal rank parameters, so that the hardware is built once."""
 _KERNELS = Path(__file__).parent / "kernels" / "random.c"
 _OPERATIONS = ("add", "max", "min")
@@ -59,7 +59,7 @@ def random_topology(draw: random.Random, links: int) -> Topology:
             return build(shape, [draw.randint(2, most)])
 
 
-def random_sort(draw: random.Random, cluster: Cluster) -> tuple[Cluster, list[metadata.Operation]]:
+def random_hardware(draw: random.Random, cluster: Cluster) -> tuple[Cluster, list[metadata.Operation]]:
     """Returns the cluster with random hardware parameters, and random endpoints."""
     changed = cluster.with_node(
         links=draw.choice((1, 2, 3, 4, 4)),
@@ -103,7 +103,7 @@ class Program:
     def run(self, engine: str) -> tuple[list[Any], Outcome]:
         """Returns the end of each kernel, and the outcome. Raises CheckFailed if an element is wrong or the hardware
         diverges."""
-        sort, operations = random_sort(random.Random(self.seed // ALIKE), self.cluster)
+        sort, operations = random_hardware(random.Random(self.seed // SAME_HARDWARE), self.cluster)
         draw = random.Random(self.seed)
         cluster = self._random_values(draw, sort)
         ranks = draw.randint(2, cluster.topology.nodes)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from thalweg.kernels import frontend, loops
-from thalweg.kernels.loops import as_it_is
+from thalweg.kernels.loops import unexpanded
 from thalweg.kernels.source import Source
 from thalweg.systems.smi import attributes
 
@@ -64,7 +64,7 @@ class Rewritten:
     loops: tuple[tuple[str, int], ...]  #: file and line of each loop whose iterations take cycles
 
 
-def rewrite(text: str, language: str = "c", expand: loops.Expand = as_it_is) -> Rewritten:
+def rewrite(text: str, language: str = "c", expand: loops.Expand = unexpanded) -> Rewritten:
     """Rewrites a preprocessed source with line markers.
 
     `expand` expands macros in pragmas. Raises InputError for an unsupported loop or attribute.

@@ -20,7 +20,7 @@ from thalweg.systems.vcsn.network import Command, Network
 from thalweg.systems.vcsn.spec import FrameKind, VcsnHeader, VcsnSequence
 
 NODES = 4  #: with hardware
-ALIKE = 50
+SAME_HARDWARE = 50
 """Number of consecutive seeds with equal node parameters, so that the hardware is built once."""
 _LAST_TICKS = 10**7
 """Ticks of a program before all crossbars are closed: packets may loop through circuits forever."""
@@ -32,7 +32,7 @@ class Outcome(NamedTuple):
     dropped: int  #: frames and words counted as lost by the simulator
 
 
-def random_sort(draw: random.Random, cluster: Cluster) -> Cluster:
+def random_hardware(draw: random.Random, cluster: Cluster) -> Cluster:
     """Returns the cluster with random hardware parameters of its FPGAs."""
     frame_words = draw.choice((1, 2, 5, 20))
     direct = cluster.is_direct
@@ -70,7 +70,7 @@ class Program:
 
     def __post_init__(self) -> None:
         self.draw = random.Random(self.seed)
-        sort = random_sort(random.Random(self.seed // ALIKE), self.cluster)
+        sort = random_hardware(random.Random(self.seed // SAME_HARDWARE), self.cluster)
         self.cluster = random_links(self.draw, sort)
         self.nodes = self.cluster.fpgas[:NODES]
         self.network = Network(self.cluster, verilated=self.nodes)
@@ -98,17 +98,17 @@ class Program:
             if restarts and self.draw.random() < 0.03:
                 self._restart()
             if self.draw.random() < 0.7:
-                self._go_on(self.network.now + self.draw.randint(0, pause) * self.draw.choice((0, 1, 40)))
-        self._go_on(self.network.now + _LAST_TICKS)
+                self._advance_to(self.network.now + self.draw.randint(0, pause) * self.draw.choice((0, 1, 40)))
+        self._advance_to(self.network.now + _LAST_TICKS)
         for node in self.nodes:
             for output in range(self._places()):
                 self.network.connect(node, output, None)
-        self._go_on(NEVER)
+        self._advance_to(NEVER)
         cycles = self.network.finish()
         packets = sum(len(self.network.passed(node)) for node in self.nodes)
         return Outcome(cycles, packets, sum(count for _, _, count in self.network.lost))
 
-    def _go_on(self, until: int) -> None:
+    def _advance_to(self, until: int) -> None:
         """Advances to a tick."""
         while self.network.now < until:
             if not self.network.advance(until) and until == NEVER:

@@ -169,7 +169,7 @@ class Evaluation(OfPaper):
         size = rows[-1]["bytes"]
         yield self.row(
             "vcsn.host_network_slowdown",
-            "via the servers over VCSN",
+            "by way of the servers over VCSN",
             1e6 * models.host_transfer(size, SLOT, NETWORK, 0) / rows[-1]["data_us"],
             "times",
             note,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`thalweg bench` of collectives, messages and traffic: measured over sizes or loads, verified, beside their bounds."""
+"""`thalweg bench` of collectives, messages and traffic, over sizes or loads, verified and with bounds."""
 
 from __future__ import annotations
 
@@ -52,15 +52,15 @@ cluster_option = click.option(
     required=True,
     type=ClusterName(),
     metavar="C",
-    help="A preset, a cluster file, or a shape in place such as torus:4x4.",
+    help="Preset, cluster file, or shape, e.g. torus:4x4.",
 )
 _common = _options(cluster_option, faults_option)
 
 
 def _engine(*engines: str) -> Option:
-    text = "sim executes it, cycle by cycle"
-    text += "; rtl with the hardware, Verilated, rtl-routers with its routers alone" * ("rtl" in engines)
-    text += "; model has closed forms, and executes nothing" * ("model" in engines) + "."
+    text = "sim: cycle-accurate simulator"
+    text += "; rtl: with Verilated hardware; rtl-routers: with Verilated routers only" * ("rtl" in engines)
+    text += "; model: closed forms, without execution" * ("model" in engines) + "."
     return click.option("--engine", type=click.Choice(engines), default="sim", show_default=True, help=text)
 
 
@@ -76,40 +76,40 @@ def _print_recoveries(rows: Sequence[Row]) -> None:
 
 _OPTIONS: dict[str, Option] = {
     "engine": _engines,
-    "ranks": click.option("--ranks", type=click.IntRange(1), metavar="N", help="All nodes where it is not given."),
+    "ranks": click.option("--ranks", type=click.IntRange(1), metavar="N", help="Number of ranks [default: all nodes]."),
     "placement": placement.option,
     "algorithm": click.option(
         "--algorithm",
         type=click.Choice(operations.ALGORITHMS),
         default="auto",
         show_default=True,
-        help="auto: the one that is fastest at a size.",
+        help="Algorithm; auto: the fastest at each size.",
     ),
     "sizes": sizes_option("4:1M"),
     "seed": seed_option("random data"),
-    "root": click.option("--root", type=click.IntRange(0), default=0, show_default=True, help="The root's rank."),
+    "root": click.option("--root", type=click.IntRange(0), default=0, show_default=True, help="Rank of the root."),
     "op": click.option(
         "--op", type=click.Choice(operations.OPERATORS), default="sum", show_default=True, help="What combines."
     ),
     "type": click.option(
         "--type",
         type=click.Choice(operations.TYPES),
-        help="Of the elements; float64 where all sizes are multiples of 8 bytes, else float32.",
+        help="Element type [default: float64 if all sizes are multiples of 8 bytes, else float32].",
     ),
     "reproducible": click.option(
         "--reproducible",
         is_flag=True,
-        help="In an order of the ranks' numbers alone: the same bits on every cluster, in every placement.",
+        help="Combine in an order that depends on rank numbers only: equal bits on every cluster and placement.",
     ),
     "hops": click.option(
-        "--hops", type=click.IntRange(1), default=1, show_default=True, help="Links between the two nodes."
+        "--hops", type=click.IntRange(1), default=1, show_default=True, help="Number of links between the two nodes."
     ),
 }
-"""Those of collectives and messages."""
+"""Options of collectives and messages."""
 
 
 def _of_sizes(name: str) -> click.Command:
-    """The subcommand of a collective or of messages, with the options that it has."""
+    """Returns the subcommand of a collective or of messages, with its options."""
 
     def run(cluster_name: str, faults: str | None, outputs: Outputs, **options: Any) -> None:
         plan = OPERATIONS[name].plan(Cluster.load(cluster_name, faults), **options)
@@ -146,14 +146,14 @@ class Load(click.ParamType[float | str]):
     type=click.Choice(operations.PATTERNS),
     default="uniform",
     show_default=True,
-    help="Where packets go: anywhere; row and column swapped; a tenth of them to node 0.",
+    help="Destinations: uniform; row and column swapped (transpose); a tenth to node 0 (hotspot).",
 )
 @click.option(
     "--packet",
     type=click.Choice(operations.PACKETS),
     default=8,
     show_default=True,
-    help="Flits of a packet.",
+    help="Flits per packet.",
 )
 @click.option(
     "--load",
@@ -161,14 +161,14 @@ class Load(click.ParamType[float | str]):
     default=0.2,
     show_default=True,
     metavar="X",
-    help="Flits offered per node and cycle; 'sweep' goes from 0.05 to saturation, where latency is three times that.",
+    help="Offered load in flits per node and cycle; 'sweep': from 0.05 to saturation (three times the latency at 0.05).",
 )
-@click.option("--cycles", type=click.IntRange(1), default=100_000, show_default=True, help="Cycles that are measured.")
-@click.option("--warmup", type=click.IntRange(0), default=10_000, show_default=True, help="Cycles before them.")
+@click.option("--cycles", type=click.IntRange(1), default=100_000, show_default=True, help="Measured cycles.")
+@click.option("--warmup", type=click.IntRange(0), default=10_000, show_default=True, help="Warm-up cycles.")
 @seed_option("random data")
 @outputs
 def traffic(cluster_name: str, faults: str | None, engine: str, outputs: Outputs, **options: Any) -> None:
-    """Random traffic on the plain network, every flit checked where it arrives."""
+    """Random traffic on the network without collectives; every flit is checked on arrival."""
     plan = operations.traffic(Cluster.load(cluster_name, faults), **options)
     rows = measure(plan, outputs, TRAFFIC_COLUMNS, before=[("load", "load")])
     for row in rows:
@@ -177,7 +177,7 @@ def traffic(cluster_name: str, faults: str | None, engine: str, outputs: Outputs
     seconds = sum(row["cpu_s"] for row in rows)
     if seconds:
         flits, routers = (sum(row[what] for row in rows) / seconds / 1e6 for what in ("flit_hops", "router_cycles"))
-        print_line(f"simulated at {flits:.4g} million flit-hops and {routers:.4g} million router-cycles a second")
+        print_line(f"simulated at {flits:.4g} million flit-hops and {routers:.4g} million router-cycles per second")
 
 
 COMMANDS: dict[str, click.Command] = {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`thalweg bench faults`: what a link delivers under bit errors."""
+"""`thalweg bench faults`: goodput of a link with bit errors."""
 
 from __future__ import annotations
 
@@ -29,24 +29,22 @@ class Rates(click.ParamType[list[float]]):
             rates = [float(word) for word in value.split(",")]
             operations.check_rates(rates)
         except (ValueError, InputError):
-            self.fail(f"{value!r} is no list of bit error rates below 0.01, such as 1e-4,1e-6", param, ctx)
+            self.fail(f"{value!r} is not a list of bit error rates below 0.01, such as 1e-4,1e-6", param, ctx)
         return rates
 
 
 @click.command("faults")
 @cluster_option
 @click.option(
-    "--rates", type=Rates(), default="1e-4,1e-5,1e-6,1e-7,1e-8", show_default=True, help="Share of bits that flip."
+    "--rates", type=Rates(), default="1e-4,1e-5,1e-6,1e-7,1e-8", show_default=True, help="Bit error rates, a list."
 )
-@click.option(
-    "--cycles", type=click.IntRange(10_000), default=20_000_000, show_default=True, help="Cycles that are measured."
-)
+@click.option("--cycles", type=click.IntRange(10_000), default=20_000_000, show_default=True, help="Measured cycles.")
 @seed_option("the faults")
 @outputs
 def faults(cluster_name: str, outputs: Outputs, **options: Any) -> None:
-    """Goodput of one link under bit errors: two routers that always have flits for each other, every flit checked.
+    """Goodput of one link with bit errors between two saturated routers; every flit is checked.
 
-    The share is the goodput. Expected is the closed form of go-back-N, (1-p)/(1+pa), with p the share of frames that are damaged and
-    a the frames of a round trip. Exit code 1 if the two differ by more than 1 %.
+    The share is the goodput. Expected is the closed form of go-back-N, (1-p)/(1+pa), with frame error rate p and a
+    frames per round trip. Exit code 1 if they differ by more than 1 %.
     """
     measure(operations.faults(Cluster.load(cluster_name), **options), outputs, COLUMNS, BEFORE)

@@ -24,7 +24,7 @@ COLUMNS: Columns = (
 
 
 class ShareType(click.ParamType[str]):
-    """How the jobs share the fabric."""
+    """Sharing mode and weights of the jobs."""
 
     name = "sub-channels:W:W|time-slots:W:W|none"
 
@@ -44,7 +44,7 @@ class ShareType(click.ParamType[str]):
     default="allreduce,allreduce",
     show_default=True,
     metavar="A,B",
-    help="The collective of each job, separated by commas.",
+    help="Collective of each job, separated by commas.",
 )
 @click.option(
     "--share",
@@ -52,29 +52,29 @@ class ShareType(click.ParamType[str]):
     multiple=True,
     default=operations.SHARES,
     show_default=True,
-    help="Weights of the jobs in a mode; may be given again.",
+    help="Sharing mode with a weight per job; may be repeated.",
 )
 @click.option(
     "--placement",
     type=click.Choice(bench_jobs.PLACEMENTS),
     default="interleaved",
     show_default=True,
-    help="Nodes dealt out in turn, so that the jobs' ways cross, or in blocks.",
+    help="Nodes of jobs: interleaved, so that their paths cross, or in blocks.",
 )
 @click.option(
     "--algorithm",
     type=click.Choice(operations.ALGORITHMS[1:]),
     default="tree",
     show_default=True,
-    help="Where an operation has it.",
+    help="Algorithm, for operations that support it.",
 )
 @sizes_option("8,1M")
 @seed_option("random data")
 @outputs
 def jobs(cluster_name: str, names: str, outputs: Outputs, **options: Any) -> None:
-    """Jobs that share one fabric: what the others cost each, and its share of the rate.
+    """Interference of jobs that share one fabric, and each job's share of the rate.
 
-    Each job runs a collective on its part of the hosts: with the fabric to itself (whole), with its share alone, and
+    Each job runs a collective on its part of the hosts: on an unshared fabric (whole), with its share alone, and
     together with the others, which repeat theirs (time). Rate is whole / time.
     """
     chosen = [name.strip() for name in names.split(",")]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`thalweg rtl cosim`: whole clusters, in the simulator and in hardware, under random programs."""
+"""`thalweg rtl cosim`: compares whole clusters in the simulator and in RTL, under random programs."""
 
 from __future__ import annotations
 
@@ -26,20 +26,26 @@ from thalweg.systems.mpi_fpga.rtl_engine import in_rtl
     required=True,
     metavar="C",
     type=ClusterName(),
-    help="A preset, a cluster file, or a shape in place.",
+    help="Preset, cluster file, or shape.",
 )
 @faults_option
 @click.option("--runs", type=click.IntRange(1), default=20, show_default=True, help="Random programs.")
-@click.option("--cycles", type=click.IntRange(1, 10**9), default=10_000, show_default=True, help="At least, of a run.")
+@click.option(
+    "--cycles",
+    type=click.IntRange(1, 10**9),
+    default=10_000,
+    show_default=True,
+    help="Minimum length of a run in cycles.",
+)
 @seed_option
 @click.option(
     "--waves",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     default=".",
     show_default=True,
-    help="Folder for those of a difference.",
+    help="Folder for waves of a difference.",
 )
-@click.option("--units", is_flag=True, help="Collective units as well: minutes until they are built.")
+@click.option("--units", is_flag=True, help="Also compare collective units; building them takes minutes.")
 @json_option
 def command(
     cluster_name: str,
@@ -51,11 +57,11 @@ def command(
     units: bool,
     json_file: Path | None,
 ) -> None:
-    """Hold the routers of a whole cluster against the simulator's, in every cycle, under random collectives and messages.
+    """Compare the RTL routers of a whole cluster with the simulator, cycle by cycle.
 
-    With --units the collective units too, on nodes with a smaller communicator table. The first difference ends it, with seed,
-    cycle, node, port, what the simulator has and what the RTL; its program is then executed again, and the signals of the router
-    or unit around it are written as FST.
+    Programs are random collectives and messages. --units also compares collective units, with a smaller communicator
+    table. Stops at the first difference and prints seed, cycle, node, port and both values; then repeats the program
+    and writes the signals of the router or unit as FST.
     """
     cluster = Cluster.load(cluster_name, faults)
     if units:

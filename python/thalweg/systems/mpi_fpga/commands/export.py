@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`thalweg rtl export`: a node of a cluster as a folder of hardware."""
+"""`thalweg rtl export`: exports a node of a cluster as a folder of hardware."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class Combination(click.ParamType[tuple[Operator, Datatype]]):
             if name not in (each.name for each in known):
                 names = ", ".join(each.name.lower() for each in known)
                 self.fail(
-                    f"{value!r} is not OPERATOR:TYPE, as in sum:float64: {name.lower()!r} is none of {names}",
+                    f"{value!r} is not OPERATOR:TYPE, as in sum:float64: {name.lower()!r} is not among {names}",
                     param,
                     ctx,
                 )
         if Operator[operator] < Operator.USER0 and not supported(Operator[operator], Datatype[datatype]):
-            self.fail(f"there is no {operator.lower()} of {datatype.lower()}", param, ctx)
+            self.fail(f"{operator.lower()} does not support {datatype.lower()}", param, ctx)
         return Operator[operator], Datatype[datatype]
 
 
@@ -47,13 +47,13 @@ class Combination(click.ParamType[tuple[Operator, Datatype]]):
     type=Combination(),
     multiple=True,
     metavar="OPERATOR:TYPE",
-    help="What the lanes combine, as in sum:float64; several times for several.  [default: all that there is]",
+    help="Operator and type of the lanes, e.g. sum:float64; may be repeated.  [default: all]",
 )
 @click.option(
     "--operators",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     metavar="DIR",
-    help="SystemVerilog of your own operators, user0 to user2 of --combine: the module tw_user_operator.",
+    help="Folder with tw_user_operator.sv, which implements user-defined operators (user0 to user2 of --combine).",
 )
 def command(
     cluster_name: str,
@@ -61,11 +61,11 @@ def command(
     combinations: tuple[tuple[Operator, Datatype], ...],
     operators: Path | None,
 ) -> None:
-    """Write a node of a cluster as a folder of hardware that stands by itself.
+    """Export a node of a cluster as a self-contained folder of hardware.
 
-    In it are the SystemVerilog of router, collective unit and links, a top level with AXI4-Stream and AXI4-Lite ports, its register map
-    with a C header and pages, a FuseSoC core file, what software writes into the tables, and a README that says what attaches
-    where.
+    It contains the SystemVerilog of router, collective unit and links, a top level with AXI4-Stream and AXI4-Lite
+    ports, its register map with a C header and pages, a FuseSoC core file, the table contents written by software, and
+    a README with its connections.
     """
     cluster = Cluster.load(cluster_name)
     output = folder_of(cluster_name, output)
@@ -73,4 +73,4 @@ def command(
     for operator, datatype in dict.fromkeys(combinations):
         pairs.setdefault(datatype, []).append(operator)
     export.export(cluster, output, pairs or None, operators)
-    click.echo(f"{output}: {top.TOP} of {cluster.name}; README.md says what attaches where")
+    click.echo(f"{output}: {top.TOP} of {cluster.name}; see README.md for its connections")

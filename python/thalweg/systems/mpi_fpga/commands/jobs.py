@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`thalweg jobs`: several unchanged MPI programs at once on one simulated cluster, each with its share of the fabric."""
+"""`thalweg jobs`: several unmodified MPI programs concurrently on one simulated cluster, each with its share of the
+fabric."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ from thalweg.systems.mpi_fpga.runs import RunSettings
 
 
 def _programs(words: Sequence[str]) -> list[list[str]]:
-    """The command lines, which a lone colon parts. Raises InputError where one is empty."""
+    """Returns the command lines, separated by `:`. Raises InputError if one is empty."""
     commands: list[list[str]] = [[]]
     for word in words:
         if word == ":":
@@ -31,7 +32,7 @@ def _programs(words: Sequence[str]) -> list[list[str]]:
         else:
             commands[-1].append(word)
     if not all(commands):
-        raise InputError("a program is missing beside a colon: ./one arguments : ./other arguments")
+        raise InputError("a program is missing next to a colon; write ./one arguments : ./other arguments")
     return commands
 
 
@@ -42,21 +43,19 @@ def _programs(words: Sequence[str]) -> list[list[str]]:
     required=True,
     metavar="C",
     type=ClusterName(),
-    help="Preset, file, or shape in place such as torus:4x4.",
+    help="Preset, cluster file, or shape, e.g. torus:4x4.",
 )
-@click.option(
-    "-n", "--ranks", type=click.IntRange(1), help="Ranks of each program. [default: the hosts, in equal parts]"
-)
-@click.option("--share", type=ShareType(), required=True, help="What each program has of the fabric.")
+@click.option("-n", "--ranks", type=click.IntRange(1), help="Ranks per program. [default: an equal part of the hosts]")
+@click.option("--share", type=ShareType(), required=True, help="Share of the fabric of each program.")
 @click.option(
     "--placement",
     type=click.Choice(bench_jobs.PLACEMENTS),
     default="interleaved",
     show_default=True,
-    help="Hosts dealt out in turn, so that the programs' ways cross, or in blocks.",
+    help="Hosts of programs: interleaved, so that their paths cross, or in blocks.",
 )
 @click.option(
-    "--only", type=click.IntRange(0), metavar="JOB", help="Run this one alone, with its share and on its hosts."
+    "--only", type=click.IntRange(0), metavar="JOB", help="Run only this job, with its share and on its hosts."
 )
 @run_settings
 @picture_options
@@ -82,11 +81,11 @@ def command(
     json_file: Path | None,
     words: tuple[str, ...],
 ) -> None:
-    """Run MPI programs at once on one cluster, each on hosts and with an MPI_COMM_WORLD of its own:
-    `thalweg jobs --cluster torus:4x4 --share sub-channels:1:3 -- ./one arguments : ./other arguments`.
+    """Run MPI programs concurrently on one cluster, each on its own hosts and with its own MPI_COMM_WORLD: `thalweg jobs
+    --cluster torus:4x4 --share sub-channels:1:3 -- ./one arguments : ./other arguments`.
 
-    Each line of output begins with its job's number. Ranks are counted through all programs where what went wrong is told. Exit code: that of the first program that did
-    not end with 0; 124 when the fabric could not go on, 125 for bad input.
+    Each line of output starts with its job's number. Error messages number ranks through all programs. Exit code: that
+    of the first program that failed; 124 if the simulation stopped, 125 for bad input.
     """
     from thalweg.systems.mpi_fpga.mpi.launch import Program
 
@@ -94,7 +93,7 @@ def command(
     cluster = Cluster.load(cluster_name)
     shared = bench_jobs.share_of(share)
     if shared and len(shared.weights) != len(commands):
-        raise InputError(f"{share} is for {len(shared.weights)} programs, not {len(commands)}")
+        raise InputError(f"{share} has {len(shared.weights)} weights, but there are {len(commands)} programs")
     if only is not None and only >= len(commands):
         raise InputError(f"there is no job {only}: the programs are jobs 0 to {len(commands) - 1}")
     hosts = cluster.topology.hosts

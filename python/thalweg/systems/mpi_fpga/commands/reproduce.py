@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`thalweg reproduce`: published numbers beside measured ones."""
+"""`thalweg reproduce mpi-fpga`."""
 
 from __future__ import annotations
 
@@ -24,17 +24,21 @@ from thalweg.systems.mpi_fpga.reproduce import COLLECTIVES, PAPER, evaluation
     "collectives",
     type=click.Choice(COLLECTIVES),
     multiple=True,
-    help="This collective alone; can be repeated.",
+    help="Only this collective; may be repeated.",
 )
-@click.option("--full", is_flag=True, help="Every size of the figures, 4 B to 4 MB: many times as long.")
+@click.option("--full", is_flag=True, help="All sizes of the figures, 4 B to 4 MB; takes much longer.")
 @click.option(
-    "--plot", "folder", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER", help="Also draw it."
+    "--plot",
+    "folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Also draw the figures.",
 )
 @json_option
 def command(paper: str, collectives: tuple[str, ...], full: bool, folder: Path | None, json_file: Path | None) -> None:
-    """Measure what a PAPER published, and print both side by side: mpi-fpga.
+    """Measure the results of a PAPER, and print published and measured numbers.
 
-    Nothing is fitted. Where the two differ by more than a quarter, a note says what the difference comes from.
+    Nothing is fitted. Notes explain deviations of more than a quarter.
     """
     wanted = evaluation(paper, collectives, full)
     if folder:
@@ -51,7 +55,7 @@ def command(paper: str, collectives: tuple[str, ...], full: bool, folder: Path |
 
 def _print(rows: Sequence[Row]) -> None:
     points = [row for row in rows if row.about.get("network") == "direct"]
-    print_line("times in us, host to host, on direct tori; ~ where a time goes on in a straight line, not simulated")
+    print_line("times in us, host to host, on direct tori; ~ marks linear extrapolation")
     _grid(points, "bytes", short)
     beside = [row for row in rows if row.published is not None]
     notes = list(dict.fromkeys(row.note for row in beside if row.differs))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""thalweg route: routing tables of a cluster, and the proof that they deliver and cannot deadlock."""
+"""`thalweg route` of MPI-FPGA: routing tables, and the proof of delivery and absence of deadlock."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from thalweg.systems.mpi_fpga.slots import Proof
 @click.command()
 @click.argument("cluster", metavar="CLUSTER", type=ClusterName())
 @check_option
-@click.option("--routing", type=click.Choice(list(ALGORITHMS)), help="The algorithm, in place of the cluster's own.")
+@click.option("--routing", type=click.Choice(list(ALGORITHMS)), help="Routing algorithm [default: the cluster's].")
 @click.option("--table", type=InputFile(), metavar="FILE", help="Prove the table in FILE instead.")
 @click.option(
     "--out", type=click.Path(path_type=Path), metavar="DIR", help="Write routes.csv, links.csv and proof.json into DIR."
@@ -28,9 +28,9 @@ from thalweg.systems.mpi_fpga.slots import Proof
 def command(
     cluster: str, check: bool, routing: str | None, table: Path | None, out: Path | None, json_file: Path | None
 ) -> None:
-    """Compute the routes of CLUSTER and prove that they deliver and cannot deadlock.
+    """Compute the routes of CLUSTER, and prove delivery and absence of deadlock.
 
-    A table that fails is named with the cycle or the pair that it fails on; the exit code is 1.
+    If a table fails, prints the wait-for cycle or the unreachable pair; the exit code is 1.
     """
     into(out)
     found = proved.prove(load(cluster), routing, table)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`thalweg run`: an unchanged MPI program on a simulated cluster."""
+"""`thalweg run`: an unmodified MPI program on a simulated cluster."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from thalweg.systems.mpi_fpga.runs import RunSettings
 
 
 @click.command(context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False})
-@click.option("-n", "--ranks", type=click.IntRange(1), help="Ranks. [default: as many as the cluster has room for]")
+@click.option("-n", "--ranks", type=click.IntRange(1), help="Number of ranks. [default: the capacity of the cluster]")
 @click.option(
     "--ranks-per-node",
     "--ppn",
@@ -30,13 +30,13 @@ from thalweg.systems.mpi_fpga.runs import RunSettings
     default=1,
     show_default=True,
     metavar="R",
-    help="Ranks that share a node, one after the other.",
+    help="Number of consecutive ranks per node.",
 )
 @click.option(
     "--cluster",
     metavar="CLUSTER",
     type=ClusterName(),
-    help="Preset, file, or shape in place. [default: the smallest torus of the presets that is large enough]",
+    help="Preset, cluster file, or shape. [default: the smallest preset torus that is large enough]",
 )
 @faults_option
 @placements.option
@@ -45,13 +45,13 @@ from thalweg.systems.mpi_fpga.runs import RunSettings
     type=click.Choice(ENGINES),
     default="sim",
     show_default=True,
-    help="What executes operations: the simulator, or with it the hardware, Verilated: routers and collective units, or routers alone.",
+    help="sim: simulator; rtl: with Verilated routers and collective units; rtl-routers: with Verilated routers only.",
 )
 @run_settings
 @click.option(
     "--instances",
     is_flag=True,
-    help="Report each place that calls a collective: its time in software, in the network, and the ranks' skew.",
+    help="Report each call site of a collective: time in software, time in the network, and skew of the ranks.",
 )
 @picture_options
 @json_option
@@ -77,10 +77,10 @@ def command(
     json_file: Path | None,
     program: tuple[str, ...],
 ) -> None:
-    """Run an MPI PROGRAM, unchanged, on a simulated cluster: `thalweg run -n 8 -- ./program arguments`.
+    """Run an unmodified MPI PROGRAM on a simulated cluster: `thalweg run -n 8 -- ./program arguments`.
 
-    The program's output comes first, then what the network did, on stderr. Exit code: the program's own; 124 when the
-    fabric could not go on (a rank died, a deadlock, ranks that disagree), 125 for bad input.
+    The program's output is followed by a report on stderr. Exit code: the program's own; 124 if the simulation stopped
+    (a rank died, a deadlock, inconsistent ranks), 125 for bad input.
     """
     if cluster is not None:
         loaded = Cluster.load(cluster, faults)

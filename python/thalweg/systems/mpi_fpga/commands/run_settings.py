@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `thalweg run` and `thalweg jobs` have in common: the options that say how MPI programs run, and the report."""
+"""Shared by `thalweg run` and `thalweg jobs`: settings of MPI programs, and the report."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 class Checked(click.ParamType[T], Generic[T]):
-    """What a function makes of a text; it raises InputError."""
+    """A value converted by a function that raises InputError."""
 
     def __init__(self, name: str, made: Callable[[str], T]) -> None:
         self.name = name
@@ -47,38 +47,38 @@ _OPTIONS = (
         "algorithms",
         type=Checked("COLLECTIVE=ALGORITHM,..", choice.wanted),
         default={},
-        help="Algorithms of collectives in the network, such as allreduce=tree,allgather=exchange.",
+        help="Algorithms of collectives in the network, e.g. allreduce=tree,allgather=exchange.",
     ),
     click.option(
         "--tuning",
         "tuning_file",
         type=InputFile(),
         metavar="FILE",
-        help="The fastest algorithms by size, as `thalweg tune` found them. [default: those of the presets]",
+        help="Tuning file of `thalweg tune`: the fastest algorithms by size. [default: those of the presets]",
     ),
     click.option(
         "--reproducible",
         is_flag=True,
-        help="Combine in an order of the ranks' numbers alone: the same bits on every cluster, in every placement.",
+        help="Combine in an order that depends on rank numbers only: equal bits on every cluster and placement.",
     ),
     click.option(
         "--compute",
         type=Checked("measured|none|scale:X", runs.compute_scale),
         default="measured",
         show_default=True,
-        help="How the ranks' own processor time counts as virtual time.",
+        help="Conversion of the ranks' processor time to virtual time.",
     ),
     click.option(
         "--skew",
         type=Checked("uniform|exponential:US[:SEED]", runs.checked_skew),
-        help="Ranks come late to each collective: by up to, or by a mean of, so many us of virtual time. [seed: 1]",
+        help="Delay ranks at each collective: by up to, or by a mean of, US microseconds of virtual time. [seed: 1]",
     ),
     click.option(
         "--mpi",
         default="mpich",
         show_default=True,
         metavar="MPI",
-        help="mpich: the one of thalweg[mpi]; else the folder of an installed MPICH or Open MPI.",
+        help="MPI: mpich (from thalweg[mpi]), or the folder of an installed MPICH or Open MPI.",
     ),
     click.option(
         "--timeout",
@@ -86,20 +86,20 @@ _OPTIONS = (
         default=600.0,
         show_default=True,
         metavar="S",
-        help="Give up when no rank gets any further for so many seconds; 0 never does.",
+        help="Stop if no rank makes progress for this many seconds; 0: never.",
     ),
     click.option(
         "--operators",
         type=InputFile(),
         multiple=True,
         metavar="FILE.cpp",
-        help="Operators of your own in the switches, for operations that programs name, and units before and after them.",
+        help="C++ file with user-defined operators and units in the switches; may be repeated.",
     ),
 )
 
 
 def run_settings(command: Callable[..., None]) -> Callable[..., None]:
-    """Gives a command the options; it gets their values as `settings`."""
+    """Decorator: adds the options, passed as `settings`."""
 
     @functools.wraps(command)
     def collected(**values: Any) -> None:
@@ -110,7 +110,7 @@ def run_settings(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def print_run(report: Report, pictures: Pictures) -> None:
-    """On stderr: why programs ended early, and what the network did; draws the pictures that were asked for."""
+    """Prints the report, and why programs ended early, to stderr; writes timeline and page, if requested."""
     from thalweg.systems.mpi_fpga.mpi.report_text import facts, print_report, tables
 
     sys.stdout.flush()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`thalweg tune`: which algorithm is the fastest for which collective, at which size."""
+"""`thalweg tune`: measures the fastest algorithm of each collective by size."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from thalweg.systems.mpi_fpga.cluster import Cluster
 
 
 def _ranks(text: str | None, hosts: int) -> list[int]:
-    """The given numbers, ascending; by default all hosts, and the powers of two below."""
+    """Returns the given numbers, ascending; by default all hosts, and smaller powers of two."""
     if text is None:
         return sorted({hosts, *(1 << k for k in range(1, hosts.bit_length()) if 1 << k <= hosts)})
     words = text.split(",")
     if not all(word.isdecimal() and int(word) > 1 for word in words):
-        raise InputError(f"{text!r} is no list of ranks such as 8,64; a communicator of one rank has no choice")
+        raise InputError(f"{text!r} is not a list of numbers of ranks such as 8,64; each must be at least 2")
     return sorted({int(word) for word in words})
 
 
@@ -34,7 +34,7 @@ def _ranks(text: str | None, hosts: int) -> list[int]:
     required=True,
     metavar="C",
     type=ClusterName(),
-    help="A preset, a cluster file, or a shape in place.",
+    help="Preset, cluster file, or shape.",
 )
 @click.option("--ranks", metavar="N,..", help="Sizes of communicators. [default: powers of two, and all nodes]")
 @click.option(
@@ -42,15 +42,15 @@ def _ranks(text: str | None, hosts: int) -> list[int]:
     default="8,32,128,512,2K,8K,32K,128K,512K",
     show_default=True,
     metavar="S",
-    help="Bytes: a list such as 8,64,1K, or 8:1M, doubling.",
+    help="Sizes in bytes: a list, e.g. 8,64,1K, or a range, e.g. 8:1M (doubling).",
 )
-@click.option("-o", "--output", type=OutputFile(), required=True, metavar="FILE", help="The tuning file.")
+@click.option("-o", "--output", type=OutputFile(), required=True, metavar="FILE", help="Tuning file to write.")
 @json_option
 def command(cluster_name: str, ranks: str | None, sizes: str, output: Path, json_file: Path | None) -> None:
-    """Measure every algorithm of every collective on the simulator, and write which is the fastest from which size on.
+    """Measure every algorithm of every collective on the simulator, and write the fastest by size.
 
-    `thalweg run --tuning FILE` takes what came out. Ranks are on the first nodes; times are host to host.
-    A rank has at most 2 MB of data.
+    Use the result with `thalweg run --tuning FILE`. Ranks are on the first nodes; times are host to host. The maximum
+    is 2 MB of data per rank.
     """
     cluster = Cluster.load(cluster_name)
     wanted = _ranks(ranks, cluster.topology.hosts)

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The collectives of a program one by one: each place that calls one, what it takes in the network and in software.
+"""Instances of a program's collectives: call sites, and their times in the network and in software.
 
-An instance is a call site (the address that the call returns to), function, communicator and size; a v-form, whose size is each
-rank's own, has none. The time in software is
-what the same collective takes as the messages of its usual software algorithm (docs/mpi.md) on the same links, when they
-carry nothing else, with the cluster's software overhead for each message.
+An instance is a call site (return address), function, communicator and size; v-forms, whose sizes differ by rank, have
+none. The time in software is that of the usual software algorithm (docs/mpi.md) on the same, otherwise idle links, with
+the cluster's software overhead per message.
 """
 
 from __future__ import annotations
@@ -26,18 +25,19 @@ _PATTERNS = {
     for name in (collective.name.lower() for collective in Collective)
     if hasattr(_sim.SoftwarePattern, _ALIKE.get(name, name))
 }
-"""Of each collective that the network has, the messages that it is in software."""
+"""Messages of each collective of the network when executed in software."""
 
 
 class Software:
-    """How long a collective takes in software, in ticks; each different one is simulated once."""
+    """Times of collectives in software, in ticks; each is simulated once."""
 
     def __init__(self, config: _sim.FabricConfig) -> None:
         self._config = config
         self._known: dict[tuple[Any, ...], int] = {}
 
     def ticks(self, use: Row) -> int | None:
-        """Of one operation of a row of the server's books; None where no algorithm is modelled, as of v-forms."""
+        """Returns the ticks of one operation of a row of the server's counts; None if no algorithm is modelled, as for
+        v-forms."""
         pattern = None if use["vector"] else _PATTERNS.get(use["collective"])
         if pattern is None:
             return None
@@ -50,7 +50,7 @@ class Software:
 
 
 def instances(books: Row, config: _sim.FabricConfig, program: Path) -> list[Row]:
-    """One row per instance, those first of which the network saves most. Times are in us, of one operation on average."""
+    """Returns one row per instance, largest savings first. Times are averages per operation in us."""
     us = 1e6 / config.ticks_per_second
     software = Software(config)
     rows: dict[tuple[Any, ...], Row] = {}
@@ -90,7 +90,7 @@ def instances(books: Row, config: _sim.FabricConfig, program: Path) -> list[Row]
 
 
 def together_by_kind(rows: Iterable[Row]) -> list[Row]:
-    """Those of communicators of one kind and size put together, where place, function and bytes are the same."""
+    """Merges rows with equal call site, function and size whose communicators are of one kind and size."""
     kinds = together(
         rows,
         ("site", "function", "ranks", "bytes", "offloaded"),
@@ -102,7 +102,7 @@ def together_by_kind(rows: Iterable[Row]) -> list[Row]:
 
 
 def _first(row: Row) -> tuple[float, float, str]:
-    """Orders rows: those of which the network saves most, then those that take most."""
+    """Sort key: largest savings first, then longest times."""
     return -_saved(row), -row["fabric_us"] * row["operations"], row["site"]
 
 
@@ -111,9 +111,9 @@ def _saved(row: Row) -> float:
 
 
 def in_software_us(rows: Iterable[Row], virtual_time_us: float) -> float:
-    """What the program would take with all of its collectives in software: an estimate.
+    """Estimates the program's time with all collectives in software.
 
-    The time of each instance is put in place of the network's, where it is known; ranks wait for late ones as long as they did.
+    Replaces the network's time of each instance, where known; waiting times for late ranks are kept.
     """
     return virtual_time_us + sum(map(_saved, rows))
 
@@ -122,7 +122,8 @@ _SITE = re.compile(r"(?P<file>.+)\+(?P<address>0x[0-9a-f]+)")
 
 
 def source_lines(sites: Iterable[str], program: Path) -> dict[str, str]:
-    """`file:line` of each call site in the program, or function and address where it has no lines; else the site itself."""
+    """Returns `file:line` of each call site in the program; function and address without line information; else the site
+    itself."""
     names = {site: site for site in sites}
     inside = {
         site: found["address"] for site in names if (found := _SITE.fullmatch(site)) and found["file"] == program.name

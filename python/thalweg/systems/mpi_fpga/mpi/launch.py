@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs unchanged MPI programs on a simulated cluster, from the launch of their ranks to the report."""
+"""Runs unmodified MPI programs on a simulated cluster, from the launch of their ranks to the report."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ from thalweg.systems.mpi_fpga._sim import Choice, Ending, FabricConfig, Server, 
 from thalweg.systems.mpi_fpga.choice import From
 from thalweg.systems.mpi_fpga.mpi.library import Interposer, MpiLibrary
 
-_LONGEST_ADDRESS = 107  # bytes of a Unix socket's
+_LONGEST_ADDRESS = 107  # maximum length of a Unix socket's address in bytes
 _LOOK_S = 0.02
-_GOODBYE_S = 2.0  # for the server to see that the ranks have gone, once the launcher has
+_GOODBYE_S = 2.0  # time for the server to detect that the ranks have gone after the launcher
 
 
 @dataclass(frozen=True)
 class RunResult:
-    """How a run went."""
+    """Result of a run."""
 
     exit_code: int
-    """The program's own status, or 124 where the fabric could not go on."""
+    """Exit status of the program; 124 if the simulation stopped."""
     complaint: list[str]
-    """Why it ended early, and who waits for whom; empty where it did not."""
+    """Why it ended early, and who waits for whom; empty if it did not."""
     books: dict[str, Any]
-    """What the server counted, as `Server.run` returns it."""
+    """The server's counts, as returned by `Server.run`."""
 
 
 @dataclass(frozen=True)
 class Program:
-    """A program of a run: its command line, and the node of each of its ranks."""
+    """A program of a run: command line, and node of each rank."""
 
     command: Sequence[str]
     nodes: Sequence[int]
@@ -63,11 +63,13 @@ def run_programs(
     sharing: Sharing | None,
     record: bool = False,
 ) -> RunResult:
-    """Runs programs at once on one cluster, each with its ranks' MPI_COMM_WORLD; returns when no process of them is left.
+    """Runs programs concurrently on one cluster, each with its own MPI_COMM_WORLD; returns when all their processes have
+    ended.
 
-    `operators`: those of the user in `config`, and the bytes of their elements. `skew`: distribution, us and seed of the ranks'
-    delays. `choice`: the algorithms that are wanted. `sharing`: what each program has of the fabric. `record`: keep what happened when. Raises InputError where one
-    is no MPI program."""
+    `operators` are user-defined ones in `config`, with element sizes in bytes. `skew` is distribution, us and seed of
+    the ranks' delays. `choice` selects algorithms. `sharing` is each program's share of the fabric. Raises InputError
+    for a program without MPI.
+    """
     paths = [find_program(program.command[0]) for program in programs]
     nodes = [node for program in programs for node in program.nodes]
     firsts = [sum(len(program.nodes) for program in programs[:job]) for job in range(len(programs))]
@@ -109,7 +111,7 @@ def run_programs(
         for said in (processes.said() for processes in started):
             if (
                 books["ending"] != Ending.finished
-            ):  # the report says how the run has ended, and the banner tells of processes that we killed
+            ):  # the report says how the run ended; the banner would list processes killed by us
                 said = without_banner(said)
             if said and (status is not None or books["ending"] == Ending.stopped):
                 print(said, file=sys.stderr)
@@ -118,7 +120,7 @@ def run_programs(
 
 @contextmanager
 def _address(folder: str) -> Iterator[str]:
-    """That of a socket in a folder: by a descriptor of the folder where its path is longer than that of a socket may be."""
+    """Yields the address of a socket in a folder, through a descriptor of the folder if the path is too long."""
     descriptor = os.open(folder, os.O_PATH | os.O_CLOEXEC)
     path = f"{folder}/socket"
     try:
@@ -130,9 +132,11 @@ def _address(folder: str) -> Iterator[str]:
 def _status(
     books: dict[str, Any], launchers: Sequence[subprocess.Popen[bytes]], firsts: Sequence[int], patience_s: float
 ) -> int | None:
-    """The programs' own: the first that is not 0, or the aborted one's. None where they did not end by themselves."""
-    if books["ending"] == Ending.aborted:  # the others know nothing of it
-        # Where only some ranks are aborted the launcher waits for the others; where all are, it may report another one's end.
+    """Returns the exit status: the first that is not 0, or the aborted program's. None if programs did not end by
+    themselves."""
+    if books["ending"] == Ending.aborted:  # the other programs are not informed
+        # if only some ranks are aborted, the launcher waits for the others; if all are, it may report another rank's
+        # status
         with suppress(subprocess.TimeoutExpired):
             launchers[bisect_right(firsts, books["aborter"]) - 1].wait(_GOODBYE_S)
         return int(books["abort_code"]) & 0xFF
@@ -142,7 +146,7 @@ def _status(
         return next(filter(None, [launcher.wait(patience_s or None) for launcher in launchers]), 0)
     except subprocess.TimeoutExpired:
         books["ending"], books["waiting"] = Ending.timeout, []
-        books["what"] = f"all ranks have ended, but not what they started, for {patience_s:g} s"
+        books["what"] = f"all ranks have ended, but processes that they started have not, for {patience_s:g} s"
         return None
 
 
@@ -154,8 +158,8 @@ def _progress(server: Server, config: FabricConfig) -> str:
 def _serve(
     server: Server, launchers: Sequence[subprocess.Popen[bytes]], ranks: Sequence[int], show: Callable[[], None]
 ) -> dict[str, Any]:
-    """Serves, and shows how far it is, until the programs are over, or the server says that they will not go on. Ranks ranks[i] up to ranks[i+1] are
-    of launcher i."""
+    """Serves, with progress, until the programs have ended, or the server stops. Ranks ranks[i] to ranks[i+1] belong to
+    launcher i."""
     outcome: list[dict[str, Any] | Exception] = []
 
     def serve() -> None:
@@ -165,7 +169,7 @@ def _serve(
             outcome.append(error)
 
     def left_out(job: int) -> bool:
-        """Whether a program has ended before all of its ranks came."""
+        """True if a program has ended before all of its ranks connected."""
         came = server.processes()[ranks[job] : ranks[job + 1]]
         return launchers[job].poll() is not None and not all(came)
 
@@ -196,7 +200,7 @@ def _result(books: dict[str, Any], status: int | None, ranks: int, program: str)
         raise InputError(books["what"])
     if ending == Ending.stopped and joined == 0:
         raise InputError(
-            f"{program} ended without MPI_Init or MPI_Session_init: it is no MPI program, or linked statically or with another MPI"
+            f"{program} ended without MPI_Init or MPI_Session_init: it does not use MPI, or is linked statically or with another MPI"
         )
     if ending == Ending.stopped:
         complaint = [f"the program ended, but only {joined} of {ranks} ranks called MPI_Init and MPI_Finalize"]

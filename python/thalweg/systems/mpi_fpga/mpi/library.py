@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The MPI library of a run, and the interposer for it: compiled on demand against the library's own `mpi.h`, and kept."""
+"""The MPI library of a run, and its interposer, compiled on demand with the library's own `mpi.h` and cached."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from thalweg.systems.mpi_fpga.operators import compiler as cxx
 
 @dataclass(frozen=True)
 class MpiLibrary(Launcher):
-    """An installed MPI: its launcher, and its compiler wrapper."""
+    """An installed MPI: launcher and compiler wrapper."""
 
     mpicc: Path
 
     @functools.cached_property
     def compile_flags(self) -> list[str]:
-        """What its compiler wrapper adds to the command line of a compiler."""
+        """Flags that its compiler wrapper adds."""
         option = "-show" if self.family == "mpich" else "--showme"
         shown = subprocess.run([self.mpicc, option], capture_output=True, text=True, check=False)
         if shown.returncode != 0:
@@ -43,16 +43,17 @@ class MpiLibrary(Launcher):
         return shlex.split(shown.stdout)[1:]
 
     def launch(self, ranks: int, preload: Path, environment: dict[str, str], output: Output) -> list[str]:
-        """The start of the command line that runs a program on `ranks` ranks with `environment` and the interposer, and puts
-        what they write there."""
+        """Returns the start of a command line that runs a program on `ranks` ranks with `environment` and the interposer,
+        and redirects their output."""
         preloaded = ":".join(filter(None, [str(preload), os.environ.get("LD_PRELOAD")]))
         return self.command(ranks, {**environment, "LD_PRELOAD": preloaded}, output)
 
     def settings(self, share_memory: bool) -> dict[str, str]:
-        """The environment that lets many ranks share few processors: each sleeps in the kernel while it waits for a message. MPICH's then
-        cannot `share_memory` in windows.
+        """Environment that lets many ranks share few processors: each sleeps in the kernel while it waits for a message.
 
-        No write to a window is injected: a flush does not wait until an injected one is in the target's memory."""
+        MPICH then cannot `share_memory` in windows. Writes to windows are not injected, as a flush would not wait for
+        them.
+        """
         if self.family != "mpich":
             return self.environment()
         local = {} if share_memory else {"MPIR_CVAR_NOLOCAL": "1"}
@@ -60,18 +61,19 @@ class MpiLibrary(Launcher):
 
 
 def find_library(name: str) -> MpiLibrary:
-    """The MPI that `--mpi` names. Raises InputError."""
+    """Returns the MPI selected by `--mpi`. Raises InputError."""
     launcher, mpicc = find_mpi(name)
     return MpiLibrary(launcher.mpiexec, launcher.family, mpicc)
 
 
 def sources() -> tuple[Path, list[Path]]:
-    """The folder of the interposer's sources, and the folders that its includes are looked up in."""
+    """Returns the folder of the interposer's sources, and its include folders."""
     return resource("runtime/mpi/interposer"), [resource(name) for name in ("runtime", "sim", "spec/generated/cpp")]
 
 
 def _cache_folder() -> Path:
-    """The first that is this user's alone and can be written: that of a virtual environment, the user's, or one for this run."""
+    """Returns the first folder that belongs to this user only and is writable: of the virtual environment, the user's, or
+    one for this run."""
     folders = [Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()) / "thalweg"]
     if sys.prefix != sys.base_prefix and os.access(sys.prefix, os.W_OK):
         folders.insert(0, Path(sys.prefix) / "var" / "thalweg")
@@ -84,7 +86,7 @@ def _cache_folder() -> Path:
 
 @dataclass(frozen=True)
 class Interposer:
-    """A compiled interposer, and the functions that it wraps, in the order of their numbers, large-count forms under the plain name."""
+    """A compiled interposer, and the functions that it wraps, by number; large-count forms have the plain name."""
 
     path: Path
     functions: list[str]
@@ -94,7 +96,7 @@ _FLAGS = ["-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden", "-static-libstdc+
 
 
 def interposer(library: MpiLibrary) -> Interposer:
-    """The interposer for `library`: taken from the cache, or compiled (ten seconds)."""
+    """Returns the interposer for `library`, from the cache or newly compiled (10 s)."""
     compiler = cxx()
     folder, includes = sources()
     headers = [folder.parent, folder.parents[1] / "launch", resource("spec/generated/cpp")]
@@ -108,7 +110,9 @@ def interposer(library: MpiLibrary) -> Interposer:
     for file in [*files, *wrappers.sources()]:
         digest.update(file.read_bytes())
     target = _cache_folder() / f"interposer-{library.family}-{digest.hexdigest()[:16]}.so"
-    names = target.with_suffix(".functions")  # to ask the standard for them takes longer than the rest of a start
+    names = target.with_suffix(
+        ".functions"
+    )  # cached, because reading the standard takes longer than the rest of the start
     with alone(target.parent) if not target.exists() else nullcontext():
         if not target.exists():
             if sys.stderr.isatty():
@@ -133,7 +137,7 @@ _VERSIONS = {
 
 
 def _version(library: MpiLibrary, compiler: str) -> str:
-    """The library's name and version, as its mpi.h has it."""
+    """Returns name and version of the library, from its mpi.h."""
     name, macros = _VERSIONS[library.family]
     done = _run([compiler, "-E", "-P", "-x", "c", *library.compile_flags, "-"], f"#include <mpi.h>\n{macros}\n")
     return f"{name} {''.join(done.stdout.splitlines()[-1].split())}".replace('"', "")
@@ -142,7 +146,7 @@ def _version(library: MpiLibrary, compiler: str) -> str:
 def _compile(
     command: list[str], library: MpiLibrary, functions: list[wrappers.Function], files: list[Path], place: Path
 ) -> Path:
-    """The wrappers, and beside them the rest in one piece: to read the headers takes most of a source's time."""
+    """Compiles the wrappers, and in parallel all other sources as one unit, since parsing the headers dominates."""
     generated, rest, built = place / "wrappers.cpp", place / "rest.cpp", place / "interposer.so"
 
     def run(*options: str | Path) -> subprocess.CompletedProcess[str]:

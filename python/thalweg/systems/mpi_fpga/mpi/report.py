@@ -55,7 +55,7 @@ class Report:
     complaint: list[str]
     """Why the run ended early, and which ranks wait for which; empty if it did not."""
     blocked: list[Row]
-    """Of a run that ended early what each rank does: `who`, `what`, and `since_us`, which is None where it does not wait."""
+    """State of each rank after an early end: `who`, `what`, and `since_us`, which is None if it does not wait."""
     virtual_time_us: float
     ends_us: list[float]
     """The end of each rank."""
@@ -86,7 +86,7 @@ class Report:
     instances: list[Row] | None = None
     """One row per call site of a collective, if requested."""
     recorded: Recorded | None = None
-    """What happened when, if it was recorded."""
+    """The timeline, if recorded."""
 
     @property
     def ranks(self) -> int:
@@ -102,7 +102,7 @@ class Report:
         return None if self.instances is None else instances.in_software_us(self.instances, self.virtual_time_us)
 
     def as_json(self) -> dict[str, Any]:
-        """The report for `--json`, without the ranks' ends and what was recorded."""
+        """Returns the report for `--json`, without the ranks' ends and the timeline."""
         left_out = ("cluster", "ends_us", "instances", "recorded")
         values = {"ranks": self.ranks, "cluster": self.cluster.name, "engine": self.cluster.engine}
         values |= {each.name: getattr(self, each.name) for each in fields(self) if each.name not in left_out}

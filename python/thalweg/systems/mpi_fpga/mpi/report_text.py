@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the network did for a program, for people: the report at the end of a run."""
+"""Text of the report at the end of a run."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from thalweg.systems.mpi_fpga.mpi.report import Report
 from thalweg.systems.mpi_fpga.mpi.together import Row, together
 from thalweg.trace.page import Table
 
-_ROWS = 12  # of a table; what is left out is said
+_ROWS = 12  # rows per table
 
 
 def summary(report: Report) -> str:
-    """One line that says what the network did."""
+    """Returns one line that summarizes the network's activity."""
     offloaded, fallback = sum(report.offloaded.values()), sum(report.fallback.values())
     memory, messages = sum(report.in_memory.values()), report.messages
     hosts = len(set(report.nodes))
@@ -32,7 +32,7 @@ def summary(report: Report) -> str:
 
 
 def _in_another_order(report: Report) -> int:
-    """Calls of a reproducible run that were reduced in software."""
+    """Returns the number of calls of a reproducible run that were reduced in software."""
     return sum(
         use["calls"]
         for use in report.collectives
@@ -44,7 +44,7 @@ def _in_another_order(report: Report) -> int:
 
 
 def print_report(report: Report, stream: IO[str]) -> None:
-    """What the network did for a program, with its instances where they are there."""
+    """Prints the report, with the instances of collectives, if any."""
     print(file=stream)
     for line in facts(report):
         print_line(f"thalweg: {line}", stream)
@@ -61,16 +61,16 @@ def print_report(report: Report, stream: IO[str]) -> None:
 
 
 def facts(report: Report) -> list[str]:
-    """The summary, links that were given up, and warnings."""
+    """Returns the summary, links that were given up, and warnings."""
     calls = report.calls
     lines = [summary(report), *map(recovery_text, report.recoveries)]
     for lost in report.lost:
         lines.append(f"warning: node {lost['node']} dropped {lost['count']} {lost['what']}")
     if not set(calls) - {"MPI_Init", "MPI_Init_thread", "MPI_Finalize"}:
-        lines.append("warning: no call but MPI_Init and MPI_Finalize was intercepted")
+        lines.append("warning: no calls except MPI_Init and MPI_Finalize were intercepted")
     if spawned := calls.get("MPI_Comm_spawn", 0) + calls.get("MPI_Comm_spawn_multiple", 0):
         lines.append(
-            f"{spawned} calls of MPI_Comm_spawn: the processes that they start run by MPI alone, and take no time in the fabric"
+            f"{spawned} calls of MPI_Comm_spawn: the spawned processes use plain MPI, and take no time in the fabric"
         )
     if report.unreceived and not report.complaint:
         lines.append(f"warning: {report.unreceived} messages were sent and never received")
@@ -82,7 +82,7 @@ def facts(report: Report) -> list[str]:
 
 
 def tables(report: Report) -> list[Table]:
-    """All that there are, whole."""
+    """Returns all tables, complete."""
     of_instances = [instance_table(report.instances)] if report.instances else []
     return [collective_table(report), *of_instances, software_table(report), link_table(report)]
 
@@ -148,8 +148,12 @@ def _in_software(report: Report, rows: list[Row]) -> str:
     software = instances.in_software_us(rows, report.virtual_time_us)
     return (
         f"{report.virtual_time_us:.3f} us; about {software:.3f} us with all of these in software: "
-        f"the network takes {100 * (1 - report.virtual_time_us / software):.2f} % off"
-        + ("; what has no time in software counts as it is" if any(row["software_us"] is None for row in rows) else "")
+        f"the network saves {100 * (1 - report.virtual_time_us / software):.2f} %"
+        + (
+            "; calls without a software model count unchanged"
+            if any(row["software_us"] is None for row in rows)
+            else ""
+        )
     )
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of communicators of one kind and size, put together for who reads them: `4000 of MPI_Comm_dup`."""
+"""Merging of rows of communicators of one kind and size: `4000 of MPI_Comm_dup`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 Row = dict[str, Any]
 
 _NUMBER = re.compile(r" #\d+$")
-"""What tells the communicators that one function made apart."""
+"""Suffix that distinguishes communicators created by one function."""
 
 
 def together(
@@ -20,9 +20,9 @@ def together(
     means: Sequence[str] = (),
     ratios: Mapping[str, tuple[str, str]] | None = None,
 ) -> list[Row]:
-    """One row for those that are `alike` in these columns and on communicators that the same function made.
+    """Merges rows that are equal in the columns `alike`, and whose communicators were created by the same function.
 
-    `means` are of one operation. A column is None where it is None in one of the rows, or where a ratio has nothing to divide.
+    `means` are averages per operation. A column is None if it is None in one of the rows, or if a ratio has divisor 0.
     """
     groups: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:

@@ -150,7 +150,7 @@ OPENED = {
     **{f"Win_{made}": "win" for made in ["create", "allocate", "allocate_shared", "create_dynamic"]},
     "File_open": "fh",
 }
-"""What ranks of a communicator open together, and MPI keeps: the handle."""
+"""Handles of objects that the ranks of a communicator open together."""
 
 TOGETHER = {
     "Win_fence": "Together(native, win)",
@@ -167,7 +167,7 @@ TOGETHER = {
 """Collective over a window or a file: the ranks meet before MPI executes the call."""
 
 OUTSIDE = re.compile(r"Win_(start|complete|wait)|Comm_(spawn|accept|connect|join)")
-"""May block on what the fabric does not know: epochs of windows that a part of their ranks opens, other programs."""
+"""May block on something outside of the fabric: window epochs opened by some ranks, other programs."""
 
 ASIDE = re.compile(
     r"Win_((un)?lock|flush|sync)|R?(put|get|accumulate|get_accumulate)$|Fetch_and_op|Compare_and_swap$",
@@ -209,7 +209,22 @@ are macros in some libraries."""
 
 
 def wrapped(function: str) -> bool:
-    """Whether `thalweg run` sees the calls of a function of MPI, such as `MPI_Allreduce`."""
+    """Returns whether `thalweg run` intercepts a function of MPI.
+
+    Parameters
+    ----------
+    function : str
+        Name of the function, e.g. "MPI_Allreduce".
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> wrapped("MPI_Allreduce"), wrapped("MPI_T_init_thread")
+    (True, False)
+    """
     return function.startswith("MPI_") and not _SKIPPED.match(function)
 
 
@@ -237,7 +252,7 @@ def sources() -> list[Path]:
 
 def standard_functions() -> Iterator[Function]:
     """Every C function of the standard that gets a wrapper if the library has it."""
-    import pympistandard  # slow to load, so not at the top of this file
+    import pympistandard  # slow to import
 
     pympistandard.use_api_version()
     for procedure in pympistandard.PROCEDURES.values():

@@ -25,6 +25,6 @@ command = cosim_command(
 
     Programs are random messages and collectives. Clock and types are the cluster's; topology (up to 8 ranks), links, packets, buffers, R, endpoints,
     types and sizes are random. Compared are all ports in every cycle, the end of each kernel, and every element with its expected value.
-    {cosim.ALIKE} programs share a hardware configuration, which is built once. Stops at the first difference and prints its seed.
+    {cosim.SAME_HARDWARE} programs share a hardware configuration, which is built once. Stops at the first difference and prints its seed.
     """,
 )
