@@ -245,10 +245,7 @@ def test_a_name_of_a_picture_is_no_folder(paper: str, tmp_path: Path, capsys: py
     pytest.importorskip("matplotlib")
     file = tmp_path / "figure.png"
     assert main(["reproduce", paper, "--plot", str(file)]) == 2
-    assert (
-        capsys.readouterr().err
-        == f"thalweg: --plot {file}: wanted is a folder, in which each figure has a file of its own\n"
-    )
+    assert capsys.readouterr().err == f"thalweg: --plot {file}: give a folder; each figure is a file in it\n"
     assert not file.exists()
 
 
