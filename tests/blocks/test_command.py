@@ -61,7 +61,7 @@ def test_coverage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["rtl", "test", "skid", "--coverage", "--seed", "9", "--json", f"{tmp_path}/c.json"]
     assert main([*arguments, "--runs", "1", "--cycles", "1"]) == 1
     error = capsys.readouterr().err
-    assert error.count("\n") == 1 and "2 of 2 variants moved nothing" in error
+    assert error.count("\n") == 1 and "2 of 2 variants transferred no data" in error
     (short,) = json.loads((tmp_path / "c.json").read_text())["rows"]
     spare = next(i for i, line in enumerate(SKID.read_text().splitlines(), 1) if "spare_q <= in_data_i;" in line)
     assert f"rtl/common/tw_skid.sv:{spare}" in short["missed_lines"]

@@ -177,7 +177,7 @@ def test_missing_package_is_one_line(tmp_path: Path) -> None:
     ("arguments", "says"),
     [
         (["nothing-like-it"], "is no preset"),
-        (["ring:3", "--output", "{there}"], "is there already"),
+        (["ring:3", "--output", "{there}"], "exists already"),
         (["ring:3", "--output", "{there}/a/b"], "there is no directory"),
         (["{small}"], "port_buffer_bytes of"),
         (["{far}"], "link.latency_ns"),

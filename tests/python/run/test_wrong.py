@@ -275,7 +275,7 @@ def test_an_abort_of_some_ranks_ends_the_run(run_program: Program) -> None:
         (["--ranks-per-node", "2", "-n", "9", "--cluster", "ring:4"], ["/bin/true"], "9 ranks do not fit on ring:4"),
         (["-n", "0"], ["/bin/true"], "0 is not in the range"),
         (["--compute", "some"], ["/bin/true"], "'some' is not valid; give measured, none, or scale:X"),
-        (["--compute", "scale:-1"], ["/bin/true"], "'scale:-1' is not measured"),
+        (["--compute", "scale:-1"], ["/bin/true"], "'scale:-1' is not valid"),
         (["--skew", "normal:3"], ["/bin/true"], "'normal:3' is not valid; give uniform:US"),
         (["--skew", "uniform:1e9"], ["/bin/true"], "'uniform:1e9' is not valid; give uniform:US"),
         (["--timeout", "nan"], ["/bin/true"], "'nan' is not valid; give seconds"),

@@ -97,7 +97,7 @@ def test_what_links_carry_is_counted(tmp_path: Path) -> None:
     assert track.spans[0].about == {"bytes": 1 << 16, "to": "the processor of node 2"}
     recorded.write_report(tmp_path / "page.html")
     assert "one put" in (tmp_path / "page.html").read_text()
-    with pytest.raises(InputError, match="these hubs record nothing"):
+    with pytest.raises(InputError, match="these hubs do not record"):
         Hubs("peach2-ring-4").recorded()
 
 
@@ -107,7 +107,7 @@ def test_an_operation_that_never_ends_is_drawn() -> None:
     with pytest.raises(FabricStopped):
         hubs.run()
     spans = [span for track in hubs.recorded().timeline.tracks for span in track.spans]
-    assert [span.name for span in spans] == ["wait_for, has not ended"]
+    assert [span.name for span in spans] == ["wait_for, not ended"]
 
 
 @pytest.fixture
@@ -155,7 +155,7 @@ def test_a_deadlock_is_drawn_up_to_there(tmp_path: Path, capsys: pytest.CaptureF
     assert "kernel app of rank 0 waits" in page.read_text() and read_trace(trace.read_bytes())
 
 
-@pytest.mark.parametrize(("operation", "why"), [("traffic", "none is recorded"), ("faults", "none is recorded")])
+@pytest.mark.parametrize(("operation", "why"), [("traffic", "not recorded"), ("faults", "not recorded")])
 def test_no_timeline_is_one_line(operation: str, why: str, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["bench", operation, "--cluster", "torus:4x4", "--trace", "trace"]
     assert cli.main(words) == 2
