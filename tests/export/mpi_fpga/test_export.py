@@ -176,17 +176,17 @@ def test_missing_package_is_one_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["nothing-like-it"], "is no preset"),
+        (["nothing-like-it"], "is neither a preset"),
         (["ring:3", "--output", "{there}"], "exists already"),
         (["ring:3", "--output", "{there}/a/b"], "there is no directory"),
         (["{small}"], "port_buffer_bytes of"),
         (["{far}"], "link.latency_ns"),
         (["ring:3", "--combine", "sum:flot64"], "is not OPERATOR:TYPE"),
-        (["ring:3", "--combine", "band:float64"], "no band of float64"),
+        (["ring:3", "--combine", "band:float64"], "band does not support float64"),
         (["ring:3", "--combine", "user0:float64"], "user0 is user-defined"),
         (["ring:3", "--operators", "{there}"], "--operators is unused"),
         (["ring:3", "--combine", "user0:int8", "--operators", "{there}"], "has no tw_user_operator.sv"),
-        (["ring:3", "--combine", "user0:int8", "--operators", "{clash}"], "has the name of a file"),
+        (["ring:3", "--combine", "user0:int8", "--operators", "{clash}"], "has the name of one"),
         (["ring:3", "--combine", "user0:int8", "--combine", "user0:int16"], "elements of one size"),
     ],
 )
