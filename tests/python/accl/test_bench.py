@@ -118,7 +118,7 @@ def test_the_engines_processor_takes_its_time(tmp_path: Path) -> None:
         ("allreduce", {"ranks": 1, "sizes": "4"}, "ranks is 1; allreduce has 2 to 48"),
         ("allreduce", {"ranks": 49, "sizes": "4"}, "ranks is 49"),
         ("bcast", {"ranks": 3, "root": 3, "sizes": "4"}, "root is 3; ranks are 0 to 2"),
-        ("put", {"by": "nobody", "sizes": "4"}, "'nobody' is no by"),
+        ("put", {"by": "nobody", "sizes": "4"}, "unknown by 'nobody'"),
         ("put", {"ranks": 2, "sizes": "4"}, "put has no option 'ranks'"),
         ("put", {"sizes": "64,4G"}, "a size of 4294967296 bytes takes .* accl-u280-udp has memory_bytes = 8589934592"),
         ("scan", {}, "accl has no scan"),

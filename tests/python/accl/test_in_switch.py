@@ -259,4 +259,4 @@ def test_commands(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", "allreduce", *options, "--ranks", "8", "--sizes", "64"]) == 0
     assert f"in the switches of {SWITCHES}" in capsys.readouterr().out
     assert main(["bench", "allreduce", *options, "--sizes", "64"]) == 2
-    assert "has 8" in capsys.readouterr().err
+    assert "has only 8" in capsys.readouterr().err
