@@ -26,9 +26,12 @@ package tw_call_pkg;
   typedef enum logic [31:0] {
     CodeTimeOut = 32'h0000_0800,
     CodeNotImplemented = 32'h0000_4000,
+    CodeEagerLimit = 32'h0001_0000,
+    CodeRendezvousLimit = 32'h0002_0000,
     CodeSize = 32'h0004_0000,
     CodeArithmetic = 32'h0008_0000,
-    CodeCompression = 32'h0040_0000
+    CodeCompression = 32'h0040_0000,
+    CodeNotReady = 32'h8000_0000
   } code_e;
 
   // What elements are combined by, and their size: of a function of an arithmetic configuration, whose number is less than 24.

@@ -3,10 +3,11 @@
 // number of a message. Call k has two slots: 2 k for the moves of its program, and 2 k + 1 for its background move.
 //
 // call_i describes a call before its first move; the status of the call frees its number. After a collective the move engine gets a command that removes its
-// messages. A move that was cancelled, or whose message has the wrong length, ends its call with a return code.
+// messages. A move that was cancelled, or whose message has the wrong length, ends its call with a return code. A config call is handed on at its end. In a reset all other calls end with
+// a return code.
 //
 // Order: moves stay in order; the end of a call comes behind its moves. Latency: 4 cycles from a move to its command, 6 more where it takes a message of
-// a collective, and 7 more where it sends, if the exchange memory answers within 7; 3 cycles from a call's end to its status; one from the end of a move. Throughput:
+// a collective, and 7 more where it sends, if the exchange memory answers within 7; 4 cycles from a call's end to its status, without those of a config call; one from the end of a move. Throughput:
 // one move, or end of a call, at a time. After a reset, and clear_i, all counts are cleared in as many cycles as there are. Storage: a memory of Calls descriptions, one of
 // 4 * Ranks counts of each of the calls or communicators. Outputs depend on registers alone. Critical path: from a call's description over the size of an element.
 module tw_program_moves
@@ -66,6 +67,13 @@ module tw_program_moves
     // verilator lint_on UNUSEDSIGNAL
     input  end_e           ended_how_i,
 
+    input  logic        resets_i,
+    output logic        config_valid_o,    /// as of tw_configuration
+    output logic [ 7:0] config_setting_o,
+    output logic [31:0] config_count_o,
+    input  logic        config_done_i,
+    input  logic [31:0] config_code_i,
+
     output logic                status_valid_o,
     input  logic                status_ready_i,
     output logic [         1:0] status_port_o,
@@ -110,6 +118,7 @@ module tw_program_moves
     Store,
     Session,  // of the rank to which it sends
     Offer,
+    Configure,
     Status,
     Forget
   } state_e;
@@ -124,7 +133,7 @@ module tw_program_moves
   move_t move_q;
   logic there_q;
   logic [7:0] session_q;
-  logic [31:0] count_q;
+  logic [31:0] count_q, code_q;
 
   // Descriptions.
   localparam int unsigned DescriptionBits = $bits(call_t);
@@ -185,6 +194,7 @@ module tw_program_moves
   wire combined = given_q.y != PlaceNone;
   wire x_message = !in_memory(x_place) && x_place != PlaceNone;
   wire y_message = !in_memory(given_q.y) && given_q.y != PlaceNone;
+  wire configures = context_q.scenario == CallConfig;
   wire sends = given_q.operation == OpcodeSignal || given_q.z inside {PlaceSend, PlaceGive, PlacePut};
   wire message_kind_e kind = given_q.z == PlacePut ? MessageKindStream : context_q.collective ? MessageKindCollective : MessageKindMessage;
   logic takes_q, sends_q, combined_q, second_q;
@@ -323,9 +333,15 @@ module tw_program_moves
   assign status_valid_o = state_q == Status;
   assign status_port_o = context_q.port;
   assign status_call_o = call_q;
-  assign status_code_o = context_q.code | (differs_q[call_q] ? CodeSize : '0) | (cancelled_q[call_q] ? CodeTimeOut : '0);
+  assign status_code_o = code_q;
+  assign config_valid_o = state_q == Configure && configures;
+  assign config_setting_o = context_q.setting;
+  assign config_count_o = context_q.count;
 
   always_ff @(posedge clk_i) begin
+    if (state_q == Configure)
+      code_q <= configures ? config_code_i : context_q.code | (differs_q[call_q] ? CodeSize : '0)
+          | (!cancelled_q[call_q] || resets_i ? '0 : CodeTimeOut) | (resets_i ? CodeNotReady : '0);
     if (state_q == Idle) begin
       ends_q  <= end_valid_i;
       call_q  <= end_valid_i ? end_call_i : move_call_i;
@@ -337,7 +353,7 @@ module tw_program_moves
     else
       unique case (state_q)
         Idle: if ((end_valid_i || move_valid_i) && !clearing_q) state_q <= Context;
-        Context: state_q <= ends_q ? Status : Places;
+        Context: state_q <= ends_q ? Configure : Places;
         Places: state_q <= Convert;
         Convert: state_q <= takes_q || sends_q ? Entry : Offer;
         Entry: state_q <= Word;
@@ -348,6 +364,7 @@ module tw_program_moves
         Store: state_q <= second_q ? Session : sends_q ? Entry : Offer;
         Session: if (there_q) state_q <= Offer;
         Offer: if (command_ready_i) state_q <= Idle;
+        Configure: if (!configures || config_done_i) state_q <= Status;
         Status: if (status_ready_i) state_q <= context_q.collective ? Forget : Idle;
         default: if (command_ready_i) state_q <= Idle;
       endcase

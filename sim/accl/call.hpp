@@ -78,6 +78,25 @@ struct Call {
     return {static_cast<Scenario>(word[0]), word[1], word[2], word[3], word[4], word[5], word[6], word[7], word[8],
             {wide(9), wide(11), wide(13)}};
   }
+  [[nodiscard]] constexpr std::array<std::uint32_t, kCallWords> words() const {
+    const auto low = [&](std::size_t at) { return static_cast<std::uint32_t>(address[at]); };
+    const auto high = [&](std::size_t at) { return static_cast<std::uint32_t>(address[at] >> 32); };
+    return {static_cast<std::uint32_t>(scenario),
+            count,
+            communicator,
+            root,
+            function,
+            tag,
+            arithmetic,
+            compression,
+            stream,
+            low(0),
+            high(0),
+            low(1),
+            high(1),
+            low(2),
+            high(2)};
+  }
   [[nodiscard]] constexpr bool compressed(Role role) const { return compression >> static_cast<unsigned>(role) & 1; }
   [[nodiscard]] constexpr bool compressed_on_wire() const { return compression >> 3 & 1; }
   [[nodiscard]] constexpr bool in_host(Role role) const { return stream >> (8 + static_cast<unsigned>(role)) & 1; }

@@ -26,6 +26,7 @@
 #include "accl/connections.hpp"
 #include "accl/context.hpp"
 #include "accl/exchange_memory.hpp"
+#include "accl/hardware_engine.hpp"
 #include "accl/hardware_mover.hpp"
 #include "accl/kernel_streams.hpp"
 #include "accl/memory.hpp"
@@ -78,14 +79,22 @@ class Node final : public Component, public AssembledNode {
                           (config.rendezvous ? kRdma : 0) | (config.tcp ? kTcp : 0));
   }
 
-  /// Hardware carries out its moves from now on; before time starts. `ends`: of all boards, by their numbers. Throws std::invalid_argument where it cannot.
+  /// Hardware carries out its moves, or its calls, from now on; before time starts. `ends`: of all boards, by their numbers. Throws std::invalid_argument where it cannot.
   void use_hardware(std::unique_ptr<NodeCircuit> circuit, const std::vector<ethernet::UdpEnd>& ends) {
     require(!config_.reliable, "the hardware has no other transport than plain UDP");
     require(!units_, "the hardware has no port to collective units");
     simulated_ = nullptr;
-    use(std::make_unique<HardwareMover>(config_, device, host, udp, domain_, kernels_, frames_, waker(), ends,
-                                        std::move(circuit)));
-    kernels_.want(HardwareMover::kWords);
+    if (circuit->limits().calls > 0) {
+      auto made = std::make_unique<HardwareEngine>(config_, device, host, udp, domain_, kernels_, frames_, waker(),
+                                                   ends, std::move(circuit));
+      engine_ = made.get();
+      made->ended = [this](Context& context, Tick now) { report(context, now); };
+      use(std::move(made));
+    } else {
+      use(std::make_unique<HardwareMover>(config_, device, host, udp, domain_, kernels_, frames_, waker(), ends,
+                                          std::move(circuit)));
+    }
+    kernels_.want(HardwarePorts::kWords);
   }
 
   /// These have the collectives that they take from now on; before time starts. They outlive the time. Throws std::invalid_argument where hardware is here.
@@ -122,6 +131,7 @@ class Node final : public Component, public AssembledNode {
   /// The host writes a word of the exchange memory; false where there is none.
   bool write(std::uint64_t address, std::uint32_t value) {
     if (!exchange.write(address, value)) return false;
+    if (engine_) engine_->write(static_cast<std::uint32_t>(address), value);
     if (const auto at = exchange.completed_by(address)) {
       const auto all = exchange.communicator(*at);
       if (std::ranges::all_of(all->members, [&](const Member& member) { return end_of(member).has_value(); }))
@@ -163,7 +173,8 @@ class Node final : public Component, public AssembledNode {
       again |= std::erase_if(contexts_, [](const Context& context) { return context.ended; }) > 0;
     }
     admit(now);
-    schedule(now, kernels_.again() ? now + 1 : next);
+    const Tick begins = engine_ ? engine_->begin(now) : kNever;
+    schedule(now, kernels_.again() ? now + 1 : std::min(next, begins));
     return false;
   }
 
@@ -210,6 +221,12 @@ class Node final : public Component, public AssembledNode {
         if (const auto why = dark(context, waits->move->from); !why.empty()) one.because(why.substr(2));
       all.push_back(std::move(one));
     }
+    if (engine_)
+      engine_->open([&](const Context& context, bool taken) {
+        all.push_back({.who = who(context),
+                       .what = taken ? "in its board's hardware" : "for its board's hardware to take it",
+                       .since = domain_.clock.edge(context.called)});
+      });
     for (const auto& queue : queues_)
       for (const Context& context : queue)
         all.push_back({.who = who(context),
@@ -308,7 +325,10 @@ class Node final : public Component, public AssembledNode {
     made.called = domain_.next();
     made.goes_on = made.called + (port == kKernel ? 0 : config_.invocation);
     domain_.wake(component_, made.goes_on);
-    queues_[port].push_back(std::move(made));
+    if (engine_)
+      engine_->call(std::move(made));
+    else
+      queues_[port].push_back(std::move(made));
   }
 
   /// A kernel's pointers are addresses of this computer: the board has its own.
@@ -545,8 +565,9 @@ class Node final : public Component, public AssembledNode {
   const CallChecks check_{config_, exchange, device, host};
   const CollectivePlan plan_{config_, exchange};
   std::unique_ptr<MoveEngine> mover_;
-  Mover* simulated_ = nullptr;      ///< the same, where it is the simulator's
-  std::optional<UnitCalls> units_;  ///< beside the engine
+  Mover* simulated_ = nullptr;        ///< the same, where it is the simulator's
+  HardwareEngine* engine_ = nullptr;  ///< the same, where it takes calls
+  std::optional<UnitCalls> units_;    ///< beside the engine
 
   std::array<std::deque<Context>, kPorts> queues_;
   std::set<std::string> unlit_;                         ///< lines of sends without a light path

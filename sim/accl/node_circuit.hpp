@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands for the hardware's node (rtl/accl/top) in the simulator: its ports, edge by edge.
+// What stands for the hardware's node or engine (rtl/accl/top) in the simulator: its ports, edge by edge.
 #pragma once
 
 #include <array>
 #include <bit>
 #include <cstdint>
-#include <vector>
+#include <optional>
 
 namespace thalweg::accl {
 
@@ -52,6 +52,16 @@ class NodeCircuit {
     std::array<std::uint32_t, 3> value{};  ///< from its lowest bits on
   };
 
+  /// A word of the exchange memory.
+  struct Word {
+    std::uint32_t at = 0, data = 0;
+  };
+  /// A call of an engine has ended: the port that it came by, and how many calls that port had given before it, modulo 256.
+  struct Status {
+    unsigned port = 0, count = 0;
+    std::uint32_t code = 0;
+  };
+
   struct Inputs {
     struct Read {
       bool accepts = false, answers = false;
@@ -62,7 +72,10 @@ class NodeCircuit {
     };
     bool sets = false, commands = false;
     Setting setting{};
-    Command command{};
+    Command command{};  ///< of a node
+    /// Of an engine, in place of commands: a write of the exchange memory, and words of calls, by ports.
+    std::optional<Word> exchange{};
+    std::array<std::optional<std::uint32_t>, 3> calls{};
     std::array<Read, 2> reads{};
     std::array<Write, 2> writes{};
     bool from_kernel = false;
@@ -87,11 +100,14 @@ class NodeCircuit {
       bool offers = false;
       Data data{};
     };
-    bool takes_command = false, ended = false, moves = false;
+    bool takes_setting = true, takes_command = false, ended = false, moves = false;
     unsigned slot = 0, moves_slot = 0;
     How how = How::moved;
     std::uint64_t length = 0;
     std::uint64_t message_waits = 0, kernel_waits = 0;  ///< a bit for each slot
+    bool takes_write = false;                           ///< of the exchange memory
+    std::array<bool, 3> takes_call{};
+    std::optional<Status> status{};
     std::array<Read, 2> reads{};
     std::array<Write, 2> writes{};
     bool takes_word = false, to_kernel = false, to_kernel_last = false;
@@ -105,6 +121,7 @@ class NodeCircuit {
   };
   struct Limits {
     unsigned slots = 0, buffers = 0, communicators = 0, ranks = 0, packets = 0, ends = 0, packet_bytes = 0;
+    unsigned calls = 0;  ///< that an engine has under way; 0: a node, which takes commands
   };
 
   virtual ~NodeCircuit() = default;

@@ -13,6 +13,7 @@
 
 #include "accl/arithmetic.hpp"
 #include "accl/call_port.hpp"
+#include "accl/configuration.hpp"
 #include "accl/context.hpp"
 #include "accl/instructions.hpp"
 #include "accl/move_maker.hpp"
@@ -53,6 +54,8 @@ class ProgramMoves {
     std::optional<Ended> ended{};   ///< a move
     std::optional<std::uint32_t> answer{};
     bool access_ready = false, command_ready = false, status_ready = false;
+    bool resets = false;
+    std::optional<std::uint32_t> configured{};  ///< the code of config()
   };
 
   ProgramMoves(unsigned calls, unsigned communicators, unsigned ranks)
@@ -68,9 +71,15 @@ class ProgramMoves {
     if (state_ == State::forget) return forgets_;
     return std::nullopt;
   }
+  /// A config call, when it is carried out.
+  [[nodiscard]] std::optional<Configuration::Call> config() const {
+    if (state_ != State::configure || !configures()) return std::nullopt;
+    const Call& call = of().context.call;
+    return Configuration::Call{.setting = call.function > 0xFF ? 0xFF : call.function, .count = call.count};
+  }
   [[nodiscard]] std::optional<Status> status() const {
     if (state_ != State::status) return std::nullopt;
-    return Status{of().port, number_, of().code};
+    return Status{of().port, number_, code_};
   }
   /// A move that has ended: of its call's program.
   [[nodiscard]] const std::optional<Sequencer::Ended>& ended() const { return ended_; }
@@ -98,7 +107,7 @@ class ProgramMoves {
       const unsigned call = in.ended->slot / 2;
       ended_ = {.call = call, .beside = in.ended->slot % 2 != 0, .stops = in.ended->how != NodeCircuit::How::moved};
       if (in.ended->how == NodeCircuit::How::differs) calls_[call].code |= code::kSize;
-      if (in.ended->how == NodeCircuit::How::cancelled) calls_[call].code |= code::kReceiveTimeOut;
+      if (in.ended->how == NodeCircuit::How::cancelled) calls_[call].cancelled = true;
     }
     if (in.call) begin(*in.call);
     if (in.set) identities_[in.set->index] = in.set->value;
@@ -108,15 +117,21 @@ class ProgramMoves {
   }
 
  private:
-  enum class State : std::uint8_t { idle, busy, session, offer, status, forget };
+  enum class State : std::uint8_t { idle, busy, session, offer, configure, status, forget };
   struct Of {
     Context context{};
     unsigned port = 0, communicator = 0;
-    std::uint32_t code = 0;
+    std::uint32_t code = 0;  ///< but for cancelled moves
+    bool cancelled = false;
   };
   static constexpr Tick kDescribes = 3, kCounts = 6;  ///< cycles
 
   [[nodiscard]] const Of& of() const { return calls_[number_]; }
+  [[nodiscard]] bool configures() const { return of().context.call.scenario == Scenario::config; }
+  [[nodiscard]] std::uint32_t code(const In& in) const {
+    if (configures()) return in.configured.value_or(0);
+    return of().code | (in.resets ? code::kNotReady : of().cancelled ? code::kReceiveTimeOut : 0);
+  }
 
   void begin(const Begins& from) {
     Of& to = calls_[from.number];
@@ -127,13 +142,14 @@ class ProgramMoves {
     context.communicator.rank = made.rank;
     context.collective = made.collective_number;
     set_sizes(context, {made.bytes[0], made.bytes[1], made.bytes[2], made.wire_bytes, made.combined_bytes});
-    context.call.function = 0;
+    context.call.function = made.call.scenario == Scenario::config ? made.call.function : 0;
     for (std::uint32_t k = 0; made.unit && k < 24; ++k)
       if (const auto one = unit_of(k); one->op == made.unit->op && one->type == made.unit->type)
         context.arithmetic.functions = {k};
     to.port = made.port;
     to.communicator = made.communicator;
     to.code = made.code;
+    to.cancelled = false;
   }
   void run(const In& in, bool clearing) {
     const bool answered = there_;
@@ -155,7 +171,7 @@ class ProgramMoves {
         break;
       case State::busy:
         if (++passed_ == kDescribes && sends_ && !ends_) access_ = address_;
-        if (--left_ == 0) state_ = ends_ ? State::status : sends_ ? State::session : State::offer;
+        if (--left_ == 0) state_ = ends_ ? State::configure : sends_ ? State::session : State::offer;
         break;
       case State::session:
         if (!answered) break;
@@ -165,6 +181,11 @@ class ProgramMoves {
       case State::offer:
       case State::forget:
         if (in.command_ready) state_ = State::idle;
+        break;
+      case State::configure:
+        if (configures() && !in.configured) break;
+        code_ = code(in);
+        state_ = State::status;
         break;
       case State::status:
         if (!in.status_ready) break;
@@ -214,6 +235,7 @@ class ProgramMoves {
   bool ends_ = false, takes_ = false, sends_ = false, there_ = false;
   Tick left_ = 0, passed_ = 0;
   std::optional<std::uint32_t> access_;
+  std::uint32_t code_ = 0;
   std::uint32_t address_ = 0, session_ = 0, session_before_ = 0;
   NodeCircuit::Command command_, forgets_;
   std::optional<Sequencer::Ended> ended_;

@@ -37,22 +37,24 @@ OutcomeOf = TypeVar("OutcomeOf")
 
 def cosim_command(
     load: Callable[[str], ClusterOf],
-    compare: Callable[[ClusterOf, int], OutcomeOf],
+    compare: Callable[..., OutcomeOf],
     totals: Callable[[ClusterOf, Sequence[OutcomeOf]], Mapping[str, Any]],
     about: str,
+    option: Callable[[Callable[..., Any]], Callable[..., Any]] = lambda command: command,
 ) -> click.Command:
     """Returns the command `thalweg rtl cosim` of a system.
 
-    `compare` runs the program of one seed and raises CheckFailed if simulator and hardware differ; `totals` summarizes
-    all outcomes.
+    `compare(cluster, seed)` runs the program of one seed and raises CheckFailed if simulator and hardware differ;
+    `totals` summarizes all outcomes. `option`: a further option of the command, passed to `compare` by name.
     """
 
     @click.command("cosim", help=about)
     @click.option("--cluster", "name", required=True, type=ClusterName(), metavar="C", help="Preset or cluster file.")
     @click.option("--runs", type=click.IntRange(1), default=20, show_default=True, help="Random programs.")
     @seed_option
+    @option
     @json_option
-    def command(name: str, runs: int, seed: int | None, json_file: Path | None) -> None:
+    def command(name: str, runs: int, seed: int | None, json_file: Path | None, **chosen: Any) -> None:
         cluster = load(name)
         seed = secrets.randbelow(2**31) if seed is None else seed
         click.echo(f"seed {seed}; {runs} random program{'s' * (runs > 1)} on {cluster.name}")
@@ -60,7 +62,7 @@ def cosim_command(
         with click.progressbar(length=runs, label="comparing", show_pos=True) as bar:
             for each in range(seed, seed + runs):
                 try:
-                    outcomes.append(compare(cluster, each))
+                    outcomes.append(compare(cluster, each, **chosen))
                 except BuildError as error:
                     click.echo(error.text, err=True)
                     raise

@@ -339,7 +339,8 @@ class Project:
         """
         kind: Kind = "traced" if waves else "model"
         file = next(path for where in ("*", "*/top") for path in self.root.glob(f"rtl/{where}/{module}.sv"))
-        flags = [*self._flags(module, file), *_assigned(parameters)]
+        beside = str(file.parent.relative_to(self.root))  # a top may be part of another
+        flags = [*self._flags(module, file, [beside]), *_assigned(parameters)]
         self.original._build_runtime()
         digest = sha256(json.dumps(parameters, sort_keys=True).encode()).hexdigest()[:16]
         folder = self.build / module / (f"{digest}.traced" if waves else digest)

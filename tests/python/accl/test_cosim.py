@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does hardware carry out moves as the simulator does? And would it be seen if it did not?"""
+"""Does hardware carry out calls and moves as the simulator does? And would it be seen if it did not?"""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def sort_with(packet_bytes: int) -> Callable[[random.Random, Cluster], Cluster]:
 def test_random_programs(seed: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """With packets of one size, as the boards of other tests have: hardware is built once for all of them."""
     monkeypatch.setattr(cosim, "random_sort", sort_with(Cluster.load("accl-u280-udp").board(0).packet_bytes))
-    words = ["rtl", "cosim", "--cluster", "accl-u280-udp", "--runs", "5", "--seed", str(seed - seed % cosim.ALIKE)]
+    words = ["rtl", "cosim", "--cluster", "accl-u280-udp", "--runs", "2", "--seed", str(seed - seed % cosim.ALIKE)]
     assert cli.main(words) == 0, capsys.readouterr().err
 
 
@@ -46,8 +46,9 @@ def test_what_there_is_no_hardware_for_is_refused_with_the_clusters_name(capsys:
 
 
 @pytest.mark.long
-def test_many_random_programs() -> None:
-    assert cli.main(["rtl", "cosim", "--cluster", "accl-u280-udp", "--runs", "200"]) == 0
+@pytest.mark.parametrize("mode", [[], ["--moves"]], ids=["calls", "moves"])
+def test_many_random_programs(mode: list[str]) -> None:
+    assert cli.main(["rtl", "cosim", "--cluster", "accl-u280-udp", "--runs", "200", *mode]) == 0
 
 
 @pytest.mark.slow
@@ -95,6 +96,13 @@ def test_hardware_and_simulator_beside_each_other(seed: int) -> None:
 
 
 MUTANTS = {
+    "status_of_another_call": (
+        "call_report",
+        "counts_q[call_number_i] <= given_q",
+        "counts_q[call_number_i] <= 8'd1 + given_q",
+    ),
+    "communicator_of_another_address": ("communicators", "set_at_o = begin_q;", "set_at_o = begin_q + 13'd4;"),
+    "buffers_at_one_address": ("configuration", "96'({data_q, low_q})", "96'(data_q)"),
     "segment_that_never_ends": ("mover", "on.segment = then_q;", "on.segment = row_q.segment;"),
     "takes_what_has_not_come": ("mover", "here_q <= takes ? found_q.bytes : '1;", "here_q <= '1;"),
     "result_stays_where_it_is": ("mover", "on.move.z.at = move.z.at + 48'(z_bytes_q);", "on.move.z.at = move.z.at;"),

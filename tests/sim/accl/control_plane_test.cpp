@@ -90,6 +90,7 @@ std::vector<std::pair<std::uint32_t, std::uint32_t>> words_of(std::uint32_t rank
     words.push_back({kAt + 8 + 24 * k, 0x0A000001 + k});
     words.push_back({kAt + 12 + 24 * k, 5500});
     words.push_back({kAt + 24 + 24 * k, 3 * k + 1});
+    words.push_back({kAt + 28 + 24 * k, kBytesOfBuffer});
   }
   for (std::uint32_t k = 0; k < 16; ++k) words.push_back({12 + 28 * k, 0x200000 + k * kBytesOfBuffer});
   return words;
@@ -98,17 +99,17 @@ std::vector<std::pair<std::uint32_t, std::uint32_t>> words_of(std::uint32_t rank
 /// The control plane beside a host that calls.
 class Hardware {
  public:
-  Hardware(std::uint32_t rank, std::uint32_t identity) {
+  explicit Hardware(std::uint32_t rank) {
     for (unsigned k = 0; k < 2100; ++k) step({});
-    ControlPlane::In set;
-    set.set = {{.index = 0, .known = true, .at = kAt}, identity};
-    step(set);
     for (const auto& [at, value] : words_of(rank)) {
       ControlPlane::In in;
       in.access = {.write = true, .at = at, .data = value};
+      while (!plane_.access_ready()) step({});
       step(in);
     }
+    static_cast<void>(run({0, 0, 0, 0, 1}));
   }
+  [[nodiscard]] std::uint32_t own() const { return plane_.own(); }
   /// What it gives the move engine for a call, and its return code.
   std::pair<std::vector<std::string>, std::uint32_t> run(const std::array<std::uint32_t, kCallWords>& words) {
     commands_.clear();
@@ -127,21 +128,20 @@ class Hardware {
  private:
   void step(ControlPlane::In in) {
     in.words.resize(3);
-    in.buffers = {.bytes = kBytesOfBuffer, .all = 16};
     in.status_ready = in.command_ready = true;
     if (!slots_.empty()) {
       in.ended = {slots_.front(), NodeCircuit::How::moved};
       slots_.pop_front();
     }
     if (const auto command = plane_.command()) {
-      commands_.push_back(text(*command));
+      if (command->does != NodeCircuit::Does::clear) commands_.push_back(text(*command));
       if (command->does == NodeCircuit::Does::begin) slots_.push_back(command->slot);
     }
     if (const auto status = plane_.status()) code_ = status->code;
     plane_.step(in);
   }
 
-  ControlPlane plane_{3, 8, 8, 64, true, true};
+  ControlPlane plane_{ControlPlane::Limits{}};
   std::deque<unsigned> slots_;
   std::vector<std::string> commands_;
   std::optional<std::uint32_t> code_;
@@ -190,7 +190,8 @@ TEST(ControlPlane, GivesTheMovesOfTheSimulator) {
       return network.take_end(next++);
     };
     ASSERT_EQ(run({.scenario = Scenario::config, .function = 1}).second, "");
-    Hardware hardware(rank, board.exchange.identify(*board.exchange.communicator(kAt), kAt));
+    Hardware hardware(rank);
+    EXPECT_EQ(hardware.own(), 3 * rank + 1);
 
     for (unsigned turn = 0; turn < 100; ++turn) {
       const auto words = draw_call(draw);

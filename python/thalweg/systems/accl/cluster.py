@@ -245,14 +245,15 @@ class Cluster(Assembled):
         hardware: Iterable[int] = (),
         in_switch: Switches | str | Path | None = None,
         ranks: int = 0,
+        calls: bool = False,
     ) -> Network:
-        """The simulator of it; `pcap`: a file to which all frames are written. `hardware`: boards whose moves Verilated hardware carries out. `in_switch`: a
+        """The simulator of it; `pcap`: a file to which all frames are written. `hardware`: boards whose moves Verilated hardware carries out; `calls`: their calls, too. `in_switch`: a
         cluster of MPI-FPGA, in whose switches the collectives of the first `ranks` boards are computed, rank r at node r. Raises InputError where lines and
         clocks do not go together, where there is no hardware for a board's values, and where the switches don't fit."""
         if in_switch is not None:
             return self._network_beside(in_switch, ranks, pcap, hardware)
         try:
-            return self._simulator(self.assembly, pcap, rtl_engine.libraries(self, hardware))
+            return self._simulator(self.assembly, pcap, rtl_engine.libraries(self, hardware, calls=calls))
         except ValueError as error:
             raise self.file.wrong(str(error), "link") from None
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random programs of ACCL's operations on four boards, run by the simulator alone and then with Verilated hardware that executes their moves. Both runs
-must produce numpy's results, access the same memory ranges and send the same frames; if each rank has at most one call in flight, also in the same
-order at each port. The hardware's run time must lie between stated bounds."""
+"""Random programs of ACCL's operations on four boards, run by the simulator alone and then with Verilated hardware that executes their calls, or the
+moves of which the simulator's sequencer makes them. Both runs must produce numpy's results, end their calls with the same return codes, access the same
+memory ranges and send the same frames; if each rank has at most one call in flight, also in the same order at each port. The hardware's run time must lie
+between stated bounds."""
 
 from __future__ import annotations
 
@@ -32,6 +33,10 @@ _MOST_SEGMENTS = rtl_engine.BUFFERS // 2
 _FASTER = 0.02
 #: And so much slower for each frame of the program: tw_matcher is asked four times, each in as many cycles as it has rows and 19 more, and the mover takes some 60.
 _SLOWER_CYCLES = 4 * (max(rtl_engine.BUFFERS, rtl_engine.SLOTS) + 19) + 60
+#: For each call: its order among those under way and the blocks of its operand and result (tw_call_order), and its report (tw_call_report).
+_CALL_CYCLES = 15 + 3 * rtl_engine.CALLS + 2 * 14 + 12
+#: And before the first call: all words of the exchange memory are set to 0; the host writes some 600 of them, and six communicators are announced.
+_SET_UP_CYCLES = 2048 + 3 * 600 + 6 * (34 * RANKS + 48)
 
 
 class Outcome(NamedTuple):
@@ -79,11 +84,12 @@ def random_sort(draw: random.Random, cluster: Cluster) -> Cluster:
     name = cluster.node_names[cluster.boards[0]]
     packet_bytes = draw.choice((512, 1024, 4096, 8192))
     none = dict.fromkeys(SCENARIOS.values(), [0, 0])
-    return cluster.replace(node={name: {"packet_bytes": packet_bytes, "host_gb": SLOW_HOST_GB, "processor": none}})
+    values = {"packet_bytes": packet_bytes, "host_gb": SLOW_HOST_GB, "processor": none, "calls": rtl_engine.CALLS}
+    return cluster.replace(node={name: values})
 
 
-def compare(cluster: Cluster, seed: int) -> Outcome:
-    """One program. Raises CheckFailed where results, transactions or times differ, and InputError where there is no hardware for the boards' values."""
+def compare(cluster: Cluster, seed: int, *, moves: bool = False) -> Outcome:
+    """One program; `moves`: the simulator has the sequencer. Raises CheckFailed where results, transactions or times differ, and InputError where there is no hardware for the boards' values."""
     rtl_engine.parameters(cluster, cluster.board(0))
     cluster = random_sort(random.Random(seed // ALIKE), cluster)
     draw = random.Random(seed)
@@ -95,6 +101,7 @@ def compare(cluster: Cluster, seed: int) -> Outcome:
         _STEPS,
         buffer_bytes,
         most_segments=_MOST_SEGMENTS,
+        most_calls=rtl_engine.CALLS,
         alone=alone,
         apart=True,
         buffers=rtl_engine.BUFFERS,
@@ -104,7 +111,7 @@ def compare(cluster: Cluster, seed: int) -> Outcome:
     )
     results, recorded = [], []
     for hardware in ((), range(RANKS)):
-        network = cluster.network(hardware=hardware)
+        network = cluster.network(hardware=hardware, calls=not moves)
         for rank in range(RANKS):
             network.record(rank)
         try:
@@ -120,7 +127,8 @@ def compare(cluster: Cluster, seed: int) -> Outcome:
     if not alone:
         return Outcome(len(made.steps), frames, None)
     least, took = results[0].time_us * (1 - _FASTER), results[1].time_us
-    most = results[0].time_us + frames * _SLOWER_CYCLES / cluster.clocks[cluster.board(0).engine_clock].frequency_mhz
+    slower = frames * _SLOWER_CYCLES + (0 if moves else _SET_UP_CYCLES + RANKS * len(made.steps) * _CALL_CYCLES)
+    most = results[0].time_us + slower / cluster.clocks[cluster.board(0).engine_clock].frequency_mhz
     if not least <= took <= most:
         raise CheckFailed(f"the hardware takes {took:.1f} us; its bounds are {least:.1f} and {most:.1f}")
     return Outcome(len(made.steps), frames, took / results[0].time_us)

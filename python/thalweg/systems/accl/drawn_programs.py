@@ -471,11 +471,12 @@ class Draw:
         steps: int,
         buffer_bytes: int,
         most_segments: int = _MOST_SEGMENTS,
+        most_calls: int = _MOST_CALLS,
         alone: bool = False,
         apart: bool = False,
         buffers: int = 0,
     ) -> None:
-        """`most_segments`: that may wait at a rank. `alone`: no rank has two calls under way at once. `apart`: what is put into a stream of a kernel is alone in it.
+        """`most_segments`: that may wait at a rank. `most_calls`: of a rank that may be under way at once. `alone`: no rank has two calls under way at once. `apart`: what is put into a stream of a kernel is alone in it.
         `buffers`: of each rank; with them some messages are longer than all of these, which takes memory of hosts that is slower than the line."""
         self._random, self._ranks, self._buffer_bytes = random.Random(seed), ranks, buffer_bytes
         self._most_segments = most_segments
@@ -493,7 +494,7 @@ class Draw:
         for number in range(steps):
             step = self._step(1000 * number)
             more, bytes_ = step.load()
-            full = calls + more > _MOST_CALLS or segments + self._segments(more, bytes_) > most_segments
+            full = calls + more > most_calls or segments + self._segments(more, bytes_) > most_segments
             if full or isinstance(step, Long):
                 self.steps.append(Barrier(0, self._by_kernel[0], together=True))
                 calls = segments = 0

@@ -24,7 +24,7 @@ TABLES = {"Communicators": 8, "MostPackets": 64}  #: of the matcher: communicato
 def export(cluster: Cluster, output: Path) -> None:
     """Writes the folder `output`, which must be new or empty, completely or not at all. Raises InputError."""
     root = find_root(alone=True)
-    values: dict[str, int | str] = {**TABLES, **parameters(cluster, cluster.board(0))}
+    values: dict[str, int | str] = {**TABLES, "Slots": SLOTS, **parameters(cluster, cluster.board(0))}
     into(output, lambda folder: _write(root, cluster, values, folder))
 
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -16,14 +17,24 @@ using thalweg::accl::ControlPlane, thalweg::accl::ExchangeMemory, thalweg::accl:
 using top::Inputs, top::Outputs, top::Parameters;
 using Circuit = thalweg::accl::NodeCircuit;
 
+constexpr unsigned kSlots = 2 * Parameters::Calls;
+
 struct Twin {
-  ControlPlane plane{Parameters::Ports, Parameters::Calls,           Parameters::Communicators,
-                     Parameters::Ranks, Parameters::Arithmetic != 0, Parameters::Conversions != 0};
+  ControlPlane plane{{.ports = Parameters::Ports,
+                      .calls = Parameters::Calls,
+                      .communicators = Parameters::Communicators,
+                      .ranks = Parameters::Ranks,
+                      .buffers = Parameters::Buffers,
+                      .packets = Parameters::MostPackets,
+                      .packet_bytes = Parameters::PacketBytes,
+                      .cycles_per_us = Parameters::CyclesPerUs,
+                      .arithmetic = Parameters::Arithmetic != 0,
+                      .conversions = Parameters::Conversions != 0}};
 
   void outputs(const Inputs&, Outputs& out) const {
     out = {};
     for (unsigned k = 0; k < Parameters::Ports; ++k) out.call_ready_o.set_bit(k, plane.word_ready(k));
-    out.access_ready_o.set(plane.exchange().ready(0));
+    out.access_ready_o.set(plane.access_ready());
     const auto& answer = plane.exchange().answer(0);
     out.answer_valid_o.set(answer.has_value());
     if (answer) {
@@ -34,25 +45,27 @@ struct Twin {
     out.status_valid_o.set(status.has_value());
     if (status) {
       out.status_port_o.set(status->port);
+      out.status_count_o.set(status->count);
       out.status_code_o.set(status->code);
     }
+    const auto set = plane.set();
+    out.set_valid_o.set(set.has_value());
+    if (set)
+      out.set_o.set({.kind = static_cast<std::uint64_t>(set->sets),
+                     .index = set->index,
+                     .value = {set->value[0] | std::uint64_t{set->value[1]} << 32, set->value[2]}});
+    out.own_o.set(plane.own());
     const auto command = plane.command();
     out.command_valid_o.set(command.has_value());
     if (!command) return;
     out.command_kind_o.set(static_cast<std::uint64_t>(command->does));
     out.command_slot_o.set(command->slot);
-    out.command_move_o.set(thalweg::accl::move_of<top::move_t>(command->move));
+    const bool moves = command->does == Circuit::Does::begin || command->does == Circuit::Does::end_collective;
+    out.move_valid_o.set(moves);
+    if (moves) out.move_data_o.set(thalweg::accl::move_of<top::move_t>(command->move));
   }
   void step(const Inputs& in) {
     ControlPlane::In next;
-    if (in.set_valid_i.get())
-      next.set = {{.index = static_cast<unsigned>(in.set_index_i.get()),
-                   .known = in.set_known_i.get() != 0,
-                   .at = static_cast<std::uint32_t>(in.set_at_i.get())},
-                  static_cast<std::uint32_t>(in.set_identity_i.get())};
-    next.clear = in.clear_i.get() != 0;
-    next.buffers.bytes = static_cast<std::uint32_t>(512 * in.grains_i.get());
-    next.buffers.all = static_cast<std::size_t>(in.buffers_i.get());
     next.identity = static_cast<std::uint32_t>(in.identity_i.get());
     if (in.access_valid_i.get())
       next.access = {.write = in.access_write_i.get() != 0,
@@ -66,11 +79,14 @@ struct Twin {
     if (in.ended_valid_i.get())
       next.ended = {.slot = static_cast<unsigned>(in.ended_slot_i.get()),
                     .how = static_cast<Circuit::How>(in.ended_how_i.get())};
+    next.waits = in.waits_i.get();
+    if (in.moves_i.get()) next.moves = static_cast<unsigned>(in.moves_slot_i.get());
     plane.step(next);
   }
 };
 
-/// A host that writes the exchange memory, and then calls by all ports, few of them wrong. Lanes: the host, the ports, the move engine, status.
+/// A host that writes the exchange memory, configures the engine, and then calls by all ports, few of them wrong; some moves wait. Lanes: the host, the move
+/// engine, status, the ports.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 3 + Parameters::Ports;
@@ -79,12 +95,15 @@ class Stimulus {
       : pause_(run.pick(0, 0, 300)),
         load_(run.pick(1000, 20, 5)),
         stall_(run.pick(0, 0, 500)),
-        ends_(run.pick(500, 50)),
+        ends_(run.pick(500, 50, 3)),
         fails_(run.pick(0, 0, 30)),
         wrong_(run.pick(0, 0, 20)),
         reads_(run.pick(0, 300)),
+        rewrites_(run.pick(0, 5, 100)),
         counts_(run.pick(40, 4, 4000)),
-        buffers_(run.pick(16, 8, 64)),
+        configs_(run.pick(0, 20, 200)),
+        waits_often_(run.pick(0, 100, 900)),
+        time_out_(run.pick(0, 1, 3, 1 << 20)),
         identity_(static_cast<std::uint32_t>(run.bits())) {
     fill(run);
   }
@@ -92,43 +111,25 @@ class Stimulus {
   void drive(const Outputs& seen, const bisim::Draws& draws, Inputs& next) {
     bisim::Dice host = draws.lane(0), engine = draws.lane(1), status = draws.lane(2);
     next.identity_i.set(identity_);
-    next.buffers_i.set(buffers_);
-    next.grains_i.set(2);
-    next.clear_i.set(0);
-    next.set_valid_i.set(set_ < Parameters::Communicators);
-    if (set_ < Parameters::Communicators) {
-      next.set_index_i.set(set_);
-      next.set_known_i.set(1);
-      next.set_at_i.set(at_[set_]);
-      next.set_identity_i.set(0x1000 + set_);
-      ++set_;
+    if (!offers_) {
+      const bool writes = written_ < writes_.size() || host.chance(rewrites_);
+      offers_ = writes || host.chance(reads_);
+      access_ = writes && written_ == writes_.size() ? writes_[host.below(static_cast<unsigned>(writes_.size()))]
+                : writes                             ? writes_[written_]
+                                                     : std::pair{host.below(0x2100) & ~3U, 0U};
+      access_writes_ = writes;
     }
-    if (!waits_) {
-      waits_ = written_ < writes_.size() || host.chance(reads_);
-      const bool writes = written_ < writes_.size();
-      next.access_write_i.set(writes);
-      next.access_at_i.set(writes ? writes_[written_].first : host.below(0x2100) & ~3U);
-      next.access_data_i.set(writes ? writes_[written_].second : 0);
-    }
-    next.access_valid_i.set(waits_);
-    if (waits_ && seen.access_ready_o.get()) {
-      waits_ = false;
+    next.access_valid_i.set(offers_);
+    next.access_write_i.set(access_writes_);
+    next.access_at_i.set(access_.first);
+    next.access_data_i.set(access_.second);
+    if (offers_ && seen.access_ready_o.get()) {
+      offers_ = false;
       if (written_ < writes_.size()) ++written_;
     }
 
-    const bool reports = !status.chance(stall_), takes = !engine.chance(stall_);
-    next.status_ready_i.set(reports);
-    next.command_ready_i.set(takes);
-    if (seen.command_valid_o.get() && takes && seen.command_kind_o.get() == 0)
-      slots_.push_back(static_cast<unsigned>(seen.command_slot_o.get()));
-    next.ended_valid_i.set(0);
-    if (!slots_.empty() && engine.chance(ends_)) {
-      const auto which = slots_.begin() + engine.below(static_cast<unsigned>(slots_.size()));
-      next.ended_valid_i.set(1);
-      next.ended_slot_i.set(*which);
-      next.ended_how_i.set(engine.chance(fails_) ? 1 + engine.below(2) : 0);
-      slots_.erase(which);
-    }
+    next.status_ready_i.set(!status.chance(stall_));
+    moves(engine, seen, next);
     for (unsigned k = 0; k < Parameters::Ports; ++k) {
       bisim::Dice dice = draws.lane(3 + k);
       Port& port = ports_[k];
@@ -152,18 +153,75 @@ class Stimulus {
     unsigned given = 0;
     bool offers = false;
   };
+  struct Slot {
+    bool busy = false, waits = false, cancelled = false;
+  };
 
+  /// The move engine: moves begin, wait, and end or are cancelled.
+  void moves(bisim::Dice& engine, const Outputs& seen, Inputs& next) {
+    const bool takes = !engine.chance(stall_);
+    next.command_ready_i.set(takes);
+    if (seen.command_valid_o.get() && takes) {
+      Slot& slot = slots_[seen.command_slot_o.get()];
+      if (seen.command_kind_o.get() == 0) slot = {.busy = true, .waits = engine.chance(waits_often_)};
+      if (seen.command_kind_o.get() == 1 && slot.busy) slot = {.busy = true, .waits = false, .cancelled = true};
+    }
+    std::vector<unsigned> may;
+    for (unsigned k = 0; k < kSlots; ++k)
+      if (slots_[k].busy && !slots_[k].waits) may.push_back(k);
+    const unsigned which = engine.below(kSlots);
+    if (slots_[which].waits && (engine.chance(waits_often_ == 900 ? 1 : 20) || time_out_ == 0))
+      slots_[which].waits = false;
+    std::uint64_t waits = 0;
+    for (unsigned k = 0; k < kSlots; ++k) waits |= std::uint64_t{slots_[k].waits} << k;
+    next.waits_i.set(waits);
+    next.ended_valid_i.set(0);
+    next.moves_i.set(0);
+    if (may.empty()) return;
+    const unsigned one = may[engine.below(static_cast<unsigned>(may.size()))];
+    if (!slots_[one].cancelled && engine.chance(100)) {
+      next.moves_i.set(1);
+      next.moves_slot_i.set(one);
+    } else if (engine.chance(ends_)) {
+      next.ended_valid_i.set(1);
+      next.ended_slot_i.set(one);
+      next.ended_how_i.set(slots_[one].cancelled ? 2 : engine.chance(fails_) ? 1 + engine.below(2) : 0);
+      slots_[one] = {};
+    }
+  }
   void fill(bisim::Dice& run) {
-    std::uint32_t at = 64;
-    for (unsigned k = 0; k < Parameters::Communicators; ++k) {
+    const unsigned buffers = run.pick(Parameters::Buffers, run.below(Parameters::Buffers + 2));
+    writes_.push_back({0, buffers});
+    writes_.push_back({4, run.pick(512, 1024, 512 * run.below(600), 8)});
+    std::uint32_t at = 8;
+    for (unsigned k = 0; k < buffers; ++k, at += 28) {
+      writes_.push_back({at + 4, static_cast<std::uint32_t>(run.bits())});
+      writes_.push_back({at + 8, run.below(1 << 16)});
+    }
+    for (unsigned k = 0; k < kMade; ++k) {
       at_[k] = at;
       sizes_[k] = run.pick(Parameters::Ranks, 1 + run.below(Parameters::Ranks < 6 ? Parameters::Ranks : 6));
-      writes_.push_back({at, sizes_[k]});
       ranks_[k] = run.below(sizes_[k]);
-      writes_.push_back({at + 4, ranks_[k]});
-      for (std::uint32_t rank = 0; rank < sizes_[k]; ++rank) writes_.push_back({at + 24 + 24 * rank, run.below(256)});
-      at += 8 + 24 * Parameters::Ranks;
-      if (at + 8 + 24 * Parameters::Ranks > kTypes) at = 64 + 4 * k;  // over another's end: its sizes are no longer so
+      const unsigned same = run.below(k + 1);  // the members of one before it, as many as it has
+      std::vector<std::uint32_t> members;
+      for (std::uint32_t rank = 0; rank < sizes_[k]; ++rank) {
+        const std::uint32_t ip = run.pick(0x0A000001 + rank, static_cast<std::uint32_t>(run.bits()) | 1U << 24);
+        members.insert(members.end(), {ip, 1 + run.below(1 << 16), 0, 0, run.below(256), run.pick(0, 1024)});
+      }
+      if (run.chance(300) && same < k && sizes_[same] == sizes_[k]) {
+        members = members_[same];
+        ranks_[k] = ranks_[same];
+      }
+      if (run.chance(200)) members[1] = 0;
+      members_[k] = members;
+      writes_.push_back({at, run.chance(100) ? sizes_[k] + 1 : sizes_[k]});
+      writes_.push_back({at + 4, run.chance(200) ? sizes_[k] : ranks_[k]});
+      at += 8;
+      for (const std::uint32_t word : members) {
+        writes_.push_back({at, word});
+        at += 4;
+      }
+      if (at + 8 + 24 * Parameters::Ranks > kTypes) at = 8 + 28 * buffers;  // over another one
     }
     writes_.push_back({kTypes, 4});
     writes_.push_back({kTypes + 4, 2});
@@ -176,25 +234,34 @@ class Stimulus {
     writes_.push_back({ExchangeMemory::kSpare, run.pick(0x8000, 0)});
   }
   void draw(bisim::Dice& dice, std::array<std::uint32_t, kCallWords>& to) {
-    const unsigned which = dice.below(Parameters::Communicators);
+    const unsigned which = dice.below(kMade);
     to = {dice.below(14), dice.below(counts_), at_[which], dice.below(sizes_[which]),
           dice.below(2),  dice.below(4),       kTypes};
     if (dice.chance(300)) to[3] = ranks_[which];
     to[7] = dice.chance(700) ? 0 : dice.below(16) | 4;
     to[8] = dice.chance(800) ? 0 : dice.below(4) | dice.below(8) << 8;
     for (const unsigned k : {9U, 11U, 13U}) to[k] = dice.below(64) << 10;
+    if (config_ < 2 || dice.chance(configs_)) {
+      to[0] = 0;
+      to[4] = config_ < 2 ? 1 + config_ : dice.pick(0, 1, 1, 3, 4, dice.below(300));
+      to[1] = to[4] == 2 ? time_out_ : dice.pick(512, 1024, dice.below(1 << 20));
+      ++config_;
+    }
     if (dice.chance(wrong_)) to[dice.below(kCallWords)] ^= 1U << dice.below(32);
   }
 
-  unsigned pause_, load_, stall_, ends_, fails_, wrong_, reads_, counts_, buffers_;
+  static constexpr unsigned kMade = Parameters::Communicators + 1;  ///< communicators: one more than there is room for
+  unsigned pause_, load_, stall_, ends_, fails_, wrong_, reads_, rewrites_, counts_, configs_, waits_often_, time_out_;
   std::uint32_t identity_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> writes_;
-  std::array<std::uint32_t, Parameters::Communicators> at_{}, sizes_{}, ranks_{};
+  std::pair<std::uint32_t, std::uint32_t> access_{};
+  std::array<std::vector<std::uint32_t>, kMade> members_{};
+  std::array<std::uint32_t, kMade> at_{}, sizes_{}, ranks_{};
   std::array<Port, Parameters::Ports> ports_{};
-  std::vector<unsigned> slots_;
+  std::array<Slot, kSlots> slots_{};
   std::size_t written_ = 0;
-  unsigned set_ = 0;
-  bool waits_ = false;
+  unsigned config_ = 0;
+  bool offers_ = false, access_writes_ = false;
 };
 
 }  // namespace

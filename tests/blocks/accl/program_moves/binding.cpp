@@ -39,6 +39,11 @@ struct Twin {
       out.status_call_o.set(moves.status()->number);
       out.status_code_o.set(moves.status()->code);
     }
+    out.config_valid_o.set(moves.config().has_value());
+    if (moves.config()) {
+      out.config_setting_o.set(moves.config()->setting);
+      out.config_count_o.set(moves.config()->count);
+    }
     const auto command = moves.command();
     out.command_valid_o.set(command.has_value());
     if (!command) return;
@@ -50,7 +55,9 @@ struct Twin {
     ProgramMoves::In next{.clear = in.clear_i.get() != 0,
                           .access_ready = in.access_ready_i.get() != 0,
                           .command_ready = in.command_ready_i.get() != 0,
-                          .status_ready = in.status_ready_i.get() != 0};
+                          .status_ready = in.status_ready_i.get() != 0,
+                          .resets = in.resets_i.get() != 0};
+    if (in.config_done_i.get()) next.configured = static_cast<std::uint32_t>(in.config_code_i.get());
     if (in.set_valid_i.get())
       next.set = {.index = static_cast<unsigned>(in.set_index_i.get()),
                   .value = static_cast<std::uint32_t>(in.set_identity_i.get())};
@@ -90,6 +97,8 @@ struct Twin {
     call.combined_bytes = 1U << from.combined_size;
     call.call.scenario = static_cast<Scenario>(from.scenario);
     call.call.communicator = static_cast<std::uint32_t>(from.communicator_at);
+    call.call.function = static_cast<std::uint32_t>(from.setting);
+    call.call.count = static_cast<std::uint32_t>(from.count);
     call.call.tag = static_cast<std::uint32_t>(from.tag);
     call.call.stream = static_cast<std::uint32_t>(from.host << 8 | from.streams);
     return to;
@@ -110,7 +119,9 @@ class Stimulus {
         late_(run.pick(0, 8, 30)),
         stall_(run.pick(0, 300, 900)),
         ranks_(run.pick(2, 2, Parameters::Ranks)),
-        most_(run.pick(1, Parameters::Calls)) {
+        most_(run.pick(1, Parameters::Calls)),
+        configs_(run.pick(0, 100, 500)),
+        resets_(run.pick(0, 0, 20)) {
     for (auto& one : identities_) one = static_cast<std::uint32_t>(run.bits());
     for (auto& one : collectives_) one = static_cast<std::uint32_t>(run.bits()) >> run.pick(0, 30);
   }
@@ -130,6 +141,11 @@ class Stimulus {
       under_way_[seen.status_call_o.get()] = false;
       --active_;
     }
+    if (status.chance(resets_)) resetting_ = !resetting_;
+    next.resets_i.set(resetting_);
+    const bool configured = seen.config_valid_o.get() && !status.chance(stall_);
+    next.config_done_i.set(configured);
+    next.config_code_i.set(configured && status.chance(500) ? status.bits() & 0xFFFF'FFFF : 0);
     const bool takes = !engine.chance(stall_);
     next.command_ready_i.set(takes);
     if (seen.command_valid_o.get() && takes && seen.command_kind_o.get() == 0)
@@ -163,7 +179,7 @@ class Stimulus {
     if (!sets && !waits_ && active_ == 0 && calls.chance(5) && slots_.empty() && !seen.command_valid_o.get() &&
         seen.move_ready_o.get()) {
       next.clear_i.set(1);
-    } else if (!sets && active_ < most_ && calls.chance(calls_)) {
+    } else if (!sets && active_ < (config_ ? 1 : most_) && calls.chance(calls_)) {
       const unsigned number = calls.below(Parameters::Calls);
       if (!under_way_[number]) {
         next.call_valid_i.set(1);
@@ -187,7 +203,8 @@ class Stimulus {
     const unsigned combined = thalweg::accl::bytes_of(what.type);
     const bool halves = (combined == 2 || combined == 4) && dice.chance(500);
     const auto size = [&] { return thalweg::accl::log_of(halves ? dice.pick(2, 4) : combined); };
-    const unsigned scenario = 1 + dice.below(13);
+    const unsigned scenario = active_ == 0 && dice.chance(configs_) ? 0 : 1 + dice.below(13);
+    config_ = scenario == 0;
     const bool remote = scenario >= 3, collective = scenario >= 5;
     const unsigned communicator = remote ? dice.below(Parameters::Communicators) : 0;
     collects_[number] = collective;
@@ -197,8 +214,8 @@ class Stimulus {
             .begin_at = 0,
             .code = dice.chance(wrong_) ? dice.bits() & 0xFFFF'FFFF : 0,
             .scenario = scenario,
-            .setting = 0,
-            .count = 0,
+            .setting = dice.below(256),
+            .count = dice.bits() & 0xFFFF'FFFF,
             .has_communicator = remote,
             .collective = collective,
             .communicator = communicator,
@@ -220,7 +237,7 @@ class Stimulus {
   void offer(bisim::Dice& dice, Inputs& next) {
     of_ = dice.below(Parameters::Calls);
     if (!under_way_[of_] || ended_[of_]) return;
-    ending_ = dice.chance(over_);
+    ending_ = dice.chance(over_) || config_;
     if (moves(of_)) return;
     waits_ = true;
     next.move_call_i.set(of_);
@@ -255,13 +272,13 @@ class Stimulus {
                           .continues = 0});
   }
 
-  unsigned calls_, pause_, over_, wrong_, busy_, late_, stall_, ranks_, most_;
+  unsigned calls_, pause_, over_, wrong_, busy_, late_, stall_, ranks_, most_, configs_, resets_;
   std::array<std::uint32_t, Parameters::Communicators> identities_{}, collectives_{};
   std::array<bool, Parameters::Calls> under_way_{}, ended_{}, collects_{}, remote_{};
   std::vector<unsigned> slots_;
   std::optional<unsigned> answer_;
   unsigned set_ = 0, active_ = 0, of_ = 0;
-  bool waits_ = false, ending_ = false;
+  bool waits_ = false, ending_ = false, config_ = false, resetting_ = false;
 };
 
 }  // namespace
