@@ -107,13 +107,13 @@ module tw_communicators #(
   logic [31:0] data_q, crc_q, members_crc_q;
   logic [5:0] rank_q, member_q;
   logic [2:0] bytes_q;  // that are left, less one
-  logic fits_q, is_member_q, last_member_q, few_q;
-  wire mixed = bytes_q == 0;
+  logic fits_q, is_member_q, last_member_q, few_q, mixed_q;
 
   always_ff @(posedge clk_i) begin
     few_q <= 32'(members_q) <= Ranks && begin_q[12:3] != 0 && ports_fit_q;
     fits_q <= data_q == 32'(members_q);
     is_member_q <= data_q[31:7] == 0 && 9'(data_q[6:0]) < members_q;
+    mixed_q <= state_q == Mix && bytes_q == 3'd1;
     last_member_q <= 9'(member_q) + 9'd1 == members_q;
   end
 
@@ -180,7 +180,7 @@ module tw_communicators #(
         crc_q   <= crc_of(crc_q, data_q[7:0]);
         data_q  <= data_q >> 8;
         bytes_q <= bytes_q - 3'd1;
-        if (mixed) begin
+        if (mixed_q) begin
           read_at_q <= next_at_q;
           unique case (word_q)
             Ip: word_q <= Port;
@@ -231,7 +231,7 @@ module tw_communicators #(
           default: state_q <= Mix;
         endcase
         Mix:
-        if (mixed) begin
+        if (mixed_q) begin
           if (word_q == Before) state_q <= Set;
           else state_q <= word_q == Session && last_member_q ? Look : Ask;
         end
