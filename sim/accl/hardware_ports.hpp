@@ -63,8 +63,10 @@ class HardwarePorts : public MoveEngine {
   void step(Tick /*now*/) override {}
   void greet(const Communicator& /*all*/) override {}
   void give(std::span<const std::byte> data) override {
-    for (std::size_t at = 0; at < data.size(); at += kWord)
-      from_kernel_.push_back(data_of(data.subspan(at, std::min<std::size_t>(kWord, data.size() - at))));
+    for (std::size_t at = 0; at < data.size(); at += kWord) {
+      Data& word = from_kernel_.emplace_back(Data{});
+      std::memcpy(word.data(), &data[at], std::min<std::size_t>(kWord, data.size() - at));
+    }
     wake();
   }
   [[nodiscard]] std::size_t words() const override { return from_kernel_.size(); }
@@ -146,8 +148,10 @@ class HardwarePorts : public MoveEngine {
   };
 
   [[nodiscard]] Domain& line() const { return *udp_.port.domain; }
+  /// A word; what memory or the MAC has behind the last byte is not zero.
   static Data data_of(std::span<const std::byte> bytes) {
-    Data data{};
+    Data data;
+    data.fill(0xA5A5A5A5A5A5A5A5);
     std::memcpy(data.data(), bytes.data(), bytes.size());
     return data;
   }

@@ -71,7 +71,7 @@ class Hubs {
     const auto& from = place(node, memory, at, count);
     PyObject* bytes = PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(count));
     if (!bytes) throw nb::python_error();
-    from.read(at, {reinterpret_cast<std::byte*>(PyBytes_AS_STRING(bytes)), count});
+    from.read(at, {reinterpret_cast<std::byte*>(PyBytes_AsString(bytes)), count});
     return nb::steal<nb::bytes>(bytes);
   }
 

@@ -280,7 +280,7 @@ def test_the_servers_network_is_a_model() -> None:
         ("transfer", {"by": "servers"}, "FPGAs 0 and 1 are in one server, 18"),
         ("transfer", {"by": "servers", "port": 1, "destination": 2}, "a transfer by servers does not support port"),
         ("gather", {"by": "servers", "nodes": 9}, "nodes is 9; by servers, these take part, and vcsn-d5005 has 8"),
-        ("scatter", {"by": "servers"}, "'servers' is no way"),
+        ("scatter", {"by": "servers"}, "unknown way 'servers'"),
         ("allgather", {"by": "tree"}, "unknown way 'tree'; known are ring"),
     ):
         with pytest.raises(InputError, match=said):
