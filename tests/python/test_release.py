@@ -49,12 +49,12 @@ def installed(folder: Path, wheel: str) -> Callable[..., str]:
     """Runs a command of an environment that has nothing but the wheel and what it needs, in `folder`."""
     environment = folder / "environment"
     subprocess.run([sys.executable, "-m", "venv", environment], check=True)
-    pip = [environment / "bin/pip", "--disable-pip-version-check", "--quiet", "install"]
+    pip: list[str | Path] = [environment / "bin/pip", "--disable-pip-version-check", "--quiet", "install"]
     subprocess.run([*pip, "--constraint", ROOT / "constraints.txt", wheel], check=True)
     variables = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "THALWEG"))}
 
     def run(*words: str | Path, status: int = 0) -> str:
-        command = [environment / "bin" / words[0], *words[1:]]
+        command: list[str | Path] = [environment / "bin" / words[0], *words[1:]]
         done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, timeout=120)
         assert done.returncode == status, done.stderr
         return done.stdout + done.stderr
