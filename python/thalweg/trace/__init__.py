@@ -10,3 +10,5 @@ from thalweg.trace.timeline import Message as Message
 from thalweg.trace.timeline import Span as Span
 from thalweg.trace.timeline import Timeline as Timeline
 from thalweg.trace.timeline import Track as Track
+
+__all__ = ["Counter", "Message", "Recorded", "Span", "Timeline", "Track"]
