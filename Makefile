@@ -5,7 +5,7 @@ BIN := .venv/bin
 SOURCES := $(shell find rtl sim runtime python/bindings tests benches apps examples -name '*.[ch]' -o -name '*.[ch]pp')
 PYTHON := $(wildcard python spec tests benches examples tools/*.py)
 
-.PHONY: help setup run check test test-long format stub examples tune clean
+.PHONY: help setup run check test test-long format stub examples site tune clean
 
 help:  ## what there is to make
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -47,6 +47,10 @@ stub:  ## write the extensions' .pyi after a change to the bindings
 examples:  ## run the examples in README and docs, and write what they print into them; minutes
 	@tools/setup run
 	@$(BIN)/python tools/examples.py README.md docs/*.md examples/*/README.md
+
+site:  ## the documentation site, into build/site; a broken link is an error
+	@tools/setup test
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 tune:  ## measure anew which algorithms are the fastest on the presets (clusters/tuning); minutes
 	@tools/setup run
