@@ -63,7 +63,7 @@ def thalweg(python: Python) -> Thalweg:
 
 def test_its_clusters_are_checked_and_drawn(thalweg: Thalweg, tmp_path: Path) -> None:
     checked = thalweg("cluster", "check", "ring.toml")
-    assert (checked.returncode, checked.stdout) == (0, "ring.toml: right; ring 5, 2 clocks in ticks of 0.75 GHz\n")
+    assert (checked.returncode, checked.stdout) == (0, "ring.toml: valid; ring 5, 2 clocks in ticks of 0.75 GHz\n")
     drawn = thalweg("cluster", "draw", "ring.toml", "-o", str(tmp_path / "ring.svg"))
     assert drawn.returncode == 0, drawn.stderr
     assert "node stage: relay, ports E (relay out), W (relay in)" in (tmp_path / "ring.svg").read_text()

@@ -79,4 +79,4 @@ def test_bad_input_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
     )
     assert main(["rtl", "export", str(tmp_path / "many.toml"), "--output", str(tmp_path / "node")]) == 2
     error = capsys.readouterr().err
-    assert error.count("\n") == 1 and "8 virtual ports of an external port at most, not 9" in error
+    assert error.count("\n") == 1 and "at most 8 virtual ports per external port, not 9" in error

@@ -141,7 +141,7 @@ def test_more_than_is_asked_for_is_said(tmp_path: Path) -> None:
         ended(attach(net, 0, f"--delivery credits --tap tw0 --to 1.0.0 --send {sent}"))
         out, err = to.communicate(timeout=60)
     assert to.returncode == 1
-    assert "1000064 bytes came, in whole words of 64; --bytes is 1000, and the rest was dropped" in err
+    assert "1000064 bytes arrived, in whole words of 64; --bytes is 1000, so the rest was dropped" in err
     assert f"dropped here: {(1_000_064 - 1024) // 64} words that write engine 0 had no memory for" in out
 
 

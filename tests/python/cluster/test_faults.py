@@ -130,7 +130,7 @@ def test_allreduce_is_right(cluster: str, faults: str) -> None:
 
 def _recovery(line: str) -> dict[str, float]:
     found = re.search(
-        r"silent from ([\d.]+) us on and given up at ([\d.]+); .* again without it at ([\d.]+): .* of ([\d.]+)", line
+        r"silent from ([\d.]+) us on and given up at ([\d.]+); .* resumed without it at ([\d.]+): .* of ([\d.]+)", line
     )
     assert found, line
     return dict(zip(("silent", "given_up", "resumed", "recovery"), map(float, found.groups()), strict=True))
