@@ -306,6 +306,7 @@ def test_two_connections_of_a_rank() -> None:
     assert dict(running.report.ranks[0].calls) == {"recv": 1, "nop": 1}
 
 
+@pytest.mark.serial
 def test_a_client_that_dies_in_a_call() -> None:
     """Its call ends for nobody: the next client of the rank polls the end of its own."""
     with serving(FakeEngine(time_out_ticks=50_000_000)) as running:
