@@ -352,7 +352,7 @@ module tw_control_plane
       .end_call_o     (end_call)
   );
 
-  // What the move engine is told.
+  // Commands to the move engine.
   logic ends_valid, moves_command, cancel_valid;
   logic [1:0] ends_port;
   logic [7:0] cancel_slot, moves_slot;

@@ -47,7 +47,7 @@ class Configuration {
     return NodeCircuit::Setting{
         NodeCircuit::Sets::sizes, buffer_, {last << 24 | next_.bytes / 64 << 8 | packet_bytes_ / 64, 0, 0}};
   }
-  /// The move engine is told that all receive buffers are empty.
+  /// The move engine has to empty all receive buffers.
   [[nodiscard]] bool empties() const { return state_ == State::empty; }
   [[nodiscard]] bool clears() const { return state_ == State::sizes && (starts_ || resets_); }
   [[nodiscard]] const MoveEngine::Buffers& buffers() const { return buffers_; }

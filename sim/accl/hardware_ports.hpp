@@ -85,11 +85,11 @@ class HardwarePorts : public MoveEngine {
  protected:
   using Data = NodeCircuit::Data;
 
-  /// What it is told in this cycle, beside its ports; true where there is something.
+  /// Sets the derived class's inputs of this cycle; returns whether any is valid.
   virtual bool tell(NodeCircuit::Inputs& in, Tick now) = 0;
-  /// What it has taken, and shows; true where there is something.
+  /// Handles inputs that the hardware has accepted, and its outputs; returns whether there were any.
   virtual bool look(const NodeCircuit::Inputs& in, const NodeCircuit::Outputs& out, Tick now) = 0;
-  /// Cycles in which nothing happens at any port, after which nothing will.
+  /// Number of cycles without activity at any port after which the hardware is idle.
   [[nodiscard]] virtual unsigned quiet() const = 0;
 
   void set(NodeCircuit::Sets what, unsigned index, const std::array<std::uint32_t, 3>& value) {

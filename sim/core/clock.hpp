@@ -77,7 +77,7 @@ class Domains {
         }
       }
       if (due >= until_) break;
-      // It goes on alone for as long as no other clock has a step before it, or is woken by it.
+      // This clock advances alone until another clock has an earlier step, or is woken by it.
       const Running running{running_ = first};
       first->scheduler.advance(first->clock.cycle_from(end));
     }

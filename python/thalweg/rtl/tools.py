@@ -84,8 +84,8 @@ def write_if_changed(path: Path, text: str) -> None:
 
 def write_rules(out: TextIO, build: Path, flags: list[str]) -> None:
     program, root = verilator()
-    # gathers a model's parts into one file, those that run in every cycle first. Unchanged files keep their time
-    # stamps, so that little is recompiled; a hash of all parts is in the file.
+    # One source file includes all parts of a model; those executed in every cycle come first, and only they are optimized.
+    # Unchanged files keep their time stamps, which avoids recompilation; the file contains a hash of all parts.
     include = """printf '#include "%s"\\n' $$(ls *.cpp | grep {} Slow)"""
     first = "cat *.h *.cpp | sha256sum | sed 's#^#// #'"
     gather = f"({first}; {include.format('-v')}; echo '#pragma GCC optimize (\"O0\")'; {include.format('')}) > model.cc"

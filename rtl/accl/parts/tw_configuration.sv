@@ -32,7 +32,7 @@ module tw_configuration
 
     output logic     set_valid_o,    /// of tw_move_engine
     output setting_t set_o,
-    output logic     empty_valid_o,  /// it is told that all receive buffers are empty
+    output logic     empty_valid_o,  /// empties all receive buffers
     input  logic     empty_ready_i,
 
     output logic        clear_o,     /// messages and collectives are counted anew
