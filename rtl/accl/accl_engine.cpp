@@ -1,37 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Verilated tw_accl_engine as an engine of the simulator.
-#include "accl/node_circuit.hpp"
-#include "engine/edges.hpp"
-#include "ports.hpp"
+#include "circuit.hpp"
 
 namespace {
 
-using thalweg::accl::NodeCircuit;
-using top::Parameters;
+using accl::Parameters;
 
-class Circuit final : public NodeCircuit, private engine::Edges<Vtop> {
+class Engine final : public accl::Circuit {
  public:
-  Circuit(std::uint64_t address, std::uint32_t ip, std::uint16_t port, unsigned number) : Edges(number) {
-    in_.mac_own_i.set({.address = address, .ip = ip, .port = port});
+  Engine(std::uint64_t address, std::uint32_t ip, std::uint16_t port, unsigned number) : Circuit(number) {
     in_.engine_access_write_i.set(1);
     in_.engine_status_ready_i.set(1);
-    in_.engine_to_kernel_ready_i.set(1);
-    Edges::reset(in_);
-    for (unsigned edge = 0; edge < 16; ++edge) evaluate(kAll);  // its FIFOs are ready
+    start(address, ip, port);
   }
 
-  [[nodiscard]] Limits limits() const override {
-    return {.slots = 2 * Parameters::Calls,
-            .buffers = Parameters::Buffers,
-            .communicators = Parameters::Communicators,
-            .ranks = Parameters::Ranks,
-            .packets = Parameters::MostPackets,
-            .ends = Parameters::Ends,
-            .packet_bytes = Parameters::PacketBytes,
-            .calls = Parameters::Calls};
-  }
+  [[nodiscard]] Limits limits() const override { return limits_of(2 * Parameters::Calls, Parameters::Calls); }
 
-  const Outputs& show(const Inputs& from) override {
+ private:
+  void set(const Inputs& from) override {
     in_.engine_end_valid_i.set(from.sets);
     if (from.sets) {
       const auto& [low, middle, high] = from.setting.value;
@@ -49,11 +35,8 @@ class Circuit final : public NodeCircuit, private engine::Edges<Vtop> {
       in_.engine_call_valid_i.set_bit(k, from.calls[k].has_value());
       if (from.calls[k]) in_.engine_call_data_i.set(*from.calls[k], k);
     }
-    accl::set_ports(from, in_);
-    top::load(model_, in_);
-    settle();
-    top::store(model_, out_);
-    auto& to = shown_;
+  }
+  void get(Outputs& to) const override {
     to.takes_setting = out_.engine_end_ready_o.get() != 0;
     to.takes_write = out_.engine_access_ready_o.get() != 0;
     for (unsigned k = 0; k < Parameters::Ports; ++k) to.takes_call[k] = out_.engine_call_ready_o.bit(k);
@@ -62,22 +45,12 @@ class Circuit final : public NodeCircuit, private engine::Edges<Vtop> {
       to.status = {.port = static_cast<unsigned>(out_.engine_status_port_o.get()),
                    .count = static_cast<unsigned>(out_.engine_status_count_o.get()),
                    .code = static_cast<std::uint32_t>(out_.engine_status_code_o.get())};
-    to.message_waits = out_.engine_message_waits_o.get();
-    to.kernel_waits = out_.engine_kernel_waits_o.get();
-    accl::get_ports(out_, to);
-    return to;
   }
-  void edge(bool line) override { evaluate(1U << static_cast<unsigned>(line)); }
-
- private:
-  top::Inputs in_{};
-  top::Outputs out_{};
-  Outputs shown_;
 };
 
 }  // namespace
 
 extern "C" thalweg::accl::NodeCircuit* accl_make_node(std::uint64_t address, std::uint32_t ip, std::uint16_t port,
                                                       unsigned number) {
-  return new Circuit(address, ip, port, number);
+  return new Engine(address, ip, port, number);
 }
