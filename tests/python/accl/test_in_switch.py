@@ -15,7 +15,8 @@ from thalweg.cli import main
 from thalweg.errors import InputError
 from thalweg.spec import Datatype, Operator
 from thalweg.systems.accl.cluster import Cluster
-from thalweg.systems.accl.drawn_programs import FUNCTIONS, OPERATIONS, TYPES, check, data_of, expected, start
+from thalweg.systems.accl.drawn_programs import check
+from thalweg.systems.accl.program_steps import FUNCTIONS, OPERATIONS, TYPES, data_of, expected, start
 from thalweg.systems.accl.values import AcclError
 from thalweg.systems.mpi_fpga import reduction
 from thalweg.systems.mpi_fpga.spec import Algorithm

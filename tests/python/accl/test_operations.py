@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from thalweg.accl import AcclError, Buffer, Cluster, Function, Rank, Result, Stream, run
 from thalweg.errors import FabricStopped, InputError
-from thalweg.systems.accl.drawn_programs import FUNCTIONS, OPERATIONS, TYPES, Array, data_of, expected, start
 from thalweg.systems.accl.library import _Scenario as Scenario
+from thalweg.systems.accl.program_steps import FUNCTIONS, OPERATIONS, TYPES, Array, data_of, expected, start
 
 TRANSPORTS, RANKS = ("udp", "rdma", "reliable"), (1, 2, 3, 5, 8, 16)
 COMBINED = [

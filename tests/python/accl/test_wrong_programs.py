@@ -14,7 +14,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from thalweg.accl import AcclError, Buffer, Function, Rank, Stream, run
 from thalweg.errors import InputError
-from thalweg.systems.accl.drawn_programs import Array, expected
+from thalweg.systems.accl.program_steps import Array, expected
 
 
 def four(rank: Rank) -> Buffer:
