@@ -179,9 +179,8 @@ class Model:
     def time_us(self, payload: int) -> float:
         copied = payload / self.cluster.board(0).memory_gb / 1e3 if self.commands == 2 else 0
         on_line = self.link_us + line_us(self.cluster, payload)
-        if self.commands == 1 and (
-            tcp := TcpDelays.of(self.cluster, payload)
-        ):  # otherwise the second command hides them
+        # The second command of a buffered message hides TCP's delays.
+        if self.commands == 1 and (tcp := TcpDelays.of(self.cluster, payload)):
             on_line += tcp.first_us + tcp.waits_us / self.exchanges
         return self.commands * self.command_us + self.memory_us + copied + on_line
 
