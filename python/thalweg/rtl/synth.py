@@ -154,16 +154,19 @@ class Synthesizer:
         file = self._folder(block, parameters) / "levels.json"
         return Levels(**self._kept(block, parameters, file, tools, lambda: self._map(block, parameters, levels=file)))
 
-    def parts(self, block: Block, parameters: ParameterSet) -> list[tuple[int, str, Resources]]:
+    def parts(self, block: Block, parameters: ParameterSet, inside: str = "") -> list[tuple[int, str, Resources]]:
         """For a block that consists of others, returns number, name and resources of each. The last row is the logic
-        between them."""
+        between them. `inside`: list the parts of this part instead."""
         cells = self._cells(block, parameters)
+        module = block.module
+        if inside:
+            module = next(part for part in cells if rtl_mapping.module_of(part) == f"tw_{inside}")
         rows = [
             (number, rtl_mapping.module_of(part).removeprefix("tw_"), number * tree(cells, part))
-            for part, number in cells[block.module].items()
+            for part, number in cells[module].items()
             if part in cells
         ]
-        own = {cell: number for cell, number in cells[block.module].items() if cell not in cells}
+        own = {cell: number for cell, number in cells[module].items() if cell not in cells}
         return [*sorted(rows, key=lambda row: -row[2].lut), (1, "connecting logic", count(own))]
 
     def _cells(self, block: Block, parameters: ParameterSet) -> dict[str, dict[str, int]]:

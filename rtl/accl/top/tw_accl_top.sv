@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // tw_accl_node with streams at its ports, which `thalweg rtl export` gives flat names: settings, commands and moves that have ended in words whose
-// fields are whole bytes, and the memory's ports as those of AMD's AXI DataMover (PG022), with 64 bits of address and without a tag. Bit 48 of an
-// address stands for the host's memory.
+// fields are whole bytes, and the memory's ports as those of tw_accl_data_movers.
 //
-// Order: that of the node. Latency: that of the node. Throughput: that of the node. Storage: that of the node, and what the last word of each of two writes
-// has. Critical path: that of the node.
+// Order: that of the node. Latency: that of the node. Throughput: that of the node. Storage: that of the node and of tw_accl_data_movers. Critical path: that of the node.
 module tw_accl_top
   import tw_spec_pkg::*;
   import tw_accl_spec_pkg::*;
@@ -65,11 +63,9 @@ module tw_accl_top
     output logic [1:0][  WordBits-1:0] engine_data_data_o,
     output logic [1:0][ WordBytes-1:0] engine_data_keep_o,
     output logic [1:0]                 engine_data_last_o,
-    // verilator lint_off UNUSEDSIGNAL
     input  logic [Accesses-1:0]        engine_status_valid_i,
     output logic [Accesses-1:0]        engine_status_ready_o,
     input  logic [Accesses-1:0][7:0]   engine_status_data_i,
-    // verilator lint_on UNUSEDSIGNAL
     output logic [Accesses-1:0]        engine_failed_o,  /// an access was not OKAY since the last reset
 
     input  logic                engine_from_kernel_valid_i,
@@ -98,19 +94,6 @@ module tw_accl_top
     output logic [$bits(answered_t)-1:0][31:0] mac_answered_o,
     output logic [31:0]                        mac_dropped_o
 );
-  localparam int unsigned HostBit = AddressBits;  // of an address
-  localparam int unsigned Okay = 7;  // of a status
-
-  // A command for the memory: bytes, an incrementing address, with an end of its own.
-  function automatic logic [AccessBits-1:0] access(logic host, address_t at, logic [PieceBits-1:0] bytes);
-    access = '0;
-    access[22:0] = 23'(bytes);
-    access[23] = 1'b1;  // INCR
-    access[30] = 1'b1;  // EOF
-    access[32+:AddressBits] = at;
-    access[32+HostBit] = host;
-  endfunction
-
   // A command: fields of whole bytes, the last one in the lowest.
   typedef struct packed {
     logic [31:0] to_number, to_tag, to_communicator, from_number, from_tag;
@@ -172,24 +155,28 @@ module tw_accl_top
   logic [1:0] request_host, write_host;
   address_t [1:0] request_at, write_at;
   logic [1:0][PieceBits-1:0] request_bytes, write_bytes;
-  logic [1:0][WordBytes-1:0] last_keep_q;
-  always_comb
-    for (int unsigned k = 0; k < 2; k++) begin
-      engine_read_data_o[k]  = access(request_host[k], request_at[k], request_bytes[k]);
-      engine_write_data_o[k] = access(write_host[k], write_at[k], write_bytes[k]);
-      engine_data_keep_o[k]  = engine_data_last_o[k] ? last_keep_q[k] : '1;
-    end
-  // A write's words come behind its command.
-  always_ff @(posedge engine_clk_i)
-    for (int unsigned k = 0; k < 2; k++)
-      if (engine_write_valid_o[k] && engine_write_ready_i[k])
-        for (int unsigned i = 0; i < WordBytes; i++)
-          last_keep_q[k][i] <= write_bytes[k][5:0] == 0 || 6'(i) < write_bytes[k][5:0];
 
   assign engine_status_ready_o = '1;
-  always_ff @(posedge engine_clk_i)
-    for (int unsigned k = 0; k < Accesses; k++)
-      engine_failed_o[k] <= !engine_rst_i && (engine_failed_o[k] || (engine_status_valid_i[k] && !engine_status_data_i[k][Okay]));
+
+  tw_accl_data_movers data_movers (
+      .clk_i          (engine_clk_i),
+      .rst_i          (engine_rst_i),
+      .request_host_i (request_host),
+      .request_at_i   (request_at),
+      .request_bytes_i(request_bytes),
+      .read_data_o    (engine_read_data_o),
+      .write_valid_i  (engine_write_valid_o),
+      .write_ready_i  (engine_write_ready_i),
+      .write_host_i   (write_host),
+      .write_at_i     (write_at),
+      .write_bytes_i  (write_bytes),
+      .write_data_o   (engine_write_data_o),
+      .data_last_i    (engine_data_last_o),
+      .data_keep_o    (engine_data_keep_o),
+      .status_valid_i (engine_status_valid_i),
+      .status_data_i  (engine_status_data_i),
+      .failed_o       (engine_failed_o)
+  );
 
   tw_accl_node #(
       .Slots        (Slots),

@@ -67,13 +67,13 @@ async def begun(dut: Any) -> Board:
 def packets(kind: MessageKind, rank: int, data: bytes, number: int, **values: int) -> list[tuple[AcclPacket, bytes]]:
     """Of a message, in order."""
     made = []
+    values = {"communicator": COMMUNICATOR, **values}
     for segment in range(0, max(1, len(data)), BUFFER):
         length = min(BUFFER, len(data) - segment)
         for offset in range(segment, segment + max(1, length), PACKET):
             header = AcclPacket(
                 kind=kind,
                 source=rank,
-                communicator=COMMUNICATOR,
                 number=number,
                 length=len(data),
                 offset=offset,

@@ -29,20 +29,31 @@ fifo_bytes = 9216
 MOVES_ALONE = "arithmetic = false\ncompression = false"
 SUM = f"512'h{1 << 16 * Datatype.FLOAT32 + Operator.SUM:x}"  #: all that the test combines
 FIFOS = 2  #: between the clocks: packets each way
-TESTS = 6
+MOVES_TESTS, CALLS_TESTS = 6, 3
 
 
-def exported_to(folder: Path, more: str = "") -> Path:
+def exported_to(folder: Path, more: str = "", *, data_path: bool = False) -> Path:
     """The export of a small cluster, with more lines about its boards."""
     (folder / "small.toml").write_text(SMALL + more)
-    export(Cluster.load(str(folder / "small.toml")), folder / "board")
+    export(Cluster.load(str(folder / "small.toml")), folder / "board", data_path=data_path)
     return folder / "board"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("more", [pytest.param("", marks=pytest.mark.long), "arithmetic = false", MOVES_ALONE])
-def test_stands_by_itself(more: str, tmp_path: Path, lint: Callable[[Path], subprocess.CompletedProcess[str]]) -> None:
-    exported = exported_to(tmp_path, more)
+@pytest.mark.parametrize(
+    ("more", "data_path"),
+    [
+        pytest.param("", True, marks=pytest.mark.long),
+        ("arithmetic = false", True),
+        (MOVES_ALONE, True),
+        (MOVES_ALONE, False),
+        pytest.param("", False, marks=pytest.mark.long),
+    ],
+)
+def test_stands_by_itself(
+    more: str, data_path: bool, tmp_path: Path, lint: Callable[[Path], subprocess.CompletedProcess[str]]
+) -> None:
+    exported = exported_to(tmp_path, more, data_path=data_path)
     done = lint(exported)
     assert done.returncode == 0 and "%Warning" not in done.stdout, done.stdout
     listed = (exported / "files.f").read_text().split()
@@ -51,10 +62,17 @@ def test_stands_by_itself(more: str, tmp_path: Path, lint: Callable[[Path], subp
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("more", [pytest.param("", marks=pytest.mark.long), MOVES_ALONE])
-def test_crossings(more: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("more", "data_path"),
+    [
+        pytest.param("", True, marks=pytest.mark.long),
+        (MOVES_ALONE, True),
+        pytest.param(MOVES_ALONE, False, marks=pytest.mark.long),
+    ],
+)
+def test_crossings(more: str, data_path: bool, tmp_path: Path) -> None:
     """A FIFO's two pointers each go through a synchronizer and its words are held; the reset goes through one for each clock."""
-    exported = exported_to(tmp_path, more)
+    exported = exported_to(tmp_path, more, data_path=data_path)
     assert main(["rtl", "crossings", str(exported), "--json", str(tmp_path / "found.json")]) == 0
     found = json.loads((tmp_path / "found.json").read_text())
     ways = Counter((crossing["way"], crossing["start_clock"]) for crossing in found["crossings"])
@@ -73,9 +91,23 @@ def test_from_outside(
 ) -> None:
     """With the one sum that the test needs, or all that a board combines."""
     monkeypatch.setattr(accl_export, "parameters", lambda *board: {**rtl_engine.parameters(*board), **pairs})
-    exported = exported_to(tmp_path)
+    exported = exported_to(tmp_path, data_path=True)
     found = simulate(exported, "thalweg_board", "board_traffic", seed, beside=["board.vlt"], build_args=["--assert"])
-    assert found == TESTS
+    assert found == MOVES_TESTS
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pairs", [{"Pairs": SUM}, pytest.param({}, marks=pytest.mark.long)], ids=["sum", "all"])
+def test_calls_from_outside(
+    pairs: dict[str, str], tmp_path: Path, seed: int, simulate: Callable[..., int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the whole engine, alike."""
+    monkeypatch.setattr(
+        accl_export, "engine_parameters", lambda *board: {**rtl_engine.engine_parameters(*board), **pairs}
+    )
+    exported = exported_to(tmp_path)
+    found = simulate(exported, "thalweg_board", "engine_traffic", seed, beside=["board.vlt"], build_args=["--assert"])
+    assert found == CALLS_TESTS
 
 
 def test_bad_input_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

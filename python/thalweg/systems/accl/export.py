@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The data path of an ACCL board as a folder of hardware that stands by itself: `thalweg rtl export` (docs/export.md)."""
+"""The engine of an ACCL board, or its data path alone, as a folder of hardware that stands by itself: `thalweg rtl export` (docs/export.md)."""
 
 from __future__ import annotations
 
@@ -10,22 +10,25 @@ from pathlib import Path
 from thalweg.resources import find_root
 from thalweg.rtl.export import Port, Stream, compiled, core_name, flat_top, into, needed, write_project
 from thalweg.systems.accl.cluster import Board, Cluster
-from thalweg.systems.accl.rtl_engine import SLOTS, parameters
+from thalweg.systems.accl.rtl_engine import SLOTS, engine_parameters, parameters
 
 WHAT = "board"
 TOP = f"thalweg_{WHAT}"
-INNER = "tw_accl_top"
+ENGINE_TOP, NODE_TOP = "tw_accl_engine_top", "tw_accl_top"  #: inside the top: with the control plane, and without
+PORTS = ("host", "host2", "kernel")  #: of calls
 ENGINE, MAC = "engine_aclk", "mac_aclk"
 WORD = 512
 ACCESS = 104  #: bits of a DataMover's command with addresses of 64 bits
 TABLES = {"Communicators": 8, "MostPackets": 64}  #: of the matcher: communicators, packets of a segment
 
 
-def export(cluster: Cluster, output: Path) -> None:
-    """Writes the folder `output`, which must be new or empty, completely or not at all. Raises InputError."""
+def export(cluster: Cluster, output: Path, *, data_path: bool = False) -> None:
+    """Writes the folder `output`, which must be new or empty, completely or not at all; `data_path`: without the control plane, whose moves come from outside. Raises
+    InputError."""
     root = find_root(alone=True)
-    values: dict[str, int | str] = {**TABLES, "Slots": SLOTS, **parameters(cluster, cluster.board(0))}
-    into(output, lambda folder: _write(root, cluster, values, folder))
+    board = cluster.board(0)
+    own = {"Slots": SLOTS, **parameters(cluster, board)} if data_path else engine_parameters(cluster, board)
+    into(output, lambda folder: _write(root, cluster, {**TABLES, **own}, folder, data_path=data_path))
 
 
 def _stream(
@@ -46,6 +49,30 @@ def _stream(
 def _outputs(clock: str, **bits: int) -> list[Port]:
     """Outputs that are named like those of the module inside."""
     return [Port(name, f"{clock.removesuffix('_aclk')}_{name}", width, True, clock) for name, width in bits.items()]
+
+
+def registers() -> list[Port]:
+    """For the host: the exchange memory (AXI4-Lite), and where the datagrams of sessions go."""
+    lite = [
+        *(("awvalid", 1, False), ("awready", 1, True), ("awaddr", 32, False)),
+        *(("wvalid", 1, False), ("wready", 1, True), ("wdata", 32, False), ("wstrb", 4, False)),
+        *(("bvalid", 1, True), ("bready", 1, False), ("bresp", 2, True)),
+        *(("arvalid", 1, False), ("arready", 1, True), ("araddr", 32, False)),
+        *(("rvalid", 1, True), ("rready", 1, False), ("rdata", 32, True), ("rresp", 2, True)),
+    ]
+    return [
+        *(Port(f"s_axil_{name}", f"engine_axil_{name}", bits, is_output, ENGINE) for name, bits, is_output in lite),
+        *_stream("s_axis_session", "end", 128),
+    ]
+
+
+def calls() -> list[Port]:
+    """For hosts and kernels. TDEST of the status: the port of the call."""
+    return [
+        *(port for name in PORTS for port in _stream(f"s_axis_call_{name}", "call", 32)),
+        *_stream("m_axis_status", "result", 64, beside={"tdest": ("port", 2)}),
+        *_outputs(ENGINE, message_waits=SLOTS, kernel_waits=SLOTS, counts=6 * 32, own_dropped=32),
+    ]
 
 
 def control() -> list[Port]:
@@ -98,20 +125,28 @@ def mac() -> list[Port]:
     ]
 
 
-def top_level(values: dict[str, int | str]) -> str:
+def top_level(values: dict[str, int | str], *, data_path: bool) -> str:
     """The text of the top."""
+    constant = Port("own_number", "engine_own", 8, False, "constant")
+    above = {f"PLACE FOR THE CONTROL PLANE; {ENGINE}": control()}
+    if not data_path:
+        constant = Port("identity", "engine_identity", 32, False, "constant")
+        above = {
+            f"PLACE FOR THE HOST; {ENGINE}": registers(),
+            f"PLACE FOR HOSTS' AND KERNELS' CALLS; {ENGINE}": calls(),
+        }
     own = [("own_port", 16), ("own_ip", 32), ("own_address", 48)]  # as udp_end_t, from its lowest bits on
     return flat_top(
         TOP,
-        INNER,
-        "The data path of a board, by `thalweg rtl export`: README.md describes the ports.",
+        NODE_TOP if data_path else ENGINE_TOP,
+        f"The {'data path' if data_path else 'engine'} of a board, by `thalweg rtl export`: README.md describes the ports.",
         {ENGINE: f".engine_clk_i({ENGINE})", MAC: f".mac_clk_i({MAC})", "aresetn": ""},
         {
             "Constant": [
                 *(Port(name, "mac_own", bits, False, "constant") for name, bits in own),
-                Port("own_number", "engine_own", 8, False, "constant"),
+                constant,
             ],
-            f"PLACE FOR THE CONTROL PLANE; {ENGINE}": control(),
+            **above,
             f"PLACE FOR A DATAMOVER that reads operands x; {ENGINE}": reads("x"),
             f"PLACE FOR A DATAMOVER that reads operands y; {ENGINE}": reads("y"),
             f"PLACE FOR A DATAMOVER that writes results; {ENGINE}": writes("z"),
@@ -132,21 +167,22 @@ def clocks_of(cluster: Cluster, board: Board) -> dict[str, float]:
     }
 
 
-def _write(root: Path, cluster: Cluster, values: dict[str, int | str], folder: Path) -> None:
+def _write(root: Path, cluster: Cluster, values: dict[str, int | str], folder: Path, *, data_path: bool) -> None:
     rtl = folder / "rtl"
     rtl.mkdir(parents=True)
-    copied = [*needed(root, "accl", "tw_reset_sync"), *needed(root, "accl", INNER)]
+    copied = [*needed(root, "accl", "tw_reset_sync"), *needed(root, "accl", NODE_TOP if data_path else ENGINE_TOP)]
     for path in copied:
         shutil.copy(path, rtl)
-    (rtl / f"{TOP}.sv").write_text(top_level(values))
+    (rtl / f"{TOP}.sv").write_text(top_level(values, data_path=data_path))
     board = cluster.board(0)
     clocks = clocks_of(cluster, board)
     plugins = {"combine": board.arithmetic, "convert": board.compression}
     write_project(root, folder, cluster.name, "accl", WHAT, compiled(copied, [], TOP), clocks, ["aresetn"])
-    text = (root / "rtl/accl/top/README.template.md").read_text()
+    template = "README.data_path" if data_path else "README"
+    text = (root / f"rtl/accl/top/{template}.template.md").read_text()
     (folder / "README.md").write_text(
         string.Template(text).substitute(
-            {name: str(value) for name, value in values.items()},
+            {"Slots": str(SLOTS), **{name: str(value) for name, value in values.items()}},
             plugins=" and ".join(name for name, there in plugins.items() if there) or "only copy",
             cluster=Path(cluster.name).stem,
             core=core_name(cluster.name),

@@ -15,18 +15,17 @@ from thalweg.systems.accl.cluster import Cluster
 if TYPE_CHECKING:
     from thalweg.rtl.synth import Resources
 
-BESIDE = tuple(f"accl/{name}" for name in ("sequencer", "program_moves", "call_order", "call_port", "exchange_ports"))
-"""Blocks of an engine that are not in its node: they take calls and run their programs."""
+CONTROL = "control_plane"  #: the part of an engine that takes calls and runs their programs; its own parts are listed
 KINDS = {"lut": "LUT", "ff": "FF", "bram": "block RAM", "dsp": "DSP"}
 SAME = (
-    "ours by Yosys, before placement, with calls' programs run by hardware in place of the paper's processor, without DMA engines and MAC; of its block RAM, two FIFOs have "
+    "ours is tw_accl_engine, by Yosys, before placement, with calls' programs run by hardware in place of the paper's processor, without DMA engines and MAC; of its block RAM, two FIFOs have "
     "64 KByte of packets each. The paper's by Vivado, with blocks in HLS"
 )
 PLUGINS = "ours combine all types by sums, products, minima and maxima, and convert float32 and float16, 64 bytes a cycle; their adders are of LUTs"
 
 
 class Engine:
-    """What the parts of a board's engine take. Results are kept until the hardware changes."""
+    """What the parts of a board's whole engine, tw_accl_engine, take. Results are kept until the hardware changes."""
 
     def __init__(self) -> None:
         from thalweg.rtl.synth import Synthesizer
@@ -34,18 +33,17 @@ class Engine:
         self._synthesizer = Synthesizer()
 
     def without(self) -> dict[str, Resources]:
-        """Without plug-ins: the node of a board, and what is beside it."""
+        """Without plug-ins: the parts of its data path and of its control plane, and what connects them."""
         from thalweg.rtl.project import Block, ParameterSet
 
         cluster = Cluster.load("accl-u280-udp").replace(node={"board": {"arithmetic": False, "compression": False}})
-        node = ParameterSet("minimal", rtl_engine.parameters(cluster, cluster.board(0)))
-        block = Block("accl", "accl_node", [], ["rtl/accl/top"], [node], whole=True, top=True)
+        engine = ParameterSet("minimal", rtl_engine.engine_parameters(cluster, cluster.board(0)))
+        block = Block("accl", "accl_engine", [], ["rtl/accl/top"], [engine], whole=True, top=True)
         found: dict[str, Resources] = {}
-        for _, part, resources in self._synthesizer.parts(block, node):
-            found[part] = found[part] + resources if part in found else resources
-        for name in BESIDE:
-            ((other, parameters),) = self._synthesizer.select((name,), ())
-            found[other.stem] = self._synthesizer.resources(other, parameters)
+        for inside in ("", CONTROL):
+            for _, part, resources in self._synthesizer.parts(block, engine, inside):
+                if part != CONTROL:
+                    found[part] = found[part] + resources if part in found else resources
         return found
 
     def plugins(self) -> tuple[Resources, Resources]:

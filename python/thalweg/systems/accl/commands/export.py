@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`thalweg rtl export`: the data path of an ACCL board as a folder of hardware."""
+"""`thalweg rtl export`: the engine of an ACCL board as a folder of hardware."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from thalweg.systems.accl.cluster import Cluster
 @click.command()
 @cluster_argument
 @output_option
-def command(cluster_name: str, output: Path | None) -> None:
-    """Write the data path of an ACCL board as a folder of hardware that stands by itself.
+@click.option("--data-path", is_flag=True, help="Write the data path alone, which takes moves in place of calls.")
+def command(cluster_name: str, output: Path | None, *, data_path: bool) -> None:
+    """Write the engine of an ACCL board as a folder of hardware that stands by itself.
 
-    In it are the SystemVerilog of the data path, a top level with AXI4-Stream ports for the control plane, AXI DataMovers, kernels and
-    the MAC, a FuseSoC core file, constraints, and a README that describes the ports.
+    In it are the SystemVerilog of the engine, a top level with AXI4-Stream ports for calls, AXI DataMovers, kernels and the MAC, and an
+    AXI4-Lite port of the exchange memory, a FuseSoC core file, constraints, and a README that describes the ports.
     """
     cluster = Cluster.load(cluster_name)
     output = folder_of(cluster_name, output)
-    export.export(cluster, output)
+    export.export(cluster, output, data_path=data_path)
     click.echo(f"{output}: {export.TOP} of {cluster.name}; README.md describes its ports")
