@@ -103,8 +103,10 @@ module tw_result
   end
 
   always_ff @(posedge clk_i) begin
-    if (state_q == Free) job_q <= job_i;
-    for (int unsigned i = 0; i < WordBytes; i++) keep_q[i] <= job_q.bytes[5:0] == 0 || 6'(i) < job_q.bytes[5:0];
+    if (state_q == Free) begin
+      job_q <= job_i;
+      for (int unsigned i = 0; i < WordBytes; i++) keep_q[i] <= job_i.bytes[5:0] == 0 || 6'(i) < job_i.bytes[5:0];
+    end
     if (rst_i) begin
       state_q <= Free;
     end else begin

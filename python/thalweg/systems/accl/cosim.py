@@ -90,6 +90,13 @@ def random_sort(draw: random.Random, cluster: Cluster) -> Cluster:
 
 def compare(cluster: Cluster, seed: int, *, moves: bool = False) -> Outcome:
     """One program; `moves`: the simulator has the sequencer. Raises CheckFailed where results, transactions or times differ, and InputError where there is no hardware for the boards' values."""
+    try:
+        return _compare(cluster, seed, moves)
+    except CheckFailed as error:
+        raise CheckFailed(f"seed {seed}: {error}") from error
+
+
+def _compare(cluster: Cluster, seed: int, moves: bool) -> Outcome:
     rtl_engine.parameters(cluster, cluster.board(0))
     cluster = random_sort(random.Random(seed // ALIKE), cluster)
     draw = random.Random(seed)

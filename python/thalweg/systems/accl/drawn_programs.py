@@ -202,8 +202,9 @@ class Draw:
                     if not np.array_equal(found[key][: right.size], right, equal_nan=right.dtype.kind == "f"):
                         raise CheckFailed(f"rank {rank}, {step}: {found[key][: right.size]} is not {right}")
                 wanted += [(stream, _words(data)) for stream, data in step.packets(rank)]
-            if Counter(packets) != Counter(wanted):
-                raise CheckFailed(f"rank {rank}: its kernel has found {packets}, and not {wanted}")
+            more, missing = Counter(packets) - Counter(wanted), Counter(wanted) - Counter(packets)
+            if more or missing:
+                raise CheckFailed(f"rank {rank}: its kernel has received {_named(more)}, expected {_named(missing)}")
 
 
 def check(seed: str, ranks: int, transport: str, steps: int, in_switch: str | None = None) -> None:
@@ -224,6 +225,13 @@ def check(seed: str, ranks: int, transport: str, steps: int, in_switch: str | No
         "flat_bytes": flat,
     }
     made.verify(run(made.program, ranks, cluster, in_switch=in_switch, time_out_us=0, **options))
+
+
+def _named(packets: Counter[tuple[int, bytes]]) -> str:
+    return (
+        "; ".join(f"{count} times {data.hex()} on stream {stream}" for (stream, data), count in packets.items())
+        or "nothing"
+    )
 
 
 def _words(data: Array) -> bytes:
