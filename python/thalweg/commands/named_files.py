@@ -12,10 +12,12 @@ from click.shell_completion import CompletionItem
 
 from thalweg.commands import completion
 from thalweg.errors import InputError
+from thalweg.files import stdout_for_files
 
 
 class OutputFile(click.ParamType[Path]):
-    """A file to write, or `-` for stdout. Checked to be writable before any work starts."""
+    """A file to write, or `-` for stdout: everything else is then printed to stderr. Checked to be writable before any
+    work starts."""
 
     name = "file"
 
@@ -24,7 +26,11 @@ class OutputFile(click.ParamType[Path]):
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         path = Path(value)
-        if value == "-":
+        if str(value) == "-":
+            if ctx and param and (first := _written(ctx).setdefault(path, _name(param))) != _name(param):
+                self.fail(f"{first} is written to stdout already; give a file", param, ctx)
+            if ctx:
+                ctx.with_resource(stdout_for_files())
             return path
         if path.is_dir():
             self.fail(f"{value!r} is a directory; give a file in it", param, ctx)

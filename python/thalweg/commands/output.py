@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 json_option = click.option(
-    "--json", "json_file", type=OutputFile(), metavar="FILE", help="Also write the result as JSON."
+    "--json", "json_file", type=OutputFile(), metavar="FILE", help="Also write the result as JSON; - is stdout."
 )
 """Decorator: adds `--json FILE`, passed as `json_file: Path | None`; give it to `write_json`."""
 

@@ -155,6 +155,20 @@ def test_json_says_where_it_comes_from(tmp_path: Path) -> None:
     assert [row["bytes"] for row in result["rows"]] == [8]
 
 
+def test_json_on_stdout_stands_alone(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    assert cli.main(["bench", "allreduce", "--cluster", "ring:4", "--sizes", "8", "--json", "-"]) == 0
+    out, err = capfdbinary.readouterr()
+    (row,) = json.loads(out)["rows"]
+    assert row["bytes"] == 8
+    assert b"bytes" in err
+
+
+def test_only_one_file_is_stdout(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["bench", "allreduce", "--cluster", "ring:4", "--sizes", "8", "--trace", "-", "--json", "-"]
+    assert cli.main(words) == 2
+    assert "--trace is written to stdout already; give a file" in capsys.readouterr().err
+
+
 @pytest.mark.slow
 def test_json_of_a_run_says_where_it_comes_from(tmp_path: Path) -> None:
     (tmp_path / "p.c").write_text("#include <mpi.h>\nint main() { MPI_Init(0, 0); return MPI_Finalize(); }\n")
