@@ -116,7 +116,7 @@ class Receiver {
     std::string text = (all ? "all " : std::to_string(buffers.in_use()) + " of ") + std::to_string(buffers.size()) +
                        " receive buffers hold what no call has taken";
     if (!all) text += ", and the last one is for what a call waits for";
-    if (no_room_ > 0) text += ", and " + std::to_string(no_room_) + " packets found none and were dropped";
+    if (no_room_ > 0) text += ", packets dropped for lack of one: " + std::to_string(no_room_);
     if (const auto held = buffers.held(own); !held.empty()) text += ": " + held;
     return text;
   }
