@@ -10,6 +10,7 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import NamedTuple
 
 from thalweg.errors import CheckFailed
@@ -144,15 +145,32 @@ def _compare(cluster: Cluster, seed: int, moves: bool) -> Outcome:
 def _same(rank: int, one: Recorded, other: Recorded, ordered: bool) -> None:
     """Raises CheckFailed."""
     for port, ranges in one.ranges.items():
-        _equal(f"rank {rank}, port {port}", ranges, other.ranges[port], ordered)
-    _equal(f"rank {rank}, frames", one.frames, other.frames, ordered)
-
-
-def _equal(where: str, one: Sequence[object], other: Sequence[object], ordered: bool) -> None:
+        where = f"rank {rank}, port {port}"
+        if ordered:
+            _same_order(where, ranges, other.ranges[port])
+        elif differing := _changes(ranges).items() ^ _changes(other.ranges[port]).items():
+            (host, at), _ = min(differing)
+            memory = "the host's memory" if host else "memory"
+            raise CheckFailed(f"{where}: from address {at} of {memory} on the numbers of accesses differ")
     if ordered:
-        for k, (a, b) in enumerate(zip(one, other, strict=False)):
-            if a != b:
-                raise CheckFailed(f"{where}: transaction {k} is {b} in the hardware, and {a} in the simulator")
-    missing, more = Counter(one) - Counter(other), Counter(other) - Counter(one)
-    if missing or more:
-        raise CheckFailed(f"{where}: the hardware has {dict(more)}, and the simulator {dict(missing)}")
+        _same_order(f"rank {rank}, frames", one.frames, other.frames)
+    else:
+        missing, more = Counter(one.frames) - Counter(other.frames), Counter(other.frames) - Counter(one.frames)
+        if missing or more:
+            raise CheckFailed(f"rank {rank}, frames: the hardware has {dict(more)}, and the simulator {dict(missing)}")
+
+
+def _same_order(where: str, one: Sequence[object], other: Sequence[object]) -> None:
+    for k, (a, b) in enumerate(zip_longest(one, other)):
+        if a != b:
+            raise CheckFailed(f"{where}: transaction {k} is {b} in the hardware, and {a} in the simulator")
+
+
+def _changes(ranges: Sequence[tuple[bool, int, int]]) -> dict[tuple[bool, int], int]:
+    """Returns by how much the number of accesses changes, at the addresses where it does. It does not depend on how the accesses of several calls
+    were merged."""
+    changes: Counter[tuple[bool, int]] = Counter()
+    for host, at, length in ranges:
+        changes[host, at] += 1
+        changes[host, at + length] -= 1
+    return {place: change for place, change in changes.items() if change}
