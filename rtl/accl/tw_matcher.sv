@@ -719,7 +719,7 @@ module tw_matcher
     at_behind_q <= rest[SizeBits-1:6] == behind_first_q && rest[5:0] == '0;
     behind_packet_q <= rest[SizeBits-1:6] + 16'(settings_i.packet_words);
     in_order_q <= count_t'(packet_number_q) == (hit_q ? progress_q.arrived : '0);
-    continues_q <= in_step(First) && arrives && !stray_q && entry_3q.fits && entry_3q.tag && entry_3q.length && entry_3q.segment && entry_3q.size &&
+    continues_q <= !rst_i && in_step(First) && arrives && !stray_q && entry_3q.fits && entry_3q.tag && entry_3q.length && entry_3q.segment && entry_3q.size &&
         ordered_entry_q && at_behind_q && !far_q && !rest_over && !large_q && size_q;
     if (in_step(Settle)) begin
       entry_q <= hit_q ? hit_index_q : free_index_q;
@@ -784,7 +784,7 @@ module tw_matcher
     if (writes && takes && ended_q) partial_q[slot] <= 1'b0;
 
     // News.
-    fills_q <= written_q && !clearing_q && whole_q[written_buffer_q];
+    fills_q <= !rst_i && written_q && !clearing_q && whole_q[written_buffer_q];
     done_then_q <= done_q[written_buffer_q] + 1'b1;
     kept_then_q <= kept_q[written_buffer_q];
     news_o <= !rst_i && ((fills_q && done_then_q == kept_then_q) || (writes && kept && !known_q));
