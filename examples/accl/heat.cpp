@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A bar that is hot at one end: each rank has a part of it, and exchanges the elements at its ends with its neighbours.
+// Heat equation on a bar that is hot at one end: each rank has a part, and exchanges boundary elements with its neighbours.
 #include <accl.hpp>
 #include <cmath>
 #include <cstdio>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel that adds 1 to what comes from another board, and one that sends numbers there, by the streams of ACCL's engine.
+// A kernel that adds 1 to numbers from another board, and one that sends numbers there, through streams of ACCL's engine.
 #include "ap_axi_sdata.h"
 #include "hls_stream.h"
 
@@ -16,7 +16,7 @@ static void read(const ap_uint<512>* from, int words, hls::stream<data_word>& to
   }
 }
 
-// A send from the kernel's stream to stream 9 of another rank.
+// Calls the engine to send from the kernel's stream to stream 9 of another rank.
 static void command(int words, int rank, int communicator, int arithmetic, hls::stream<command_word>& commands,
                     hls::stream<command_word>& status) {
   const int fields[15] = {3, 16 * words, communicator, rank, 0, 9, arithmetic, 0, 3, 0, 0, 0, 0, 0, 0};

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Draws the bay and meshes it with gmsh: writes bay/meshes/*.npz.
 
-Needs `pip install gmsh==4.15.2`. The simulation reads the files that it has written, and does not need it.
+Needs the extra `meshes`. The simulation reads these files and does not need gmsh.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 import gmsh
 import numpy as np
 
-#: Kilometres. The coast, counterclockwise from where it meets the open sea in the west to where it meets it in the east.
+#: Coast in km, counterclockwise from the open sea in the west to the open sea in the east.
 COAST = [
     (2, 34),
     (0.5, 29),
@@ -28,9 +28,9 @@ COAST = [
     (31.5, 10.5),
 ]
 COAST += [(34, 11), (35, 5.5), (41, 2.5), (47, 6), (49, 12), (46.5, 17), (51, 22), (48.5, 28), (52, 33)]
-#: The edge of the open sea, from there back to the begin.
+#: Boundary at the open sea, from there back to the start.
 SEA = [(44, 38.5), (33, 41.5), (22, 41.5), (11, 39)]
-#: Islands: centre, half axes, angle in degrees, and how ragged their coast is.
+#: Islands: centre, half axes, angle in degrees, and raggedness of the coast.
 ISLANDS = [
     ((16.5, 30.5), (6.0, 1.3), 8, 0.16),
     ((31.5, 32.5), (5.0, 1.1), -7, 0.18),
@@ -62,7 +62,8 @@ def island(
 
 
 def mesh(size: float) -> dict[str, np.ndarray]:
-    """Points in metres, triangles, and the edges of the coast and of the open sea. `size`: of a triangle at the open sea, in kilometres."""
+    """Returns points in m, triangles, and the edges of the coast and of the open sea. `size` is that of a triangle at the
+    open sea in km."""
     gmsh.clear()
     geometry = gmsh.model.geo
 

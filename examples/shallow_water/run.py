@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tide in a bay, on simulated FPGAs that exchange the borders of their partitions by ACCL: prints what a step takes beside the paper's model, and draws it."""
+"""Simulates the tide in a bay on FPGAs that exchange the halos of their partitions by ACCL; prints the cycles of a step
+beside the paper's model, and draws it."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import click
 from bay import boards, mesh, model, operations, partition, timing
+from thalweg import extras
 from thalweg.errors import InputError
 
 
@@ -18,40 +20,44 @@ from thalweg.errors import InputError
     default=6760,
     show_default=True,
     type=click.IntRange(1),
-    help="Number of triangles; the closest there is.",
+    help="Number of triangles; the closest available mesh is used.",
 )
 @click.option("--partitions", default=4, show_default=True, type=click.IntRange(1, 48), help="Number of boards.")
 @click.option("--steps", default=200, show_default=True, type=click.IntRange(1), help="Time steps.")
 @click.option(
-    "--start", type=click.Choice(["rest", "hill"]), default="rest", show_default=True, help="Water at the begin."
+    "--start",
+    type=click.Choice(["rest", "hill"]),
+    default="rest",
+    show_default=True,
+    help="Initial state of the water.",
 )
 @click.option(
     "--by",
     type=click.Choice(list(boards.DESIGNS)),
     default="udp",
     show_default=True,
-    help="Who exchanges the halo: ACCL's engine over UDP or TCP, or hosts by MPI and PCIe.",
+    help="Exchange of the halo: ACCL's engine over UDP or TCP, or hosts with MPI and PCIe.",
 )
 @click.option(
     "--halo",
     type=click.Choice(["buffered", "on-chip", "reordered"]),
     default="buffered",
     show_default=True,
-    help="Where messages of other boards go: receive buffers in the board's memory, as in the paper, or on the chip; or kernels, which put them in order.",
+    help="Destination of messages: receive buffers in the board's memory, as in the paper, or on chip; or kernels, which reorder them.",
 )
 @click.option(
     "--step",
     type=click.Choice(["nominal", "engine", "in-switch"]),
     default="nominal",
     show_default=True,
-    help="Length of time steps: nominal, as in the paper, or as the fastest wave allows, found by ACCL's engines or in switches.",
+    help="Time steps: nominal, as in the paper, or adapted to the fastest wave, by an allreduce on ACCL's engines or in switches.",
 )
 @click.option(
     "--sequencer",
     type=click.Choice(["processor", "hardware"]),
     default="processor",
     show_default=True,
-    help="What works on the engine's commands: its processor, as in the paper, or hardware.",
+    help="Sequencer of the engine: its processor, as in the paper, or hardware.",
 )
 @click.option(
     "--pictures",
@@ -75,11 +81,11 @@ def main(
 ) -> None:
     """Simulates the tide in a bay on FPGAs."""
     if film and film.suffix != ".gif":
-        raise InputError(f"--film {film}: a film is a GIF, in a file .gif")
+        raise InputError(f"--film {film}: must be a .gif file")
     if film and not film.parent.is_dir():
-        raise InputError(f"--film {film}: there is no folder {film.parent}")
+        raise InputError(f"--film {film}: folder {film.parent} does not exist")
     if (film or pictures) and find_spec("matplotlib") is None:
-        raise InputError("--pictures and --film take matplotlib: pip install 'thalweg[shallow-water]'")
+        raise extras.missing("--pictures and --film need matplotlib", "shallow-water")
     try:
         design = boards.DESIGNS[by].changed(halo, step, sequencer)
         bay = mesh.bay(elements)
@@ -94,9 +100,7 @@ def main(
             cut, parameters, state, steps, every=every, by=design, tell=lambda done: bar.update(done - bar.pos)
         )
     if result.lost:
-        raise InputError(
-            "the network has lost packets: " + ", ".join(f"{count} {what}" for _, what, count in result.lost)
-        )
+        raise InputError("the network lost packets: " + ", ".join(f"{count} {what}" for _, what, count in result.lost))
     print_table(cut, parameters, steps, design, result)
 
     def title(step: int) -> str:
@@ -130,19 +134,19 @@ def print_table(
     hidden = "hidden by" if latency <= expected.core else "more than the"
     for name, value in (
         ("steps", f"{steps:,} of {parameters.step_s * result.time / steps:.3f} s"),
-        ("elements", f"{count:,}; a board has {max(len(each.elements) for each in parts):,} at most"),
-        ("boards", f"{len(parts)} at {design.clock_mhz:g} MHz, with {cut.most_neighbours} neighbours at most"),
-        ("sent, received", f"{expected.sent:,}, {expected.received:,} elements at most"),
+        ("elements", f"{count:,}; at most {max(len(each.elements) for each in parts):,} per board"),
+        ("boards", f"{len(parts)} at {design.clock_mhz:g} MHz, with at most {cut.most_neighbours} neighbours"),
+        ("sent, received", f"at most {expected.sent:,}, {expected.received:,} elements"),
         (
             "L_comm",
             f"{expected.communication_us:.2f} us, {latency:,.0f} cycles, {hidden} {expected.core:,} core elements",
         ),
-        ("cycles a step", f"{cycles:,.1f}; Equation 2: {equation:,.0f}"),
-        ("elements a second", f"{rate(cycles) / 1e9:.3f} x 10^9; Equation 2: {rate(equation) / 1e9:.3f}"),
+        ("cycles per step", f"{cycles:,.1f}; Equation 2: {equation:,.0f}"),
+        ("elements per second", f"{rate(cycles) / 1e9:.3f} x 10^9; Equation 2: {rate(equation) / 1e9:.3f}"),
         ("arithmetic", f"{rate(cycles) * operations.flop() / 1e12:.3f} TFLOP/s"),
         ("stalled", f"{result.stalled_share:.1%} of the pipelines' cycles"),
     ):
-        click.echo(f"{name:19}{value}")
+        click.echo(f"{name:21}{value}")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel's AXI port to its board's memory or its host's, with words of 64 bytes. Accesses behind one another are a burst: each of its words is
-// moved once, at the memory's rate, a word a cycle at most.
+// A kernel's AXI port to its board's or its host's memory, with words of 64 bytes. Consecutive accesses are a burst, whose words are each moved once,
+// at the memory's rate and at most one per cycle.
 #pragma once
 
 #include <algorithm>
@@ -14,20 +14,20 @@ namespace thalweg::accl {
 class AxiPort {
  public:
   static constexpr std::uint64_t kWord = 64;  ///< bytes
-  /// Cycles that a kernel's writes may be ahead of the memory, and what a burst reads ahead of the kernel.
+  /// Cycles by which a kernel's writes may be ahead of the memory, and a burst's reads ahead of the kernel.
   static constexpr double kAhead = 64;
 
   /// Times are in cycles.
   AxiPort(double bytes_per_cycle, double latency)
       : cycles_(std::max(1.0, static_cast<double>(kWord) / bytes_per_cycle)), latency_(latency) {}
 
-  // Called in the kernel.
+  // Called inside the kernel.
 
-  /// Stalls until the data are there. A burst's first word takes the memory's latency. In a pipeline, known by its number (0: none), reads of
-  /// later iterations are under way: only the first one takes it.
+  /// Stalls until the data have arrived. A burst's first word takes the memory's latency. In a pipeline (numbered; 0 for none), reads of several
+  /// iterations overlap, so only the first one takes the latency.
   void read(Kernel& kernel, unsigned pipeline, std::uint64_t address, std::uint64_t bytes) {
     const auto now = static_cast<double>(kernel.cycle());
-    if (!reads_.goes_on(address)) {
+    if (!reads_.continues(address)) {
       reads_.begin(address);
       const bool under_way = pipeline != 0 && pipeline == pipeline_;
       pipeline_ = pipeline;
@@ -38,26 +38,26 @@ class AxiPort {
   }
   void write(Kernel& kernel, std::uint64_t address, std::uint64_t bytes) {
     const auto now = static_cast<double>(kernel.cycle());
-    if (!writes_.goes_on(address)) writes_.begin(address);
+    if (!writes_.continues(address)) writes_.begin(address);
     written_ = std::max(written_, now) + cycles_ * static_cast<double>(writes_.take(address, bytes));
     stall(kernel, written_ - kAhead);
     wrote_ = true;
   }
-  /// At a kernel's end: until the memory has all that was written.
+  /// At a kernel's end, waits until all writes have reached the memory.
   void drain(Kernel& kernel) {
     if (wrote_) stall(kernel, written_ + latency_);
     wrote_ = false;
   }
 
  private:
-  /// Words that have been moved, up to `end`.
+  /// The words of a burst, up to `end`.
   struct Burst {
-    std::uint64_t first = 0, end = 0;  ///< of the last word
+    std::uint64_t first = 0, end = 0;  ///< begin and end of the last word
 
-    /// Whether an access is in its last word or the next one: compilers read the parts of a word in any order.
-    [[nodiscard]] bool goes_on(std::uint64_t address) const { return address >= first && address < end + kWord; }
+    /// True if an access is in the last word or the next one; compilers read the parts of a word in any order.
+    [[nodiscard]] bool continues(std::uint64_t address) const { return address >= first && address < end + kWord; }
     void begin(std::uint64_t address) { first = end = address / kWord * kWord; }
-    /// New words that an access moves.
+    /// Adds an access; returns the number of new words.
     std::uint64_t take(std::uint64_t address, std::uint64_t bytes) {
       const auto until = (address + bytes + kWord - 1) / kWord * kWord;
       if (until <= end) return 0;
@@ -73,7 +73,7 @@ class AxiPort {
       kernel.continue_after(kernel.tick() + (cycle - kernel.cycle()) * kernel.period() - 1, {"memory"});
   }
 
-  double cycles_;  ///< of a word
+  double cycles_;  ///< per word
   double latency_;
   Burst reads_, writes_;
   double ready_ = 0, written_ = 0;

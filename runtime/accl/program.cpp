@@ -8,7 +8,7 @@
 
 namespace thalweg::accl {
 
-/// What compiled kernels call (include/thalweg_hls.hpp).
+/// Functions that compiled kernels call (include/thalweg_hls.hpp).
 struct KernelCalls {
   using Running = KernelProgram::Running;
   using Pipe = KernelProgram::Pipe;
@@ -33,8 +33,8 @@ struct KernelCalls {
     if (pipe.bytes == 0) pipe.bytes = bytes;
     if (pipe.bytes != bytes)
       throw Misuse("kernel " + running().name + " of rank " + std::to_string(pipe.rank) + ": " + pipe.words->name +
-                   " has words of " + std::to_string(pipe.bytes) +
-                   " bytes, sideband included, and this kernel's have " + std::to_string(bytes));
+                   " has words of " + std::to_string(pipe.bytes) + " bytes including sideband, but this kernel uses " +
+                   std::to_string(bytes));
   }
   static void deepen(void* stream, unsigned long depth) { static_cast<Pipe*>(stream)->words->deepen(depth); }
   static void push(void* stream, const void* value, hls__place place) {
@@ -95,15 +95,15 @@ struct KernelCalls {
   static void begin_pipeline(kernel__loop* loop, long depth, const void* from) {
     auto& self = running();
     if (loop->interval < 1 || depth < 0)
-      throw Misuse(self.program->place(self, from) + "a pipeline with an interval of " +
-                   std::to_string(loop->interval) + " cycles and a latency of " + std::to_string(depth));
+      throw Misuse(self.program->place(self, from) + "invalid pipeline with an interval of " +
+                   std::to_string(loop->interval) + " cycles and a latency of " + std::to_string(depth) + " cycles");
     self.loops.begin_pipeline(*loop, depth);
   }
   static void pause(long cycles) { Kernel::current().pause(cycles); }
   static void exits(int code, const void* from) {
     auto& self = running();
     const auto what =
-        code == HLS__ABORTS ? "aborts" : "calls exit(" + std::to_string(code) + "); a kernel ends by return";
+        code == HLS__ABORTS ? "aborts" : "calls exit(" + std::to_string(code) + "); a kernel must end by return";
     throw Misuse(self.program->place(self, from) + what);
   }
   static void throws(const void* thrown, const void* from) {
@@ -186,7 +186,7 @@ const LoadedLibrary& KernelProgram::library(unsigned rank, const std::string& fi
   loaded = std::make_unique<LoadedLibrary>(file);
   auto* table = static_cast<hls__library_type*>(loaded->symbol("hls__library"));
   if (!table || table->version != HLS__CALLS_VERSION)
-    throw std::runtime_error(file + " is no library of HLS kernels of this version");
+    throw std::runtime_error(file + " is not a library of HLS kernels of this version");
   table->calls = &kCalls;
   const Node& board = network_.board(rank);
   for (const int k : {0, 1}) {
@@ -242,7 +242,7 @@ void KernelProgram::start(Handle handle, unsigned rank, const std::string& file,
   running.begun = running.kernel->cycle();
 }
 
-/// Calls a kernel's code, which a fault may leave.
+/// Calls a kernel's code; a fault returns from it.
 void KernelProgram::call(Running& running) const {
   if (sigsetjmp(running.fault.jump, 1) != 0) throw Misuse(place(running, running.fault.code) + running.fault.text());
   running.fault.is_set = true;
@@ -250,7 +250,7 @@ void KernelProgram::call(Running& running) const {
   running.fault.is_set = false;
 }
 
-/// What a kernel throws and nobody catches is a fault of its own; what the runtime throws goes to the caller of advance().
+/// An uncaught exception of a kernel is its fault; exceptions of the runtime are passed to the caller of advance().
 void KernelProgram::body(Running& running, const std::function<void()>& at_end) {
   try {
     call(running);
@@ -281,7 +281,7 @@ void KernelProgram::turn(Running& running, kernel__loop& loop, const void* from)
     looked_ = now;
   } else if (static_cast<double>(now - looked_) > running.options.patience_s * CLOCKS_PER_SEC) {
     throw Misuse(place(running, from) + "has run for " + std::to_string(std::lround(running.options.patience_s)) +
-                 " s of processor time, in which no kernel has used a stream or memory, up to cycle " +
+                 " s of processor time in which no kernel has used a stream or memory, up to cycle " +
                  std::to_string(running.kernel->cycle()));
   }
 }
@@ -295,9 +295,9 @@ void KernelProgram::memory(Running& running, std::uintptr_t address, std::size_t
     if (address < reinterpret_cast<std::uintptr_t>(memory.base()) || at >= memory.limit()) continue;
     if (!memory.has(at, bytes))
       throw Misuse(place(running, from) + (writes ? "writes " : "reads ") + std::to_string(bytes) + " bytes at " +
-                   std::to_string(at) + " of " + memory.name() + ", which were not allocated");
+                   std::to_string(at) + " of " + memory.name() + ", which are not allocated");
     ++uses_;
-    kernel.synchronize();  // the engine uses it, too
+    kernel.synchronize();  // shared with the engine
     auto* used = running.other.get();
     for (const auto& [region, port] : running.regions)
       if (region.host == host && at >= region.address && at < region.address + region.bytes) used = port.get();
@@ -308,7 +308,7 @@ void KernelProgram::memory(Running& running, std::uintptr_t address, std::size_t
     return;
   }
   throw Misuse(place(running, from) + (writes ? "writes " : "reads ") + std::to_string(bytes) +
-               " bytes of memory that it does not have");
+               " bytes at an invalid address");
 }
 
 std::string KernelProgram::place(const Running& running, const void* code) const {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// People's HLS kernels on the boards of a cluster, beside the engines, in simulated time.
+// User HLS kernels on the boards of a cluster, beside the engines, in simulated time.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@
 
 namespace thalweg::accl {
 
-/// A kernel has done what it must not; the text is one line.
+/// A kernel has failed, such as by an invalid memory access; the message is one line.
 class Misuse : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -33,10 +33,10 @@ class Misuse : public std::runtime_error {
 
 class KernelProgram {
  public:
-  /// Of a kernel, in bytes: arrays are there that are on-chip memory in hardware.
+  /// Stack of a kernel in bytes, which holds arrays that are on-chip memory in hardware.
   static constexpr std::size_t kStack = std::size_t{16} << 20;
 
-  /// The network outlives it.
+  /// The network must outlive the program.
   explicit KernelProgram(Network& network);
   ~KernelProgram();
   KernelProgram(const KernelProgram&) = delete;
@@ -45,19 +45,19 @@ class KernelProgram {
   /// A stream of a rank's kernels.
   struct Pipe {
     Words* words = nullptr;
-    std::size_t bytes = 0;  ///< of a word; 0: not known before it is used
+    std::size_t bytes = 0;  ///< per word; 0: unknown before the first use
     unsigned rank = 0;
     std::unique_ptr<Words> own{};
   };
-  /// The command or status stream of a pair of a rank, the data stream to its engine, that of a number from it, or one between its kernels. It
-  /// stays.
+  /// A rank's command or status stream of a pair, data stream to the engine, numbered data stream from it, or stream between kernels. References stay
+  /// valid.
   Pipe& commands(unsigned rank, std::size_t pair);
   Pipe& status(unsigned rank, std::size_t pair);
   Pipe& to_engine(unsigned rank, std::size_t depth);
   Pipe& from_engine(unsigned rank, unsigned number, std::size_t depth);
   Pipe& between(unsigned rank, const std::string& name, std::size_t depth);
 
-  /// Memory that a kernel gets, and the name of the AXI port that it uses for it.
+  /// Memory of an argument, and the name of its AXI port.
   struct Region {
     bool host = false;
     std::uint64_t address = 0, bytes = 0;
@@ -69,22 +69,22 @@ class KernelProgram {
     const Region* region = nullptr;
   };
   struct Options {
-    bool serves = false;     ///< its code is called again and again
-    Tick limit = kNever;     ///< cycles that it may take
-    double patience_s = 60;  ///< of processor time in which no kernel may use a stream or memory; 0: any
+    bool serves = false;     ///< restarts at its end
+    Tick limit = kNever;     ///< maximum cycles
+    double patience_s = 60;  ///< maximum processor time without a use of a stream or memory; 0: no limit
   };
-  /// Starts a kernel in the next cycle; its end is a completion of the network. Throws std::runtime_error where library or kernel are not there.
+  /// Starts a kernel in the next cycle; its end is a completion of the network. Throws std::runtime_error if library or kernel do not exist.
   void start(Handle handle, unsigned rank, const std::string& library, const std::string& kernel,
              const std::vector<Argument>& arguments, const Options& options);
 
   [[nodiscard]] std::vector<Blocked> blocked() const { return kernels_.blocked(); }
-  /// For Faults, while time moves.
+  /// For Faults, while time advances.
   static Faults::Place* fault_of(void* running) { return running ? &static_cast<Running*>(running)->fault : nullptr; }
 
  private:
   friend struct KernelCalls;
 
-  /// A kernel, or a process of one, that has been started.
+  /// A started kernel, or a process of one.
   struct Running {
     KernelProgram* program = nullptr;
     unsigned rank = 0;
@@ -96,9 +96,9 @@ class KernelProgram {
     Tick begun = 0;
     Loops loops{};
     std::vector<std::pair<Region, std::shared_ptr<AxiPort>>> regions{};
-    std::shared_ptr<AxiPort> other{};  ///< to memory that it was not given
-    std::unique_ptr<Words> end{};      ///< a process's
-    const void* thrown = nullptr;      ///< the last exception of its own
+    std::shared_ptr<AxiPort> other{};  ///< to memory that is not an argument
+    std::unique_ptr<Words> end{};      ///< end of a process
+    const void* thrown = nullptr;      ///< its last exception
     const void* thrown_from = nullptr;
     std::uint64_t turns = 0;
     Faults::Place fault{};
@@ -117,9 +117,9 @@ class KernelProgram {
   std::map<std::pair<unsigned, std::string>, std::unique_ptr<LoadedLibrary>> libraries_;
   std::deque<Pipe> pipes_;
   std::deque<Running> running_;
-  std::uint64_t uses_ = 0, seen_ = 0;  ///< of streams and memory, and those of the last look
+  std::uint64_t uses_ = 0, seen_ = 0;  ///< uses of streams and memory, now and at the last check
   std::clock_t looked_ = 0;
-  Kernels kernels_;  // ends first: kernels are unwound
+  Kernels kernels_;  // destroyed first: unwinds kernels
 };
 
 }  // namespace thalweg::accl

@@ -245,7 +245,7 @@ def test_a_step_is_faster_without_receives_and_without_the_processor() -> None:
 
 
 def test_what_hosts_do_not_have_is_refused() -> None:
-    with pytest.raises(ValueError, match="halo, step and sequencer are of boards with ACCL's engine"):
+    with pytest.raises(ValueError, match="halo, step and sequencer need boards with ACCL's engine"):
         boards.DESIGNS["hosts"].changed("reordered")
 
 
@@ -327,9 +327,9 @@ while True:
 
 
 def test_a_partition_that_no_board_holds_is_refused() -> None:
-    with pytest.raises(ValueError, match="has 15210 elements and 0 of others; a board holds 8192 and 2048"):
+    with pytest.raises(ValueError, match="has 15210 elements and 0 of others, but a board holds 8192 and 2048"):
         partition.cut(mesh.bay(15_210), 1)
-    with pytest.raises(ValueError, match="take fewer partitions"):
+    with pytest.raises(ValueError, match="use fewer partitions"):
         partition.cut(mesh.basin(1, 1), 5)
 
 
@@ -337,7 +337,7 @@ def test_a_partition_that_no_board_holds_is_refused() -> None:
     ("options", "hidden", "said"),
     [
         (["--pictures", __file__], "", f"'{__file__}' is a file"),
-        (["--pictures", "somewhere"], "matplotlib", "--pictures and --film take matplotlib: pip install"),
+        (["--pictures", "somewhere"], "matplotlib", "--pictures and --film need matplotlib: "),
     ],
 )
 def test_the_command_refuses_what_it_cannot_draw(options: list[str], hidden: str, said: str) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A board of the simulation: its partition in its memory, its kernels, and who exchanges its halo with other boards."""
+"""A board of the simulation: its partition in its memory, its kernels, and the exchange of its halo with other boards."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from thalweg.accl import Kernels, Rank, Server
 from bay.model import COURANT, MOST_RATIO, Array, Parameters
 from bay.partition import Partition, Tables
 
-LEVELS = 16_384  #: of the tide that the element kernel holds
-MOST_STEPS = LEVELS // MOST_RATIO - 2  #: of a start of it
-_STREAM = 512  #: depth in words of the streams between the element kernel and the halo kernels
+LEVELS = 16_384  #: levels of the tide in the element kernel
+MOST_STEPS = LEVELS // MOST_RATIO - 2  #: maximum steps per start of the element kernel
+_STREAM = 512  #: words in the streams between the element kernel and the halo kernels
 
 
 @cache
 def kernels() -> Kernels:
-    """Compiled once in a process."""
+    """Returns the compiled kernels, compiled once per process."""
     return Kernels(Path(__file__).with_name("kernels.cpp"))
 
 
 class Board:
-    """A rank with a partition. `state`: of its elements, and of those of others that it needs. `adaptive`: ACCL's engine, or the switches, find each time
-    step; otherwise all are nominal."""
+    """A rank with a partition. `state` has its elements and its halo. If `adaptive`, ACCL's engine or the switches find
+    each time step; otherwise steps are nominal."""
 
     def __init__(
         self, rank: Rank, part: Partition, tables: Tables, parameters: Parameters, state: Array, adaptive: bool
@@ -41,7 +41,7 @@ class Board:
         self.boundary = rank.kernel_stream("boundary", depth=_STREAM)
         self.halo = rank.kernel_stream("halo", depth=_STREAM)
         self._pace, self._ratio = rank.kernel_stream("pace"), rank.kernel_stream("ratio")
-        self._paces = [rank.create_buffer(2048) for _ in range(2)]  # two places that are apart
+        self._paces = [rank.create_buffer(2048) for _ in range(2)]  # two separate buffers
 
     def buffer(self, values: Any) -> Any:
         flat = np.ascontiguousarray(values).ravel()
@@ -49,24 +49,25 @@ class Board:
 
     @property
     def state(self) -> Array:
-        """Of its own elements."""
+        """State of its own elements."""
         return np.asarray(self._state.array).reshape(-1, 3)[: len(self.part.elements)]
 
     @property
     def stalls(self) -> tuple[int, int]:
-        """Cycles that the pipeline has stalled in the last start, and at most in a step."""
+        """Stalled cycles of the pipeline in the last start: total, and maximum of a step."""
         return int(self._stalls.array[0]), int(self._stalls.array[1])
 
     @property
     def time(self) -> float:
-        """In nominal steps."""
+        """Time in nominal steps."""
         return float(self._clock.array[0])
 
     def start(self, name: str, arguments: Mapping[str, Any]) -> Any:
         return self.rank.start(kernels(), name, arguments)
 
     def compute(self, steps: int) -> Any:
-        """Starts the element kernel for so many steps, and where time steps are adaptive the kernel that has all boards agree on them."""
+        """Starts the element kernel for some steps and, if time steps are adaptive, the kernel that reduces them over all
+        boards."""
         levels = (MOST_RATIO if self._adaptive else 1) * steps + 2
         self._tides.array[:levels] = self._parameters.tide(int(self.time), levels)
         gravity, coriolis, friction = (float(each) for each in self._parameters.constants)
@@ -114,8 +115,11 @@ class Board:
 
 
 class ByEngine:
-    """ACCL's engine exchanges the halo; kernels give it its commands and data. `streamed`: messages go from kernels to kernels, which put them in order;
-    otherwise through the receive buffers. `firsts`: of a neighbour's halo."""
+    """Exchange of the halo by ACCL's engine, which kernels give commands and data.
+
+    If `streamed`, messages are sent from kernels to kernels, which reorder them; otherwise, they use receive buffers.
+    `firsts` are positions in neighbours' halos.
+    """
 
     def __init__(self, board: Board, firsts: list[int], streamed: bool) -> None:
         self._board, self._streamed = board, streamed
@@ -158,13 +162,17 @@ class ByEngine:
         for each in started:
             each.wait()
         if self._streamed and steps:
-            board.rank.barrier()  # before a message of the next start comes, all kernels have ended
+            board.rank.barrier()  # all kernels end before a message of the next start arrives
 
 
 class ByHosts:
-    """The hosts exchange the halo by MPI, without ACCL: in each step they start a kernel that writes the messages to the board's memory, copy it over PCIe,
-    exchange messages with MPI, copy what has come to the board, and start a kernel that reads it. As of thalweg's b_eff on servers, an engine is a server's
-    adapter with MPI, its memory the server's, and what it calls the host's memory is the board's, across PCIe."""
+    """Exchange of the halo by the hosts with MPI, without ACCL.
+
+    In each step, hosts start a kernel that writes the messages to the board's memory, copy it over PCIe, exchange
+    messages, copy what they received to the board, and start a kernel that reads it. As in thalweg's b_eff on servers,
+    an engine is a server's adapter with MPI: its memory is the server's, and its host's memory is the board's, across
+    PCIe.
+    """
 
     def __init__(self, board: Board, server: Server) -> None:
         self._board, self._server = board, server

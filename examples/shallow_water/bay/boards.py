@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The simulation on the boards of a cluster: a partition on each, its kernels, and what they have taken."""
+"""The simulation on the boards of a cluster: their partitions and kernels, and the cycles of these."""
 
 from __future__ import annotations
 
@@ -16,26 +16,29 @@ from bay.model import Array, Parameters, scales
 from bay.partition import Cut, tables
 
 PIPE = 328  #: kPipe of kernels.cpp
-IN_A_WORD = 5  #: elements in 512 bits
+IN_A_WORD = 5  #: elements per word of 512 bits
 
 
-By = Literal["udp", "tcp", "hosts"]  #: who exchanges the halo: ACCL's engine over UDP or TCP, or the hosts by MPI
+By = Literal["udp", "tcp", "hosts"]  #: exchange of the halo: by ACCL's engine over UDP or TCP, or by the hosts with MPI
 Halo = Literal["buffered", "on-chip", "reordered"]
 Step = Literal["nominal", "engine", "in-switch"]
 Sequencer = Literal["processor", "hardware"]
 
-#: Receive buffers in UltraRAM: a word of 64 bytes a cycle; address, memory and output registers take three.
+#: Receive buffers in UltraRAM: a word of 64 bytes per cycle; address, memory and output registers take three cycles.
 ON_CHIP_CYCLES = 3
-SWITCHES = "mpi-fpga-torus-4x4x4"  #: the least of the presets with 48 nodes or more
-EAGER = 12_288  #: bytes of a message that MPI sends without waiting at most, as in thalweg's b_eff
+SWITCHES = "mpi-fpga-torus-4x4x4"  #: smallest preset with at least 48 nodes
+EAGER = 12_288  #: maximum bytes of an eager message of MPI, as in thalweg's b_eff
 
 
 @dataclass(frozen=True)
 class Design:
-    """Of the paper's table 1: the preset of boards that it is for, clock of kernels and engine, and the elements that a board holds. And what is changed.
+    """A design of the paper's table 1: preset of the boards, clock of kernels and engine, and maximum elements per board;
+    and its changes.
 
-    `halo`: messages go through receive buffers in the board's memory, as in the paper, through ones on the chip, or straight to kernels, which put them in
-    order. `step`: time steps are nominal, or are found by allreduces, on the engines or in switches. `sequencer`: the engine's processor, or hardware in its place."""
+    `halo`: messages use receive buffers in the board's memory, as in the paper, receive buffers on chip, or streams of
+    kernels, which reorder them. `step`: time steps are nominal, or found by allreduces on the engines or in switches.
+    `sequencer`: the engine's processor, or hardware.
+    """
 
     preset: str
     clock_mhz: float
@@ -45,9 +48,9 @@ class Design:
     sequencer: Sequencer = "processor"
 
     def changed(self, halo: Halo = "buffered", step: Step = "nominal", sequencer: Sequencer = "processor") -> Design:
-        """Raises ValueError where hosts exchange the halo, which have no engine."""
+        """Returns a changed design. Raises ValueError if hosts exchange the halo, as they have no engine."""
         if self.preset == "noctua2-mpi" and (halo, step, sequencer) != ("buffered", "nominal", "processor"):
-            raise ValueError("halo, step and sequencer are of boards with ACCL's engine, not of hosts")
+            raise ValueError("halo, step and sequencer need boards with ACCL's engine, not hosts")
         return replace(self, halo=halo, step=step, sequencer=sequencer)
 
     @cached_property
@@ -62,7 +65,7 @@ class Design:
         return cluster.replace(node={"board": changed}) if changed else cluster
 
     def cluster_of(self, boards: int) -> Cluster:
-        """With as many servers as there are boards: the preset has one board of each of 16."""
+        """Returns a cluster with one server per board; the preset has one board in each of 16 servers."""
         cluster = self.cluster
         if boards <= len(cluster.boards):
             return cluster
@@ -78,7 +81,7 @@ DESIGNS: Mapping[By, Design] = {
 
 @dataclass
 class Taken:
-    """The cycles of a partition's element kernel: in all `steps`, those in which its pipeline stalled, and the most stalled cycles in one step."""
+    """Cycles of a partition's element kernel: all `steps`, stalled cycles, and the maximum of stalled cycles in one step."""
 
     steps: int = 0
     cycles: int = 0
@@ -88,8 +91,11 @@ class Taken:
 
 @dataclass
 class Result:
-    """`states`: all elements after each of the requested steps. `taken`: the cycles of each partition, without loading and storing its elements. `time`:
-    simulated, in nominal steps."""
+    """Result of a simulation.
+
+    `states` are all elements after each requested step; `taken` the cycles of each partition, without loading and
+    storing its elements; `time` is simulated, in nominal steps.
+    """
 
     states: list[Array]
     taken: list[Taken]
@@ -99,7 +105,7 @@ class Result:
 
     @property
     def cycles_a_step(self) -> float:
-        """Of the slowest partition."""
+        """Cycles per step of the slowest partition."""
         return max(each.cycles / each.steps for each in self.taken)
 
     @property
@@ -108,7 +114,7 @@ class Result:
 
 
 def blocks(steps: int, every: int) -> list[int]:
-    """Steps of each start of the kernels, so that there is a state each `every` steps."""
+    """Steps of each start of the kernels, such that states are known every `every` steps."""
     size = min(every or steps, MOST_STEPS, steps)
     return [min(size, steps - first) for first in range(0, steps, size)]
 
@@ -123,8 +129,11 @@ def simulate(
     by: By | Design = "udp",
     tell: Callable[[int], None] = lambda steps: None,
 ) -> Result:
-    """`steps` from a state on. `every`: steps between two of the states that are returned, from the first on (0: the last alone). `tell` is called
-    with the number of steps that are done."""
+    """Simulates `steps` from a state on.
+
+    `every` is the interval of returned states in steps, 0 for the last state only. `tell` is called with the number of
+    completed steps.
+    """
     design = by if isinstance(by, Design) else DESIGNS[by]
     parts = cut.partitions
     cluster = design.cluster_of(len(parts))
@@ -157,7 +166,7 @@ def simulate(
         empty = compute(0)
         taken, done = Taken(), 0
         for number, size in enumerate(sizes):
-            # Hosts begin with the first step: when elements are loaded, without the cycle that it takes to store each.
+            # Hosts start with the first step: elements are loaded, and storing each takes no cycle.
             taken.cycles += compute(size, max(empty - len(here), 0)) - empty
             done += size
             states[number][part.elements] = board.state
@@ -176,7 +185,7 @@ def simulate(
         ranks=len(parts),
         cluster=cluster,
         in_switch=in_switch,
-        # A neighbour may be a step ahead. A short allreduce goes straight from rank to rank where half of the buffers hold all ranks' blocks.
+        # A neighbour may be a step ahead. A short allreduce sends directly from rank to rank if half of the buffers hold all ranks' blocks.
         buffers=2 * cut.most_neighbours + 2 + (2 * len(parts) if design.step == "engine" else 0),
         buffer_bytes=max(message, 1024),
         most_eager_bytes=max(message, EAGER) if isinstance(server, Server) else 0,

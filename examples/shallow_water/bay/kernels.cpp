@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shallow-water simulation on a board. `element` computes an element a cycle. What other boards need, `send_halo` packs into words of 512 bits for
-// ACCL's engine. What comes from them, `receive_halo` unpacks in the order of the neighbours, or `reorder_halo` in any. `schedule` gives the engine its
-// commands. `reduce_step` has all boards agree on the next time step.
+// The shallow-water simulation on a board. `element` computes one element per cycle. `send_halo` packs the elements that other boards need into words of
+// 512 bits for ACCL's engine. `receive_halo` unpacks those of other boards in the order of the neighbours, `reorder_halo` in any order. `schedule` sends
+// commands to the engine. `reduce_step` computes the next time step over all boards.
 #include <cmath>
 
 #include "ap_axi_sdata.h"
@@ -11,16 +11,16 @@ using command_word = ap_axiu<32, 0, 0, 0>;
 using data_word = ap_axiu<512, 0, 0, 8>;
 
 constexpr int kElements = 8192, kHalo = 2048, kNeighbours = 64;
-constexpr int kSteps = 16384;  // tides that are kept
+constexpr int kSteps = 16384;  // levels of the tide
 constexpr int kLeft = 1 << 16, kLand = 1 << 17, kSea = 1 << 18, kPlace = kLeft - 1;
 constexpr int kInAWord = 5;      // elements of three floats in 512 bits
-constexpr int kLabel = 15 * 32;  // bit of a word's label, behind its elements
-constexpr int kWritten = 64;     // cycles until the memory has what was written
+constexpr int kLabel = 15 * 32;  // first bit of a word's label, after its elements
+constexpr int kWritten = 64;     // cycles until a write has reached the memory
 
-// Cycles from an element's state to its next one. The longest way through the arithmetic is by the momentum of a land edge's mirror image, its speed, the
+// Cycles from an element's state to its next one. The longest path through the arithmetic is the momentum of a land edge's mirror image, its speed, the
 // flux, and the floor's friction: 12 additions, 9 multiplications, 3 divisions and a root. Additions take 11 cycles, multiplications 8, divisions 28: the
-// most of AMD's Floating-Point Operator in single precision, as Clash has them (clash-cores, Clash.Cores.Xilinx.Floating: AddDefDelay, MulDefDelay,
-// DivDefDelay). The root is taken for a division. That is 316; two reads of memory, a comparison, three selections and a write take another 12.
+// most of AMD's Floating-Point Operator in single precision, as listed in Clash (clash-cores, Clash.Cores.Xilinx.Floating: AddDefDelay, MulDefDelay,
+// DivDefDelay). The root counts as a division. This is 316; two reads of memory, a comparison, three selections and a write take another 12.
 constexpr int kPipe = 328;
 
 struct Element {
@@ -36,24 +36,24 @@ struct Flow {
   float wave;  // its fastest wave
 };
 
-// With a time step of `ratio` nominal ones.
+// Adapts a value per nominal time step to a step of `ratio` nominal ones.
 static float adapted(float value, float ratio) {
   return ratio * value;
 }
 
-// How far waves come in a nominal step, of the triangle's size: a stable step is in inverse proportion to it.
+// Distance of waves in a nominal step relative to the triangle's size; the stable step is inversely proportional.
 static float pace(const Edge (&edges)[3], const Flow (&flows)[3], float scale) {
   return (edges[0].length * flows[0].wave + edges[1].length * flows[1].wave + edges[2].length * flows[2].wave) * scale;
 }
 
-// The tide's level at a time in nominal steps; `tides` begins at the step `first`.
+// Level of the tide at a time in nominal steps; `tides` begins at step `first`.
 static float level_at(const float* tides, float time, int first) {
   const int step = static_cast<int>(time);
   const float before = tides[step - first];
   return before + (time - static_cast<float>(step)) * (tides[step - first + 1] - before);
 }
 
-// What leaves an element through an edge: Rusanov's flux, from the left element to the right one, less the own pressure.
+// Outflow of an element through an edge: Rusanov's flux from the left element to the right one, without the element's own pressure.
 static Flow flow(const Edge& edge, int link, const Element& own, Element other, float tide, float gravity) {
 #pragma HLS INLINE
   const bool left = link & kLeft, land = link & kLand, sea = link & kSea;
@@ -82,10 +82,10 @@ static Flow flow(const Edge& edge, int link, const Element& own, Element other, 
   return {land ? 0.0F : sign * mass, sign * x, sign * y, wave};
 }
 
-// Steps of all elements of a partition: of those at its boundary first, so that their values are on their way while the others are computed. At the end
-// of a step the elements of other boards have to come. `state` has the partition's elements and then those; `stalls` gets the cycles that the
-// pipeline has waited for them, in all and at most in a step. `clock`: the time and the time step, in nominal ones. Where it is `adaptive`, the next step's is
-// that which comes for the pace of this step's elements.
+// Computes steps of all elements of a partition, boundary elements first, so that their values are in transit while the others are computed. A step ends
+// when the elements of other boards have arrived. `state` has the partition's elements, then those of other boards; `stalls` receives the stalled cycles of
+// the pipeline, total and maximum per step. `clock` is the time and the time step, in nominal steps. If `adaptive`, the next time step is received after
+// the pace of this step's elements has been sent.
 void element(const float* geometry, const int* links, const float* tides, float* state, float* clock, int* stalls,
              int elements, int boundary, int halo, int steps, int levels, int adaptive, float gravity, float coriolis,
              float friction, hls::stream<Element>& to_others, hls::stream<Element>& from_others,
@@ -100,7 +100,7 @@ void element(const float* geometry, const int* links, const float* tides, float*
   float scales[kElements], depths[kElements];
   int others[kElements][3];
   float tide[kSteps];
-  Element values[2][kElements + kHalo];  // a step's and the next one's
+  Element values[2][kElements + kHalo];  // of a step and of the next one
 #pragma HLS BIND_STORAGE variable = edges type = ram_2p impl = uram
 #pragma HLS ARRAY_PARTITION variable = values dim = 1 complete
   for (int i = 0; i < elements; ++i) {
@@ -184,8 +184,8 @@ void element(const float* geometry, const int* links, const float* tides, float*
   stalls[1] = longest;
 }
 
-// Packs the halo elements of each neighbour into one message per neighbour. `sent`: indices of elements, `counts` of them for each neighbour. The label of a word
-// holds the index of its first element in the neighbour's halo (which begins at `firsts`), the number of its elements, and the parity of the step.
+// Packs the halo elements of each neighbour into one message per neighbour. `sent` has indices of elements, `counts` their number for each neighbour. The
+// label of a word holds the index of its first element in the neighbour's halo (which begins at `firsts`), the number of its elements, and the step's parity.
 void send_halo(const int* sent, const int* counts, const int* firsts, int neighbours, int boundary, int steps,
                hls::stream<Element>& elements, hls::stream<data_word>& data) {
 #pragma HLS INTERFACE m_axi port = sent bundle = gmem3
@@ -259,7 +259,7 @@ void receive_halo(const int* counts, int neighbours, int steps, hls::stream<data
     }
 }
 
-// Unpacks elements in the order in which they come, into local memory, and gives a step's on in their own order. A neighbour may be a step ahead.
+// Unpacks elements in order of arrival into local memory, and forwards those of a step in order. A neighbour may be a step ahead.
 void reorder_halo(int halo, int steps, hls::stream<data_word>& data, hls::stream<Element>& elements) {
   Element values[2][kHalo];
   bool there[2][kHalo];
@@ -294,7 +294,7 @@ void reorder_halo(int halo, int steps, hls::stream<data_word>& data, hls::stream
   }
 }
 
-// A command to the engine.
+// Sends a command to the engine.
 static void command(hls::stream<command_word>& commands, int scenario, int count, int communicator, int rank,
                     int function, int arithmetic, int streams, unsigned long operand = 0, unsigned long result = 0) {
 #pragma HLS INLINE
@@ -322,9 +322,9 @@ static void command(hls::stream<command_word>& commands, int scenario, int count
   }
 }
 
-// Of each step: a send to each neighbour from the kernels' stream, and a recv from each, which moves its message from the receive buffers to the stream, in
-// their order; then it waits for the ends of all of them. Where they are `streamed`, sends go to the neighbours' streams, and there are no recvs. The engine
-// has a step's first commands before there is anything to send, so that its processor works on them meanwhile.
+// For each step, sends to each neighbour from the kernels' stream, receives from each neighbour, which moves its message from the receive buffers to the
+// stream in order, and waits for the ends of all calls. If `streamed`, sends go to the neighbours' streams, without receives. The engine gets the commands
+// of a step before the data, so that its processor executes them meanwhile.
 void schedule(const int* ranks, const int* sent, const int* received, int neighbours, int steps, int streamed,
               int communicator, int arithmetic, hls::stream<command_word>& commands,
               hls::stream<command_word>& status) {
@@ -349,7 +349,7 @@ void schedule(const int* ranks, const int* sent, const int* received, int neighb
   }
 }
 
-// The next time step, in nominal ones, of the fastest pace on all boards. `mine`, `all`: memory that the engine reads and writes, in turns two places.
+// Reduces the fastest pace over all boards to the next time step, in nominal steps. `mine` and `all` are memory of the engine, with two alternating buffers.
 void reduce_step(float* mine, float* all, int steps, float courant, float most, int communicator, int arithmetic,
                  hls::stream<float>& fastest, hls::stream<float>& ratio, hls::stream<command_word>& commands,
                  hls::stream<command_word>& status) {
@@ -369,7 +369,7 @@ void reduce_step(float* mine, float* all, int steps, float courant, float most, 
   }
 }
 
-// Without ACCL: a step's halo goes by the hosts, which start these in each step.
+// Without ACCL: kernels that the hosts start in each step to exchange the halo.
 
 void write_halo(const int* sent, int all, int boundary, float* message, hls::stream<Element>& elements) {
 #pragma HLS INTERFACE m_axi port = sent bundle = gmem3

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Triangles of the bay: who is next to whom, and the geometry of their edges."""
+"""Triangles of the bay: their neighbours, and the geometry of their edges."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-LAND, SEA = -1, -2  #: neighbours that are none
+LAND, SEA = -1, -2  #: in place of a neighbour at the boundary
 _FOLDER = Path(__file__).parent / "meshes"
-BASES = 1690, 3121  #: triangles of the files there
+BASES = 1690, 3121  #: triangles of the base meshes
 
 
 def depth(points: Floats) -> Floats:
-    """Of the sea floor below the level of rest, in metres: some metres in the bay, and a slope to the open sea in the north."""
+    """Depth of the sea floor below the rest level in m: some metres in the bay, and a slope to the open sea in the north."""
     x, y = points[..., 0] / 1e3, points[..., 1] / 1e3
     shoals = 0.9 * np.sin(x / 3.7 + 1) * np.cos(y / 4.3) + 0.5 * np.sin(x / 1.9 - y / 2.6)
     channel = 3.5 * np.exp(-(((x - 27) / 3.5) ** 2)) / (1 + np.exp((10 - y) / 3))
@@ -30,15 +30,17 @@ def depth(points: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Mesh:
-    """`points` in metres, `triangles` of them counterclockwise, and pairs of points that are edges of the open sea. Edge k of a triangle is from its
-    corner k to the next; what an edge of one triangle alone is not of the sea is of the land."""
+    """A mesh: `points` in m, counterclockwise `triangles`, and pairs of points that are edges at the open sea.
+
+    Edge k of a triangle is from its corner k to the next. Other edges with only one triangle are at land.
+    """
 
     points: Floats
     triangles: Integers
     sea: Integers
     name: str = ""
-    _edge_of: Integers = field(init=False, repr=False)  #: number of each triangle's edges
-    _ends: Integers = field(init=False, repr=False)  #: of each edge: its points, the smaller first
+    _edge_of: Integers = field(init=False, repr=False)  #: edge numbers of each triangle
+    _ends: Integers = field(init=False, repr=False)  #: points of each edge, smaller number first
 
     def __post_init__(self) -> None:
         sides = np.stack([self.triangles, np.roll(self.triangles, -1, axis=1)], axis=2)
@@ -51,7 +53,7 @@ class Mesh:
 
     @cached_property
     def neighbours(self) -> Integers:
-        """Of each triangle's edges: the triangle on the other side, LAND or SEA."""
+        """For each edge of each triangle, the triangle on the other side, LAND or SEA."""
         flat = self._edge_of.ravel()
         order = np.argsort(flat, kind="stable")
         found = np.full(len(flat), LAND)
@@ -64,7 +66,7 @@ class Mesh:
         return found.reshape(-1, 3)
 
     def _numbers(self, pairs: Integers) -> Integers:
-        """The edges that have these ends."""
+        """Returns the numbers of edges with these ends."""
         count = len(self.points)
         keys = self._ends[:, 0] * count + self._ends[:, 1]
         return np.searchsorted(keys, pairs[:, 0] * count + pairs[:, 1])
@@ -82,14 +84,15 @@ class Mesh:
 
     @cached_property
     def is_left(self) -> NDArray[np.bool_]:
-        """Of each triangle's edges: whether its flow is counted from this triangle, which has the smaller number, to the other. So both sides
-        compute the same."""
+        """For each edge of each triangle, whether the flow is computed from this triangle, which has the smaller number,
+        to the other. So both sides compute the same."""
         others = self.neighbours
         return (others < 0) | (np.arange(len(self))[:, None] < others)
 
     @cached_property
     def edges(self) -> NDArray[np.float32]:
-        """Of each triangle's edges: the normal from the left to the right triangle (x, y), length and depth in metres; the same bits on both sides."""
+        """For each edge of each triangle: normal from the left to the right triangle (x, y), length and depth in m; the
+        same bits on both sides."""
         lower, upper = self.points[self._ends[:, 0]], self.points[self._ends[:, 1]]
         along, length = upper - lower, np.linalg.norm(upper - lower, axis=1)
         of_edge = np.stack([along[:, 1] / length, -along[:, 0] / length, length, depth((lower + upper) / 2)], axis=1)
@@ -102,11 +105,11 @@ class Mesh:
 
     @cached_property
     def depths(self) -> NDArray[np.float32]:
-        """In the middle of each triangle."""
+        """Depth in the middle of each triangle."""
         return depth(self.centres).astype(np.float32)
 
     def refined(self, parts: int) -> Mesh:
-        """Each triangle in `parts` x `parts` similar ones; the boundary stays."""
+        """Divides each triangle into `parts` x `parts` similar ones; the boundary is unchanged."""
         if parts == 1:
             return self
         count, edges, inner = len(self.points), len(self._ends), (parts - 1) * (parts - 2) // 2
@@ -142,7 +145,7 @@ class Mesh:
         return Mesh(places, np.stack(triangles, axis=1).reshape(-1, 3), sea, self.name)
 
     def _on_edge(self, at: tuple[int, int, int], parts: int) -> Integers:
-        """The points of all triangles with these shares of their corners, of which one is 0."""
+        """Returns points with these barycentric coordinates, one of which is 0, in all triangles."""
         corners = [k for k in range(3) if at[k]]
         if len(corners) == 1:
             return self.triangles[:, corners[0]]
@@ -154,7 +157,7 @@ class Mesh:
 
 
 def base(triangles: int = BASES[0]) -> Mesh:
-    """A mesh of the bay as gmsh has made it (make_meshes.py)."""
+    """Loads a mesh of the bay that gmsh has made (make_meshes.py)."""
     with np.load(_FOLDER / f"bay-{triangles}.npz") as file:
         arrays: dict[str, Any] = {name: file[name] for name in file.files}
     return Mesh(
@@ -163,19 +166,19 @@ def base(triangles: int = BASES[0]) -> Mesh:
 
 
 def sizes() -> dict[int, tuple[int, int]]:
-    """Numbers of triangles that there are, up to half a million, and the base mesh and refinement of each."""
+    """Available numbers of triangles, up to half a million, with the base mesh and refinement of each."""
     return {count * k * k: (count, k) for count in BASES for k in range(1, 32) if count * k * k <= 500_000}
 
 
 def bay(triangles: int) -> Mesh:
-    """The mesh whose number of triangles is the closest to this one."""
+    """Returns the mesh with the closest number of triangles."""
     count = min(sizes(), key=lambda each: abs(each - triangles))
     of, parts = sizes()[count]
     return base(of).refined(parts)
 
 
 def basin(columns: int, rows: int, size: float = 500.0) -> Mesh:
-    """A rectangle that is closed, of 2 x columns x rows triangles."""
+    """Returns a closed rectangle of 2 x columns x rows triangles."""
     x, y = np.meshgrid(np.arange(columns + 1.0), np.arange(rows + 1.0))
     at = np.arange((columns + 1) * (rows + 1)).reshape(rows + 1, columns + 1)
     a, b, c, d = at[:-1, :-1].ravel(), at[:-1, 1:].ravel(), at[1:, 1:].ravel(), at[1:, :-1].ravel()

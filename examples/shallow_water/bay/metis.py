@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs METIS in a process of its own: METIS catches SIGTERM and then returns a part of its result, or never returns.
+"""Runs METIS in a separate process, as METIS catches SIGTERM and then returns a partial result or never returns.
 
-Standard input has the number of parts, where each element's neighbours begin, and the neighbours; standard output has the part of each element."""
+Standard input has the number of parts, the start of each element's neighbours, and the neighbours; standard output has
+the part of each element.
+"""
 
 import json
 import os
@@ -13,7 +15,7 @@ if __name__ == "__main__":
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     answer = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # METIS prints, too
+    os.dup2(2, 1)  # METIS prints to stdout
     import pymetis
 
     parts, starts, neighbours = json.load(sys.stdin)

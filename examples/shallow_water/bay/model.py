@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shallow-water equations on triangles, with values that are constant on each, in float32; this numpy solver is the kernels' reference.
+"""The shallow-water equations on triangles with constant values per triangle, in float32. This NumPy solver is the
+kernels' reference.
 
-A triangle has the level of the water above rest (m) and its momentum per area, x and y (m2/s). What flows through an edge is Rusanov's flux; both
-sides compute it from the left triangle to the right one, so that they get the same bits. Of the pressure, a triangle takes only what differs from its own: water
-at rest stays at rest, whatever the floor. The sum of three edges is taken in their order. None of this depends on how the mesh is cut.
+A triangle has the water level above rest (m) and momentum per area in x and y (m2/s). The flow through an edge is
+Rusanov's flux, which both sides compute from the left triangle to the right one, so they get the same bits. A triangle
+uses only the difference of the pressure to its own, so water at rest stays at rest on any floor. The sum of the three
+edges has a fixed order. So results do not depend on the partitioning.
 """
 
 from __future__ import annotations
@@ -20,16 +22,16 @@ Array = NDArray[np.float32]
 ONE, HALF = np.float32(1), np.float32(0.5)
 
 GRAVITY = 9.81  #: m/s2
-CORIOLIS = 2 * 7.2921e-5 * math.sin(math.radians(26.5))  #: 1/s, in the latitude of Abaco
-FRICTION = 0.009  #: of the floor, quadratic in the speed
-TIDE_M, TIDE_S = 0.5, 12.42 * 3600  #: amplitude and period of the moon's tide
+CORIOLIS = 2 * 7.2921e-5 * math.sin(math.radians(26.5))  #: 1/s, at the latitude of Abaco
+FRICTION = 0.009  #: friction of the floor, quadratic in the speed
+TIDE_M, TIDE_S = 0.5, 12.42 * 3600  #: amplitude and period of the lunar tide
 COURANT = 0.45
-MOST_RATIO = 2  #: a time step is so many nominal ones at most
+MOST_RATIO = 2  #: maximum time step in nominal steps
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """Of a run. `step_s`: seconds of a nominal time step."""
+    """Parameters of a run; `step_s` is a nominal time step in s."""
 
     step_s: float
     gravity: float = GRAVITY
@@ -39,18 +41,18 @@ class Parameters:
 
     @classmethod
     def of(cls, mesh: Mesh, **others: float) -> Parameters:
-        """With a step that is stable in water that moves with 1 m/s."""
+        """Returns parameters with a time step that is stable in water that moves at 1 m/s."""
         waves = 1 + np.sqrt(GRAVITY * (mesh.edges[..., 3].astype(float) + TIDE_M))
         return cls(COURANT * float((2 * mesh.areas / (mesh.edges[..., 2] * waves).sum(axis=1)).min()), **others)
 
     def tide(self, first: int, steps: int) -> Array:
-        """Level of the open sea in nominal steps from `first` on; it begins to rise from rest."""
+        """Level of the open sea at nominal steps from `first` on; it starts to rise from rest."""
         times = self.step_s * np.arange(first, first + steps)
         return np.asarray(self.tide_m * np.sin(2 * math.pi * times / TIDE_S), np.float32)
 
     @property
     def constants(self) -> tuple[np.float32, np.float32, np.float32]:
-        """Gravity, and Coriolis and friction in a step, as the pipeline has them."""
+        """Gravity, and Coriolis and friction per step, as used in the pipeline."""
         return (
             np.float32(self.gravity),
             np.float32(self.step_s * self.coriolis),
@@ -59,7 +61,7 @@ class Parameters:
 
 
 def scales(mesh: Mesh, parameters: Parameters) -> Array:
-    """Of each triangle: a step over its area."""
+    """Time step over area of each triangle."""
     return (parameters.step_s / mesh.areas).astype(np.float32)
 
 
@@ -68,7 +70,7 @@ def at_rest(mesh: Mesh) -> Array:
 
 
 def hill(mesh: Mesh, height: float = 0.3) -> Array:
-    """Water that is higher around a place in the middle."""
+    """Initial state with a hill of water in the middle."""
     state = at_rest(mesh)
     middle = mesh.points.mean(axis=0)
     radius = 0.1 * np.ptp(mesh.points, axis=0).max()
@@ -77,17 +79,18 @@ def hill(mesh: Mesh, height: float = 0.3) -> Array:
 
 
 class Reference:
-    """The mesh's state, step by step. `adaptive`: each time step is as long as the last one's state allows; otherwise all are nominal."""
+    """The mesh's state, step by step. If `adaptive`, each time step is the maximum that the last state allows; otherwise
+    steps are nominal."""
 
     def __init__(self, mesh: Mesh, parameters: Parameters, state: Array, adaptive: bool = False) -> None:
         self.state = state.copy()
-        self.time, self.ratio = np.float32(0), ONE  #: and the next time step, in nominal ones
+        self.time, self.ratio = np.float32(0), ONE  #: time and next time step, in nominal steps
         self._adaptive = adaptive
         self._parameters = parameters
         self._mesh, self._scales = mesh, scales(mesh, parameters)
         self._land, self._sea = mesh.neighbours == LAND, mesh.neighbours == SEA
         self._others = np.where(mesh.neighbours < 0, np.arange(len(mesh))[:, None], mesh.neighbours)
-        self.inflow_m3 = 0.0  #: from the open sea, in all
+        self.inflow_m3 = 0.0  #: total inflow from the open sea
 
     def run(self, steps: int) -> None:
         for _ in range(steps):
@@ -95,11 +98,11 @@ class Reference:
 
     @property
     def volume_m3(self) -> float:
-        """Above the level of rest."""
+        """Volume of water above the rest level."""
         return float((self.state[:, 0].astype(float) * self._mesh.areas).sum())
 
     def _tide(self) -> np.float32:
-        """Between the levels of nominal steps."""
+        """Interpolates between the levels of nominal steps."""
         step = int(self.time)
         before, behind = self._parameters.tide(step, 2)
         return np.float32(before + (self.time - np.float32(step)) * (behind - before))
@@ -134,7 +137,8 @@ class Reference:
         return min(np.float32(MOST_RATIO), np.float32(2 * COURANT) / pace.max())
 
     def _edge(self, k: int, tide: np.float32, gravity: np.float32) -> tuple[Array, Array, Array, Array]:
-        """What leaves each triangle through its edge k: water, and momentum without that of its own pressure. And the fastest wave there."""
+        """Returns the outflow of each triangle through its edge k (water, and momentum without that of its own pressure),
+        and the fastest wave there."""
         normal_x, normal_y, length, depth = (self._mesh.edges[:, k, part] for part in range(4))
         own = self.state
         land, sea, left = self._land[:, k], self._sea[:, k], self._mesh.is_left[:, k]
@@ -153,7 +157,7 @@ class Reference:
         wave = np.maximum(np.abs(speed_a) + np.sqrt(gravity * height_a), np.abs(speed_b) + np.sqrt(gravity * height_b))
         half = HALF * length
         mass = half * ((flow_a + flow_b) - wave * (b[:, 0] - a[:, 0]))
-        # The own pressure, in the same halves: at rest the difference is 0.
+        # Own pressure, computed in the same halves, so the difference is 0 at rest.
         pressure = (pressure_a + pressure_b) - np.where(left, pressure_a + pressure_a, pressure_b + pressure_b)
         along_x = half * ((a[:, 1] * speed_a + b[:, 1] * speed_b) + pressure * normal_x - wave * (b[:, 1] - a[:, 1]))
         along_y = half * ((a[:, 2] * speed_a + b[:, 2] * speed_b) + pressure * normal_y - wave * (b[:, 2] - a[:, 2]))

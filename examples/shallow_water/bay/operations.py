@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Floating-point operations of an element and a step, counted in the source of the kernels: additions, subtractions, multiplications, divisions, roots and
-comparisons. Of two values of which one is chosen, those of the one with more. What finds the time step is not among them."""
+"""Counts floating-point operations per element and step in the kernels' source: additions, subtractions, multiplications,
+divisions, roots and comparisons.
+
+Of the alternatives of a conditional, the one with more operations counts. Operations that find the time step are
+excluded.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +17,13 @@ from typing import Any
 KERNELS = Path(__file__).with_name("kernels.cpp")
 EDGES = 3
 _MATHS = (
-    "namespace std { float sqrt(float), fabs(float), fmax(float, float), fmin(float, float); }\n"  # in place of headers
+    "namespace std { float sqrt(float), fabs(float), fmax(float, float), fmin(float, float); }\n"  # replaces headers
 )
 
 
 @cache
 def of_element() -> Counter[str]:
-    """By operator. Raises ModuleNotFoundError without libclang."""
+    """Returns the operations of an element by operator. Raises ModuleNotFoundError without libclang."""
     from clang.cindex import CursorKind, Index
 
     text = _MATHS + re.sub(r"#include[^\n]*", "", KERNELS.read_text())
@@ -34,7 +38,7 @@ def of_element() -> Counter[str]:
 
 
 def flop() -> int:
-    """Of an element in a step."""
+    """Operations per element and step."""
     return sum(of_element().values())
 
 
@@ -57,6 +61,6 @@ def _of(cursor: Any) -> Counter[str]:
 
 
 def _operator(cursor: Any, left: Any) -> str:
-    """The first token behind the left operand."""
+    """Returns the first token after the left operand."""
     end = left.extent.end.offset
     return next(token.spelling for token in cursor.get_tokens() if token.extent.start.offset >= end)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A mesh cut into partitions, one for each board, and the tables by which the kernels find their triangles and neighbours."""
+"""Partitions of a mesh, one per board, and the tables by which the kernels find triangles and neighbours."""
 
 from __future__ import annotations
 
@@ -12,22 +12,25 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from thalweg import extras
 
 from bay.mesh import LAND, Integers, Mesh
 
-ELEMENTS = 8192  #: that a board's memory holds at most with UDP (section 4.3 of the paper)
-HALO = 2048  #: elements of other boards that it holds at most
+ELEMENTS = 8192  #: maximum elements in a board's memory with UDP (section 4.3 of the paper)
+HALO = 2048  #: maximum elements of other boards in a board's memory
 LEFT, LAND_EDGE, SEA_EDGE = (
     1 << 16,
     1 << 17,
     1 << 18,
-)  #: of an edge's link, above the number of the element on the other side
+)  #: bits of an edge's link above the number of the element on the other side
 
 
 @dataclass(frozen=True)
 class Partition:
-    """The elements of one board, by their numbers in the mesh. Elements that other boards need come first. For each neighbour, in the order of their
-    numbers, it lists the elements that are sent to it and received from it."""
+    """The elements of one board, by their numbers in the mesh, starting with those that other boards need.
+
+    For each neighbour in order of numbers, it has the elements that are sent to it and received from it.
+    """
 
     elements: Integers
     boundary: int
@@ -51,14 +54,15 @@ class Partition:
 
 @dataclass(frozen=True)
 class Cut:
-    """A mesh in partitions; `of`: the partition of each element."""
+    """A partitioned mesh; `of` is the partition of each element."""
 
     mesh: Mesh
     of: Integers
     partitions: tuple[Partition, ...]
 
     def firsts(self, number: int) -> list[int]:
-        """Of a partition: for each neighbour, where its elements begin among all that the neighbour receives."""
+        """For each neighbour of a partition, the position of the partition's elements among all that the neighbour
+        receives."""
         found = []
         for other in self.partitions[number].neighbours:
             part = self.partitions[other]
@@ -72,12 +76,16 @@ class Cut:
 
     @property
     def longest_message(self) -> int:
-        """In elements."""
+        """Elements in the longest message."""
         return max((len(each) for part in self.partitions for each in part.sends), default=0)
 
 
 def cut(mesh: Mesh, parts: int, most: int = ELEMENTS) -> Cut:
-    """By METIS, the same on every run. `most`: elements that a board holds. Raises ValueError where a board's memory is too small, and without METIS."""
+    """Partitions a mesh by METIS, deterministically.
+
+    `most` is the maximum number of elements per board. Raises ValueError if a board's memory is too small, and without
+    METIS.
+    """
     others = mesh.neighbours
     of = np.zeros(len(mesh), np.int64)
     if parts > 1:
@@ -86,17 +94,17 @@ def cut(mesh: Mesh, parts: int, most: int = ELEMENTS) -> Cut:
     partitions = tuple(_partition(of, owners, others, number) for number in range(parts))
     for number, part in enumerate(partitions):
         if not len(part.elements):
-            raise ValueError(f"partition {number} of {parts} has none of {len(mesh)} elements; take fewer partitions")
+            raise ValueError(f"partition {number} of {parts} has none of {len(mesh)} elements; use fewer partitions")
         if len(part.elements) > most or len(part.halo) > HALO:
             raise ValueError(
-                f"partition {number} has {len(part.elements)} elements and {len(part.halo)} of others; a board holds {most} and {HALO}: take more partitions"
+                f"partition {number} has {len(part.elements)} elements and {len(part.halo)} of others, but a board holds {most} and {HALO}; use more partitions"
             )
     return Cut(mesh, of, partitions)
 
 
 def _by_metis(others: Integers, parts: int) -> Integers:
     if find_spec("pymetis") is None:
-        raise ValueError("to cut a mesh takes METIS: pip install 'thalweg[shallow-water]'")
+        raise ValueError(f"partitioning a mesh needs METIS: {extras.install('shallow-water')}")
     inner = others >= 0
     starts = np.concatenate([[0], np.cumsum(inner.sum(axis=1))])
     given = json.dumps([parts, starts.tolist(), others[inner].tolist()])
@@ -121,9 +129,12 @@ def _partition(of: Integers, owners: Integers, others: Integers, number: int) ->
 
 @dataclass(frozen=True)
 class Tables:
-    """Of a partition, as the kernels load them. `geometry`: 16 words an element: of each edge normal (x, y), length and depth, then step over area and
-    depth. `links`: 4 an element: of each edge the other element's place, and its bits. `sent`: places of what goes to the neighbours, one after the
-    other; `counts`: how many to each."""
+    """Tables of a partition, as the kernels load them.
+
+    `geometry` has 16 words per element: normal (x, y), length and depth of each edge, then step over area, and depth.
+    `links` has 4 per element: for each edge the other element's position and flags. `sent` has positions of elements
+    for the neighbours, consecutively; `counts` has their numbers.
+    """
 
     geometry: NDArray[np.float32]
     links: NDArray[np.int32]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of the bay: the water on the mesh, the partitions, and a film."""
+"""Pictures of the bay: water on the mesh, partitions, and a film."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ def _corners(mesh: Mesh) -> NDArray[np.float64]:
 
 
 def _edges(mesh: Mesh, kind: int) -> NDArray[np.float64]:
-    """Of land or sea: lines in kilometres."""
+    """Edges at land or sea, as lines in km."""
     element, k = np.nonzero(mesh.neighbours == kind)
     ends = np.stack([mesh.triangles[element, k], mesh.triangles[element, (k + 1) % 3]], axis=1)
     return mesh.points[ends] / 1e3
 
 
 def _map(mesh: Mesh, axes: Axes) -> None:
-    """The coast, and the open sea beyond the mesh."""
+    """Draws the coast, and the open sea beyond the mesh."""
     low, high = mesh.points.min(axis=0) / 1e3 - 1.5, mesh.points.max(axis=0) / 1e3 + 1.5
     axes.set_facecolor(SAND)
     sea = _edges(mesh, SEA)
@@ -72,7 +72,7 @@ def _map(mesh: Mesh, axes: Axes) -> None:
 
 
 class _Water:
-    """The level of the water, and arrows for its currents."""
+    """Draws the water level, and arrows for currents."""
 
     def __init__(self, mesh: Mesh, limit_m: float, currents_m_s: float, lines: bool = True) -> None:
         with plt.rc_context(_STYLE):
@@ -123,7 +123,7 @@ class _Water:
 
     @staticmethod
     def _places(mesh: Mesh) -> NDArray[np.int64]:
-        """An element in each square of two kilometres."""
+        """Returns an element per square of 2 km."""
         squares = np.floor(mesh.centres / 2000).astype(np.int64)
         _, first = np.unique(squares, axis=0, return_index=True)
         return np.sort(first)
@@ -140,7 +140,7 @@ class _Water:
 
 
 def limits(mesh: Mesh, states: Sequence[Array]) -> tuple[float, float]:
-    """Of the colours and the arrows: the highest level, rounded up to a tenth, and a current that few elements exceed."""
+    """Limits of colours and arrows: the highest level, rounded up to a tenth, and a current that few elements exceed."""
     highest = max(float(np.abs(state[:, 0]).max()) for state in states)
     speeds = [np.hypot(state[:, 1], state[:, 2]) / (state[:, 0] + mesh.depths) for state in states]
     fast = max(float(np.quantile(each, 0.97)) for each in speeds)
@@ -154,7 +154,7 @@ def water(mesh: Mesh, state: Array, title: str, path: Path) -> None:
 
 
 def film(mesh: Mesh, states: Sequence[Array], title: Callable[[int], str], path: Path, frame_ms: int = 90) -> None:
-    """A GIF of these states; `title`: of a state by its place in them."""
+    """Writes a GIF of these states; `title` returns the title of a state by its index."""
     made = _Water(mesh, *limits(mesh, states), lines=False)
     frames = []
     for number, state in enumerate(states):
@@ -172,7 +172,7 @@ def film(mesh: Mesh, states: Sequence[Array], title: Callable[[int], str], path:
 
 
 def _colours(cut: Cut) -> list[str]:
-    """One for each partition, others than its neighbours have."""
+    """Returns a colour per partition that differs from its neighbours' colours."""
     chosen: list[int] = []
     for number, part in enumerate(cut.partitions):
         near = {chosen[other] for other in part.neighbours if other < number}
@@ -182,7 +182,7 @@ def _colours(cut: Cut) -> list[str]:
 
 
 def partitions(cut: Cut, path: Path) -> None:
-    """Each in a colour of its own; darker, what it sends to others."""
+    """Draws each partition in its colour, darker where elements are sent to others."""
     mesh = cut.mesh
     with plt.rc_context(_STYLE):
         figure, axes = plt.subplots(figsize=(8.6, 6.4), dpi=110, layout="constrained")
@@ -221,7 +221,7 @@ def partitions(cut: Cut, path: Path) -> None:
 
 
 def floor(mesh: Mesh, path: Path) -> None:
-    """The mesh and the depth of the sea."""
+    """Draws the mesh and the depth of the sea."""
     with plt.rc_context(_STYLE):
         figure, axes = plt.subplots(figsize=(8.6, 6.4), dpi=110, layout="constrained")
         _map(mesh, axes)
@@ -239,7 +239,7 @@ def floor(mesh: Mesh, path: Path) -> None:
 
 
 def _save(figure: Figure, path: Path) -> None:
-    """As a PNG of 256 colours, which is a third as large."""
+    """Saves a PNG of 256 colours, a third as large."""
     Image.fromarray(_pixels(figure)).quantize(256, dither=Image.Dither.NONE).save(path, optimize=True)
     plt.close(figure)
 

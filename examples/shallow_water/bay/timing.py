@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cycles that a step takes, from the partitions and the times of ACCL's engine: Equations 2 and 3 of the paper.
+"""Cycles per step, from the partitions and the times of ACCL's engine: Equations 2 and 3 of the paper.
 
-Equation 3 is in seconds, and Equation 2 compares it with elements, one a cycle: it is multiplied by the clock here. It adds up the times of all commands,
-transfers and copies. The simulated engine works on a command while data move, so that only its processor's time for the commands is left to wait for.
+Equation 3 is in seconds, while Equation 2 compares it with elements, one per cycle, so it is multiplied by the clock
+here. It adds the times of all commands, transfers and copies. The simulated engine executes commands while data move,
+so only its processor's time for the commands remains.
 """
 
 from __future__ import annotations
@@ -14,16 +15,19 @@ from thalweg.accl import Server
 from bay.boards import IN_A_WORD, PIPE, Design
 from bay.partition import Cut
 
-WAY_US = 2 * 0.25 + 2 * 0.015 + 1.0  #: of accl-u280-udp: the ports of two boards, two cables, the switch
-MPI_US = 1.2  #: of noctua2-mpi: a short message from MPI to MPI
+WAY_US = 2 * 0.25 + 2 * 0.015 + 1.0  #: latency in accl-u280-udp: ports of two boards, two cables, the switch
+MPI_US = 1.2  #: latency of a short MPI message in noctua2-mpi
 LINE_GB = 12.5
-HARDWARE = 34, 6  #: cycles of a sequencer in hardware for a send or a recv
+HARDWARE = 34, 6  #: cycles of a hardware sequencer for a send or a recv
 
 
 @dataclass(frozen=True)
 class Model:
-    """A step in cycles of a clock. `core`, `sent`, `received`: elements of the largest partition, and the most at a boundary. `communication`: L_comm;
-    `commands`: the part of it that is the engine's processor's."""
+    """A step in cycles of a clock.
+
+    `core`, `sent` and `received` are elements of the largest partition, and the maximum at a boundary. `communication`
+    is L_comm; `commands` is the engine's processor's part of it.
+    """
 
     clock_mhz: float
     core: int
@@ -38,22 +42,22 @@ class Model:
         return self.communication / self.clock_mhz
 
     def communication_of(self, cycles: float) -> float:
-        """L_comm in cycles, by Equation 2, of a step that took so many and in which the pipeline stalled."""
+        """L_comm in cycles by Equation 2, from the cycles of a step in which the pipeline stalled."""
         return cycles - self.sent - self.received - PIPE
 
     @property
     def equation_2(self) -> float:
-        """Its denominator. D_ext is 0: elements at the boundary pass the pipeline as others do."""
+        """Denominator of Equation 2. D_ext is 0, as boundary elements pass the pipeline like others."""
         return max(self.core, self.communication) + self.sent + self.received + PIPE
 
     @property
     def computed(self) -> int:
-        """What a step takes without communication."""
+        """Cycles of a step without communication."""
         return self.core + self.sent + self.received + PIPE
 
     @property
     def overlapped(self) -> float:
-        """The same where commands are worked on while elements are computed and data move."""
+        """Cycles of a step if commands overlap with computation and data transfers."""
         return max(self.computed, self.commands)
 
 
@@ -67,7 +71,7 @@ def model(cut: Cut, design: Design) -> Model:
     if isinstance(board, Server):
         return Model(design.clock_mhz, core, sent, received, _by_hosts_us(cut, board) * design.clock_mhz, 0.0)
     most, message = cut.most_neighbours, 64 * -(-cut.longest_message // IN_A_WORD)
-    # l_k is the cycles of the engine's processor for a send or a recv.
+    # l_k: cycles of the engine's processor for a send or a recv.
     hardware = design.sequencer == "hardware"
     to_send, to_receive = (sum(HARDWARE if hardware else board.processor[name]) for name in ("send", "recv"))
     copies_us = most * (board.memory_ns + message / board.memory_gb) / 1e3
@@ -80,7 +84,7 @@ def model(cut: Cut, design: Design) -> Model:
 
 
 def _by_hosts_us(cut: Cut, server: Server) -> float:
-    """Two invocations, two copies over PCIe and MPI: L_comm where the hosts exchange the halo."""
+    """L_comm if the hosts exchange the halo: two invocations, two copies over PCIe, and MPI."""
     sizes = [12 * max(part.sent for part in cut.partitions), 12 * max(len(part.halo) for part in cut.partitions)]
     copies_us = sum(server.sync_us + 2 * server.host_ns / 1e3 + size / server.host_gb / 1e3 for size in sizes)
     return 2 * server.invocation_us + copies_us + MPI_US

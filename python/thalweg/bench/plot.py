@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from thalweg import extras
 from thalweg.errors import InputError
 from thalweg.files import writing
 
@@ -29,7 +30,7 @@ def check_plot(path: Path) -> None:
     try:
         import matplotlib  # noqa: F401
     except ImportError:
-        raise InputError("--plot needs matplotlib: pip install 'thalweg[plot]'") from None
+        raise extras.missing("--plot needs matplotlib", "plot") from None
 
 
 def plot(rows: Sequence[dict[str, Any]], path: Path, title: str, draw: Drawing) -> None:

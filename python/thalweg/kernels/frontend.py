@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from thalweg import extras
 from thalweg.errors import InputError
 
 #: languages by file suffix
@@ -41,7 +42,7 @@ def cindex() -> Any:
     try:
         from clang import cindex
     except ImportError as error:
-        raise InputError("reading kernels needs libclang: pip install 'thalweg[smi]'") from error
+        raise extras.missing("reading kernels needs libclang", "smi") from error
     return cindex
 
 

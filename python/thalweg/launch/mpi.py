@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from thalweg import extras
 from thalweg.errors import InputError
 from thalweg.launch import scratch
 from thalweg.launch.processes import Output
@@ -96,7 +97,7 @@ def find_mpi(name: str) -> tuple[Launcher, Path]:
             # do not resolve links: a launcher looks for its helpers next to its real path
             return Launcher(mpiexec.resolve(), family), mpicc
     if name == "mpich":
-        raise InputError(f"there is no MPI in {folder}: pip install 'thalweg[mpi]', or give --mpi FOLDER")
+        raise InputError(f"there is no MPI in {folder}: {extras.install('mpi')}, or give --mpi FOLDER")
     raise InputError(f"--mpi {name}: no mpicc and mpiexec in {folder} or {folder / 'bin'}")
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from thalweg import extras
 from thalweg.errors import InputError
 from thalweg.launch import scratch
 
@@ -22,7 +23,7 @@ def check_plots(folder: Path) -> None:
     try:
         import matplotlib  # noqa: F401
     except ImportError:
-        raise InputError("--plot needs matplotlib: pip install 'thalweg[plot]'") from None
+        raise extras.missing("--plot needs matplotlib", "plot") from None
     if folder.suffix in _PICTURES and not folder.is_dir():
         raise InputError(f"--plot {folder}: give a folder; each figure is a file in it")
     try:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Goes into each library of HLS kernels: loops, and what the compiler calls before it uses memory, as calls of the runtime.
+// Part of each library of HLS kernels: forwards loops and the compiler's hooks of memory accesses to the runtime.
 #include "loops.h"
 #include "memory.h"
 #include "thalweg_hls.hpp"

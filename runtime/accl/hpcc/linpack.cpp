@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // LINPACK: the four kernels of a blocked LU factorization without pivoting. Names and arguments are those of HPCC FPGA's kernels, so that the same
-// host program runs either.
+// host program runs both.
 //
-// A = L U with a unit upper U. L stands in the lower triangle, with -1 / L[k][k] on the diagonal, and -U in the upper one.
+// A = L U with a unit upper U. L is in the lower triangle, with -1 / L[k][k] on the diagonal; -U is in the upper one.
 #include "hls_stream.h"
 
 #ifndef BLOCK_SIZE
 #define BLOCK_SIZE 64  // rows of a block, a multiple of 16
 #endif
 
-constexpr unsigned kLanes = 16;  // fp32 elements of a word of memory
-constexpr unsigned kTile = 8;    // rows and columns of what an iteration updates
-static_assert(BLOCK_SIZE % kLanes == 0, "BLOCK_SIZE is no multiple of 16");
+constexpr unsigned kLanes = 16;  // fp32 elements per word of memory
+constexpr unsigned kTile = 8;    // rows and columns updated per iteration
+static_assert(BLOCK_SIZE % kLanes == 0, "BLOCK_SIZE must be a multiple of 16");
 
 using Block = float[BLOCK_SIZE][BLOCK_SIZE];
 
-// The place of a block in a board's matrix; a buffer of one block has blocks_per_row 1.
+// Position of a block in a board's matrix; a buffer of one block has blocks_per_row 1.
 struct Place {
   unsigned column, row, blocks_per_row;
   unsigned at(unsigned line) const {
@@ -40,7 +40,7 @@ static void store(const Block& from, bool transposed, Place place, float* to) {
   }
 }
 
-// The product of a column and a row is added to what is right of column k and below row k, a tile an iteration.
+// Adds the product of a column and a row to the block from (first_row, first_column) on, a tile per iteration.
 static void update(Block& block, const float* column, const float* row, unsigned first_row, unsigned first_column) {
   constexpr unsigned kTiles = BLOCK_SIZE / kTile;
   for (unsigned i = first_row / kTile; i < kTiles; ++i) {
@@ -55,7 +55,7 @@ static void update(Block& block, const float* column, const float* row, unsigned
 
 extern "C" {
 
-// The block on the diagonal.
+// Factorizes the block on the diagonal.
 void lu(float* a, float* a_block_trans, float* a_block, unsigned block_col, unsigned block_row,
         unsigned blocks_per_row) {
 #pragma HLS INTERFACE m_axi port = a bundle = gmem0
@@ -83,7 +83,7 @@ void lu(float* a, float* a_block_trans, float* a_block, unsigned block_col, unsi
   store(block, false, {0, 0, 1}, a_block);
 }
 
-// A block right of the diagonal: its part of -U.
+// Computes a block of -U, right of the diagonal.
 void top_update(float* a, float* top_block, const float* lu_global_buffer_transposed, unsigned is_first_block,
                 unsigned block_col, unsigned block_row, unsigned blocks_per_row) {
 #pragma HLS INTERFACE m_axi port = a bundle = gmem0
@@ -108,7 +108,7 @@ void top_update(float* a, float* top_block, const float* lu_global_buffer_transp
   store(block, false, {0, 0, 1}, top_block);
 }
 
-// A block below the diagonal: its part of L, which is passed on transposed.
+// Computes a block of L, below the diagonal, and stores it transposed for the broadcast.
 void left_update(float* a, float* left_block, const float* lu_global_buffer, unsigned is_first_block,
                  unsigned block_col, unsigned block_row, unsigned blocks_per_row) {
 #pragma HLS INTERFACE m_axi port = a bundle = gmem0
@@ -130,7 +130,7 @@ void left_update(float* a, float* left_block, const float* lu_global_buffer, uns
   store(block, true, {0, 0, 1}, left_block);
 }
 
-// Another block: the product of a block of L and one of -U is added.
+// Adds the product of a block of L and one of -U to another block.
 void inner_update_mm0(float* a, const float* left_global_buffer, const float* top_global_buffer, unsigned block_col,
                       unsigned block_row, unsigned blocks_per_row) {
 #pragma HLS INTERFACE m_axi port = a bundle = gmem0

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PTRANS: one kernel reads a board's blocks of A and sends them transposed, another adds what comes to its blocks of B. Names and arguments are
-// those of HPCC FPGA's kernels, so that the same host program runs either.
+// PTRANS: one kernel reads a board's blocks of A and sends them transposed, another adds received blocks to those of B. Names and arguments are those
+// of HPCC FPGA's kernels, so that the same host program runs both.
 #include "ap_axi_sdata.h"
 #include "hls_stream.h"
 
@@ -12,9 +12,9 @@ using data_word = ap_axiu<512, 0, 0, 8>;
 
 constexpr unsigned kLanes = 16;  // fp32 elements of a word
 constexpr unsigned kWords = BLOCK_SIZE / kLanes;
-static_assert(BLOCK_SIZE % kLanes == 0, "BLOCK_SIZE is no multiple of 16");
+static_assert(BLOCK_SIZE % kLanes == 0, "BLOCK_SIZE must be a multiple of 16");
 
-// Blocks are read column by column, so that the transposed ones leave in the order of rows. A block is sent while the next one is read.
+// Reads blocks column by column, so that the transposed ones are sent row by row. A block is sent while the next one is read.
 void transpose_read0(const float* A, unsigned offset_a, unsigned number_of_blocks, unsigned width_in_blocks,
                      unsigned height_in_blocks, hls::stream<data_word>& krnl2cclo) {
 #pragma HLS INTERFACE m_axi port = A bundle = gmem0

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams of kernels that are written with hlslib, by the names of its interface, in simulated time: each end moves a word a cycle.
+// Streams of kernels with hlslib's interface, in simulated time: each end moves at most a word per cycle.
 #pragma once
 #pragma GCC system_header
 
@@ -50,7 +50,7 @@ class Stream<T, 0, Storage::Unspecified> : public thalweg_hls::Stream<T> {
   std::size_t Size() const { return Base::words(); }
 };
 
-/// With a depth of its own.
+/// A stream with a depth.
 template <class T, unsigned Depth, Storage storage>
 class Stream : public Stream<T, 0, Storage::Unspecified> {
   using Base = Stream<T, 0, Storage::Unspecified>;

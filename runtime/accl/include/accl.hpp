@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// ACCL's operations for C++ programs on a simulated cluster, under the names and with the arguments of ACCL's driver. It needs a compiler for C++17, and no library:
+// ACCL's operations for C++ programs on a simulated cluster, with the names and arguments of ACCL's driver. Header-only, for C++17:
 //
 //   #include <accl.hpp>
 //   int main() {
-//     ACCL::ACCL accl;                                     // this process is one rank of all
+//     ACCL::ACCL accl;                                     // this process is one rank
 //     accl.initialize(ACCL::world(), ACCL::local_rank());
 //     auto mine = accl.create_buffer<float>(1000, ACCL::dataType::float32);
 //     auto sums = accl.create_buffer<float>(1000, ACCL::dataType::float32);
@@ -13,9 +13,9 @@
 //   g++ -std=c++17 -I $(thalweg accl include) program.cpp -o program
 //   thalweg accl run -n 4 -- ./program
 //
-// Virtual time passes while the program waits for a call, and stands while it computes. With `run_async` an operation returns at once. A call
-// that fails throws a call_error, when it is waited for; what is no call at all throws std::invalid_argument. Unlike the driver's, requests of
-// `waitfor` may be under way, and wait() reads the result into its buffer's array unless `to_fpga` is set.
+// Virtual time advances while the program waits for a call, and is stopped while it computes. With `run_async`, an operation returns at once.
+// Waiting for a failed call throws call_error; invalid arguments throw std::invalid_argument. Unlike in the driver, requests in `waitfor` may be in
+// progress, and wait() copies the result to its buffer's array unless `to_fpga` is set.
 #pragma once
 
 #include <algorithm>
@@ -41,7 +41,7 @@
 
 namespace ACCL {
 
-/// This process's rank, and the number of ranks, as the simulator has started them.
+/// This process's rank, and the number of ranks, as set by the simulator.
 inline unsigned local_rank() {
   for (const char* name : {"THALWEG_ACCL_RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK"})
     if (const auto rank = detail::number_in(name)) return *rank;
@@ -62,29 +62,29 @@ class ACCL {
  public:
   /// This process's rank.
   ACCL() : ACCL(0, ::ACCL::local_rank()) {}
-  /// As the driver's constructor for simulations; the port is not used.
+  /// The driver's constructor for simulations; the port is ignored.
   ACCL(unsigned /*start_port*/, unsigned local_rank)
       : rank_(local_rank), board_(std::make_shared<detail::Board>(local_rank)), setup_(board_, who()) {}
   ~ACCL() {
     for (const auto& [request, own] : requests_)
-      if (!request->done) return;  // a reset would end it
+      if (!request->done) return;  // a reset would end the call
     try {
       deinit();
-    } catch (const std::exception&) {  // the simulator reports it
+    } catch (const std::exception&) {  // the simulator reports the error
     }
   }
   ACCL(const ACCL&) = delete;
   ACCL& operator=(const ACCL&) = delete;
 
-  /// Sets the engine up: `n_egr_rx_bufs` receive buffers of `egr_rx_buf_size` bytes, a communicator of these ranks. Messages of up to `max_egr_size`
-  /// bytes go through receive buffers; on clusters with rendezvous larger ones, up to `max_rndzv_size`, go straight to their places.
+  /// Configures the engine with `n_egr_rx_bufs` receive buffers of `egr_rx_buf_size` bytes and a communicator of these ranks. Messages of up to
+  /// `max_egr_size` bytes use receive buffers. On clusters with rendezvous, larger ones up to `max_rndzv_size` are written to their destination.
   void initialize(const std::vector<rank_t>& ranks, int local_rank, int n_egr_rx_bufs = 16,
                   addr_t egr_rx_buf_size = 1024, addr_t max_egr_size = 1024, addr_t max_rndzv_size = 32 * 1024) {
     if (n_egr_rx_bufs < 1 || egr_rx_buf_size > kMost || max_egr_size > kMost || max_rndzv_size > kMost)
-      throw std::invalid_argument("initialize: no receive buffers, or sizes above 32 bits");
+      throw std::invalid_argument("initialize: n_egr_rx_bufs must be at least 1, and sizes must fit in 32 bits");
     if (local_rank < 0 || static_cast<std::size_t>(local_rank) >= ranks.size())
-      throw std::invalid_argument("initialize: rank " + std::to_string(local_rank) + " of " +
-                                  std::to_string(ranks.size()));
+      throw std::invalid_argument("initialize: local_rank is " + std::to_string(local_rank) + "; must be 0 to " +
+                                  std::to_string(static_cast<int>(ranks.size()) - 1));
     soft_reset();
     setup_.begin(ranks, local_rank, static_cast<unsigned>(n_egr_rx_bufs), egr_rx_buf_size);
     ready_ = true;
@@ -93,15 +93,15 @@ class ACCL {
     configure(cfgFunc::set_max_eager_msg_size, static_cast<unsigned>(max_egr_size));
     configure(cfgFunc::set_max_rendezvous_msg_size, static_cast<unsigned>(max_rndzv_size));
   }
-  /// Takes the receive buffers and settings from the engine, and ends all calls that are under way: to wait for one throws a call_error. Messages are
-  /// counted from 0 again, so the other ranks of its communicators do it, too; their calls that wait for this rank end by their time-outs.
+  /// Removes the engine's receive buffers and settings, and ends all calls in progress; waiting for one throws call_error. Sequence numbers of messages
+  /// restart at 0, so the other ranks of its communicators must reset, too. Their calls that wait for this rank end by time-out.
   void soft_reset() {
     ready_ = false;
     configure(cfgFunc::reset_periph, 0);
   }
   void deinit() { soft_reset(); }
 
-  /// Microseconds of virtual time after which a call that waits for a message fails; 0: never.
+  /// Sets the time-out of calls that wait for a message, in us of virtual time; 0 for none.
   ACCLRequest* set_timeout(unsigned value, bool run_async = false, std::vector<ACCLRequest*> waitfor = {}) {
     Call call{operation::config, "set_timeout", value, GLOBAL_COMM};
     call.function = static_cast<std::uint32_t>(cfgFunc::set_timeout);
@@ -122,7 +122,7 @@ class ACCL {
                     bool run_async = false, std::vector<ACCLRequest*> waitfor = {}) {
     return send(Place(src_data_type), count, dst, tag, comm_id, compress_dtype, run_async, waitfor);
   }
-  /// To a kernel's stream of the destination.
+  /// Sends into a stream of the destination's kernels.
   ACCLRequest* stream_put(BaseBuffer& srcbuf, unsigned count, unsigned dst, unsigned stream_id,
                           communicatorId comm_id = GLOBAL_COMM, bool from_fpga = false,
                           dataType compress_dtype = dataType::none, bool run_async = false,
@@ -268,8 +268,8 @@ class ACCL {
     return make({operation::barrier, "barrier", 0, comm_id}, false, waitfor);
   }
 
-  /// Starts a kernel of this rank that `thalweg accl run --kernels` has compiled, with its arguments but for its streams, in their order: numbers, and
-  /// buffers, whose memory it uses. Nothing is copied: sync_to_device() comes before, sync_from_device() after wait().
+  /// Starts a kernel of this rank that `thalweg accl run --kernels` has compiled. The arguments are its numbers and buffers in order, without streams.
+  /// Buffers are not copied: call sync_to_device() before, and sync_from_device() after wait().
   template <typename... Arguments>
   ACCLRequest* start_kernel(const std::string& name, const Arguments&... arguments) {
     auto request = std::make_unique<ACCLRequest>();
@@ -278,20 +278,20 @@ class ACCL {
     return keep(std::move(request));
   }
 
-  /// Until it has ended. Throws call_error.
+  /// Waits for the end of a call. Throws call_error if it failed.
   void wait(ACCLRequest* request) { static_cast<void>(wait_ns(request, detail::Connection::kForEver)); }
-  /// For so much virtual time at most; false where it has not ended by then.
+  /// Waits at most for this virtual time; false if the call has not ended.
   bool wait(ACCLRequest* request, std::chrono::milliseconds timeout) {
     return wait_ns(request, static_cast<std::uint64_t>(std::max<std::int64_t>(timeout.count(), 0)) * 1'000'000);
   }
-  /// Whether it has ended; a microsecond of virtual time passes where it has not.
+  /// True if the call has ended; otherwise, a microsecond of virtual time passes.
   bool test(ACCLRequest* request) { return wait_ns(request, 1'000); }
-  /// From the call to its end, in nanoseconds of virtual time.
+  /// Virtual time from the call to its end, in ns.
   std::uint64_t get_duration(ACCLRequest* request) { return known(request).end.took_ns; }
-  /// Of the last call that has ended on this rank, or of one call.
+  /// Return code of the last call that has ended on this rank, or of one call.
   val_t get_retcode() { return board_->connection.read(CCLO_ADDR::RETCODE_OFFSET); }
   val_t get_retcode(ACCLRequest* request) { return known(request).end.code; }
-  /// Forgets a call that has ended.
+  /// Deletes a request whose call has ended.
   void free_request(ACCLRequest* request) {
     if (!known(request).done) throw std::invalid_argument(who() + request->name + " has not ended");
     requests_.erase(request);
@@ -301,7 +301,7 @@ class ACCL {
   val_t get_hwid() { return board_->connection.read(CCLO_ADDR::IDCODE_OFFSET); }
   std::vector<rank_t> get_comm_group(communicatorId comm_id) { return setup_.communicator(comm_id).ranks; }
   unsigned get_comm_rank(communicatorId comm_id) { return setup_.communicator(comm_id).rank; }
-  /// The communicators, for people.
+  /// Describes the communicators.
   std::string dump_communicator() {
     std::string text;
     for (const auto& known : setup_.communicators()) {
@@ -315,7 +315,7 @@ class ACCL {
   }
   addr_t get_communicator_addr(communicatorId comm_id = GLOBAL_COMM) { return setup_.communicator(comm_id).address; }
   addr_t get_arithmetic_config_addr(std::pair<dataType, dataType> id) { return setup_.arithmetic(id); }
-  /// Of these ranks, in that order; all of them call it, in the same order as other communicators of the same ranks.
+  /// Makes a communicator of these ranks, in this order. All members must call this, in the same order as for their other communicators.
   communicatorId create_communicator(const std::vector<rank_t>& ranks, int local_rank) {
     return setup_.add_communicator(ranks, local_rank);
   }
@@ -328,7 +328,7 @@ class ACCL {
   std::unique_ptr<Buffer<dtype>> create_buffer(dtype* host_buffer, std::size_t length, dataType type) {
     return made(host_buffer, length, type, false);
   }
-  /// The bank of the memory, which the simulated board does not have.
+  /// The memory bank is ignored: simulated boards have one.
   template <typename dtype>
   std::unique_ptr<Buffer<dtype>> create_buffer(std::size_t length, dataType type, unsigned /*mem_grp*/) {
     return create_buffer<dtype>(length, type);
@@ -370,7 +370,7 @@ class ACCL {
   ACCLRequest* put(const Place& source, unsigned count, unsigned dst, unsigned stream_id, communicatorId comm_id,
                    dataType compress, bool run_async, const std::vector<ACCLRequest*>& waitfor) {
     if (stream_id >= kMostStreams)
-      throw std::invalid_argument(who() + "stream " + std::to_string(stream_id) + "; their numbers are 0 to 246");
+      throw std::invalid_argument(who() + "stream " + std::to_string(stream_id) + "; must be 0 to 246");
     Call call{operation::send, "stream_put", count, comm_id, dst, stream_id};
     call.places[0] = source;
     call.places[2] = Place(source.type);
@@ -448,14 +448,16 @@ class ACCL {
     if (!run_async) wait(made);
     return made;
   }
-  /// Copies an operand to its memory, except what calls write there that the program has not waited for; keeps the memory until the call has ended.
+  /// Copies an operand to the memory, except where results of calls that the program has not waited for are newer. Keeps the memory allocated until the
+  /// call has ended.
   void use(ACCLRequest& request, const Call& call, const Place& place, std::size_t k) {
     BaseBuffer& buffer = *place.buffer;
     const std::size_t bytes = place.need * detail::size_of(buffer.type());
     if (bytes > buffer.size())
       throw std::invalid_argument(who() + call.name + ": a buffer of " + std::to_string(buffer.size()) +
-                                  " bytes; it takes " + std::to_string(bytes));
-    if (buffer.block().board != board_) throw std::invalid_argument(who() + call.name + ": a buffer of another rank");
+                                  " bytes; must have at least " + std::to_string(bytes));
+    if (buffer.block().board != board_)
+      throw std::invalid_argument(who() + call.name + ": the buffer belongs to another rank");
     request.operands[k] = buffer._block;
     if (k < 2 && place.sync && bytes > 0) buffer.store_older(bytes);
     if (k == 2 && place.sync) {
@@ -486,7 +488,7 @@ class ACCL {
     check(of);
     return true;
   }
-  /// Gives the memory back that the call has used.
+  /// Releases the memory that the call has used.
   static void finish(ACCLRequest& of) {
     of.done = true;
     if (of.result_bytes > 0) {
@@ -507,7 +509,7 @@ class ACCL {
     return kept;
   }
   ACCLRequest& known(ACCLRequest* request) {
-    if (requests_.count(request) == 0) throw std::invalid_argument(who() + "a request that is not known");
+    if (requests_.count(request) == 0) throw std::invalid_argument(who() + "unknown request; it may have been freed");
     return *request;
   }
 
@@ -538,7 +540,8 @@ class ACCL {
   std::unique_ptr<Buffer<dtype>> made(dtype* given, std::size_t length, dataType type, bool host) {
     if (detail::size_of(type) != sizeof(dtype))
       throw std::invalid_argument(who() + "a buffer of elements of " + std::to_string(sizeof(dtype)) +
-                                  " bytes, and a type of " + std::to_string(detail::size_of(type)));
+                                  " bytes with a type of " + std::to_string(detail::size_of(type)) +
+                                  " bytes; must be equal");
     auto block = std::make_shared<detail::Block>(board_, host, length * sizeof(dtype), given);
     return std::make_unique<Buffer<dtype>>(std::move(block), 0, length, type);
   }

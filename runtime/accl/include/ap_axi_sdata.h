@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words of AXI4-Stream, by the names of the vendor's interface.
+// Words of AXI4-Stream with the vendor's interface.
 #pragma once
 #pragma GCC system_header
 
@@ -21,7 +21,7 @@ struct data_bits<ap_int<W>> {
   static constexpr int value = W;
 };
 
-/// Widths of sideband signals may be 0: then the hardware has none, and the field has no meaning.
+/// Widths of sideband signals may be 0: then the hardware has no such signal, and the field is unused.
 template <class T, int User = 0, int Id = 0, int Dest = 0>
 struct axis {
   static constexpr int kBits = data_bits<T>::value;
@@ -74,7 +74,7 @@ void unpack_bits(const unsigned char* from, Bits& value) {
   value = bits;
 }
 
-/// Data, keep, strb, user, id, dest and last, one behind the other; all but data and last have 8 bytes, or more where they need them.
+/// Layout: data, keep, strb, user, id, dest, last. All but data and last take at least 8 bytes.
 template <class T, int User, int Id, int Dest>
 struct Wire<hls::axis<T, User, Id, Dest>> {
   using Word = hls::axis<T, User, Id, Dest>;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waits of the vendor's synthesis: a cycle, or some.
+// The vendor's waits for one or several cycles.
 #pragma once
 #pragma GCC system_header
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams of HLS kernels, by the names of the vendor's interface, in simulated time: each end moves a word a cycle.
+// Streams of HLS kernels with the vendor's interface, in simulated time: each end moves at most a word per cycle.
 #pragma once
 #pragma GCC system_header
 
@@ -40,7 +40,7 @@ class stream<T, 0> : public thalweg_hls::Stream<T> {
   stream(const char* name, int depth) : Base(name, static_cast<unsigned long>(depth)) {}
 };
 
-/// With a depth of its own.
+/// A stream with a depth.
 template <class T, int Depth>
 class stream : public stream<T, 0> {
  public:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between compiled HLS kernels and the runtime that they run in: the runtime puts a table of functions into each library of kernels. Streams of
-// kernels (hls_stream.h, Stream.h) are made of it.
+// Interface between compiled HLS kernels and their runtime, which sets a table of functions in each library of kernels. The streams of kernels
+// (hls_stream.h, Stream.h) use it.
 #pragma once
 #pragma GCC system_header
 
@@ -25,9 +25,9 @@ struct hls__place {
 };
 
 struct hls__calls {
-  /* A stream of a kernel's own. */
+  /* Makes a stream inside a kernel. */
   void* (*make)(const char* name, unsigned long depth);
-  /* Each user of a stream says how many bytes its words have. */
+  /* Each user of a stream gives the bytes of its words. */
   void (*attach)(void* stream, unsigned long bytes);
   void (*deepen)(void* stream, unsigned long depth);
   void (*push)(void* stream, const void* word, hls__place place);
@@ -37,22 +37,22 @@ struct hls__calls {
   int (*is_full)(void* stream);
   int (*is_empty)(void* stream);
   unsigned long (*size)(void* stream);
-  /* A process of a dataflow region: it calls `call(what)`. */
+  /* Starts a process of a dataflow region, which calls `call(what)`. */
   void* (*begin_process)(const char* name, void (*call)(void* what), void* what);
   void (*join)(void* process, hls__place place);
-  /* Loops (kernels/device/loops.h), by the code before `from`. */
+  /* Loops (kernels/device/loops.h); `from` is the return address. */
   void (*turn)(kernel__loop* loop, const void* from);
   void (*leave)(kernel__loop* loop);
   void (*begin_pipeline)(kernel__loop* loop, long depth, const void* from);
   void (*pause)(long cycles);
-  /* Calls of the C library by the code before `from`: that ends the process, and what is thrown. */
+  /* Calls of the C library that end the process, and exceptions. */
   void (*exits)(int code, const void* from);
   void (*throws)(const void* thrown, const void* from);
-  /* Memory of the board or its host, or none at all, is about to be read or written, by the code before `from`. */
+  /* An access to memory of the board, its host, or an invalid address, before it happens. */
   void (*memory)(unsigned long address, unsigned long bytes, int writes, const void* from);
 };
 
-/* What a kernel gets: a number, the address of memory, or a stream. */
+/* Argument of a kernel: a number, the address of memory, or a stream. */
 enum hls__kind { HLS__INTEGER, HLS__REAL, HLS__POINTER, HLS__STREAM };
 struct hls__argument {
   int kind;
@@ -61,18 +61,18 @@ struct hls__argument {
   void* at;
 };
 
-/* What a library of kernels exports: this, and of each kernel void hls__call_NAME(const hls__argument*). */
+/* Symbol of a library of kernels, which also exports void hls__call_NAME(const hls__argument*) for each kernel. */
 struct hls__library_type {
   int version;
   const hls__calls* calls;
-  unsigned long memory[2], memory_bytes[2]; /* the addresses of the board's memory and its host's */
+  unsigned long memory[2], memory_bytes[2]; /* addresses and sizes of the board's and the host's memory */
 };
 extern hls__library_type hls__library;
 }
 
 namespace thalweg_hls {
 
-/// How a word of a stream is kept: here as the bytes of its type.
+/// Layout of a word of a stream: by default the bytes of its type.
 template <class T>
 struct Wire {
   static constexpr std::size_t kBytes = sizeof(T);
@@ -84,14 +84,14 @@ struct Wire {
   }
 };
 
-/// Of a kernel's argument: a stream that there is.
+/// Existing stream of a kernel's argument.
 struct Attached {
   void* stream;
 };
 
 struct IsStream {};
 
-/// A stream, which is made when it is first used.
+/// A stream, made at its first use.
 template <class T>
 class Stream : public IsStream {
  public:
@@ -141,7 +141,7 @@ class Stream : public IsStream {
   mutable void* stream_ = nullptr;
 };
 
-// What the translation of a source puts into it.
+// Used in rewritten sources.
 
 /// `#pragma HLS STREAM variable=... depth=...`
 template <class Streams>
@@ -152,7 +152,7 @@ void set_depth(Streams& streams, unsigned long depth) {
     streams.set_depth(depth);
 }
 
-/// A call in a dataflow region. Its end is waited for.
+/// A call in a dataflow region, which waits for its end.
 template <class Call>
 class Process {
  public:
@@ -191,7 +191,7 @@ struct Holder {
     else if constexpr (std::is_constructible_v<Value, long long>)
       return from.kind == HLS__REAL ? static_cast<Value>(from.real) : static_cast<Value>(from.integer);
     else
-      throw std::invalid_argument("an argument of a type that a host has no value for");
+      throw std::invalid_argument("an argument has a type that a host cannot pass");
   }
   P get() { return static_cast<P>(value); }
 };
@@ -199,7 +199,7 @@ struct Holder {
 template <class P>
 struct Holder<P, true> {
   using Value = std::remove_cv_t<std::remove_reference_t<P>>;
-  static_assert(std::is_reference_v<P>, "a kernel has a stream by reference");
+  static_assert(std::is_reference_v<P>, "a kernel must take a stream by reference");
 
   Value value;
 

@@ -234,10 +234,10 @@ def test_the_figure_has_points_and_dashed_models() -> None:
 @pytest.mark.parametrize(
     ("cluster", "options", "text"),
     [
-        ("accl-u280-udp", {"ranks": 3}, "ranks is 3; b_eff has an even number, 2 to 48"),
+        ("accl-u280-udp", {"ranks": 3}, "ranks is 3; must be even, 2 to 48"),
         ("accl-u280-udp", {"ranks": 50}, "ranks is 50"),
-        ("accl-u280-udp", {"beside": ["noctua2-mpi", "accl-u280-udp"]}, "beside: accl-u280-udp is measured already"),
-        ("accl-u280-udp", {"sizes": "6"}, "a size of 6 bytes; elements have 4"),
+        ("accl-u280-udp", {"beside": ["noctua2-mpi", "accl-u280-udp"]}, "beside: accl-u280-udp is given twice"),
+        ("accl-u280-udp", {"sizes": "6"}, "a size of 6 bytes; must be a multiple of 4"),
         ("accl-u280-udp", {"by": "nobody"}, "unknown by 'nobody'; known are kernel, host, both"),
         ("accl-u280-udp", {"way": "none"}, "unknown way 'none'; known are streaming, buffered, both"),
         ("noctua2-mpi", {"way": "buffered"}, "on noctua2-mpi hosts exchange messages by MPI"),
@@ -263,7 +263,9 @@ def test_kernels_of_a_source_take_as_long(way: str) -> None:
 
 def test_a_source_without_the_kernels() -> None:
     pytest.importorskip("clang.cindex", reason="libclang is not installed")
-    with pytest.raises(InputError, match=r"loops\.cpp has not the kernels of HPCC FPGA's b_eff: recv_stream, sch"):
+    with pytest.raises(
+        InputError, match=r"loops\.cpp does not have the kernels of HPCC FPGA's b_eff: recv_stream, sch"
+    ):
         measure("b_eff", "accl-u280-udp", kernels=str(KERNELS / "loops.cpp"), includes=[str(KERNELS)])
-    with pytest.raises(InputError, match="by and way are those of the kernels"):
+    with pytest.raises(InputError, match="by and way follow from the kernels"):
         measure("b_eff", "accl-u280-udp", kernels=str(KERNELS / "buffered.cpp"), way="buffered")

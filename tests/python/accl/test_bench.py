@@ -33,7 +33,7 @@ def test_every_operation(operation: str, by: str) -> None:
 
 
 def test_servers_have_no_engine() -> None:
-    with pytest.raises(InputError, match="put is of boards with an engine; on noctua2-mpi hosts exchange messages"):
+    with pytest.raises(InputError, match="put needs boards with an engine; on noctua2-mpi hosts exchange messages"):
         measure("put", "noctua2-mpi", sizes=64)
 
 
@@ -114,13 +114,13 @@ def test_the_engines_processor_takes_its_time(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("operation", "options", "text"),
     [
-        ("put", {"sizes": "6"}, "a size of 6 bytes; elements have 4"),
-        ("allreduce", {"ranks": 1, "sizes": "4"}, "ranks is 1; allreduce has 2 to 48"),
+        ("put", {"sizes": "6"}, "a size of 6 bytes; must be a multiple of 4"),
+        ("allreduce", {"ranks": 1, "sizes": "4"}, "ranks is 1; must be 2 to 48 for allreduce"),
         ("allreduce", {"ranks": 49, "sizes": "4"}, "ranks is 49"),
-        ("bcast", {"ranks": 3, "root": 3, "sizes": "4"}, "root is 3; ranks are 0 to 2"),
+        ("bcast", {"ranks": 3, "root": 3, "sizes": "4"}, "root is 3; must be 0 to 2"),
         ("put", {"by": "nobody", "sizes": "4"}, "unknown by 'nobody'"),
         ("put", {"ranks": 2, "sizes": "4"}, "put has no option 'ranks'"),
-        ("put", {"sizes": "64,4G"}, "a size of 4294967296 bytes takes .* accl-u280-udp has memory_bytes = 8589934592"),
+        ("put", {"sizes": "64,4G"}, "a size of 4294967296 bytes needs .* accl-u280-udp has memory_bytes = 8589934592"),
         ("scan", {}, "accl has no scan"),
     ],
 )
@@ -148,7 +148,7 @@ def test_a_size_for_which_there_is_no_memory(monkeypatch: pytest.MonkeyPatch) ->
         raise MemoryError
 
     monkeypatch.setattr("thalweg.systems.accl.operations.prepared", full)
-    with pytest.raises(InputError, match="a size of 64 bytes on 2 ranks takes more memory than there is"):
+    with pytest.raises(InputError, match="a size of 64 bytes on 2 ranks needs more memory than this computer has"):
         measure("put", "accl-u280-udp", sizes="64")
 
 

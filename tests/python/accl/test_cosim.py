@@ -42,7 +42,7 @@ def test_random_programs(seed: int, capsys: pytest.CaptureFixture[str], monkeypa
 def test_what_there_is_no_hardware_for_is_refused_with_the_clusters_name(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["rtl", "cosim", "--cluster", "accl-u280-tcp", "--runs", "1"]) == 2
     last = capsys.readouterr().err.splitlines()[-1]
-    assert last == "thalweg: accl-u280-tcp: the hardware has plain UDP alone, not tcp"
+    assert last == "thalweg: accl-u280-tcp: transport is tcp; the RTL supports only udp"
 
 
 @pytest.mark.long

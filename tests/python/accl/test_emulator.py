@@ -76,9 +76,9 @@ def test_it_ends_with_the_process_that_started_it() -> None:
 @pytest.mark.parametrize(
     ("command", "says"),
     [
-        (words(0, 5500, "cyt_tcp"), "--comms cyt_tcp is not simulated; there are udp, tcp, cyt_rdma"),
-        (words(2, 5500), "--localrank 2: there are 2 ranks, from 0 on"),
-        (words(0, 65530), "2 ranks need 8 ports from 65530 on; the last port is 65535"),
+        (words(0, 5500, "cyt_tcp"), "--comms cyt_tcp is not supported; must be udp, tcp, cyt_rdma"),
+        (words(2, 5500), "--localrank 2: must be below the number of ranks, 2"),
+        (words(0, 65530), "2 ranks need 8 ports from 65530 on, but the last port is 65535"),
     ],
 )
 def test_bad_input(command: list[str], says: str) -> None:

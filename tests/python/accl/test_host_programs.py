@@ -80,25 +80,25 @@ def test_what_is_wrong_is_thrown(program: Path) -> None:
     )
     assert lines[1].startswith(before)
     assert lines[4:15] == [
-        "rank 0: send: a buffer of 16 bytes; it takes 20",
+        "rank 0: send: a buffer of 16 bytes; must have at least 20",
         "send: the communicator has 2 ranks, and no rank 9",
-        "rank 0: copy: elements of several types; they have one, or float32 and float16",
-        "rank 0: there is no communicator 3",
-        "rank 0: stream 247; their numbers are 0 to 246",
+        "rank 0: copy: operands of several types; must be of one type, or float32 and float16",
+        "rank 0: communicator 3 does not exist",
+        "rank 0: stream 247; must be 0 to 246",
         "rank 0: copy: operand and result overlap",
         "rank 0: allreduce: operand and result overlap",
-        "rank 0: a communicator that has the rank at 127.0.0.1:5500 twice",
-        "rank 0: a buffer of elements of 4 bytes, and a type of 8",
-        f"memory up to {lines[13].split()[3]} a rank has {wire.Limits().memory} bytes at most",
+        "rank 0: a communicator with the rank at 127.0.0.1:5500 twice",
+        "rank 0: a buffer of elements of 4 bytes with a type of 8 bytes; must be equal",
+        f"memory up to {lines[13].split()[3]} exceeds the limit of {wire.Limits().memory} bytes per rank",
         "call_error rank 0: recv: not ready (0x80000000): its board was reset before it had ended",
     ]
     assert lines[15:] == [
-        "this run has no kernels; thalweg accl run --kernels adds them",
-        "a buffer that has been freed",
-        "rank 0: receive buffers and communicators take more than the 8132 bytes that the exchange memory has for them",
+        "this run has no kernels; add them with thalweg accl run --kernels",
+        "the buffer has been freed",
+        "rank 0: the exchange memory is full: receive buffers and communicators take more than 8132 bytes",
         "rank 0: nop before initialize()",
-        "this process has an ACCL already: it is one rank, which cannot wait for itself",
-        "initialize: rank 7 of 2",
+        "this process already has an ACCL; a process is one rank",
+        "initialize: local_rank is 7; must be 0 to 1",
     ]
     assert status == 1
     assert any(line.startswith("rank 1: recv ended with 0x800, receive time-out") for line in report)
@@ -119,7 +119,7 @@ def test_a_reset_ends_calls_and_a_second_initialize_begins_anew(program: Path, c
     status, said, report = run(program, 3, "resets", cluster=cluster)
     ended = "call_error rank 0: recv: not ready (0x80000000): its board was reset before it had ended\n"
     assert (status, said) == (1, ended), report
-    assert any(line.startswith("rank 0: reset while 2 recv had not ended") for line in report)
+    assert any(line.startswith("rank 0: reset during 2 recv") for line in report)
 
 
 def test_times_do_not_depend_on_how_long_ranks_compute(program: Path, tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_times_do_not_depend_on_how_long_ranks_compute(program: Path, tmp_path: 
 
 def test_ranks_that_wait_for_each_other(program: Path) -> None:
     status, _, report = run(program, 2, "stuck")
-    assert (status, report[0]) == (124, "thalweg: the ranks wait for calls that cannot end")
+    assert (status, report[0]) == (124, "thalweg: deadlock: all ranks wait for calls that cannot end")
     assert report[-2:] == [
         "recv of node 0 waits for a message from rank 1 of its communicator with tag 3, for node 1",
         "recv of node 1 waits for a message from rank 0 of its communicator with tag 3, for node 0",
@@ -147,7 +147,7 @@ def test_a_message_larger_than_all_receive_buffers_is_warned_of(program: Path) -
     assert status == 0
     assert report[3:] == [
         "warning: rank 0: send: a message of 20000 bytes to rank 1 of its communicator is larger than all 16 receive buffers of 1024 bytes together: "
-        "on plain UDP what finds none is lost, unless the receiver's call takes it as it comes"
+        "on plain UDP, segments without a free buffer are lost, unless the receiver's call consumes them on arrival"
     ]
     assert run(program, 2, "large", cluster="accl-u280-reliable")[2][3:] == []
 
@@ -168,7 +168,7 @@ def test_a_rank_that_fails(program: Path) -> None:
 def test_a_rank_that_leaves_before_a_call_has_ended(program: Path) -> None:
     status, _, report = run(program, 1, "leaves")
     assert status in (0, 1)
-    assert "rank 0: a client left in the middle of recv" in report
+    assert "rank 0: a client disconnected before the end of recv" in report
 
 
 def test_it_is_said_for_whom_the_others_wait(program: Path) -> None:
@@ -176,7 +176,7 @@ def test_it_is_said_for_whom_the_others_wait(program: Path) -> None:
     status, _, report = run(program, 3, "slow", start=soon)
     assert status == 0
     assert report[0] == (
-        "thalweg: the others wait for rank 0: virtual time stands while a rank is outside of the library"
+        "thalweg: all other ranks wait for rank 0, which computes outside of the library; virtual time is stopped meanwhile"
     )
 
 
@@ -185,14 +185,14 @@ def test_no_other_package_is_needed(program: Path) -> None:
 
 
 def test_a_rank_that_is_none(program: Path) -> None:
-    assert run(program, 1, "rank")[1] == "rank 1; there are 1 ranks, from 0 on\n"
+    assert run(program, 1, "rank")[1] == "rank 1 does not exist; must be below 1\n"
 
 
 def test_a_program_that_nobody_has_started(program: Path) -> None:
     environment = {name: value for name, value in os.environ.items() if name != hosts.SOCKET}
     done = subprocess.run([program, "operations"], capture_output=True, text=True, env=environment, check=False)
     assert done.returncode == 1
-    assert done.stderr == "no simulator has started this program; thalweg accl run -n RANKS -- PROGRAM does\n"
+    assert done.stderr == "not started by a simulator; use thalweg accl run -n RANKS -- PROGRAM\n"
 
 
 def test_a_program_that_uses_mpi_too(tmp_path: Path) -> None:

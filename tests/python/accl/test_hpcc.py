@@ -92,13 +92,13 @@ def test_a_wrong_kernel_is_found(name: str, right: str, wrong: str, tmp_path: Pa
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"ranks": 3}, "ranks is 3; a grid has a square number of boards"),
-        ({"ranks": 64}, "ranks is 64; a grid has a square number of boards, and .* has 48"),
-        ({"orders": 100}, "an order of 100; 2 x 2 boards share whole blocks of 64 rows"),
-        ({"orders": 0}, "an order of 0"),
+        ({"ranks": 3}, "ranks is 3; must be a square number, at most"),
+        ({"ranks": 64}, "ranks is 64; must be a square number, at most 48 on"),
+        ({"orders": 100}, "orders has 100; must be a positive multiple of 2 x 64 rows"),
+        ({"orders": 0}, "orders has 0; must be a positive multiple"),
         ({"orders": 1.5}, r"orders of ptrans is 1.5; its type is str \| int \| Sequence"),
-        ({"block": 24}, "block is 24; it is a multiple of 16"),
-        ({"cluster": "noctua2-mpi"}, "ptrans is of boards with an engine"),
+        ({"block": 24}, "block is 24; must be a multiple of 16"),
+        ({"cluster": "noctua2-mpi"}, "ptrans needs boards with an engine"),
         ({"kernels": SOURCES / "linpack.cpp"}, "has no kernel transpose_read0"),
     ],
 )

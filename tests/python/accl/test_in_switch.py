@@ -234,7 +234,9 @@ def test_switches_need_no_arithmetic_of_boards() -> None:
 
 
 def test_hardware_has_no_port_to_switches() -> None:
-    with pytest.raises(InputError, match="hardware has no port to the switches"):
+    with pytest.raises(
+        InputError, match="in_switch needs boards of the C.. model; the RTL has no port to the switches"
+    ):
         run(lambda rank: None, 2, CLUSTER, in_switch=SWITCHES, hardware=[0])
 
 

@@ -26,10 +26,10 @@ def loops() -> Kernels:
 @pytest.mark.parametrize(
     "arguments, what",
     [
-        ({}, "argument count, int, is not given"),
-        ({"count": 1, "more": 2}, "has no argument more; it has count, out"),
-        ({"count": 1, "out": 3}, "argument out is memory: give a buffer"),
-        ({"count": "1"}, "argument count, int, is '1'; wanted is a number"),
+        ({}, "argument count, int, is missing"),
+        ({"count": 1, "more": 2}, "has no argument more; its arguments are count, out"),
+        ({"count": 1, "out": 3}, "argument out must be a buffer"),
+        ({"count": "1"}, "argument count, int, is '1'; must be a number"),
     ],
 )
 def test_arguments(loops: Kernels, arguments: dict[str, Any], what: str) -> None:
@@ -72,7 +72,7 @@ def test_a_number_arrives_as_it_is_or_is_refused(
         for name, value in wrong.items():
             if name in "ab" and dtype is np.float64:
                 continue
-            what = f"kernel {kernel}: argument {name}, .*, is {value}; wanted is .*{least[name]}.* to {most[name]}"
+            what = f"kernel {kernel}: argument {name}, .*, is {value}; must be .*{least[name]}.* to {most[name]}"
             with pytest.raises(InputError, match=what):
                 alone(lambda rank, numbers=good | {name: value}: program(rank, numbers))
 
@@ -86,11 +86,11 @@ def test_large_numbers_arrive(types: Kernels) -> None:
     last = 2**64 - 1
     assert alone(lambda rank: program(rank, a=last, b=last, c=2**63 - 1)) == [last, last, 2**63 - 1, 0]
     for name, value in {"a": -1, "b": 2**64, "c": 2**63}.items():
-        with pytest.raises(
-            InputError, match=f"argument {name}, .*, is {value}; wanted is a whole number from 0 to"
-        ) as found:
+        with pytest.raises(InputError, match=f"argument {name}, .*, is {value}; must be an integer from 0 to") as found:
             alone(lambda rank, name=name, value=value: program(rank, **{"a": 0, "b": 0, "c": 0} | {name: value}))
-        assert str(found.value).endswith("; the type holds more, but a host gives 63 bits and a sign") == (name == "c")
+        assert str(found.value).endswith("; the type has a wider range, but a host passes 63 bits and a sign") == (
+            name == "c"
+        )
 
 
 def test_a_truth_value_of_numpy(types: Kernels) -> None:
@@ -115,17 +115,17 @@ def test_elements_of_another_type(types: Kernels, kernel: str, given: str, wante
             out=rank.create_buffer(9, given),
         )
 
-    with pytest.raises(InputError, match=f"argument out, .*, is a buffer of {given}; wanted is {wanted}\n"):
+    with pytest.raises(InputError, match=f"argument out, .*, is a buffer of {given}; must be of {wanted}\n"):
         alone(program)
 
 
 @pytest.mark.parametrize(
     ("what", "text"),
     [
-        (lambda rank: rank.kernel_port(stream=1.5), "kernel_port: stream is 1.5; wanted is a whole number"),
-        (lambda rank: rank.kernel_port(pair="0"), "kernel_port: pair is '0'; wanted is a whole number"),
-        (lambda rank: rank.kernel_port(pair=-1), "kernel_port: pair is -1; wanted is 0 to"),
-        (lambda rank: rank.kernel_stream(depth=2.5), "a stream: its depth is 2.5; wanted is a whole number"),
+        (lambda rank: rank.kernel_port(stream=1.5), "kernel_port: stream is 1.5; must be an integer"),
+        (lambda rank: rank.kernel_port(pair="0"), "kernel_port: pair is '0'; must be an integer"),
+        (lambda rank: rank.kernel_port(pair=-1), "kernel_port: pair is -1; must be 0 to"),
+        (lambda rank: rank.kernel_stream(depth=2.5), "a stream: its depth is 2.5; must be an integer"),
     ],
 )
 def test_ports_of_no_number(what: Any, text: str) -> None:
@@ -136,10 +136,10 @@ def test_ports_of_no_number(what: Any, text: str) -> None:
 @pytest.mark.parametrize(
     "name, value, what",
     [
-        ("a", 1e39, "wanted is -3.4028.*e[+]38 to 3.4028.*e[+]38"),
-        pytest.param("a", 10**400, "wanted is -3.4028", id="10^400"),
-        ("c", float("nan"), "argument c, ap_fixed<8, 4>, is nan; wanted is -8.0 to 7.9375"),
-        ("d", float("inf"), "argument d, ap_ufixed<6, 6>, is inf; wanted is 0.0 to 63.0"),
+        ("a", 1e39, "must be -3.4028.*e[+]38 to 3.4028.*e[+]38"),
+        pytest.param("a", 10**400, "must be -3.4028", id="10^400"),
+        ("c", float("nan"), "argument c, ap_fixed<8, 4>, is nan; must be -8.0 to 7.9375"),
+        ("d", float("inf"), "argument d, ap_ufixed<6, 6>, is inf; must be 0.0 to 63.0"),
     ],
 )
 def test_real_numbers_beyond_their_type(types: Kernels, name: str, value: float, what: str) -> None:
@@ -151,5 +151,5 @@ def test_real_numbers_beyond_their_type(types: Kernels, name: str, value: float,
 @pytest.mark.parametrize("value", [3.7, float("nan"), "3"])
 def test_no_whole_number(types: Kernels, value: Any) -> None:
     numbers = dict.fromkeys("abcdefghi", 0) | {"b": value}
-    with pytest.raises(InputError, match="argument b, unsigned short, is .*; wanted is a"):
+    with pytest.raises(InputError, match="argument b, unsigned short, is .*; must be a"):
         alone(lambda rank: rank.start(types, "whole", numbers, out=rank.create_buffer(9, np.int64)))

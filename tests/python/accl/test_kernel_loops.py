@@ -100,7 +100,10 @@ def test_reads_far_apart_wait_for_the_memory_each_or_once_in_a_pipeline(loops: K
 
 @pytest.mark.parametrize(
     "pragma, what",
-    [("HLS WARP factor=2", r"x.cpp:\d+: #pragma HLS warp is not known"), ("HLS PIPELINE II=0", "interval of 0 cycles")],
+    [
+        ("HLS WARP factor=2", r"x.cpp:\d+: #pragma HLS warp is not supported"),
+        ("HLS PIPELINE II=0", "interval of 0 cycles"),
+    ],
 )
 def test_pragmas_that_are_wrong(pragma: str, what: str, tmp_path: Path) -> None:
     source = tmp_path / "x.cpp"

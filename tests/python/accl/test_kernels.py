@@ -148,8 +148,8 @@ def test_a_full_stream_is_seen(loops: Kernels) -> None:
         ("divides", "100 / (count - 3)", "divides an integer by zero"),
         ("calls_itself", "here[depth % 1000] = depth", "its stack is full"),
         ("aborts", "abort()", "aborts"),
-        ("exits", "exit(3)", "calls exit(3); a kernel ends by return"),
-        ("reads_outside", "in[1 << 20]", "of the board's memory of node 0, which were not allocated"),
+        ("exits", "exit(3)", "calls exit(3); a kernel must end by return"),
+        ("reads_outside", "in[1 << 20]", "of the board's memory of node 0, which are not allocated"),
     ],
 )
 def test_what_a_kernel_must_not_do_is_a_line(loops: Kernels, name: str, code: str, what: str) -> None:
@@ -207,7 +207,7 @@ def test_streams_have_the_words_of_their_kernels(loops: Kernels) -> None:
     def program(rank: Rank) -> None:
         rank.start(loops, "interval_two", count=1, out=rank.kernel_port().data_in).wait()
 
-    with pytest.raises(CheckFailed, match="words of 105 bytes, sideband included, and this kernel's have 4"):
+    with pytest.raises(CheckFailed, match="words of 105 bytes including sideband, but this kernel uses 4"):
         alone(program)
 
 
@@ -354,13 +354,13 @@ template <class T> void of(T) {}
     assert main(["accl", "kernels", str(source), "-I", str(SOURCES), "--json", str(made)]) == 0
     assert (
         capsys.readouterr().out.replace(str(tmp_path), "")
-        == """/x.cpp:3: kernel k, which begins again
-  from: memory by port memory, const float *
+        == """/x.cpp:3: kernel k, restarts at its end
+  from: memory at port memory, const float *
   count: number, int
   to: stream, hls::stream<float> &
-/x.cpp:6: an iteration takes 2 * 4 cycles, in a pipeline of 20
-/x.cpp:9: an iteration takes no cycle: unrolled
-/x.cpp:12: an iteration takes a cycle, 4 at once
+/x.cpp:6: loop: 2 * 4 cycles per iteration, pipelined with latency 20
+/x.cpp:9: loop: 0 cycles per iteration, unrolled
+/x.cpp:12: loop: 1 cycle per iteration, unrolled by 4
 """
     )
     assert [each["name"] for each in json.loads(made.read_text())["kernels"]] == ["k"]

@@ -73,15 +73,15 @@ def test_what_a_program_starts_wrongly(program: list[str]) -> None:
     status, said, _ = run(program, 1, "wrong", *TWO, ADDER)
     assert status == 1
     assert said.splitlines() == [
-        "rank 0 has no kernel nothing; it has produce, consume, adder",
-        "kernel produce: 1 arguments; wanted are 2: from, count",
+        "rank 0 has no kernel nothing; its kernels are produce, consume, adder",
+        "kernel produce: 1 arguments; must be 2: from, count",
         "kernel produce: argument from is memory: give a buffer",
-        "kernel adder: --kernels gives it all arguments, so it begins by itself",
+        "kernel adder: --kernels gives all its arguments, so it starts by itself",
         *(
-            f"kernel consume: argument count, int, is {number}; wanted is a whole number from -2147483648 to 2147483647"
+            f"kernel consume: argument count, int, is {number}; must be an integer from -2147483648 to 2147483647"
             for number in ("3000000000", "18446744073709551615", "2.5")
         ),
-        "kernel consume: argument to, int *, is a buffer of float32; wanted is int32",
+        "kernel consume: argument to, int *, is a buffer of float32; must be of int32",
     ]
 
 
@@ -115,22 +115,20 @@ def test_a_program_that_uses_the_driver() -> None:
     assert status == 0, report
     status, _, report = run(driver, 1, "kernel", TWO[0])
     assert status == 125
-    assert report == [
-        "thalweg: kernel produce: argument from, which is not given; only a program with accl.hpp starts kernels"
-    ]
+    assert report == ["thalweg: kernel produce: argument from is missing; only a program with accl.hpp can start it"]
 
 
 @pytest.mark.parametrize(
     ("kernel", "says"),
     [
-        ("x.cpp", "--kernels x.cpp: wanted is FILE.cpp:NAME[@RANK][:ARGUMENT=VALUE,...]"),
-        (f"{SOURCE}:adder@x", f"--kernels {SOURCE}:adder@x: wanted is FILE.cpp:NAME[@RANK][:ARGUMENT=VALUE,...]"),
-        (f"{SOURCE}:adder:more", f"--kernels {SOURCE}:adder:more: more has no value; wanted is ARGUMENT=VALUE,..."),
+        ("x.cpp", "--kernels x.cpp: must be FILE.cpp:NAME[@RANK][:ARGUMENT=VALUE,...]"),
+        (f"{SOURCE}:adder@x", f"--kernels {SOURCE}:adder@x: must be FILE.cpp:NAME[@RANK][:ARGUMENT=VALUE,...]"),
+        (f"{SOURCE}:adder:more", f"--kernels {SOURCE}:adder:more: more has no value; must be ARGUMENT=VALUE,..."),
         (
             f"{SOURCE}:adder:more=1,more=2",
-            f"--kernels {SOURCE}:adder:more=1,more=2: more has two values; wanted is one",
+            f"--kernels {SOURCE}:adder:more=1,more=2: more is given twice",
         ),
-        ("none.cpp:adder", "there is no file none.cpp"),
+        ("none.cpp:adder", "none.cpp does not exist"),
     ],
 )
 def test_kernels_that_are_not_described(kernel: str, says: str) -> None:
@@ -146,25 +144,28 @@ def compiled() -> Kernels:
 @pytest.mark.parametrize(
     ("kernel", "says"),
     [
-        (f"{SOURCE}:none", f"{SOURCE} has no kernel none; it has call, adder, announce, produce, consume, wild, spin"),
-        (f"{ADDER.replace('adder', 'adder@4')}", "--kernels adder@4: there are 1 ranks, from 0 on"),
+        (
+            f"{SOURCE}:none",
+            f"{SOURCE} has no kernel none; its kernels are call, adder, announce, produce, consume, wild, spin",
+        ),
+        (f"{ADDER.replace('adder', 'adder@4')}", "--kernels adder@4: the rank must be below 1"),
         (
             f"{SOURCE}:adder:more=0x80000000,in=data_out.9,out=data_in",
-            "kernel adder: argument more, int, is 2147483648; wanted is a whole number from -2147483648 to 2147483647",
+            "kernel adder: argument more, int, is 2147483648; must be an integer from -2147483648 to 2147483647",
         ),
-        (f"{SOURCE}:adder:less=1", "kernel adder has no argument less; it has more, in, out"),
+        (f"{SOURCE}:adder:less=1", "kernel adder has no argument less; its arguments are more, in, out"),
         (
             f"{SOURCE}:adder:in=data_out",
-            "kernel adder: stream out is not given; streams are commands, status, data_in, data_",
+            "kernel adder: stream out is missing; must be commands, status, data_in, data_out",
         ),
-        (f"{SOURCE}:adder:in=data_out.300,out=data_in", "kernel adder: data_out.300 is no stream; "),
-        (f"{SOURCE}:adder:in=data_in.1,out=data_in", "kernel adder: data_in.1 is no stream; streams are commands"),
-        (f"{SOURCE}:adder:in=7,out=data_in", "kernel adder: 7 is no stream; streams are commands"),
+        (f"{SOURCE}:adder:in=data_out.300,out=data_in", "kernel adder: data_out.300 is not a stream; "),
+        (f"{SOURCE}:adder:in=data_in.1,out=data_in", "kernel adder: data_in.1 is not a stream; must be commands"),
+        (f"{SOURCE}:adder:in=7,out=data_in", "kernel adder: 7 is not a stream; must be commands"),
         (
             f"{ADDER.replace('more=7', 'more=many')}",
-            "kernel adder: more is many; wanted is a number, rank, ranks, comm",
+            "kernel adder: more is many; must be a number, rank, ranks, comm",
         ),
-        (f"{TWO[0]},from=4", "kernel produce: argument from is memory, which the program gives it"),
+        (f"{TWO[0]},from=4", "kernel produce: argument from is a pointer, which only the program can give"),
     ],
 )
 def test_kernels_that_are_none(kernel: str, says: str, compiled: Kernels, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,7 +177,7 @@ def test_kernels_that_are_none(kernel: str, says: str, compiled: Kernels, monkey
 
 @pytest.mark.slow
 def test_the_command_refuses_a_kernel_in_a_line() -> None:
-    refused(f"{SOURCE}:adder:less=1", "kernel adder has no argument less; it has more, in, out")
+    refused(f"{SOURCE}:adder:less=1", "kernel adder has no argument less; its arguments are more, in, out")
 
 
 def refused(kernel: str, says: str) -> None:

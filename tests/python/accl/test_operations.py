@@ -288,7 +288,7 @@ def test_runs_are_the_same() -> None:
     ("wrong", "text"),
     [
         (lambda rank: rank.create_buffer(4, "uint8"), "elements of type uint8"),
-        (lambda rank: rank.send(rank.create_buffer(4), 5, 0), "a buffer of 4 elements; it takes 5"),
+        (lambda rank: rank.send(rank.create_buffer(4), 5, 0), "a buffer of 4 elements; must have at least 5"),
         (lambda rank: rank.send(rank.create_buffer(4), 4, 7), "the communicator has 2 ranks, and no rank 7"),
         (lambda rank: rank.create_communicator([0, 0]), "a communicator of ranks"),
         (lambda rank: rank.stream_put(rank.create_buffer(4), 4, 0, 300), "stream 300"),

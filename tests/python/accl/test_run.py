@@ -95,7 +95,7 @@ def test_a_rank_that_dies_ends_the_others(tmp_path: Path) -> None:
 
 def test_ranks_that_wait_for_each_other(tmp_path: Path) -> None:
     status, said, report = run(words(2, "waits for ever", "--patience", "0.3"), tmp_path)
-    assert (status, said, report[0]) == (124, "", "thalweg: the ranks wait for calls that cannot end")
+    assert (status, said, report[0]) == (124, "", "thalweg: deadlock: all ranks wait for calls that cannot end")
     assert report[4:] == [
         "rank 0: recv never ended",
         "rank 1: recv never ended",
@@ -151,7 +151,7 @@ def test_no_rank_outlives_a_run_that_is_killed(tmp_path: Path) -> None:
             "accl run: Invalid value for '--patience': nan is no",
         ),
         (["-n", "2", "--cluster", CLUSTER, "no-such"], "there is no program no-such"),
-        (["-n", "99", "--cluster", CLUSTER, "true"], "99 ranks; accl-u280-udp has "),
+        (["-n", "99", "--cluster", CLUSTER, "true"], "99 ranks, but accl-u280-udp has "),
         (
             ["-n", "2", "--cluster", CLUSTER, "true"],
             "true is not linked with an MPI that could start 2 ranks; give --mpi",

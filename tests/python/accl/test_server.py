@@ -146,20 +146,24 @@ def test_call_words_and_command_streams() -> None:
 @pytest.mark.parametrize(
     ("message", "status", "says"),
     [
-        ({"type": 0, "addr": 0x2000}, 1, "read of the exchange memory at 0x2000, where no word is"),
-        ({"type": 0, "addr": 0x1FFE}, 1, "read of the exchange memory at 0x1ffe, where no word is"),
-        ({"type": 1, "addr": 0x2000, "wdata": 0}, 1, "write of the exchange memory at 0x2000, where no word is"),
+        ({"type": 0, "addr": 0x2000}, 1, "read of the exchange memory at 0x2000: not the address of a word"),
+        ({"type": 0, "addr": 0x1FFE}, 1, "read of the exchange memory at 0x1ffe: not the address of a word"),
+        (
+            {"type": 1, "addr": 0x2000, "wdata": 0},
+            1,
+            "write of the exchange memory at 0x2000: not the address of a word",
+        ),
         (
             {"type": 2, "addr": 0, "len": 64, "host": False},
             1,
             "read of 64 bytes of device memory at 0x0: not allocated",
         ),
         ({"type": 2, "addr": 0, "len": 64, "host": True}, 1, "read of 64 bytes of host memory at 0x0: not allocated"),
-        ({"type": 2, "addr": 0, "len": 1 << 40, "host": True}, 1, "a message carries 262144 at most"),
-        ({"type": 4, "addr": 1 << 40, "len": 1, "host": True}, 1, "end beyond the memory's limit"),
-        ({"type": 6, "ctrl_id": 3}, -1, "ctrl_id is 3; there are 0 to 2"),
-        ({"type": 9}, -1, "type is 9; there are types 0 to 6"),
-        (b"rubbish", -1, "no JSON"),
+        ({"type": 2, "addr": 0, "len": 1 << 40, "host": True}, 1, "exceed the limit of 262144 bytes per message"),
+        ({"type": 4, "addr": 1 << 40, "len": 1, "host": True}, 1, "exceed the memory's limit"),
+        ({"type": 6, "ctrl_id": 3}, -1, "ctrl_id is 3; must be 0 to 2"),
+        ({"type": 9}, -1, "type is 9; must be 0 to 6"),
+        (b"rubbish", -1, "invalid JSON"),
     ],
 )
 def test_a_refused_message_is_answered_and_reported(message: Any, status: int, says: str) -> None:
@@ -170,7 +174,7 @@ def test_a_refused_message_is_answered_and_reported(message: Any, status: int, s
     assert not running.report.right
     [line] = running.report.ranks[1].refused
     assert says in line and line.endswith("(2 times)")
-    assert running.lines == ["rank 0: no client came", f"rank 1: refused: {line}"]
+    assert running.lines == ["rank 0: no client connected", f"rank 1: refused: {line}"]
 
 
 def test_empty_transfers() -> None:
@@ -231,7 +235,7 @@ def test_a_poll_is_held() -> None:
             wall.now += 0.001
             assert json.loads(client.socket.recv()) == {"status": 1}
         running.finish()
-    assert running.lines == ["rank 0: recv never ended", "rank 1: no client came", "rank 0 waits for rank 1"]
+    assert running.lines == ["rank 0: recv never ended", "rank 1: no client connected", "rank 0 waits for rank 1"]
 
 
 def test_time_waits_for_a_client_that_is_busy() -> None:
@@ -330,7 +334,7 @@ def test_a_reset_with_calls_under_way_is_reported() -> None:
         assert client.call(CONFIG, ctrl_id=1) == 0
         running.finish()
     assert running.report.ranks[0].resets == ["recv"]
-    assert running.lines[0].startswith("rank 0: reset while recv had not ended: it ended them")
+    assert running.lines[0].startswith("rank 0: reset during recv: they were ended")
 
 
 def test_a_client_that_leaves_after_its_calls_has_not_died() -> None:
@@ -357,7 +361,7 @@ def test_a_client_that_does_not_wait_for_answers() -> None:
             assert json.loads(client.socket.recv_multipart()[-1]) == {"status": 1}
         client.socket.send_multipart([b"", b"1", b"2"])
         assert json.loads(client.socket.recv_multipart()[-1]) == {"status": -1}
-    assert "a message of 2 parts" in list(running.report.ranks[0].refused)
+    assert "a message of 2 parts; must be 1" in list(running.report.ranks[0].refused)
 
 
 def test_a_waiting_client_gets_an_error_at_the_end() -> None:
@@ -437,8 +441,8 @@ def test_kernel_streams() -> None:
         time.sleep(0.02)
         running.finish()
     assert running.lines == [
-        "rank 0: refused: a kernel's message: no JSON: Expecting value: line 1 column 1 (char 0)",
-        "rank 1: no client came",
+        "rank 0: refused: a kernel's message: invalid JSON: Expecting value: line 1 column 1 (char 0)",
+        "rank 1: no client connected",
         "rank 1: messages of kernel stream 8 without a subscriber: 1",
     ]
 
@@ -517,5 +521,5 @@ def test_many_fuzzed_messages(seed: int) -> None:
 
 
 def test_a_port_in_use() -> None:
-    with serving() as running, pytest.raises(InputError, match=f"^port {running.port} is in use; choose others"):
+    with serving() as running, pytest.raises(InputError, match=f"^port {running.port} is in use; choose another"):
         Server(FakeEngine(), Settings(running.port))

@@ -152,7 +152,7 @@ def test_107_more_than_the_receive_buffers_hold() -> None:
         run(program, 2, time_out_us=1000)
     assert str(failed.value).endswith(
         "; warning: rank 0: send: a message of 400000 bytes to rank 1 of its communicator is larger than all 16 receive buffers of 1024 bytes together: "
-        "on plain UDP what finds none is lost, unless the receiver's call takes it as it comes"
+        "on plain UDP, segments without a free buffer are lost, unless the receiver's call consumes them on arrival"
     )
 
 

@@ -183,7 +183,7 @@ def test_more_boards_than_the_papers_16(ranks: int) -> None:
     ("board", "line"),
     [
         ("window_bytes = 65_536\n", "window_bytes is 65536; above 65535 it needs window_scaling"),
-        ("window_bytes = 16_000\n", "it has room for four packets of packet_bytes, 16640 bytes"),
+        ("window_bytes = 16_000\n", "must hold four packets of packet_bytes, 16640 bytes"),
     ],
 )
 def test_windows_that_cannot_be(board: str, line: str, tmp_path: Path) -> None:

@@ -24,29 +24,32 @@ def four(rank: Rank) -> Buffer:
 @pytest.mark.parametrize(
     ("wrong", "text"),
     [
-        (lambda rank: rank.copy(four(rank), four(rank), -1), "copy: count is -1; wanted is 0 to"),
-        (lambda rank: rank.copy(four(rank), four(rank), 1.5), "copy: count is 1.5; wanted is a whole number"),
+        (lambda rank: rank.copy(four(rank), four(rank), -1), "copy: count is -1; must be 0 to"),
+        (lambda rank: rank.copy(four(rank), four(rank), 1.5), "copy: count is 1.5; must be an integer"),
         (lambda rank: rank.bcast(four(rank), 4, 1 << 32), "bcast: the other rank or root is 4294967296"),
         (lambda rank: rank.send(four(rank), 4, 1, tag=-1), "send: tag is -1"),
         (lambda rank: rank.allreduce(four(rank), four(rank), 4, "sum"), "allreduce: function is 'sum'"),
-        (lambda rank: rank.copy(None, four(rank), 4), "copy: no buffer for its operand 0"),
-        (lambda rank: rank.bcast(None, 4, 0), "bcast: no buffer for its (operand 0|result)"),
-        (lambda rank: rank.stream_put(None, 4, 0, 1), "send: no buffer for its operand 0"),
-        (lambda rank: rank.copy(np.zeros(4), four(rank), 4), "copy: ndarray in place of a Buffer or a Stream"),
-        (lambda rank: rank.barrier(comm="world"), "barrier: str in place of a Communicator"),
-        (lambda rank: rank.nop(waitfor=rank.nop()), "nop: waitfor is a sequence of requests"),
+        (lambda rank: rank.copy(None, four(rank), 4), "copy: operand 0 is missing"),
+        (lambda rank: rank.bcast(None, 4, 0), "bcast: (operand 0|result) is missing"),
+        (lambda rank: rank.stream_put(None, 4, 0, 1), "send: operand 0 is missing"),
+        (lambda rank: rank.copy(np.zeros(4), four(rank), 4), "copy: ndarray instead of a Buffer or a Stream"),
+        (lambda rank: rank.barrier(comm="world"), "barrier: str instead of a Communicator"),
+        (lambda rank: rank.nop(waitfor=rank.nop()), "nop: waitfor must be a sequence of requests"),
         (lambda rank: rank.create_communicator([]), "a communicator of ranks"),
         (lambda rank: rank.create_communicator([0.0]), "a communicator: a rank is 0.0"),
         (lambda rank: rank.create_buffer(-1), "a buffer: its length is -1"),
         (lambda rank: rank.create_buffer(3.5), "a buffer: its length is 3.5"),
-        (lambda rank: rank.create_buffer(4, "nonsense"), "'nonsense' is no type of elements"),
-        (lambda rank: rank.create_buffer(["a"], "float32"), "elements that are none"),
-        (lambda rank: four(rank)[2], r"buffer\[2\]; a slice"),
-        (lambda rank: setattr(four(rank), "array", np.zeros(5)), r"an array of shape \(5,\) for a buffer of 4"),
-        (lambda rank: rank.copy(four(rank), four(rank), 4, compress_dtype="nonsense"), "is no type of elements"),
-        (lambda rank: rank.push("abc"), "elements that are none"),
-        (lambda rank: rank.pause(-1), "a time of -1 us"),
-        (lambda rank: rank.pause(float("inf")), "a time of inf us"),
+        (lambda rank: rank.create_buffer(4, "nonsense"), "'nonsense' is not an element type"),
+        (lambda rank: rank.create_buffer(["a"], "float32"), "not an array of elements"),
+        (lambda rank: four(rank)[2], r"buffer\[2\]: the index of a buffer must be a slice"),
+        (
+            lambda rank: setattr(four(rank), "array", np.zeros(5)),
+            r"cannot assign an array of shape \(5,\) to a buffer of 4",
+        ),
+        (lambda rank: rank.copy(four(rank), four(rank), 4, compress_dtype="nonsense"), "is not an element type"),
+        (lambda rank: rank.push("abc"), "not an array of elements"),
+        (lambda rank: rank.pause(-1), "time of -1 us"),
+        (lambda rank: rank.pause(float("inf")), "time of inf us"),
     ],
 )
 def test_wrong_arguments(wrong: Any, text: str) -> None:
@@ -90,12 +93,12 @@ def test_an_unknown_option_of_a_run() -> None:
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"buffers": 0}, "buffers is 0; wanted is 1 to"),
+        ({"buffers": 0}, "buffers is 0; must be 1 to"),
         ({"buffers": 1000}, "the exchange memory is full"),
-        ({"buffer_bytes": 7}, "buffer_bytes is 7; wanted is 8 to"),
+        ({"buffer_bytes": 7}, "buffer_bytes is 7; must be 8 to"),
         ({"time_out_us": -1}, "time_out_us is -1"),
         ({"time_out_us": 1.5}, "time_out_us is 1.5"),
-        ({"most_eager_bytes": 10}, "most_eager_bytes is 10; a receive buffer has 1024"),
+        ({"most_eager_bytes": 10}, "most_eager_bytes is 10; must be 0 or at least buffer_bytes, 1024"),
         ({"ranks": 1.5}, "ranks is 1.5"),
     ],
 )
@@ -119,8 +122,8 @@ def test_what_another_rank_has_made_is_refused() -> None:
             rank.nop(waitfor=[request])
 
     for what, text in (
-        ("buffer", "copy: a buffer in the memory of rank 0"),
-        ("communicator", "barrier: a communicator that rank 0 has made"),
+        ("buffer", "copy: the buffer belongs to rank 0, not to rank"),
+        ("communicator", "barrier: the communicator belongs to rank 0, not to rank"),
         ("request", "nop: waitfor has a request of rank 0"),
     ):
         with pytest.raises(InputError, match=text):
@@ -129,7 +132,7 @@ def test_what_another_rank_has_made_is_refused() -> None:
 
 
 def test_a_rank_outside_of_a_communicator_does_not_call_on_that_of_all_ranks() -> None:
-    with pytest.raises(InputError, match="barrier: comm is None; this rank is not in that communicator"):
+    with pytest.raises(InputError, match="barrier: comm is None, as this rank is not a member of that communicator"):
         run(lambda rank: rank.barrier(comm=rank.create_communicator([0])), 2)
 
 
@@ -404,7 +407,7 @@ def test_a_call_by_a_thread_of_the_program(monkeypatch: pytest.MonkeyPatch) -> N
         other.join()
 
     run(program, ranks=2)
-    assert len(said) == 2 and all("the function of a rank makes its calls itself" in line for line in said)
+    assert len(said) == 2 and all("only the thread of a rank's function may make calls" in line for line in said)
 
 
 @pytest.mark.parametrize("how", ["finally", "except"])

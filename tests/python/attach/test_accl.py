@@ -137,7 +137,7 @@ def test_a_board_exchanges_a_gigabyte_with_a_plain_socket() -> None:
 
 def test_what_is_wrong_is_said_in_a_line(capsys: pytest.CaptureFixture[str]) -> None:
     for options, text in (
-        ("--node 60 --tap x", "node 60 is no board; these are 0 to 47"),
+        ("--node 60 --tap x", "node 60 is not a board; must be 0 to 47"),
         ("--node 0 --tap no-such", "no-such"),
         ("--node 0 --tap x --ratio 0", "ratio is 0"),
     ):

@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ACCL: FPGAs whose collectives an engine beside the network stack carries out, called by ACCL's own driver."""
+"""ACCL: FPGAs with an offload engine for collectives beside the network stack, called through ACCL's own driver."""
 
 from thalweg.systems import Loaded, System
 
 _OPERATIONS = {
-    "sendrecv": "Messages between two boards, both ways.",
-    "put": "From one board's kernel to another's.",
-    "copy": "From a board's memory to itself.",
-    "combine": "Two operands in a board's memory to one.",
-    "bcast": "A block of one board to all.",
-    "scatter": "Blocks of one board to all.",
-    "gather": "Blocks of all boards to one.",
-    "allgather": "Blocks of all boards to all.",
-    "reduce": "Blocks of all boards, combined, to one.",
-    "allreduce": "Blocks of all boards, combined, to all.",
-    "reduce_scatter": "Blocks of all boards, combined, a block to each.",
-    "alltoall": "A block of each board to each.",
-    "barrier": "All boards wait for all.",
+    "sendrecv": "Messages between two boards, in both directions.",
+    "put": "Messages between kernels of two boards.",
+    "copy": "Copies within a board's memory.",
+    "combine": "Elementwise combination of two operands in a board's memory.",
+    "bcast": "One board's block to all boards.",
+    "scatter": "One board's blocks, one to each board.",
+    "gather": "All boards' blocks to one board.",
+    "allgather": "All boards' blocks to all boards.",
+    "reduce": "Reduction of all boards' blocks to one board.",
+    "allreduce": "Reduction of all boards' blocks to all boards.",
+    "reduce_scatter": "Reduction of all boards' blocks, one result block to each board.",
+    "alltoall": "A different block from each board to each board.",
+    "barrier": "Synchronization of all boards.",
 }
 
 SYSTEM = System(
@@ -29,7 +29,7 @@ SYSTEM = System(
     }
     | {
         "b_eff": Loaded(
-            "commands.b_eff:COMMANDS", "HPCC FPGA's effective bandwidth, of boards in a ring.", "b_eff:OPERATIONS"
+            "commands.b_eff:COMMANDS", "HPCC FPGA's effective bandwidth on a ring of boards.", "b_eff:OPERATIONS"
         ),
         "ptrans": Loaded("commands.hpcc:COMMANDS", "HPCC FPGA's matrix transposition.", "hpcc:OPERATIONS"),
         "linpack": Loaded("commands.hpcc:COMMANDS", "HPCC FPGA's LU factorization.", "hpcc:OPERATIONS"),
@@ -37,12 +37,14 @@ SYSTEM = System(
     commands={
         "accl": Loaded("commands.accl:command", "Run or serve programs that use ACCL's driver."),
         "reproduce": Loaded(
-            "commands.reproduce:command", "Put published numbers beside measured ones.", "reproduce:reproduce"
+            "commands.reproduce:command", "Compare published numbers with measured ones.", "reproduce:reproduce"
         ),
-        "rtl cosim": Loaded("commands.cosim:command", "Hold boards against the simulator's under random programs."),
-        "attach": Loaded("commands.attach:command", "Put a node of a cluster on network interfaces of this computer."),
+        "rtl cosim": Loaded("commands.cosim:command", "Compare boards' RTL with the simulator under random programs."),
+        "attach": Loaded(
+            "commands.attach:command", "Attach a node of a cluster to network interfaces of this computer."
+        ),
         "rtl export": Loaded(
-            "commands.export:command", "Write a board's data path as a folder of hardware that stands by itself."
+            "commands.export:command", "Export a board's data path as a self-contained folder of RTL."
         ),
     },
 )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HLS kernels beside host programs: `thalweg accl run --kernels` compiles them and joins their streams to the engines of the ranks."""
+"""HLS kernels of host programs: `thalweg accl run --kernels` compiles them and connects their streams to the ranks'
+engines."""
 
 from __future__ import annotations
 
@@ -18,45 +19,48 @@ from thalweg.systems.accl.kernels import Kernels, KernelStream, Memory, number_v
 from thalweg.systems.accl.rank import Rank
 from thalweg.systems.accl.values import MOST_STREAMS, UNITS
 
-_DEPTH = 64  # words of a data stream
-_BETWEEN = 2  # words of a stream between kernels
+_DEPTH = 64  # capacity of a data stream in words
+_BETWEEN = 2  # capacity of a stream between kernels in words
 _PATIENCE_S = 60.0
 _STREAMS = {"commands": "commands", "status": "status", "data_in": "to engine", "data_out": "from engine"}
-_FIRST = 0x8  # of the exchange memory: receive buffers, communicators, arithmetic configurations follow
+_FIRST = 0x8  # exchange memory: receive buffers from here on, then communicators and arithmetic configurations
 _BUFFER_BYTES, _MEMBER_BYTES = 28, 24
 _CONFIGURATIONS_END = 0x1FC4
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """A kernel, as a command line names it: `FILE.cpp:NAME[@RANK][:ARGUMENT=VALUE,...]`."""
+    """A kernel given on the command line as `FILE.cpp:NAME[@RANK][:ARGUMENT=VALUE,...]`."""
 
     file: str
     name: str
-    rank: int | None  #: the only one that has it
+    rank: int | None  #: None: all ranks
     given: Mapping[str, str]
 
     @staticmethod
     def parse(text: str) -> Chosen:
-        """Raises InputError."""
+        """Parses the option's value. Raises InputError."""
         file, _, rest = text.partition(":")
         named, _, arguments = rest.partition(":")
         name, at, rank = named.partition("@")
         if not name or (at and not rank.isdigit()):
-            raise InputError(f"--kernels {text}: wanted is FILE.cpp:NAME[@RANK][:ARGUMENT=VALUE,...]")
+            raise InputError(f"--kernels {text}: must be FILE.cpp:NAME[@RANK][:ARGUMENT=VALUE,...]")
         pairs = [each.partition("=") for each in arguments.split(",")] if arguments else []
         for argument, equals, value in pairs:
             if not argument or not equals or not value:
-                raise InputError(f"--kernels {text}: {argument or '='} has no value; wanted is ARGUMENT=VALUE,...")
+                raise InputError(f"--kernels {text}: {argument or '='} has no value; must be ARGUMENT=VALUE,...")
         names = [argument for argument, _, _ in pairs]
         if twice := next((each for each in names if names.count(each) > 1), None):
-            raise InputError(f"--kernels {text}: {twice} has two values; wanted is one")
+            raise InputError(f"--kernels {text}: {twice} is given twice")
         return Chosen(file, name, int(rank) if at else None, {argument: value for argument, _, value in pairs})
 
 
 class AttachedKernels:
-    """The kernels of all ranks. One whose arguments are all given begins when the engines of all ranks take packets; a program starts the others.
-    Raises InputError."""
+    """The kernels of all ranks.
+
+    A kernel with all its arguments on the command line starts once the engines of all ranks are enabled; programs start
+    the others. Raises InputError.
+    """
 
     def __init__(
         self, engine: Simulated, chosen: Sequence[Chosen], includes: Sequence[Path] = (), defines: Sequence[str] = ()
@@ -68,10 +72,10 @@ class AttachedKernels:
         self._begun = False
         for each in chosen:
             if each.rank is not None and each.rank >= engine.ranks:
-                raise InputError(f"--kernels {each.name}@{each.rank}: there are {engine.ranks} ranks, from 0 on")
+                raise InputError(f"--kernels {each.name}@{each.rank}: the rank must be below {engine.ranks}")
             for rank in range(engine.ranks) if each.rank is None else [each.rank]:
                 if (rank, each.name) in self._chosen:
-                    raise InputError(f"--kernels {each.name}: twice for rank {rank}")
+                    raise InputError(f"--kernels {each.name}: given twice for rank {rank}")
                 self._chosen[rank, each.name] = each
                 self._join(rank, each)
 
@@ -79,25 +83,27 @@ class AttachedKernels:
         return self._compiled[chosen.file][chosen.name]
 
     def _join(self, rank: int, chosen: Chosen) -> None:
-        """Makes the streams before data come for them, and checks the arguments."""
+        """Makes the streams, as data may come before the kernel starts, and checks the arguments."""
         arguments = {argument.name: argument for argument in self._kernel(chosen).arguments}
         kinds = {name: argument.kind for name, argument in arguments.items()}
         for name, value in chosen.given.items():
             if name not in kinds:
-                raise InputError(f"kernel {chosen.name} has no argument {name}; it has {', '.join(kinds) or 'none'}")
+                raise InputError(
+                    f"kernel {chosen.name} has no argument {name}; its arguments are {', '.join(kinds) or 'none'}"
+                )
             if kinds[name] == "stream":
                 self._streams[rank, value] = self._stream(rank, chosen.name, value)
             elif kinds[name] == "memory":
-                raise InputError(f"kernel {chosen.name}: argument {name} is memory, which the program gives it")
+                raise InputError(f"kernel {chosen.name}: argument {name} is a pointer, which only the program can give")
             elif (number := _number(value)) is not None:
                 number_value(f"kernel {chosen.name}: argument {name}", arguments[name], number)
             elif not _is_word(value):
                 raise InputError(
-                    f"kernel {chosen.name}: {name} is {value}; wanted is a number, rank, ranks, communicator, or arithmetic.TYPE"
+                    f"kernel {chosen.name}: {name} is {value}; must be a number, rank, ranks, communicator, or arithmetic.TYPE"
                 )
         for name, kind in kinds.items():
             if kind == "stream" and name not in chosen.given:
-                raise InputError(f"kernel {chosen.name}: stream {name} is not given; {_WANTED}")
+                raise InputError(f"kernel {chosen.name}: stream {name} is missing; {_WANTED}")
 
     def _stream(self, rank: int, kernel: str, value: str) -> KernelStream:
         if (rank, value) in self._streams:
@@ -106,25 +112,25 @@ class AttachedKernels:
         number = int(suffix or "0") if (suffix or "0").isdigit() else MOST_STREAMS
         between = name == "stream" and bool(suffix)
         if not between and (name not in _STREAMS or number >= MOST_STREAMS or (name == "data_in" and suffix)):
-            raise InputError(f"kernel {kernel}: {value} is no stream; {_WANTED}")
+            raise InputError(f"kernel {kernel}: {value} is not a stream; {_WANTED}")
         what = "between" if between else _STREAMS[name]
         depth = _BETWEEN if between else _DEPTH
         made = self._engine.network.kernel_stream(rank, what, number, depth, suffix if between else value)
         return KernelStream(rank, made, value)
 
     def missing(self) -> str | None:
-        """A line that names a kernel which begins only when a program starts it; None if there is none."""
+        """Returns a line on a kernel that only a program can start; None if there is none."""
         for each in self._chosen.values():
             for argument in self._open(each):
-                return f"kernel {each.name}: argument {argument}, which is not given"
+                return f"kernel {each.name}: argument {argument} is missing"
         return None
 
     def _open(self, chosen: Chosen) -> list[str]:
-        """The names of the arguments that a program gives, in their order."""
+        """Lists the arguments that the program gives, in order."""
         return [each.name for each in self._kernel(chosen).arguments if each.name not in chosen.given]
 
     def begin(self, ranks: Sequence[Rank]) -> None:
-        """Once the engines of all ranks take packets: starts the kernels whose arguments are all given. Raises InputError."""
+        """Starts the kernels that need no program, once the engines of all ranks are enabled. Raises InputError."""
         if self._begun or not all(rank.calls.enabled for rank in ranks):
             return
         self._begun = True
@@ -134,19 +140,20 @@ class AttachedKernels:
                 ranks[rank].calls.add(self, f"kernel {name}", handle, ends=not self._kernel(each).restarts)
 
     def start(self, rank: int, name: str, given: Sequence[KernelArgument]) -> int:
-        """Starts a kernel for a program, which gives the arguments that the command line has not given. Returns its handle. Raises InputError."""
+        """Starts a kernel for a program, which gives the arguments that are not on the command line.
+
+        Returns the kernel's handle. Raises InputError.
+        """
         if (rank, name) not in self._chosen:
             known = ", ".join(one for of, one in self._chosen if of == rank)
-            raise InputError(f"rank {rank} has no kernel {name}; it has {known or 'none'}")
+            raise InputError(f"rank {rank} has no kernel {name}; its kernels are {known or 'none'}")
         chosen = self._chosen[rank, name]
         if not (wanted := self._open(chosen)):
-            raise InputError(f"kernel {name}: --kernels gives it all arguments, so it begins by itself")
+            raise InputError(f"kernel {name}: --kernels gives all its arguments, so it starts by itself")
         if self._kernel(chosen).restarts:
-            raise InputError(
-                f"kernel {name} begins again whenever it has ended: --kernels has to give it all arguments"
-            )
+            raise InputError(f"kernel {name} restarts at its end, so --kernels must give all its arguments")
         if len(given) != len(wanted):
-            raise InputError(f"kernel {name}: {len(given)} arguments; wanted are {len(wanted)}: {', '.join(wanted)}")
+            raise InputError(f"kernel {name}: {len(given)} arguments; must be {len(wanted)}: {', '.join(wanted)}")
         values: dict[str, Any] = {}
         for argument, value in zip(wanted, given, strict=True):
             values[argument] = (
@@ -195,7 +202,7 @@ class AttachedKernels:
         raise InputError(f"rank {rank} has no arithmetic for {wanted}")
 
 
-_WANTED = "streams are commands, status, data_in, data_out.NUMBER, and stream.NAME between two kernels"
+_WANTED = "must be commands, status, data_in, data_out.NUMBER, or stream.NAME between two kernels"
 
 
 def _is_word(text: str) -> bool:

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HPCC FPGA's effective bandwidth, b_eff: boards in a ring exchange messages with both neighbours, one after the other, and both ways at once. What M. Meyer et al. measured with it
-("Optimizing Communication for Latency Sensitive HPC Applications on up to 48 FPGAs Using ACCL", 2024, section 3.4), and their model (Equation 1).
+"""HPCC FPGA's effective bandwidth, b_eff: boards in a ring exchange messages with both neighbours, one after the other, in
+both directions at once.
 
-HPCC FPGA measures many exchanges and divides. Here one is measured: it takes the same time in each run, and begins when the one before has ended.
+Measured by M. Meyer et al. ("Optimizing Communication for Latency Sensitive HPC Applications on up to 48 FPGAs Using
+ACCL", 2024, section 3.4), with a model (Equation 1). HPCC FPGA divides the time of many exchanges. The simulation
+measures one, as each takes the same time and starts when the previous one has ended.
 """
 
 from __future__ import annotations
@@ -36,16 +38,16 @@ if TYPE_CHECKING:
 WAYS = ("streaming", "buffered")
 CALLERS = ("kernel", "host")
 BOTH = "both"
-MPI = "MPI"  #: who moves the messages of a cluster of servers
-ROUNDS = 10  #: exchanges of kernels of a source
-EAGER = 12_288  #: bytes of a message that MPI sends without waiting for the receiver at most (Open MPI, opal/mca/btl/openib/btl_openib_mca.c: btl_eager_limit)
+MPI = "MPI"  #: caller on a cluster of servers
+ROUNDS = 10  #: exchanges measured with HPCC FPGA's kernels
+EAGER = 12_288  #: maximum bytes of an eager message of MPI (Open MPI, opal/mca/btl/openib/btl_openib_mca.c: btl_eager_limit)
 _MESSAGE, _MARK = 0, 1  #: tags
-_LARGE = 1 << 20  #: bytes, more than a segment
-_WORD = 16  #: elements of a kernel stream's word
+_LARGE = 1 << 20  #: bytes of a message, more than a segment
+_WORD = 16  #: elements per word of a kernel stream
 
 
 class _Took(NamedTuple):
-    """A rank's exchange: when it began and ended, and what came."""
+    """A rank's exchange: virtual times of its begin and end, and the data received."""
 
     begin_us: float
     end_us: float
@@ -53,7 +55,7 @@ class _Took(NamedTuple):
 
 
 def _streamed(rank: Rank, caller: Rank, neighbour: int, mine: Array) -> _Took:
-    """From a kernel's stream to one of the neighbour's kernels."""
+    """Exchanges data between streams of kernels of two boards."""
     rank.push(mine)
     sent = caller.stream_put(Stream(), mine.size, neighbour, stream_id=0)
     mark, theirs = rank.create_buffer(1), rank.create_buffer(1)
@@ -66,7 +68,7 @@ def _streamed(rank: Rank, caller: Rank, neighbour: int, mine: Array) -> _Took:
 
 
 def _buffered(rank: Rank, caller: Rank, neighbour: int, mine: Array) -> _Took:
-    """From memory to memory; a message is received when the own one has left."""
+    """Exchanges data between memories: sends, then receives."""
     send, recv = rank.create_buffer(mine), rank.create_buffer(mine.size)
     begin = caller.send(send, mine.size, neighbour, _MESSAGE).begun_us
     end = caller.recv(recv, mine.size, neighbour, _MESSAGE).ended_us
@@ -74,7 +76,10 @@ def _buffered(rank: Rank, caller: Rank, neighbour: int, mine: Array) -> _Took:
 
 
 def _by_mpi(server: Server, rank: Rank, neighbour: int, mine: Array) -> _Took:
-    """A kernel's run, a copy from the board, MPI_Sendrecv, a copy to the board, a kernel's run. The board is across PCIe, where calls have the host's memory."""
+    """Exchanges data by host MPI: kernel run, copy from the board, MPI_Sendrecv, copy to the board, kernel run.
+
+    In a `Server`, the board is across PCIe and takes the place of the host's memory.
+    """
     n = mine.size
     board = [rank.create_buffer(mine, host=True), rank.create_buffer(n, host=True)]
     memory = [rank.create_buffer(n), rank.create_buffer(n)]
@@ -94,8 +99,10 @@ def _by_mpi(server: Server, rank: Rank, neighbour: int, mine: Array) -> _Took:
 
 
 def _of_streaming_kernels(kernels: Kernels, rank: Rank, neighbour: int, mine: Array) -> _Took:
-    """HPCC FPGA's three kernels: one gives data to the engine, one takes them from it, and one calls it when the other has taken a message. They move whole
-    words of 64 bytes."""
+    """Runs HPCC FPGA's three streaming kernels, which move whole words of 64 bytes.
+
+    One sends data to the engine, one receives data from it, and one calls it each time the receiver has a message.
+    """
     port, noted = rank.kernel_port(), rank.kernel_stream("notify")
     whole = np.pad(mine, (0, -mine.size % _WORD))
     send, recv = rank.create_buffer(whole), rank.create_buffer(whole.size)
@@ -113,7 +120,8 @@ def _of_streaming_kernels(kernels: Kernels, rank: Rank, neighbour: int, mine: Ar
 
 
 def _of_buffered_kernel(kernels: Kernels, rank: Rank, neighbour: int, mine: Array) -> _Took:
-    """HPCC FPGA's one kernel, which has the engine send and then receive. It has addresses, not buffers."""
+    """Runs HPCC FPGA's buffered kernel, which calls the engine to send and then to receive. It uses addresses, not
+    buffers."""
     send, recv = rank.create_buffer(mine), rank.create_buffer(mine.size)
     send.sync_to_device()
     given = {"read_buffer": send.address, "write_buffer": recv.address, "size": mine.size, "num_iterations": ROUNDS}
@@ -135,29 +143,30 @@ _KERNELS = {
 
 
 def _way_of(kernels: Kernels) -> str:
-    """Raises InputError."""
+    """Returns "streaming" or "buffered", by the kernels of the source. Raises InputError."""
     for way, (names, _) in _KERNELS.items():
         if names <= set(kernels.names):
             return way
     wanted = " or ".join(", ".join(sorted(names)) for names, _ in _KERNELS.values())
-    raise InputError(f"{kernels.source} has not the kernels of HPCC FPGA's b_eff: {wanted}")
+    raise InputError(f"{kernels.source} does not have the kernels of HPCC FPGA's b_eff: {wanted}")
 
 
 def neighbour(rank: int, ranks: int, phase: int) -> int:
-    """With whom a rank exchanges messages: in phase 0 ranks 0 and 1, 2 and 3 and so on; in phase 1 ranks 1 and 2, 3 and 4, ..., the last one and 0."""
+    """Returns a rank's partner: in phase 0 the pairs are (0, 1), (2, 3), ...; in phase 1 they are (1, 2), (3, 4), ...,
+    (last, 0)."""
     return (rank + (1 if (rank + phase) % 2 == 0 else -1)) % ranks
 
 
 @dataclass(frozen=True)
 class Model:
-    """The paper's Equation 1: `commands` l_k + l_m + l_c, for streaming without l_m. Latencies are in us."""
+    """The paper's Equation 1: `commands` l_k + l_m + l_c, without l_m for streaming. Latencies are in us."""
 
     cluster: Cluster
     commands: int
     command_us: float
     memory_us: float
     link_us: float
-    exchanges: int = 1  #: on a connection, one after the other
+    exchanges: int = 1  #: sequential exchanges on a connection
 
     @classmethod
     def of(cls, cluster: Cluster, by: str, way: str, exchanges: int = 1) -> Model:
@@ -179,7 +188,7 @@ class Model:
     def time_us(self, payload: int) -> float:
         copied = payload / self.cluster.board(0).memory_gb / 1e3 if self.commands == 2 else 0
         on_line = self.link_us + line_us(self.cluster, payload)
-        # The second command of a buffered message hides TCP's delays.
+        # The second command of a buffered message overlaps TCP's delays.
         if self.commands == 1 and (tcp := TcpDelays.of(self.cluster, payload)):
             on_line += tcp.first_us + tcp.waits_us / self.exchanges
         return self.commands * self.command_us + self.memory_us + copied + on_line
@@ -194,18 +203,20 @@ class Model:
         line = f"{terms}, l_c = {self.link_us:.4g} us + a frame's bytes / {line_gb(self.cluster):g} GB/s"
         if self.commands == 1 and (tcp := TcpDelays.of(self.cluster, _LARGE)):
             line += f" + {tcp.first_us:.4g} us for TCP's first segment of {tcp.segment} bytes"
-            line += f" + waits for windows of 10 to {tcp.window} segments in round trips of {tcp.round_trip_us:.4g} us"
+            line += (
+                f" + waits for windows of 10 to {tcp.window} segments, with round trips of {tcp.round_trip_us:.4g} us"
+            )
         return line
 
 
 def line_gb(cluster: Cluster) -> float:
-    """GB/s of a board's line."""
+    """Returns the rate of a board's link in GB/s."""
     return next(link for link in cluster.links.values() if isinstance(link, leaves.Ethernet)).gbit_s / 8
 
 
 @dataclass(frozen=True)
 class _Series:
-    """Messages of all sizes, sent in one way."""
+    """Measurements of all message sizes with one method."""
 
     cluster: Cluster
     ranks: int
@@ -216,7 +227,7 @@ class _Series:
 
     @property
     def names(self) -> Row:
-        """Its columns."""
+        """The columns that identify the series."""
         return {"cluster": self.cluster.name, "ranks": self.ranks, "way": self.way, "by": self.by}
 
     @property
@@ -227,7 +238,7 @@ class _Series:
 
     @property
     def model(self) -> Model | None:
-        """None where the paper has none."""
+        """The paper's model; None where it has none."""
         return None if self.by == MPI else Model.of(self.cluster, self.by, self.way, ROUNDS if self.kernels else 1)
 
     @property
@@ -250,7 +261,7 @@ class _Series:
         return range(1 if self.ranks == 2 else 2)
 
     def recorded(self, size: int) -> Recorded:
-        """The exchanges with one neighbour and then with the other."""
+        """Records the exchanges with both neighbours."""
         parts = []
         for phase in self._phases:
             made, found = self._exchange(phase, size // ELEMENT)
@@ -259,7 +270,7 @@ class _Series:
         return in_turn("", parts)
 
     def _phase(self, phase: int, elements: int) -> tuple[float, bool]:
-        """The time of the last rank, and whether all data are right."""
+        """Returns the time of the last rank, and whether all data are right."""
         _, found = self._exchange(phase, elements)
         others = [neighbour(rank, self.ranks, phase) for rank in range(self.ranks)]
         right = all(
@@ -297,7 +308,7 @@ class _Series:
         return np.random.default_rng([self.seed, rank]).integers(-1000, 1000, elements).astype(np.float32)
 
     def bound_us(self, size: int) -> float:
-        """Calls, copies and the line, of which what can overlap is left out."""
+        """Lower bound of the time: calls, copies and link, without parts that can overlap."""
         board = self.board
         way = line_us(self.cluster, size) + way_us(self.cluster)
         if isinstance(board, Server):
@@ -320,21 +331,25 @@ def _plan(
     sizes: Sizes = "4:1M",
     seed: int = 1,
 ) -> Plan:
-    """`ranks`: an even number; 0 for all. `by`: who calls the engine, "kernel" or "host", or "both". `way`: "streaming", between kernels, "buffered", between memories, or "both".
-    `beside`: further clusters. `kernels`: a source of HPCC FPGA's kernels for ACCL, which call the engine in place of ours; `includes`: folders of its headers. `sizes`: bytes of a
-    message."""
+    """Plans b_eff.
+
+    `ranks` is an even number, 0 for all. `by` is who calls the engine: "kernel", "host" or "both"; `way` is
+    "streaming", between kernels, "buffered", between memories, or "both". `beside` has further clusters. `kernels` is a
+    source of HPCC FPGA's kernels for ACCL, which call the engine instead of the built-in program; `includes` has
+    folders of its headers. `sizes` are message sizes in bytes.
+    """
     at_least("seed", seed, 0)
     clusters = [cluster, *(Cluster.load(name) for name in beside)]
     names = [each.name for each in clusters]
     if twice := next((name for name in names if names.count(name) > 1), None):
-        raise InputError(f"beside: {twice} is measured already; each cluster has a name of its own")
+        raise InputError(f"beside: {twice} is given twice; the clusters' names must differ")
     engines = [each for each in clusters if not isinstance(each.board(0), Server)]
     if (by or way or kernels) and not engines:
         raise InputError(
-            f"by, way and kernels are of boards with an engine; on {cluster.name} hosts exchange messages by MPI"
+            f"by, way and kernels need boards with an engine; on {cluster.name} hosts exchange messages by MPI"
         )
     if kernels and (by or way):
-        raise InputError("by and way are those of the kernels")
+        raise InputError("by and way follow from the kernels; leave them out")
     compiled = Kernels(kernels, includes, ["ACCL_SYNTHESIS"]) if kernels else None
     ways = [_way_of(compiled)] if compiled else _chosen("way", way or WAYS[0], WAYS)
     callers = _chosen("by", by or CALLERS[0], CALLERS)
@@ -359,7 +374,7 @@ def _plan(
                 try:
                     rows.append(one.measured(size))
                 except MemoryError:
-                    what = f"a size of {size} bytes on {one.ranks} ranks takes more memory than there is"
+                    what = f"a size of {size} bytes on {one.ranks} ranks needs more memory than this computer has"
                     raise InputError(what) from None
                 progress((index + (number + 1) / len(wanted)) / len(series))
             mean = sum(row.own["gb_per_s"] for row in rows) / len(rows)
@@ -374,26 +389,29 @@ def _plan(
     def record(rows: Sequence[Row]) -> Recorded:
         return in_turn(title, [one.recorded(row["bytes"]) for one in series for row in one.rows_of(rows)])
 
-    until = "the last rank has its neighbour's message"
+    until = "the last rank has received its neighbour's message"
     return Plan(cluster, "b_eff", title, until, measure, {"data": seed}, record=record, draw=draw)
 
 
 def _ranks_of(cluster: Cluster, ranks: int) -> int:
-    """Raises InputError."""
+    """Returns the number of ranks. Raises InputError."""
     boards = len(cluster.boards)
     ranks = ranks or boards
     if not 2 <= ranks <= boards or ranks % 2:
-        raise InputError(f"ranks is {ranks}; b_eff has an even number, 2 to {boards}, on {cluster.name}")
+        raise InputError(f"ranks is {ranks}; must be even, 2 to {boards} on {cluster.name}")
     return ranks
 
 
 def _chosen(what: str, value: str, known: Sequence[str]) -> Sequence[str]:
-    """Raises InputError."""
+    """Returns the chosen values. Raises InputError."""
     return known if value == BOTH else [one_of(what, value, [*known, BOTH])]
 
 
 def summary(cluster: Cluster, beside: Sequence[str], rows: Sequence[Row]) -> list[str]:
-    """Lines below the table: the effective bandwidth of each series as HPCC FPGA defines it, the mean over the sizes of the bandwidth of all ranks, and the model."""
+    """Returns the lines below the table: effective bandwidth and model of each series.
+
+    The effective bandwidth, as HPCC FPGA defines it, is the mean over all sizes of the total bandwidth of all ranks.
+    """
     clusters = {each.name: each for each in (cluster, *map(Cluster.load, beside))}
     lines: list[str] = []
     for row in rows:

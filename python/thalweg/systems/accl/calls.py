@@ -15,33 +15,33 @@ from thalweg.systems.accl.room import beyond_buffers
 from thalweg.systems.accl.wire import PORTS
 
 _CONFIG = 0  # scenario
-_RESET, _ENABLE = 0, 1  # functions of it
+_RESET, _ENABLE = 0, 1  # functions of this scenario
 
 
 @dataclass(eq=False)
 class Call:
-    """Of a client. Clients poll the ends of a port in order, or ask for the end of one call."""
+    """A client's call. Clients poll the ends of a port in order, or ask for the end of one call."""
 
     name: str
-    owner: object  #: its client; None if that has left
-    begun: int = 0  #: tick in which it was called
-    handle: int | None = None  #: in the engine; None while it waits for others
+    owner: object  #: its client; None if it has disconnected
+    begun: int = 0  #: tick of the call
+    handle: int | None = None  #: the engine's handle; None while it waits for other calls
     end: End | None = None
-    refused: bool = False  #: by the engine, when the calls before it had ended; `end` says why
-    after: Collection[Call] = ()  #: it goes to the engine when these have ended
+    refused: bool = False  #: refused by the engine once the calls `after` had ended; `end` has the reason
+    after: Collection[Call] = ()  #: calls that end before this one is passed to the engine
     port: int = 0
     words: Sequence[int] = ()
 
 
 class Calls:
-    """The calls of one rank, in the order of each port: running calls, and ended calls that no client has polled yet."""
+    """The calls of one rank, in order per port: calls in progress, and ended calls that no client has polled yet."""
 
     def __init__(self, engine: Engine, rank: int, report: RankReport) -> None:
         self._engine, self._rank, self._report = engine, rank, report
-        self._given: dict[int, Call] = {}  # to the engine, by handles
+        self._given: dict[int, Call] = {}  # calls in the engine, by handle
         self._held = Chains[Call]()
-        self.enabled = False  #: the engine has been set up, and takes packets
-        self._running: list[deque[Call]] = [deque() for _ in range(PORTS)]  # whose ends clients poll
+        self.enabled = False  #: the engine is configured and accepts packets
+        self._running: list[deque[Call]] = [deque() for _ in range(PORTS)]  # calls whose ends clients poll
         self._ended: list[deque[Call]] = [deque() for _ in range(PORTS)]
 
     def start(self, owner: object, port: int, words: list[int]) -> None:
@@ -50,11 +50,12 @@ class Calls:
         self.collect()
 
     def begin(self, owner: object, port: int, words: list[int], after: Collection[Call]) -> Call:
-        """Starts a call whose `end` its client looks at, as soon as the calls `after` have ended. Raises ValueError if the engine refuses it."""
+        """Starts a call once the calls `after` have ended; its client reads `end`. Raises ValueError if the engine refuses
+        it."""
         return self._start(owner, port, words, after)
 
     def add(self, owner: object, name: str, handle: int, ends: bool = True) -> Call:
-        """A kernel that the engine has started. `ends`: unless it begins again whenever it has ended."""
+        """Adds a kernel that the engine has started; `ends` is False if it restarts at its end."""
         call = Call(name, owner, self._engine.now, handle)
         if ends:
             self._given[handle] = call
@@ -74,7 +75,7 @@ class Calls:
         return call
 
     def _give(self, call: Call) -> None:
-        """To the engine, or ends it as one before it that has failed. Raises ValueError."""
+        """Passes a call to the engine, or fails it if a call before it has failed. Raises ValueError."""
         for before in call.after:
             assert before.end
             if before.end.code or before.refused:
@@ -85,7 +86,7 @@ class Calls:
         self._given[call.handle] = call
 
     def _bytes(self, words: list[int]) -> int:
-        """Those of `count` elements, whose size is the first word of the arithmetic configuration; 0 without one."""
+        """Returns `count` times the element size, the first word of the arithmetic configuration; 0 without one."""
         operation, count, configuration = words[0], words[1], words[6]
         if operation in WITHOUT_DATA or not configuration:
             return 0
@@ -93,15 +94,15 @@ class Calls:
 
     @property
     def run(self) -> bool:
-        """Whether a call has not ended."""
+        """True if a call has not ended."""
         return bool(self._given or self._held)
 
     def _open(self) -> list[str]:
-        """The scenarios of the calls that have not ended."""
+        """Lists the scenarios of the calls that have not ended."""
         return [call.name for call in (*self._given.values(), *self._held)]
 
     def collect(self) -> None:
-        """Takes the calls that have ended from the engine, and drops those of disconnected clients."""
+        """Takes ended calls from the engine, and drops those of disconnected clients."""
         for handle, end in self._engine.ends(self._rank).items():
             if call := self._given.pop(handle, None):
                 self._finish(call, end)
@@ -122,7 +123,7 @@ class Calls:
             self._report.why.setdefault((call.name, end.code), end.why)
 
     def _release(self) -> None:
-        """Gives the engine calls whose chains have ended."""
+        """Passes calls to the engine whose predecessors have ended."""
         while ready := self._held.take():
             for call in ready:
                 try:
@@ -133,14 +134,14 @@ class Calls:
                     self._held.end(call)
 
     def take(self, port: int) -> bool:
-        """Takes the end of the oldest ended call of a port; False if none has ended."""
+        """Takes the oldest ended call of a port; False if there is none."""
         if not self._ended[port]:
             return False
         self._ended[port].popleft()
         return True
 
     def leave(self, owner: object) -> str:
-        """A client has left: the scenarios of its calls whose ends it has not taken."""
+        """Disconnects a client; returns the scenarios of its calls that it has not polled."""
         polled = [call for calls in (*self._ended, *self._running) for call in calls]
         every = dict.fromkeys((*polled, *self._given.values(), *self._held))
         left = [call for call in every if call.owner is owner]
@@ -151,6 +152,6 @@ class Calls:
         return counted(call.name for call in left)
 
     def finish(self) -> None:
-        """Counts what has not ended."""
+        """Counts the calls that have not ended."""
         self.collect()
         self._report.never_ended.update(self._open())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls that begin when others have ended."""
+"""Calls that start when other calls have ended."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ _BEFORE = " before it failed: "
 
 
 def behind(operation: str, why: str) -> str:
-    """Why a call behind one that failed has failed: of a chain, the first one's reason."""
+    """Returns why a call failed after the failure of a predecessor; in a chain, the reason of the first one."""
     return why if _BEFORE in why else f"the {operation}{_BEFORE}{why}"
 
 
 class Chains(Generic[_Call]):
-    """The calls that wait for others, in the order in which they were made. Each call costs as much as it has calls before it."""
+    """Calls that wait for others, in order of creation. Each costs time in proportion to its number of predecessors."""
 
     def __init__(self) -> None:
-        self._open: dict[_Call, int] = {}  # how many before it have not ended
+        self._open: dict[_Call, int] = {}  # number of predecessors that have not ended
         self._behind: dict[_Call, list[_Call]] = {}
         self._ready: list[_Call] = []
         self._order: dict[_Call, int] = {}
         self._made = 0
 
     def hold(self, call: _Call, before: Iterable[_Call]) -> bool:
-        """Whether it has to wait for these, which have not ended."""
+        """Holds a call until its predecessors `before` have ended; False if there are none."""
         open_ = set(before)
         if not open_:
             return False

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a cluster file says of boards with ACCL's offload engine, kind `accl`, around Ethernet switches."""
+"""Cluster files of kind `accl`: boards with ACCL's offload engine around Ethernet switches."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from thalweg.systems.ethernet.forwarding import flood_ports, routes
 if TYPE_CHECKING:
     from thalweg.systems.mpi_fpga.cluster import Cluster as Switches
 
-_HEADER = AcclPacket.BITS // 8  #: bytes of a packet's
-_UNSCALED = 65_535  #: bytes of a TCP window at most where it is not scaled
+_HEADER = AcclPacket.BITS // 8  #: bytes of a packet's header
+_UNSCALED = 65_535  #: maximum bytes of a TCP window without scaling
 
 
 Operation = Literal[
@@ -48,67 +48,69 @@ Cycles = Annotated[list[Annotated[int, Field(ge=0, le=10**6)]], Field(min_length
 
 
 class Board(NodeTable):
-    """An FPGA with the engine, its memory and a UDP or TCP stack."""
+    """An FPGA with ACCL's engine, memory, and a UDP or TCP stack."""
 
     kind: Literal["accl"]
-    engine_clock: str = Field(description="of the engine and the memory's users")
-    line_clock: str = Field(description="of the UDP or TCP stack and the MAC")
+    engine_clock: str = Field(description="name of the clock of the engine and the memory ports")
+    line_clock: str = Field(description="name of the clock of the UDP or TCP stack and the MAC")
     transport: Literal["udp", "reliable-udp", "rdma", "tcp"] = Field(
         "udp",
-        description="`udp`: what the network loses is missing; `reliable-udp`: it is sent again; `rdma`: so, and messages above the eager limit go straight to their places; `tcp`: all packets of two boards are in the streams of a TCP connection",
+        description="`udp`: lost packets are not retransmitted; `reliable-udp`: they are; `rdma`: reliable, and messages above the eager limit are written directly to their destination (rendezvous); `tcp`: one TCP connection per pair of boards",
     )
     resend_us: float = Field(
         20,
         gt=0,
         le=1e9,
-        description="without an answer, after which a board sends again; of TCP: the least retransmission time-out",
+        description="retransmission time-out in us; with tcp its minimum",
     )
-    segment_bytes: int = Field(
-        1460, ge=64, le=9158, description="of TCP: of a segment's data at most, which the board tells others (MSS)"
-    )
+    segment_bytes: int = Field(1460, ge=64, le=9158, description="maximum segment size of TCP (MSS) in bytes")
     window_bytes: int = Field(
         65_535,
         ge=2048,
         le=2**30,
-        description="of TCP: of memory for what a connection receives, which is advertised, and with two packets more for what it sends; above 65,535 with window_scaling",
+        description="receive buffer of a TCP connection in bytes, which is the advertised window; the send buffer has two packets more; above 65,535 needs window_scaling",
     )
-    window_scaling: bool = Field(False, description="of TCP: whether windows are scaled (RFC 7323)")
+    window_scaling: bool = Field(False, description="window scaling of TCP (RFC 7323)")
     reorder_packets: int = Field(
         3,
         ge=0,
         le=1024,
-        description="a packet is taken for lost when more than so many that were sent after it have come",
+        description="later packets that may arrive before a missing packet counts as lost",
     )
     tries: int = Field(
-        16, ge=1, le=2**20, description="without an answer, after which a session or TCP connection ends"
+        16, ge=1, le=2**20, description="unanswered transmissions after which a session or TCP connection ends"
     )
-    calls: int = Field(64, ge=1, le=256, description="that the engine has under way at once")
+    calls: int = Field(64, ge=1, le=256, description="maximum number of concurrent calls of the engine")
     memory_bytes: int = Field(
-        2**33, ge=4096, le=2**40, description="that can be allocated, of the board's memory and of the host's"
+        2**33, ge=4096, le=2**40, description="bytes that can be allocated in the board's memory, and in the host's"
     )
-    memory_gb: float = Field(ge=1e-3, le=1e4, description="GB/s of each of the engine's ports to the board's memory")
-    memory_ns: float = Field(ge=0, le=1e6, description="from a read to its data, and from a write to its end")
-    host_gb: float = Field(ge=1e-3, le=1e4, description="GB/s of the engine's access to the host's memory, each way")
-    host_ns: float = Field(ge=0, le=1e6, description="of that: from a read to its data, and from a write to its end")
-    invocation_us: float = Field(ge=0, le=1e6, description="from a host's call to the engine's command")
+    memory_gb: float = Field(
+        ge=1e-3, le=1e4, description="rate of each of the engine's ports to the board's memory in GB/s"
+    )
+    memory_ns: float = Field(ge=0, le=1e6, description="latency of the board's memory in ns, of reads and writes")
+    host_gb: float = Field(
+        ge=1e-3, le=1e4, description="rate of the engine's access to the host's memory in GB/s per direction"
+    )
+    host_ns: float = Field(ge=0, le=1e6, description="latency of the host's memory in ns, of reads and writes")
+    invocation_us: float = Field(ge=0, le=1e6, description="time from a host's call to the engine's command in us")
     processor: dict[Operation, Cycles] = Field(
         {},
-        description="two numbers of cycles that it takes for an operation: until its first move, and from its last move's end to its result; a sequencer in hardware takes 40 and 6 where the program begins with a move, and all operations take at least as long as it does",
+        description="cycles per operation, as a pair: before its first move, and from the end of its last move to its result; minimum for all operations is the hardware sequencer's, 40 and 6 if the program begins with a move",
     )
-    arithmetic: bool = Field(True, description="whether the engine combines elements")
-    compression: bool = Field(True, description="whether it sends float32 as float16")
+    arithmetic: bool = Field(True, description="the engine reduces elements")
+    compression: bool = Field(True, description="the engine can send float32 as float16")
     udp_port: int = Field(
-        5500, ge=1, le=65535, description="of the engines' datagrams, or at which they take TCP connections"
+        5500, ge=1, le=65535, description="UDP port of the engines' datagrams, or TCP port of their connections"
     )
-    packet_bytes: int = Field(4096, ge=64, le=9088, multiple_of=64, description="of a packet's payload at most")
-    port_ns: float = Field(ge=0, le=1e6, description="of the UDP or TCP stack and the MAC, each way")
+    packet_bytes: int = Field(4096, ge=64, le=9088, multiple_of=64, description="maximum payload of a packet in bytes")
+    port_ns: float = Field(ge=0, le=1e6, description="latency of the UDP or TCP stack and the MAC in ns per direction")
     fifo_bytes: int = Field(
         65_536,
         ge=9216,
         le=2**24,
-        description="of packets that wait for a receive buffer; more are dropped, and counted",
+        description="FIFO of packets that wait for a receive buffer in bytes; packets beyond are dropped and counted",
     )
-    send_bytes: int = Field(16_384, ge=9216, le=2**24, description="that the engine is ahead of the line at most")
+    send_bytes: int = Field(16_384, ge=9216, le=2**24, description="send FIFO between engine and link in bytes")
 
     @property
     def port_types(self) -> Mapping[str, str]:
@@ -116,26 +118,27 @@ class Board(NodeTable):
 
     @property
     def longest(self) -> int:
-        """Bytes of its longest frame, without the frame check sequence."""
+        """Bytes of the longest frame, without the frame check sequence."""
         if self.transport == "tcp":
             return 14 + 20 + 20 + self.segment_bytes
         return 14 + 20 + 8 + _HEADER + self.packet_bytes
 
 
 class Server(Board):
-    """A server with an InfiniBand adapter and a board behind PCIe, whose kernels' messages its MPI moves.
+    """A server with an InfiniBand adapter and a board behind PCIe, whose kernels' messages the server's MPI sends.
 
-    The engine is the adapter with its MPI. What the tables of boards call the board's memory is the server's here, and what they call the host's is the
-    board's, across PCIe."""
+    The engine is the adapter with its MPI. The table's `memory` fields describe the server's memory, and its `host`
+    fields the access to the board's memory across PCIe.
+    """
 
     kind: Literal["mpi-server"]  # type: ignore[assignment]
-    memory_gb: float = Field(ge=1e-3, le=1e4, description="GB/s of the adapter's access to the server's memory")
+    memory_gb: float = Field(ge=1e-3, le=1e4, description="rate of the adapter's access to the server's memory in GB/s")
     host_gb: float = Field(
-        ge=1e-3, le=1e4, description="GB/s of copies between the server's memory and the board's, each way"
+        ge=1e-3, le=1e4, description="rate of copies between the server's memory and the board's in GB/s per direction"
     )
-    invocation_us: float = Field(ge=0, le=1e6, description="from a host's call to its kernel")
-    port_ns: float = Field(ge=0, le=1e6, description="of MPI and the adapter, each way")
-    sync_us: float = Field(ge=0, le=1e6, description="of a buffer's copy between server and board, beside its bytes")
+    invocation_us: float = Field(ge=0, le=1e6, description="time from a host's call to the start of its kernel in us")
+    port_ns: float = Field(ge=0, le=1e6, description="latency of MPI and the adapter in ns per direction")
+    sync_us: float = Field(ge=0, le=1e6, description="fixed time of a copy between server and board in us")
 
 
 class Cluster(Assembled):
@@ -159,29 +162,34 @@ class Cluster(Assembled):
             if isinstance(table, Board) and table.transport == "tcp":
                 self._check_windows(name, table)
         if self.boards != list(range(len(self.boards))):
-            raise self.file.wrong("boards have the first numbers, before switches", "topology.nodes")
+            raise self.file.wrong("boards must be numbered before switches", "topology.nodes")
 
     def _check_windows(self, name: str, table: Board) -> None:
         if table.window_bytes > _UNSCALED and not table.window_scaling:
             raise self.file.wrong(
-                f"window_bytes is {table.window_bytes}; above {_UNSCALED} it needs window_scaling", "node", name
+                f"window_bytes is {table.window_bytes}; above {_UNSCALED} it needs window_scaling = true", "node", name
             )
         least = 4 * (_HEADER + table.packet_bytes)
         if table.window_bytes < least:
             raise self.file.wrong(
-                f"window_bytes is {table.window_bytes}; it has room for four packets of packet_bytes, {least} bytes",
+                f"window_bytes is {table.window_bytes}; must hold four packets of packet_bytes, {least} bytes",
                 "node",
                 name,
             )
 
     def _check_light(self, node: int, table: leaves.OpticalSwitch) -> None:
-        """A frame passes without a delay, so the simulator has to know of it before it is at the other end."""
+        """Checks that links of an optical switch take at least a cycle.
+
+        Frames pass the switch without a delay, so the simulator must know of a frame before it arrives.
+        """
         cycle_ns = 1e3 / self.file.values.clock[table.clock].frequency_mhz
         for name, ends in zip(self.link_names, self.topology.links.tolist(), strict=True):
             link = self.links[name]
             if isinstance(link, leaves.Ethernet) and node in (ends[0], ends[2]) and link.latency_ns < cycle_ns:
                 raise self.file.wrong(
-                    f"latency_ns is below the {cycle_ns:.4g} ns of a cycle, at an optical switch", "link", name
+                    f"latency_ns of a link at an optical switch must be at least a cycle, {cycle_ns:.4g} ns",
+                    "link",
+                    name,
                 )
 
     @cached_property
@@ -195,7 +203,7 @@ class Cluster(Assembled):
 
     @cached_property
     def unreliable(self) -> frozenset[int]:
-        """The boards for which what the network loses is missing."""
+        """Boards whose transport does not retransmit lost packets."""
         tables = {board: self.nodes[self.node_names[board]] for board in self.boards}
         return frozenset(
             board for board, table in tables.items() if isinstance(table, Board) and table.transport == "udp"
@@ -203,7 +211,7 @@ class Cluster(Assembled):
 
     @cached_property
     def mirrors(self) -> Mapping[int, tuple[int, int]]:
-        """Of each board at an optical switch: the switch's node, and its port."""
+        """The optical switch's node and port of each board that is connected to one."""
         at = {board: int(self.topology.peer[board].argmax()) for board in self.boards}
         ends = {
             board: (int(self.topology.peer[board, k]), int(self.topology.peer_port[board, k]))
@@ -217,11 +225,15 @@ class Cluster(Assembled):
 
     @cached_property
     def _routes(self) -> Mapping[int, Mapping[int, int]]:
-        """Of each board: the port of each switch that leads to it."""
+        """For each board, the port of each switch that leads to it."""
         return {board: routes(self.topology, (board, 0), self.boards) for board in self.boards}
 
     def of_node(self, node: int) -> Mapping[str, Any]:
-        """Of a board: what its processor takes, as (scenario, cycles, cycles). Of a switch: the ports that frames to all take, and where addresses are given, the port to each board's."""
+        """Returns the simulator's description of a node.
+
+        For a board, the processor's cycles as (scenario, cycles, cycles). For a switch, the ports for broadcast frames
+        and, if addresses are assigned, the port to each board.
+        """
         table = self.nodes[self.node_names[node]]
         if isinstance(table, Board):
             numbers = {name: number for number, name in SCENARIOS.items()}
@@ -247,9 +259,27 @@ class Cluster(Assembled):
         ranks: int = 0,
         calls: bool = False,
     ) -> Network:
-        """The simulator of it; `pcap`: a file to which all frames are written. `hardware`: boards whose moves Verilated hardware carries out; `calls`: their calls, too. `in_switch`: a
-        cluster of MPI-FPGA, in whose switches the collectives of the first `ranks` boards are computed, rank r at node r. Raises InputError where lines and
-        clocks do not go together, where there is no hardware for a board's values, and where the switches don't fit."""
+        """Returns the simulator of the cluster.
+
+        Parameters
+        ----------
+        pcap : str, optional
+            File to which all frames are written (pcapng).
+        hardware : iterable of int, optional
+            Boards whose data path is Verilated RTL.
+        in_switch : Cluster, str or Path, optional
+            Cluster of MPI-FPGA whose switches compute the collectives of the first `ranks` boards, with rank r at
+            node r.
+        ranks : int, optional
+            Number of ranks.
+        calls : bool, optional
+            The boards in `hardware` are whole engines, which also execute the calls.
+
+        Raises
+        ------
+        InputError
+            Clocks and link rates do not match, no RTL exists for a board's parameters, or the switches do not match.
+        """
         if in_switch is not None:
             return self._network_beside(in_switch, ranks, pcap, hardware)
         try:
@@ -259,7 +289,7 @@ class Cluster(Assembled):
 
     @staticmethod
     def _simulator(assembly: Any, pcap: str, *more: Any) -> Network:
-        """Raises InputError where the capture cannot be written, and ValueError."""
+        """Makes the simulator. Raises InputError if the capture file cannot be written, and ValueError."""
         try:
             return Network(assembly, pcap, *more)
         except RuntimeError as error:
@@ -277,7 +307,7 @@ class Cluster(Assembled):
         switches = switched.load(in_switch, self, ranks)
         if set(hardware):
             raise InputError(
-                f"hardware has no port to the switches of {switches.name}; in_switch is for the simulator's boards"
+                f"in_switch needs boards of the C++ model; the RTL has no port to the switches of {switches.name}"
             )
         try:
             assembly = switched.beside(self, switches).assembly
@@ -296,11 +326,30 @@ class Cluster(Assembled):
         pcap: str = "",
         hardware: bool = False,
     ) -> Network:
-        """The simulator of one board of it, whose line ends at a network interface of this computer; its other boards are elsewhere. Virtual time
-        passes `ratio` times as fast as the wall clock, or slower. `limit_s`: seconds of the wall clock after which it fails; 0: none. `hardware`: as of
-        network(). Raises InputError."""
+        """Returns the simulator of one board whose link ends at a network interface of this computer.
+
+        Parameters
+        ----------
+        node : int
+            The board; the others are elsewhere.
+        interface : str
+            Name of the network interface.
+        ratio : float, optional
+            Maximum virtual seconds per second of the wall clock.
+        limit_s : float, optional
+            Wall-clock seconds after which the simulation fails; 0 for no limit.
+        pcap : str, optional
+            File to which all frames are written (pcapng).
+        hardware : bool, optional
+            The board's data path is Verilated RTL.
+
+        Raises
+        ------
+        InputError
+            Invalid node, or the interface cannot be opened.
+        """
         if node not in self.boards:
-            raise InputError(f"node {node} is no board; these are 0 to {len(self.boards) - 1}")
+            raise InputError(f"node {node} is not a board; must be 0 to {len(self.boards) - 1}")
         check_times(ratio, limit_s)
         board = self.board(node)
         part, outside = leading_out(self.assembly, node, board.line_clock, [0])

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random programs of ACCL's operations on four boards, run by the simulator alone and then with Verilated hardware that executes their calls, or the
-moves of which the simulator's sequencer makes them. Both runs must produce numpy's results, end their calls with the same return codes, access the same
-memory ranges and send the same frames; if each rank has at most one call in flight, also in the same order at each port. The hardware's run time must lie
-between stated bounds."""
+"""Co-simulation of random programs of ACCL's operations on four boards.
+
+Each program runs on the simulator alone, and then with Verilated RTL that executes the calls, or only the moves into
+which the simulator's sequencer divides them. Both runs must give NumPy's results, the same return codes, the same
+ranges of memory accesses and the same frames. If each rank has at most one call in progress, accesses and frames must
+also have the same order at each port, and the RTL's time must be within stated bounds.
+"""
 
 from __future__ import annotations
 
@@ -24,35 +27,35 @@ from thalweg.systems.accl.running import Options, Run
 
 RANKS = 4
 ALIKE = 50
-"""Programs, one after the other by their seeds, whose boards are of one sort, so that their hardware is built once."""
+"""Consecutive seeds whose boards have the same parameters, so that their RTL is built once."""
 _STEPS = 30
-#: Of receive buffers half, as they hold what no call takes yet.
+#: Half of the receive buffers, which hold segments that no call has matched yet.
 _MOST_SEGMENTS = rtl_engine.BUFFERS // 2
 
 
-#: The hardware may be so much faster: it tells a call's end when its last frame has been handed to the MAC, the simulator when it is on the line.
+#: Share by which the RTL may be faster: it reports a call's end when its last frame is passed to the MAC, the simulator when the frame is on the link.
 _FASTER = 0.02
-#: And so much slower for each frame of the program: tw_matcher is asked four times, each in as many cycles as it has rows and 19 more, and the mover takes some 60.
+#: Cycles by which the RTL may be slower per frame: tw_matcher has four look-ups, each in its number of rows plus 19 cycles, and the mover takes some 60.
 _SLOWER_CYCLES = 4 * (max(rtl_engine.BUFFERS, rtl_engine.SLOTS) + 19) + 60
-#: For each call: its order among those under way and the blocks of its operand and result (tw_call_order), and its report (tw_call_report).
+#: Per call: its order among the calls in progress and the blocks of its operand and result (tw_call_order), and its report (tw_call_report).
 _CALL_CYCLES = 15 + 3 * rtl_engine.CALLS + 2 * 14 + 12
-#: And before the first call: all words of the exchange memory are set to 0; the host writes some 600 of them, and six communicators are announced.
+#: Before the first call: all words of the exchange memory are cleared, the host writes some 600 of them, and six communicators are loaded.
 _SET_UP_CYCLES = 2048 + 3 * 600 + 6 * (34 * RANKS + 48)
 
 
 class Outcome(NamedTuple):
     calls: int
     frames: int
-    slower: float | None  #: the hardware's time over the simulator's, where a rank had one call under way at a time
+    slower: float | None  #: RTL's time over the simulator's, if each rank had one call in progress at a time
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """What a board did at its ports: the memory accesses, with contiguous ones merged into ranges, and the frames that it sent."""
+    """Transactions of a board: memory accesses, with contiguous ones merged into ranges, and the frames that it sent."""
 
     ranges: dict[
         str, list[tuple[bool, int, int]]
-    ]  #: by port (x, y, z), in the order of their first accesses: in host memory, address, bytes
+    ]  #: by port (x, y, z), in order of their first accesses: in host memory, address, bytes
     frames: list[bytes]
 
 
@@ -64,7 +67,7 @@ def _recorded(network: Network, rank: int) -> Recorded:
     first = [word(12 + 28 * k) | word(16 + 28 * k) << 32 for k in range(count)]
     held = {address + offset for address in first for offset in range(0, size, 512)}
     found = Recorded({"x": [], "y": [], "z": []}, [])
-    ends: dict[tuple[str, bool, int], int] = {}  # the index of the range that ends at a port's address
+    ends: dict[tuple[str, bool, int], int] = {}  # index of the range that ends at an address of a port
     for port, host, at, length, frame in network.recorded(rank):
         if port == "s":
             found.frames.append(frame)
@@ -80,8 +83,10 @@ def _recorded(network: Network, rank: int) -> Recorded:
 
 
 def random_sort(draw: random.Random, cluster: Cluster) -> Cluster:
-    """What the hardware of all boards is made with: the cluster with another size of packets, and with a sequencer that takes no longer than one in
-    hardware, as a slow one would hide times of the moves."""
+    """Returns the cluster with random parameters of its RTL.
+
+    The sequencer is no slower than that of the RTL, as a slow one would hide the times of the moves.
+    """
     name = cluster.node_names[cluster.boards[0]]
     packet_bytes = draw.choice((512, 1024, 4096, 8192))
     none = dict.fromkeys(SCENARIOS.values(), [0, 0])
@@ -90,7 +95,11 @@ def random_sort(draw: random.Random, cluster: Cluster) -> Cluster:
 
 
 def compare(cluster: Cluster, seed: int, *, moves: bool = False) -> Outcome:
-    """One program; `moves`: the simulator has the sequencer. Raises CheckFailed where results, transactions or times differ, and InputError where there is no hardware for the boards' values."""
+    """Compares one program; with `moves`, the simulator has the sequencer.
+
+    Raises CheckFailed, with the seed, if results, transactions or times differ, and InputError if no RTL exists for the
+    boards' parameters.
+    """
     try:
         return _compare(cluster, seed, moves)
     except CheckFailed as error:
@@ -125,7 +134,7 @@ def _compare(cluster: Cluster, seed: int, moves: bool) -> Outcome:
         try:
             result = run_on(Run(network, range(RANKS), RANKS, options), made.program)
         except RuntimeError as error:
-            raise CheckFailed(f"an assertion of the hardware fails: {error}") from error
+            raise CheckFailed(f"an assertion of the RTL fails: {error}") from error
         made.verify(result)
         results.append(result)
         recorded.append([_recorded(network, rank) for rank in range(RANKS)])
@@ -138,7 +147,7 @@ def _compare(cluster: Cluster, seed: int, moves: bool) -> Outcome:
     slower = frames * _SLOWER_CYCLES + (0 if moves else _SET_UP_CYCLES + RANKS * len(made.steps) * _CALL_CYCLES)
     most = results[0].time_us + slower / cluster.clocks[cluster.board(0).engine_clock].frequency_mhz
     if not least <= took <= most:
-        raise CheckFailed(f"the hardware takes {took:.1f} us; its bounds are {least:.1f} and {most:.1f}")
+        raise CheckFailed(f"the RTL takes {took:.1f} us; must be between {least:.1f} and {most:.1f}")
     return Outcome(len(made.steps), frames, took / results[0].time_us)
 
 
@@ -151,24 +160,28 @@ def _same(rank: int, one: Recorded, other: Recorded, ordered: bool) -> None:
         elif differing := _changes(ranges).items() ^ _changes(other.ranges[port]).items():
             (host, at), _ = min(differing)
             memory = "the host's memory" if host else "memory"
-            raise CheckFailed(f"{where}: from address {at} of {memory} on the numbers of accesses differ")
+            raise CheckFailed(f"{where}: the numbers of accesses differ from address {at} of {memory} on")
     if ordered:
         _same_order(f"rank {rank}, frames", one.frames, other.frames)
     else:
         missing, more = Counter(one.frames) - Counter(other.frames), Counter(other.frames) - Counter(one.frames)
         if missing or more:
-            raise CheckFailed(f"rank {rank}, frames: the hardware has {dict(more)}, and the simulator {dict(missing)}")
+            raise CheckFailed(
+                f"rank {rank}, frames: only the RTL has {dict(more)}; only the simulator has {dict(missing)}"
+            )
 
 
 def _same_order(where: str, one: Sequence[object], other: Sequence[object]) -> None:
     for k, (a, b) in enumerate(zip_longest(one, other)):
         if a != b:
-            raise CheckFailed(f"{where}: transaction {k} is {b} in the hardware, and {a} in the simulator")
+            raise CheckFailed(f"{where}: transaction {k} is {b} in the RTL, but {a} in the simulator")
 
 
 def _changes(ranges: Sequence[tuple[bool, int, int]]) -> dict[tuple[bool, int], int]:
-    """Returns by how much the number of accesses changes, at the addresses where it does. It does not depend on how the accesses of several calls
-    were merged."""
+    """Returns the changes of the number of accesses, by address.
+
+    They do not depend on how the accesses of several calls were merged.
+    """
     changes: Counter[tuple[bool, int]] = Counter()
     for host, at, length in ranges:
         changes[host, at] += 1

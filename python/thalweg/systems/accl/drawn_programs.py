@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random programs of ACCL's operations, whose results are compared with NumPy's: several communicators, concurrent calls of hosts and of kernels,
-messages with and without tags, to oneself and through kernels' streams, chains of calls, types, memories and compression."""
+"""Random programs of ACCL's operations, whose results are compared with NumPy's.
+
+They have several communicators, concurrent calls of hosts and kernels, messages with and without tags, to the same rank
+and through kernels' streams, chains of calls, and all types, memories and compressions.
+"""
 
 from __future__ import annotations
 
@@ -35,10 +38,10 @@ from thalweg.systems.accl.program_steps import (
 )
 from thalweg.systems.accl.running import Result
 
-SLOW_HOST_GB = 2.0  #: bandwidth of host memory, below the line's, for messages longer than all receive buffers
+SLOW_HOST_GB = 2.0  #: rate of host memory, below the link's, for messages larger than all receive buffers
 
-_MOST_SEGMENTS = 100  #: that may wait at a rank until all ranks have waited for all their calls: without loss there is a buffer for each
-_MOST_CALLS = 40  #: of a rank until then: below what an engine has under way at once
+_MOST_SEGMENTS = 100  #: segments that may wait at a rank between barriers; there is a buffer for each, so none is lost
+_MOST_CALLS = 40  #: calls of a rank between barriers; an engine executes more concurrently
 
 
 class Draw:
@@ -56,17 +59,22 @@ class Draw:
         apart: bool = False,
         buffers: int = 0,
     ) -> None:
-        """`most_segments`: that may wait at a rank. `most_calls`: of a rank that may be under way at once. `alone`: no rank has two calls under way at once. `apart`: what is put into a stream of a kernel is alone in it.
-        `buffers`: of each rank; with them some messages are longer than all of these, which takes memory of hosts that is slower than the line."""
+        """Draws the steps.
+
+        `most_segments` is the maximum number of segments that wait at a rank, `most_calls` that of a rank's concurrent
+        calls. With `alone`, each rank has at most one call in progress; with `apart`, at most one put is in a kernel's
+        stream. With `buffers`, the number of receive buffers, some messages are larger than all of them; they come from
+        host memory that is slower than the link.
+        """
         self._random, self._ranks, self._buffer_bytes = random.Random(seed), ranks, buffer_bytes
         self._most_segments = most_segments
         self.alone, self._apart, self._buffers = alone, apart, buffers if ranks > 1 else 0
         draw = self._random
-        #: All ranks twice: the second communicator is for messages with any tag.
+        #: Two communicators have all ranks; the second is for messages with any tag.
         self.groups = [list(range(ranks))] * 2 + [draw.sample(range(ranks), draw.randint(1, ranks)) for _ in range(3)]
         if self._buffers:
             self.groups.append(draw.sample(range(ranks), 2))
-        # Calls on a communicator are in one order on all its ranks, and so are data in a kernel's stream, but for those who make them.
+        # Each rank has one caller per communicator, as only the calls of one caller, or to one kernel's stream, are ordered.
         self._by_kernel = [[self._half() for _ in range(ranks)] for _ in self.groups]
         self._streams = [self._half() for _ in range(ranks)]
         self.steps: list[Step] = []
@@ -143,7 +151,7 @@ class Draw:
         parts = [self._part(None if kind == "any" else key + k, ends) for k in range(number)]
         order = list(range(number)) if kind == "any" else draw.sample(range(number), number)
         if any(any(part.streams) for part in parts):
-            order.sort()  # calls that use a kernel's stream go one after another at both ends
+            order.sort()  # calls that use a kernel's stream are sequential at both ends
         return Messages(key, int(kind == "any"), source, destination, parts, order)
 
     def _long(self, key: int) -> Long:
@@ -182,17 +190,17 @@ class Draw:
         )
 
     def program(self, rank: Rank) -> tuple[dict[Any, Array], list[tuple[int, bytes]]]:
-        """What it does on a rank; its results, and what its kernel has found."""
+        """Runs the program on a rank; returns its results, and the packets at its kernel."""
         on = Doing(rank, [rank.create_communicator(group) for group in self.groups], self.alone)
         for step in self.steps:
             step.begin(on)
         on.wait(on.open)
         rank.barrier()
-        rank.pause(100)  # until what was put into streams is there
+        rank.pause(100)  # until all puts have arrived
         return on.results, [(stream, data.tobytes()) for stream, data, _ in rank.pull()]
 
     def verify(self, result: Result) -> None:
-        """Raises CheckFailed."""
+        """Raises CheckFailed if a result is wrong."""
         if result.lost:
             raise CheckFailed(f"lost: {result.lost}")
         for rank, (found, packets) in enumerate(result.values):
@@ -208,7 +216,7 @@ class Draw:
 
 
 def check(seed: str, ranks: int, transport: str, steps: int, in_switch: str | None = None) -> None:
-    """Runs a program, and compares all results. `in_switch`: as of run(). Raises CheckFailed."""
+    """Runs a program and checks all results; `in_switch` as in run(). Raises CheckFailed."""
     draw = random.Random(f"{seed} options")
     cluster = Cluster.load(f"accl-u280-{transport}")
     slow = draw.random() < 0.5

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sockets of ACCL's driver over ZeroMQ, as its emulator has them: clients connect a socket to their rank's port, kernels to those of streams."""
+"""Sockets of ACCL's driver over ZeroMQ, as in its emulator: clients connect to their rank's port, kernels to those of
+streams."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from thalweg import extras
 from thalweg.errors import InputError
 from thalweg.systems.accl import wire
 from thalweg.systems.accl.pace import Clock, Pace
@@ -18,8 +20,8 @@ from thalweg.systems.accl.rank import Rank
 if TYPE_CHECKING:
     import zmq
 
-_LAST_WORDS_S = 0.2  # for the last answers
-_AT_ONCE = 100  # messages of a socket before the others have their turn
+_LAST_WORDS_S = 0.2  # to send the last answers
+_AT_ONCE = 100  # maximum messages of one socket before the next is polled
 
 
 @dataclass(eq=False)
@@ -27,29 +29,30 @@ class Client:
     """A connection to a rank's port."""
 
     rank: int
-    descriptor: int  #: of the connection, as its monitor names it
+    descriptor: int  #: file descriptor that the socket's monitor reports
     last: float = 0.0  #: wall time of the last answer
-    poll: wire.Poll | None = None  #: it waits for the end of a call
-    polled: bool = False  #: its last request was a poll, whose call had not ended
+    poll: wire.Poll | None = None  #: poll that is not answered yet
+    polled: bool = False  #: its last request was a poll of a call in progress
     envelope: tuple[bytes, ...] = ()
-    deadline: float = 0.0  #: of the answer to its poll
+    deadline: float = 0.0  #: wall time at which its poll is answered
 
 
 def load_zmq() -> Any:
-    """The module of ZeroMQ. Raises InputError if it is not installed."""
+    """Imports ZeroMQ. Raises InputError if it is not installed."""
     try:
         import zmq
         import zmq.utils.monitor
     except ImportError as error:
-        raise InputError("serving ACCL's driver needs pyzmq: pip install 'thalweg[accl]'") from error
+        raise extras.missing("serving ACCL's driver needs pyzmq", "accl") from error
     return zmq
 
 
 class Drivers:
-    """The clients of all ranks. Raises InputError if a port cannot be had. Times are those of the wall clock.
+    """The clients of all ranks. Raises InputError if a port is in use. Times are of the wall clock.
 
-    Rank r of N has the port `port + r` for requests. A router answers them, which to a client is the same as a REP socket, but it answers
-    another client while one waits. `port + 2N + r` publishes what leaves the rank's kernel streams; to `port + 3N + r` kernels publish.
+    Rank r of N receives requests at port `port + r`, on a router socket. To a client it behaves like a REP socket, but
+    other clients are answered while one waits. `port + 2N + r` publishes the output of the rank's kernel streams;
+    kernels publish to `port + 3N + r`.
     """
 
     def __init__(
@@ -67,9 +70,9 @@ class Drivers:
         self._ranks, self._pace, self._clock, self._limits = ranks, pace, clock, limits
         self._port, self._loopback, self._hold = port, loopback, hold
         self.clients: dict[tuple[int, bytes], Client] = {}
-        self._connected: list[set[int]] = [set() for _ in ranks]  # descriptors
+        self._connected: list[set[int]] = [set() for _ in ranks]  # file descriptors of connections
         self._topics: list[set[bytes]] = [set() for _ in ranks]
-        self.kernels_last = 0.0  #: of the last message from or to a kernel outside
+        self.kernels_last = 0.0  #: wall time of the last message from or to an external kernel
         self._context: zmq.Context[zmq.Socket[bytes]] = self._zmq.Context()
         self._requests: list[zmq.Socket[bytes]] = []
         self._monitors: list[zmq.Socket[bytes]] = []
@@ -88,51 +91,51 @@ class Drivers:
     def close(self) -> None:
         for socket in self._requests:
             socket.disable_monitor()
-        for socket in (*self._from_engine, *self._to_engine):  # which would wait for others to connect
+        for socket in (*self._from_engine, *self._to_engine):  # otherwise closing would wait for connections
             socket.close(linger=0)
         self._context.destroy(linger=int(1000 * _LAST_WORDS_S))
 
     def watch(self, descriptor: int) -> None:
-        """`poll` returns when that is readable, too."""
+        """Makes `poll` also return when this file descriptor is readable."""
         self._poller.register(descriptor, self._zmq.POLLIN)
 
     def poll(self, seconds: float) -> None:
         self._poller.poll(1000 * seconds)
 
     def dismiss(self) -> None:
-        """Answers the clients that wait so that the driver raises an error."""
+        """Answers waiting clients such that the driver raises an error."""
         for client in self.clients.values():
             if client.poll:
                 self._answer(client, wire.failed())
 
     @property
     def with_kernels(self) -> bool:
-        """Whether kernels outside the engine may do something at any time."""
+        """True if external kernels may send at any time."""
         return bool(self.kernels_last) or any(self._topics)
 
     @property
     def waiting(self) -> set[int]:
-        """The ranks that have a client whose last request was a poll."""
+        """Ranks with a client whose last request was a poll."""
         return {client.rank for client in self.clients.values() if client.polled}
 
     @property
     def busy(self) -> set[int]:
-        """The ranks that have a client whose last request was none."""
+        """Ranks with a client whose last request was not a poll."""
         return {client.rank for client in self.clients.values() if not client.polled}
 
     @property
     def last(self) -> float:
-        """When a client that does not wait was last answered, or a message of a kernel came or went."""
+        """Wall time of the last answer to a client that does not wait, or of the last message of a kernel."""
         last = max((client.last for client in self.clients.values() if not client.poll), default=0.0)
         return max(last, self.kernels_last)
 
     @property
     def deadline(self) -> float:
-        """When the first poll is to be answered; infinite if none waits."""
+        """Wall time at which the first poll is answered; infinite if none waits."""
         return min((client.deadline for client in self.clients.values() if client.poll), default=math.inf)
 
     def receive(self) -> None:
-        """Answers what has come. Connections are noted first: that of a message has been made before it came."""
+        """Answers received messages. New connections are recorded first, as each was made before its messages."""
         arrived = [(rank, frames) for rank, socket in enumerate(self._requests) for frames in self._waiting(socket)]
         for rank, monitor in enumerate(self._monitors):
             for frames in self._waiting(monitor):
@@ -197,7 +200,7 @@ class Drivers:
             socket.bind(f"tcp://127.0.0.1:{port}")
         except self._zmq.ZMQError as error:
             if error.errno == self._zmq.EADDRINUSE:
-                raise InputError(f"port {port} is in use; choose others with --port") from error
+                raise InputError(f"port {port} is in use; choose another with --port") from error
             raise InputError(f"port {port}: {os.strerror(error.errno or 0)}") from error
 
     def _waiting(self, socket: zmq.Socket[bytes]) -> Iterator[list[zmq.Frame]]:
@@ -208,7 +211,7 @@ class Drivers:
                 return
 
     def _note(self, rank: int, frames: list[zmq.Frame]) -> None:
-        """A connection has come or gone. Either way, whoever had its descriptor before has left."""
+        """Records a new or closed connection. A previous client with the same descriptor has disconnected."""
         event = self._zmq.utils.monitor.parse_monitor_message([frame.bytes for frame in frames])
         descriptor = event["value"]
         if event["event"] == self._zmq.EVENT_ACCEPTED:
@@ -226,7 +229,8 @@ class Drivers:
             rank.report.died.append(left)
 
     def _serve_one(self, rank: int, frames: list[zmq.Frame]) -> None:
-        """Of one message: the client's identity, its envelope up to an empty part, which the answer repeats, and the request."""
+        """Answers one message: identity of the client, its envelope up to an empty part, which the answer repeats, and the
+        request."""
         identity, *parts = [frame.bytes for frame in frames]
         length = parts.index(b"") + 1 if b"" in parts else 0
         key = (rank, identity)
@@ -234,12 +238,12 @@ class Drivers:
         if client is None:
             try:
                 descriptor = frames[-1].get(self._zmq.SRCFD)
-            except self._zmq.ZMQError:  # of a client of an old ZeroMQ, which has left
-                self._ranks[rank].report.refused.add("a message from no connection")
+            except self._zmq.ZMQError:  # from a disconnected client of an old ZeroMQ
+                self._ranks[rank].report.refused.add("a message from an unknown connection")
                 return
             self._ranks[rank].report.clients += 1
             client = self.clients[key] = Client(rank, descriptor)
-        if client.poll:  # sent while it waited, which a REQ socket does not
+        if client.poll:  # a second request before the answer, which a REQ socket does not send
             self._answer(client, wire.not_yet())
         client.envelope = (identity, *parts[:length])
         request = self._ranks[rank].decode(parts[length:])
@@ -256,5 +260,5 @@ class Drivers:
 
     def _answer(self, client: Client, answer: bytes) -> None:
         client.poll, client.last = None, self._clock()
-        with contextlib.suppress(self._zmq.ZMQError):  # of a connection that has gone
+        with contextlib.suppress(self._zmq.ZMQError):  # the connection is closed
             self._requests[client.rank].send_multipart([*client.envelope, answer], self._zmq.NOBLOCK)

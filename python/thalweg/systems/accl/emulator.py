@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The executable `thalweg-accl-emulator`, which ACCL's test programs start in place of ACCL's emulator if ACCL_EMULATOR_PATH is its path.
+"""The executable `thalweg-accl-emulator`, which ACCL's test programs start instead of ACCL's emulator if
+ACCL_EMULATOR_PATH is its path.
 
-Such a program starts an instance for each rank. The instance of rank 0 serves all ranks. Other ranks may still need it when rank 0 has finished, so it
-ends after it has received a signal and all other instances have exited. Each of them listens on a port; rank 0's instance detects by that port whether
-it is still running.
+Such a program starts one instance per rank. The instance of rank 0 serves all ranks. Other ranks may still need it when
+rank 0 has finished, so it ends once it has received a signal and all other instances have exited. Each of them listens
+on a port, by which rank 0's instance detects whether it is running.
 """
 
 from __future__ import annotations
@@ -33,13 +34,13 @@ def main() -> NoReturn:
 
 
 def asked_to_end(signalled: Callable[[], bool]) -> Callable[[], bool]:
-    """Says whether a signal has come, or the process that started this one has ended."""
+    """Returns a function that is true once a signal has arrived or the parent process has ended."""
     parent = os.getppid()
     return lambda: signalled() or os.getppid() != parent
 
 
 def serve(engine: Engine, settings: Settings, ended: Callable[[], bool]) -> Report:
-    """Serves all ranks until `ended` and no instance of another rank is left."""
+    """Serves all ranks until `ended` and until no instance of another rank is running."""
     server = Server(engine, settings)
     ports = [settings.port + engine.ranks + rank for rank in range(1, engine.ranks)]
     try:
@@ -49,7 +50,7 @@ def serve(engine: Engine, settings: Settings, ended: Callable[[], bool]) -> Repo
 
 
 def wait(rank: int, ranks: int, port: int, ended: Callable[[], bool]) -> None:
-    """The instance of a rank other than 0. Raises InputError if its port cannot be had."""
+    """Runs the instance of a rank other than 0. Raises InputError if its port is in use."""
     with socket.socket() as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

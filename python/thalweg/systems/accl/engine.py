@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The engines of a cluster's ranks, as the server of ACCL's driver uses them."""
+"""Interface of the engines of a cluster's ranks, as the server of ACCL's driver uses it."""
 
 from __future__ import annotations
 
@@ -15,22 +15,23 @@ from thalweg.systems.accl._sim import Misuse, Network
 from thalweg.systems.accl.cluster import Cluster
 from thalweg.systems.accl.names import return_bits
 
-NEVER = 2**63 - 1  #: no tick
+NEVER = 2**63 - 1  #: tick that is never reached
 
 
 @dataclass(frozen=True)
 class End:
-    """Of a call."""
+    """End of a call."""
 
-    code: int  #: its return code
-    why: str  #: where the code is not 0
-    at: int  #: tick
+    code: int  #: return code
+    why: str  #: reason if the code is not 0
+    at: int  #: tick of the end
 
 
 class Engine(Protocol):
-    """The ranks of a cluster: the memories of each, and the calls that its engine executes in virtual time.
+    """The ranks of a cluster: their memories, and the calls that their engines execute in virtual time.
 
-    A rank has three command streams, its `ports`: 0 for the host, 1 for a second controller of the host, 2 for kernels. Addresses are in bytes.
+    A rank has three command streams, its `ports`: 0 for the host, 1 for a second controller of the host, 2 for kernels.
+    Addresses are in bytes.
     """
 
     @property
@@ -39,77 +40,83 @@ class Engine(Protocol):
     def ticks_per_second(self) -> int: ...
     @property
     def unreliable(self) -> frozenset[int]:
-        """The ranks for which what the network loses is missing."""
+        """Ranks whose transport does not retransmit lost packets."""
 
     @property
     def now(self) -> int:
         """Virtual time in ticks."""
 
     def read(self, rank: int, address: int) -> int | None:
-        """A word of the exchange memory; None for an address that is beyond its end or no multiple of 4."""
+        """Reads a word of the exchange memory; None if the address is beyond its end or not a multiple of 4."""
 
     def write(self, rank: int, address: int, value: int) -> bool:
-        """Writes a word of the exchange memory; False for an address that it does not have."""
+        """Writes a word of the exchange memory; False if the address is invalid."""
 
     def allocate(self, rank: int, host: bool, address: int, size: int) -> None:
-        """Makes bytes of the device's or the host's memory exist. Raises ValueError with one line."""
+        """Allocates bytes of the board's or the host's memory. Raises ValueError with a one-line message."""
 
     def load(self, rank: int, host: bool, address: int, size: int) -> bytes | None:
-        """Bytes of memory; None where they are beyond what has been allocated or written."""
+        """Reads bytes of memory; None if they have not been allocated or written."""
 
     def store(self, rank: int, host: bool, address: int, data: bytes) -> None:
-        """Writes bytes of memory, which grows where it has to. Raises ValueError with one line."""
+        """Writes bytes of memory, which grows if necessary. Raises ValueError with a one-line message."""
 
     def call(self, rank: int, port: int, words: list[int]) -> int:
-        """Starts a call of 15 words of 32 bits, in the order of the command stream, and returns its handle. Raises ValueError with one line."""
+        """Starts a call and returns its handle.
+
+        `words` are 15 words of 32 bits in the order of the command stream. Raises ValueError with a one-line message.
+        """
 
     def ends(self, rank: int) -> dict[int, End]:
-        """Takes the ends of a rank's calls, by their handles, in the order in which they ended."""
+        """Returns and forgets the ends of a rank's calls by handle, in the order in which they ended."""
 
     def advance(self, until: int | None) -> bool:
-        """Moves virtual time on, to `until` at most. Returns True as soon as a call has ended, False if nothing can happen before `until`,
-        or by itself at all, apart from time-outs."""
+        """Advances virtual time, at most to `until`.
+
+        Returns True as soon as a call has ended. Returns False if no event is left before `until`, except for
+        time-outs.
+        """
 
     def expire(self) -> bool:
-        """Moves virtual time to the next time-out, and ends the calls whose it is. Returns True if a call has ended."""
+        """Advances to the next time-out, which ends its calls. Returns True if a call has ended."""
 
     def pass_to(self, tick: int) -> bool:
-        """As advance(), but virtual time reaches `tick` even if nothing happens there."""
+        """Like advance(), but virtual time reaches `tick` even without an event."""
 
     def quiet(self) -> bool:
-        """True if nothing will happen by itself, apart from time-outs."""
+        """True if no event is left, except for time-outs."""
 
     def time_out(self) -> int | None:
-        """The tick of the next time-out; None if there is none."""
+        """Tick of the next time-out; None if there is none."""
 
     def blocked(self) -> list[str]:
-        """Lines that say who waits for whom."""
+        """Lines on who waits for whom."""
 
     def lost(self) -> list[str]:
-        """Lines that say what was dropped or lost, where, and how much."""
+        """Lines on what was dropped or lost, where, and how much."""
 
     def failed(self) -> list[str]:
-        """Lines of the calls of kernels that ended with another return code than 0."""
+        """Lines on calls of kernels that ended with a return code other than 0."""
 
     def give(self, rank: int, data: bytes) -> None:
-        """Sends a message, of a multiple of 64 bytes, into the stream from kernels to the engine."""
+        """Sends a message, a multiple of 64 bytes, into the stream from kernels to the engine."""
 
     def take(self, rank: int) -> list[tuple[int, bytes]]:
-        """Messages that have left the engine for kernels: the number of the stream, and the data."""
+        """Returns messages from the engine to kernels, each as number of the stream and data."""
 
     def close(self) -> None:
-        """Ends the capture of frames, if there is one."""
+        """Closes the capture file, if there is one."""
 
 
 class Simulated:
-    """The engines of the first ranks of a cluster, simulated: implements Engine."""
+    """Implements Engine for the first ranks of a simulated cluster."""
 
     def __init__(self, network: Network, ranks: int, unreliable: frozenset[int] = frozenset()) -> None:
         self.network, self.ranks, self.unreliable = network, ranks, unreliable
         self.ticks_per_second = network.ticks_per_second
         self._next = 0
-        self._rank_of: dict[int, int] = {}  # of calls that have not ended
-        self._ends: dict[int, dict[int, End]] = {}  # by ranks and handles
+        self._rank_of: dict[int, int] = {}  # rank of each call in progress, by handle
+        self._ends: dict[int, dict[int, End]] = {}  # by rank and handle
 
     @property
     def now(self) -> int:
@@ -137,7 +144,7 @@ class Simulated:
         return self._next
 
     def start_kernel(self, rank: int, **how: Any) -> int:
-        """Starts an HLS kernel, and returns its handle. Raises InputError."""
+        """Starts an HLS kernel and returns its handle. Raises InputError."""
         self._next += 1
         try:
             self.network.start_kernel(handle=self._next, rank=rank, **how)
@@ -159,7 +166,7 @@ class Simulated:
         return self._note(lambda: self.network.advance(tick))
 
     def _note(self, work: Callable[[], Sequence[Completion]]) -> bool:
-        """Notes the ends of calls. Raises CheckFailed where a kernel has done what it must not."""
+        """Records the ends of calls. Raises CheckFailed if a kernel has failed."""
         try:
             ended = work()
         except (Misuse, ValueError) as error:
@@ -205,8 +212,11 @@ class Simulated:
 
 
 def make_engine(cluster: str | Path, ranks: int, pcap: str = "", in_switch: str | None = None) -> Simulated:
-    """The engines of the first `ranks` boards of a cluster. `in_switch`: a cluster of MPI-FPGA, whose switches have their collectives. Raises InputError."""
+    """Returns the engines of the first `ranks` boards of a cluster.
+
+    `in_switch` is a cluster of MPI-FPGA whose switches compute the collectives. Raises InputError.
+    """
     loaded = Cluster.load(cluster)
     if ranks > len(loaded.boards):
-        raise InputError(f"{ranks} ranks; {loaded.name} has {len(loaded.boards)} boards")
+        raise InputError(f"{ranks} ranks, but {loaded.name} has {len(loaded.boards)} boards")
     return Simulated(loaded.network(pcap, (), in_switch, ranks), ranks, loaded.unreliable)

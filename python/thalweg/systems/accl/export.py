@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The engine of an ACCL board, or its data path alone, as a folder of hardware that stands by itself: `thalweg rtl export` (docs/export.md)."""
+"""Exports the engine of an ACCL board, or its data path only, as a self-contained folder of RTL: `thalweg rtl export`
+(docs/export.md)."""
 
 from __future__ import annotations
 
@@ -14,17 +15,19 @@ from thalweg.systems.accl.rtl_engine import SLOTS, engine_parameters, parameters
 
 WHAT = "board"
 TOP = f"thalweg_{WHAT}"
-ENGINE_TOP, NODE_TOP = "tw_accl_engine_top", "tw_accl_top"  #: inside the top: with the control plane, and without
-PORTS = ("host", "host2", "kernel")  #: of calls
+ENGINE_TOP, NODE_TOP = "tw_accl_engine_top", "tw_accl_top"  #: inner modules: with the control plane, and without
+PORTS = ("host", "host2", "kernel")  #: ports of calls
 ENGINE, MAC = "engine_aclk", "mac_aclk"
 WORD = 512
-ACCESS = 104  #: bits of a DataMover's command with addresses of 64 bits
-TABLES = {"Communicators": 8, "MostPackets": 64}  #: of the matcher: communicators, packets of a segment
+ACCESS = 104  #: bits of an AXI DataMover command with 64-bit addresses
+TABLES = {"Communicators": 8, "MostPackets": 64}  #: sizes of the matcher: communicators, packets per segment
 
 
 def export(cluster: Cluster, output: Path, *, data_path: bool = False) -> None:
-    """Writes the folder `output`, which must be new or empty, completely or not at all; `data_path`: without the control plane, whose moves come from outside. Raises
-    InputError."""
+    """Writes the folder `output`, which must be new or empty, completely or not at all.
+
+    With `data_path`, the control plane is external. Raises InputError.
+    """
     root = find_root(alone=True)
     board = cluster.board(0)
     own = {"Slots": SLOTS, **parameters(cluster, board)} if data_path else engine_parameters(cluster, board)
@@ -47,12 +50,12 @@ def _stream(
 
 
 def _outputs(clock: str, **bits: int) -> list[Port]:
-    """Outputs that are named like those of the module inside."""
+    """Outputs with the names of the inner module's ports."""
     return [Port(name, f"{clock.removesuffix('_aclk')}_{name}", width, True, clock) for name, width in bits.items()]
 
 
 def registers() -> list[Port]:
-    """For the host: the exchange memory (AXI4-Lite), and where the datagrams of sessions go."""
+    """Ports of the host: the exchange memory (AXI4-Lite), and the destinations of sessions' datagrams."""
     lite = [
         *(("awvalid", 1, False), ("awready", 1, True), ("awaddr", 32, False)),
         *(("wvalid", 1, False), ("wready", 1, True), ("wdata", 32, False), ("wstrb", 4, False)),
@@ -67,7 +70,7 @@ def registers() -> list[Port]:
 
 
 def calls() -> list[Port]:
-    """For hosts and kernels. TDEST of the status: the port of the call."""
+    """Ports of calls by hosts and kernels. TDEST of the status is the call's port."""
     return [
         *(port for name in PORTS for port in _stream(f"s_axis_call_{name}", "call", 32)),
         *_stream("m_axis_status", "result", 64, beside={"tdest": ("port", 2)}),
@@ -76,7 +79,7 @@ def calls() -> list[Port]:
 
 
 def control() -> list[Port]:
-    """For the control plane."""
+    """Ports of the control plane."""
     return [
         *_stream("s_axis_setting", "set", 128, ready=False),
         *_stream("s_axis_command", "command", 512),
@@ -88,7 +91,7 @@ def control() -> list[Port]:
 
 
 def reads(name: str) -> list[Port]:
-    """For the MM2S side of a DataMover."""
+    """Ports of the MM2S side of an AXI DataMover."""
     return [
         *_stream(f"m_axis_{name}_command", "read", ACCESS),
         *_stream(f"s_axis_{name}", "word", WORD),
@@ -98,7 +101,7 @@ def reads(name: str) -> list[Port]:
 
 
 def writes(name: str) -> list[Port]:
-    """For the S2MM side of a DataMover."""
+    """Ports of the S2MM side of an AXI DataMover."""
     return [
         *_stream(f"m_axis_{name}_command", "write", ACCESS),
         *_stream(f"m_axis_{name}", "data", WORD, beside={"tkeep": ("keep", WORD // 8)}, last=True),
@@ -108,7 +111,7 @@ def writes(name: str) -> list[Port]:
 
 
 def kernels() -> list[Port]:
-    """For the kernels. TDEST: the stream's number."""
+    """Ports of the kernels; TDEST is the stream's number."""
     return [
         *_stream("s_axis_kernel", "from_kernel", WORD),
         *_stream("m_axis_kernel", "to_kernel", WORD, beside={"tdest": ("number", 8)}, last=True),
@@ -116,7 +119,7 @@ def kernels() -> list[Port]:
 
 
 def mac() -> list[Port]:
-    """For the MAC."""
+    """Ports of the MAC."""
     keep = {"tkeep": ("keep", WORD // 8)}
     return [
         *_stream("m_axis_mac_tx", "tx", WORD, MAC, keep, last=True),
@@ -126,7 +129,7 @@ def mac() -> list[Port]:
 
 
 def top_level(values: dict[str, int | str], *, data_path: bool) -> str:
-    """The text of the top."""
+    """Returns the text of the top level."""
     constant = Port("own_number", "engine_own", 8, False, "constant")
     above = {f"PLACE FOR THE CONTROL PLANE; {ENGINE}": control()}
     if not data_path:
@@ -135,11 +138,11 @@ def top_level(values: dict[str, int | str], *, data_path: bool) -> str:
             f"PLACE FOR THE HOST; {ENGINE}": registers(),
             f"PLACE FOR HOSTS' AND KERNELS' CALLS; {ENGINE}": calls(),
         }
-    own = [("own_port", 16), ("own_ip", 32), ("own_address", 48)]  # as udp_end_t, from its lowest bits on
+    own = [("own_port", 16), ("own_ip", 32), ("own_address", 48)]  # fields of udp_end_t, lowest bits first
     return flat_top(
         TOP,
         NODE_TOP if data_path else ENGINE_TOP,
-        f"The {'data path' if data_path else 'engine'} of a board, by `thalweg rtl export`: README.md describes the ports.",
+        f"{'Data path' if data_path else 'Engine'} of a board, written by `thalweg rtl export`. README.md describes the ports.",
         {ENGINE: f".engine_clk_i({ENGINE})", MAC: f".mac_clk_i({MAC})", "aresetn": ""},
         {
             "Constant": [
@@ -160,7 +163,7 @@ def top_level(values: dict[str, int | str], *, data_path: bool) -> str:
 
 
 def clocks_of(cluster: Cluster, board: Board) -> dict[str, float]:
-    """MHz of the top's clocks."""
+    """Frequencies of the top level's clocks in MHz."""
     return {
         ENGINE: cluster.clocks[board.engine_clock].frequency_mhz,
         MAC: cluster.clocks[board.line_clock].frequency_mhz,

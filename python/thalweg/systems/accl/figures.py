@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of the paper on ACCL with our numbers: latencies of messages (4), shallow water in weak (9) and strong scaling (10), and what we change in it."""
+"""Plots of figures of the paper on ACCL with measured numbers: message latencies (4), weak (9) and strong scaling (10) of
+shallow water, and improvements."""
 
 from __future__ import annotations
 
@@ -43,7 +44,7 @@ def plot(rows: Sequence[Row], folder: Path) -> list[Path]:
 
 
 def _rates(rows: Sequence[Row]) -> list[float]:
-    """10^9 elements a second."""
+    """Elements per second in 10^9."""
     return [row.about["elements_per_s"] / 1e9 for row in rows]
 
 
@@ -80,12 +81,12 @@ def weak(rows: Sequence[Row]) -> Figure:
     axes.set_ylabel("10⁹ elements a second")
     tera_of = partial(_scaled, by=flop / 1e3), partial(_scaled, by=1e3 / flop)
     right = axes.secondary_yaxis("right", functions=tera_of)
-    right.set_ylabel(f"TFLOP/s, {flop} operations an element")
+    right.set_ylabel(f"TFLOP/s, {flop} operations per element")
     right.set_yticks([0.03, 0.1, 0.3, 1, 3], ["0.03", "0.1", "0.3", "1", "3"])
     axes.minorticks_off()
     right.minorticks_off()
     axes.legend(frameon=False, fontsize=9, loc="upper left")
-    axes.set_title("Weak scaling: 6,200 to 6,800 elements a board, TCP 3,100 to 3,800 (Figure 9)")
+    axes.set_title("Weak scaling: 6,200 to 6,800 elements per board, TCP 3,100 to 3,800 (Figure 9)")
     return drawn
 
 
@@ -117,7 +118,7 @@ def strong(rows: Sequence[Row]) -> Figure:
     _logarithmic(axes, [4, 8, 16, 24, 32, 48])
     axes.set_ylim(0, 1.08 * max(_rates(points)))
     axes.set_ylabel("10⁹ elements a second")
-    axes.legend(frameon=False, loc="upper left", title="numbers: most neighbours of a board")
+    axes.legend(frameon=False, loc="upper left", title="numbers: maximum neighbours of a board")
     axes.set_title("Strong scaling (Figure 10)")
     return drawn
 
@@ -131,7 +132,7 @@ def improved(rows: Sequence[Row]) -> Figure:
     for axes, elements in zip(drawn.subplots(1, len(sizes)), sizes, strict=True):
         _series(axes, [row for row in points if row.about["elements"] == elements])
         axes.set_title(f"{elements:,} elements")
-    drawn.suptitle("Strong scaling: the paper's version and ours")
+    drawn.suptitle("Strong scaling: the paper's version and improvements")
     return drawn
 
 
@@ -142,8 +143,8 @@ def time_steps(rows: Sequence[Row]) -> Figure:
     axes = drawn.subplots()
     points = [row for row in rows if row.id == "accl.time_step"]
     _series(axes, points)
-    axes.legend(frameon=False, fontsize=9, title="time steps found by")
-    axes.set_title(f"Time steps as long as the fastest wave allows, {points[0].about['elements']:,} elements")
+    axes.legend(frameon=False, fontsize=9, title="time steps computed by")
+    axes.set_title(f"Adaptive time steps, {points[0].about['elements']:,} elements")
     return drawn
 
 
@@ -198,5 +199,7 @@ def messages(rows: Sequence[Row]) -> Figure:
         axes.grid(alpha=0.3)
     halves[0].set_ylabel("latency in us")
     halves[1].legend(frameon=False, loc="upper left", bbox_to_anchor=(0, 0.57), fontsize=9)
-    drawn.suptitle("Messages between two boards, both ways at once (Figure 4); ES: through the Ethernet switch")
+    drawn.suptitle(
+        "Messages between two boards, in both directions at once (Figure 4); ES: through the Ethernet switch"
+    )
     return drawn

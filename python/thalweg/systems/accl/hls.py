@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HLS kernels: their sources with what lets them run in simulated time, and their arguments.
+"""HLS kernels: rewrites their sources to run in simulated time, and extracts their arguments.
 
-What a cycle is, is read from the pragmas of the source (docs/accl-kernels.md).
+Cycles follow from the source's pragmas (docs/accl-kernels.md).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from thalweg.kernels.pragmas import LoopSettings, Operand
 from thalweg.kernels.source import Source
 from thalweg.systems.accl.ranges import Range, elements_of, range_of
 
-#: They say how hardware is built, and no cycle depends on them here.
+#: Pragmas on the implementation, which do not affect cycles here.
 _WITHOUT_INFLUENCE = frozenset(
     (
         "aggregate",
@@ -57,15 +57,15 @@ _STREAM = re.compile(r"\b(?:hls::stream|hlslib::Stream)<")
 
 @dataclass(frozen=True)
 class Argument:
-    """An argument of a kernel: `kind` is number, memory or stream; `port`, the AXI port that memory is reached by."""
+    """An argument of a kernel: `kind` is number, memory or stream; `port` is the AXI port of a memory."""
 
     name: str
     type: str
     kind: str
     port: str = ""
     constant: bool = False  #: memory that the kernel only reads
-    range: Range | None = None  #: of a number
-    elements: str = ""  #: of memory: their type; empty: any
+    range: Range | None = None  #: range of a number
+    elements: str = ""  #: element type of memory; empty for any
 
 
 @dataclass(frozen=True)
@@ -74,12 +74,12 @@ class Kernel:
     arguments: tuple[Argument, ...]
     file: str
     line: int
-    restarts: bool = False  #: it begins again whenever it has ended
+    restarts: bool = False  #: restarts at its end
 
 
 @dataclass(frozen=True)
 class Loop:
-    """A loop, and what its iterations take."""
+    """A loop, and the cycles of its iterations."""
 
     file: str
     line: int
@@ -95,7 +95,7 @@ class Rewritten:
 
 @dataclass
 class _Region:
-    """A loop or a function, its body, and the pragmas in it that are in no loop within it."""
+    """A loop or a function, its body, and the pragmas in it that are not in an inner loop."""
 
     at: int
     end: int
@@ -109,7 +109,7 @@ class _Region:
         return self.cursor.kind.name in _LOOPS
 
     def named(self, name: str) -> dict[str, str] | None:
-        """The parameters of its pragma of that name."""
+        """Returns the parameters of the region's pragma of that name."""
         return next((words for _, called, words in self.pragmas if called == name), None)
 
     @property
@@ -119,13 +119,15 @@ class _Region:
 
     @property
     def is_bare(self) -> bool:
-        """Whether no pragma says how its iterations are carried out."""
+        """True if no pragma says how the iterations are executed."""
         return not {name for _, name, _ in self.pragmas} & {"pipeline", "unroll", "latency", "dataflow"}
 
 
 def rewrite(text: str, expand: loops.Expand = unexpanded) -> Rewritten:
-    """Rewrites a preprocessed source with line markers, in which headers of the system are marked. Raises InputError, with the line, for a
-    loop or a pragma that it does not understand."""
+    """Rewrites a preprocessed source whose line markers mark system headers.
+
+    Raises InputError, with the line, on an unsupported loop or pragma.
+    """
     source = Source(text, "c++")
     pragmas = _Pragmas(source, expand)
     inserted = loops.insert(source, expand, pragmas)
@@ -158,13 +160,13 @@ class _Users:
         return index < 0 or self._users[index]
 
     def are_in(self, first: int, last: int) -> bool:
-        """Whether some of these offsets are in the user's files."""
+        """True if some of these offsets are in the user's files."""
         index = bisect_right(self._of_users, first)
         return self.has(first) or (index < len(self._of_users) and self._of_users[index] < last)
 
 
 class _Pragmas:
-    """The pragmas `HLS` of a source: implements loops.Dialect."""
+    """The `HLS` pragmas of a source; implements loops.Dialect."""
 
     def __init__(self, source: Source, expand: loops.Expand) -> None:
         self.source = source
@@ -180,7 +182,7 @@ class _Pragmas:
         self._inside = {region.at: inner for region in self.regions if (inner := self._flattened(region))}
         self._expanded = self._expand(expand)
 
-    # loops.Dialect
+    # Interface loops.Dialect.
 
     def counts(self, at: int) -> bool:
         return self.users.has(at)
@@ -206,7 +208,7 @@ class _Pragmas:
         return self._of(region)
 
     def _of(self, region: _Region) -> LoopSettings:
-        """What a loop's own pragmas say."""
+        """Settings of a loop by its own pragmas."""
         said = LoopSettings()
         unroll, pipeline, latency = (region.named(name) for name in ("unroll", "pipeline", "latency"))
         if unroll is not None and "off" not in unroll:
@@ -238,7 +240,7 @@ class _Pragmas:
             where = self.source.where(region.at)
             if region.at in self._inside:
                 inner = self.source.where(self._inside[region.at].at)[1]
-                yield Loop(*where, f"what the loop in line {inner} takes: one loop with it")
+                yield Loop(*where, f"flattened with the loop in line {inner}")
             else:
                 inside = region.around and region.around.at in self._inside
                 said = self._of(region) if inside else self.settings(region.at, region.end)
@@ -246,13 +248,15 @@ class _Pragmas:
 
     def _takes(self, said: LoopSettings) -> str:
         if said.unroll is not None and not said.unroll.text:
-            return "no cycle: unrolled"
-        together = f", {self._text(said.unroll.text)} at once" if said.unroll else ""
+            return "0 cycles per iteration, unrolled"
+        unrolled = f", unrolled by {self._text(said.unroll.text)}" if said.unroll else ""
         if said.pipeline:
             interval, latency = (self._text(each.text) for each in said.pipeline)
-            cycles = "a cycle" if interval == "1" else f"{interval} cycles"
-            return f"{cycles}, in a pipeline" + (f" of {latency}" if latency != "0" else "") + together
-        return (f"{self._text(said.interval.text)} cycles" if said.interval else "a cycle") + together
+            cycles = "1 cycle" if interval == "1" else f"{interval} cycles"
+            depth = f" with latency {latency}" if latency != "0" else ""
+            return f"{cycles} per iteration, pipelined{depth}{unrolled}"
+        cycles = f"{self._text(said.interval.text)} cycles" if said.interval else "1 cycle"
+        return f"{cycles} per iteration{unrolled}"
 
     # Finding regions.
 
@@ -281,27 +285,27 @@ class _Pragmas:
             self._collect(child, around)
 
     def _place(self, at: int, number: int) -> None:
-        """Finds the region of a pragma, the innermost one whose body it is in."""
+        """Finds the region of a pragma: the innermost one whose body it is in."""
         words = [word.lower() if k < 1 else word for k, word in enumerate(self.source.directives[at][1:])]
         name = words[0] if words else ""
         if name in _WITHOUT_INFLUENCE:
             return
         if name not in ("pipeline", "unroll", "latency", "dataflow", "stream", "interface", "loop_flatten"):
-            raise self.source.refuse(at, f"#pragma HLS {name} is not known here; leave it out")
+            raise self.source.refuse(at, f"#pragma HLS {name} is not supported; leave it out")
         inside = [each for each in self.regions if each.body.extent.start.offset < at < each.body.extent.end.offset]
         if not inside:
             if name in ("stream", "interface"):
                 return
-            raise self.source.refuse(at, f"#pragma HLS {name} is in no loop and no function")
+            raise self.source.refuse(at, f"#pragma HLS {name} must be in a loop or function")
         parameters = _parameters(words[1:])
         parameters["#"] = str(number)
         region = max(inside, key=lambda each: each.at)
         if name != "interface" and name != "stream" and region.named(name) is not None:
-            raise self.source.refuse(at, f"a second #pragma HLS {name} of one loop or function")
+            raise self.source.refuse(at, f"a second #pragma HLS {name} in a loop or function")
         region.pragmas.append((at, name, parameters))
 
     def _unrolls_around(self, region: _Region) -> bool:
-        """Whether a pipeline is around a loop: it unrolls the loop."""
+        """True if a loop is unrolled because it is in a pipeline."""
         outer = region.around
         while outer is not None:
             if outer.pipelined:
@@ -310,7 +314,11 @@ class _Pragmas:
         return False
 
     def _flattened(self, region: _Region) -> _Region | None:
-        """The loop that a loop has nothing but in its body, where the two are one pipeline: its number of iterations is constant, and it is a pipeline or flattened itself."""
+        """Returns the inner loop with which a loop is flattened into one pipeline, if any.
+
+        It is the only statement of the loop's body, has a constant number of iterations, and is a pipeline or itself
+        flattened.
+        """
         children = list(region.body.get_children()) if region.is_loop and region.is_bare else []
         while len(children) == 1 and children[0].kind.name == "LABEL_STMT":
             children = list(children[0].get_children())
@@ -341,7 +349,7 @@ class _Pragmas:
     # Dataflow.
 
     def _processes(self, region: _Region) -> Iterator[tuple[int, int, str]]:
-        """Each call that is a statement of a dataflow region is a process; at its end all of them are waited for."""
+        """Each call that is a statement of a dataflow region is a process. The region ends when all of them have ended."""
         names = []
         for child in region.body.get_children():
             call = child
@@ -364,7 +372,7 @@ class _Pragmas:
 
 
 def _is_counted(loop: Any) -> bool:
-    """Whether the number of a `for` loop's iterations is constant."""
+    """True if the number of a `for` loop's iterations is constant."""
     children = list(loop.get_children())
     if loop.kind.name != "FOR_STMT" or [each.kind.name for each in children[:2]] != ["DECL_STMT", "BINARY_OPERATOR"]:
         return False
@@ -373,7 +381,7 @@ def _is_counted(loop: Any) -> bool:
 
 
 def _is_constant(cursor: Any, own: Sequence[str]) -> bool:
-    """Whether an expression has constants and the variables `own` alone."""
+    """True if an expression has only constants and the variables `own`."""
     named = cursor.referenced if cursor.kind.name == "DECL_REF_EXPR" else None
     if cursor.kind.name == "CALL_EXPR" or (cursor.kind.name == "DECL_REF_EXPR" and named is None):
         return False
@@ -386,7 +394,7 @@ def _is_constant(cursor: Any, own: Sequence[str]) -> bool:
 
 
 def _parameters(words: Sequence[str]) -> dict[str, str]:
-    """Of a pragma, `name = value` and names alone; names in lower case."""
+    """Parameters of a pragma, `name = value` or names alone; names are in lower case."""
     found: dict[str, str] = {}
     at = 0
     while at < len(words):
@@ -412,7 +420,7 @@ def _parameters(words: Sequence[str]) -> dict[str, str]:
 
 
 def _goes_on(parts: Sequence[str], word: str) -> bool:
-    """Whether a word continues an expression: it does next to an operator, but not after another name."""
+    """True if a word continues an expression: next to an operator, but not after another name."""
     is_name = re.compile(r"[\w.]")
     return not (is_name.match(parts[-1][-1:]) and is_name.match(word[:1])) and not (
         parts[-1] in ")]" and is_name.match(word[:1])
@@ -423,7 +431,7 @@ def _goes_on(parts: Sequence[str], word: str) -> bool:
 
 
 def _kernels(source: Source, pragmas: _Pragmas) -> Iterator[Kernel]:
-    """Functions that a host can start: those of the user's files that have no template and one definition of their name."""
+    """Functions that a host can start: those in the user's files without templates or overloads."""
     found: dict[str, list[_Region]] = {}
     for region in pragmas.regions:
         cursor = region.cursor
@@ -446,7 +454,7 @@ def _kernels(source: Source, pragmas: _Pragmas) -> Iterator[Kernel]:
 
 
 def _argument(cursor: Any, ports: Mapping[str, str]) -> Argument | None:
-    """None for a type that a host has no value for."""
+    """Returns an argument; None for a type of which a host has no value."""
     of, canonical = cursor.type, cursor.type.get_canonical()
     name, spelling = cursor.spelling, cursor.type.spelling
     if canonical.kind.name == "LVALUEREFERENCE":

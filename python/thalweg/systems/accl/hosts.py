@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Host programs that use Thalweg's C++ library of ACCL's operations (runtime/accl/include/accl.hpp): each rank has a connection to a Unix socket.
+"""Host programs that use Thalweg's C++ library of ACCL's operations (runtime/accl/include/accl.hpp). Each rank connects to
+a Unix socket.
 
-A client sends a request and waits for its answer. A request is a header, whose numbers are kind, argument, address, size and the length of the
-data that follow; an answer has status, return code, value and the length of its data. `accl/connection.hpp` has the same headers. As a client that
-waits for the end of a call says so, it is known which ranks run.
+A client sends a request and waits for its answer. A request has a header (kind, argument, address, size, length of
+data) and data; an answer has status, return code, value, length of data, and data. `accl/connection.hpp` defines the
+same headers. Clients wait for the end of a call by a request, so the server knows which ranks run.
 """
 
 from __future__ import annotations
@@ -25,15 +26,13 @@ from thalweg.systems.accl.names import return_bits
 from thalweg.systems.accl.pace import Clock
 from thalweg.systems.accl.rank import Rank
 
-SOCKET, RANKS = "THALWEG_ACCL_SOCKET", "THALWEG_ACCL_RANKS"  #: in the environment of a rank, beside THALWEG_ACCL_RANK
+SOCKET, RANKS = "THALWEG_ACCL_SOCKET", "THALWEG_ACCL_RANKS"  #: environment variables of a rank, with THALWEG_ACCL_RANK
 
 _VERSION = 1
 _REQUEST = struct.Struct("<IIQQQ")
 _ANSWER = struct.Struct("<IIQQ")
-_ARGUMENT = struct.Struct(
-    "<IHHQQ"
-)  # of a kernel: kind, whether in the host's memory, its type, value or address, bytes
-_TYPES = ("", "int8", "float16", "float32", "float64", "int32", "int64")  # as accl.hpp's dataType numbers them
+_ARGUMENT = struct.Struct("<IHHQQ")  # argument of a kernel: kind, in host memory, element type, value or address, bytes
+_TYPES = ("", "int8", "float16", "float32", "float64", "int32", "int64")  # in the order of dataType in accl.hpp
 _FOR_EVER = 2**64 - 1
 _CALL_BYTES = 15 * 4
 _READ_BYTES = 1 << 20
@@ -60,37 +59,37 @@ class _Argument(IntEnum):
 
 class _Status(IntEnum):
     DONE = 0
-    REFUSED = 1  # the data say why
+    REFUSED = 1  # the data are the reason
     NOT_YET = 2
 
 
 @dataclass(frozen=True)
 class KernelArgument:
-    """An argument that a program gives to a kernel: a number, or bytes of a memory of its rank."""
+    """An argument that a program gives to a kernel: a number, or bytes in a memory of its rank."""
 
     value: int | float
-    size: int | None = None  #: of memory, which begins at the value
+    size: int | None = None  #: bytes of a memory, whose address is the value
     host: bool = False
-    elements: str = ""  #: of memory: their type, where it is known
+    elements: str = ""  #: element type of a memory, if known
 
 
 StartKernel = Callable[[int, str, Sequence[KernelArgument]], int]
-"""Starts a kernel on a rank, and returns its handle. Raises ValueError or InputError."""
+"""Starts a kernel on a rank and returns its handle. Raises ValueError or InputError."""
 
 
 @dataclass
 class _Wait:
     number: int
     call: Call
-    until: int | None  # tick
+    until: int | None  # tick of the limit
 
 
 @dataclass(eq=False)
 class _Host:
-    """A connection."""
+    """A connection of a host program."""
 
     connection: socket.socket
-    rank: int = -1  # not known yet
+    rank: int = -1  # unknown before the first request
     received: bytearray = field(default_factory=bytearray)
     calls: dict[int, Call] = field(default_factory=dict)
     last_call: int = 0
@@ -99,7 +98,10 @@ class _Host:
 
 
 class Hosts:
-    """The host programs of all ranks. `exact`: this run has started them, and nothing else; virtual time stands while one of them runs."""
+    """The host programs of all ranks.
+
+    With `exact`, this run has started them and has no other clients; virtual time stops while one of them runs.
+    """
 
     def __init__(
         self,
@@ -115,7 +117,7 @@ class Hosts:
         self._engine, self._ranks, self._limits, self._clock = engine, ranks, limits, clock
         self._start_kernel = start_kernel
         self.exact = exact
-        self._awaited = set(range(len(ranks))) if exact else set()  # have neither come nor ended
+        self._awaited = set(range(len(ranks))) if exact else set()  # ranks that have neither connected nor ended
         self._hosts: list[_Host] = []
         self._selector = selectors.EpollSelector()
         self._opened = clock()
@@ -126,11 +128,11 @@ class Hosts:
         self._selector.register(self._listener, selectors.EVENT_READ)
 
     def fileno(self) -> int:
-        """Readable when there is something to receive."""
+        """File descriptor that is readable when there is something to receive."""
         return self._selector.fileno()
 
     def poll(self, seconds: float) -> None:
-        """Until there is something to receive, or so long."""
+        """Waits until there is something to receive, or for at most this time."""
         self._selector.select(seconds)
 
     def close(self) -> None:
@@ -145,12 +147,12 @@ class Hosts:
 
     @property
     def busy(self) -> set[int]:
-        """The ranks that run; -1 for one that has not said which it is."""
+        """Ranks that run; -1 for one that has not sent its rank."""
         return self._awaited | {host.rank for host in self._hosts if not host.wait}
 
     @property
     def ranks(self) -> set[int]:
-        """The ranks that are connected."""
+        """Ranks that are connected."""
         return {host.rank for host in self._hosts}
 
     @property
@@ -159,16 +161,16 @@ class Hosts:
 
     @property
     def last(self) -> float:
-        """The wall time of the last answer to a rank that runs; of the beginning where none has got one."""
+        """Wall time of the last answer to a rank that runs; the start time if there was none."""
         return max((host.last for host in self._hosts if not host.wait), default=self._opened)
 
     @property
     def limit(self) -> int | None:
-        """The tick at which the first client stops waiting."""
+        """Tick at which the first client stops waiting."""
         return min((host.wait.until for host in self._hosts if host.wait and host.wait.until is not None), default=None)
 
     def receive(self) -> bool:
-        """Answers what has come; False if nothing has."""
+        """Answers received requests; False if there were none."""
         ready = self._selector.select(0)
         for key, _ in ready:
             if key.fileobj is self._listener:
@@ -178,7 +180,7 @@ class Hosts:
         return bool(ready)
 
     def answer_waits(self) -> None:
-        """Of those whose calls have ended or whose time is over."""
+        """Answers clients whose calls have ended or whose time limit has passed."""
         for host in self._hosts:
             if host.wait:
                 self._look(host, host.wait)
@@ -207,7 +209,7 @@ class Hosts:
             header = _REQUEST.unpack_from(host.received)
             end = _REQUEST.size + header[-1]
             if header[-1] > self._limits.message:
-                self._refuse(host, f"a request with {header[-1]} bytes; it carries {self._limits.message} at most")
+                self._refuse(host, f"a request with {header[-1]} bytes; must be at most {self._limits.message}")
                 self._leave(host)
                 return
             if len(host.received) < end:
@@ -252,52 +254,54 @@ class Hosts:
 
     def _hello(self, host: _Host, kind: int, version: int, rank: int) -> None:
         if kind != _Kind.HELLO or version != _VERSION:
-            raise ValueError("the program was compiled with the header accl.hpp of another version of Thalweg")
+            raise ValueError(
+                "the program was compiled with the header accl.hpp of another version of Thalweg; compile it again"
+            )
         if rank >= len(self._ranks):
-            raise ValueError(f"rank {rank}; there are {len(self._ranks)} ranks, from 0 on")
+            raise ValueError(f"rank {rank} does not exist; must be below {len(self._ranks)}")
         host.rank = rank
         self._awaited.discard(rank)
         self._ranks[rank].report.clients += 1
         self._answer(host, value=len(self._ranks))
 
     def _access(self, rank: Rank, kind: int, host: bool, address: int, size: int, data: bytes) -> int | bytes | None:
-        """Of the exchange memory, of which several words may be written at once, or of a memory. Raises ValueError."""
+        """Accesses the exchange memory, of which several words may be written at once, or a memory. Raises ValueError."""
         end = address + max(size, len(data))
         if kind in (_Kind.LOAD, _Kind.STORE, _Kind.ALLOCATE) and end > self._limits.memory:
-            raise ValueError(f"memory up to {end:#x}; a rank has {self._limits.memory} bytes at most")
+            raise ValueError(f"memory up to {end:#x} exceeds the limit of {self._limits.memory} bytes per rank")
         if kind == _Kind.READ:
             return rank.perform(wire.ReadWord(address))
         if kind == _Kind.WRITE:
             if len(data) % 4:
-                raise ValueError(f"{len(data)} bytes for words of 4")
+                raise ValueError(f"{len(data)} bytes; must be a multiple of 4")
             for number, (word,) in enumerate(struct.iter_unpack("<I", data)):
                 rank.perform(wire.WriteWord(address + 4 * number, word))
             return None
         if kind == _Kind.LOAD:
             if size > self._limits.message:
-                raise ValueError(f"{size} bytes; an answer carries {self._limits.message} at most")
+                raise ValueError(f"{size} bytes exceed the limit of {self._limits.message} bytes per answer")
             return rank.perform(wire.Load(host, address, size))
         if kind == _Kind.STORE:
             return rank.perform(wire.Store(host, address, data))
         if kind == _Kind.ALLOCATE:
             return rank.perform(wire.Allocate(host, address, size))
-        raise ValueError(f"a request of kind {kind}")
+        raise ValueError(f"unknown kind of request: {kind}")
 
     def _call(self, host: _Host, port: int, data: bytes) -> None:
-        """A call: its words, and the numbers of the calls that it waits for."""
+        """Serves a call: its words, and the numbers of the calls that it waits for."""
         if port >= wire.PORTS or len(data) < _CALL_BYTES or (len(data) - _CALL_BYTES) % 8:
-            raise ValueError(f"a call of {len(data)} bytes at port {port}")
+            raise ValueError(f"invalid call of {len(data)} bytes at port {port}")
         words = list(struct.unpack_from("<15I", data))
         after = [self._known(host, number) for (number,) in struct.iter_unpack("<Q", data[_CALL_BYTES:])]
         self._begun(host, self._ranks[host.rank].calls.begin(host, port, words, after))
 
     def _start(self, host: _Host, data: bytes) -> None:
-        """A kernel: its name, and arguments."""
+        """Starts a kernel: its name, and arguments."""
         name, _, rest = data.partition(b"\0")
         if self._start_kernel is None:
-            raise ValueError("this run has no kernels; thalweg accl run --kernels adds them")
+            raise ValueError("this run has no kernels; add them with thalweg accl run --kernels")
         if len(rest) % _ARGUMENT.size:
-            raise ValueError(f"a kernel's arguments of {len(rest)} bytes")
+            raise ValueError(f"invalid kernel arguments of {len(rest)} bytes")
         arguments = []
         for kind, in_host, type_, value, size in _ARGUMENT.iter_unpack(rest):
             if kind in (_Argument.SIGNED, _Argument.UNSIGNED):
@@ -319,7 +323,7 @@ class Hosts:
 
     def _known(self, host: _Host, number: int) -> Call:
         if number not in host.calls:
-            raise ValueError(f"there is no call {number}")
+            raise ValueError(f"call {number} does not exist")
         return host.calls[number]
 
     def _wait(self, host: _Host, number: int, limit_ns: int) -> None:
@@ -352,5 +356,5 @@ class Hosts:
         self, host: _Host, status: _Status = _Status.DONE, *, code: int = 0, value: int = 0, data: bytes = b""
     ) -> None:
         host.wait, host.last = None, self._clock()
-        with contextlib.suppress(OSError):  # of a program that has gone
+        with contextlib.suppress(OSError):  # the program has disconnected
             host.connection.sendall(_ANSWER.pack(status, code, value, len(data)) + data)

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PTRANS and LINPACK of HPCC FPGA on a grid of P x P boards: kernels compute, and the engines move blocks of fp32 between boards.
+"""PTRANS and LINPACK of HPCC FPGA on a grid of P x P boards: kernels compute, and the engines move blocks of fp32 between
+boards.
 
-Distribution and steps are those of HPCC FPGA's host programs for ACCL (pc2/HPCC_FPGA, folders PTRANS and LINPACK), whose kernels run here, too.
+Distribution and steps are those of HPCC FPGA's host programs for ACCL (pc2/HPCC_FPGA, folders PTRANS and LINPACK),
+whose kernels also run.
 """
 
 from __future__ import annotations
@@ -32,13 +34,13 @@ if TYPE_CHECKING:
 
     from thalweg.systems.accl.values import Request
 
-LANES = 16  #: elements of a word of memory and of a kernel's stream
-MOST_RESIDUAL = 16  #: of a right solution, as HPL has it
+LANES = 16  #: elements per word of memory and of a kernel's stream
+MOST_RESIDUAL = 16  #: maximum scaled residual of a right solution, as in HPL
 
 
 @dataclass(frozen=True)
 class Grid:
-    """P x P boards with a matrix in blocks: block (i, j) is on the board in row i mod P and column j mod P."""
+    """P x P boards with a matrix in blocks: block (i, j) is on the board in row i mod P and column j mod P of the grid."""
 
     cluster: Cluster
     side: int
@@ -51,7 +53,7 @@ class Grid:
 
     @property
     def blocks(self) -> int:
-        """In a row of a board's matrix."""
+        """Blocks in a row of a board's part of the matrix."""
         return self.order // self.side // self.block
 
     @property
@@ -59,18 +61,18 @@ class Grid:
         return self.block**2 * ELEMENT
 
     def indices(self, place: int) -> Array:
-        """The rows, or columns, of the whole matrix that boards in that row, or column, of the grid have."""
+        """Rows (columns) of the whole matrix on the boards in that row (column) of the grid."""
         first = np.arange(place, self.side * self.blocks, self.side) * self.block
         return (first[:, None] + np.arange(self.block)).ravel()
 
     def of(self, rank: int, matrix: Array) -> Array:
-        """A rank's part, by rows."""
+        """Returns a rank's part of the matrix, row by row."""
         row, column = divmod(rank, self.side)
         part: Array = matrix[np.ix_(self.indices(row), self.indices(column))]
         return part
 
     def whole(self, parts: Sequence[Array]) -> Array:
-        """The matrix, of all ranks' parts."""
+        """Returns the matrix, from all ranks' parts."""
         matrix = np.zeros((self.order, self.order), np.float32)
         for rank, part in enumerate(parts):
             row, column = divmod(rank, self.side)
@@ -79,7 +81,7 @@ class Grid:
 
 
 class Caller:
-    """Who starts kernels and calls the engine: a kernel, which takes no time of its own, or the host, which takes its invocation for each."""
+    """Starts kernels and calls the engine, as a kernel, without overhead, or as the host, with an invocation time each."""
 
     def __init__(self, rank: Rank, kernels: Kernels, by: str, invocation_us: float) -> None:
         self.rank, self.engine = rank, rank.kernel() if by == "kernel" else rank
@@ -106,7 +108,7 @@ class Caller:
 
 
 class _Took(NamedTuple):
-    """A rank's run."""
+    """Times and result of a rank's run."""
 
     begin_us: float
     end_us: float
@@ -115,7 +117,7 @@ class _Took(NamedTuple):
 
 
 def transpose(grid: Grid, caller: Caller, a: Array, b: Array) -> _Took:
-    """B plus the transposed A: each board exchanges its part with that across the diagonal of the grid."""
+    """Computes B plus the transposed A: each board exchanges its part with the board across the grid's diagonal."""
     rank = caller.rank
     row, column = divmod(rank.rank, grid.side)
     port = rank.kernel_port()
@@ -139,8 +141,11 @@ def transpose(grid: Grid, caller: Caller, a: Array, b: Array) -> _Took:
 
 
 def factorize(grid: Grid, caller: Caller, a: Array) -> _Took:
-    """The LU factorization without pivoting: the block on the diagonal, those right of it and below it, which are passed on along columns and rows, and
-    all others."""
+    """LU factorization without pivoting.
+
+    Each step computes the block on the diagonal, then the blocks right of it and below it, which are broadcast along
+    columns and rows, and then all others.
+    """
     rank, side, blocks = caller.rank, grid.side, grid.blocks
     row, column = divmod(rank.rank, side)
     along_row = rank.create_communicator([row * side + other for other in range(side)])
@@ -157,7 +162,7 @@ def factorize(grid: Grid, caller: Caller, a: Array) -> _Took:
     begin = rank.now_us
     for step in range(side * blocks):
         root, local = step % side, step // side
-        rows = range(local + (row <= root), blocks)  # of this board's blocks below the diagonal
+        rows = range(local + (row <= root), blocks)  # rows of this board's blocks below the diagonal
         columns = range(local + (column <= root), blocks)
         if row == column == root:
             out = {"a_block": diagonal, "a_block_trans": transposed}
@@ -185,7 +190,10 @@ def factorize(grid: Grid, caller: Caller, a: Array) -> _Took:
 
 
 def residual(a: Array, b: Array, factors: Array) -> float:
-    """HPL's scaled residual of the solution by the factors: L in the lower triangle, with -1 / L[k][k] on the diagonal, -U in the upper one, U's diagonal 1."""
+    """Returns HPL's scaled residual of the solution by the factors.
+
+    L is in the lower triangle, with -1 / L[k][k] on the diagonal; -U is in the upper one, with a unit diagonal.
+    """
     factors, exact = factors.astype(np.float64), a.astype(np.float64)
     lower = np.tril(factors, -1) + np.diag(-1 / np.diag(factors))
     upper = np.eye(len(a)) - np.triu(factors, 1)
@@ -223,7 +231,7 @@ class Ptrans:
 
 @dataclass(frozen=True)
 class Linpack:
-    """The LU factorization of a matrix that needs no pivoting, as its diagonal dominates."""
+    """LU factorization of a diagonally dominant matrix, which needs no pivoting."""
 
     name = "linpack"
     until = "the last board has its factors"
@@ -237,7 +245,8 @@ class Linpack:
         return factorize(grid, caller, grid.of(caller.rank.rank, data[0]))
 
     def bound_us(self, grid: Grid) -> float:
-        """The last board of the grid loads and stores a block for each update of it, and receives a row and a column of blocks in the steps of others."""
+        """The last board of the grid reads and writes a block per update, and receives a row and a column of blocks in the
+        steps of other boards."""
         side, blocks = grid.side, grid.blocks
         left = [blocks - step // side - (step % side == side - 1) for step in range(side * blocks)]
         stored = 2 * sum(each**2 for each in left) * grid.block_bytes / grid.cluster.board(0).memory_gb / 1e3
@@ -250,7 +259,7 @@ class Linpack:
 
 
 class _Run(NamedTuple):
-    """What each rank did, and the timeline."""
+    """Each rank's run, and the timeline."""
 
     took: Sequence[_Took]
     recorded: Recorded
@@ -296,26 +305,33 @@ def _operation(operation: Ptrans | Linpack) -> Operation:
         defines: Sequence[str] = (),
         seed: int = 1,
     ) -> Plan:
-        """`ranks`: a square number, 0 for the largest. `orders`: rows of the matrix; none: of two and of four blocks a board. `block`: rows of a block, as the kernels have it. `by`: who starts kernels and calls
-        the engine, "kernel" or "host". `kernels`: a source of HPCC FPGA's kernels in place of ours, with folders of its headers and its macros."""
+        """Plans PTRANS or LINPACK.
+
+        `ranks` is a square number, 0 for the largest; `orders` are numbers of rows of the matrix, by default for two
+        and four blocks per board; `block` is the number of rows of a block, as in the kernels. `by` is who starts
+        kernels and calls the engine, "kernel" or "host". `kernels` is a source of HPCC FPGA's kernels instead of the
+        built-in ones, with folders of its headers and its macros.
+        """
         at_least("seed", seed, 0)
         at_least("ranks", ranks, 0)
         one_of("by", by, BY)
         if isinstance(cluster.board(0), Server):
-            raise InputError(f"{operation.name} is of boards with an engine, which {cluster.name} has not")
+            raise InputError(f"{operation.name} needs boards with an engine, which {cluster.name} does not have")
         boards = len(cluster.boards)
         side = math.isqrt(ranks or boards)
         if not 1 <= side**2 <= boards or (ranks and side**2 != ranks):
-            raise InputError(f"ranks is {ranks}; a grid has a square number of boards, and {cluster.name} has {boards}")
+            raise InputError(f"ranks is {ranks}; must be a square number, at most {boards} on {cluster.name}")
         if at_least("block", block, LANES) % LANES:
-            raise InputError(f"block is {block}; it is a multiple of {LANES}")
+            raise InputError(f"block is {block}; must be a multiple of {LANES}")
         grids = [
             Grid(cluster, side, block, order)
             for order in parse_sizes([side * block * 2, side * block * 4] if orders is None else orders)
         ]
         for grid in grids:
             if not grid.order or grid.order % (side * block):
-                raise InputError(f"an order of {grid.order}; {side} x {side} boards share whole blocks of {block} rows")
+                raise InputError(
+                    f"orders has {grid.order}; must be a positive multiple of {side} x {block} rows, for whole blocks on {side} x {side} boards"
+                )
         source = Path(kernels) if kernels else resource(f"runtime/accl/hpcc/{operation.name}.cpp")
         title = f"{operation.name} on {side} x {side} boards of {cluster.name}, called by {by}s"
         compiled = Kernels(source, includes, [f"BLOCK_SIZE={block}", *defines])

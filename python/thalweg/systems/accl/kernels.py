@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HLS kernels for ACCL, compiled for this computer, and the streams that join them to their board's engine (docs/accl-kernels.md)."""
+"""HLS kernels for ACCL, compiled for this computer, and the streams between them and their board's engine
+(docs/accl-kernels.md)."""
 
 from __future__ import annotations
 
@@ -17,14 +18,24 @@ from thalweg.launch import scratch
 from thalweg.resources import resource
 from thalweg.systems.accl.hls import Argument, Kernel, Rewritten, rewrite
 
-#: Packages that have the vendor's open headers of arbitrary-precision types, and where.
+#: Packages with the vendor's open headers of arbitrary-precision types, and their folder in it.
 _PACKAGES = (("da4ml", "codegen/hls/source/ap_types/include"), ("hls4ml", "templates/vivado/ap_types"))
 _WRAPPED = ("memcpy", "memmove", "memset", "exit", "_exit", "_Exit", "quick_exit", "abort", "__cxa_throw")
 
 
 @dataclass(frozen=True)
 class KernelStream:
-    """A stream of a rank's kernels. Each end is one kernel's."""
+    """Stream of a rank's kernels, made by `Rank.kernel_port` or `Rank.kernel_stream`. Each end belongs to one kernel.
+
+    Attributes
+    ----------
+    rank : int
+        Rank of the kernels.
+    number : int
+        Number in the simulator.
+    name : str
+        Name in messages.
+    """
 
     rank: int
     number: int
@@ -33,29 +44,67 @@ class KernelStream:
 
 @dataclass(frozen=True)
 class Memory:
-    """Bytes of the board's or the host's memory of a rank."""
+    """Range of bytes in a rank's board memory or host memory."""
 
     rank: int
     host: bool
     address: int
     size: int
-    elements: str = ""  #: their type, where it is known
+    elements: str = ""  #: element type, if known
 
 
 @dataclass(frozen=True)
 class KernelPort:
-    """The streams of a kernel that calls the engine, as ACCL's `ACCLCommand` and `ACCLData` take them."""
+    """Streams of a kernel that calls the engine, arguments of ACCL's `ACCLCommand` and `ACCLData`.
+
+    Attributes
+    ----------
+    commands, status : KernelStream
+        Calls to the engine, and their ends.
+    data_in : KernelStream
+        Data to the engine.
+    data_out : KernelStream
+        Data from the engine.
+    """
 
     commands: KernelStream
     status: KernelStream
     data_in: KernelStream  #: to the engine
-    data_out: KernelStream  #: from it
+    data_out: KernelStream  #: from the engine
 
 
 @dataclass
 class Kernels:
-    """The kernels of a source in C++, compiled. `includes`: folders of headers; those of `ap_int.h` are found in an installed package da4ml or
-    hls4ml where none of the folders has them. Raises InputError with the first error."""
+    """Compiles the HLS kernels of a C++ source.
+
+    Parameters
+    ----------
+    source : str or Path
+        File `.cpp` with the kernels.
+    includes : sequence of str or Path, optional
+        Folders of headers. If none has `ap_int.h`, that of an installed package da4ml or hls4ml is used.
+    defines : sequence of str, optional
+        Macros, `NAME` or `NAME=VALUE`.
+
+    Attributes
+    ----------
+    names : list of str
+        The kernels.
+    loops : sequence
+        Loops of the source, each with the cycles of an iteration.
+
+    Raises
+    ------
+    InputError
+        The source cannot be compiled; the message has the first error.
+
+    Examples
+    --------
+    >>> from thalweg.accl import Kernels
+    >>> Kernels("no-such-file.cpp")
+    Traceback (most recent call last):
+    thalweg.errors.InputError: no-such-file.cpp does not exist
+    """
 
     source: str | Path
     includes: Sequence[str | Path] = ()
@@ -66,25 +115,28 @@ class Kernels:
     def __post_init__(self) -> None:
         source = Path(self.source)
         if not source.is_file():
-            raise InputError(f"there is no file {source}")
+            raise InputError(f"{source} does not exist")
         folder = Path(tempfile.mkdtemp(dir=scratch.folder()))
         self.library, rewritten = _compiled(source, folder, [Path(each) for each in self.includes], self.defines)
         self._kernels = {kernel.name: kernel for kernel in rewritten.kernels}
-        self.loops = rewritten.loops  #: of the user's files, with what their iterations take
+        self.loops = rewritten.loops  #: of the user's files, with the cycles of an iteration
 
     @property
     def names(self) -> list[str]:
+        """Names of the kernels."""
         return list(self._kernels)
 
     def __getitem__(self, name: str) -> Kernel:
-        """Raises InputError where there is no kernel of that name."""
+        """Returns a kernel. Raises InputError if there is none of that name."""
         if name not in self._kernels:
-            raise InputError(f"{self.source} has no kernel {name}; it has {', '.join(self._kernels) or 'none'}")
+            raise InputError(
+                f"{self.source} has no kernel {name}; its kernels are {', '.join(self._kernels) or 'none'}"
+            )
         return self._kernels[name]
 
 
 def _ap_types(includes: Sequence[Path]) -> Sequence[Path]:
-    """The folder of `ap_int.h`. Raises InputError where it is nowhere."""
+    """Returns the folder of `ap_int.h`. Raises InputError if it is not found."""
     if found := [folder for folder in includes if (folder / "ap_int.h").is_file()]:
         return found
     for package, inside in _PACKAGES:
@@ -92,13 +144,13 @@ def _ap_types(includes: Sequence[Path]) -> Sequence[Path]:
         for place in (spec.submodule_search_locations or ()) if spec else ():
             if (Path(place) / inside / "ap_int.h").is_file():
                 return [Path(place) / inside]
-    raise InputError("kernels need ap_int.h: pip install da4ml, or name its folder among the includes")
+    raise InputError("kernels need ap_int.h: install da4ml, or add its folder to the includes")
 
 
 def _compiled(source: Path, folder: Path, includes: Sequence[Path], defines: Sequence[str]) -> tuple[Path, Rewritten]:
     compiler = compiler_of(source)
     if compiler.language != "c++":
-        raise InputError(f"{source}: HLS kernels are in C++, in a file .cpp")
+        raise InputError(f"{source}: the source of HLS kernels must be a .cpp file")
     own, device, shared = (resource(f"runtime/{of}") for of in ("accl/include", "accl/device", "kernels/device"))
     types = _ap_types(includes)
     target = TARGET_OPTIONS if compiler.clang else ()
@@ -124,16 +176,16 @@ def _compiled(source: Path, folder: Path, includes: Sequence[Path], defines: Seq
 
 
 def packed(kernels: Kernels, name: str, rank: int, given: Mapping[str, Any]) -> tuple[Kernel, list[tuple[Any, ...]]]:
-    """A kernel's arguments, which are numbers, KernelStream and Memory, as the simulator takes them. Raises InputError."""
+    """Checks a kernel's arguments (numbers, KernelStream, Memory) and converts them for the simulator. Raises InputError."""
     kernel = kernels[name]
     known = [argument.name for argument in kernel.arguments]
     for each in given:
         if each not in known:
-            raise InputError(f"kernel {name} has no argument {each}; it has {', '.join(known) or 'none'}")
+            raise InputError(f"kernel {name} has no argument {each}; its arguments are {', '.join(known) or 'none'}")
     values = []
     for argument in kernel.arguments:
         if argument.name not in given:
-            raise InputError(f"kernel {name}: argument {argument.name}, {argument.type}, is not given")
+            raise InputError(f"kernel {name}: argument {argument.name}, {argument.type}, is missing")
         values.append(_value(f"kernel {name}: argument {argument.name}", argument, given[argument.name], rank))
     return kernel, values
 
@@ -141,27 +193,27 @@ def packed(kernels: Kernels, name: str, rank: int, given: Mapping[str, Any]) -> 
 def _value(where: str, argument: Argument, value: Any, rank: int) -> tuple[Any, ...]:
     if argument.kind == "stream":
         if not isinstance(value, KernelStream):
-            raise InputError(f"{where} is a stream, such as those of kernel_port()")
+            raise InputError(f"{where} must be a stream, such as those of kernel_port()")
         if value.rank != rank:
             raise InputError(
-                f"{where}: {value.name} is a stream of rank {value.rank}, and the kernel runs on rank {rank}"
+                f"{where}: stream {value.name} belongs to rank {value.rank}, but the kernel runs on rank {rank}"
             )
         return "stream", value.number
     if argument.kind == "memory":
         if not isinstance(value, Memory):
-            raise InputError(f"{where} is memory: give a buffer")
+            raise InputError(f"{where} must be a buffer")
         if value.rank != rank:
-            raise InputError(f"{where}: a buffer of rank {value.rank}, and the kernel runs on rank {rank}")
+            raise InputError(f"{where}: the buffer belongs to rank {value.rank}, but the kernel runs on rank {rank}")
         if argument.elements and value.elements and argument.elements != value.elements:
             raise InputError(
-                f"{where}, {argument.type}, is a buffer of {value.elements}; wanted is {argument.elements}"
+                f"{where}, {argument.type}, is a buffer of {value.elements}; must be of {argument.elements}"
             )
         return "memory", value.host, value.address, value.size, argument.port
     return number_value(where, argument, value)
 
 
 def number_value(where: str, argument: Argument, value: Any) -> tuple[Any, ...]:
-    """A number as the simulator takes it. Raises InputError where the argument's type does not hold it."""
+    """Converts a number for the simulator. Raises InputError if the argument's type cannot represent it."""
     assert argument.range
     if wanted := argument.range.wrong(value):
         what = "a buffer" if isinstance(value, Memory) else repr(value)

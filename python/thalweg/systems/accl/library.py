@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ACCL's operations for Python programs, with numpy arrays in the memory of a board. launch.py runs programs.
+"""ACCL's operations for Python programs, with NumPy arrays in the memory of a board. launch.py runs programs.
 
-Names and the order of arguments are those of ACCL's driver. A rank that waits lets the others go on; virtual time passes when all wait, so a
-program takes the same virtual time in each run.
+Names and order of arguments follow ACCL's driver. Virtual time advances only while all ranks wait, so a program takes
+the same virtual time in every run.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from thalweg.systems.accl.values import (
     word,
 )
 
-EXCHANGE_END = 0x1FC4  #: of the words that communicators may take; the engine's registers follow
+EXCHANGE_END = 0x1FC4  #: end of the words for communicators; the engine's registers follow
 
 
 class _Scenario(IntEnum):
@@ -59,7 +59,7 @@ class _Scenario(IntEnum):
     NOP = 255
 
 
-# Of these, the result may be where the operand is.
+# Operations whose result may overwrite their operand.
 _IN_PLACE = frozenset(
     (
         _Scenario.COPY,
@@ -75,17 +75,55 @@ _IN_PLACE = frozenset(
 
 @dataclass
 class _Exchange:
-    """The exchange memory, which a rank shares with its views."""
+    """Allocation of the exchange memory, shared by the views of a rank."""
 
-    free: int  #: the first address that nothing uses yet
+    free: int  #: first free address
 
 
 class Rank:
-    """What a program's rank calls: ACCL's operations on its board.
+    """ACCL's operations on one board, passed to the program's function by `run`.
 
-    Each returns a Request that has ended, or with `run_async` at once. Arguments behind the operation's own: `comm`, a communicator other than all
-    ranks; `from_fpga`, `to_fpga`: operands are in the memory already, results stay there; `compress_dtype`: float16 on the wire for operands of
-    float32; `waitfor`: requests that end before it begins.
+    Every operation waits for its end and returns a `Request`. Operands and results are `Buffer` or, for the stream
+    between the engine and kernels, `Stream`; `count` is the number of elements of a rank's block. All operations accept
+    these keyword arguments:
+
+    Parameters
+    ----------
+    comm : Communicator, optional
+        A group of ranks instead of all; ranks and roots are then numbered within it.
+    run_async : bool, optional
+        Return the request without waiting.
+    waitfor : sequence of Request, optional
+        Requests of this rank that end before the operation begins.
+    from_fpga : bool, optional
+        Operands are in the memory; do not copy the buffers' arrays to it.
+    to_fpga : bool, optional
+        Leave results in the memory; do not copy them to the buffers' arrays.
+    compress_dtype : data-type, optional
+        float16 sends float32 elements as float16.
+
+    Attributes
+    ----------
+    world : Communicator
+        All ranks.
+
+    Raises
+    ------
+    InputError
+        Invalid operand, count, rank, root or communicator.
+    AcclError
+        The operation ended with a return code other than 0.
+
+    Examples
+    --------
+    >>> from thalweg.accl import run
+    >>> def program(rank):
+    ...     block = rank.create_buffer([rank.rank] * 2, dtype="int32")
+    ...     blocks = rank.create_buffer(2 * rank.size, dtype="int32")
+    ...     rank.allgather(block, blocks, 2)
+    ...     return blocks.array.tolist()
+    >>> run(program, ranks=3).values[1]
+    [0, 0, 1, 1, 2, 2]
     """
 
     def __init__(self, run: Run, board: int) -> None:
@@ -99,29 +137,45 @@ class Rank:
 
     @property
     def rank(self) -> int:
+        """This rank's number, from 0."""
         return self._board
 
     @property
     def size(self) -> int:
+        """Number of ranks."""
         return self.world.size
 
     @property
     def now_us(self) -> float:
+        """Virtual time in us."""
         return self._run.now_us
 
     def pause(self, us: float) -> None:
-        """Lets so many microseconds of virtual time pass."""
+        """Waits for `us` microseconds of virtual time."""
         self._run.park([], microseconds(us))
 
     def kernel(self) -> Rank:
-        """The same rank as its board's kernels see it: their calls take no time of the host."""
+        """Returns a view of this rank as its board's kernels see it: calls take no invocation time of the host."""
         view = object.__new__(Rank)
         view.__dict__ = self.__dict__ | {"_port": 2}
         return view
 
     def rewire(self, pairs: Sequence[tuple[int, int]]) -> None:
-        """The optical switch connects these pairs of boards, and no others: from now on what boards send on other connections is lost, and on new ones until the
-        mirrors have turned. Raises InputError."""
+        """Connects these pairs of boards by the optical switch, and disconnects all others.
+
+        From now on, frames on removed connections are lost, and frames on new connections until the mirrors have
+        turned.
+
+        Parameters
+        ----------
+        pairs : sequence of (int, int)
+            Boards to connect.
+
+        Raises
+        ------
+        InputError
+            A board is not connected to an optical switch, or a pair to different ones.
+        """
         self._run.rewire(pairs)
 
     # Set-up.
@@ -152,8 +206,12 @@ class Rank:
             self.call(_Scenario.CONFIG, function=function, count=count, comm=world)
 
     def reset(self) -> None:
-        """Resets the engine, and sets it up again: all calls of this rank's host and kernels end, and to wait for one raises AcclError. Messages are counted from 0
-        again, so the other ranks of its communicators reset theirs, too; their calls that wait for this rank end by their time-outs."""
+        """Resets the engine and configures it again.
+
+        All calls of this rank's host and kernels end; waiting for one raises AcclError. Sequence numbers of messages
+        restart at 0, so the other ranks of its communicators must reset their engines, too. Their calls that wait for
+        this rank end by time-out.
+        """
         self.call(_Scenario.CONFIG, function=0, comm=self.world)
         self._run.forget(self._board)
         self._enable(self.world)
@@ -161,7 +219,7 @@ class Rank:
     def _put(self, address: int, words: Iterable[int]) -> None:
         for k, value in enumerate(words):
             if not self._network.write(self._board, address + 4 * k, value):
-                raise InputError(f"the exchange memory has no word {address + 4 * k:#x}")
+                raise InputError(f"the exchange memory has no word at {address + 4 * k:#x}")
 
     def _append(self, words: Sequence[int]) -> int:
         address = self._exchange.free
@@ -174,7 +232,7 @@ class Rank:
     def _full(self) -> InputError:
         buffers = self._run.options.buffers
         return InputError(
-            f"the exchange memory is full: {buffers} receive buffers, and communicators, take more than {EXCHANGE_END} bytes"
+            f"the exchange memory is full: {buffers} receive buffers and the communicators take more than {EXCHANGE_END} bytes; use fewer buffers"
         )
 
     def _communicator(self, boards: Sequence[int]) -> Communicator:
@@ -185,16 +243,32 @@ class Rank:
         return Communicator(self._append(words), boards, rank)
 
     def create_communicator(self, ranks: Sequence[int]) -> Communicator | None:
-        """Of some of all ranks, in that order; None where this rank is not among them. Raises InputError."""
+        """Makes a communicator of some ranks. All its members must call this, in the same order.
+
+        Parameters
+        ----------
+        ranks : sequence of int
+            Members, in order of their ranks in the communicator.
+
+        Returns
+        -------
+        Communicator or None
+            None if this rank is not a member.
+
+        Raises
+        ------
+        InputError
+            A rank does not exist or is given twice, or the exchange memory is full.
+        """
         boards = [word("a communicator", "a rank", rank) for rank in ranks]
         if not boards or len(set(boards)) != len(boards) or not set(boards) <= set(range(self.size)):
-            raise InputError(f"a communicator of ranks {boards}; each is one of {self.size}, once")
+            raise InputError(f"a communicator of ranks {boards}; each must be below {self.size}, without repetitions")
         return self._communicator(boards) if self._board in boards else None
 
     def _allocate(self, size: int, host: bool) -> int:
         address = self._memory[host]
         if size >> 62:
-            raise InputError(f"a buffer of {size} bytes")
+            raise InputError(f"a buffer of {size} bytes is too large")
         try:
             self._network.allocate(self._board, host, address, size)
         except ValueError as error:
@@ -205,7 +279,27 @@ class Rank:
     def create_buffer(
         self, length: int | npt.ArrayLike, dtype: npt.DTypeLike | None = None, host: bool = False
     ) -> Buffer:
-        """A buffer of so many elements, which are zero, or of an array's elements. Raises InputError."""
+        """Allocates a buffer.
+
+        Parameters
+        ----------
+        length : int or array-like
+            Number of elements, initially 0; or the elements themselves, which are flattened.
+        dtype : data-type, optional
+            Element type: int8, int32, int64, float16, float32 or float64. By default that of the array, or float32.
+        host : bool, optional
+            Allocate in the host's memory instead of the board's.
+
+        Returns
+        -------
+        Buffer
+            With `array` of shape (length,).
+
+        Raises
+        ------
+        InputError
+            Unsupported type, or not enough memory.
+        """
         known = None if np.ndim(length) == 0 and not isinstance(length, str) else array_of(length, dtype)
         kind = native(np.float32 if dtype is None else dtype) if known is None else known.dtype
         elements = word("a buffer", "its length", length) if known is None else known.size
@@ -233,18 +327,20 @@ class Rank:
         waitfor: Sequence[Request] = (),
         **unknown: Any,
     ) -> Request:
-        """A call with operands 0, 1 and the result, of which it uses `needs` elements."""
+        """Starts an operation with operand 0, operand 1 and result, of which it uses `needs` elements."""
         name = scenario.name.lower()
         if unknown:
             raise TypeError(f"{name}() got an unexpected keyword argument {next(iter(unknown))!r}")
         comm = self._among(name, comm)
         for k, (place, need) in enumerate(zip(operands, needs, strict=True)):
             if place is None and need:
-                raise InputError(f"{name}: no buffer for its {('operand 0', 'operand 1', 'result')[k]}")
+                raise InputError(
+                    f"{name}: {('operand 0', 'operand 1', 'result')[k]} is missing; give a Buffer or a Stream"
+                )
             if not isinstance(place, Place):
-                raise InputError(f"{name}: {type(place).__name__} in place of a Buffer or a Stream")
+                raise InputError(f"{name}: {type(place).__name__} instead of a Buffer or a Stream")
             if isinstance(place, Buffer) and place.rank._board != self._board:
-                raise InputError(f"{name}: a buffer in the memory of rank {place.rank.rank}")
+                raise InputError(f"{name}: the buffer belongs to rank {place.rank.rank}, not to rank {self._board}")
         words = [int(scenario), word(name, "count", count), comm.address, word(name, "the other rank or root", root)]
         words += [word(name, "function", function), word(name, "tag", tag)]
         types = {type_of(place) for place in operands if place is not None}
@@ -253,7 +349,7 @@ class Rank:
         narrow = "float16" if wide == "float32" and (compressed == "float16" or "float16" in types) else wide
         if types - {wide, narrow} or compressed not in (None, wide, narrow):
             raise InputError(
-                f"{name}: operands of types {', '.join(sorted(types))}; they have one, or float32 and float16"
+                f"{name}: operands of types {', '.join(sorted(types))}; must be of one type, or float32 and float16"
             )
         compression = 8 if narrow != wide and compressed == narrow else 0
         stream = 0
@@ -263,11 +359,11 @@ class Rank:
                 compression |= 1 << k
             if isinstance(place, Stream):
                 if k == 1:
-                    raise InputError(f"{name}: operand 1 is in memory")
+                    raise InputError(f"{name}: operand 1 must be a Buffer, not a Stream")
                 stream |= 1 if k == 0 else 2
             elif place is not None:
                 if len(place) < need:
-                    raise InputError(f"{name}: a buffer of {len(place)} elements; it takes {need}")
+                    raise InputError(f"{name}: a buffer of {len(place)} elements; must have at least {need}")
                 stream |= place.host << (8 + k)
                 if k < 2 and need and not from_fpga:
                     place[:need].store_older()
@@ -279,9 +375,11 @@ class Rank:
             words += [address & 0xFFFF_FFFF, address >> 32]
         results = [operands[2]] if isinstance(operands[2], Buffer) and needs[2] and not to_fpga else []
         if isinstance(waitfor, Request) or not all(isinstance(before, Request) for before in waitfor):
-            raise InputError(f"{name}: waitfor is a sequence of requests")
+            raise InputError(f"{name}: waitfor must be a sequence of requests")
         if other := next((before for before in waitfor if before.rank._board != self._board), None):
-            raise InputError(f"{name}: waitfor has a request of rank {other.rank.rank}")
+            raise InputError(
+                f"{name}: waitfor has a request of rank {other.rank.rank}; all must be of rank {self._board}"
+            )
         request = Request(self, name, [result[: needs[2]] for result in results], tuple(waitfor), words=words)
         self._run.submit(request, self._board, self._port)
         if not request.done:
@@ -294,11 +392,13 @@ class Rank:
         if comm is ALL:
             return self.world
         if comm is None:
-            raise InputError(f"{name}: comm is None; this rank is not in that communicator")
+            raise InputError(f"{name}: comm is None, as this rank is not a member of that communicator")
         if not isinstance(comm, Communicator):
-            raise InputError(f"{name}: {type(comm).__name__} in place of a Communicator")
+            raise InputError(f"{name}: {type(comm).__name__} instead of a Communicator")
         if comm.boards[comm.rank] != self._board:
-            raise InputError(f"{name}: a communicator that rank {comm.boards[comm.rank]} has made")
+            raise InputError(
+                f"{name}: the communicator belongs to rank {comm.boards[comm.rank]}, not to rank {self._board}"
+            )
         return comm
 
     def _size(self, common: dict[str, Any]) -> int:
@@ -309,7 +409,10 @@ class Rank:
 
     @staticmethod
     def _check_overlap(scenario: _Scenario, places: Sequence[Place], needs: Sequence[int], own: int) -> None:
-        """The engine writes a result while it still reads operands. `own`: elements before this rank's block."""
+        """Raises InputError if the engine would overwrite operands that it still reads.
+
+        `own` is the number of elements before this rank's block.
+        """
         result = places[2]
         if not isinstance(result, Buffer) or not needs[2]:
             return
@@ -327,68 +430,85 @@ class Rank:
                 raise InputError(f"{scenario.name.lower()}: operand and result overlap")
 
     def nop(self, **common: Any) -> Request:
+        """Does nothing; measures the latency of a call."""
         return self.call(_Scenario.NOP, **common)
 
     def barrier(self, **common: Any) -> Request:
+        """Synchronizes all ranks of the communicator."""
         return self.call(_Scenario.BARRIER, **common)
 
     def copy(self, srcbuf: Place, dstbuf: Place, count: int, **common: Any) -> Request:
+        """Copies `count` elements from one buffer or stream of this board to another."""
         return self.call(_Scenario.COPY, (srcbuf, None, dstbuf), count=count, needs=(count, 0, count), **common)
 
     def combine(self, count: int, function: int, val1: Place, val2: Place, result: Place, **common: Any) -> Request:
+        """Combines `val1` and `val2` element by element with a `Function`, into `result`."""
         places = (val1, val2, result)
         return self.call(_Scenario.COMBINE, places, count=count, function=function, needs=(count,) * 3, **common)
 
     def send(self, srcbuf: Place, count: int, dst: int, tag: int = ANY_TAG, **common: Any) -> Request:
+        """Sends `count` elements to the rank `dst`, which receives them with `recv`.
+
+        A message without a tag matches any `recv` from this rank.
+        """
         return self.call(
             _Scenario.SEND, (srcbuf, None, None), count=count, root=dst, tag=tag, needs=(count, 0, 0), **common
         )
 
     def recv(self, dstbuf: Place, count: int, src: int, tag: int = ANY_TAG, **common: Any) -> Request:
+        """Receives `count` elements from the rank `src`. Without a tag, it receives the next message."""
         return self.call(
             _Scenario.RECV, (None, None, dstbuf), count=count, root=src, tag=tag, needs=(0, 0, count), **common
         )
 
     def stream_put(self, srcbuf: Place, count: int, dst: int, stream_id: int, **common: Any) -> Request:
-        """Into a stream of the destination's kernels."""
+        """Sends `count` elements into stream `stream_id` (0 to 246) of the kernels of the rank `dst`."""
         if not 0 <= word("stream_put", "stream_id", stream_id) < MOST_STREAMS:
-            raise InputError(f"stream {stream_id}; their numbers are 0 to {MOST_STREAMS - 1}")
+            raise InputError(f"stream {stream_id}; must be 0 to {MOST_STREAMS - 1}")
         to = Stream(type_of(srcbuf) if isinstance(srcbuf, (Buffer, Stream)) else np.float32)
         places = (srcbuf, None, to)
         return self.call(_Scenario.SEND, places, count=count, root=dst, tag=stream_id, needs=(count, 0, 0), **common)
 
     def bcast(self, buf: Place, count: int, root: int, **common: Any) -> Request:
+        """Broadcasts `count` elements of the root's `buf` into `buf` of all ranks."""
         places, needs = (
             ((buf, None, None), (count, 0, 0)) if self._is(root, common) else ((None, None, buf), (0, 0, count))
         )
         return self.call(_Scenario.BCAST, places, count=count, root=root, needs=needs, **common)
 
     def scatter(self, sendbuf: Place, recvbuf: Place, count: int, root: int, **common: Any) -> Request:
+        """Sends block r of the root's `sendbuf` (size * count elements) to rank r, into `recvbuf` (count elements)."""
         needs = (count * self._size(common) if self._is(root, common) else 0, 0, count)
         return self.call(_Scenario.SCATTER, (sendbuf, None, recvbuf), count=count, root=root, needs=needs, **common)
 
     def gather(self, sendbuf: Place, recvbuf: Place, count: int, root: int, **common: Any) -> Request:
+        """Collects the ranks' `sendbuf` (count elements) in rank order in the root's `recvbuf` (size * count elements)."""
         needs = (count, 0, count * self._size(common) if self._is(root, common) else 0)
         return self.call(_Scenario.GATHER, (sendbuf, None, recvbuf), count=count, root=root, needs=needs, **common)
 
     def allgather(self, sendbuf: Place, recvbuf: Place, count: int, **common: Any) -> Request:
+        """Collects the ranks' `sendbuf` (count elements) in rank order in all ranks' `recvbuf` (size * count elements)."""
         needs = (count, 0, count * self._size(common))
         return self.call(_Scenario.ALLGATHER, (sendbuf, None, recvbuf), count=count, needs=needs, **common)
 
     def reduce(self, sendbuf: Place, recvbuf: Place, count: int, root: int, function: int, **common: Any) -> Request:
+        """Reduces the ranks' `sendbuf` with a `Function`, into the root's `recvbuf` (count elements each)."""
         needs = (count, 0, count if self._is(root, common) else 0)
         places = (sendbuf, None, recvbuf)
         return self.call(_Scenario.REDUCE, places, count=count, root=root, function=function, needs=needs, **common)
 
     def allreduce(self, sendbuf: Place, recvbuf: Place, count: int, function: int, **common: Any) -> Request:
+        """Reduces the ranks' `sendbuf` with a `Function`, into all ranks' `recvbuf` (count elements each)."""
         places, needs = (sendbuf, None, recvbuf), (count, 0, count)
         return self.call(_Scenario.ALLREDUCE, places, count=count, function=function, needs=needs, **common)
 
     def reduce_scatter(self, sendbuf: Place, recvbuf: Place, count: int, function: int, **common: Any) -> Request:
+        """Reduces the ranks' `sendbuf` (size * count elements); rank r gets block r in `recvbuf` (count elements)."""
         places, needs = (sendbuf, None, recvbuf), (count * self._size(common), 0, count)
         return self.call(_Scenario.REDUCE_SCATTER, places, count=count, function=function, needs=needs, **common)
 
     def alltoall(self, sendbuf: Place, recvbuf: Place, count: int, **common: Any) -> Request:
+        """Sends block r of `sendbuf` to rank r, and receives its block into `recvbuf` (size * count elements each)."""
         all_of = count * self._size(common)
         places, needs = (sendbuf, None, recvbuf), (all_of, 0, all_of)
         return self.call(_Scenario.ALLTOALL, places, count=count, needs=needs, **common)
@@ -396,23 +516,47 @@ class Rank:
     # Kernels.
 
     def arithmetic(self, dtype: npt.DTypeLike = np.float32, compress_dtype: npt.DTypeLike | None = None) -> int:
-        """The address of the arithmetic configuration for a type, which kernels give to the engine."""
+        """Returns the address of the arithmetic configuration of an element type, which kernels pass to the engine.
+
+        Raises InputError if the engine does not support the pair of types.
+        """
         wide = np.dtype(dtype).name
         narrow = wide if compress_dtype is None else np.dtype(compress_dtype).name
         if (wide, narrow) not in self._arithmetic:
-            raise InputError(f"no arithmetic for {wide}, {narrow} on the wire; types are {', '.join(UNITS)}")
+            raise InputError(f"no arithmetic for {wide} sent as {narrow}; element types are {', '.join(UNITS)}")
         return self._arithmetic[wide, narrow]
 
     @property
     def clock_hz(self) -> float:
-        """Of the engine and the kernels."""
+        """Clock of the engine and the kernels in Hz."""
         return self._network.clock_hz(self._board)
 
     def kernel_port(self, stream: int = 0, pair: int = 0, depth: int = 64) -> KernelPort:
-        """Streams to the engine and from it: those of commands and status, of which a rank may have several pairs, the data stream to it, and the
-        one of a number from it. Data streams have `depth` words. The same call gives the same streams."""
+        """Returns the streams by which a kernel calls the engine and exchanges data with it.
+
+        The same arguments give the same streams.
+
+        Parameters
+        ----------
+        stream : int, optional
+            Number of the data stream from the engine, 0 to 246.
+        pair : int, optional
+            Number of the pair of command and status stream.
+        depth : int, optional
+            Capacity of the data streams in words of 64 bytes.
+
+        Returns
+        -------
+        KernelPort
+            Streams of commands, status, and data in both directions.
+
+        Raises
+        ------
+        InputError
+            A number is out of range.
+        """
         if not 0 <= word("kernel_port", "stream", stream) < MOST_STREAMS:
-            raise InputError(f"stream {stream}; their numbers are 0 to {MOST_STREAMS - 1}")
+            raise InputError(f"stream {stream}; must be 0 to {MOST_STREAMS - 1}")
         made = self._kernel_stream
         return KernelPort(
             made("commands", pair),
@@ -422,12 +566,12 @@ class Rank:
         )
 
     def kernel_stream(self, name: str = "stream", depth: int = 2) -> KernelStream:
-        """A new stream between two kernels of this rank."""
+        """Makes a stream between two kernels of this rank, with a capacity of `depth` words."""
         return self._kernel_stream("between", 0, depth, name)
 
     def _kernel_stream(self, what: str, number: int, depth: int = 1, name: str = "") -> KernelStream:
         if word("a stream", "its depth", depth) < 1:
-            raise InputError(f"a stream of {depth} words; it has 1 or more")
+            raise InputError(f"a stream of {depth} words; must be at least 1")
         number = word("kernel_port", "pair" if what in ("commands", "status") else "stream", number)
         return KernelStream(
             self._board, self._network.kernel_stream(self._board, what, number, depth, name), name or what
@@ -443,11 +587,36 @@ class Rank:
         patience: float = 60.0,
         **more: Any,
     ) -> Started:
-        """Starts a kernel of a source, with its arguments by their names, in a mapping or as keywords: numbers, buffers, streams. It runs beside the program. The arrays of buffers
-        are written to the memory; `wait` reads those behind pointers that are not const. Until then they are results of the kernel, which calls do not write over.
+        """Starts a kernel, which runs concurrently with the program.
 
-        `max_cycles`: after which it is taken for one that does not end. `patience`: seconds of processor time in which a loop may run while no kernel
-        uses a stream or memory; 0: any. Raises InputError."""
+        Buffers' arrays are copied to the memory first. `Started.wait` copies back those whose pointers are not const;
+        until then calls do not overwrite them.
+
+        Parameters
+        ----------
+        kernels : Kernels
+            Compiled source.
+        name : str
+            The kernel's function.
+        arguments : mapping, optional
+            Values by argument name: number, Buffer, or KernelStream.
+        max_cycles : int, optional
+            Cycles after which the kernel fails, as it seems not to end.
+        patience : float, optional
+            Seconds of processor time that a loop may take without an access to a stream or memory; 0 for no limit.
+        **more
+            Further arguments of the kernel.
+
+        Returns
+        -------
+        Started
+            The running kernel.
+
+        Raises
+        ------
+        InputError
+            Unknown kernel, or a missing, unknown or invalid argument.
+        """
         given = {**(arguments or {}), **more}
         memories = {
             key: Memory(each.rank.rank, each.host, each.address, each.array.nbytes, each.array.dtype.name)
@@ -478,11 +647,14 @@ class Rank:
     # The stream between the engine and kernels.
 
     def push(self, data: npt.ArrayLike) -> None:
-        """Elements into the engine's stream, as a kernel gives them; they are padded to words of 64 bytes. What has no type is float32."""
+        """Sends elements into the engine's stream as a kernel does, padded to words of 64 bytes.
+
+        Python numbers and lists become float32.
+        """
         self._network.give(self._board, array_of(data, None if hasattr(data, "dtype") else np.float32).tobytes())
 
     def pull(self, dtype: npt.DTypeLike = np.float32) -> list[Packet]:
-        """What has left the engine for kernels since the last call; elements are padded to words of 64 bytes."""
+        """Returns the messages that have left the engine for kernels since the last call, padded to words of 64 bytes."""
         us = 1e6 / self._network.ticks_per_second
         return [
             Packet(stream, np.frombuffer(data, native(dtype)), tick * us)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of ACCL's operations and of the bits of return codes, as its driver's constants number them."""
+"""Names of ACCL's operations and of the bits of return codes, in the numbering of its driver."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SCENARIOS = {
 }
 
 WITHOUT_DATA = frozenset({0, 12, 255})
-"""Scenarios whose `count` is no number of elements."""
+"""Scenarios whose `count` is not a number of elements."""
 
 RETURN_BITS = (
     "DMA mismatch",
@@ -53,17 +53,17 @@ RETURN_BITS = (
     "segmenter: unexpected length",
     "wrong DMA tag",
 )
-"""Of bits 0 to 26."""
+"""Names of bits 0 to 26."""
 NOT_READY = 31
 RECEIVE_TIME_OUT = 1 << RETURN_BITS.index("receive time-out")
 
 
 def scenario(number: int) -> str:
-    """The name of an operation, or its number."""
+    """Returns the name of an operation; its number if unknown."""
     return SCENARIOS.get(number, f"scenario {number}")
 
 
 def return_bits(code: int) -> list[str]:
-    """Names of the bits that are set in a return code."""
+    """Returns the names of the bits that are set in a return code."""
     names = {**dict(enumerate(RETURN_BITS)), NOT_READY: "not ready"}
     return [names.get(bit, f"bit {bit}") for bit in range(code.bit_length()) if code >> bit & 1]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which bytes of a rank's memories are newer than the program's arrays: those of results that the program has not read."""
+"""Which bytes of a rank's memories are newer than the program's arrays: results that the program has not read."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from thalweg.systems.accl.values import Buffer, Request
 
-Bytes = tuple[int, int]  #: from the first to before the last
+Bytes = tuple[int, int]  #: begin and end (exclusive)
 
 
 @dataclass
 class _Places:
-    """Intervals of bytes, with how often each was added. Those of up to 2^k bytes are found by the two blocks of 2^k bytes that they touch, so a
-    query looks only at intervals beside its own."""
+    """Multiset of byte intervals, indexed by size: those of up to 2^k bytes are found by the two blocks of 2^k bytes that
+    they touch, so a query visits only nearby intervals."""
 
     _levels: dict[int, dict[int, dict[Bytes, int]]] = field(default_factory=dict)
 
@@ -36,7 +36,7 @@ class _Places:
                 del blocks[block]
 
     def beside(self, place: Bytes) -> set[Bytes]:
-        """Intervals among which are all that overlap this one."""
+        """Returns a superset of the intervals that overlap this one."""
         found: set[Bytes] = set()
         for level, blocks in self._levels.items():
             touched = self._blocks(place, level)
@@ -47,19 +47,19 @@ class _Places:
 
 @dataclass
 class Newer:
-    """The results of a rank's requests that the program has not read."""
+    """Results of a rank's requests that the program has not read."""
 
     _unread: dict[Request, None] = field(default_factory=dict)
     _places: dict[bool, _Places] = field(default_factory=lambda: {False: _Places(), True: _Places()})
 
     def add(self, request: Request) -> None:
-        """A request, which is to write its results."""
+        """Adds the results that a request will write."""
         if request.results:
             self._unread[request] = None
             self._change(request, 1)
 
     def remove(self, request: Request) -> None:
-        """Its results have been read, or there will be none."""
+        """Removes a request's results: they have been read, or there are none."""
         if request in self._unread:
             del self._unread[request]
             self._change(request, -1)
@@ -70,7 +70,7 @@ class Newer:
                 self._places[result.host].change(place, by)
 
     def older(self, operand: Buffer) -> Iterator[Bytes]:
-        """The bytes of an operand whose array is not older than the memory, counted from its begin."""
+        """Yields the bytes of an operand where its array is at least as new as the memory, as offsets."""
         if not (own := _bytes(operand)):
             return
         at, end = own

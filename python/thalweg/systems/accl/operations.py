@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can be measured on boards with ACCL's engine: messages, copies and collectives, called by hosts or by kernels."""
+"""Measurements on boards with ACCL's engine: messages, copies and collectives, called by hosts or by kernels."""
 
 from __future__ import annotations
 
@@ -40,34 +40,34 @@ if TYPE_CHECKING:
     from thalweg.systems.mpi_fpga.cluster import Cluster as Switches
 
 BY = ("kernel", "host")
-PACKET_HEADER = AcclPacket.BITS // 8  #: bytes before a packet's payload
-HEADERS = PACKET_HEADER + 8 + 20  #: with UDP's and IPv4's
-SEGMENT_HEADERS = 20 + 20  #: bytes before a TCP segment's data: its header and IPv4's
-BUFFERS = 200  #: receive buffers of each rank
+PACKET_HEADER = AcclPacket.BITS // 8  #: bytes of a packet's header
+HEADERS = PACKET_HEADER + 8 + 20  #: with the headers of UDP and IPv4
+SEGMENT_HEADERS = 20 + 20  #: headers of TCP and IPv4 in bytes
+BUFFERS = 200  #: receive buffers per rank
 ELEMENT = 4  #: bytes of an element, float32
 
-# Of a measurement's progress: the ranks have their data; virtual time has passed. Then results are checked.
+# Shares of a measurement's progress: data generated, simulation ended. The rest checks results.
 _SET_UP, _SIMULATED = 0.3, 0.8
-_LOOKS = 50  #: at virtual time
-_WORD = 64  #: bytes that engine and line move in a cycle
+_LOOKS = 50  #: updates of the progress during the simulation
+_WORD = 64  #: bytes per cycle of engine and link
 _TO_KERNEL = "words to the kernel"
-_EACH = 100_000  #: bytes that take as long as what a measurement takes whatever its size
+_EACH = 100_000  #: bytes whose simulation takes as long as a measurement's fixed part
 
 
 @dataclass(frozen=True)
 class _Kind:
-    """An operation: how a rank calls it, what it has to give, and a bound."""
+    """An operation: its call, its expected result, and a bound."""
 
     needs: tuple[str, str]  #: elements of operand and result: "n", "N n" or "" for none
     call: Callable[[Rank, Buffer, Buffer, int, int], Sequence[Request]]
     expected: Callable[
         [Sequence[Array], int, int, int], Array | None
-    ]  #: of all inputs, the rank, elements, and the root
+    ]  #: expected result, from all inputs, the rank, elements, and the root
     bytes_in_line: Callable[
         [int, int], int
-    ]  #: of ranks and elements: that one board's line has to carry in one direction at least
-    least: int = 2  #: ranks
-    most: int = 0  #: ranks; 0: all
+    ]  #: minimum elements on one board's link in one direction, from ranks and elements
+    least: int = 2  #: minimum ranks
+    most: int = 0  #: maximum ranks; 0: all
     rooted: bool = False
 
 
@@ -167,7 +167,7 @@ _KINDS = {
 
 @dataclass(frozen=True)
 class _Run:
-    """An operation of some ranks at once, from the same moment on."""
+    """An operation that all its ranks start at the same time."""
 
     cluster: Cluster
     operation: str
@@ -183,26 +183,26 @@ class _Run:
         return _KINDS[self.operation]
 
     def lengths(self, elements: int) -> list[int]:
-        """Elements of a rank's operand and of its result."""
+        """Elements of a rank's operand and result."""
         return [(self.ranks if need.startswith("N") else 1) * elements if need else 1 for need in self.kind.needs]
 
     def buffer_bytes(self, elements: int) -> int:
-        """Of a receive buffer: all take what a rank is sent."""
+        """Size of a receive buffer such that all buffers hold what a rank is sent."""
         largest = elements * ELEMENT * (self.ranks if "N" in "".join(self.kind.needs) else 1)
         return max(self.board.packet_bytes, 64 * math.ceil(largest / (BUFFERS - 20) / 64))
 
     def check(self, size: int) -> None:
-        """Raises InputError where a board's memory has no room for the operation."""
+        """Raises InputError if the operation does not fit into a board's memory."""
         elements = size // ELEMENT
         needs = sum(self.lengths(elements)) * ELEMENT + BUFFERS * self.buffer_bytes(elements)
         if needs > self.board.memory_bytes:
             raise InputError(
-                f"a size of {size} bytes takes {needs} bytes of each board's memory, receive buffers included; "
+                f"a size of {size} bytes needs {needs} bytes of each board's memory with receive buffers; "
                 f"{self.cluster.name} has memory_bytes = {self.board.memory_bytes}"
             )
 
     def _ran(self, size: int, progress: Progress, expected_us: float) -> tuple[Run, Result]:
-        """Of each rank the data that it has got, and its calls."""
+        """Runs the operation; each rank returns its data and its calls."""
         elements = size // ELEMENT
         streams = self.operation == "put"
         made = prepared(
@@ -246,7 +246,7 @@ class _Run:
         return recorded(self.cluster, made.network, [call for _, calls in result.values for call in calls])
 
     def measured(self, size: int, progress: Progress, expected_us: float) -> Measured:
-        """`expected_us`: about the virtual time that it takes, by which `progress` hears how far it is."""
+        """Measures a size. `expected_us` is an estimate of the virtual time, for the progress."""
         elements = size // ELEMENT
         _, result = self._ran(size, progress, expected_us)
         inputs = []
@@ -267,7 +267,7 @@ class _Run:
         return Measured(moved, time_us, self.bound_us(elements), right, own)
 
     def data(self, rank: int, elements: int) -> Array:
-        """Whole numbers, whose sums are exact."""
+        """Integers, whose sums are exact."""
         return np.random.default_rng([self.seed, rank]).integers(-1000, 1000, elements, np.int16).astype(np.float32)
 
     @property
@@ -277,7 +277,8 @@ class _Run:
         return table
 
     def bound_us(self, elements: int) -> float:
-        """The host's call, what one board's line carries at least, and the way from board to board; or what the memory's port moves."""
+        """Lower bound of the time: host's call, minimum data on one board's link, and latency between boards; or the
+        memory port's rate."""
         call = self.board.invocation_us if self.by == "host" else 0.0
         if self.ranks == 1:
             return call + elements * ELEMENT / self.board.memory_gb / 1e3
@@ -288,7 +289,7 @@ class _Run:
         return call + sent + way_us(self.cluster)
 
     def _switched_us(self, elements: int) -> float:
-        """What one board's memory reads or writes at least, or the switches' bound."""
+        """Minimum time of one board's memory accesses, or the switches' bound."""
         from thalweg.systems.mpi_fpga import bounds
 
         assert self.switches
@@ -302,17 +303,20 @@ class _Run:
 
 
 def put_of(rank: Rank) -> Packet:
-    """What has been put to the kernels of a rank, before a message that it has received. Raises CheckFailed where it is not all of one packet."""
+    """Returns the packet put to a rank's kernels, sent before a message that the rank has received.
+
+    Raises CheckFailed if it is not one complete packet.
+    """
     packets = rank.pull()
     if len(packets) != 1:
         raise CheckFailed(
-            f"rank {rank.rank}: {len(packets)} of 1 messages came to its kernel: the network lost a part, or one came late"
+            f"rank {rank.rank}: its kernel received {len(packets)} messages instead of 1: the network lost a part, or one was late"
         )
     return packets[0]
 
 
 def line_us(cluster: Cluster, payload: int) -> float:
-    """That packets with so many bytes of payload in all take of a line."""
+    """Time of packets with this total payload on a link."""
     link = next(link for link in cluster.links.values() if isinstance(link, leaves.Ethernet))
     board = next(table for table in cluster.nodes.values() if isinstance(table, Board))
     whole, rest = divmod(payload, board.packet_bytes)
@@ -328,7 +332,7 @@ def line_us(cluster: Cluster, payload: int) -> float:
 
 
 def window_us(cluster: Cluster, payload: int, peers: int) -> float:
-    """That the windows of TCP connections with so many boards leave: no more than a window is under way in the time of a way there and back."""
+    """Minimum time by the windows of TCP connections with this number of boards: at most a window per round trip."""
     board = next(table for table in cluster.nodes.values() if isinstance(table, Board))
     if board.transport != "tcp":
         return 0.0
@@ -338,18 +342,20 @@ def window_us(cluster: Cluster, payload: int, peers: int) -> float:
 
 @dataclass(frozen=True)
 class TcpDelays:
-    """What TCP adds to the time of a message between kernels of two boards that have sent each other nothing before; times in us."""
+    """What TCP adds to the time of a first message between kernels of two boards; times in us."""
 
-    segment: int  #: bytes of the first one
-    first_us: float  #: it is stored and read whole before it is sent, as its checksum is in front of its data
-    round_trip_us: float  #: of the first two segments, which one acknowledgement answers (RFC 5681, section 4.2)
-    segment_us: float  #: of a whole segment on the line
-    segments: int  #: of the message
-    window: int  #: segments: the receiver's
+    segment: int  #: bytes of the first segment
+    first_us: float  #: store-and-forward of the first segment, as its checksum precedes its data
+    round_trip_us: (
+        float  #: round trip of the first two segments, which one acknowledgement covers (RFC 5681, section 4.2)
+    )
+    segment_us: float  #: time of a full segment on the link
+    segments: int  #: segments of the message
+    window: int  #: receiver's window in segments
 
     @classmethod
     def of(cls, cluster: Cluster, payload: int) -> TcpDelays | None:
-        """None without TCP."""
+        """Returns the delays; None without TCP."""
         board = cluster.board(0)
         if board.transport != "tcp":
             return None
@@ -369,11 +375,16 @@ class TcpDelays:
 
     @property
     def waits_us(self) -> float:
-        """While the sender waits for acknowledgements: slow start from 10 segments (RFC 6928), half as many more in each round trip, as every second segment
-        is acknowledged, up to the receiver's window."""
+        """Time that the sender waits for acknowledgements.
+
+        Slow start begins with 10 segments (RFC 6928). The window grows by half in each round trip, as every second
+        segment is acknowledged, up to the receiver's window.
+        """
         under_way, sent, waited = 10, 0, 0.0
         while sent + (now := min(under_way, self.window)) < self.segments:
-            if now == self.window or now * self.segment_us >= self.round_trip_us:  # from now on all rounds take as long
+            if (
+                now == self.window or now * self.segment_us >= self.round_trip_us
+            ):  # all further rounds take the same time
                 rounds = -(-(self.segments - sent) // now) - 1
                 return waited + rounds * max(0.0, self.round_trip_us - now * self.segment_us)
             waited += self.round_trip_us - now * self.segment_us
@@ -383,7 +394,7 @@ class TcpDelays:
 
 
 def way_us(cluster: Cluster) -> float:
-    """The latency of the links and switches between the nearest two boards."""
+    """Latency of the links and switches between the two nearest boards."""
     link = next(link for link in cluster.links.values() if isinstance(link, leaves.Ethernet))
     passed = [
         0.0 if isinstance(table, leaves.OpticalSwitch) else table.latency_ns
@@ -405,28 +416,31 @@ def _plan(
     pcap: str = "",
     in_switch: str | Path | None = None,
 ) -> Plan:
-    """`ranks`: 0 for as many as there are, or as the operation has. `by`: who calls the engine, "kernel" or "host". `root`: of operations that have
-    one. `sizes`: bytes of each rank's block. `pcap`: a file for all frames of a single size. `in_switch`: a cluster of MPI-FPGA, whose switches compute
-    collectives."""
+    """Plans an operation.
+
+    `ranks` is 0 for the maximum; `by` is who calls the engine, "kernel" or "host"; `root` is for operations that have
+    one; `sizes` are bytes of each rank's block; `pcap` is a file for all frames of a single size; `in_switch` is a
+    cluster of MPI-FPGA whose switches compute the collectives.
+    """
     kind = _KINDS[name]
     boards = len(cluster.boards)
     servers = isinstance(cluster.board(0), Server)
     if servers and name != "sendrecv":
         raise InputError(
-            f"{name} is of boards with an engine; on {cluster.name} hosts exchange messages by MPI: bench b_eff"
+            f"{name} needs boards with an engine; on {cluster.name} hosts exchange messages by MPI: use bench b_eff"
         )
     ranks = ranks or kind.most or boards
     if not kind.least <= ranks <= min(kind.most or boards, boards):
         raise InputError(
-            f"ranks is {ranks}; {name} has {kind.least} to {min(kind.most or boards, boards)} on {cluster.name}"
+            f"ranks is {ranks}; must be {kind.least} to {min(kind.most or boards, boards)} for {name} on {cluster.name}"
         )
     if not 0 <= root < ranks:
-        raise InputError(f"root is {root}; ranks are 0 to {ranks - 1}")
+        raise InputError(f"root is {root}; must be 0 to {ranks - 1}")
     one_of("by", by, BY)
     at_least("seed", seed, 0)
     wanted = [0] if name == "barrier" else wanted_sizes(sizes)
     if pcap and len(wanted) > 1:
-        raise InputError(f"pcap is of one size; there are {len(wanted)}")
+        raise InputError(f"pcap needs a single size; sizes has {len(wanted)}")
     switches = None
     if in_switch is not None:
         from thalweg import in_switch as switched
@@ -439,7 +453,7 @@ def _plan(
     work = [size + _EACH for size in wanted]
 
     def measure(progress: Progress, _: int) -> Iterator[Measured]:
-        share = 0.5  # that the bound has of the time, as far as is known
+        share = 0.5  # estimated ratio of bound to time
         for index, size in enumerate(wanted):
             done = sum(work[:index])
 
@@ -449,12 +463,16 @@ def _plan(
             try:
                 measured = of.measured(size, part, of.bound_us(size // ELEMENT) / share)
             except MemoryError:
-                raise InputError(f"a size of {size} bytes on {ranks} ranks takes more memory than there is") from None
+                raise InputError(
+                    f"a size of {size} bytes on {ranks} ranks needs more memory than this computer has"
+                ) from None
             share = (measured.bound_us or 0) / measured.time_us or share
             yield measured
             part(1)
 
-    where = f" to both sides at once on {cluster.name}" if kind.most == 2 else f" of {ranks} ranks on {cluster.name}"
+    where = (
+        f" in both directions at once on {cluster.name}" if kind.most == 2 else f" of {ranks} ranks on {cluster.name}"
+    )
     where += f", in the switches of {switches.name}" if switches else ""
     title = f"{name}{where}, " + ("by host MPI" if servers else f"called by {by}s")
     until = "the last word is at the kernel" if name == "put" else "the last rank's call has ended"
@@ -466,16 +484,16 @@ def _plan(
 
 
 def wanted_sizes(sizes: Sizes) -> list[int]:
-    """Raises InputError."""
+    """Returns the sizes in bytes. Raises InputError."""
     wanted = parse_sizes(sizes)
     for size in wanted:
         if size % ELEMENT or not size:
-            raise InputError(f"a size of {size} bytes; elements have {ELEMENT}")
+            raise InputError(f"a size of {size} bytes; must be a multiple of {ELEMENT}")
     return wanted
 
 
 def _operation(name: str) -> Operation:
-    """The operation's plan, with the options of its own."""
+    """Returns the operation with its options."""
     without = {"barrier": ("sizes", "root"), "copy": ("ranks", "root"), "combine": ("ranks", "root")}.get(name, ())
     if not _KINDS[name].rooted:
         without = (*without, "root")

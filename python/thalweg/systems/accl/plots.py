@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of the paper on ACCL."""
+"""Plots of figures of the paper on ACCL."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 def latency_over_size(axes: Axes, series: Sequence[tuple[Sequence[dict[str, Any]], str]]) -> None:
-    """Figure 4: latencies over sizes, and the model's (Equation 1) as dashed lines. A series has rows and a label."""
+    """Figure 4: latency over message size, with the model (Equation 1) as dashed lines. A series has rows and a label."""
     lines_over_size(axes, [(rows, "time_us", "", label) for rows, label in series])
     label = "model"
     for (rows, _), line in zip(series, axes.get_lines(), strict=True):
         line.set_linestyle("none")
         if rows[0]["model_us"] is None:
             continue
-        style = "--" if len(rows) > 1 else "_"  # one size makes no line
+        style = "--" if len(rows) > 1 else "_"  # a line needs two sizes
         axes.plot(
             [row["bytes"] for row in rows],
             [row["model_us"] for row in rows],
@@ -29,4 +29,4 @@ def latency_over_size(axes: Axes, series: Sequence[tuple[Sequence[dict[str, Any]
             color=line.get_color(),
             label=label,
         )
-        label = "_"  # all are named once
+        label = "_"  # one legend entry for all

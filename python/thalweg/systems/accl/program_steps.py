@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps of programs on several ranks, and their expected results, computed by NumPy. `drawn_programs` draws programs of them."""
+"""Steps of programs on several ranks, with expected results computed by NumPy. `drawn_programs` draws programs of these
+steps."""
 
 from __future__ import annotations
 
@@ -21,16 +22,16 @@ OPERATIONS = (*ROOTED, "allgather", "allreduce", "reduce_scatter", "alltoall")
 
 BUFFERS = 200  #: receive buffers of a rank
 _MOST_BUFFER_BYTES = 2048
-_BEHIND_US = 50  #: more than between the last and the first rank that leaves a barrier
+_BEHIND_US = 50  #: maximum time between the ends of a barrier on two ranks
 
 
 def data_of(key: int, rank: int, elements: int, dtype: str) -> Array:
-    """Differs between ranks; small whole numbers, whose sums and products of 16 are exact in float16 where they are of -1 to 2."""
+    """Returns a rank's data: integers from -1 to 2, whose sums and products over 16 ranks are exact in float16."""
     return np.random.default_rng([key, rank]).integers(-1, 3, elements).astype(dtype)
 
 
 def expected(operation: str, inputs: list[Array], count: int, root: int, function: Function) -> list[Array | None]:
-    """What each rank's result has to be; None: nothing."""
+    """Returns each rank's expected result; None if it has none."""
     size, combine = len(inputs), FUNCTIONS[function].reduce
     with np.errstate(over="ignore"):
         if operation == "bcast":
@@ -86,13 +87,13 @@ def start(
 
 @dataclass
 class Doing:
-    """A rank while it runs a program."""
+    """State of a rank that runs a program."""
 
     rank: Rank
     comms: Sequence[Communicator | None]
-    alone: bool = False  #: a call at a time
+    alone: bool = False  #: at most one call in progress
     open: list[Request] = field(default_factory=list)
-    took_us: list[tuple[str, float]] = field(default_factory=list)  #: of calls that have ended
+    took_us: list[tuple[str, float]] = field(default_factory=list)  #: operation and duration of calls that have ended
     results: dict[Any, Array] = field(default_factory=dict)
 
     @property
@@ -103,14 +104,14 @@ class Doing:
         return self.rank.kernel() if by_kernel else self.rank
 
     def source(self, data: Array, host: bool, stream: bool = False) -> Buffer | Stream:
-        """An operand with these elements."""
+        """Returns an operand with these elements."""
         if not stream:
             return self.rank.create_buffer(data, host=host)
         self.rank.push(data)
         return Stream(data.dtype)
 
     def target(self, key: Any, count: int, dtype: str, host: bool, stream: bool = False) -> Buffer | Stream:
-        """A place for the result with this key."""
+        """Returns a buffer or stream for the result with this key."""
         if stream:
             return Stream(np.dtype(dtype))
         buffer = self.rank.create_buffer(count, dtype, host=host)
@@ -118,7 +119,7 @@ class Doing:
         return buffer
 
     def add(self, *requests: Request) -> None:
-        """Calls that it has begun."""
+        """Adds calls in progress."""
         self.open += requests
         if self.alone:
             self.wait(self.open)
@@ -131,21 +132,21 @@ class Doing:
 
 
 class Step:
-    """What some ranks do at one place of a program. Results are known by the step's key, or a pair of it and a number."""
+    """A step of a program on some ranks. Results are identified by the step's key, or by a pair of it and a number."""
 
     def begin(self, on: Doing) -> None:
-        """On each rank."""
+        """Executes the step on a rank; called on every rank."""
 
     def right(self, rank: int) -> dict[Any, Array]:
-        """What the results of a rank have to be."""
+        """Expected results of a rank."""
         return {}
 
     def packets(self, rank: int) -> list[tuple[int, Array]]:
-        """What a rank's kernel has to find: streams and elements."""
+        """Expected packets of a rank's kernel: streams and elements."""
         return []
 
     def load(self) -> tuple[int, int]:
-        """Calls, and bytes that may wait in receive buffers, at one rank at most."""
+        """Maximum calls, and bytes in receive buffers, at one rank."""
         return 0, 0
 
 
@@ -161,7 +162,7 @@ class Collective(Step):
     dtype: str
     narrow: bool
     hosts: tuple[bool, bool]
-    by_kernel: list[bool]  #: of each rank
+    by_kernel: list[bool]  #: caller of each rank
     from_stream: set[int]
     to_stream: set[int]
 
@@ -200,14 +201,14 @@ class Collective(Step):
         bytes_ = self.count * np.dtype(self.dtype).itemsize
         if (
             self.operation == "bcast"
-        ):  # in parts of 512 bytes, with flat_bytes=1024, those and their answers have as many buffers at most
+        ):  # in parts of 512 bytes, with flat_bytes=1024; parts and acknowledgements take at most so many buffers
             return 1, max(2 * bytes_, min(2 * bytes_ // 512, BUFFERS // 4) * _MOST_BUFFER_BYTES)
         return 1, 2 * len(self.members) * bytes_
 
 
 @dataclass
 class Part:
-    """A message: its elements, and how both ends have them."""
+    """A message: its elements, and memory, type and caller at both ends."""
 
     tag: int | None
     count: int
@@ -225,7 +226,7 @@ class Part:
 
 @dataclass
 class Messages(Step):
-    """From one rank to another or itself, received in `order`: with tags, or all with any."""
+    """Messages from one rank to another or to itself, received in `order`: with tags, or all with any tag."""
 
     key: int
     group: int
@@ -267,7 +268,7 @@ class Messages(Step):
 
 @dataclass
 class Put(Step):
-    """Into the stream of another rank's kernel."""
+    """Data for a stream of another rank's kernel."""
 
     key: int
     source: int
@@ -295,8 +296,11 @@ class Put(Step):
 
 @dataclass
 class Relay(Step):
-    """A message that goes on from `via` to `destination` by calls for which the program does not wait. Each waits for the one before it as it is in its
-    chain, or as it uses the same data; what overwrites the data waits for all."""
+    """A message that `via` forwards to `destination`, by calls for which the program does not wait.
+
+    Each call follows the previous one in a chain, or because it uses the same data; a call that overwrites the data
+    follows all of them.
+    """
 
     key: int
     source: int
@@ -304,7 +308,7 @@ class Relay(Step):
     destination: int
     count: int
     chain: bool
-    by_kernel: tuple[bool, bool]  #: the same without chain
+    by_kernel: tuple[bool, bool]  #: callers; the same without chain
 
     def begin(self, on: Doing) -> None:
         count, kind, tag = self.count, "int32", self.key
@@ -336,12 +340,12 @@ class Relay(Step):
 
 @dataclass
 class Local(Step):
-    """A copy or a combination on each rank."""
+    """A copy or combination on each rank."""
 
     key: int
     count: int
     dtype: str
-    function: Function | None  #: none: a copy
+    function: Function | None  #: None: a copy
     hosts: tuple[bool, bool]
     by_kernel: list[bool]
     from_stream: set[int]
@@ -373,19 +377,21 @@ class Local(Step):
 
 @dataclass
 class Long(Step):
-    """More segments than there are receive buffers, from one rank of a pair to the other, which receives or reduces them. The source's memory is
-    slower than its line, and the call at the destination is the first: so none is lost."""
+    """More segments than receive buffers, from one rank of a pair to the other, which receives or reduces them.
+
+    The source's memory is slower than the link, and the destination calls first, so no segment is lost.
+    """
 
     key: int
     group: int
     source: int
     destination: int
-    root: int  #: the destination in the group
+    root: int  #: destination in the group
     count: int
     dtype: str
     narrow: bool
-    function: Function | None  #: none: a message
-    by_kernel: list[bool]  #: of each rank
+    function: Function | None  #: None: a message
+    by_kernel: list[bool]  #: caller of each rank
 
     def begin(self, on: Doing) -> None:
         if on.number not in (self.source, self.destination):
@@ -420,7 +426,7 @@ class Long(Step):
 class Barrier(Step):
     group: int
     by_kernel: list[bool]
-    together: bool  #: all wait for all their calls
+    together: bool  #: all ranks wait for all their calls
 
     def begin(self, on: Doing) -> None:
         if self.together:
@@ -437,7 +443,7 @@ class Barrier(Step):
 @dataclass
 class Wait(Step):
     ranks: set[int]
-    limit_us: float | None  #: none: until all its calls have ended
+    limit_us: float | None  #: None: until all its calls have ended
 
     def begin(self, on: Doing) -> None:
         if on.number not in self.ranks:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The numbers that the type of a kernel's argument holds."""
+"""Ranges of numbers that the types of kernel arguments can represent."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-_MOST_GIVEN = 2**63 - 1  # to a type of more than 64 bits
+_MOST_GIVEN = 2**63 - 1  # limit of values for types of more than 64 bits
 _ARBITRARY = re.compile(r"(?:const )?ap_(?P<unsigned>u?)(?P<what>int|fixed)<(?P<bits>\d+)(?:, (?P<whole_bits>-?\d+))?")
 _SIGNED = ("CHAR_S", "SCHAR", "WCHAR", "SHORT", "INT", "LONG", "LONGLONG", "INT128")
 _UNSIGNED = ("BOOL", "CHAR_U", "UCHAR", "CHAR16", "CHAR32", "USHORT", "UINT", "ULONG", "ULONGLONG", "UINT128")
@@ -25,12 +25,12 @@ _FLOATING = {
 class Range:
     least: int | float
     most: int | float
-    whole: bool = True  #: no fractions
-    floating: bool = False  #: infinities, and what is no number, too
-    holds_more: bool = False  #: than a host can give
+    whole: bool = True  #: integers only
+    floating: bool = False  #: includes infinities and NaN
+    holds_more: bool = False  #: the type's range exceeds what a host can pass
 
     def wrong(self, value: Any) -> str | None:
-        """What is wanted in place of a value; None where the type holds it, fractions rounded as the type does."""
+        """Says what a value must be; None if the type can represent it, with fractions rounded as the type does."""
         if isinstance(value, (bool, np.bool_, int, np.integer)):
             number: int | float = int(value)
         elif isinstance(value, (float, np.floating)):
@@ -40,18 +40,19 @@ class Range:
             if self.whole and number == int(number):
                 number = int(number)
         else:
-            return "wanted is a number"
+            return "must be a number"
         right = self.least <= number <= self.most and (isinstance(number, int) or not self.whole)
         return None if right else self._wanted
 
     @property
     def _wanted(self) -> str:
-        of = "; the type holds more, but a host gives 63 bits and a sign" if self.holds_more else ""
-        return f"wanted is {'a whole number from ' if self.whole else ''}{self.least} to {self.most}{of}"
+        of = "; the type has a wider range, but a host passes 63 bits and a sign" if self.holds_more else ""
+        return f"must be {'an integer from ' if self.whole else ''}{self.least} to {self.most}{of}"
 
 
 def elements_of(canonical: Any) -> str:
-    """The type of the elements behind a pointer to C's numbers, as numpy names it, signed; empty for other types and bytes, behind which is anything."""
+    """Returns NumPy's name of the element type behind a pointer to a C number, signed; empty for other types and for
+    bytes."""
     kind = canonical.kind.name
     if kind in ("FLOAT", "DOUBLE"):
         return f"float{8 * canonical.get_size()}"
@@ -61,7 +62,7 @@ def elements_of(canonical: Any) -> str:
 
 
 def range_of(canonical: Any) -> Range | None:
-    """Of a canonical type of clang; None where it is no number."""
+    """Returns the range of a canonical type of clang; None if it is not a number."""
     kind = canonical.kind.name
     if kind == "ENUM":
         return range_of(canonical.get_declaration().enum_type.get_canonical())

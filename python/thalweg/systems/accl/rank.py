@@ -12,7 +12,7 @@ from thalweg.systems.accl.report import RankReport
 
 
 class Rank:
-    """One rank: answers requests, each with one message, and counts them. A request that is refused has its line in the report."""
+    """One rank: answers each request with one message, and counts requests. Refused requests are listed in the report."""
 
     def __init__(self, engine: Engine, rank: int, limits: wire.Limits) -> None:
         self._engine, self._rank, self._limits = engine, rank, limits
@@ -20,17 +20,17 @@ class Rank:
         self.calls = Calls(engine, rank, self.report)
 
     def decode(self, parts: list[bytes]) -> wire.Request | bytes:
-        """The request of a message, or the answer to one that is refused."""
+        """Returns the request of a message, or the answer to a refused one."""
         try:
             if len(parts) != 1:
-                raise wire.Refused(f"a message of {len(parts)} parts", wire.failed())
+                raise wire.Refused(f"a message of {len(parts)} parts; must be 1", wire.failed())
             return wire.request(parts[0], self._limits)
         except wire.Refused as refused:
             self.report.refused.add(str(refused))
             return refused.answer
 
     def execute(self, owner: object, request: wire.Request) -> bytes | None:
-        """The answer; None to a poll of which no call has ended."""
+        """Returns the answer; None to a poll if no call has ended."""
         try:
             return self._execute(owner, request)
         except wire.Refused as refused:
@@ -38,7 +38,7 @@ class Rank:
             return refused.answer
 
     def give(self, parts: list[bytes]) -> bool:
-        """A message from kernels into the engine's stream; False if it is refused."""
+        """Passes a message from kernels to the engine's stream; False if it is refused."""
         try:
             self._engine.give(self._rank, wire.stream_message(parts, self._limits))
         except (wire.Refused, ValueError) as refused:
@@ -64,7 +64,7 @@ class Rank:
         return wire.word(found) if isinstance(found, int) else wire.data(found)
 
     def perform(self, request: wire.Access) -> int | bytes | None:
-        """Reads or writes the exchange memory or a memory, and returns what was read. Raises ValueError with one line."""
+        """Accesses the exchange memory or a memory, and returns what was read. Raises ValueError with a one-line message."""
         engine, rank = self._engine, self._rank
         if isinstance(request, wire.ReadWord):
             if (value := engine.read(rank, request.address)) is None:
@@ -101,7 +101,7 @@ _KINDS = {wire.ReadWord: 0, wire.WriteWord: 1, wire.Load: 2, wire.Store: 3, wire
 
 
 def _no_word(what: str, address: int) -> ValueError:
-    return ValueError(f"{what} of the exchange memory at {address:#x}, where no word is")
+    return ValueError(f"{what} of the exchange memory at {address:#x}: not the address of a word")
 
 
 def _refuse(line: str, kind: int) -> NoReturn:

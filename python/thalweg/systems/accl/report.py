@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The server's report at its end: per rank what was called, how calls ended, and what was refused."""
+"""The server's report at its end: calls of each rank, how they ended, and what was refused."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST_LINES = 20
 
 @dataclass
 class Lines:
-    """Lines, each once with its count. Of many different ones the rest is only counted."""
+    """Distinct lines with their counts. Beyond a maximum, further lines are only counted."""
 
     lines: Counter[str] = field(default_factory=Counter)
     others: int = 0
@@ -54,26 +54,20 @@ class RankReport:
     calls: Counter[str] = field(default_factory=Counter)
     bytes: int = 0
     ended_wrong: Counter[tuple[str, int]] = field(default_factory=Counter)  #: scenario and return code
-    why: dict[tuple[str, int], str] = field(default_factory=dict)  #: of the first call of each
+    why: dict[tuple[str, int], str] = field(default_factory=dict)  #: reason of the first call of each
     refused: Lines = field(default_factory=Lines)
     died: list[str] = field(
         default_factory=list
-    )  #: scenarios of the calls that clients left without an end, one text a client
+    )  #: scenarios of calls in progress when a client disconnected, one text per client
     never_ended: Counter[str] = field(default_factory=Counter)
-    resets: list[str] = field(
-        default_factory=list
-    )  #: scenarios of the calls that were under way at a reset, one text a reset
-    beyond_buffers: list[str] = field(
-        default_factory=list
-    )  #: a line for each message that all receive buffers cannot hold
-    unheard: Counter[int] = field(
-        default_factory=Counter
-    )  #: messages out of kernel streams to which nobody was subscribed
+    resets: list[str] = field(default_factory=list)  #: scenarios of calls in progress at a reset, one text per reset
+    beyond_buffers: list[str] = field(default_factory=list)  #: one line per message larger than all receive buffers
+    unheard: Counter[int] = field(default_factory=Counter)  #: messages from kernel streams without a subscriber
 
     def lines(self) -> Iterator[str]:
-        """What went wrong."""
+        """Lines on errors."""
         if not self.clients:
-            yield "no client came"
+            yield "no client connected"
         for (scenario, code), count in self.ended_wrong.items():
             why = self.why.get((scenario, code))
             yield (
@@ -84,11 +78,9 @@ class RankReport:
         for line in self.refused:
             yield f"refused: {line}"
         for scenarios in self.died:
-            yield f"a client left in the middle of {scenarios}"
+            yield f"a client disconnected before the end of {scenarios}"
         for scenarios in self.resets:
-            yield (
-                f"reset while {scenarios} had not ended: it ended them, and dropped what other ranks have sent and offered"
-            )
+            yield (f"reset during {scenarios}: they were ended, and messages and offers from other ranks dropped")
         for scenario, count in self.never_ended.items():
             yield f"{scenario} never ended" + _times(count)
         for stream, count in self.unheard.items():
@@ -121,22 +113,22 @@ class RankReport:
 
 @dataclass
 class Report:
-    """Counts of all ranks, what was lost, and who waited for whom at the end."""
+    """Counts of all ranks, losses, and who waited for whom at the end."""
 
     ranks: list[RankReport]
     blocked: Sequence[str] = ()
     lost: Sequence[str] = ()
-    failed: Sequence[str] = ()  #: calls of kernels with another return code than 0
+    failed: Sequence[str] = ()  #: calls of kernels with a return code other than 0
     virtual_s: float = 0.0
-    deterministic: bool = False  #: the same in each run
+    deterministic: bool = False  #: the same in every run
 
     @property
     def right(self) -> bool:
-        """No call ended with a return code other than 0, and nothing was refused."""
+        """True if all calls ended with return code 0 and nothing was refused."""
         return not self.failed and not any(rank.ended_wrong or rank.refused.count for rank in self.ranks)
 
     def table(self) -> tuple[list[str], list[list[object]]]:
-        """Columns and rows, one a rank."""
+        """Columns and rows, one row per rank."""
         rows: list[list[object]] = []
         for number, rank in enumerate(self.ranks):
             calls = ", ".join(f"{count} {name}" for name, count in rank.calls.items())
@@ -145,9 +137,9 @@ class Report:
         return ["rank", "clients", "calls", "bytes", "wrong", "refused", "which"], rows
 
     def lines(self) -> Iterator[str]:
-        """What went wrong, and what still waits."""
+        """Lines on errors, and on who still waits."""
         if not any(rank.clients for rank in self.ranks):
-            yield "no client came"
+            yield "no client connected"
         else:
             for number, rank in enumerate(self.ranks):
                 yield from (f"rank {number}: {line}" for line in rank.lines())
@@ -168,12 +160,12 @@ class Report:
 
 
 def first_of(warnings: Sequence[tuple[int, str]]) -> list[str]:
-    """Of the warnings of ranks one line: the first, and how many there are."""
+    """Returns one line for the warnings of all ranks: the first one, and their number."""
     return [f"warning: rank {rank}: {line}" + _times(len(warnings)) for rank, line in warnings[:1]]
 
 
 def counted(names: Iterable[str]) -> str:
-    """Each name once, behind its count."""
+    """Lists each name once, after its count."""
     return ", ".join(name if count == 1 else f"{count} {name}" for name, count in Counter(names).items())
 
 

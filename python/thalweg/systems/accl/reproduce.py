@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The evaluation of the paper on ACCL, in three subjects: `messages`, section 3.4: throughput, latencies, the model (Equation 1), the baseline of host MPI, and
-Figure 4; `application`, section 4, shallow water; and `resources`, section 3.3 and Table 1.
+"""The evaluation of the paper on ACCL, in three subjects.
 
-Boards are joined directly or through the Ethernet switch. TCP on a direct line is the stack before it was optimized, which was for the switch.
+`messages` is section 3.4: throughput, latencies, the model (Equation 1), host MPI as baseline, and Figure 4.
+`application` is section 4, shallow water. `resources` is section 3.3 and Table 1.
+
+Boards are connected directly or through the Ethernet switch. TCP on a direct link is the stack before its optimization
+for the switch.
 """
 
 from __future__ import annotations
@@ -23,20 +26,20 @@ from thalweg.systems.accl.reproduce_application import Application
 
 PAPER = "accl"
 MEGA = 1 << 20
-LARGE = 16 * MEGA  #: bytes of a message whose latency is less than 0.5 % of its time
+LARGE = 16 * MEGA  #: bytes of a message of whose time the latency is less than 0.5 %
 SIZES = tuple(64 << power for power in range(15))
-"""Of Figure 4: 64 B to 1 MB."""
+"""Sizes of Figure 4: 64 B to 1 MB."""
 HOST_MPI, BY_HOSTS = "host MPI", "UDP, by hosts"
-"""Series of Figure 4 that kernels do not call."""
+"""Series of Figure 4 that are called by hosts."""
 
 
 SUBJECTS = ("messages", "application", "resources")
 DEFAULT = SUBJECTS[:2]
-"""`resources` takes Yosys some ten minutes when it is first asked for."""
+"""Without `resources`, whose first run takes some ten minutes of synthesis."""
 
 
 class Evaluation(OfPaper):
-    """Raises InputError where a subject is none."""
+    """The rows of some subjects. Raises InputError on an unknown subject."""
 
     def __init__(self, subjects: Sequence[str] = DEFAULT) -> None:
         super().__init__(PAPER)
@@ -54,7 +57,7 @@ class Evaluation(OfPaper):
 
     @property
     def called_by_kernels(self) -> Mapping[str, Cluster]:
-        """Series of Figure 4, whose "ES" is the Ethernet switch."""
+        """Series of Figure 4; "ES" is the Ethernet switch."""
         return {"UDP": self.direct, "TCP": self.direct_tcp, "UDP, ES": self.udp, "TCP, ES": self.tcp}
 
     def parts(self) -> Sequence[Part]:
@@ -72,7 +75,7 @@ class Evaluation(OfPaper):
                 ("Figure 9", application.weak),
                 ("Figure 10", application.strong),
                 ("neighbours", application.neighbours),
-                ("ours beside Figure 10", application.ours),
+                ("improvements over Figure 10", application.ours),
                 ("time steps", application.time_steps),
             ],
             "resources": [("Table 1", self._resources)],
@@ -85,13 +88,14 @@ class Evaluation(OfPaper):
                 shorter, large = self._bench(cluster, way=way, sizes=[MEGA, LARGE])
                 note = f"1 MB has {shorter['gb_per_s']:.3g} GB/s, "
                 if shorter["gb_per_s"] < large["gb_per_s"]:
-                    note += "as its latency counts"
+                    note += "reduced by latency"
                 else:
-                    note += "as the send ends when the rest is in the connection's memory, and the receive begins then"
+                    note += "increased because the send ends, and the receive starts, when the rest is in the connection's send buffer"
                 yield self.row(id_, f"{name}, {way}, 16 MB", large["gb_per_s"], "GB/s", note, bytes=LARGE)
 
     def _windows(self) -> Iterator[Row]:
-        """TCP before it was optimized: as simulated, by min(window / round trip, what segments leave), and with the round trip that the published number implies."""
+        """TCP before optimization: as simulated, by min(window / round trip, segment goodput), and with the round trip
+        that the published number implies."""
         board = self.untuned.board(0)
         share = board.packet_bytes / (board.packet_bytes + PACKET_HEADER)
         window, segments = board.window_bytes * share, LARGE / line_us(self.untuned, LARGE) / 1e3
@@ -100,32 +104,32 @@ class Evaluation(OfPaper):
         published = self.numbers["accl.tcp.untuned"]["value"]
         implied_us = window / published / 1e3
         note = (
-            f"a window of {board.window_bytes:,} bytes in each round trip of {trip_us:.2f} us would be {window / trip_us / 1e3:.1f} GB/s, and segments of "
-            f"{board.segment_bytes:,} bytes leave {segments:.1f}. {published} takes a round trip of {implied_us:.1f} us, which the paper does not give"
+            f"a window of {board.window_bytes:,} bytes per round trip of {trip_us:.2f} us is {window / trip_us / 1e3:.1f} GB/s, and segments of "
+            f"{board.segment_bytes:,} bytes allow {segments:.1f}. {published} implies a round trip of {implied_us:.1f} us; the paper gives none"
         )
-        what = "TCP before, streaming, 16 MB"
+        what = "TCP before optimization, streaming, 16 MB"
         measured = self._gb_per_s(self.untuned)
         yield self.row("accl.tcp.untuned", what, measured, "GB/s", note)
-        yield self.row("accl.tcp.untuned", "window / round trip, or what segments leave", bound, "GB/s", note)
+        yield self.row("accl.tcp.untuned", "min(window / round trip, segment goodput)", bound, "GB/s", note)
         switch = self.untuned.nodes["switch"]
         assert isinstance(switch, leaves.EthernetSwitch)
         farther = self.untuned.replace(
             node={"switch": {"latency_ns": switch.latency_ns + (implied_us - trip_us) / 2 * 1e3}}
         )
-        note = f"not the preset: the switch takes {(implied_us - trip_us) / 2:.2f} us more each way"
+        note = f"not the preset: the switch takes {(implied_us - trip_us) / 2:.2f} us more per direction"
         yield self.row(
             "accl.tcp.untuned",
-            f"{what}, if a round trip took {implied_us:.1f} us",
+            f"{what}, with a round trip of {implied_us:.1f} us",
             self._gb_per_s(farther),
             "GB/s",
             note,
             implied_round_trip_us=implied_us,
         )
-        note = "of a segment until the window is open again: from the throughput with a window that is too small"
+        note = "from a segment to the window's update; computed from the throughput with the smallest window"
         yield self.row("accl.tcp.round_trip", "TCP's simulated round trip", trip_us, "us", note)
 
     def round_trip_us(self) -> float:
-        """Of the least window that a board can have, which is the limit then."""
+        """Round trip, from the throughput with the smallest window of a board, which then is the limit."""
         board = self.untuned.board(0)
         packet = board.packet_bytes + PACKET_HEADER
         least = self.untuned.replace(node={"board": {"window_bytes": 4 * packet}})
@@ -142,15 +146,15 @@ class Evaluation(OfPaper):
                     where = "through the switch" if switched else "direct line"
                     note = ""
                     if way == "buffered" and not switched:
-                        note = "a send and then a receive, each with the processor's 1.1 us; the paper does not say whether all ways are below 3 us"
+                        note = "a send and then a receive, each with the processor's 1.1 us; the paper does not say whether all methods are below 3 us"
                     yield self.row(id_, f"64 B, {way}, {name.split(',')[0]}, {where}", time_us, "us", note, bytes=64)
         for way in WAYS:
             for name in ("UDP", "TCP"):
                 added = us[way, f"{name}, ES"] - us[way, name]
                 note = "an input: the switch's own latency"
                 if way == "buffered":
-                    note = "the board's processor prepares the receive while the message is on its way, so part of the switch's latency is hidden"
-                yield self.row("accl.ethernet_switch", f"the switch adds, {way}, {name}", added, "us", note)
+                    note = "the board's processor prepares the receive while the message is in transit, which hides part of the switch's latency"
+                yield self.row("accl.ethernet_switch", f"added by the switch, {way}, {name}", added, "us", note)
 
     def _model(self) -> Iterator[Row]:
         for way in WAYS:
@@ -171,8 +175,8 @@ class Evaluation(OfPaper):
         assert isinstance(server, Server)
         known = 2 * (server.invocation_us + server.sync_us)
         note = (
-            f"two kernels' runs of {server.invocation_us:g} us, two copies' calls of {server.sync_us:g}, and {small['time_us'] - known:.1f} for PCIe and MPI; the copies, PCIe and MPI "
-            "are from other sources. The paper has more than 120, and does not say of what"
+            f"two kernel runs of {server.invocation_us:g} us, two calls of copies of {server.sync_us:g}, and {small['time_us'] - known:.1f} for PCIe and MPI; the values of copies, PCIe and MPI "
+            "are from other sources. The paper gives more than 120, without parts"
         )
         yield self.row("accl.host.latency.64B", "64 B, host MPI", small["time_us"], "us", note, bytes=64)
         yield self.row("accl.host.latency.KB", "4 KB, host MPI", longer["time_us"], "us", bytes=4096)
@@ -204,7 +208,7 @@ class Evaluation(OfPaper):
         yield from rows(self.row)
 
     def _gb_per_s(self, cluster: Cluster) -> float:
-        """Of large messages between kernels."""
+        """Throughput of large messages between kernels."""
         return float(self._bench(cluster, sizes=[LARGE])[0]["gb_per_s"])
 
     def _bench(self, cluster: Cluster, **options: Any) -> list[dict[str, Any]]:

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a board's engine and UDP stack take of an FPGA (rtl/accl, mapped by Yosys), with the plug-ins that combine and convert and without, beside the paper's Figure 3
-and Table 1. Of Figure 3 the text has the shares that are saved; of Table 1, the designs with ACCL less the one without are ACCL without plug-ins and its network stack."""
+"""FPGA resources of a board's engine and UDP stack (rtl/accl, mapped by Yosys), with and without the plug-ins that combine
+and convert, beside the paper's Figure 3 and Table 1.
+
+The paper's text gives the savings of Figure 3. Of Table 1, the difference between the designs with and without ACCL is
+ACCL without plug-ins, and its network stack.
+"""
 
 from __future__ import annotations
 
@@ -15,17 +19,17 @@ from thalweg.systems.accl.cluster import Cluster
 if TYPE_CHECKING:
     from thalweg.rtl.synth import Resources
 
-CONTROL = "control_plane"  #: the part of an engine that takes calls and runs their programs; its own parts are listed
+CONTROL = "control_plane"  #: part of an engine that accepts calls and runs their programs, listed by its own parts
 KINDS = {"lut": "LUT", "ff": "FF", "bram": "block RAM", "dsp": "DSP"}
 SAME = (
-    "ours is tw_accl_engine, by Yosys, before placement, with calls' programs run by hardware in place of the paper's processor, without DMA engines and MAC; of its block RAM, two FIFOs have "
-    "64 KByte of packets each. The paper's by Vivado, with blocks in HLS"
+    "ours is tw_accl_engine, by Yosys, before placement, with a hardware sequencer instead of the paper's processor, without DMA engines and MAC; two FIFOs take "
+    "64 KByte of block RAM each. The paper's by Vivado, with blocks in HLS"
 )
-PLUGINS = "ours combine all types by sums, products, minima and maxima, and convert float32 and float16, 64 bytes a cycle; their adders are of LUTs"
+PLUGINS = "ours combine all types by sum, product, minimum and maximum, and convert float32 and float16, 64 bytes per cycle; their adders are of LUTs"
 
 
 class Engine:
-    """What the parts of a board's whole engine, tw_accl_engine, take. Results are kept until the hardware changes."""
+    """Resources of the parts of a board's engine, tw_accl_engine. Results are cached until the RTL changes."""
 
     def __init__(self) -> None:
         from thalweg.rtl.synth import Synthesizer
@@ -33,7 +37,7 @@ class Engine:
         self._synthesizer = Synthesizer()
 
     def without(self) -> dict[str, Resources]:
-        """Without plug-ins: the parts of its data path and of its control plane, and what connects them."""
+        """Resources without plug-ins: parts of the data path and of the control plane, and the logic between them."""
         from thalweg.rtl.project import Block, ParameterSet
 
         cluster = Cluster.load("accl-u280-udp").replace(node={"board": {"arithmetic": False, "compression": False}})
@@ -47,8 +51,10 @@ class Engine:
         return found
 
     def plugins(self) -> tuple[Resources, Resources]:
-        """The block of plug-ins with all of them, and with none."""
-        block = dataclasses.replace(self._synthesizer.project.block("accl/plugins"), whole=True)  # parts stay apart
+        """Resources of the plug-ins' block with all plug-ins, and with none."""
+        block = dataclasses.replace(
+            self._synthesizer.project.block("accl/plugins"), whole=True
+        )  # keep its parts separate
         sets = {parameters.name: parameters for parameters in block.sets}
         return self._synthesizer.resources(block, sets["all"]), self._synthesizer.resources(block, sets["passes"])
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 
 from thalweg.systems.accl.names import scenario
 
-_ON_WIRE, _TO_STREAM = 8, 2  # of a call's compression flags and stream flags
-_FIRST_MEMBER, _MEMBER_BYTES, _SESSION = 8, 24, 16  # of a communicator
+_ON_WIRE, _TO_STREAM = 8, 2  # bits of a call's compression flags and stream flags
+_FIRST_MEMBER, _MEMBER_BYTES, _SESSION = 8, 24, 16  # offsets in a communicator
 _BCAST_FLAT, _REDUCE_FLAT, _SPARE = 0x1FCC, 0x1FD4, 0x1FD8
 _AT_ROOT = frozenset({"gather", "reduce"})
 _BESIDE_ROOT = frozenset({"bcast", "scatter"})
@@ -16,8 +16,11 @@ _EVERYWHERE = frozenset({"allgather", "allreduce", "reduce_scatter", "alltoall"}
 
 
 def beyond_buffers(rank: int, words: Sequence[int], read: Callable[[int, int], int | None]) -> str | None:
-    """A line if a call sends a message, or as a collective takes one, that all receive buffers of the receiver cannot hold; None if they can. `rank`:
-    whose call it is; `read`: of a rank, a word of its exchange memory, None or 0 where it is not known."""
+    """Returns a warning if a call sends or, as a collective, receives a message larger than all receive buffers of the
+    receiver; else None.
+
+    `rank` is the caller; `read(rank, address)` returns a word of a rank's exchange memory, None or 0 if unknown.
+    """
 
     def word(address: int) -> int:
         return read(rank, address) or 0
@@ -27,7 +30,7 @@ def beyond_buffers(rank: int, words: Sequence[int], read: Callable[[int, int], i
     receiver, elements = rank, count
     if operation == "send" and root != own and not words[8] & _TO_STREAM:
         receiver = word(communicator + _FIRST_MEMBER + _MEMBER_BYTES * root + _SESSION)
-    elif operation == "allreduce":  # goes around in blocks
+    elif operation == "allreduce":  # sent in blocks around a ring
         elements = -(-count // max(size, 1))
     elif operation not in _EVERYWHERE and operation not in (_AT_ROOT if own == root else _BESIDE_ROOT):
         return None
@@ -40,12 +43,12 @@ def beyond_buffers(rank: int, words: Sequence[int], read: Callable[[int, int], i
     to = f" to rank {root} of its communicator" if operation == "send" else ""
     return (
         f"{operation}: a message of {bytes_} bytes{to} is larger than all {buffers} receive buffers of {buffer_bytes} bytes"
-        f" together: on plain UDP what finds none is lost, unless the receiver's call takes it as it comes"
+        f" together: on plain UDP, segments without a free buffer are lost, unless the receiver's call consumes them on arrival"
     )
 
 
 def _goes_in_parts(bytes_: int, size: int, word: Callable[[int], int]) -> bool:
-    """Whether a bcast, of more than all buffers hold, does, with no more under way than they have room for (sim/accl/node.hpp)."""
+    """True if a large bcast is sent in parts that fit into the receive buffers (sim/accl/node.hpp)."""
     part, buffers, segment = 2 * word(_REDUCE_FLAT), word(0x0), max(word(0x4), 1)
     spare = word(_SPARE) or word(_SPARE + 4)
     return (

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verilated boards for the simulator: `tw_accl_node`, which takes moves, or `tw_accl_engine`, which takes calls, built once for each set of parameters."""
+"""Verilated boards for the simulator, built once per set of parameters: `tw_accl_node`, which executes moves, or
+`tw_accl_engine`, which executes calls."""
 
 from __future__ import annotations
 
@@ -14,21 +15,19 @@ from thalweg.resources import find_root
 if TYPE_CHECKING:
     from thalweg.systems.accl.cluster import Board, Cluster
 
-BUFFERS = 16  #: receive buffers of the hardware
-CALLS = 8  #: that it has under way
-SLOTS = 2 * CALLS  #: moves, alike
-_LEAST_MHZ, _MOST_MHZ = 7 * SLOTS + 1, 1024  #: of tw_time_outs
+BUFFERS = 16  #: receive buffers of the RTL
+CALLS = 8  #: concurrent calls
+SLOTS = 2 * CALLS  #: concurrent moves
+_LEAST_MHZ, _MOST_MHZ = 7 * SLOTS + 1, 1024  #: limits of tw_time_outs
 
 
 def parameters(cluster: Cluster, board: Board) -> dict[str, int | str]:
-    """Of its module. Raises InputError where there is no hardware for the board's values."""
+    """Returns the module's parameters. Raises InputError if no RTL exists for the board's values."""
     if board.transport != "udp":
-        raise InputError(f"{cluster.name}: the hardware has plain UDP alone, not {board.transport}")
+        raise InputError(f"{cluster.name}: transport is {board.transport}; the RTL supports only udp")
     if board.packet_bytes > 8896:
-        raise InputError(
-            f"{cluster.name}: the hardware's packets have 8896 bytes of payload at most, not {board.packet_bytes}"
-        )
-    waiting = 1 << (board.fifo_bytes // 64).bit_length() - 1  # words of packets
+        raise InputError(f"{cluster.name}: packet_bytes is {board.packet_bytes}; must be at most 8896 in the RTL")
+    waiting = 1 << (board.fifo_bytes // 64).bit_length() - 1  # FIFO of packets in words
     ends = 1 << max(1, (len(cluster.boards) - 1).bit_length())
     return {
         "Buffers": BUFFERS,
@@ -43,18 +42,20 @@ def parameters(cluster: Cluster, board: Board) -> dict[str, int | str]:
 
 
 def engine_parameters(cluster: Cluster, board: Board) -> dict[str, int | str]:
-    """The same of the whole engine."""
+    """Returns the parameters of the whole engine. Raises InputError."""
     cycles = round(cluster.clocks[board.engine_clock].frequency_mhz)
     if not _LEAST_MHZ <= cycles < _MOST_MHZ:
         raise InputError(
-            f"{cluster.name}: the hardware's engine has a clock of {_LEAST_MHZ} to {_MOST_MHZ - 1} MHz, not {cycles}"
+            f"{cluster.name}: the engine's clock is {cycles} MHz; must be {_LEAST_MHZ} to {_MOST_MHZ - 1} in the RTL"
         )
     return {"Calls": CALLS, "CyclesPerUs": cycles, **parameters(cluster, board)}
 
 
 def libraries(cluster: Cluster, boards: Iterable[int], *, calls: bool = False) -> dict[int, str]:
-    """The library of the Verilated node of each of these boards; `calls`: of the whole engine, which takes calls. Raises InputError without Verilator, and
-    where there is no hardware for the board's values."""
+    """Returns the library of each board's Verilated node or, with `calls`, of its whole engine.
+
+    Raises InputError without Verilator, and if no RTL exists for the boards' values.
+    """
     found = {}
     for number in boards:
         board = cluster.board(number)

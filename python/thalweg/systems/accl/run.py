@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a program that uses ACCL's driver, or Thalweg's library: the server in this process, and the program's ranks, from their start to their end."""
+"""Runs a program that uses ACCL's driver or Thalweg's library: the server in this process, and the program's ranks, from
+start to end."""
 
 from __future__ import annotations
 
@@ -29,13 +30,13 @@ from thalweg.systems.accl.server import Server, Settings
 if TYPE_CHECKING:
     from thalweg.systems.accl.attached_kernels import AttachedKernels
 
-PORT = "{port}"  #: stands for the port in the program's arguments
+PORT = "{port}"  #: placeholder for the port in the program's arguments
 STUCK = 124
 MOST_PORT = 65535
-_FIRST_PORTS = range(16_000, 32_000)  # below the range that Linux assigns to outgoing connections
-_GRACE_S = 2.0  # for the other ranks to end once one has ended without success; none if it was ended by a signal
+_FIRST_PORTS = range(16_000, 32_000)  # below Linux's range for outgoing connections
+_GRACE_S = 2.0  # for the other ranks to end after one has failed; none if it was ended by a signal
 
-_LATE_S = 10.0  # after which it is said that all wait for a rank that computes
+_LATE_S = 10.0  # after which a warning names a rank that computes while all others wait
 
 _RECORDED = """folder=$0 ranks=$1 rank=${THALWEG_ACCL_RANK:-${PMI_RANK:-${OMPI_COMM_WORLD_RANK:-0}}}
 shift
@@ -45,8 +46,10 @@ echo $status >"$folder/.$rank" && mv "$folder/.$rank" "$folder/$rank"
 while set -- "$folder"/[0-9]*; [ $status = 0 ] && [ $# -lt "$ranks" ]; do sleep 0.1; done
 exit $status
 """
-"""Runs one rank, and leaves its exit status in a file of the rank's number. A rank that the launcher ends leaves none: its shell ends, too. After
-success it waits for the others: launchers of MPI end them when a rank has ended without MPI_Finalize, as ranks of ACCL's stress test do."""
+"""Runs one rank, and writes its exit status to a file named after the rank.
+
+A rank that the launcher ends writes none, as its shell ends, too. After success the shell waits for the other ranks, because
+launchers of MPI end them when a rank has ended without MPI_Finalize, as ranks of ACCL's stress test do."""
 
 _SIDE_BY_SIDE = """ranks=$0 rank=0
 while [ $rank -lt "$ranks" ]; do
@@ -55,18 +58,18 @@ while [ $rank -lt "$ranks" ]; do
 done
 wait
 """
-"""Starts the ranks of a program that does not use MPI."""
+"""Starts the ranks of a program without MPI."""
 
 
 @dataclass
 class Outcome:
-    """How a run went."""
+    """Outcome of a run."""
 
     exit_code: int
-    """The program's own status; 1 if it succeeded and a call did not; 124 if nothing could go on; 128 + n after signal n."""
+    """The program's own status; 1 if it succeeded but a call failed; 124 after a deadlock; 128 + n after signal n."""
     report: Report
     complaint: list[str] = field(default_factory=list)
-    """Why it ended early."""
+    """Reason if it ended early."""
 
 
 class Ranks:
@@ -91,12 +94,12 @@ class Ranks:
 
     @property
     def failed(self) -> tuple[int, int] | None:
-        """The first rank that ended without success, and its status."""
+        """The first rank that failed, and its status."""
         return next(((rank, status) for rank, status in self._statuses.items() if status), None)
 
 
 def free_ports(count: int) -> int:
-    """The first of so many consecutive ports that are free. Raises InputError."""
+    """Returns the first of so many consecutive free ports. Raises InputError."""
     draw = random.SystemRandom()
     for _ in range(100):
         first = draw.randrange(_FIRST_PORTS.start, max(_FIRST_PORTS.stop - count, _FIRST_PORTS.start + 1))
@@ -107,7 +110,7 @@ def free_ports(count: int) -> int:
             except OSError:
                 continue
             return first
-    raise InputError(f"found no {count} consecutive ports that are free; choose them with --port")
+    raise InputError(f"no {count} consecutive free ports found; choose them with --port")
 
 
 def run_program(
@@ -118,8 +121,11 @@ def run_program(
     notice: ending.Notice,
     kernels: AttachedKernels | None = None,
 ) -> Outcome:
-    """Serves the engine to `command`, one process per rank, until it has ended. `mpi` starts several ranks; None: that of the MPI that the program
-    is linked with; one that is linked with none and uses Thalweg's library needs none. Raises InputError."""
+    """Serves the engine to `command`, one process per rank, until it has ended.
+
+    `mpi` starts several ranks; None selects the MPI that the program is linked with. A program of Thalweg's library
+    that is not linked with MPI needs none. Raises InputError.
+    """
     program = find_program(command[0])
     words = [program, *(word.replace(PORT, str(settings.port)) for word in command[1:])]
     with ExitStack() as opened:
@@ -147,7 +153,7 @@ def run_program(
 
 
 def uses_library(program: str) -> bool:
-    """Whether a program uses Thalweg's library, or a script says so: its file has the name of the variable in which the library finds its socket."""
+    """True if a program or script contains the name of the environment variable with the library's socket."""
     if not os.access(program, os.R_OK) or not Path(program).stat().st_size:
         return False
     with Path(program).open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
@@ -157,19 +163,19 @@ def uses_library(program: str) -> bool:
 def _start(
     name: str, program: str, ranks: int, mpi: Launcher | None, output: Output, *, alone: bool
 ) -> tuple[list[str], dict[str, str]]:
-    """The start of the command line, and the environment."""
+    """Returns the start of the command line, and the environment."""
     if alone:
         return [*WRITING_TO, *map(str, output.streams.values()), "sh", "-c", _SIDE_BY_SIDE, str(ranks)], {}
     if ranks == 1:
         return [*WRITING_TO, *map(str, output.streams.values())], {}
     if (mpi := mpi or launcher_of(program)) is None:
         raise InputError(f"{name} is not linked with an MPI that could start {ranks} ranks; give --mpi")
-    waiting = {"MPIR_CVAR_NOLOCAL": "1"} if mpi.family == "mpich" else {}  # so that ranks that wait do not spin
+    waiting = {"MPIR_CVAR_NOLOCAL": "1"} if mpi.family == "mpich" else {}  # so that waiting ranks do not spin
     return mpi.command(ranks, {}, output), {**waiting, **mpi.environment()}
 
 
 class _Watch:
-    """Says when serving is over, and then ends the ranks, which would complain of a server that has gone."""
+    """Decides when serving is over, and then ends the ranks, which would fail without a server."""
 
     def __init__(self, server: Server, processes: Processes, ranks: Ranks, notice: ending.Notice) -> None:
         self._server, self._processes, self._ranks, self._notice = server, processes, ranks, notice
@@ -177,8 +183,8 @@ class _Watch:
         self._failed_at: float | None = None
         self._said = False
         self.stuck = False
-        self.left: set[int] = set()  #: the ranks that were ended because one had failed
-        self.status: int | None = None  #: the launcher's, if it has ended by itself
+        self.left: set[int] = set()  #: ranks that were ended because one had failed
+        self.status: int | None = None  #: the launcher's status, if it has ended by itself
         self.signal = 0
 
     def over(self) -> bool:
@@ -202,7 +208,7 @@ class _Watch:
             self._said = True
             who = f"rank{'s' * (len(late) > 1)} {', '.join(map(str, sorted(late)))}"
             print_line(
-                f"thalweg: the others wait for {who}: virtual time stands while a rank is outside of the library",
+                f"thalweg: all other ranks wait for {who}, which computes outside of the library; virtual time is stopped meanwhile",
                 sys.stderr,
             )
         self.stuck = self._server.stuck(self._ranks.alive)
@@ -213,22 +219,20 @@ def _outcome(watch: _Watch, report: Report, processes: Processes, ranks: Ranks) 
     if watch.signal:
         return Outcome(128 + watch.signal, report)
     if watch.stuck:
-        return Outcome(STUCK, report, ["the ranks wait for calls that cannot end"])
+        return Outcome(STUCK, report, ["deadlock: all ranks wait for calls that cannot end"])
     if failed := ranks.failed:
         rank, status = failed
         others = "; the others were ended" if watch.left else ""
         return Outcome(status, report, [f"rank {rank} {_how(status)}{others}"])
     said = without_banner(processes.said())
-    if (
-        watch.status and ranks.alive
-    ):  # otherwise all have succeeded, whatever the launcher says of ranks without MPI_Finalize
+    if watch.status and ranks.alive:  # otherwise all have succeeded; launchers complain of ranks without MPI_Finalize
         status = watch.status if watch.status > 0 else 128 - watch.status
-        return Outcome(status, report, [*said.splitlines(), f"the ranks' launcher ended with status {status}"])
+        return Outcome(status, report, [*said.splitlines(), f"the launcher of the ranks ended with status {status}"])
     return Outcome(0 if report.right else 1, report, said.splitlines())
 
 
 def _number(status: int) -> int:
-    """The signal that ended a process whose shell had this status; 0 if it ended by itself."""
+    """Returns the signal that ended a process whose shell had this status; 0 if it ended by itself."""
     return status - 128 if 128 < status <= 128 + signal.SIGRTMAX else 0
 
 
@@ -240,7 +244,8 @@ def _how(status: int) -> str:
 
 
 def settings_for(command: Sequence[str], ranks: int, port: int | None, settings: Settings) -> Settings:
-    """With the port: that given; where the arguments have a place for it, a free one; otherwise ACCL's. Raises InputError."""
+    """Returns the settings with a port: the one given, a free one if the arguments have a placeholder, or ACCL's default.
+    Raises InputError."""
     if port is None:
         port = free_ports(4 * ranks) if any(PORT in word for word in command[1:]) else settings.port
     check_ports(ranks, port)
@@ -248,6 +253,6 @@ def settings_for(command: Sequence[str], ranks: int, port: int | None, settings:
 
 
 def check_ports(ranks: int, port: int) -> None:
-    """Raises InputError if the ports from `port` on are too few."""
+    """Raises InputError if there are too few port numbers from `port` on."""
     if port + 4 * ranks - 1 > MOST_PORT:
-        raise InputError(f"{ranks} ranks need {4 * ranks} ports from {port} on; the last port is {MOST_PORT}")
+        raise InputError(f"{ranks} ranks need {4 * ranks} ports from {port} on, but the last port is {MOST_PORT}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ranks of a Python program on threads, of which one runs at a time, and the virtual time that passes while all wait."""
+"""Runs the ranks of a Python program on threads, one at a time, and advances virtual time while all ranks wait."""
 
 from __future__ import annotations
 
@@ -22,15 +22,41 @@ from thalweg.systems.accl.room import beyond_buffers
 if TYPE_CHECKING:
     from thalweg.systems.accl.values import Request
 
-LEAST_BUFFER = 8  #: bytes: of an element
-TIME_OUT_US = 1_000_000  #: after which a call that waits for a message ends, as ACCL's driver sets it
+LEAST_BUFFER = 8  #: bytes of the largest element
+TIME_OUT_US = 1_000_000  #: time-out of a call that waits for a message; set by ACCL's driver
 
 
 @dataclass(frozen=True)
 class Options:
-    """Of the ranks' engines: number and bytes of their receive buffers, microseconds of virtual time after which a call that waits for a message ends (0: never), and the most
-    bytes of a message that goes through receive buffers where others can go straight to their places (0: as a receive buffer has); of collectives, the
-    most bytes of a block that goes straight from rank to rank; a quarter of it, where a root adds them up."""
+    """Settings of the ranks' engines, the keyword arguments of `run`.
+
+    Parameters
+    ----------
+    buffers : int
+        Number of receive buffers.
+    buffer_bytes : int
+        Size of a receive buffer in bytes.
+    time_out_us : int
+        Time-out in us of virtual time of a call that waits for a message; 0 for none.
+    most_eager_bytes : int
+        Maximum size in bytes of a message through receive buffers if the transport has rendezvous (`rdma`); 0 for
+        `buffer_bytes`.
+    flat_bytes : int
+        Maximum block size in bytes of collectives that send directly from rank to rank; a quarter of it where a
+        root reduces the blocks.
+
+    Raises
+    ------
+    InputError
+        A value is out of range.
+
+    Examples
+    --------
+    >>> from thalweg.accl import Options
+    >>> Options(buffers=0)
+    Traceback (most recent call last):
+    thalweg.errors.InputError: buffers is 0; must be 1 to 4294967295
+    """
 
     buffers: int = 16
     buffer_bytes: int = 1024
@@ -39,19 +65,34 @@ class Options:
     flat_bytes: int = 32_768
 
     def __post_init__(self) -> None:
-        """Raises InputError."""
+        """Raises InputError if a value is out of range."""
         least = {"buffers": 1, "buffer_bytes": LEAST_BUFFER, "time_out_us": 0, "most_eager_bytes": 0, "flat_bytes": 0}
         for name, value in vars(self).items():
             if not isinstance(value, int) or not least[name] <= value < 1 << 32:
-                raise InputError(f"{name} is {value!r}; wanted is {least[name]} to {(1 << 32) - 1}")
+                raise InputError(f"{name} is {value!r}; must be {least[name]} to {(1 << 32) - 1}")
         if 0 < self.most_eager_bytes < self.buffer_bytes:
-            raise InputError(f"most_eager_bytes is {self.most_eager_bytes}; a receive buffer has {self.buffer_bytes}")
+            raise InputError(
+                f"most_eager_bytes is {self.most_eager_bytes}; must be 0 or at least buffer_bytes, {self.buffer_bytes}"
+            )
 
 
 @dataclass(frozen=True)
 class Result:
-    """Of a run: what each rank's function returned, virtual time in all, what was lost: node, what, how many; a line for each call of a kernel
-    that has failed; and one where messages are larger than all receive buffers of a rank, and the network may lose them."""
+    """Outcome of `run`.
+
+    Attributes
+    ----------
+    values : list
+        Return value of each rank's function.
+    time_us : float
+        Total virtual time in us.
+    lost : list of (int, str, int)
+        Frames and packets that were dropped: node, description, count.
+    failed : list of str
+        One line per call of a kernel that ended with a return code other than 0.
+    warnings : list of str
+        Messages larger than all receive buffers of their receiver, of which the network may lose a part.
+    """
 
     values: list[Any]
     time_us: float
@@ -60,15 +101,15 @@ class Result:
     warnings: list[str] = field(default_factory=list)
 
 
-_PATIENCE_S = 1.0  #: for a rank that is told to end
+_PATIENCE_S = 1.0  #: wall time to wait for a cancelled rank
 
 
 class _Cancelled(BaseException):
-    """Unwinds a rank whose run has ended."""
+    """Unwinds the stack of a rank whose run has ended."""
 
 
 class _Thread:
-    """A rank's function on a thread, which runs when it is its turn."""
+    """A rank's function on a thread, which runs only between resume() and park()."""
 
     def __init__(self, body: Callable[[], Any]) -> None:
         self.turn, self.parked = threading.Semaphore(0), threading.Semaphore(0)
@@ -93,19 +134,19 @@ class _Thread:
         self.thread.start()
 
     def resume(self) -> None:
-        """Until it parks or ends."""
+        """Runs the function until it parks or ends."""
         self.turn.release()
         self.parked.acquire()
 
     def park(self) -> None:
-        """Called on it."""
+        """Suspends the function; called on its own thread."""
         self.parked.release()
         self.turn.acquire()
         if self.cancelled:
             raise _Cancelled
 
     def cancel(self) -> None:
-        """Ends it; one that goes on with something else than calls is left alone, and ends with the process."""
+        """Ends the function. A thread that makes no calls is abandoned, and ends with the process."""
         if not self.ended:
             self.cancelled = True
             self.turn.release()
@@ -114,12 +155,15 @@ class _Thread:
 
 @dataclass
 class _Wait:
-    requests: Sequence[Request]  #: none: for a time
+    requests: Sequence[Request]  #: empty: a pause
     until: int | None  #: tick
 
 
 class Run:
-    """Some boards' ranks, of `ranks` in all. `step`: ticks, after which the network, which is attached, is asked whether it has failed."""
+    """The ranks of some boards, out of `ranks` in all.
+
+    `step` is the interval in ticks at which an attached network is asked whether it has failed.
+    """
 
     def __init__(
         self,
@@ -136,33 +180,33 @@ class Run:
         self._beyond_buffers: list[tuple[int, str]] = []
         self._step = step
         self._threads: list[_Thread] = []
-        self._numbers: dict[threading.Thread, int] = {}  # of the threads
+        self._numbers: dict[threading.Thread, int] = {}  # index of each thread
         self._waits: dict[int, _Wait] = {}
         self._requests: dict[int, Request] = {}
         self._chains = Chains["Request"]()
-        self._held: dict[Request, tuple[int, int]] = {}  # board and port
+        self._held: dict[Request, tuple[int, int]] = {}  # board and port of requests that wait for others
         self._next = 0
         self._ended = False
         self._watched: tuple[float, Callable[[float], None]] | None = None
-        self.unseen: dict[Request, None] = {}  #: whose ends no rank has seen
+        self.unseen: dict[Request, None] = {}  #: ended requests that no rank has waited for
 
     @property
     def now_us(self) -> float:
         return float(self.network.now / self.network.ticks_per_second * 1e6)
 
     def watch(self, each_us: float, seen: Callable[[float], None]) -> None:
-        """While time passes, calls `seen` with the virtual time, in microseconds, about once in `each_us` of it."""
+        """Calls `seen` with the virtual time in us, about every `each_us` of it, while time advances."""
         self._watched = each_us, seen
 
     def rewire(self, pairs: Sequence[tuple[int, int]]) -> None:
-        """Connects these pairs of boards by the optical switch that they are at, and none of its other boards. Raises InputError."""
+        """Connects these pairs of boards by their optical switch, and disconnects its other boards. Raises InputError."""
         for board in (board for pair in pairs for board in pair):
             if board not in self._mirrors:
-                raise InputError(f"board {board} is at no optical switch")
+                raise InputError(f"board {board} is not connected to an optical switch")
         for node in {node for node, _ in self._mirrors.values()}:
             ports = [[self._mirrors[board][1] for board in pair if self._mirrors[board][0] == node] for pair in pairs]
             if any(len(pair) == 1 for pair in ports):
-                raise InputError("a pair of boards that are at different optical switches")
+                raise InputError("the boards of a pair are connected to different optical switches")
             try:
                 self.network.rewire(node, [(pair[0], pair[1]) for pair in ports if pair])
             except ValueError as error:
@@ -180,11 +224,11 @@ class Run:
         self.unseen[request] = None
 
     def _word(self, rank: int, address: int) -> int | None:
-        """Of the exchange memory; None where a board is not in this process."""
+        """Returns a word of a rank's exchange memory; None if the board is not simulated in this process."""
         return self.network.read(rank, address) if rank < self.network.ranks else None
 
     def _give(self, request: Request, board: int, port: int) -> None:
-        """To the engine, or ends it as one before it that has failed. Raises InputError."""
+        """Passes a request to the engine, or ends it if a request before it has failed. Raises InputError."""
         if failed := next((before for before in request.after if before.failed), None):
             self._end(request, failed.code, behind(failed.operation, failed.why), self.now_us)
             return
@@ -206,7 +250,7 @@ class Run:
         self._requests[self._next] = request
 
     def park(self, requests: Sequence[Request], limit_us: float | None) -> None:
-        """Called by a rank that runs: until these have ended, or a time has passed."""
+        """Suspends the running rank until these requests have ended or the time has passed."""
         if requests and all(request.done for request in requests):
             return
         own = self._own()
@@ -217,26 +261,28 @@ class Run:
         self._threads[own].park()
 
     def _own(self) -> int:
-        """The number of the thread that calls. Raises InputError where none may."""
+        """Returns the index of the calling thread. Raises InputError if it is not a running rank's."""
         own = self._numbers.get(threading.current_thread())
         if own is not None and self._threads[own].cancelled:
             raise _Cancelled
         if self._ended:
-            raise InputError("the run of this rank has ended")
+            raise InputError(
+                "the run of this rank has ended; a rank makes calls only while run() executes its function"
+            )
         if own is None:
             raise InputError(
-                "a call by a thread that the program has started; the function of a rank makes its calls itself"
+                "call from a thread that the program has started; only the thread of a rank's function may make calls"
             )
         return own
 
     def forget(self, board: int) -> None:
-        """Calls of a rank that a reset has ended fail the run only where the program waits for them."""
+        """After a reset: failed calls of this rank end the run only if the program waits for them."""
         for request in [request for request in self.unseen if request.rank.rank == board]:
             if request.code and request.code >> NOT_READY:
                 del self.unseen[request]
 
     def finish(self, board: int) -> None:
-        """Called by a rank that runs, at its end: until all its calls have ended. Raises AcclError where one failed, and nobody has seen it."""
+        """Waits for all calls of a rank at its end. Raises AcclError if one failed that no rank has waited for."""
         for request in [request for request in self.unseen if request.rank.rank == board]:
             request.wait()
 
@@ -267,7 +313,7 @@ class Run:
         return Result(values, self.now_us, self.network.lost, self._failed(), first_of(self._beyond_buffers))
 
     def _advance(self) -> list[int]:
-        """Lets virtual time pass until ranks may go on, which it returns."""
+        """Advances virtual time until ranks may continue, and returns these ranks."""
         while self._waits:
             ready = [rank for rank, wait in self._waits.items() if self._over(wait)]
             if ready:
@@ -291,7 +337,8 @@ class Run:
         return []
 
     def _release(self) -> None:
-        """Gives the engine calls whose chains have ended. One that it refuses fails where the program waits for it."""
+        """Passes calls to the engine whose predecessors have ended. One that the engine refuses fails where the program
+        waits for it."""
         while ready := self._chains.take():
             for request in ready:
                 board, port = self._held.pop(request)
@@ -306,7 +353,7 @@ class Run:
         self._chains.end(request)
 
     def _alone(self, limits: Sequence[int]) -> list[Completion]:
-        """Until a call has ended, or the first of these ticks, or a time-out, which ends its call."""
+        """Advances until a call has ended, the first of these ticks, or a time-out, which ends its call."""
         until = min(limits, default=NEVER)
         if self._watched and (ended := self._seen_until(until, *self._watched)):
             return ended
@@ -320,7 +367,7 @@ class Run:
         return self.network.advance(until)
 
     def _seen_until(self, first: int, each_us: float, seen: Callable[[float], None]) -> list[Completion]:
-        """Until a call has ended, nothing moves any more, or that tick is near."""
+        """Advances until a call has ended, no event is left, or the tick is near."""
         step = max(1, round(each_us * 1e-6 * self.network.ticks_per_second))
         until = self.network.now + step
         ended: list[Completion] = []
@@ -331,7 +378,7 @@ class Run:
         return ended
 
     def _attached(self, limits: Sequence[int]) -> list[Completion]:
-        """The same for a network whose time follows the wall clock, for a step at most."""
+        """Like `_alone`, on an attached network, whose time follows the wall clock; for at most one step."""
         time_out = self.network.time_out()
         until = min([*limits, self.network.now + self._step, *([] if time_out is None else [time_out])])
         ended = self.network.advance(until)
@@ -350,7 +397,7 @@ class Run:
         return [f"{counted(count, what)} at node {node}" for node, what, count in self.network.lost]
 
     def _until_now(self, code: int) -> list[str]:
-        """What was lost before a call had waited for too long."""
+        """Lists what was lost before a call's time-out."""
         lost = self._dropped() if code & RECEIVE_TIME_OUT else []
         return [f"lost or not received until then: {', '.join(lost)}"] if lost else []
 
@@ -364,11 +411,11 @@ class Run:
         blocked: list[Blocked] = self.network.blocked
         lines = [*self.network.unlit, *Lines.of(_line(one) for one in blocked)]
         lines += self._failed() + self._dropped()
-        return FabricStopped("nothing can go on: " + ("; ".join(lines) or "no call is open"), blocked)
+        return FabricStopped("deadlock: " + ("; ".join(lines) or "no call is in progress"), blocked)
 
 
 def _of_rank(board: int, error: BaseException) -> BaseException:
-    """The error that a rank's function has raised, with the rank in its traceback."""
+    """Adds the rank to the traceback of an error that its function has raised."""
     where = f"in the program of rank {board}"
     if sys.version_info >= (3, 11):
         error.add_note(where)
@@ -378,7 +425,7 @@ def _of_rank(board: int, error: BaseException) -> BaseException:
 
 
 def _line(one: Blocked) -> str:
-    """Who waits for whom; of a kernel, where."""
+    """Describes who waits for what; of a kernel also where in its source."""
     of = f", for {one.on}" if one.where and one.on else ""
     return (
         f"{one.who} waits {one.what}{of}"

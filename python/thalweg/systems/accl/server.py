@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Serves the engines of a cluster to programs: those that use ACCL's driver, and those that use Thalweg's library."""
+"""Serves the engines of a cluster to programs that use ACCL's driver or Thalweg's library."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from thalweg.systems.accl.report import Lines, Report
 if TYPE_CHECKING:
     from thalweg.systems.accl.attached_kernels import AttachedKernels
 
-_WATCH_S = 0.05  # between looks at whether to stop
+_WATCH_S = 0.05  # interval of checks whether to stop
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Of a server; times in seconds of wall time."""
+    """Settings of a server; times in seconds of wall time."""
 
     port: int = 5500
-    loopback: bool = False  #: what leaves a kernel stream comes back into the engine
-    grace: float = 0.002  #: a client that has been silent for longer is not expected to send
-    hold: float = 0.05  #: so long a poll waits for the end of a call
-    patience: float = 1.0  #: at least so much silence before a time-out
+    loopback: bool = False  #: the output of a kernel stream returns to the engine
+    grace: float = 0.002  #: silence after which virtual time does not wait for a client
+    hold: float = 0.05  #: time that a poll waits for the end of a call
+    patience: float = 1.0  #: minimum silence before a call's time-out
     limits: wire.Limits = wire.Limits()
-    hosts: Path | None = None  #: the socket of programs that use Thalweg's library
-    exact: bool = False  #: there are no others, and virtual time waits for all of them
+    hosts: Path | None = None  #: socket of programs that use Thalweg's library
+    exact: bool = False  #: there are no other programs, and virtual time waits for all ranks
 
 
 class Server:
-    """The clients of all ranks of an engine, on one thread. Raises InputError if a port cannot be had."""
+    """The clients of all ranks of an engine, on one thread. Raises InputError if a port is in use."""
 
     def __init__(
         self,
@@ -81,8 +81,8 @@ class Server:
         return Report([rank.report for rank in self._ranks], virtual_s=seconds, deterministic=self.settings.exact)
 
     def serve(self, stopped: Callable[[], bool]) -> Report:
-        """Answers until `stopped`. Clients that wait then get an answer that makes the driver raise an error. Raises CheckFailed where a kernel has done
-        what it must not."""
+        """Answers until `stopped`. Waiting clients then get an answer that makes the driver raise an error. Raises
+        CheckFailed if a kernel fails."""
         try:
             while not stopped():
                 self._poll(self._pause())
@@ -100,8 +100,10 @@ class Server:
         return self.finish()
 
     def stuck(self, ranks: Collection[int]) -> bool:
-        """True if nothing will ever happen unless one of these ranks does something else than it has done for `patience`: each has clients, and
-        all of them wait for calls, none of which has a time-out. Kernels outside the engine may do something at any time."""
+        """True on deadlock: no event is left unless one of these ranks acts, which it has not for `patience`.
+
+        Each rank has clients, and all of them wait for calls without a time-out. External kernels may act at any time.
+        """
         if not self._engine.quiet() or self._pace.due(self._limit) is not None:
             return False
         waiting, busy = set[int](), set[int]()
@@ -119,7 +121,7 @@ class Server:
             self._hosts.ended(ranks)
 
     def held_up_by(self, seconds: float) -> set[int]:
-        """The ranks for which the others have been waiting for so long, as virtual time stands while they run."""
+        """Ranks for which all others have been waiting for this time, as virtual time is stopped while they run."""
         if not self._hosts or not self.settings.exact or not self._hosts.waiting:
             return set()
         return self._hosts.busy if self.clock() - self._hosts.last > seconds else set()
@@ -141,7 +143,7 @@ class Server:
             self._hosts.poll(seconds)
 
     def _pause(self) -> float:
-        """Seconds until something is to be done without a message."""
+        """Seconds until the next action without a message."""
         moments = [self.clock() + _WATCH_S]
         if self.drivers:
             moments.append(self.drivers.deadline)
@@ -150,11 +152,13 @@ class Server:
         return max(min(moments) - self.clock(), 0.0)
 
     def _moment(self) -> float | None:
-        """The wall time from which virtual time may move; None if it needs a message.
+        """Wall time from which virtual time may advance; None if it needs a message.
 
-        It moves while a call has not ended or something is under way, and every client waits for a call's end or has been silent for the
-        grace. So a client that has just been answered may send its next request before time moves, and one that computes holds nobody up;
-        where all clients are processes of this run and use Thalweg's library, one that computes holds all up."""
+        It advances while a call is in progress or an event is left, and every client waits for a call's end or has been
+        silent for the grace. So a client that has just been answered may send its next request before time advances,
+        and one that computes delays nobody. If all clients are processes of this run with Thalweg's library, one that
+        computes stops virtual time.
+        """
         limit = self._limit
         if self._engine.quiet() and limit is None and not any(rank.calls.run for rank in self._ranks):
             return None
@@ -172,7 +176,7 @@ class Server:
             self._pace.disturb()
 
     def _collect(self) -> None:
-        """Takes what the engine has brought forth: data for kernels, and ends of calls."""
+        """Takes the engine's results: data for kernels, and ends of calls."""
         for number, rank in enumerate(self._ranks):
             for stream, content in self._engine.take(number):
                 if self.drivers:
@@ -186,8 +190,8 @@ class Server:
             self._kernels.begin(self._ranks)
 
     def finish(self) -> Report:
-        """The report at the end."""
-        while self._hosts and self._hosts.receive():  # that programs have left
+        """Returns the report at the end."""
+        while self._hosts and self._hosts.receive():  # requests sent before the programs ended
             pass
         for rank in self._ranks:
             rank.calls.finish()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shallow-water simulation of the paper's section 4 (examples/shallow_water): steps of it on boards, each result beside the numpy solver's."""
+"""The shallow-water simulation of the paper's section 4 (examples/shallow_water): steps on boards, checked against the
+NumPy solver."""
 
 from __future__ import annotations
 
@@ -11,15 +12,16 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from thalweg import extras
 from thalweg.errors import CheckFailed, InputError
 from thalweg.resources import resource
 
-STEPS = 8  #: of a measurement; each takes the same cycles
+STEPS = 8  #: steps of a measurement, which take the same cycles
 
 
 @cache
 def bay(name: str) -> Any:
-    """A module of the example. Raises InputError where what it needs is not installed."""
+    """Imports a module of the example. Raises InputError if its requirements are not installed."""
     if "bay" not in sys.modules:
         folder = resource("examples/shallow_water/bay")
         spec = importlib.util.spec_from_file_location(
@@ -33,13 +35,14 @@ def bay(name: str) -> Any:
 
 @cache
 def mesh(elements: int) -> Any:
-    """The one with the closest number of elements."""
+    """Returns the mesh with the closest number of elements."""
     return bay("mesh").bay(elements)
 
 
 @cache
 def cut(elements: int, boards: int, most: int) -> Any:
-    """`most`: elements that a board holds. Raises InputError where one cannot hold its partition, and without METIS."""
+    """Partitions the mesh into boards of at most `most` elements. Raises InputError if this is impossible, or without
+    METIS."""
     try:
         return bay("partition").cut(mesh(elements), boards, most)
     except ValueError as error:
@@ -57,7 +60,7 @@ def _expected(elements: int, adaptive: bool) -> bytes:
 
 @dataclass(frozen=True)
 class Point:
-    """Some boards with a mesh. `cycles`: of a step. `stalled`: share of the pipelines' cycles. `model`: Equations 2 and 3."""
+    """A mesh on some boards: `cycles` per step, `stalled` share of the pipelines' cycles, `model` by Equations 2 and 3."""
 
     boards: int
     elements: int
@@ -73,12 +76,12 @@ class Point:
 
     @property
     def per_second(self) -> float:
-        """Elements."""
+        """Elements per second."""
         return self.elements * self.clock_mhz * 1e6 / self.cycles
 
     @property
     def modelled(self) -> float:
-        """Elements in a second by Equation 2."""
+        """Elements per second by Equation 2."""
         return float(self.elements * self.clock_mhz * 1e6 / self.model.equation_2)
 
     @property
@@ -88,7 +91,7 @@ class Point:
 
     @property
     def about(self) -> Mapping[str, Any]:
-        """What rows say of it."""
+        """Columns of rows of this point."""
         return {
             "boards": self.boards,
             "elements": self.elements,
@@ -101,7 +104,10 @@ class Point:
 
 
 def measured(elements: int, boards: int, by: str = "udp", **changed: str) -> Point:
-    """`changed`: halo, step and sequencer of the example's Design. Raises InputError, and CheckFailed where a bit is wrong or a packet is lost."""
+    """Measures a point; `changed` has halo, step and sequencer of the example's Design.
+
+    Raises InputError, and CheckFailed if a bit is wrong or a packet is lost.
+    """
     of, model = mesh(elements), bay("model")
     design = bay("boards").DESIGNS[by].changed(**changed)
     parts = cut(elements, boards, design.elements)
@@ -120,15 +126,16 @@ def measured(elements: int, boards: int, by: str = "udp", **changed: str) -> Poi
 
 
 def flop() -> int:
-    """Operations of an element in a step. Raises InputError without libclang."""
+    """Floating-point operations per element and step. Raises InputError without libclang."""
     try:
         return int(bay("operations").flop())
     except ModuleNotFoundError:
-        raise InputError("shallow water needs libclang and METIS: pip install 'thalweg[shallow-water]'") from None
+        raise extras.missing("shallow water needs libclang and METIS", "shallow-water") from None
 
 
 def few_neighbours(elements: int, boards: Iterable[int], most: int) -> Mapping[int, int]:
-    """Of so many partitions: how many have `most` neighbours at most. A board may hold any number of elements."""
+    """Returns how many partitions have at most `most` neighbours, for each number of boards. A board may hold any number
+    of elements."""
     return {
         count: sum(len(part.neighbours) <= most for part in cut(elements, count, elements).partitions)
         for count in boards

@@ -14,7 +14,7 @@ from thalweg.spec import field
 
 
 class MessageKind(IntEnum):
-    """What a packet of an engine carries: part of a message that is kept in receive buffers and matched by source and tag; the same of a collective, matched by its number; part of what goes into a kernel's stream; the offer of a place for a message (rendezvous); part of a message for such a place. Of a session alone: its begin; what has come; that there is no such session."""
+    """Content of a packet between engines: a segment of a message, held in receive buffers and matched by source and tag; the same of a collective, matched by its number; data for a kernel's stream; the offer of a destination address (rendezvous); a segment written to such an address. Of a session only: its opening; an acknowledgement; the refusal of an unknown session."""
 
     MESSAGE = 0
     COLLECTIVE = 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Timelines of calls: each rank's, from the call to its end, and what links carried meanwhile."""
+"""Timelines of calls: of each rank from the call to its end, with the links' traffic."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from thalweg.trace.recorded import with_links
 
 
 class Made(NamedTuple):
-    """A call that has ended; times in microseconds."""
+    """A call that has ended; times in us."""
 
     rank: int
     name: str
@@ -23,7 +23,7 @@ class Made(NamedTuple):
 
 
 def recorded(cluster: Cluster, network: Network, calls: Iterable[Made]) -> Recorded:
-    """The timeline begins with the first of the calls."""
+    """Returns a timeline that begins with the first of the calls."""
     of_ranks: dict[int, list[Made]] = {}
     for call in calls:
         of_ranks.setdefault(call.rank, []).append(call)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ACCL's operations in Python take and return: buffers, streams, requests, communicators, and the types of their elements."""
+"""Operands and results of ACCL's operations in Python: buffers, streams, requests, communicators and element types."""
 
 from __future__ import annotations
 
@@ -19,13 +19,22 @@ if TYPE_CHECKING:
     from thalweg.systems.accl.library import Rank
 
 ANY_TAG = 0xFFFF_FFFF
-MOST_STREAMS = 247  #: numbers of a kernel's streams
+MOST_STREAMS = 247  #: streams from an engine to its kernels, numbered from 0
 
 Array = npt.NDArray[Any]
 
 
 class Function(IntEnum):
-    """What combines elements; the first two are ACCL's."""
+    """Reduction operators. ACCL itself has the first two.
+
+    Element types are int8, int32, int64, float16, float32 and float64.
+
+    Examples
+    --------
+    >>> from thalweg.accl import Function
+    >>> [function.name for function in Function]
+    ['SUM', 'MAX', 'PROD', 'MIN']
+    """
 
     SUM = 0
     MAX = 1
@@ -33,7 +42,7 @@ class Function(IntEnum):
     MIN = 3
 
 
-# Numbers of the engine's units for sum, max, product and minimum of each type (sim/accl/arithmetic.hpp).
+# Engine's arithmetic units for sum, maximum, product and minimum, by element type (sim/accl/arithmetic.hpp).
 UNITS = {
     "float32": (0, 5, 12, 18),
     "float64": (1, 6, 13, 19),
@@ -45,7 +54,25 @@ UNITS = {
 
 
 class AcclError(CheckFailed):
-    """A call ended with a return code; `code` has its bits."""
+    """A call ended with a return code other than 0.
+
+    Attributes
+    ----------
+    code : int
+        The return code, a bit mask; the message names its bits.
+
+    Examples
+    --------
+    >>> from thalweg.accl import AcclError, run
+    >>> def program(rank):
+    ...     buffer = rank.create_buffer(4)
+    ...     try:
+    ...         rank.recv(buffer, 4, src=0, tag=5)  # no rank sends
+    ...     except AcclError as error:
+    ...         return hex(error.code)
+    >>> run(program, ranks=1, time_out_us=100).values
+    ['0x800']
+    """
 
     def __init__(self, operation: str, rank: int, code: int, why: str) -> None:
         super().__init__(f"rank {rank}: {operation}: {', '.join(return_bits(code))} ({code:#x}): {why}")
@@ -53,10 +80,31 @@ class AcclError(CheckFailed):
 
 
 class Buffer:
-    """Elements in a board's memory, or in its host's, and `array`, what the program sees of them.
+    """Array of elements in a board's memory or in its host's memory, made by `Rank.create_buffer`.
 
-    An operation first copies its operands from the arrays to the memory, and `wait()` copies its results from the memory to the arrays. Results of calls and kernels
-    for which the program has not waited yet are newer than the arrays: an operation uses them as they are in the memory. `from_fpga` and `to_fpga` omit the copies. A slice `buffer[2:5]` is a buffer of the same elements.
+    `array` is the program's copy. An operation first copies its operands from `array` to the memory; `wait()` copies
+    its results back. If results of earlier calls or kernels have not been read yet, the memory is newer than `array`,
+    and an operation uses the memory. `from_fpga` and `to_fpga` omit the copies.
+
+    A slice with step 1, such as `buffer[2:5]`, is a buffer that shares these elements.
+
+    Attributes
+    ----------
+    address : int
+        Address in the memory in bytes.
+    host : bool
+        True in the host's memory, False in the board's.
+
+    Examples
+    --------
+    >>> from thalweg.accl import run
+    >>> def program(rank):
+    ...     source = rank.create_buffer([1, 2, 3, 4], dtype="int32")
+    ...     copy = rank.create_buffer(4, dtype="int32")
+    ...     rank.copy(source[1:3], copy[0:2], 2)
+    ...     return copy.array.tolist()
+    >>> run(program, ranks=1).values
+    [[2, 3, 0, 0]]
     """
 
     def __init__(self, rank: Rank, address: int, array: Array, host: bool = False) -> None:
@@ -64,13 +112,20 @@ class Buffer:
 
     @property
     def array(self) -> Array:
+        """The elements as the program sees them, of shape (length,).
+
+        Assigning sets all elements, from an array of the same shape or from a number. Raises InputError on another
+        shape.
+        """
         return self._array
 
     @array.setter
     def array(self, elements: npt.ArrayLike) -> None:
         """Sets all elements."""
         if np.shape(elements) not in ((), self._array.shape):
-            raise InputError(f"an array of shape {np.shape(elements)} for a buffer of {len(self)} elements")
+            raise InputError(
+                f"cannot assign an array of shape {np.shape(elements)} to a buffer of {len(self)} elements"
+            )
         self._array[:] = elements
 
     def __len__(self) -> int:
@@ -79,27 +134,32 @@ class Buffer:
     def __getitem__(self, elements: slice) -> Buffer:
         if not isinstance(elements, slice):
             raise InputError(
-                f"buffer[{elements!r}]; a slice, as buffer[2:5], is a buffer, and buffer.array has elements"
+                f"buffer[{elements!r}]: the index of a buffer must be a slice, such as buffer[2:5]; elements are in buffer.array"
             )
         begin, end, step = elements.indices(len(self))
         if step != 1:
-            raise InputError("a slice of a buffer has every element")
+            raise InputError("the step of a buffer's slice must be 1")
         return Buffer(self.rank, self.address + begin * self.array.itemsize, self.array[begin:end], self.host)
 
     def sync_to_device(self) -> None:
+        """Copies `array` to the memory."""
         self._store(0, self.array.nbytes)
 
     def _store(self, begin: int, end: int) -> None:
-        """Writes these bytes of the array to the memory."""
+        """Copies bytes [begin, end) of the array to the memory."""
         data = self.array.view(np.uint8)[begin:end].tobytes()
         self.rank._network.store(self.rank._board, self.host, self.address + begin, data)
 
     def store_older(self) -> None:
-        """Writes the array to the memory, except what calls and kernels have put there, or will, that the program has not read: there the memory is newer."""
+        """Copies the array to the memory, except for bytes where the memory is newer.
+
+        The memory is newer where a call or kernel has written, or will write, results that the program has not read.
+        """
         for begin, end in self.rank._newer.older(self):
             self._store(begin, end)
 
     def sync_from_device(self) -> None:
+        """Copies the memory to `array`."""
         data = self.rank._network.load(self.rank._board, self.host, self.address, self.array.nbytes)
         assert data is not None
         self.array[:] = np.frombuffer(data, self.array.dtype)
@@ -107,16 +167,32 @@ class Buffer:
 
 @dataclass(frozen=True)
 class Stream:
-    """In place of a buffer: the stream between the engine and the board's kernels, with elements of a type."""
+    """Operand or result that is the stream between the engine and the board's kernels, instead of a buffer.
+
+    Parameters
+    ----------
+    dtype : data-type, optional
+        Type of its elements, float32 by default.
+    """
 
     dtype: npt.DTypeLike = np.float32
 
 
-Place = Buffer | Stream | None  #: of an operand or result
+Place = Buffer | Stream | None  #: operand or result
 
 
 class Packet(NamedTuple):
-    """What has left an engine for a kernel: the number of the stream, the elements, and when the last word is there."""
+    """Message from the engine to a kernel of this rank, returned by `Rank.pull`.
+
+    Attributes
+    ----------
+    stream : int
+        Number of the stream.
+    data : ndarray
+        Its elements, padded with zeros to a multiple of 64 bytes.
+    at_us : float
+        Virtual time at which its last word arrives, in us.
+    """
 
     stream: int
     data: Array
@@ -125,15 +201,41 @@ class Packet(NamedTuple):
 
 @dataclass(eq=False)
 class Request:
-    """A call that has been made."""
+    """A call of the engine, returned by the operations of `Rank`.
+
+    Attributes
+    ----------
+    operation : str
+        Name of the operation.
+    code : int or None
+        Return code once the call has ended; 0 is success. None before, or if the engine refused the call.
+    why : str
+        Reason if the call failed.
+    begun_us, ended_us : float
+        Virtual times of the call and of its end, in us.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.accl import run
+    >>> def program(rank):
+    ...     mine = rank.create_buffer(np.full(8, rank.rank, np.float32))
+    ...     other = rank.create_buffer(8)
+    ...     receive = rank.recv(other, 8, src=1 - rank.rank, run_async=True)
+    ...     rank.send(mine, 8, dst=1 - rank.rank)
+    ...     receive.wait()
+    ...     return receive.done, other.array[0].item()
+    >>> run(program, ranks=2).values
+    [(True, 1.0), (True, 0.0)]
+    """
 
     rank: Rank
     operation: str
     results: Sequence[Buffer] = ()
-    after: Sequence[Request] = ()  #: it is given to the engine when these have ended
-    code: int | None = None  #: its return code, when it has ended
-    refused: bool = False  #: by the engine, when the calls before it had ended: it has no return code
-    why: str = ""  #: where the code is not 0, or it was refused
+    after: Sequence[Request] = ()  #: requests that end before this one is passed to the engine
+    code: int | None = None  #: return code, once ended
+    refused: bool = False  #: refused by the engine once `after` had ended; there is no return code
+    why: str = ""  #: reason if the code is not 0, or if it was refused
     begun_us: float = 0.0
     ended_us: float = 0.0
     words: Sequence[int] = field(default=(), repr=False)
@@ -141,20 +243,39 @@ class Request:
 
     @property
     def done(self) -> bool:
+        """True once the call has ended or was refused."""
         return self.code is not None or self.refused
 
     @property
     def failed(self) -> bool:
+        """True if the call ended with a return code other than 0 or was refused."""
         return bool(self.code) or self.refused
 
     @property
     def duration_us(self) -> float:
-        """From the call to its end, in microseconds of virtual time."""
+        """Virtual time from the call to its end, in us."""
         return self.ended_us - self.begun_us
 
     def wait(self, limit_us: float | None = None) -> bool:
-        """Waits for its end, for `limit_us` of virtual time at most; False where it has not ended by then. Raises AcclError, and InputError where the engine has
-        refused it behind the calls of `waitfor`."""
+        """Waits for the end of the call, then copies its results to the buffers' arrays.
+
+        Parameters
+        ----------
+        limit_us : float, optional
+            Maximum virtual time to wait, in us.
+
+        Returns
+        -------
+        bool
+            False if the call has not ended within `limit_us`.
+
+        Raises
+        ------
+        AcclError
+            The call ended with a return code other than 0.
+        InputError
+            The engine refused the call once the requests in `waitfor` had ended.
+        """
         self.rank._run.park([self], None if limit_us is None else microseconds(limit_us))
         if not self.done:
             return False
@@ -167,13 +288,13 @@ class Request:
         return True
 
     def end(self, code: int | None, why: str, at_us: float) -> None:
-        """`code`: None where it was refused."""
+        """Records the end of the call; `code` is None if the engine refused it."""
         self.code, self.refused, self.why, self.ended_us = code, code is None, why, at_us
         if self.failed:
             self.rank._newer.remove(self)
 
     def read(self) -> None:
-        """Reads its results, once, where it has succeeded."""
+        """Copies the results of a successful call to the buffers' arrays, once."""
         self.rank._newer.remove(self)
         if self._seen:
             return
@@ -184,26 +305,40 @@ class Request:
 
 @dataclass(eq=False)
 class Started(Request):
-    """A kernel that has been started. `wait` waits for its end; one that restarts has none."""
+    """A kernel started by `Rank.start`.
+
+    `wait` waits for its end. A kernel that restarts (`ap_ctrl_none`, or a free-running one) never ends.
+    """
 
     @property
     def cycles(self) -> int:
-        """From its start to its end, in cycles of the engine's clock."""
+        """Cycles of the engine's clock from its start to its end."""
         return round(self.duration_us * 1e-6 * self.rank.clock_hz)
 
 
 class Communicator:
-    """Ranks, numbered anew."""
+    """A group of ranks, made by `Rank.create_communicator`; `Rank.world` has all ranks.
+
+    Attributes
+    ----------
+    boards : tuple of int
+        The members' ranks in `Rank.world`, in order of their ranks in this group.
+    rank : int
+        This board's rank in the group.
+    address : int
+        Address in the exchange memory, which kernels pass to the engine.
+    """
 
     def __init__(self, address: int, boards: Sequence[int], rank: int) -> None:
         self.address, self.boards, self.rank = address, tuple(boards), rank
 
     @property
     def size(self) -> int:
+        """Number of ranks."""
         return len(self.boards)
 
 
-ALL = Communicator(0, (), 0)  #: stands for that of all ranks
+ALL = Communicator(0, (), 0)  #: placeholder for `Rank.world`
 
 
 def type_of(place: Buffer | Stream) -> str:
@@ -211,40 +346,40 @@ def type_of(place: Buffer | Stream) -> str:
 
 
 def native(dtype: npt.DTypeLike) -> np.dtype[Any]:
-    """A type of elements, in this computer's order of bytes. Raises InputError."""
+    """Returns an element type in native byte order. Raises InputError if the engine does not support it."""
     try:
         kind = np.dtype(dtype).newbyteorder("=")
     except TypeError:
-        raise InputError(f"{dtype!r} is no type of elements; there are {', '.join(UNITS)}") from None
+        raise InputError(f"{dtype!r} is not an element type; must be one of {', '.join(UNITS)}") from None
     if kind.name not in UNITS:
-        raise InputError(f"elements of type {kind}; there are {', '.join(UNITS)}")
+        raise InputError(f"elements of type {kind} are not supported; must be one of {', '.join(UNITS)}")
     return kind
 
 
 def array_of(elements: npt.ArrayLike, dtype: npt.DTypeLike | None) -> Array:
-    """A copy, of one dimension. Raises InputError."""
+    """Returns a one-dimensional copy. Raises InputError if these are no elements of a supported type."""
     try:
         found = np.array(elements, None if dtype is None else native(dtype)).reshape(-1)
     except (TypeError, ValueError) as error:
-        raise InputError(f"elements that are none: {error}") from None
+        raise InputError(f"not an array of elements: {error}") from None
     return found.astype(native(found.dtype), copy=False)
 
 
 def word(operation: str, what: str, value: Any) -> int:
-    """A word of a call. Raises InputError."""
+    """Returns a 32-bit word of a call. Raises InputError if the value is out of range."""
     try:
         number = operator.index(value)
     except TypeError:
-        raise InputError(f"{operation}: {what} is {value!r}; wanted is a whole number") from None
+        raise InputError(f"{operation}: {what} is {value!r}; must be an integer") from None
     if not 0 <= number <= ANY_TAG:
-        raise InputError(f"{operation}: {what} is {number}; wanted is 0 to {ANY_TAG}")
+        raise InputError(f"{operation}: {what} is {number}; must be 0 to {ANY_TAG}")
     return number
 
 
-_MOST_US = 1e13  #: of a pause: 115 days, whose ticks fit in 63 bits
+_MOST_US = 1e13  #: longest pause in us: 115 days, whose ticks fit in 63 bits
 
 
 def microseconds(value: Any) -> float:
     if not isinstance(value, (int, float, np.number)) or not 0 <= value <= _MOST_US:
-        raise InputError(f"a time of {value!r} us; it is 0 to {_MOST_US:g}")
+        raise InputError(f"time of {value!r} us; must be 0 to {_MOST_US:g}")
     return float(value)

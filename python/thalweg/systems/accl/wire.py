@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages between ACCL's driver and an emulator of its engine: JSON objects, one a message, to requests and back.
+"""Messages between ACCL's driver and an emulator of its engine, each a JSON object.
 
-A request has a `type`: 0 and 1 read and write the exchange memory, 2, 3 and 4 read, write and allocate memory, 5 starts a call, 6 takes one
-that has ended. Kernel streams have messages of two parts: the number of the stream as text, and an object with `data`. All is decoded
-without a copy of a message that takes more memory than a small multiple of its data.
+A request has a `type`: 0 and 1 read and write the exchange memory, 2, 3 and 4 read, write and allocate memory, 5 starts
+a call, 6 polls for the end of a call. Messages of kernel streams have two parts: the number of the stream as text, and
+an object with `data`. Decoding takes memory of a small multiple of the data.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 PORTS = 3
-WORD_BYTES = 64  # of a kernel stream
+WORD_BYTES = 64  # word of a kernel stream
 _CHUNK = 1 << 20
 _LONGEST_HEADER = 1 << 16
 _LONGEST_SHOWN = 40
@@ -22,14 +22,14 @@ _LONGEST_SHOWN = 40
 
 @dataclass(frozen=True)
 class Limits:
-    """In bytes: what a rank may have of each of its memories, and how much data a message may carry."""
+    """Limits in bytes: size of each memory of a rank, and data of a message."""
 
     memory: int = 4 << 30
     message: int = 256 << 20
 
     @property
     def text(self) -> int:
-        """The longest message: a byte takes at most 3 digits and a comma."""
+        """Maximum length of a message: a byte takes at most 3 digits and a comma."""
         return 4 * self.message + _LONGEST_HEADER
 
 
@@ -75,7 +75,7 @@ class Start:
 
 @dataclass(frozen=True)
 class Poll:
-    """Asks for the end of a call."""
+    """Polls for the end of a call."""
 
     port: int
 
@@ -85,7 +85,7 @@ Request: TypeAlias = Access | Start | Poll
 
 
 class Refused(Exception):
-    """A message that is no request, or one that cannot be executed: what is wrong, and the answer that makes the driver raise an error."""
+    """An invalid request, or one that cannot be executed: the reason, and the answer that makes the driver raise an error."""
 
     def __init__(self, what: str, answer: bytes) -> None:
         super().__init__(what)
@@ -97,12 +97,12 @@ def ok() -> bytes:
 
 
 def not_yet() -> bytes:
-    """To a poll: no call has ended."""
+    """Answer to a poll: no call has ended."""
     return b'{"status":1}'
 
 
 def failed() -> bytes:
-    """To a poll, or to what is no request."""
+    """Answer to a poll after an error, or to an invalid request."""
     return b'{"status":-1}'
 
 
@@ -115,13 +115,16 @@ def data(content: bytes) -> bytes:
 
 
 def refusal(kind: object) -> bytes:
-    """The answer to a refused request of a type. The driver raises an error for all but 0, and to calls and polls for a negative status alone."""
+    """Returns the answer to a refused request of a type.
+
+    The driver raises an error on any status but 0; for calls and polls only on a negative one.
+    """
     readings = {0: b'{"rdata":0,"status":1}', 1: not_yet(), 2: b'{"rdata":[0],"status":1}', 3: not_yet(), 4: not_yet()}
     return readings.get(kind, failed()) if type(kind) is int else failed()
 
 
 def request(text: bytes, limits: Limits) -> Request:
-    """The request of a message. Raises Refused."""
+    """Decodes a request. Raises Refused."""
     fields = _Fields(_object(text, "wdata", limits.message))
     kind = fields.values.get("type")
     try:
@@ -132,12 +135,12 @@ def request(text: bytes, limits: Limits) -> Request:
 
 
 def stream_message(parts: list[bytes], limits: Limits) -> bytes:
-    """The data of a message to the engine's kernel stream, padded to whole words of 64 bytes. Raises Refused."""
+    """Returns the data of a message to the engine's kernel stream, padded to words of 64 bytes. Raises Refused."""
     if len(parts) != 2:
-        raise Refused(f"a kernel's message of {len(parts)} parts; it has 2", b"")
+        raise Refused(f"a kernel's message of {len(parts)} parts; must be 2", b"")
     try:
         if not parts[0].isdigit():
-            raise ValueError(f"the stream's number is {_shown(parts[0].decode(errors='replace'))}")
+            raise ValueError(f"invalid stream number {_shown(parts[0].decode(errors='replace'))}")
         content = _Fields(_object(parts[1], "data", limits.message)).content("data")
         if not content:
             raise ValueError("no data")
@@ -147,7 +150,7 @@ def stream_message(parts: list[bytes], limits: Limits) -> bytes:
 
 
 def stream_parts(number: int, content: bytes) -> list[bytes]:
-    """The message that carries data out of the engine's kernel stream `number`."""
+    """Returns the message with data from the engine's kernel stream `number`."""
     return [b"%d" % number, b'{"data":%b}' % _array(content)]
 
 
@@ -175,7 +178,7 @@ def _request(fields: _Fields, limits: Limits) -> Request:
         host, address = fields.boolean("host"), fields.number("addr", 64)
         size = fields.number("len", 64)
         if size > limits.message:
-            raise ValueError(f"{size} bytes; a message carries {limits.message} at most")
+            raise ValueError(f"{size} bytes exceed the limit of {limits.message} bytes per message")
         _check_end(address, size, limits.memory)
         return Load(host, address, size)
     if kind == 3:
@@ -194,19 +197,19 @@ def _request(fields: _Fields, limits: Limits) -> Request:
         return Start(_port(fields), words)
     if kind == 6:
         return Poll(_port(fields))
-    raise ValueError(f"type is {kind}; there are types 0 to 6")
+    raise ValueError(f"type is {kind}; must be 0 to 6")
 
 
 def _port(fields: _Fields) -> int:
     port = fields.number("ctrl_id", 32)
     if port >= PORTS:
-        raise ValueError(f"ctrl_id is {port}; there are 0 to {PORTS - 1}")
+        raise ValueError(f"ctrl_id is {port}; must be 0 to {PORTS - 1}")
     return port
 
 
 def _check_end(address: int, size: int, limit: int) -> None:
     if address + size > limit:
-        raise ValueError(f"{size} bytes at {address:#x} end beyond the memory's limit of {limit}")
+        raise ValueError(f"{size} bytes at {address:#x} exceed the memory's limit of {limit}")
 
 
 @dataclass(frozen=True)
@@ -223,36 +226,36 @@ class _Fields:
     def number(self, name: str, bits: int) -> int:
         value = self._get(name)
         if type(value) is not int or not 0 <= value < 1 << bits:
-            raise ValueError(f"{name} is {_shown(value)}, and no number of {bits} bits")
+            raise ValueError(f"{name} is {_shown(value)}; must be an integer of {bits} bits")
         return value
 
     def boolean(self, name: str) -> bool:
         value = self._get(name)
         if type(value) is not bool:
-            raise ValueError(f"{name} is {_shown(value)}, and neither true nor false")
+            raise ValueError(f"{name} is {_shown(value)}; must be true or false")
         return value
 
     def content(self, name: str, none: bool = False) -> bytes:
-        """`none`: null, which the driver writes for an empty array."""
+        """Returns the bytes of a list. With `none`, null is allowed, which the driver writes for an empty array."""
         value = self._get(name)
         if value is None and none:
             return b""
         if type(value) is not bytes:
-            raise ValueError(f"{name} is {_shown(value)}, and no list of bytes")
+            raise ValueError(f"{name} is {_shown(value)}; must be a list of bytes")
         return value
 
 
 def _object(text: bytes, array: str, limit: int) -> dict[str, Any]:
-    """The object of a message, whose field `array` becomes bytes if it is a list of them. Raises Refused."""
+    """Returns the object of a message, whose field `array` becomes bytes if it is a list of bytes. Raises Refused."""
     content: bytes | None = None
     try:
         if len(text) > _LONGEST_HEADER:
             text, content = _without_array(text, array, limit)
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise Refused(f"no JSON: {error}", failed()) from error
+        raise Refused(f"invalid JSON: {error}", failed()) from error
     if type(found) is not dict:
-        raise Refused(f"no JSON object: {_shown(found)}", failed())
+        raise Refused(f"not a JSON object: {_shown(found)}", failed())
     if content is not None:
         found[array] = content
     elif type(found.get(array)) is list:
@@ -261,12 +264,14 @@ def _object(text: bytes, array: str, limit: int) -> dict[str, Any]:
 
 
 def _without_array(text: bytes, name: str, limit: int) -> tuple[bytes, bytes]:
-    """A long message with an empty list instead of its list `name`, and that list's bytes: read in pieces, as a list of numbers takes many
-    times their memory. Raises ValueError."""
+    """Splits a long message into the text with an empty list `name`, and the bytes of that list.
+
+    The list is decoded in pieces, as a list of Python integers takes many times their memory. Raises ValueError.
+    """
     begin = text.find(b"[", text.find(b'"%b"' % name.encode())) + 1
     end = text.find(b"]", begin)
     if not 0 < begin <= end or begin + len(text) - end > _LONGEST_HEADER:
-        raise ValueError(f"{len(text)} bytes without a list {name} of most of them")
+        raise ValueError(f"a message of {len(text)} bytes without a list {name} of that size")
     rest = text[:begin] + text[end:]
     content = bytearray()
     while begin < end:
@@ -274,7 +279,7 @@ def _without_array(text: bytes, name: str, limit: int) -> tuple[bytes, bytes]:
         piece = text[begin : comma if comma >= 0 else end]
         numbers = _bytes_or_list(json.loads(b"[%b]" % piece))
         if type(numbers) is not bytes:
-            raise ValueError(f"{name} is no list of bytes")
+            raise ValueError(f"{name} must be a list of bytes")
         content += numbers
         if len(content) > limit:
             raise ValueError(f"{name} has more than {limit} bytes")
@@ -293,7 +298,7 @@ _DIGITS = [b"%d" % value for value in range(256)]
 
 
 def _array(content: bytes) -> bytes:
-    """Bytes as a JSON list, made in pieces."""
+    """Encodes bytes as a JSON list, in pieces."""
     pieces = (content[begin : begin + _CHUNK] for begin in range(0, len(content), _CHUNK))
     return b"[%b]" % b",".join(b",".join([_DIGITS[value] for value in piece]) for piece in pieces)
 

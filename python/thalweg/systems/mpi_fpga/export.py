@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from thalweg import extras
 from thalweg.errors import InputError
 from thalweg.resources import find_root
 from thalweg.rtl.export import cluster_package, compiled, into, needed, write_project, write_table
@@ -132,9 +133,7 @@ def _write_registers(root: Path, built: Numbers, registers: Path, rtl: Path) -> 
         from peakrdl_regblock.udps import ALL_UDPS
         from systemrdl.compiler import RDLCompiler
     except ImportError as error:
-        raise InputError(
-            f"the Python package {(error.name or '').split('.')[0]} is missing: pip install 'thalweg[export]'"
-        ) from None
+        raise extras.missing(f"the Python package {(error.name or '').split('.')[0]} is missing", "export") from None
 
     source = (root / "rtl/mpi_fpga/top/tw_registers.rdl").read_text()
     chosen = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements in the memory of a rank's board, or of its host, and what the program sees of them.
+// Buffers: elements in the memory of a rank's board or of its host, and the program's array.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace ACCL {
 
 namespace detail {
 
-/// The two memories of a rank. A freed block is used again for one of its size.
+/// Allocates the two memories of a rank. A freed block is reused for one of the same size.
 class Memories {
  public:
   static constexpr std::size_t kPage = 4096;
@@ -50,14 +50,14 @@ class Memories {
   std::map<std::pair<bool, std::size_t>, std::vector<addr_t>> freed_;
 };
 
-/// What buffers share with the rank that has made them.
+/// State that buffers share with their rank.
 struct Board {
   explicit Board(unsigned rank) : connection(rank), memories(connection) {}
   Connection connection;
   Memories memories;
 };
 
-/// Bytes of a memory, and the array that belongs to them; the last one that has it gives it back.
+/// Bytes of a memory and their array; freed with its last owner.
 struct Block {
   Block(std::shared_ptr<Board> of, bool in_host, std::size_t size, void* given)
       : board(std::move(of)),
@@ -76,7 +76,7 @@ struct Block {
   addr_t address;
   std::vector<char> own;
   void* array;
-  /// Bytes of results of calls that the program has not waited for, from the first to before the last: there the memory is newer than the array.
+  /// Results of calls that the program has not waited for, as [begin, end): there the memory is newer than the array.
   std::multiset<std::pair<std::size_t, std::size_t>> newer{};
 };
 
@@ -90,7 +90,7 @@ class BaseBuffer {
 
   void sync_to_device() { sync_to_device(_size); }
   void sync_from_device() { sync_from_device(_size); }
-  /// Gives the memory back. Calls that use the buffer keep it until they have ended.
+  /// Frees the memory once all calls that use the buffer have ended.
   void free_buffer() {
     _block.reset();
     _byte_array = nullptr;
@@ -101,7 +101,7 @@ class BaseBuffer {
   [[nodiscard]] dataType type() const { return _type; }
   [[nodiscard]] void* byte_array() const { return _byte_array; }
   [[nodiscard]] addr_t address() const { return block().address + _offset; }
-  /// The elements from `start` to before `end`, of the same memory.
+  /// The elements [start, end) in the same memory.
   virtual std::unique_ptr<BaseBuffer> slice(std::size_t start, std::size_t end) = 0;
 
  protected:
@@ -121,11 +121,11 @@ class BaseBuffer {
   friend class ACCL;
 
   [[nodiscard]] detail::Block& block() const {
-    if (!_block) throw std::invalid_argument("a buffer that has been freed");
+    if (!_block) throw std::invalid_argument("the buffer has been freed");
     return *_block;
   }
   void sync_to_device(std::size_t bytes) { store(_offset, _offset + bytes); }
-  /// Copies an operand to its memory where that is not newer.
+  /// Copies an operand to the memory, except where the memory is newer.
   void store_older(std::size_t bytes) {
     std::size_t at = _offset;
     const std::size_t end = _offset + bytes;
@@ -157,8 +157,8 @@ class Buffer : public BaseBuffer {
 
   std::unique_ptr<BaseBuffer> slice(std::size_t start, std::size_t end) override {
     if (start > end || end > length())
-      throw std::invalid_argument("elements " + std::to_string(start) + " to " + std::to_string(end) +
-                                  " of a buffer of " + std::to_string(length()));
+      throw std::invalid_argument("slice [" + std::to_string(start) + ", " + std::to_string(end) +
+                                  ") exceeds a buffer of " + std::to_string(length()) + " elements");
     return std::make_unique<Buffer<dtype>>(_block, _offset + start * sizeof(dtype), end - start, _type);
   }
 };

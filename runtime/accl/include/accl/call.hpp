@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A call before it is made, and what is checked of it.
+// A call before it starts, and its checks.
 #pragma once
 
 #include <algorithm>
@@ -16,10 +16,10 @@
 
 namespace ACCL::detail {
 
-/// An operand or result: elements of a buffer, of which the array is copied to or from the board's memory, or a kernel's stream.
+/// An operand or result: elements of a buffer, whose array is copied to or from the board's memory, or a kernel's stream.
 struct Place {
   Place() = default;
-  /// Programs of ACCL's driver dereference a null pointer for what their rank does not need; the compiler must not know that this cannot be.
+  /// Programs of ACCL's driver pass a dereferenced null pointer for unused operands; the compiler must not assume that a reference is never null.
   Place(BaseBuffer& of, std::size_t elements, bool copies) : buffer(&of), need(elements), sync(copies) {
     asm("" : "+r"(buffer));
     if (buffer) type = buffer->type();
@@ -42,8 +42,8 @@ struct Call {
   std::array<Place, 3> places{};
 };
 
-/// The engine writes a result while it still reads operands: they are the same, or apart. A block of a rank may stand at its place among those of all. `rank`: of
-/// the caller in its communicator; `who`: begins the text. Throws std::invalid_argument.
+/// Throws std::invalid_argument if the result overlaps an operand, as the engine writes results while it still reads operands. They may be equal, and a
+/// rank's block may be at its position among the blocks of all ranks. `rank` is the caller's in its communicator; `who` is a prefix of the message.
 inline void check_overlap(const Call& call, unsigned rank, const std::string& who) {
   const Place& result = call.places[2];
   if (!result.buffer || result.need == 0) return;
@@ -69,7 +69,7 @@ inline void check_overlap(const Call& call, unsigned rank, const std::string& wh
   }
 }
 
-/// The types of a call's elements, and on the wire: one, or float32 and float16. Throws std::invalid_argument.
+/// Returns the types of a call's elements in memory and on the wire: one type, or float32 and float16. Throws std::invalid_argument.
 [[nodiscard]] inline std::pair<dataType, dataType> types_of(const Call& call, dataType compress,
                                                             const std::string& who) {
   dataType wide = dataType::none, narrow = dataType::none;
@@ -83,7 +83,7 @@ inline void check_overlap(const Call& call, unsigned rank, const std::string& wh
       narrow = type;
     } else {
       throw std::invalid_argument(who + call.name +
-                                  ": elements of several types; they have one, or float32 and float16");
+                                  ": operands of several types; must be of one type, or float32 and float16");
     }
   }
   return {wide, narrow};

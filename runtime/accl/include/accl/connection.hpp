@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The connection of a rank's program to the simulator that has started it: a Unix socket, whose name is in the environment. A request has one answer.
-// python/thalweg/systems/accl/hosts.py has the same headers.
+// The connection of a rank's program to the simulator that has started it: a Unix socket, whose path is in the environment. Each request has one answer.
+// python/thalweg/systems/accl/hosts.py defines the same headers.
 #pragma once
 
 #include <sys/socket.h>
@@ -43,11 +43,11 @@ struct KernelArgument {
 };
 static_assert(sizeof(RequestHeader) == 32 && sizeof(AnswerHeader) == 24 && sizeof(KernelArgument) == 24);
 
-/// How a call has ended.
+/// End of a call.
 struct End {
   std::uint32_t code = 0;
   std::uint64_t took_ns = 0;
-  std::string why{};  ///< where the code is not 0
+  std::string why{};  ///< reason if the code is not 0
 };
 
 inline std::optional<unsigned> number_in(const char* name) {
@@ -61,12 +61,11 @@ class Connection {
   static constexpr std::uint64_t kForEver = ~std::uint64_t{0};
 
   explicit Connection(unsigned rank) {
-    if (is_there())
-      throw std::runtime_error("this process has an ACCL already: it is one rank, which cannot wait for itself");
+    if (is_there()) throw std::runtime_error("this process already has an ACCL; a process is one rank");
     const char* path = std::getenv("THALWEG_ACCL_SOCKET");
     sockaddr_un address{};
     if (!path || std::strlen(path) >= sizeof address.sun_path)
-      throw std::runtime_error("no simulator has started this program; thalweg accl run -n RANKS -- PROGRAM does");
+      throw std::runtime_error("not started by a simulator; use thalweg accl run -n RANKS -- PROGRAM");
     address.sun_family = AF_UNIX;
     std::strcpy(address.sun_path, path);
     socket_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -90,7 +89,7 @@ class Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  /// A word of the exchange memory.
+  /// Reads a word of the exchange memory.
   std::uint32_t read(addr_t address) {
     return static_cast<std::uint32_t>(exchange({Kind::read, 0, address, 0, 0}).value);
   }
@@ -109,7 +108,7 @@ class Connection {
   }
   void allocate(bool host, addr_t address, std::size_t bytes) { exchange({Kind::allocate, host, address, bytes, 0}); }
 
-  /// Begins a call when the calls `after` have ended, and returns its number.
+  /// Starts a call once the calls `after` have ended, and returns its number.
   std::uint64_t call(const std::array<std::uint32_t, 15>& words, const std::vector<std::uint64_t>& after) {
     std::string data(reinterpret_cast<const char*>(words.data()), sizeof words);
     data.append(reinterpret_cast<const char*>(after.data()), 8 * after.size());
@@ -120,7 +119,7 @@ class Connection {
     data.append(reinterpret_cast<const char*>(arguments.data()), sizeof(KernelArgument) * arguments.size());
     return exchange({Kind::start, 0, 0, 0, data.size()}, data.data()).value;
   }
-  /// Nothing where the call has not ended when so much virtual time has passed. The number is then used up.
+  /// Waits for a call, at most for this virtual time; nullopt if it has not ended. An ended call's number becomes invalid.
   std::optional<End> wait(std::uint64_t number, std::uint64_t limit_ns) {
     std::string why;
     const AnswerHeader answer = exchange({Kind::wait, 0, number, limit_ns, 0}, nullptr, nullptr, &why);

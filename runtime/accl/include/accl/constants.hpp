@@ -22,7 +22,7 @@ inline const std::map<dataType, unsigned> dataTypeSize{
     {dataType::none, 0},     {dataType::int8, 8},   {dataType::float16, 16}, {dataType::float32, 32},
     {dataType::float64, 64}, {dataType::int32, 32}, {dataType::int64, 64}};
 
-/// PROD and MIN are Thalweg's own.
+/// PROD and MIN are Thalweg's extensions.
 enum class reduceFunction { SUM = 0, MAX = 1, PROD = 2, MIN = 3 };
 
 enum class operation : std::uint32_t {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A call that has been made, and the error of one that has failed.
+// A started call, and the exception of a failed one.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace ACCL {
 
-/// A call has ended with a return code; the text says what is missing, and from whom.
+/// A call ended with a return code other than 0. The message says what is missing, and from which rank.
 class call_error : public std::runtime_error {
  public:
   call_error(const std::string& text, std::uint32_t code) : std::runtime_error(text), code_(code) {}
@@ -26,13 +26,13 @@ class call_error : public std::runtime_error {
 };
 
 struct ACCLRequest {
-  std::uint64_t number = 0;  ///< of the simulator
+  std::uint64_t number = 0;  ///< number in the simulator
   std::string name{};        ///< the operation
   bool done = false;
   detail::End end{};
-  std::string refused{};  ///< why the engine did not take it, when the calls before it had ended
+  std::string refused{};  ///< reason if the engine refused it once the calls before it had ended
 
-  /// Memory that the call uses, and of the last one the bytes that are read back at its end.
+  /// Memory that the call uses; of the last one, the bytes that are read back at the end.
   std::shared_ptr<detail::Block> operands[3]{};
   std::size_t result_offset = 0, result_bytes = 0;
   [[nodiscard]] std::pair<std::size_t, std::size_t> result() const {

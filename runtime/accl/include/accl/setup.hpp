@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a rank writes into its engine's exchange memory: receive buffers, communicators, arithmetic configurations and tuning, laid out as ACCL's driver does.
+// Configuration of an engine in its exchange memory: receive buffers, communicators, arithmetic configurations and tuning, in the layout of ACCL's driver.
 #pragma once
 
 #include <arpa/inet.h>
@@ -20,7 +20,7 @@
 
 namespace ACCL {
 
-/// A member of a communicator. Its session is its board; where that is negative, its port less that of rank 0.
+/// A member of a communicator. Its session is its board; if negative, the difference of its port to rank 0's is used.
 struct rank_t {
   std::string ip;
   int port;
@@ -45,11 +45,11 @@ class Setup {
     addr_t address;
   };
 
-  /// `who`: begins the texts of errors.
+  /// `who` is a prefix of error messages.
   Setup(std::shared_ptr<Board> board, std::string who) : board_(std::move(board)), who_(std::move(who)) {}
 
-  /// In place of all before: receive buffers, a communicator of these ranks, arithmetic configurations and tuning. Throws std::invalid_argument, and
-  /// std::runtime_error where the exchange memory has no room.
+  /// Replaces the configuration: receive buffers, a communicator of these ranks, arithmetic configurations and tuning. Throws std::invalid_argument, and
+  /// std::runtime_error if the exchange memory is full.
   void begin(const std::vector<rank_t>& ranks, int local_rank, unsigned buffers, addr_t buffer_bytes) {
     communicators_.clear();
     arithmetic_.clear();
@@ -61,12 +61,12 @@ class Setup {
   }
   communicatorId add_communicator(const std::vector<rank_t>& ranks, int local_rank) {
     if (local_rank < 0 || static_cast<std::size_t>(local_rank) >= ranks.size())
-      throw std::invalid_argument(who_ + "a communicator of " + std::to_string(ranks.size()) +
-                                  " ranks, and local rank " + std::to_string(local_rank));
+      throw std::invalid_argument(who_ + "a communicator of " + std::to_string(ranks.size()) + " ranks; local rank " +
+                                  std::to_string(local_rank) + " is not one of them");
     for (auto one = ranks.begin(); one != ranks.end(); ++one)
       if (std::any_of(one + 1, ranks.end(),
                       [&](const rank_t& other) { return other.ip == one->ip && other.port == one->port; }))
-        throw std::invalid_argument(who_ + "a communicator that has the rank at " + one->ip + ':' +
+        throw std::invalid_argument(who_ + "a communicator with the rank at " + one->ip + ':' +
                                     std::to_string(one->port) + " twice");
     std::vector<std::uint32_t> words{static_cast<std::uint32_t>(ranks.size()), static_cast<std::uint32_t>(local_rank)};
     for (const rank_t& rank : ranks) {
@@ -83,20 +83,19 @@ class Setup {
   [[nodiscard]] const std::vector<Communicator>& communicators() const { return communicators_; }
   [[nodiscard]] const Communicator& communicator(communicatorId id) const {
     if (id >= communicators_.size())
-      throw std::invalid_argument(who_ + "there is no communicator " + std::to_string(id));
+      throw std::invalid_argument(who_ + "communicator " + std::to_string(id) + " does not exist");
     return communicators_[id];
   }
-  /// The address of the arithmetic configuration for elements of one type, or of two, the second compressed.
+  /// Returns the address of the arithmetic configuration of element types in memory and on the wire.
   [[nodiscard]] addr_t arithmetic(const std::pair<dataType, dataType>& types) const {
     for (const Arithmetic& known : arithmetic_)
       if (known.types == types) return known.address;
-    throw std::invalid_argument(who_ + "there is no arithmetic for elements of these types");
+    throw std::invalid_argument(who_ + "no arithmetic for elements of these types");
   }
 
  private:
   static constexpr std::size_t kBufferWords = 7;
-  static constexpr unsigned kFlatBytes =
-      32'768;  // of collectives: the most bytes of a block that goes straight from rank to rank
+  static constexpr unsigned kFlatBytes = 32'768;  // maximum block of collectives that send directly from rank to rank
 
   struct Arithmetic {
     std::pair<dataType, dataType> types;
@@ -118,9 +117,9 @@ class Setup {
   [[nodiscard]] int first_port(const std::vector<rank_t>& ranks) const {
     return (communicators_.empty() ? ranks : communicators_[GLOBAL_COMM].ranks)[0].port;
   }
-  /// In the driver's order. The engine's units for a type's functions are numbered as in sim/accl/arithmetic.hpp.
+  /// Writes them in the driver's order. Numbers of the engine's arithmetic units are those of sim/accl/arithmetic.hpp.
   void write_arithmetic() {
-    using Units = std::array<std::uint32_t, 4>;  // of sum, maximum, product, minimum
+    using Units = std::array<std::uint32_t, 4>;  // sum, maximum, product, minimum
     constexpr Units kFloat16{4, 9, 16, 22};
     const auto add = [this](dataType wide, dataType narrow, const Units& units) {
       const auto bytes = [](dataType type) { return static_cast<std::uint32_t>(size_of(type)); };
@@ -137,7 +136,7 @@ class Setup {
     add(dataType::int64, dataType::int64, {3, 8, 15, 21});
     add(dataType::int8, dataType::int8, {10, 11, 17, 23});
   }
-  /// Fan-in of a gather; bytes of a gather's block; ranks of a broadcast; ranks of a reduction, and bytes; a spare buffer.
+  /// Writes maximum fan-in and block bytes of a flat gather, ranks of a flat broadcast, ranks and bytes of a flat reduction, and a spare buffer.
   void write_tuning() {
     spare_ = std::make_shared<Block>(board_, false, kFlatBytes, nullptr);
     board_->connection.write(CCLO_ADDR::GATHER_FLAT_TREE_MAX_FANIN_OFFSET,
@@ -152,11 +151,10 @@ class Setup {
     return address;
   }
   [[nodiscard]] std::runtime_error full() const {
-    return std::runtime_error(who_ + "receive buffers and communicators take more than the " +
-                              std::to_string(CCLO_ADDR::GATHER_FLAT_TREE_MAX_FANIN_OFFSET) +
-                              " bytes that the exchange memory has for them");
+    return std::runtime_error(who_ + "the exchange memory is full: receive buffers and communicators take more than " +
+                              std::to_string(CCLO_ADDR::GATHER_FLAT_TREE_MAX_FANIN_OFFSET) + " bytes");
   }
-  /// Of an address such as 10.0.0.1; 0 where it is none.
+  /// Converts an address such as 10.0.0.1; 0 if it is invalid.
   static std::uint32_t number_of(const std::string& ip) {
     in_addr found{};
     return inet_pton(AF_INET, ip.c_str(), &found) == 1 ? ntohl(found.s_addr) : 0;
@@ -165,7 +163,7 @@ class Setup {
   std::shared_ptr<Board> board_;
   std::string who_;
   addr_t segment_ = 0;  // bytes of a receive buffer
-  addr_t end_ = 0;      // of what is configured in the exchange memory
+  addr_t end_ = 0;      // end of the configuration in the exchange memory
   std::vector<std::shared_ptr<Block>> buffers_;
   std::shared_ptr<Block> spare_;
   std::vector<Communicator> communicators_;

@@ -4,7 +4,7 @@
 package tw_accl_spec_pkg;
   import tw_spec_pkg::*;
 
-  // What a packet of an engine carries: part of a message that is kept in receive buffers and matched by source and tag; the same of a collective, matched by its number; part of what goes into a kernel's stream; the offer of a place for a message (rendezvous); part of a message for such a place. Of a session alone: its begin; what has come; that there is no such session.
+  // Content of a packet between engines: a segment of a message, held in receive buffers and matched by source and tag; the same of a collective, matched by its number; data for a kernel's stream; the offer of a destination address (rendezvous); a segment written to such an address. Of a session only: its opening; an acknowledgement; the refusal of an unknown session.
   typedef enum logic [7:0] {
     MessageKindMessage = 8'd0,
     MessageKindCollective = 8'd1,

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands of ACCL, each loaded when it is called."""
+"""The commands of ACCL, each loaded on demand."""

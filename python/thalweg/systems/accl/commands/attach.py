@@ -19,26 +19,26 @@ from thalweg.systems.accl._sim import ethernet_address, ip_address
 from thalweg.systems.accl.cluster import Cluster
 from thalweg.systems.accl.launch import disconnect
 
-_STEP_S = 0.1  #: of the wall clock, after which signals are looked for
+_STEP_S = 0.1  #: wall-clock interval of checks for signals
 
 
 @click.command(context_settings={"max_content_width": 120})
 @cluster_option("accl-u280-udp")
-@click.option("--node", type=click.IntRange(0), required=True, help="The board that is simulated here.")
-@click.option("--tap", required=True, metavar="NAME", help="A TAP device, veth or other network interface.")
+@click.option("--node", type=click.IntRange(0), required=True, help="Simulated board.")
+@click.option("--tap", required=True, metavar="NAME", help="TAP device, veth or other network interface.")
 @ratio_option
 @click.option(
     "--limit",
     type=click.FloatRange(0),
     default=0,
-    help="End after so many seconds of the wall clock [default: at a signal]",
+    help="End after this many wall-clock seconds [default: at a signal]",
 )
 @click.option(
     "--engine",
     type=click.Choice(("sim", "rtl")),
     default="sim",
     show_default=True,
-    help="rtl: Verilated hardware takes the simulator's place behind the MAC.",
+    help="rtl: Verilated RTL replaces the C++ model behind the MAC.",
 )
 @pcap_option
 @json_option
@@ -52,10 +52,11 @@ def command(
     pcap: Path | None,
     json_file: Path | None,
 ) -> None:
-    """Put a simulated board on a real Ethernet: its line ends at a network interface of this computer.
+    """Attach a simulated board to a real Ethernet: its link ends at a network interface of this computer.
 
-    It answers ARP, and the echo requests of `ping`, and takes packets of other boards' engines. Virtual time follows the wall clock at --ratio and is
-    never ahead of it, so no two runs are the same. Ctrl-C ends it with its counts.
+    It answers ARP and ICMP echo requests (`ping`), and receives packets of other boards' engines. Virtual time follows
+    the wall clock at --ratio and is never ahead of it, so runs are not deterministic. Ctrl-C ends it and prints its
+    counts.
     """
     of = Cluster.load(cluster)
     network = of.attached(node, tap, ratio=ratio, pcap=str(pcap or ""), hardware=engine == "rtl")
@@ -63,7 +64,7 @@ def command(
     with ending.noticed() as signalled:
         print_line(
             f"node {node} of {of.name} on {tap}: {IPv4Address(ip_address(node))} at {_address(node)}, "
-            f"{ratio:g} s of virtual time a second at most, not deterministic"
+            f"at most {ratio:g} s of virtual time per second, not deterministic"
         )
         sys.stdout.flush()
         while not signalled.number and (not limit or network.wall_s < limit) and not network.failure:

@@ -22,25 +22,25 @@ _BEFORE = [("ranks", "ranks"), ("way", "way"), ("by", "by")]
 @click.option(
     "--by",
     type=click.Choice([*b_eff.CALLERS, b_eff.BOTH]),
-    help=f"Who calls the engine [default: {b_eff.CALLERS[0]}]. Not on a cluster of host MPI.",
+    help=f"Caller of the engine [default: {b_eff.CALLERS[0]}]. Not with host MPI.",
 )
 @click.option(
     "--way",
     type=click.Choice([*b_eff.WAYS, b_eff.BOTH]),
-    help=f"Between kernels, or between memories [default: {b_eff.WAYS[0]}]. Not on a cluster of host MPI.",
+    help=f"streaming: between kernels; buffered: between memories [default: {b_eff.WAYS[0]}]. Not with host MPI.",
 )
 @click.option(
     "--beside",
     multiple=True,
     type=ClusterName(),
     metavar="C",
-    help="Measure a further cluster, too, such as noctua2-mpi. May be given several times.",
+    help="Also measure this cluster, such as noctua2-mpi. May be repeated.",
 )
 @click.option(
     "--kernels",
     type=InputFile(),
     metavar="FILE",
-    help="Run HPCC FPGA's kernels of this source: communication_ACCL_pl_stream.cpp or communication_ACCL_pl.cpp.",
+    help="Source of HPCC FPGA's kernels to run: communication_ACCL_pl_stream.cpp or communication_ACCL_pl.cpp.",
 )
 @click.option(
     "-I",
@@ -48,9 +48,9 @@ _BEFORE = [("ranks", "ranks"), ("way", "way"), ("by", "by")]
     multiple=True,
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Where its headers are: ACCL's accl_hls.h.",
+    help="Folder of its headers: ACCL's accl_hls.h.",
 )
-@click.option("--ranks", type=click.IntRange(0), default=2, show_default=True, help="Boards, an even number; 0: all.")
+@click.option("--ranks", type=click.IntRange(0), default=2, show_default=True, help="Number of boards, even; 0: all.")
 @sizes_option("4:1M")
 @seed_option("the data")
 @outputs
@@ -65,7 +65,7 @@ def _command(
 ) -> None:
     """HPCC FPGA's effective bandwidth: boards in a ring exchange messages with both neighbours.
 
-    GB/s are those of one rank. --plot draws the latencies, and the model of the paper on ACCL (Equation 1) as dashed lines.
+    GB/s are per rank. --plot draws the latencies, and the paper's model (Equation 1) as dashed lines.
     """
     loaded = Cluster.load(cluster)
     options |= {"by": by or "", "way": way or "", "kernels": kernels or "", "beside": beside}

@@ -18,21 +18,21 @@ from thalweg.systems.accl.cluster import Cluster
 _COLUMNS: Columns = (("GB/s", "gb_per_s"),)
 
 _HELP = {
-    "sendrecv": """Messages between two boards' memories, both ways at once: each sends and receives.
+    "sendrecv": """Messages between two boards' memories, in both directions at once.
 
-    Without rendezvous a message comes into receive buffers, and is copied from there to its place.""",
-    "put": "Data from a kernel's stream into that of another board's kernel, both ways at once.",
-    "copy": "From a board's memory to itself, by its engine.",
-    "combine": "The sum of two operands in a board's memory.",
-    "bcast": "A block of one board to all.",
-    "scatter": "Blocks of one board to all.",
-    "gather": "Blocks of all boards to one.",
-    "allgather": "Blocks of all boards to all.",
-    "reduce": "The sum of blocks of all boards to one.",
-    "allreduce": "The sum of blocks of all boards to all.",
-    "reduce_scatter": "Of the sums of blocks of all boards, one to each.",
-    "alltoall": "A block of each board to each.",
-    "barrier": "All boards wait for all.",
+    Without rendezvous, messages are copied from receive buffers to their destination.""",
+    "put": "Messages between kernels' streams of two boards, in both directions at once.",
+    "copy": "Copy within a board's memory, by its engine.",
+    "combine": "Elementwise sum of two operands in a board's memory.",
+    "bcast": "One board's block to all boards.",
+    "scatter": "One board's blocks, one to each board.",
+    "gather": "All boards' blocks to one board.",
+    "allgather": "All boards' blocks to all boards.",
+    "reduce": "Sum of all boards' blocks to one board.",
+    "allreduce": "Sum of all boards' blocks to all boards.",
+    "reduce_scatter": "Sums of all boards' blocks, one block to each board.",
+    "alltoall": "A different block from each board to each board.",
+    "barrier": "Synchronization of all boards.",
 }
 
 
@@ -45,7 +45,9 @@ def _command(name: str) -> click.Command:
 
     body.__name__, body.__doc__ = name, _HELP[name]
     decorated: Callable[..., Any] = outputs(body)
-    add = click.option("--pcap", type=OutputFile(), metavar="FILE", help="Also write all frames of a single size.")
+    add = click.option(
+        "--pcap", type=OutputFile(), metavar="FILE", help="Write all frames to this file; needs a single size."
+    )
     decorated = seed_option("the data")(add(decorated))
     if "sizes" in operation.options:
         decorated = sizes_option("64:1M" if name in operations.OF_RANKS else "64:16M")(decorated)
@@ -59,7 +61,7 @@ def _command(name: str) -> click.Command:
     if "in_switch" in operation.options:
         decorated = in_switch_option(decorated)
     by = click.option(
-        "--by", type=click.Choice(operations.BY), default="kernel", show_default=True, help="Who calls the engine."
+        "--by", type=click.Choice(operations.BY), default="kernel", show_default=True, help="Caller of the engine."
     )
     return click.command(name)(cluster_option("accl-u280-udp")(by(decorated)))
 

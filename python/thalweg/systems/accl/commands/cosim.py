@@ -26,12 +26,14 @@ command = cosim_command(
     Cluster.load,
     cosim.compare,
     _totals,
-    """Hold four boards' hardware against the simulator under random programs.
+    """Compare four boards' RTL with the simulator under random programs.
 
-    The hardware has the whole engine, and is given calls; with --moves it is the data path alone, and carries out the moves that the simulator's sequencer makes
-    of calls. Operations, communicators, types, compression, memories, streams, sizes of receive buffers and packets, and which calls are under way at once are
-    random. Compared are all results (with numpy), the places of memory that are read and written, and all frames; where a rank has one call under way at a
-    time, their order at each port, and the time, which lies between bounds. The first difference ends it, with its seed. `time`: the hardware's over the simulator's.
+    The RTL is the whole engine, which executes calls; with --moves, it is the data path, which executes the moves of the simulator's sequencer. Operations,
+    communicators, types, compression, memories, streams, sizes of receive buffers and packets, and concurrency of calls are random. Compared are all
+    results (with NumPy), the addresses of memory accesses, and all frames; for ranks with one call at a time also their order at each port, and the time,
+    which must be within bounds. The first difference ends the run and prints its seed. `time` is the RTL's over the simulator's.
     """,
-    click.option("--moves", is_flag=True, help="Give the data path moves, in place of calls to the engine."),
+    click.option(
+        "--moves", is_flag=True, help="Compare the data path executing moves, instead of the engine executing calls."
+    ),
 )

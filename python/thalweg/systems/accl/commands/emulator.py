@@ -47,16 +47,17 @@ _CLUSTERS = {"udp": "accl-u280-udp", "tcp": "accl-u280-tcp", "cyt_rdma": "accl-u
     help="A preset or a cluster file. [default: accl-u280-udp, accl-u280-tcp or accl-u280-rdma]",
 )
 def command(ranks: int, rank: int, port: int, comms: str, loopback: bool, loglevel: int, cluster: str | None) -> None:
-    """Stand in for ACCL's emulator, with its options, in programs that start it themselves: set ACCL_EMULATOR_PATH to the path of
-    `thalweg-accl-emulator`.
+    """Replace ACCL's emulator, with its options, in programs that start it themselves: set ACCL_EMULATOR_PATH to the path
+    of `thalweg-accl-emulator`.
 
-    The instance of rank 0 serves all ranks, until it gets a signal and the other instances have ended. It then prints its report.
+    The instance of rank 0 serves all ranks until it receives a signal and the other instances have ended. It then
+    prints its report.
     """
     load_zmq()
     if comms not in _CLUSTERS:
-        raise InputError(f"--comms {comms} is not simulated; there are {', '.join(_CLUSTERS)}")
+        raise InputError(f"--comms {comms} is not supported; must be {', '.join(_CLUSTERS)}")
     if rank >= ranks:
-        raise InputError(f"--localrank {rank}: there are {ranks} ranks, from 0 on")
+        raise InputError(f"--localrank {rank}: must be below the number of ranks, {ranks}")
     check_ports(ranks, port)
     with ending.noticed() as notice:
         ended = emulator.asked_to_end(lambda: bool(notice.number))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`thalweg rtl export`: the engine of an ACCL board as a folder of hardware."""
+"""`thalweg rtl export`: the engine of an ACCL board as a folder of RTL."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from thalweg.systems.accl.cluster import Cluster
 @click.command()
 @cluster_argument
 @output_option
-@click.option("--data-path", is_flag=True, help="Write the data path alone, which takes moves in place of calls.")
+@click.option("--data-path", is_flag=True, help="Export only the data path, which executes moves instead of calls.")
 def command(cluster_name: str, output: Path | None, *, data_path: bool) -> None:
-    """Write the engine of an ACCL board as a folder of hardware that stands by itself.
+    """Export the engine of an ACCL board as a self-contained folder of RTL.
 
-    In it are the SystemVerilog of the engine, a top level with AXI4-Stream ports for calls, AXI DataMovers, kernels and the MAC, and an
-    AXI4-Lite port of the exchange memory, a FuseSoC core file, constraints, and a README that describes the ports.
+    It contains the SystemVerilog of the engine, a top level with AXI4-Stream ports for calls, AXI DataMovers, kernels
+    and the MAC, and an AXI4-Lite port of the exchange memory, a FuseSoC core file, constraints, and a README that
+    describes the ports.
     """
     cluster = Cluster.load(cluster_name)
     output = folder_of(cluster_name, output)

@@ -16,10 +16,10 @@ from thalweg.systems.accl.cluster import Cluster
 _HELP = {
     "ptrans": """Matrix transposition, C = B + A^T, on a square grid of boards.
 
-    Kernels stream blocks to the board across the diagonal of the grid, while it streams its own. GB/s count A, B and C.""",
+    Each board and the one across the grid's diagonal exchange blocks between kernels. GB/s count A, B and C.""",
     "linpack": """LU factorization without pivoting on a square grid of boards.
 
-    Blocks are distributed cyclically; kernels factorize them, and engines broadcast them along rows and columns. GFLOP/s count 2/3 n^3.""",
+    Blocks are distributed cyclically; kernels factorize them, engines broadcast them along rows and columns. GFLOP/s count 2/3 n^3.""",
 }
 _COLUMNS: dict[str, Columns] = {
     "ptrans": (("GFLOP/s", "gflop_per_s"), ("GB/s", "gb_per_s")),
@@ -41,12 +41,12 @@ def _command(name: str) -> click.Command:
                 type=click.IntRange(0),
                 default=4,
                 show_default=True,
-                help="Boards, a square number; 0: the most.",
+                help="Number of boards, a square number; 0: the maximum.",
             ),
             click.option(
                 "--orders",
                 metavar="N,...",
-                help="Rows of the matrix  [default: two and four blocks a board in each direction; 256,512]",
+                help="Rows of the matrix  [default: two and four blocks per board in each direction; 256,512]",
             ),
             click.option(
                 "--block",
@@ -60,13 +60,13 @@ def _command(name: str) -> click.Command:
                 type=click.Choice(operations.BY),
                 default="kernel",
                 show_default=True,
-                help="Who starts kernels and calls the engine.",
+                help="Caller of kernels and engine.",
             ),
             click.option(
                 "--kernels",
                 type=InputFile(),
                 metavar="FILE",
-                help="Run HPCC FPGA's kernels of this source, for which BLOCK_SIZE is defined.",
+                help="Source of HPCC FPGA's kernels to run; BLOCK_SIZE is defined for it.",
             ),
             click.option(
                 "-I",
@@ -74,9 +74,9 @@ def _command(name: str) -> click.Command:
                 multiple=True,
                 type=click.Path(path_type=Path),
                 metavar="DIR",
-                help="Where its headers are.",
+                help="Folder of its headers.",
             ),
-            click.option("-D", "defines", multiple=True, metavar="NAME=VALUE", help="A macro of it."),
+            click.option("-D", "defines", multiple=True, metavar="NAME=VALUE", help="Macro for the source."),
             seed_option("the data"),
         ]
     ):

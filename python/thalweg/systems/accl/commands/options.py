@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What commands that serve ACCL's driver have in common: options, and how a report is printed."""
+"""Common options of commands that serve ACCL's driver, and the output of their reports."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from thalweg.systems.accl.server import Settings
 
 
 class _Seconds(click.FloatRange):
-    """A finite number."""
+    """A finite number of seconds."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         number = super().convert(value, param, ctx)
         if not math.isfinite(number):
-            self.fail(f"{number} is no time", param, ctx)
+            self.fail(f"{number} is not a finite number of seconds", param, ctx)
         return number
 
 
@@ -34,7 +34,7 @@ grace = click.option(
     default=Settings.grace,
     show_default=True,
     metavar="S",
-    help="Seconds without a message after which virtual time does not wait for a client.",
+    help="Seconds of silence after which virtual time does not wait for a client.",
 )
 patience = click.option(
     "--patience",
@@ -42,15 +42,18 @@ patience = click.option(
     default=Settings.patience,
     show_default=True,
     metavar="S",
-    help="Minimum of seconds without a message before a call may time out.",
+    help="Minimum seconds of silence before a call may time out.",
 )
 pcap = click.option(
-    "--pcap", type=OutputFile(), metavar="FILE", help="Also write all frames, with virtual times, for Wireshark."
+    "--pcap",
+    type=OutputFile(),
+    metavar="FILE",
+    help="Write all frames, with virtual times, to this file for Wireshark.",
 )
 
 
 def show(report: Report, file: IO[str] | None = None) -> None:
-    """Prints a report: a table of ranks if there were clients, and what went wrong."""
+    """Prints a report: a table of ranks if there were clients, and errors."""
     if any(rank.clients for rank in report.ranks):
         print_table(*report.table(), left=["which"], file=file)
     for line in report.lines():

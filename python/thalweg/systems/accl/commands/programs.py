@@ -18,7 +18,7 @@ PROGRAMS = programs()
 @click.argument("name", required=False, type=click.Choice(sorted(PROGRAMS)), metavar="[NAME]")
 @json_option
 def command(name: str | None, json_file: Path | None) -> None:
-    """Print the programs of moves that the engine's sequencer runs, or that of one operation: copy, send, bcast, ..."""
+    """Print the sequencer's programs of moves, or that of one operation: copy, send, bcast, ..."""
     chosen = [name] if name else list(PROGRAMS)
     texts = {each: list(_lines(PROGRAMS[each])) for each in chosen}
     for number, (each, lines) in enumerate(texts.items()):
@@ -28,7 +28,7 @@ def command(name: str | None, json_file: Path | None) -> None:
 
 
 def _lines(instructions: list[tuple[str, int | None]]) -> Iterator[str]:
-    """Instructions, and before each its labels, whose names are the last words of jumps."""
+    """Yields instructions, each after its labels, which are the last words of jumps."""
     labels: dict[int, dict[str, None]] = {}
     for text, target in instructions:
         if target is not None:

@@ -24,7 +24,7 @@ TABLES = (
     "accl.time_step",
     "accl.circuit_switched.partitions",
 )
-"""Beginnings of ids of rows that have tables of their own."""
+"""Prefixes of ids of rows with separate tables."""
 LISTED = ("accl.l_comm.share", "accl.figure10.drops")
 
 
@@ -36,21 +36,21 @@ LISTED = ("accl.l_comm.share", "accl.figure10.drops")
     multiple=True,
     default=DEFAULT,
     show_default=True,
-    help="What is measured: messages (section 3.4, seconds), application (section 4, minutes; needs thalweg[shallow-water]), resources (section 3.3 and "
-    "Table 1, some ten minutes when first asked for; needs Yosys).",
+    help="Subjects: messages (section 3.4, seconds), application (section 4, minutes; needs thalweg[shallow-water]), resources (section 3.3 and "
+    "Table 1, some ten minutes at first use; needs Yosys).",
 )
 @click.option(
     "--plot",
     "folder",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="FOLDER",
-    help="Also draw the figures.",
+    help="Draw the figures into this folder.",
 )
 @json_option
 def command(paper: str, only: Sequence[str], folder: Path | None, json_file: Path | None) -> None:
-    """Measure what the paper on ACCL published, and print both side by side.
+    """Measure what the paper on ACCL published, and print both numbers side by side.
 
-    Nothing is fitted. Where a published number would need another value than the preset's, it is printed beside it.
+    No parameter is fitted. If a published number implies another value than the preset's, that value is printed, too.
     """
     if paper != PAPER:
         raise InputError(f"{paper!r} is not {PAPER}")
@@ -79,7 +79,7 @@ def _of(rows: Sequence[Row], id_: str) -> list[Row]:
 
 
 def _print_curves(rows: Sequence[Row], way: str) -> None:
-    print_line(f"us of {way} messages, both ways at once (Figure 4); ES: through the Ethernet switch")
+    print_line(f"us of {way} messages, in both directions at once (Figure 4); ES: through the Ethernet switch")
     us = {(row.about["series"], row.about["bytes"]): row.measured for row in rows}
     model = {row.about["bytes"]: row.about["model_us"] for row in rows if row.about["series"] == BY_HOSTS}
     series = list(dict.fromkeys(row.about["series"] for row in rows if row.about["series"] not in (HOST_MPI, BY_HOSTS)))
@@ -94,7 +94,7 @@ def _print_curves(rows: Sequence[Row], way: str) -> None:
 
 def _print_application(rows: Sequence[Row]) -> None:
     click.echo()
-    print_line("shallow water, 10^9 elements a second, weak scaling (Figure 9); Eq 2: the paper's model")
+    print_line("shallow water, 10^9 elements per second, weak scaling (Figure 9); Eq 2: the paper's model")
     weak = _of(rows, "accl.figure9")
     print_table(
         ["by", "boards", "elements", "neighbours", "measured", "Eq 2", "TFLOP/s", "stalled"],
@@ -125,18 +125,18 @@ def _print_application(rows: Sequence[Row]) -> None:
     print_table(["elements", "boards", "neighbours", "measured", "Eq 2", "stalled", "L_comm", "Eq 3"], lines)
     click.echo()
     few = _of(rows, "accl.circuit_switched.partitions")
-    print_line("partitions with four neighbours at most, as boards with four ports that are wired directly need")
+    print_line("partitions with at most four neighbours, as directly connected boards with four ports need")
     print_table(["boards", "partitions"], ([row.about["boards"], row.measured] for row in few))
     click.echo()
-    print_line("10^9 elements a second of the paper's version and ours, and the most over the paper's")
+    print_line("10^9 elements per second of the paper's version and of improvements; times: the best over the paper's")
     _print_series(_of(rows, "accl.improved"))
     click.echo()
-    print_line("the same where time steps follow the fastest wave: an allreduce in each step; messages are reordered")
+    print_line("the same with adaptive time steps: an allreduce per step; messages are reordered")
     _print_series(_of(rows, "accl.time_step"))
 
 
 def _print_series(rows: Sequence[Row]) -> None:
-    """A column for each series."""
+    """Prints a column per series."""
     names = list(dict.fromkeys(row.about["series"] for row in rows))
     places: dict[tuple[int, int], dict[str, Row]] = {}
     for row in rows:
@@ -152,7 +152,7 @@ def _print_series(rows: Sequence[Row]) -> None:
 
 def _print_resources(rows: Sequence[Row]) -> None:
     click.echo()
-    print_line("what the parts of a board's engine and UDP stack take of an FPGA")
+    print_line("FPGA resources of a board's engine and UDP stack")
     kinds = ["lut", "ff", "bram", "dsp"]
     print_table(
         ["part", "LUT", "FF", "block RAM", "DSP"],

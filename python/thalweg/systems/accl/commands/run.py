@@ -30,24 +30,29 @@ from thalweg.systems.accl.server import Settings
 @click.option(
     "--port",
     type=click.IntRange(1, MOST_PORT),
-    help="Port of rank 0, of 4 per rank. [default: free ones if {port} is in ARGUMENTS, else 5500]",
+    help="First of 4 ports per rank. [default: free ones if {port} is in ARGUMENTS, else 5500]",
 )
 @options.loopback
 @click.option(
     "--mpi",
     metavar="MPI",
-    help="mpich: the one of thalweg[mpi]; else the folder of an installed MPICH or Open MPI. [default: the one that PROGRAM is linked with]",
+    help="mpich: that of the extra mpi; else the folder of an installed MPICH or Open MPI. [default: the one that PROGRAM is linked with]",
 )
 @click.option(
     "--kernels",
     multiple=True,
     metavar="FILE.cpp:NAME[@RANK][:ARGUMENT=VALUE,...]",
-    help="An HLS kernel beside each rank's program. Streams: commands, status, data_in, data_out.NUMBER, stream.NAME; numbers: also rank, ranks, communicator, arithmetic.TYPE.",
+    help="HLS kernel of each rank. Streams: commands, status, data_in, data_out.NUMBER, stream.NAME; numbers: also rank, ranks, communicator, arithmetic.TYPE.",
 )
 @click.option(
-    "-I", "includes", multiple=True, type=click.Path(path_type=Path), metavar="DIR", help="Of kernels' headers."
+    "-I",
+    "includes",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Folder of the kernels' headers.",
 )
-@click.option("-D", "defines", multiple=True, metavar="NAME[=VALUE]", help="A macro for kernels.")
+@click.option("-D", "defines", multiple=True, metavar="NAME[=VALUE]", help="Macro for kernels.")
 @options.grace
 @options.patience
 @options.pcap
@@ -78,13 +83,13 @@ def command(
     json_file: Path | None,
     program: Sequence[str],
 ) -> None:
-    """Run a PROGRAM that uses ACCL's driver, unchanged: `thalweg accl run -n 4 --cluster accl-u280-udp -- ./test -p {port} -u`; or one that uses
-    Thalweg's header accl.hpp.
+    """Run a PROGRAM that uses ACCL's driver, unchanged: `thalweg accl run -n 4 --cluster accl-u280-udp -- ./test -p {port}
+    -u`; or one that uses Thalweg's header accl.hpp.
 
-    Each {port} in ARGUMENTS is replaced by the port of rank 0, which the program has to give to ACCL's driver. Several ranks are started by an MPI's
-    mpiexec; a program with accl.hpp needs none. The program's output comes first, then the server's report, on stderr. Exit code: the program's own; 1 if it succeeded, but a call had a
-    return code other than 0, which ACCL's driver does not pass on, or a request was refused; 124 if the calls of all ranks wait for one another
-    without a time-out; 125 for bad input.
+    Each {port} in ARGUMENTS is replaced by the port of rank 0, which the program must pass to ACCL's driver. An MPI's
+    mpiexec starts several ranks; a program with accl.hpp needs none. The server's report follows the program's output,
+    on stderr. Exit code: the program's own; 1 if it succeeded but a request was refused, or a call had a return code
+    other than 0, which ACCL's driver ignores; 124 after a deadlock without a time-out; 125 for bad input.
     """
     found = find_program(program[0])
     if not uses_library(found):
@@ -98,7 +103,7 @@ def command(
 
         attached = AttachedKernels(engine, [Chosen.parse(each) for each in kernels], includes, defines)
         if (line := attached.missing()) and not uses_library(found):
-            raise InputError(f"{line}; only a program with accl.hpp starts kernels")
+            raise InputError(f"{line}; only a program with accl.hpp can start it")
     with ending.noticed() as notice:
         try:
             outcome = run_program(program, engine, settings, launcher, notice, attached)

@@ -29,7 +29,7 @@ from thalweg.systems.accl.server import Server, Settings
     type=click.IntRange(1, MOST_PORT),
     default=Settings.port,
     show_default=True,
-    help="Port of rank 0; the server uses 4 times as many as there are ranks.",
+    help="First of 4 ports per rank.",
 )
 @options.loopback
 @options.grace
@@ -48,11 +48,11 @@ def command(
     in_switch: str | None,
     json_file: Path | None,
 ) -> None:
-    """Serve programs that use ACCL's driver, unchanged: the simulated engines answer in place of ACCL's emulator.
+    """Serve programs that use ACCL's driver, unchanged: the simulated engines replace ACCL's emulator.
 
-    Start the programs with this --port, and end the server with Ctrl-C or SIGTERM. It then prints what was called, return codes other than 0, which
-    ACCL's driver does not pass on in simulations, and which calls never ended. Its exit code is 0, or 1 if there was such a return code, or if a
-    request was refused.
+    Start the programs with this --port, and end the server with Ctrl-C or SIGTERM. It then prints the calls, those that
+    never ended, and return codes other than 0, which ACCL's driver ignores in simulations. Exit code: 0; 1 if there was
+    such a return code or a refused request.
     """
     load_zmq()
     check_ports(ranks, port)
@@ -70,7 +70,7 @@ def command(
 
 
 def run(engine: Engine, settings: Settings, name: str, stopped: Callable[[], bool]) -> Report:
-    """Serves until `stopped`; says when it is ready."""
+    """Serves until `stopped`, and prints when it is ready."""
     server = Server(engine, settings)
     try:
         last = settings.port + engine.ranks - 1

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from thalweg.errors import InputError
+from thalweg import extras
 
 _NEIGHBOURS = "Neighbours(native, comm, [&](int i) {{ return bytes_of({count}, {type}); }})"
 
@@ -245,7 +245,7 @@ def sources() -> list[Path]:
     """The files that determine the wrappers: this one and the Forum's API. Raises InputError if the latter is not installed."""
     api = find_spec("pympistandard")
     if api is None or api.origin is None:
-        raise InputError("MPI programs need pympistandard: pip install 'thalweg[mpi]'")
+        raise extras.missing("MPI programs need pympistandard", "mpi")
     folder = Path(api.origin).parent
     return [Path(__file__), *sorted([*folder.glob("*.py"), *folder.glob("data/*.json")])]
 
