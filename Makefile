@@ -48,7 +48,7 @@ examples:  ## run the examples in README and docs, and write what they print int
 	@tools/setup run
 	@$(BIN)/python tools/examples.py README.md docs/*.md examples/*/README.md
 
-site:  ## the documentation site, into build/site; a broken link is an error
+site:  ## install MkDocs with the tests' tools, and build the documentation site in build/site; a broken link is an error
 	@tools/setup test
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 

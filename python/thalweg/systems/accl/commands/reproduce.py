@@ -36,7 +36,7 @@ LISTED = ("accl.l_comm.share", "accl.figure10.drops")
     multiple=True,
     default=DEFAULT,
     show_default=True,
-    help="Subjects: messages (section 3.4, seconds), application (section 4, minutes; needs thalweg[shallow-water]), resources (section 3.3 and "
+    help="Subjects: messages (section 3.4, seconds), application (section 4, minutes; needs the extra shallow-water), resources (section 3.3 and "
     "Table 1, some ten minutes at first use; needs Yosys).",
 )
 @click.option(

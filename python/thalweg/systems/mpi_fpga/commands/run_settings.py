@@ -78,7 +78,7 @@ _OPTIONS = (
         default="mpich",
         show_default=True,
         metavar="MPI",
-        help="MPI: mpich (from thalweg[mpi]), or the folder of an installed MPICH or Open MPI.",
+        help="MPI: mpich (of the extra mpi), or the folder of an installed MPICH or Open MPI.",
     ),
     click.option(
         "--timeout",
