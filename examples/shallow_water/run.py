@@ -10,7 +10,6 @@ from pathlib import Path
 
 import click
 from bay import boards, mesh, model, operations, partition, timing
-from thalweg import extras
 from thalweg.errors import InputError
 
 
@@ -85,7 +84,9 @@ def main(
     if film and not film.parent.is_dir():
         raise InputError(f"--film {film}: folder {film.parent} does not exist")
     if (film or pictures) and find_spec("matplotlib") is None:
-        raise extras.missing("--pictures and --film need matplotlib", "shallow-water")
+        raise InputError(
+            f"--pictures and --film need matplotlib: {sys.executable} -m pip install 'thalweg[shallow-water]'"
+        )
     try:
         design = boards.DESIGNS[by].changed(halo, step, sequencer)
         bay = mesh.bay(elements)

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from thalweg import extras
 
 from bay.mesh import LAND, Integers, Mesh
 
@@ -104,7 +103,7 @@ def cut(mesh: Mesh, parts: int, most: int = ELEMENTS) -> Cut:
 
 def _by_metis(others: Integers, parts: int) -> Integers:
     if find_spec("pymetis") is None:
-        raise ValueError(f"partitioning a mesh needs METIS: {extras.install('shallow-water')}")
+        raise ValueError(f"partitioning a mesh needs METIS: {sys.executable} -m pip install 'thalweg[shallow-water]'")
     inner = others >= 0
     starts = np.concatenate([[0], np.cumsum(inner.sum(axis=1))])
     given = json.dumps([parts, starts.tolist(), others[inner].tolist()])
