@@ -16,7 +16,17 @@ class ThalwegError(Exception):
 
 
 class InputError(ThalwegError):
-    """Invalid input. The message says what is wrong and what is valid; for a file it starts with `FILE:LINE: `."""
+    """Invalid input. The message says what is wrong and what is valid; for a file it starts with `FILE:LINE: `.
+
+    Attributes
+    ----------
+    what : str
+        The message without file and line.
+    file : str, Path or None
+        The file.
+    line : int or None
+        The line in the file.
+    """
 
     exit_code = 2
     run_exit_code = 125
@@ -37,7 +47,17 @@ class CheckFailed(ThalwegError):
 
 
 class RtlDifference(CheckFailed):
-    """A Verilated router or collective unit diverges from the simulator, or one of its assertions fails."""
+    """A Verilated router or collective unit diverges from the simulator, or one of its assertions fails.
+
+    Attributes
+    ----------
+    block : str
+        The RTL module.
+    node : int
+        Its node.
+    cycle : int
+        Cycle of the difference.
+    """
 
     def __init__(self, text: str, block: str, node: int, cycle: int) -> None:
         super().__init__(text)
@@ -48,7 +68,23 @@ class RtlDifference(CheckFailed):
 
 @dataclass(frozen=True)
 class Blocked:
-    """A kernel, processor or rank that waits."""
+    """A kernel, processor or rank that waits.
+
+    Attributes
+    ----------
+    who : str
+        The object, such as "kernel app of rank 1" or "the processor of node 0".
+    what : str
+        The event, such as "to pop from rank 0, port 3, element 1 of 8".
+    on : str
+        The object that must act, named as in `who`; empty if unknown.
+    why : str
+        Additional explanation, or empty.
+    since_us : float
+        Virtual time since which it waits, in us.
+    where : str
+        Source line, such as "app.cl:12"; empty if there is none.
+    """
 
     who: str  #: who waits: "kernel app of rank 1", "the processor of node 0", "rank 2 of communicator 0"
     what: str  #: what it waits for: "to pop from rank 0, port 3, element 1 of 8", "for 5 at 64 of its memory"
@@ -61,7 +97,10 @@ class Blocked:
 class FabricStopped(ThalwegError):
     """The simulation cannot proceed: a deadlock, or a rank that died or never connected.
 
-    `blocked` lists the kernels, processors or ranks that wait.
+    Attributes
+    ----------
+    blocked : list of Blocked
+        The kernels, processors or ranks that wait.
     """
 
     exit_code = 3

@@ -57,6 +57,26 @@ KIND_MACROS: dict[Kind, str] = {
 
 @dataclass(frozen=True)
 class ParameterSet:
+    """A named set of a block's parameters, from its `block.toml`.
+
+    Attributes
+    ----------
+    name : str
+        Name of the set.
+    parameters : dict
+        Values by parameter: numbers, or SystemVerilog literals.
+    silent : list of str
+        Outputs that never change with these parameters.
+    long : bool
+        Tested only in long runs.
+    clocks : dict
+        Frequency of each clock in MHz, for a module with several.
+    mapped : bool
+        Mapped to FPGA cells by default.
+    levels : int or None
+        Maximum number of LUT levels after mapping.
+    """
+
     name: str
     parameters: dict[str, int | str]  #: numbers, or SystemVerilog literals
     silent: list[str] = field(default_factory=list)  #: outputs that never change with these parameters
@@ -80,13 +100,16 @@ class Block:
 
     @property
     def name(self) -> str:
+        """Folder and stem, such as "switch/vc_router"."""
         return f"{self.folder}/{self.stem}"
 
     @property
     def module(self) -> str:
+        """Name of the SystemVerilog module."""
         return f"tw_{self.stem}"
 
     def file(self, root: Path) -> Path:
+        """Returns the path of the module."""
         return root / "rtl" / self.folder / ("top" if self.top else "") / f"{self.module}.sv"
 
 
@@ -100,10 +123,18 @@ class Port:
 
 @dataclass(frozen=True)
 class Difference:
-    """The first difference in a run.
+    """The first difference between RTL and C++ model in a run.
 
-    For the port "assertion", `got` is the failed assertion of the RTL; for "exception", `expected` is the exception of
-    the C++ model.
+    Attributes
+    ----------
+    seed, cycle : int
+        The run, and the cycle of the difference.
+    port : str
+        The output; "assertion" or "exception" if one of these failed.
+    expected, got : str
+        Values of model and RTL; for an assertion or exception, its text.
+    shrunk_cycles, shrunk_actions : int
+        Length of the shrunk stimulus.
     """
 
     seed: int

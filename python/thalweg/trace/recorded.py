@@ -26,7 +26,16 @@ LinkUse = tuple[int, int, int, Sequence[int]]
 class Recorded:
     """A timeline, and the traffic of the cluster's links.
 
-    Traffic is a list of rows with `node`, `port` and the number of units sent, whose key is `unit`.
+    Attributes
+    ----------
+    timeline : Timeline
+        Tracks, messages and counters.
+    cluster : Cluster
+        The cluster, for the drawing.
+    links : sequence of dict
+        Rows with `node`, `port` and, under the key `unit`, the number of units sent.
+    unit : str
+        Unit of the traffic, such as "flits".
     """
 
     timeline: Timeline

@@ -9,6 +9,18 @@ from typing import NamedTuple, TypeVar
 
 
 class Span(NamedTuple):
+    """A time span of a track.
+
+    Attributes
+    ----------
+    begin, end : float
+        Times in us.
+    name : str
+        Label.
+    about : dict
+        Further facts, shown at the pointer.
+    """
+
     begin: float
     end: float
     name: str
@@ -16,7 +28,19 @@ class Span(NamedTuple):
 
 
 class Message(NamedTuple):
-    """A message from one track to another."""
+    """A message from one track to another.
+
+    Attributes
+    ----------
+    sender, receiver : Track
+        Its ends.
+    begin, end : float
+        Times of send and arrival in us.
+    name : str
+        Label.
+    about : dict
+        Further facts, such as tag and bytes.
+    """
 
     sender: Track
     receiver: Track
@@ -28,7 +52,17 @@ class Message(NamedTuple):
 
 @dataclass(eq=False)
 class Track:
-    """The activity of one object, such as a rank or a communicator. Spans may overlap."""
+    """The activity of one object, such as a rank or a communicator. Spans may overlap.
+
+    Attributes
+    ----------
+    group : str
+        Heading that the track is under.
+    name : str
+        The object.
+    spans : list of Span
+        Its activity.
+    """
 
     group: str
     name: str
@@ -37,7 +71,19 @@ class Track:
 
 @dataclass(eq=False)
 class Counter:
-    """A value over time: each sample holds until the next one."""
+    """A value over time: each sample holds until the next one.
+
+    Attributes
+    ----------
+    group : str
+        Heading that the counter is under.
+    name : str
+        The value.
+    unit : str
+        Unit of the value.
+    values : list of (float, float)
+        Time in us and value of each sample.
+    """
 
     group: str
     name: str
@@ -52,16 +98,40 @@ class Counter:
 
 @dataclass
 class Timeline:
+    """Tracks of spans in groups, messages between tracks, and counters, with times in us.
+
+    Attributes
+    ----------
+    title : str
+        Title of the page.
+    tracks : list of Track
+        Activities.
+    messages : list of Message
+        Messages between tracks.
+    counters : list of Counter
+        Values over time.
+
+    Examples
+    --------
+    >>> from thalweg.trace import Span, Timeline
+    >>> timeline = Timeline("two spans")
+    >>> timeline.track("ranks", "rank 0").spans += [Span(0.0, 1.5, "send", {}), Span(2.0, 2.5, "recv", {})]
+    >>> timeline.end
+    2.5
+    """
+
     title: str
     tracks: list[Track] = field(default_factory=list)
     messages: list[Message] = field(default_factory=list)
     counters: list[Counter] = field(default_factory=list)
 
     def track(self, group: str, name: str) -> Track:
+        """Adds a track and returns it."""
         self.tracks.append(Track(group, name))
         return self.tracks[-1]
 
     def counter(self, group: str, name: str, unit: str) -> Counter:
+        """Adds a counter and returns it."""
         self.counters.append(Counter(group, name, unit))
         return self.counters[-1]
 

@@ -152,6 +152,7 @@ class Cluster(Assembled):
     LINKS: ClassVar[Mapping[str, type[LinkTable]]] = {"ethernet": leaves.LINKS["ethernet"]}
 
     def check(self) -> None:
+        """Raises InputError if the cluster file is invalid."""
         for node in self.boards:
             if (self.topology.peer[node] >= 0).sum() != 1:
                 raise self.file.wrong(f"node {node} ({self.node_names[node]}) has no link", "topology")
@@ -194,9 +195,11 @@ class Cluster(Assembled):
 
     @cached_property
     def boards(self) -> list[int]:
+        """Nodes that are boards."""
         return [node for node, name in enumerate(self.node_names) if isinstance(self.nodes[name], Board)]
 
     def board(self, number: int) -> Board:
+        """Returns the table of a board."""
         found = self.nodes[self.node_names[number]]
         assert isinstance(found, Board)
         return found
@@ -368,5 +371,6 @@ class Cluster(Assembled):
         return network
 
     def checked(self) -> tuple[str, Mapping[str, Any]]:
+        """Returns a line about the boards, and its figures."""
         self.network()
         return super().checked()

@@ -87,6 +87,8 @@ class Cluster(Uniform[Node, Pcie]):
     LINKS = {"pcie": Pcie}
 
     def check(self) -> None:
+        """Raises InputError if the cluster file is invalid."""
+
         def wrong(what: str) -> InputError:
             return self.file.wrong(what, "topology.shape")
 
@@ -123,6 +125,7 @@ class Cluster(Uniform[Node, Pcie]):
 
     @property
     def net_mhz(self) -> float:
+        """Clock of packets and links in MHz."""
         return self.clocks[self.node.clock].frequency_mhz
 
     @property
@@ -156,6 +159,7 @@ class Cluster(Uniform[Node, Pcie]):
         return routes.prove(self.topology)
 
     def checked(self) -> tuple[str, Mapping[str, Any]]:
+        """Returns a line about the proved routes, and its figures."""
         return f"{super().checked()[0]}, routes proved", self.proof.as_dict()
 
     def hops(self, one: int, other: int) -> int:

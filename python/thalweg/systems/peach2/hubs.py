@@ -68,7 +68,10 @@ def _translated_errors() -> Iterator[None]:
 
 
 class Operation:
-    """An operation of a node's processor."""
+    """An operation of a node's processor, returned by methods of `Node` and `Group`.
+
+    Times are known once `Hubs.run` has ended.
+    """
 
     def __init__(self, hubs: Hubs, times: _sim.Times) -> None:
         self._hubs, self._times, self._stops = hubs, times, hubs.stops
@@ -147,6 +150,13 @@ class Memory:
     """A memory of a node: of its processor, a GPU or its hub.
 
     A program may use `size` bytes; the last 2 MByte of a processor's 8 GByte are reserved.
+
+    Attributes
+    ----------
+    node : int
+        The node.
+    number : int
+        0 for the processor's memory, 1 and 2 for those of the GPUs, 3 for the hub's.
     """
 
     hubs: Hubs
@@ -160,6 +170,7 @@ class Memory:
 
     @property
     def size(self) -> int:
+        """Bytes that a program may use."""
         return _SIZES[self.number]
 
     def address(self, at: int = 0) -> int:
@@ -224,8 +235,21 @@ def _named(memory: object) -> str:
 
 @dataclass(frozen=True)
 class Reduction:
-    """A reduction by a calculator: combines records of `record_bytes` bytes field by field, or with `tree` all fields into
-    one."""
+    """A reduction by a calculator.
+
+    Parameters
+    ----------
+    op : str, optional
+        Operator, such as "sum".
+    type : str, optional
+        Type of the fields, such as "float32".
+    record_bytes : int, optional
+        Size of a record in bytes. Records are combined field by field.
+    tree : bool, optional
+        Combine all fields of all records into one.
+    context : int, optional
+        Context of the calculator.
+    """
 
     op: str = "sum"
     type: str = "float32"
@@ -234,6 +258,7 @@ class Reduction:
     context: int = 0
 
     def sim(self, cluster: Cluster) -> _sim.Reduction:
+        """Returns the simulator's description. Raises InputError if the calculators do not support the reduction."""
         if not isinstance(self.op, str) or not isinstance(self.type, str):
             raise InputError(
                 f"op is {shown(self.op)} and type is {shown(self.type)}; give names such as 'sum' and 'float32'"
@@ -261,7 +286,15 @@ def _sources(sources: object) -> list[Any]:
 
 
 class Group:
-    """Nodes that reduce together, created by `Hubs.group`."""
+    """Nodes that reduce together, created by `Hubs.group`.
+
+    Attributes
+    ----------
+    nodes : tuple of int
+        The members.
+    at : int
+        Offset of the result in each processor's memory, in bytes.
+    """
 
     def __init__(self, hubs: Hubs, nodes: Sequence[int], at: int, sim: _sim.Group) -> None:
         self.nodes, self.at = tuple(nodes), at
@@ -281,7 +314,13 @@ class Group:
 
 @dataclass(frozen=True)
 class Node:
-    """A node: a processor with memory, two GPUs and a hub. Methods add operations, which `Hubs.run` executes in order."""
+    """A node: a processor with memory, two GPUs and a hub. Methods add operations, which `Hubs.run` executes in order.
+
+    Attributes
+    ----------
+    number : int
+        The node's number.
+    """
 
     hubs: Hubs
     number: int

@@ -133,6 +133,8 @@ class Cluster(Uniform[Node, Serial]):
         return dataclasses.replace(self.with_topology(fpgas.topology), fpgas=fpgas)
 
     def check(self) -> None:
+        """Raises InputError if the cluster file is invalid."""
+
         def wrong(what: str, key: str = "topology.shape") -> InputError:
             return self.file.wrong(what, key)
 
@@ -156,6 +158,7 @@ class Cluster(Uniform[Node, Serial]):
 
     @property
     def mhz(self) -> float:
+        """Clock of the ranks in MHz."""
         return self.clocks[self.node.clock].frequency_mhz
 
     @property
@@ -179,6 +182,7 @@ class Cluster(Uniform[Node, Serial]):
         return routes_proof.prove(self.topology, self.send_tables)
 
     def shown(self) -> list[Shown]:
+        """Returns derived values for `thalweg cluster show`."""
         covers = self.node.link_buffer / self.round_trip_packets
         return [
             *super().shown(),
@@ -191,6 +195,7 @@ class Cluster(Uniform[Node, Serial]):
         ]
 
     def checked(self) -> tuple[str, Mapping[str, Any]]:
+        """Returns a line about the proved routes, and its figures."""
         return "routes proved", self.proof.as_dict()
 
 

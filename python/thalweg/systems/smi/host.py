@@ -169,7 +169,17 @@ def of_values(whole: Mapping[str, Any], folder: Path = Path(), name: str = "host
 
 
 class Prepared:
-    """A run prepared from a host description: buffers, kernels and checks."""
+    """A run prepared from a host description: buffers, kernels and checks.
+
+    Attributes
+    ----------
+    run : Run
+        The run.
+    ranks : int
+        Number of ranks.
+    buffers : dict
+        Buffers by name and rank.
+    """
 
     def __init__(self, run: Run, host: Host, sources: Sequence[Path] = ()) -> None:
         self.run, self.host = run, host

@@ -77,7 +77,17 @@ class Stuck(FabricStopped):
 
 
 class Buffer:
-    """Memory in a bank of a rank."""
+    """Memory in a bank of a rank, created by `Run.buffer`.
+
+    Attributes
+    ----------
+    rank, bank : int
+        Location.
+    name : str
+        Name in messages.
+    array : ndarray
+        Contents: before the run the initial ones, afterwards the final ones.
+    """
 
     def __init__(self, rank: int, name: str, bank: int, array: NDArray[Any]) -> None:
         self.rank, self.name, self.bank = rank, name, bank
@@ -97,7 +107,19 @@ class Ended:
 
 @dataclass(frozen=True)
 class Result:
-    """The result of a run."""
+    """Result of `Run.run`.
+
+    Attributes
+    ----------
+    kernels : list of Ended
+        Each kernel with its rank and the cycle in which it ended.
+    warnings : list of str
+        Such as data that no kernel has popped.
+    elements : int
+        Elements pushed and popped by kernels.
+    hertz : float
+        Clock of the ranks in Hz.
+    """
 
     kernels: list[Ended]
     warnings: list[str]  #: e.g. data that no kernel has popped

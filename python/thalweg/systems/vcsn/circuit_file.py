@@ -108,6 +108,7 @@ class Circuits:
 
     @property
     def all(self) -> list[Circuit]:
+        """Circuits of all partitions."""
         return [circuit for circuits in self.circuits.values() for circuit in circuits]
 
     def divide(self, network: Network) -> None:

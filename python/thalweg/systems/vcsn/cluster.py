@@ -152,6 +152,7 @@ class Cluster(Assembled):
     }
 
     def check(self) -> None:
+        """Raises InputError if the cluster file is invalid."""
         if len({self.fpga(node).model_dump_json() for node in self.fpgas}) > 1:
             raise self.file.wrong("all FPGAs of a cluster must be of one kind, with equal values", "topology.nodes")
         if len(self.fpgas) < 2:
@@ -386,6 +387,7 @@ class Cluster(Assembled):
 
     @staticmethod
     def overlay_schema() -> dict[str, Any]:
+        """Returns the JSON schema of circuit files."""
         from thalweg.systems.vcsn import circuit_file
 
         return circuit_file.schema()
@@ -421,5 +423,6 @@ class Cluster(Assembled):
         return max(link.gbit_s for link in links if isinstance(link, leaves.Ethernet))
 
     def checked(self) -> tuple[str, Mapping[str, Any]]:
+        """Returns a line about the proved routes, and its figures."""
         self.network()
         return super().checked()

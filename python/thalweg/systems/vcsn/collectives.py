@@ -31,7 +31,25 @@ def whole_words(size: int) -> int:
 
 @dataclass
 class Collective:
-    """A collective on a cluster: a schedule, with blocks of `size` random bytes."""
+    """A gather, scatter or allgather on a cluster, with random data.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        Cluster of kind VCSN or DCN.
+    schedule : Schedule
+        Transfers of each stage (`gather_schedule`).
+    size : int
+        Bytes of each block.
+    seed : int, optional
+        Seed of the data.
+    late : bool, optional
+        Barriers include their average delay after work.
+    pcap : str, optional
+        File to which all frames are written (pcapng).
+    divided : Circuits, optional
+        Partitions of the network.
+    """
 
     cluster: Cluster
     schedule: Schedule
@@ -43,6 +61,7 @@ class Collective:
 
     @property
     def stages(self) -> int:
+        """Number of stages."""
         return len(self.schedule.stages)
 
     @property
@@ -56,6 +75,7 @@ class Collective:
         return whole_words(self.size)
 
     def data(self, block: int) -> bytes:
+        """Returns the data of a block."""
         return random_block(self.seed, block, self.size)
 
     @cached_property

@@ -28,14 +28,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Work:
-    """Step: the processor works for `us` microseconds."""
+    """Step: the processor works.
+
+    Parameters
+    ----------
+    us : float
+        Time in us.
+    """
 
     us: float
 
 
 @dataclass(frozen=True)
 class Interrupt:
-    """Step: waits until a write to the memory of an FPGA has completed and its interrupt has been handled."""
+    """Step: waits until a write to the memory of an FPGA has completed and its interrupt has been handled.
+
+    Parameters
+    ----------
+    handle : int
+        Handle given to `Network.write`.
+    """
 
     handle: int
 
@@ -53,7 +65,14 @@ Program = Generator[Step, None, None]
 class Send:
     """Kernel step: sends bytes to the crossbar in words of 64, one per cycle, until the last one is accepted.
 
-    With `ends` they end a packet; otherwise they must be whole words.
+    Parameters
+    ----------
+    data : bytes
+        A multiple of 64 bytes, unless they end a packet.
+    ends : bool, optional
+        The last word ends a packet.
+    channel : int, optional
+        Channel field of the words.
     """
 
     data: bytes
@@ -63,14 +82,28 @@ class Send:
 
 @dataclass(frozen=True)
 class Receive:
-    """Kernel step: receives `words` words, or to the end of a packet. Its value is `Words`."""
+    """Kernel step: receives words. Its value is `Words`.
+
+    Parameters
+    ----------
+    words : int
+        Maximum number of words of 64 bytes; the end of a packet ends the step earlier.
+    """
 
     words: int
 
 
 @dataclass(frozen=True)
 class Exchange:
-    """Kernel step: sends and receives concurrently, as a pipeline does, until both are complete. Its value is `Words`."""
+    """Kernel step: sends and receives concurrently, as a pipeline does, until both are complete. Its value is `Words`.
+
+    Parameters
+    ----------
+    send : Send
+        Words to send.
+    receive : Receive
+        Words to receive.
+    """
 
     send: Send
     receive: Receive
@@ -78,13 +111,29 @@ class Exchange:
 
 @dataclass(frozen=True)
 class Pause:
-    """Kernel step: waits for a number of shell clock cycles."""
+    """Kernel step: waits.
+
+    Parameters
+    ----------
+    cycles : int
+        Cycles of the shell clock.
+    """
 
     cycles: int
 
 
 class Words(NamedTuple):
-    """Words received by a kernel."""
+    """Words received by a kernel.
+
+    Attributes
+    ----------
+    data : bytes
+        Whole words of 64 bytes.
+    ends : bool
+        True if the last word ends a packet.
+    channel : int
+        Channel field of the last word.
+    """
 
     data: bytes  #: whole words
     ends: bool  #: the last word ends a packet
@@ -96,7 +145,19 @@ Action = Send | Receive | Exchange | Pause
 
 @dataclass(frozen=True, eq=False)
 class Kernel:
-    """User logic at kernel stream `number` of a node. Computation between steps takes no simulated time."""
+    """User logic at a kernel stream of a node. Computation between steps takes no simulated time.
+
+    Parameters
+    ----------
+    node : int
+        Node of the FPGA.
+    program : generator
+        Yields `Send`, `Receive`, `Exchange` and `Pause`.
+    number : int, optional
+        Number of the kernel stream.
+    serves : bool, optional
+        The run does not wait for the end of this kernel.
+    """
 
     node: int
     program: Generator[Action, Words | None, None]

@@ -133,6 +133,7 @@ class Network(_sim.Network):
 
     @property
     def partitions(self) -> Mapping[str, Partition]:
+        """Partitions by name."""
         return self._partitions
 
     def _ends(self, circuits: Wiring) -> list[topologies.Circuit]:
@@ -150,7 +151,10 @@ def _pair(given: object) -> topologies.Circuit:
 
 
 class Partition:
-    """A user's view of a network: FPGAs and circuits of one partition. Calls that name other FPGAs raise InputError."""
+    """A user's view of a network: FPGAs and circuits of one partition, made by `Network.partition`.
+
+    Methods are those of `Network`, and raise InputError if they name FPGAs of other partitions.
+    """
 
     def __init__(self, network: Network, of: _sim.Partition) -> None:
         self._network = network
@@ -158,14 +162,17 @@ class Partition:
 
     @property
     def name(self) -> str:
+        """Name of the partition."""
         return self._of.name
 
     @property
     def nodes(self) -> list[int]:
+        """FPGAs of the partition."""
         return self._of.nodes
 
     @property
     def circuits(self) -> dict[Place, Place]:
+        """Both ends of each circuit of the partition."""
         return self._network.circuits(self.nodes)
 
     @property
@@ -178,40 +185,52 @@ class Partition:
         return self._network.rewire(circuits, self.nodes)
 
     def connect(self, node: int, output: int, input: int | None) -> None:
+        """Like `Network.connect`, for the partition's FPGAs only."""
         self._network.connect(self._of.own(node), output, input)
 
     def kernel_place(self, node: int, kernel: int = 0) -> int:
+        """Like `Network.kernel_place`, for the partition's FPGAs only."""
         return self._network.kernel_place(self._of.own(node), kernel)
 
     def set_pace(self, at: Place, *, priority: int = 0, pace: int = 0) -> None:
+        """Like `Network.set_pace`, for the partition's FPGAs only."""
         self._of.own(at.node)
         self._network.set_pace(at, priority=priority, pace=pace)
 
     def set_credits(self, at: Place, *, used: bool = True) -> None:
+        """Like `Network.set_credits`, for the partition's FPGAs only."""
         self._of.own(at.node)
         self._network.set_credits(at, used=used)
 
     def set_session(self, at: Place, number: int) -> None:
+        """Like `Network.set_session`, for the partition's FPGAs only."""
         self._of.own(at.node)
         self._network.set_session(at, number)
 
     def received(self, node: int, port: int) -> dict[str, int]:
+        """Like `Network.received`, for the partition's FPGAs only."""
         return self._network.received(self._of.own(node), port)
 
     def place(self, node: int, port: int, virtual_port: int) -> int:
+        """Like `Network.place`, for the partition's FPGAs only."""
         return self._network.place(self._of.own(node), port, virtual_port)
 
     def store(self, node: int, address: int, data: bytes) -> None:
+        """Like `Network.store`, for the partition's FPGAs only."""
         self._network.store(self._of.own(node), address, data)
 
     def load(self, node: int, address: int, bytes: int) -> bytes:
+        """Like `Network.load`, for the partition's FPGAs only."""
         return self._network.load(self._of.own(node), address, bytes)
 
     def read(self, node: int, engine: int, segments: Sequence[tuple[int, int]], handle: int | None = None) -> None:
+        """Like `Network.read`, for the partition's FPGAs only."""
         self._network.read(self._of.own(node), engine, segments, handle=handle)
 
     def write(self, handle: int, node: int, engine: int, segments: Sequence[tuple[int, int]]) -> None:
+        """Like `Network.write`, for the partition's FPGAs only."""
         self._network.write(handle, self._of.own(node), engine, segments)
 
     def sequence(self, handle: int, node: int, sequencer: int, program: Sequence[Command]) -> None:
+        """Like `Network.sequence`, for the partition's FPGAs only."""
         self._network.sequence(handle, self._of.own(node), sequencer, program)
