@@ -37,14 +37,14 @@ SYSTEM = System(
     commands={
         "accl": Loaded("commands.accl:command", "Run or serve programs that use ACCL's driver."),
         "reproduce": Loaded(
-            "commands.reproduce:command", "Compare published numbers with measured ones.", "reproduce:reproduce"
+            "commands.reproduce:command", "Compare published with measured numbers.", "reproduce:reproduce"
         ),
         "rtl cosim": Loaded("commands.cosim:command", "Compare boards' RTL with the simulator under random programs."),
         "attach": Loaded(
             "commands.attach:command", "Attach a node of a cluster to network interfaces of this computer."
         ),
         "rtl export": Loaded(
-            "commands.export:command", "Export a board's data path as a self-contained folder of RTL."
+            "commands.export:command", "Export a board's engine as a self-contained folder of hardware."
         ),
     },
 )
