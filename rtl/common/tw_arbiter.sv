@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Round robin: who was served last comes last.
+// Round-robin arbiter: the last winner has the lowest priority.
 //
-// The grant goes, in the same cycle, to the first requester at or after the one whose turn it is, in a circle. Where it
-// is used (served_i), the turn goes to the one after the winner; a requester that is passed over keeps its place, so
-// each is served after at most Inputs-1 others.
+// The grant goes, in the same cycle, to the first requester at or after the pointer, cyclically. If the grant is used
+// (served_i), the pointer moves to the input after the winner. A requester is therefore served after at most
+// Inputs-1 others.
 //
 // Order: by turns. Latency: none, the outputs depend on request_i. Throughput: a grant a cycle. Storage: the turn. Critical path:
 // from request_i through the choice of the candidates and the carry chain that finds the lowest one to winner_index_o and the turn.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// First in, first out, from one clock into another; of a depth that is a power of two.
+// FIFO between two clock domains; its depth is a power of two.
 //
-// Each side has a pointer, and the other side's in Gray code through a synchronizer, so that it is old or new and nothing else.
+// Each side has a pointer, and receives the other side's in Gray code through a synchronizer, so it sees the old or the new value.
 // wr_rst_i and rd_rst_i are asserted together: each lasts until both clocks have had an edge in it.
 //
 // Order: kept. Latency: a word is at the output Stages + 1 cycles of rd_clk_i after its first edge later than the write; its place is

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// First in, first out, behind a pipeline that cannot wait. Whoever puts a word into the pipeline takes a place for it here
-// (take_i), so that it finds one whenever it comes out.
+// FIFO behind a pipeline that cannot stall. The sender reserves an entry (take_i) for each word that it puts into the
+// pipeline, so a free entry exists when the word leaves it.
 //
 // Order: kept. Latency: a word is at the output two cycles after it came in. Throughput: one word a cycle; behind a pipeline of
 // n cycles that takes n + 3 places. Storage: Depth words in a memory, which can be distributed RAM, and one at the output. All

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// First in, first out, of any depth.
+// FIFO of any depth.
 //
 // Order: kept. Latency: a word is at the output in the cycle after it came in. Throughput: one word a cycle in and out,
 // also when full words leave; a full FIFO takes a word only in the cycle after one has left. Storage: Depth words. All

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A level that crosses into another clock: the synchronizer itself.
+// Synchronizer of levels into another clock domain.
 //
-// Each bit is one of its own: two that change together may arrive in different cycles, so that a number crosses in Gray code.
+// Bits are independent: two that change together may arrive in different cycles, so numbers must cross in Gray code.
 // What comes in is a register of the other clock: logic's glitches would be caught too.
 //
 // Order: that of a bit's changes; a level that lasts less than a period of clk_i and is not there at an edge is not seen.

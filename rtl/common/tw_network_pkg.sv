@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What moves between blocks: the flit on a port, and an entry of a routing table. Widths are the largest that any
-// configuration takes: 64 ports, 16 virtual channels.
+// Types that blocks exchange: the flit on a port, and an entry of a routing table. Widths are the maximum of all
+// configurations: 64 ports, 16 virtual channels.
 package tw_network_pkg;
   typedef struct packed {
     logic [255:0] data;  // bit 0 is the first on the wire; a head flit starts with the network header (tw_spec_pkg)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// First in, first out, of a depth that is worth block RAM: the memory's output register is the word at the front.
+// Deep FIFO in block RAM: the memory's output register holds the front word.
 //
 // Order: kept. Latency: a word is at the output two cycles after it came in. Throughput: one word a cycle in and out; a full
 // memory takes a word only in the cycle after one has left it. Storage: Depth words in a memory with a registered output, which

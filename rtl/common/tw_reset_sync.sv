@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A reset that crosses into another clock.
+// Synchronizer of a reset into another clock domain.
 //
-// It is caught without an edge of clk_i, which may stand still, or be slower than the reset is short; but rst_o changes at
-// edges of clk_i alone, as the blocks here ask, whose resets are synchronous.
+// It is captured without an edge of clk_i, which may be stopped, or have a longer period than the reset; but rst_o changes at
+// edges of clk_i only, since all blocks have synchronous resets.
 //
 // Order: none. Latency: rst_o is there from power-up on, and rises at the first edge after rst_i has; it falls Stages + 1 edges after rst_i has, one later where the
 // first flip-flop is metastable. Throughput: resets that are closer together than this are one. Storage: Stages + 1 bits.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers requests of ARP, and echo requests of ICMP whose checksum is right, as tw_udp_receiver hands them on: with the right addresses and a right header, and zeros
-// behind the request's end. Checksums of answers follow from those of requests, as little changes (RFC 1624).
+// Replies to ARP requests, and to ICMP echo requests with a correct checksum, which tw_udp_receiver passes with correct addresses and headers, and zeros
+// behind the request's end. Checksums of replies are updated from those of requests (RFC 1624).
 //
 // Answers wait in a FIFO. A request for whose first word there is no room for the longest answer is refused, as is one that is longer, and counted.
 //

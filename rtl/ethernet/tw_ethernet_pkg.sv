@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the blocks of the UDP stack share: words of a MAC's stream, headers, ends of UDP.
+// Common types of the UDP stack's blocks: words of a MAC's stream, headers, and UDP endpoints.
 package tw_ethernet_pkg;
   localparam int unsigned WordBytes = 64;
   localparam int unsigned WordBits = 8 * WordBytes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several streams of frames become one: an output takes whole frames, by turns of those inputs that have one.
+// Merges several streams of frames into one: whole frames, round robin among the inputs that have one.
 //
 // The turn passes with a frame's last word, to the next input that shows a word then; where none does, it stays, and passes to the first that
 // shows one later, whose frame begins a cycle after that.

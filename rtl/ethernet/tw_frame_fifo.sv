@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// First in, first out, of whole frames: words come out only when their frame has been committed, so that a reader finds no gap in it, and
-// words of a frame that is dropped never do.
+// FIFO of whole frames: words are output only after their frame has been committed, so a reader sees no gap in it, and never a word
+// of a dropped frame.
 //
 // A frame's words are committed or dropped with its last one or later, before the next frame's first one. Who writes keeps to room_o: where
 // it is set, Room words find a place from this cycle on.

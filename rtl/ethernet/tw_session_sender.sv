@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sending side of a session (docs/vcsn.md): frames that are under way, which of them were received or are taken for lost, and the one that is
-// sent next. Frames wait in a tw_send_buffer that keeps them; one is there until it is acknowledged.
+// Sending half of a session (docs/vcsn.md): frames in flight, which of them were received or count as lost, and the next one to send. A
+// tw_send_buffer keeps each frame until it is acknowledged.
 //
 // A frame is offered (next_valid_o, next_number_o) when it was selected in the buffer, whose outputs describe it, in the second cycle before or
 // earlier: the first one that is lost, or else the next new one, as long as no more than Window are under way. Who chooses it sets chosen_i in the next cycle, in

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A board's port to the network: datagrams go out as frames and come in from them, and requests of ARP and echo requests of ICMP are answered
-// beside that. Frames of both leave by turns. A board has to know the addresses of others, as it asks for none.
+// A board's network port: sends and receives datagrams in Ethernet frames, and replies to ARP requests and ICMP echo requests. Frames of
+// both are sent round robin. A board must know the addresses of others, as it sends no ARP requests.
 //
 // Order: kept of datagrams, and of answers. Latency: eleven cycles from a datagram's last word to its frame's first one, eight or nine from the MAC to a word of data, 24 from the end of a
 // request to its answer. Throughput: a word a cycle each way. Storage: that of tw_udp_sender, tw_udp_receiver and tw_answers, and two words in front of the MAC. All

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Flow control of one virtual channel of a bidirectional port: a sender that knows when it may send, a receiver that
-// tells the other side's sender. Every output is a register, or the comparison of one with zero.
+// Flow control of one virtual channel of a bidirectional port: a sender that tracks free buffer space, and a receiver
+// that reports it to the other side's sender. Every output is a register, or the comparison of one with zero.
 //
 // With credits, back_i and back_o are pulses: one flit left the buffer. With margin flow control they are levels: stop,
 // while the free space is at most MarginFlits. The buffers themselves stand elsewhere.

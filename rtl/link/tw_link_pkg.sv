@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a frame says of its sender's session, bit 0 last. docs/links.md has the protocol.
+// Session fields of a frame, bit 0 last. docs/links.md describes the protocol.
 package tw_link_pkg;
   typedef struct packed {
     logic lost;    // not up: the session before this one was lost

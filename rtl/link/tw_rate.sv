@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rate of a link that is slower than its port: at most Flits in any Cycles consecutive cycles, and that share in
-// the long run while there is something to send. ready_o depends on a register alone.
+// Rate limiter of a link that is slower than its port: at most Flits in any Cycles consecutive cycles, and exactly that
+// rate in the long run while flits are waiting. ready_o depends on a register only.
 //
 // Order: none to keep, it counts. Latency: one cycle from what was sent to ready_o. Throughput: Flits in Cycles. Storage: a
 // counter. Critical path: its addition and comparison.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One end of a link that loses nothing though its wire does: go-back-N. Words that come in here leave the other end exactly
-// once and in order, when frames get lost or come several times, in either direction. A frame that was damaged is lost: the
-// codec sees to that. docs/links.md has the protocol and why it is right.
+// One end of a reliable link: go-back-N retransmission. Words that enter here leave the other end exactly once and in
+// order, even if frames are lost or duplicated in either direction. The codec drops damaged frames. docs/links.md describes
+// the protocol and its correctness.
 //
 // A frame carries a word or none, and always four numbers: sequence (of its word, or of the next one that there will be),
 // epoch (how often this end went back, modulo 2), expected (the sequence that this end waits for) and request (how often it

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between a tw_replay, the flow control of a router's port, and a wire: all that one end says in a cycle is one frame, and a
-// frame that was not damaged is taken apart again. docs/links.md has the layout.
+// Encodes words and acknowledgements of a tw_replay, and flow control of a router's port, as one frame per cycle, and decodes
+// undamaged frames. docs/links.md describes the layout.
 //
 // What flows back survives lost frames. With credits a frame tells of one virtual channel, each in its turn, how many
 // credits were returned in this session, modulo 2^CountBits; what is missing at the other end comes out there one a cycle. With

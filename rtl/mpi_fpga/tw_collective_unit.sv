@@ -71,7 +71,7 @@ module tw_collective_unit
     input logic      [EdgeWidth-1:0]  place_edge_i,
     input logic      [LinkWidth-1:0]  place_link_i,
     input logic      [AddressWidth-1:0] place_base_i,
-    output logic                      place_settled_o,  /// all room that is free in the slots of that row was told
+    output logic                      place_settled_o,  /// credits for all free space in the slots of that row have been returned
     input logic                       branch_valid_i,
     input logic      [RowWidth-1:0]   branch_row_i,
     input logic      [RootWidth-1:0]  branch_label_i,

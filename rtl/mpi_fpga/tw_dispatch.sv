@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which aggregation unit takes a step.
+// Selects the aggregation unit for a step.
 //
 // A unit that has read the packet before, and whose result would not meet that one's. Where an edge still has packets in a unit's
 // queues, that unit, so that they stay in order; what fills a stage takes the process's own; else the one with the fewest

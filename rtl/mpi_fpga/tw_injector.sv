@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a local port of the collective unit sends: credit packets of one flit, before everything else; then the packets of Sources
-// sources, which take turns, those that are urgent before the others.
+// Selects the packets that a local port of the collective unit sends: credit packets of one flit first; then packets of Sources
+// sources, round robin, urgent ones before others.
 //
 // A packet goes to each of its edges, one after another, the lowest one first: its source reads it again for the next (again_o,
 // with its last word). Its header gets the edge's far end, from a table of this port's own. A packet without edges goes as it is.

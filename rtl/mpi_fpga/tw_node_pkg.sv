@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the blocks of a node say to each other of communicators. Widths are the largest that any configuration takes: 32
+// Types for communicators that a node's blocks exchange. Widths are the maximum of all configurations: 32
 // edges, 65535 ranks, 16 stages of an exchange, 64 buffers between processes.
 package tw_node_pkg;
   import tw_spec_pkg::*, tw_mpi_fpga_spec_pkg::*;

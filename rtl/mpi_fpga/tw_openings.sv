@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How operations begin at a vertex without a rank, which no host submits: with what arrives.
+// Begins operations at a vertex without a rank, where no host submits them, when their first packet arrives.
 //
 // An operation's descriptor may begin it in the cycle in which it comes into an empty slot, or else is found in front of the slot: rows
 // whose next operation may be there are looked through, one after another, an edge of the tree in two cycles. An edge where an earlier

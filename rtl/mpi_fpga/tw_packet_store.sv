@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host's packets for processes, until units take them.
+// Stores the host's packets for processes until units read them.
 //
 // The host puts a packet into a place of its choice, flit by flit; with the last one it stands behind the others of its process, and is
 // announced in the next cycle. A unit takes the first one: flits come from the next cycle on, one in `pace` cycles. When the last one

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which process of a collective unit is tried next.
+// Selects the process of a collective unit that is tried next.
 //
 // A process that may be able to go on is in one place: it waits in the queue of what has given it the chance, or is kept by the
 // unit that reads its packet. Queues and units take turns; one process is chosen in a cycle. Those that lack room in some queue,

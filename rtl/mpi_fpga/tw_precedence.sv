@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which edges an operation may not use yet, because operations before it in its communicator are not done with them.
+// Tracks the edges that an operation may not use yet, because earlier operations of its communicator still use them.
 //
 // Every edge serves the operations of a row in their order, in each direction. They take the row's places in turn; what a process uses
 // is added step by step, and given up when it ends.

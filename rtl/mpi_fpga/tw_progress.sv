@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far each process is in its operation, and the packet that it takes next.
+// Progress of each process in its operation, and its next packet.
 //
 // A process goes through its steps, and through the streams of each, a packet of a stream after another: all of them, or, where
 // it takes turns, so many of every stream at a time. A stream's first packet is its descriptor, whose count of elements

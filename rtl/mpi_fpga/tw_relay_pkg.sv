@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Types and numbers that the parts of a relay share. The buffer of route class c at the other end of link l has the number l *
+// Common types and constants of a relay's parts. The buffer of route class c at the other end of link l has the number l *
 // classes + c.
 package tw_relay_pkg;
   // The other end of a link.

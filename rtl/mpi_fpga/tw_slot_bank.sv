@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory of the slots of a link, with two ports to read: a copy of the memory for each, since a block RAM has one port to write
-// and one to read.
+// The memory of a link's slots, with two read ports: one copy of the memory for each, since a block RAM has one write port and one
+// read port.
 //
 // A step reads a packet from each of its edges here, all of one length. Packet i of them, edges ascending, is read by port i modulo
 // 2 in sub-cycle i / 2 of every `pace` cycles; a packet alone by the first port that is free. A slot is a ring: after its last

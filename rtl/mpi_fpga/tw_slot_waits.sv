@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The processes that wait at the edges of rows, for a packet or for credits: one for each edge and kind.
+// The processes that wait at the edges of rows for a packet or for credits: at most one per edge and kind.
 //
 // What arrives over a link wakes who waits for it: `early` who has waited since an earlier cycle, `late` who begins to wait in this
 // one, and then does not. Of several links over which the same edge's credits come at once the lowest one wakes. Order: none.

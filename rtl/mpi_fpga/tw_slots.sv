@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The receiving ends of a collective unit's edges, and the credits of the sending ends.
+// Slots: the receive buffers of a collective unit's edges, and the credits of the sending ends.
 //
 // Every edge of every row has a slot, a ring of SlotFlits flits in the bank of the link over which its packets come: which one that
 // is, a load says. What has come over it before the load is there from then on, since each link counts for itself. A packet has
@@ -50,7 +50,7 @@ module tw_slots
     input  logic [   EdgeWidth-1:0] load_edge_i,
     input  logic [   LinkWidth-1:0] load_link_i,
     input  logic [AddressWidth-1:0] load_base_i,
-    output logic                    load_settled_o,  /// all room that is free in the slots of that row was told
+    output logic                    load_settled_o,  /// credits for all free space in the slots of that row have been returned
 
     // What is ejected at the links.
     input logic  [Links-1:0] in_valid_i,
@@ -299,7 +299,7 @@ module tw_slots
 
   for (genvar k = 0; k < Edges; k++) begin : edge_
     typedef struct packed {
-      logic   due;    // flips when credits become due, and follows when they are told
+      logic   due;    // flips when credits become due, and is copied when they are returned
       count_t flits;  // modulo the count's width
     } room_t;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What units read at a pace of more than 1, whose room is held.
+// Reads by units that take more than one cycle per flit, whose buffer space stays reserved.
 //
 // A packet of n flits, of which one is read in p cycles, is overtaken by nothing that comes a flit a cycle once n (p - 1) of these
 // cycles have passed: its room is held until then. A unit reads one packet of each member of a place at a time, so that there is a

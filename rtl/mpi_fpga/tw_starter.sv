@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How operations begin: which process and step of which operation collective control is asked for.
+// Starts operations: selects the operation, process and step that collective control computes next.
 //
 // Operations begin one after another. Those along a tree have up to two processes, of a step each, which follow from the row
 // alone: they are looked up in two cycles. For others every step of every process is asked for, each after the answer before.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps that processes are at, and those that come next.
+// The current and next steps of processes.
 //
 // Of each process the step that it is at and the one after it, in two places in turn: the first step in place 0. Collective
 // control's answers come when they come; a process whose step has not come cannot be tried.

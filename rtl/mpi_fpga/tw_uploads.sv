@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The packets that the host has for processes: how many are there, and who waits for one.
+// The host's packets for processes: the number available for each, and the processes that wait for one.
 //
 // The host announces packets, one in a cycle; it is seen in the next one, and a process that waits for it is woken at once: `early`
 // if it has waited since an earlier cycle, `late` if it begins to wait in this one, and then does not. Order: none. Latency: none.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bus of a hub: each beat goes to the one that its address is of: memory, calculator, working RAM or registers.
+// The bus of a hub: routes each beat by its address to memory, calculator, working RAM or registers.
 //
 // Beats come by two lanes, and those of the side lane go first, so that a beat that has to wait for the calculator holds back nothing
 // that its results need. A beat that memory was shown stays until it is taken.

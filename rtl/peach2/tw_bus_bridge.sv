@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From packets to beats of the bus, and back: writes become beats of 16 bytes, reads too, and their data completions.
+// Converts packets to bus beats and back: writes and reads become beats of 16 bytes, and read data become completions.
 //
 // Order: of the packets, at the bus; completions in the order of their reads. Latency: the first beat two cycles after its line came;
 // a completion's header two cycles after the read began, its lines the cycle after their last beat. Throughput: a beat a cycle,

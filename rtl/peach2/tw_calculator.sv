@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reduces what is written to it: beats of records that lie behind each other, field by field.
+// The reduction calculator: reduces consecutive records that are written to it, field by field.
 //
 // A context takes a number of beats, in any order, at their places in the records: each is combined with the partial sum of its
 // place. There are Sums beats of partial sums, so that the adders' stages are full of different ones; the fields of a record lie in

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The DMA controller's first half: walks a chain of descriptors, and reads what they say, a packet's worth at a time.
+// The DMA controller's read half: walks a chain of descriptors, and issues their reads, one packet at a time.
 //
 // A read is cut where its write has to be: at 256 bytes of the destination, and at the pages of the source. With it goes a chunk,
 // which says where its data are to be written. The next descriptor is fetched when the last read of this one has gone out, and

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The DMA controller's second half: takes the completions of its reads, and writes their data where the chunks say, each double
-// word moved to its place in the destination's lines.
+// The DMA controller's write half: receives the completions of reads, and writes their data to the chunks' destinations, each
+// double word shifted to its position in the destination's lines.
 //
 // A completion that is not the one whose turn it is, or has failed, is dropped and told; so is what comes while the reader abandons its
 // chain, until clear_i.

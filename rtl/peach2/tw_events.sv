@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts what happens at several places, and tells it over one stream: how often since it was told last, and what was the last.
+// Counts events of several sources and reports them over one stream: the number since the last report, and the last event.
 //
 // Order: by turns. Latency: one cycle where nothing else is told. Throughput: one a cycle; whatever happens meanwhile is counted,
 // up to 65,535 times at a place, and stays that then. Storage: a count and a note for each place. All outputs depend on registers

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A hub of PEACH2: four links of PCI Express whose packets go where the windows of their addresses say; a DMA controller; and a bus
+// A hub of PEACH2: four PCI Express links whose packets are routed by address windows; a DMA controller; and a bus
 // with memory, working RAM, the reduction calculator and the registers. Packets have one clock, the bus a slower one.
 //
 // At a link are packets and credits: the layers below are its rate and what they add to a packet. Inside, the bus and the DMA

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What comes in by a port: packets are kept until they are whole, and go where their address's window says, or nowhere.
+// Input port of a hub: stores packets until they are complete, and routes them by the windows of their addresses, or drops them.
 //
 // Writes go by windows; reads too, but to what answers alone, the host or the bus, and only from where Reads has it; an answer
 // goes to the DMA channel that asked (bit 6 of its tag), else to the host. Packets of the channel Results for the bus take its side

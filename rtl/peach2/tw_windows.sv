@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a page goes: a page of the hub's own to its bus, any other where the first of the windows that has it says.
+// Routes a page: the hub's own pages to its bus, others by the first window that contains them.
 //
 // Order: kept. Latency: two cycles. Throughput: a page a cycle. Storage: the windows. A window that is loaded holds from the next
 // cycle on. Critical path: from ask_page_i over a mask and two comparisons of 27 bits.

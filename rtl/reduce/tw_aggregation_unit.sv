@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An aggregation unit: collects a flit of each of a step's operands, joins them, and queues the result in front of every output
-// that it goes to.
+// An aggregation unit: collects one flit of each of a step's operands, combines them, and queues the result at every destination
+// output.
 //
 // A step begins a cycle before the first of its operands' flits comes, and the next one may begin in the cycle in which its last ones
 // come. Flits of one place in their packets come in one cycle; or in several, where memories are read in turns: those that

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies packets to several outputs, which take them asynchronously: a queue in front of each.
+// Copies packets to several outputs, which read them independently from queues.
 //
 // Room is taken for a whole packet of known length before its words come, at each output that it goes to; the words then
 // come in the order in which room was taken. An output reads a packet once, or again from its head as often as it likes, and

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a lane can be built for, and how a pipeline's registers are spread.
+// Supported operators of a lane, and the distribution of a pipeline's registers.
 package tw_reduce_pkg;
   import tw_spec_pkg::*;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Follows the circuits of a kernel's input: packets that follow a circuit's first one have no header, and go where that went.
+// Tracks the circuits at an input of a send or receive kernel: packets after a circuit's first one have no header, and follow its route.
 //
 // Order: packets are shown one after the other, and counted when they are taken. Latency: none. Throughput: a packet a cycle. Storage: the
 // packets that are to follow, and their output. inside_o is a register,

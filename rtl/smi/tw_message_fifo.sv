@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A FIFO whose words form messages, which it gives without a pause: one is shown when all of it has come, or when the FIFO is full.
+// A FIFO of messages, which it outputs without gaps: a message is valid when all of it has arrived, or when the FIFO is full.
 //
 // Order: kept. Latency: a message is at the output in the cycle after its last word came in. Throughput: one word a cycle in and out; a full
 // FIFO takes a word only in the cycle after one has left. Storage: Depth words, and a bit for each. All outputs depend on registers alone.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes packets of elements: up to per_packet of 1 << size bytes each. Of a packet's header only the count is set; what follows the
+// Packs elements into packets: up to per_packet of 1 << size bytes each. Of a packet's header only the count is set; what follows the
 // elements is zero. With Circuits there are packets of elements alone, too: their first element is where it is in others, and what goes on
 // behind the last byte is where others have their header.
 //

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who is a rank's parent and who are its children in a collective's tree: place v = (own - root) modulo ranks has the parent
+// Computes a rank's parent and children in a collective's tree: position v = (own - root) modulo ranks has the parent
 // (v - 1) / arity and the children arity v + 1 ... arity v + arity, as far as there are.
 //
 // Order: of none. Latency: 7 cycles from an open, or 15 where the parent is not place 0. Throughput: one at a time. Storage: what it says,

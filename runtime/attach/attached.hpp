@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An engine whose lines lead out of the simulation, to network interfaces of this computer: its time is tied to the wall clock, frames that
-// reach the end of such a line are sent, and frames that come enter it at the virtual time at which they are read.
+// An engine with lines attached to network interfaces of this computer: its virtual time follows the wall clock, frames that reach the
+// end of such a line are sent, and received frames enter it at the virtual time at which they are read.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A network interface of Linux, whose frames a program reads and writes: a TAP device, or any other one through a packet socket. Its
-// kernel adds and checks the FCS.
+// Reads and writes frames of a Linux network interface: a TAP device, or any other one through a packet socket. The kernel adds
+// and checks the FCS.
 #pragma once
 
 #include <cstddef>

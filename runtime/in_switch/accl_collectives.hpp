@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ACCL's collectives on the collective units of MPI-FPGA: each board hands them the pieces of its calls, each an operation of the units.
+// ACCL's collectives on the collective units of MPI-FPGA: each board submits the pieces of its calls, each as an operation of the units.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SMI's collectives on the collective units of MPI-FPGA: what stands at a rank's ports instead of SMI's endpoints. An adapter
-// cuts a channel into tiles, each an operation of the units, and has several of them under way.
+// SMI's collectives on the collective units of MPI-FPGA: adapters at a rank's ports replace SMI's endpoints. An adapter splits a
+// channel into tiles, each an operation of the units, and has several in flight.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The collective units of an MPI-FPGA cluster on a clock of another system's simulation, whose adapters hand them operations.
+// The collective units of an MPI-FPGA cluster on a clock of another system's simulation, whose adapters submit operations.
 #pragma once
 
 #include <cstdint>

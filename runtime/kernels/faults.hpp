@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults of kernels in this process: an address that is nobody's, a division by zero, a stack that is full. The kernel's code is left where it is, as by
-// longjmp; what it held stays. A wild pointer may have written anywhere: the run ends.
+// Handles faults of kernels in this process: an invalid address, a division by zero, a stack overflow. The kernel's code is left as by longjmp,
+// without destructors. A wild pointer may have written anywhere, so the run ends.
 #pragma once
 
 #include <csetjmp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A library of kernels that is compiled for this computer, of one rank: what is static in it is the rank's own.
+// A kernel library compiled for this computer, loaded for one rank: each rank has its own static variables.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loops of a kernel that runs (device/loops.h).
+// The loops of a running kernel (device/loops.h).
 #pragma once
 
 #include <exception>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sockets of the ranks: they greet when they come, are given the shared memory, and are missed when they die. A child
-// of theirs can keep the socket open, so their processes are watched, too.
+// The sockets of the ranks: a rank connects with a greeting, gets the shared memory, and is detected when it exits. A child process
+// can keep the socket open, so the ranks' processes are watched, too.
 #pragma once
 
 #include <cstdint>

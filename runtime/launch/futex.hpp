@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sleeping on a word of shared memory, and waking who sleeps there.
+// Sleeps on a word of shared memory, and wakes its sleepers.
 #pragma once
 
 #include <linux/futex.h>

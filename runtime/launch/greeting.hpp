@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a process says on the run's socket when it comes, and what it is answered.
+// The handshake of a process that connects to the run's socket.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What another process does with the processor.
+// Processor time and state of another process.
 #pragma once
 
 #include <cstdint>

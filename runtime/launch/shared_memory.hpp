@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory that a server shares with the processes of its run: a sparse file without a name, mapped whole.
+// The memory that a server shares with the processes of its run: an anonymous sparse file, fully mapped.
 #pragma once
 
 #include <cstddef>

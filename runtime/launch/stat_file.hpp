@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Linux says of a process or a thread in its file "stat".
+// Reads a process's or thread's "stat" file of Linux.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process that is no child of ours, and what became of it.
+// Watches a process that is not a child, and reports how it ended.
 #pragma once
 
 #include <string>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a rank and the server say to each other: the layout of the memory that they share.
+// Protocol between a rank and the server: the layout of their shared memory.
 //
 // A rank posts submissions into its ring and parks; the server works only while no rank runs, posts completions into the
-// ring of a parked rank, and lets it run again. So each field has one writer at a time, and virtual time is the server's.
+// ring of a parked rank, and resumes it. So each field has one writer at a time, and the server owns virtual time.
 #pragma once
 
 #include <atomic>
@@ -160,7 +160,7 @@ struct Slot {
   bool alert = false;                    ///< it goes on as soon as anything `happened`, too
   bool yields = false;                   ///< it waits for nothing, and only lets the others get on
   bool was_outside = false;              ///< of one that yields: it has ended a call that the fabric knows nothing of
-  std::atomic<bool> looks_after{false};  ///< it has the MPI library take in what is queued there
+  std::atomic<bool> looks_after{false};  ///< the rank is progressing the MPI library's queues
   // Of a running one, as far as the run needs to know without its help.
   std::atomic<std::uint64_t> borders{0};     ///< calls entered and left: odd inside of one
   std::atomic<std::uint64_t> file_calls{0};  ///< of which each gets it further, though it takes no virtual time

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What operations have written and started, so that one of which something was lost ends with an error, whether anybody waits for it or
-// not: a posted write has no answer, and a chain that is given up writes no flag, but the hub that refused it knows it.
+// Ledger of writes and chains of operations, so that an operation with a loss ends with an error, even if no one waits for it: a
+// posted write has no reply, and an abandoned chain writes no flag, but the hub that refused it records it.
 #pragma once
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program does with hubs: puts, chains of copies, notices and reductions, each an operation of a node's processor.
+// Operations of a program on hubs: puts, chains of copies, notifications and reductions, each executed by a node's processor.
 //
-// Operations of one node come one behind the other, those of different nodes at once; `run` lets them happen. Addresses
-// are those that all share (peach2/addresses.hpp). The last 2 MByte of each processor's memory are the library's, as are parts of a
-// hub's working RAM (peach2/places.hpp). What is refused throws std::invalid_argument with one line, and changes nothing.
+// Operations of one node are executed in order, those of different nodes concurrently; `run` executes them. Addresses are in the
+// shared address map (peach2/addresses.hpp). The library reserves the last 2 MByte of each processor's memory and parts of a hub's
+// working RAM (peach2/places.hpp). Invalid arguments throw std::invalid_argument with one line, and change nothing.
 #pragma once
 
 #include <cstddef>

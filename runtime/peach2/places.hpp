@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an address of the cluster belongs to, and which places the library keeps for itself.
+// Maps an address of the cluster to its memory or register, and defines the ranges that the library reserves.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order of what happens in virtual time: completions of an engine, and events of who waits for them.
+// Events in the order of virtual time: completions of an engine, and events of its users.
 #pragma once
 
 #include <algorithm>

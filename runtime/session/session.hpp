@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clients whose program runs outside of virtual time: each of them runs, or is parked until what it waits for is complete.
-// Time moves as far as no client that runs, or may run, can still do anything that belongs before it.
+// Clients whose programs run outside virtual time: each one runs, or is parked until its operation is complete.
+// Time advances to the earliest moment at which a running client may still act.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ties virtual time to the wall clock, where something outside of the simulation has the wall clock's time: real networks, people.
+// Ties virtual time to the wall clock, for real networks and interactive use.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel's load and store units for a memory bank: accesses beside each other are asked for together.
+// A kernel's load and store units for a memory bank: adjacent accesses are merged into bursts.
 #pragma once
 
 #include <algorithm>

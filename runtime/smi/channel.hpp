@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A channel's state, which lies in the kernel's own SMI_Channel; and what is checked of channels that belong together.
+// A channel's state, stored in the kernel's SMI_Channel, and checks that the ends of a channel agree.
 #pragma once
 
 #include <cstdint>

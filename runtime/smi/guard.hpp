@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults of kernels: a program runs in a process of its own, and what ends that process is left here for the one that waits.
+// Handles faults of kernels: a program runs in a child process, and the reason for its end is passed to the waiting process.
 #pragma once
 
 #include <cstdint>

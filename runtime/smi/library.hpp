@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A library of kernels as python/thalweg/systems/smi/compile.py makes them, of one rank: what is static in it is the rank's own.
+// A library of kernels as python/thalweg/systems/smi/compile.py makes them, loaded for one rank: each rank has its own static variables.
 #pragma once
 
 #include <cstdint>

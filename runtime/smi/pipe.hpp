@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A channel between two kernels of a rank, as Intel's compiler has them.
+// A channel between two kernels of a rank, as in Intel's OpenCL compiler.
 #pragma once
 
 #include <algorithm>

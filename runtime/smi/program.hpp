@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// People's kernels on the ranks of a cluster, in simulated time.
+// User kernels on the ranks of a cluster, in simulated time.
 #pragma once
 
 #include <cstddef>

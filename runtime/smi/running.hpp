@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel that has been started; of the files that Program is in.
+// A started kernel; internal to the files of Program.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program as a coroutine: it yields what it does next, and gets what that gave.
+// A program as a coroutine: it yields its next action, and receives the action's result.
 #pragma once
 
 #include <coroutine>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program does with virtual circuits: it opens and closes them, re-wires whole topologies in one call, and divides the cluster into
+// Operations of a program on virtual circuits: opens and closes them, re-wires whole topologies in one call, and divides the cluster into
 // partitions. Tables are written at once but by `rewire_in_time`; hosts.hpp has programs that take a
-// server's time, collectives.hpp transfers. What is refused throws std::invalid_argument with
-// one line, and changes nothing.
+// server's time, collectives.hpp transfers. Invalid arguments throw std::invalid_argument with
+// one line, and change nothing.
 #pragma once
 
 #include <map>

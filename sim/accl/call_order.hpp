@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides when the hardware's calls begin, cycle by cycle: what Node::begins does. Twin of rtl/accl/tw_call_order.sv.
+// Decides when the hardware's calls begin, cycle by cycle: what Node::begins does. C++ model of rtl/accl/tw_call_order.sv.
 #pragma once
 
 #include <algorithm>

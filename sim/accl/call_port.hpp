@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes calls for the hardware's sequencer, cycle by cycle: what Node::prepare does, from a call's words and the words of the exchange memory. Twin of
+// Takes calls for the hardware's sequencer, cycle by cycle: what Node::prepare does, from a call's words and the words of the exchange memory. C++ model of
 // rtl/accl/tw_call_port.sv.
 #pragma once
 

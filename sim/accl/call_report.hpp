@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reports the ends of the hardware's calls, cycle by cycle: what Node::report does. Twin of rtl/accl/parts/tw_call_report.sv.
+// Reports the ends of the hardware's calls, cycle by cycle: what Node::report does. C++ model of rtl/accl/parts/tw_call_report.sv.
 #pragma once
 
 #include <cstdint>

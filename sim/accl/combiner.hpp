@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Combines two streams of words, or passes one, twin of rtl/accl/tw_combiner.sv.
+// Combines two streams of words, or passes one, C++ model of rtl/accl/tw_combiner.sv.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Announces communicators that the host writes to the hardware's exchange memory, cycle by cycle. Twin of rtl/accl/parts/tw_communicators.sv.
+// Announces communicators that the host writes to the hardware's exchange memory, cycle by cycle. C++ model of rtl/accl/parts/tw_communicators.sv.
 #pragma once
 
 #include <cstddef>

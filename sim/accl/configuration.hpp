@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Carries out the hardware's config calls, cycle by cycle: what Node::configure does. Twin of rtl/accl/parts/tw_configuration.sv.
+// Carries out the hardware's config calls, cycle by cycle: what Node::configure does. C++ model of rtl/accl/parts/tw_configuration.sv.
 #pragma once
 
 #include <algorithm>

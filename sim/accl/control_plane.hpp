@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hardware's control plane, cycle by cycle. Twin of rtl/accl/tw_control_plane.sv.
+// The hardware's control plane, cycle by cycle. C++ model of rtl/accl/tw_control_plane.sv.
 #pragma once
 
 #include <algorithm>

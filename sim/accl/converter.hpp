@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts the elements of packets, word by word, twin of rtl/accl/tw_converter.sv.
+// Converts the elements of packets, word by word, C++ model of rtl/accl/tw_converter.sv.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two ports of the exchange memory, cycle by cycle. Twin of rtl/accl/tw_exchange_ports.sv.
+// The two ports of the exchange memory, cycle by cycle. C++ model of rtl/accl/tw_exchange_ports.sv.
 #pragma once
 
 #include <array>

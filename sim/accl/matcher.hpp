@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The hardware's table of receive buffers, cycle by cycle: what ReceiveBuffers does, by a scan of the table for each operation, or a look at one row of it.
-// Twin of rtl/accl/tw_matcher.sv.
+// C++ model of rtl/accl/tw_matcher.sv.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plug-ins of the engine's data path, word by word, twin of rtl/accl/tw_plugins.sv. What they do to elements is in arithmetic.hpp.
+// The plug-ins of the engine's data path, word by word, C++ model of rtl/accl/tw_plugins.sv. What they do to elements is in arithmetic.hpp.
 #pragma once
 
 #include <cstddef>

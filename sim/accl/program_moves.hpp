@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes the hardware's moves of those of calls' programs, cycle by cycle. Twin of rtl/accl/tw_program_moves.sv.
+// Makes the hardware's moves of those of calls' programs, cycle by cycle. C++ model of rtl/accl/tw_program_moves.sv.
 #pragma once
 
 #include <algorithm>

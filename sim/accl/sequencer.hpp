@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hardware's sequencer, cycle by cycle: what ProgramRunner does for calls in registers of its own. Twin of rtl/accl/tw_sequencer.sv.
+// The hardware's sequencer, cycle by cycle: what ProgramRunner does for calls in registers of its own. C++ model of rtl/accl/tw_sequencer.sv.
 #pragma once
 
 #include <array>

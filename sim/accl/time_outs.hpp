@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cancels moves of the hardware's calls that wait for too long, cycle by cycle: what Node::expire does. Twin of rtl/accl/parts/tw_time_outs.sv.
+// Cancels moves of the hardware's calls that wait for too long, cycle by cycle: what Node::expire does. C++ model of rtl/accl/parts/tw_time_outs.sv.
 #pragma once
 
 #include <cstdint>

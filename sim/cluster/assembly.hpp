@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A cluster put together of nodes and links of kinds that are known by name. A kind makes its nodes and joins its links from
-// what the cluster file says of them; nothing here knows what they are.
+// Builds a cluster from nodes and links of registered kinds. A kind constructs its nodes and connects its links from their entries in
+// the cluster file; this code depends on no kind.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a front needs of any system: operations go in under a handle, completions come out at a time, and where nothing can
-// go on, who waits for whom. How operations are given is the system's own.
+// Common interface of all systems: time, completions of operations by handle, and the waits of blocked components after a
+// deadlock. Submission of operations is specific to each system.
 #pragma once
 
 #include <cstdint>

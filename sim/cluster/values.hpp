@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a cluster file says of one node or link: values by their names. A kind takes what it knows out of them.
+// The entries of one node or link in a cluster file: values by name. A kind reads the values that it knows.
 #pragma once
 
 #include <concepts>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Round-robin choice, twin of rtl/common/tw_arbiter.sv.
+// Round-robin arbiter, C++ model of rtl/common/tw_arbiter.sv.
 #pragma once
 
 #include <concepts>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// First in, first out, from one clock into another, twin of rtl/common/tw_async_fifo.sv. Nothing is stepped: when a word or a free
-// place is seen on the other side follows from the edge at which it came to be.
+// FIFO between two clock domains, C++ model of rtl/common/tw_async_fifo.sv. It is not stepped: the cycle in which the other side sees a
+// word or a free entry is computed from the edge at which it was written or read.
 #pragma once
 
 #include <algorithm>

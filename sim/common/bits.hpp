@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sets as bits of a word.
+// Sets of small numbers, as bit masks.
 #pragma once
 
 #include <bit>

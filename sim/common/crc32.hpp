@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CRC-32C, twin of rtl/common/tw_crc32.sv, which says where it comes from.
+// CRC-32C, C++ model of rtl/common/tw_crc32.sv, which cites its source.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// First in, first out, behind a pipeline that cannot wait, twin of rtl/common/tw_credited_fifo.sv.
+// FIFO behind a pipeline that cannot stall, C++ model of rtl/common/tw_credited_fifo.sv.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// First in, first out, twin of rtl/common/tw_fifo.sv: both sides registered, ready and valid depend on the state alone.
+// FIFO, C++ model of rtl/common/tw_fifo.sv: both sides are registered; ready and valid depend on the state only.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A level that crosses into another clock, twin of rtl/common/tw_level_sync.sv. Nothing is stepped: times are computed.
+// Synchronizer of a level into another clock domain, C++ model of rtl/common/tw_level_sync.sv. It is not stepped: times are computed.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// First in, first out, of a depth that is worth block RAM, twin of rtl/common/tw_ram_fifo.sv.
+// Deep FIFO in block RAM, C++ model of rtl/common/tw_ram_fifo.sv.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A reset that crosses into another clock, twin of rtl/common/tw_reset_sync.sv.
+// Synchronizer of a reset into another clock domain, C++ model of rtl/common/tw_reset_sync.sv.
 #pragma once
 
 namespace thalweg {

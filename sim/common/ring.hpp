@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A queue of bounded length in one piece of memory.
+// Ring buffer: a queue of bounded length in contiguous memory.
 #pragma once
 
 #include <cstddef>

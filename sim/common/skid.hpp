@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A register that breaks ready as well as valid and keeps full throughput, twin of rtl/common/tw_skid.sv.
+// Skid buffer: registers valid and ready at full throughput, C++ model of rtl/common/tw_skid.sv.
 #pragma once
 
 #include <utility>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clocks: the components of a clock have a scheduler of their own, which counts the clock's cycles. Where clocks differ, time
-// is in ticks that the edges of all of them fall on; only what crosses from one to another converts.
+// Clocks. The components of a clock have their own scheduler, which counts the clock's cycles. With several clocks, time is in ticks
+// on which the edges of all clocks fall; only clock crossings convert between them.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stack of its own for code that has to stop in the middle of a call, and goes on later.
+// Fibers: a separate stack for code that is suspended in the middle of a call and resumed later.
 #pragma once
 
 #include <cstddef>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels: user code that runs in simulated time, as plain calls on a stack of its own.
+// Kernels: user code that runs in simulated time, as plain calls on its own stack.
 //
-// A kernel is in a cycle of its clock. It uses each end of a stream there once; the second use is in the next cycle, so that a loop
-// takes the cycles that it would take as a pipeline. What it waits for carries the tick at which it came to be; so a kernel runs
-// ahead of the others for as long as that is known, with the ticks that it would have if all went cycle by cycle.
+// A kernel is in a cycle of its clock. It uses each end of a stream at most once per cycle; a second use is in the next cycle, so a
+// loop takes as many cycles as its pipeline would. Data carry the tick at which they became available. A kernel can therefore run
+// ahead of others as long as these ticks are known, with the same timing as if all were stepped cycle by cycle.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Simulated time as people read it.
+// Formats simulated time in microseconds.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random numbers that are the same everywhere: each user owns a generator, there is no global one.
+// Random numbers, identical on every platform. Each user owns its generator; there is no global one.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time: which component is stepped when. Idle components are not stepped, idle time is skipped in one jump.
+// Event scheduler of one clock. Idle components are not stepped, and idle time is skipped.
 #pragma once
 
 #include <algorithm>

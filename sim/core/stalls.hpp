@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// When a kernel stood still, and for what: the stalls that a picture of a run shows, in a bounded number of spans.
+// Stalls of a kernel and their reasons, for timelines, in a bounded number of spans.
 #pragma once
 
 #include <algorithm>

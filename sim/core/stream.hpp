@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams: first in, first out, between two kernels, or a kernel and a component, of one clock or two.
+// Streams: FIFOs between two kernels, or a kernel and a component, in one or two clock domains.
 #pragma once
 
 #include <algorithm>

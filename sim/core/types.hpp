@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words that every part of the simulator shares.
+// Basic types of the simulator.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much of something there was when: amounts in a bounded number of windows, whose length doubles when time outgrows them. What a
-// picture of a run shows of links.
+// Usage of a resource over time: amounts in a bounded number of windows, whose length doubles as time advances. Timelines show it
+// for links.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registered wires between components. What is written for tick t is seen in tick t alone, whatever the order of the
+// Registered wires between components. A value written for tick t is visible in tick t only, whatever the order of
 // steps.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a host with an IPv4 address answers by itself: requests of ARP (RFC 826) for its address, and echo requests of ICMP (RFC 792), as `ping` sends
-// them. Of whole frames, and word by word as hardware does, twin of rtl/ethernet/tw_answers.sv.
+// Replies of a host with an IPv4 address: to ARP requests (RFC 826) for its address, and to ICMP echo requests (RFC 792), as `ping` sends
+// them. Processes whole frames, or word by word as the hardware does: C++ model of rtl/ethernet/tw_answers.sv.
 #pragma once
 
 #include <algorithm>

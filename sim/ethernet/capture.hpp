@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames as a capture file that Wireshark reads: pcapng (draft-ietf-opsawg-pcapng), an interface for each computer's port, times in
+// Writes frames to a capture file for Wireshark: pcapng (draft-ietf-opsawg-pcapng), one interface for each computer's port, times in
 // nanoseconds.
 #pragma once
 

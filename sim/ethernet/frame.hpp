@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ethernet frames, as IEEE 802.3 has them on the wire: 8 bytes of preamble, the frame from destination address to payload, 4 bytes
+// Ethernet frames as on the wire (IEEE 802.3): 8 bytes of preamble, the frame from destination address to payload, 4 bytes
 // of frame check sequence (FCS), and at least 12 bytes of gap.
 #pragma once
 

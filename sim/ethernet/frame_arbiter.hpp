@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several streams of frames become one, twin of rtl/ethernet/tw_frame_arbiter.sv.
+// Merges several streams of frames into one, C++ model of rtl/ethernet/tw_frame_arbiter.sv.
 #pragma once
 
 #include <cstdint>

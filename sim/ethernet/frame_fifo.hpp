@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// First in, first out, of whole frames, twin of rtl/ethernet/tw_frame_fifo.sv.
+// FIFO of whole frames, C++ model of rtl/ethernet/tw_frame_fifo.sv.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Switches, computers' ports and links of Ethernet as kinds, for clusters of any system: what a cluster file says of them
+// Ethernet switches, NICs and links as kinds of nodes and links for clusters of all systems: their cluster-file entries
 // (python/thalweg/cluster/leaves.py).
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines between Ethernet ports: a frame is one object, whose first bit's time says when each of its words is there. A byte of a line
-// takes a fraction of a cycle, so times are in units of which cycle and byte are whole numbers; they are exact.
+// Lines between Ethernet ports. A frame is one object; the time of its first bit determines when each of its words arrives. A byte takes
+// a fraction of a cycle, so times are integers in a unit that divides both cycle and byte time; they are exact.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A network of computers and switches as an engine: flows of frames in, and of each how many arrived, when, and what was lost.
+// Engine of a network of computers and switches: runs flows of frames, and reports for each the frames that arrived, when, and losses.
 #pragma once
 
 #include <algorithm>

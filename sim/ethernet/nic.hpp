@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A computer's Ethernet port: frames that it is given go out in order, and those that come in are handed over at their end.
+// A computer's Ethernet port: sends frames in order, and delivers a received frame at its end.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A switch of light: what comes in at a port goes out at the port that it is connected with, without any delay, whatever it is. While mirrors turn, what
-// comes in is lost, and counted.
+// An optical circuit switch: light that enters at a port leaves at the connected port without delay. While mirrors turn, frames are lost
+// and counted.
 #pragma once
 
 #include <algorithm>

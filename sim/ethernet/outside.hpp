@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The end of a line that leads out of the simulation, to a network interface of this computer: frames that reach it are kept until
-// they are taken out without their FCS, and frames that are given to it get an FCS and enter the line.
+// The end of a line that is attached to a network interface of this computer: frames that arrive are kept until they are
+// read without FCS; frames written to it get an FCS and enter the line.
 #pragma once
 
 #include <cstdint>

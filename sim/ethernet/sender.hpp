@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Flows of frames from a computer's port: each at its own rate, in turn where several are due, and no faster than the line.
+// Flows of frames from a computer's port: each at its own rate, round robin if several are due, limited by the line rate.
 #pragma once
 
 #include <algorithm>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// An end of a connection over a network that loses, repeats and reorders frames: every frame is passed on once and in order, or both ends know
-// that their session has ended. Frames have numbers; the sender keeps them until the receiver's user has taken them, and sends those again
-// that are missing. So no more are under way than the receiver has room for.
+// One end of a reliable connection over a network that loses, duplicates and reorders frames: every frame is delivered once and in order, or
+// both ends detect that the session has ended. Frames are numbered. The sender keeps them until the receiver's user has taken them, and
+// retransmits missing ones, so never more are in flight than the receive buffer holds.
 //
-// A session is a number that an end draws when it opens the connection. An end takes data only from who knows its session, so
-// that frames of an earlier one, which the network has kept, are never taken, and an end whose peer has started again notices.
+// A session is a number that an end chooses when it opens the connection. An end accepts data only from a peer that names its session, so
+// delayed frames of an earlier session are never accepted, and an end detects that its peer has restarted.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ enum class SessionState : std::uint8_t { none, closing, opening, open, refused, 
   return names[static_cast<std::size_t>(state)];
 }
 
-/// As the hardware shows it.
+/// The hardware's one-hot encoding of a state.
 [[nodiscard]] constexpr unsigned bits(SessionState state) {
   return state == SessionState::none ? 0 : 1U << (5 - static_cast<unsigned>(state));
 }
@@ -38,37 +38,37 @@ enum class SessionState : std::uint8_t { none, closing, opening, open, refused, 
 struct SessionCounts {
   std::uint64_t sent = 0;       ///< frames of data, each once
   std::uint64_t resent = 0;     ///< times that one was sent again
-  std::uint64_t repeated = 0;   ///< frames that came again
+  std::uint64_t repeated = 0;   ///< duplicate frames received
   std::uint64_t stale = 0;      ///< frames of another session
   std::uint64_t unknown = 0;    ///< words that were sent in sessions that ended before their arrival was acknowledged
   std::uint64_t discarded = 0;  ///< words that waited for such a session
 };
 
 enum class SessionFrame : std::uint8_t { data, acknowledgement, refusal };
-/// What a frame says of its session.
+/// The session fields of a frame.
 struct Sequence {
-  std::uint16_t session = 0;  ///< of the source, which it has drawn; never 0
-  std::uint16_t peer = 0;     ///< of the destination, as far as the source knows; 0: none yet
+  std::uint16_t session = 0;  ///< of the source; never 0
+  std::uint16_t peer = 0;     ///< of the destination; 0: not known yet
   std::uint32_t number =
-      0;  ///< of data: the frame's. Of an acknowledgement: all frames below it have come and have left the receive buffer. Of a refusal: the peer that the refused frame named
+      0;  ///< data: the frame's number. Acknowledgement: all frames below it have left the receive buffer. Refusal: the session that the refused frame named
   std::uint32_t base = 0;  ///< all frames of the source below it are acknowledged
 };
 
-/// Times are cycles of the MAC's clock. What happens in a cycle acts in the next one; `run` brings everything to the state of a cycle.
+/// Times are cycles of the MAC's clock. An event of a cycle takes effect in the next one; `run` advances the state to a cycle.
 /// `SendBuffer` keeps frames until they are released, `ReceiveBuffer` has slots for frames, whose `Content` comes from who hears them.
 template <class SendBuffer, class ReceiveBuffer>
 class Session {
  public:
   using Content = typename ReceiveBuffer::Content;
-  static constexpr Tick kDecides = 2;  ///< cycles from a frame's end to what becomes of it
-  static constexpr Tick kSays = 2;     ///< and from when there is something to say to its choice
+  static constexpr Tick kDecides = 2;  ///< cycles from a frame's end to its acceptance or rejection
+  static constexpr Tick kSays = 2;     ///< cycles from the cause of a control frame to its choice
 
   Session(const SessionConfig& config, SendBuffer& send, ReceiveBuffer& receive)
       : config_(config), send_(&send), receive_(&receive), receiver_(config, receive), sender_(config, send, 0) {}
 
   // The host's side.
 
-  /// Ends the session that there is, and begins one of this number, which none of the circuit had before; 0: none. The command acts from cycle
+  /// Ends the current session and begins one with this number, which must be new on the circuit; 0: none. The command takes effect from cycle
   /// `first` on: nothing is sent and taken until the frame that is sent has been read, frames that the former session has not sent, or not known to have arrived,
   /// are dropped one a cycle, and all that came has left the receive buffer.
   void open(std::uint16_t number, Tick first) {
@@ -91,9 +91,9 @@ class Session {
     }
     closing_ = Closing{.number = number, .stops = std::max(now + 2, read_until_ + 1), .under_way = under_way};
   }
-  /// The circuit is another one from the next cycle on, on which nothing is said that was chosen for the former one.
+  /// The circuit changes in the next cycle: drops control frames that were chosen for the former circuit.
   void cancel_choice() { history_ = 0; }
-  /// A restart, in which the buffers are emptied. What was sent and is not known to have arrived is counted.
+  /// Restart, which empties the buffers. Counts frames that were sent and not acknowledged.
   void reset(Tick now) {
     if (id_ != 0 && !(closing_ && closing_->ready != kNever))
       for (unsigned each = 0; !send_->empty(); ++each) drop(each < sender_.under_way(), now);
@@ -101,24 +101,24 @@ class Session {
     *this = Session(config_, *send_, *receive_);
     counts_ = counts;
   }
-  /// It has a session, or has not ended the former one.
+  /// True if it has a session, or has not ended the former one.
   [[nodiscard]] bool used() const { return id_ != 0 || closing_; }
   [[nodiscard]] std::uint16_t number() const { return closing_ ? closing_->number : id_; }
   [[nodiscard]] SessionState state() const { return closing_ ? SessionState::closing : state_; }
   [[nodiscard]] const SessionCounts& counts() const { return counts_; }
-  /// Everything that came has left the receive buffer, and its sender knows.
+  /// True if all received frames have left the receive buffer and this has been acknowledged to the sender.
   [[nodiscard]] bool settled() const { return !closing_ && receiver_.settled(); }
   /// Frames that are not acknowledged.
   [[nodiscard]] std::uint64_t under_way() const { return id_ == 0 || closing_ ? 0 : sender_.under_way(); }
 
   // The decoder's side.
 
-  /// What a frame's header says when it begins, of a frame of data: its place, and whether that is free.
+  /// Result of a data frame's header: its slot in the receive buffer, and whether that is free.
   struct Begun {
     std::uint64_t place = 0;
     bool is_free = false, fits = false;
   };
-  /// `now`: the cycle in which the header is there; the session is at the next one.
+  /// `now`: the cycle in which the header is available; the session is at the next one.
   [[nodiscard]] Begun begins(std::uint32_t number, Tick now) {
     if (closing_ || now <= begun_) return {};
     const std::uint64_t left = receive_->frames_left(now);
@@ -129,7 +129,7 @@ class Session {
     });
     return {place, !receive_->holds(place) && !is_ending, ahead < config_.window};
   }
-  /// The words of a frame come until this cycle.
+  /// The words of a frame arrive until this cycle.
   void takes_until(Tick end) { takes_until_ = end; }
   struct Heard {
     SessionFrame kind{};
@@ -140,7 +140,7 @@ class Session {
     std::uint64_t received = 0;       ///< their bits
     Tick end = 0;
   };
-  /// A frame came whose headers name this circuit.
+  /// Receives a frame whose headers name this circuit.
   void hear(const Heard& heard) {
     if (heard.kind == SessionFrame::data && heard.begun.is_free) {
       ended_[1] = ended_[0];
@@ -151,7 +151,7 @@ class Session {
 
   // The encoder's side.
 
-  /// When it has something to say besides data, as far as that is known, of a session at `now` or one cycle earlier; kNever.
+  /// Earliest cycle in which a control frame can be chosen, as far as known, for a session at `now` or one cycle earlier; kNever if none.
   [[nodiscard]] Tick says_at(Tick now) const {
     const Tick from = says_from();
     for (Tick at = std::max(now - kSays, quiet_until_); at <= known_; ++at)
@@ -160,12 +160,12 @@ class Session {
   }
   struct Saying {
     SessionFrame kind = SessionFrame::acknowledgement;
-    bool asks = false;  ///< for an answer: what has left is not known to be known
-    bool knows = true;  ///< the session that it is for; else its numbers are of another
+    bool asks = false;  ///< requests a reply, as the last report is not acknowledged
+    bool knows = true;  ///< knows the destination's session; otherwise its numbers are of another session
     Sequence sequence{};
     std::uint64_t received = 0;  ///< a bit for each frame from `sequence.number` on
   };
-  /// What it says, where that is chosen in this cycle: it is at that one.
+  /// The control frame that is chosen in this cycle; the session is at this cycle.
   [[nodiscard]] Saying say(Tick now) {
     quiet_until_ = now + 2;
     said_ = {.at = now + 1, .refuses = refuse_.has_value(), .again = !refuse_ && !answer_ && is_again(now)};
@@ -185,12 +185,12 @@ class Session {
     return saying;
   }
 
-  /// From which cycle on something happens by itself, as far as that is known; kNever.
+  /// Next cycle with an internal event, as far as known; kNever if none.
   [[nodiscard]] Tick acts_at() const {
     const bool sends = !closing_ && state_ == SessionState::open;
     return std::min(next_event(), sends ? sender_.acts_at() : kNever);
   }
-  /// To the state of this cycle.
+  /// Advances to the state of this cycle.
   void run(Tick now) {
     while (true) {
       const Tick next = next_event(), until = std::min(next, now);
@@ -206,12 +206,12 @@ class Session {
       act(next, true);
     }
   }
-  /// The frame of the send buffer, counted from the oldest, that may be sent in this cycle, to whose state it was run.
+  /// Offset from the oldest of the frame in the send buffer that may be sent in this cycle, to which it was advanced.
   [[nodiscard]] std::optional<unsigned> next() const {
     return !closing_ && state_ == SessionState::open && sender_.is_offered() ? std::optional(sender_.offset())
                                                                              : std::nullopt;
   }
-  /// It is chosen in this cycle, with this header.
+  /// Chooses that frame in this cycle; returns its session fields.
   [[nodiscard]] Sequence sends(Tick now) {
     ++(sender_.is_new() ? counts_.sent : counts_.resent);
     sent_ = now + 1;
@@ -219,7 +219,7 @@ class Session {
     sender_.choose(now + 1);
     return header;
   }
-  /// The last word of a frame, which is of a session where there is one, is read in this cycle.
+  /// The last word of a frame is read in this cycle.
   void reads_until(Tick cycle) {
     read_until_ = cycle;
     if (id_ != 0) sender_.reads_until(cycle);
@@ -241,7 +241,7 @@ class Session {
     Tick at = kNever;
     bool refuses = false, again = false;
   };
-  /// What an accepted frame is for both halves.
+  /// An accepted frame, for the sender and the receiver.
   struct Accepted {
     Tick at = kNever;
     SessionFrame kind{};
@@ -250,7 +250,7 @@ class Session {
     std::uint64_t received = 0;
   };
 
-  /// Of a frame that is chosen now.
+  /// Session fields of a frame that is chosen now.
   [[nodiscard]] Sequence sequence(std::uint64_t number) const {
     return {.session = id_, .peer = peer_, .number = static_cast<std::uint32_t>(number), .base = sender_.base()};
   }
@@ -259,7 +259,7 @@ class Session {
     send_->release(now);
   }
 
-  // What it has to say, and whether it had in the cycles before what happened last.
+  // Pending control frames, and their history before the last event.
 
   [[nodiscard]] Tick opens_from() const {
     return send_->empty() ? kNever : std::max(send_->front().whole, receiver_.has_said() ? receiver_.rests_until() : 0);
@@ -277,12 +277,12 @@ class Session {
       history_ = history_ << 1 | (from <= at && at >= quiet_until_ ? 1 : 0);
     known_ = cycle;
   }
-  /// It would say something that it has said, without an answer.
+  /// True if the next control frame repeats one that got no reply.
   [[nodiscard]] bool is_again(Tick now) const {
     if (state_ == SessionState::opening) return receiver_.has_said() && opens_from() <= now;
     return state_ == SessionState::open && receiver_.again(now);
   }
-  /// It has said so often enough: when it ends, as far as that is known.
+  /// Cycle in which the session ends after too many retries, as far as known.
   [[nodiscard]] Tick ends_at() const {
     if (closing_ || silent_ < config_.tries || answer_) return kNever;
     Tick at = kNever;
@@ -303,7 +303,7 @@ class Session {
     return std::min({said_.at, sent_, accepted_.at, timed_out_, heard_.empty() ? kNever : heard_.front().end + kDecides,
                      ends_at(), begins_at(), drops_at()});
   }
-  /// What happens in a cycle. `begins`: a new session may.
+  /// Executes the events of a cycle. `begins`: a new session may begin.
   void act(Tick cycle, bool begins) {
     if (begins && begins_at() == cycle) return begin(cycle);
     if (drops_at() == cycle) drop_frames(cycle);
@@ -356,7 +356,7 @@ class Session {
       receiver_.repeat(cycle);
     }
   }
-  /// True where it is of this session.
+  /// True if the frame belongs to this session.
   bool decide(const Heard& heard, Tick cycle) {
     const auto& of = heard.of;
     if (closing_ || id_ == 0 || cycle - 1 <= begun_) {
@@ -369,7 +369,7 @@ class Session {
     }
     const bool has_ended = state_ == SessionState::refused || state_ == SessionState::silent;
     if (of.peer == 0 && heard.kind == SessionFrame::acknowledgement) {
-      if (!has_ended) answer_ = of.session;  // else its peer asks again, until the host here has begun another session
+      if (!has_ended) answer_ = of.session;  // otherwise the peer retries until the host here begins another session
       return false;
     }
     if (of.peer != id_ || has_ended) {
@@ -406,7 +406,7 @@ class Session {
     if (peer != 0) refuse_ = {peer, id_};
   }
 
-  /// Frames of the former session leave the send buffer.
+  /// Drops frames of the former session from the send buffer.
   void drop_frames(Tick cycle) {
     Tick next = cycle + 1;
     if (id_ != 0) {
@@ -443,19 +443,19 @@ class Session {
   SessionState state_ = SessionState::none;
   SessionCounts counts_;
   std::optional<Closing> closing_;
-  std::optional<std::uint16_t> answer_;  ///< a session that wants to know this one
+  std::optional<std::uint16_t> answer_;  ///< session of a peer that requests this one's number
   std::optional<std::pair<std::uint16_t, std::uint16_t>>
-      refuse_;           ///< a session of which a frame heard, and the one that it named
-  unsigned silent_ = 0;  ///< tries without an answer
-  // What is still to act.
+      refuse_;           ///< session of a refused frame, and the one that it named
+  unsigned silent_ = 0;  ///< retries without a reply
+  // Pending events.
   std::deque<Heard> heard_;
   Accepted accepted_;
   Said said_;
   Tick sent_ = kNever, timed_out_ = kNever;
-  // What a frame that comes may be in the way of.
-  std::array<Ended, 2> ended_;  ///< frames that were written into their places
+  // Recent events that affect the next received frame.
+  std::array<Ended, 2> ended_;  ///< frames that were written into their slots
   Tick begun_ = -1, takes_until_ = -1, read_until_ = -1;
-  std::uint64_t history_ = 0;  ///< from bit 0 on: whether there was something to say in cycle `known_` and those before
+  std::uint64_t history_ = 0;  ///< bit k: a control frame was pending in cycle `known_` - k
   Tick known_ = -1, quiet_until_ = 0;
 };
 

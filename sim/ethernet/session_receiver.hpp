@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The receiving side of a session: which frames have room, and when their sender should know of those that have come. Twin of
+// Receiving half of a session: decides which frames fit, and when to acknowledge received ones. C++ model of
 // rtl/ethernet/tw_session_receiver.sv.
 #pragma once
 
@@ -10,26 +10,26 @@
 
 namespace thalweg::ethernet {
 
-/// What both ends of sessions have in common. Cycles are those of the MAC's clock.
+/// Parameters of both ends of a session. Cycles are of the MAC's clock.
 struct SessionConfig {
-  unsigned window = 16;  ///< frames that may be under way, for which the receiver has room; a power of two
-  Tick resend = 4;       ///< cycles without an answer after which something is sent again; at least 4
-  unsigned reorder = 3;  ///< a frame is taken for lost when more than so many that were sent after it have come
-  unsigned tries = 16;   ///< without any answer, after which the session ends
+  unsigned window = 16;  ///< frames in flight, at most as many as the receive buffer holds; a power of two
+  Tick resend = 4;       ///< retransmission time-out in cycles; at least 4
+  unsigned reorder = 3;  ///< a frame counts as lost when more than this many later ones have been received
+  unsigned tries = 16;   ///< retries without a reply after which the session ends
 };
 
-/// `Buffer` is a ReceiveBuffer, or what stands for one. What is heard in a cycle acts in the next one; what leaves the buffer does a cycle later, since what is
-/// said is of the cycle before: it has the numbers and bits of that one.
+/// `Buffer` is a ReceiveBuffer, or a mock of one. A frame received in a cycle takes effect in the next one; a frame that leaves the buffer does so a
+/// cycle later, since a report contains the numbers and bits of the cycle before it.
 template <class Buffer>
 class SessionReceiver {
  public:
   SessionReceiver(const SessionConfig& config, Buffer& buffer)
       : buffer_(&buffer), due_(std::max(1U, config.window / 4)), resend_(config.resend), quarter_(config.resend / 4) {}
 
-  /// A frame came that says that its sender knows of so many frames.
+  /// A received frame acknowledges the report of `base` frames.
   void hear(std::uint32_t base) { known_ |= base == static_cast<std::uint32_t>(reported_); }
-  /// A new frame of data was kept. It is reported at once where a frame is missing before it, as it is not the next one of all that have come;
-  /// or after some frames.
+  /// A new data frame was accepted. It is reported at once if a frame before it is missing, that is, it is not the next number; otherwise
+  /// after several frames or a delay.
   void take(std::uint32_t number, Tick now) {
     if (number != static_cast<std::uint32_t>(taken_++) || ++fresh_ == due_) {
       fresh_ = 0;
@@ -38,14 +38,14 @@ class SessionReceiver {
       report_ = std::min(report_, now + quarter_);
     }
   }
-  /// One came that was not.
+  /// A duplicate data frame was received.
   void repeat(Tick now) { report_ = now; }
-  /// Its sender asks for a frame with a base.
+  /// The sender requests a frame with a base.
   void ask(Tick now) { confirm_ = std::min(confirm_, now + quarter_); }
-  /// One was sent, with data.
+  /// A data frame with a base was sent.
   void sent() { confirm_ = kNever; }
 
-  /// From which cycle on it has something to say, as far as that is known; kNever.
+  /// Earliest cycle in which a report is due, as far as known; kNever if none.
   [[nodiscard]] Tick says_at() const {
     Tick at = std::min({report_, confirm_, again_at()});
     const std::uint64_t left = buffer_->in_order();
@@ -54,13 +54,13 @@ class SessionReceiver {
     if (reported_ < left) at = std::min(at, add(buffer_->frame_left_at(reported_), quarter_ + 1));
     return at;
   }
-  /// From which cycle on it would say again what is not known to be known, if nothing leaves; kNever.
+  /// Cycle from which an unacknowledged report is repeated, if no frame leaves before; kNever if none.
   [[nodiscard]] Tick again_at() const { return known_ ? kNever : rests_until(); }
-  /// Nothing has left since it was said last, which is not known to be known.
+  /// True if the next report repeats the last one, which is not acknowledged.
   [[nodiscard]] bool again(Tick now) const { return now >= again_at() && !more(now); }
-  /// The peer should answer that it knows.
+  /// True if the report requests an acknowledgement.
   [[nodiscard]] bool asks(Tick now) const { return !known_ || more(now); }
-  /// It says so in this cycle.
+  /// A report is sent in this cycle.
   void say(Tick now) {
     known_ &= !more(now);
     reported_ = buffer_->frames_left(now - 1);
@@ -68,22 +68,22 @@ class SessionReceiver {
     said_ = now;
   }
   [[nodiscard]] bool has_said() const { return said_ != kNever; }
-  /// The cycle after which it was said last for long enough; kNever: it was not.
+  /// Cycle in which the retransmission time-out of the last report expires; kNever if none was sent.
   [[nodiscard]] Tick rests_until() const { return add(said_, resend_); }
-  /// Everything that came has left, and its sender knows.
+  /// True if all received frames have left the buffer and the sender has acknowledged the report.
   [[nodiscard]] bool settled() const { return known_ && reported_ == buffer_->in_order(); }
 
  private:
   [[nodiscard]] static Tick add(Tick at, Tick cycles) { return at == kNever ? kNever : at + cycles; }
-  /// Frames have left since it was said last.
+  /// True if frames have left since the last report.
   [[nodiscard]] bool more(Tick now) const { return reported_ != buffer_->frames_left(now - 1); }
 
   Buffer* buffer_;
   unsigned due_;
   Tick resend_, quarter_;
   std::uint64_t taken_ = 0;     ///< frames
-  std::uint64_t reported_ = 0;  ///< frames that have left, as its sender should know
-  bool known_ = true;           ///< and does
+  std::uint64_t reported_ = 0;  ///< frames that have left the buffer, as of the last report
+  bool known_ = true;           ///< the sender has acknowledged that report
   unsigned fresh_ = 0;          ///< frames since a report
   Tick report_ = kNever, confirm_ = kNever, said_ = kNever;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sending side of a session: frames that are under way, which of them were received or are taken for lost, and the one that is sent next.
-// Twin of rtl/ethernet/tw_session_sender.sv: it goes through frames one a cycle, and is stepped only while it does, or something comes to it.
+// Sending half of a session: frames in flight, which of them were received or count as lost, and the next one to send. C++ model of
+// rtl/ethernet/tw_session_sender.sv: it scans one frame per cycle, and is stepped only during a scan or when it has an event.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace thalweg::ethernet {
 
-/// `Buffer` is a SendBuffer, or what stands for one.
+/// `Buffer` is a SendBuffer, or a mock of one.
 template <class Buffer>
 class SessionSender {
  public:
@@ -25,19 +25,19 @@ class SessionSender {
         flights_(config.window),
         cycle_(begin) {}
 
-  /// An acknowledgement came in this cycle: all frames below `number` have left the receiver's buffer, and those with a bit have come.
+  /// Receives an acknowledgement in this cycle: all frames below `number` have left the receive buffer, and those with a bit were received.
   void hear(std::uint32_t number, std::uint64_t received, Tick now) {
     run(now);
     heard_ = {.is = true, .number = number, .received = received};
   }
-  /// The frame that is offered was chosen in the cycle before this one.
+  /// The offered frame was chosen in the cycle before this one.
   void choose(Tick now) {
     chosen_ = now;
     read_ = kNever;
   }
   /// Its last word is read in this cycle.
   void reads_until(Tick cycle) { read_ = cycle; }
-  /// To the state of this cycle, or of the first one before it in which it has timed out.
+  /// Advances to the state of this cycle, or of the first one before it with a time-out.
   void run(Tick now) {
     const unsigned before = timeouts_;
     while (cycle_ < now && timeouts_ == before) {
@@ -47,9 +47,9 @@ class SessionSender {
         step();
     }
   }
-  /// That of the state.
+  /// Cycle of the state.
   [[nodiscard]] Tick cycle() const { return cycle_; }
-  /// The first cycle from that of the state on in which something happens by itself, as far as that is known; kNever.
+  /// First cycle, from the state's on, with an internal event, as far as known; kNever if none.
   [[nodiscard]] Tick acts_at() const {
     if (stage_ != Stage::idle || heard_.is || waiting_.is || selects_ || releases_ || lost_ != any_lost())
       return cycle_;
@@ -69,16 +69,16 @@ class SessionSender {
   [[nodiscard]] std::uint32_t base() const { return base_; }
   /// Frames that are not acknowledged.
   [[nodiscard]] unsigned under_way() const { return under_; }
-  /// What it does with the buffer in this cycle.
+  /// Accesses to the send buffer in this cycle.
   [[nodiscard]] bool selects() const { return selects_; }
   [[nodiscard]] bool releases() const { return releases_; }
-  /// How often nothing was heard of what is under way for too long.
+  /// Number of retransmission time-outs.
   [[nodiscard]] unsigned timeouts() const { return timeouts_; }
 
  private:
   enum class Stage : std::uint8_t { idle, withdraw, low, high, check, first, second, search, expire };
   struct Flight {
-    std::uint16_t order = 0;  ///< of its last sending among all
+    std::uint16_t order = 0;  ///< order number of its last transmission
     bool received = false, lost = false;
   };
   struct Heard {
@@ -170,7 +170,7 @@ class SessionSender {
     offset_ = k_;
     go(Stage::idle);
   }
-  /// Frames that have left the receiver's buffer are released, but for one that is read; then those that have come are marked.
+  /// Releases frames that have left the receive buffer, except one that is being read; then marks received frames.
   void acknowledge(bool is_read) {
     if (k_ == under_) return go(Stage::second);
     Flight& of = at(k_);
@@ -222,10 +222,10 @@ class SessionSender {
   bool has_ = false, is_new_ = false, is_offered_ = false;  ///< a frame to be sent
   unsigned offset_ = 0;
   bool selects_ = false, releases_ = false;
-  bool lost_ = false;  ///< one was, in the cycle before
+  bool lost_ = false;  ///< a frame counted as lost in the cycle before
   Tick chosen_ = -1, read_ = -1;
   bool is_read_ = false;  ///< a frame
-  unsigned reading_ = 0;  ///< its place in the window
+  unsigned reading_ = 0;  ///< its index in the window
   Heard heard_, waiting_, taken_;
   unsigned k_ = 0;
   std::uint32_t releasing_ = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A board's port to the network, word by word, twin of rtl/ethernet/tw_udp_port.sv.
+// A board's port to the network, word by word, C++ model of rtl/ethernet/tw_udp_port.sv.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes frames from the MAC word by word, and gives out datagrams for one end, and requests, twin of rtl/ethernet/tw_udp_receiver.sv. What a frame is
+// Takes frames from the MAC word by word, and gives out datagrams for one end, and requests, C++ model of rtl/ethernet/tw_udp_receiver.sv. What a frame is
 // follows from its first word, by udp_heading_of and request_of.
 #pragma once
 

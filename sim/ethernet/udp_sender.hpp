@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes frames of datagrams that come word by word, twin of rtl/ethernet/tw_udp_sender.sv. The frames are those of make_udp.
+// Makes frames of datagrams that come word by word, C++ model of rtl/ethernet/tw_udp_sender.sv. The frames are those of make_udp.
 #pragma once
 
 #include <algorithm>

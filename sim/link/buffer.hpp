@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Input buffers, and the wires that lead into them. A wire and the buffer behind it are one storage: flow control has
-// granted a flit its place before it is sent, so it is written there at once, and is in the queue when it has arrived.
+// Input buffers and the wires that feed them. A wire and its buffer share one storage: flow control has reserved the
+// entry of a flit before it is sent, so it is written there at once, and enters the queue when it has arrived.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ends that a unit beside a router has: it sends into a local input port, receives from a local output port, and takes what
-// the router ejects at a link.
+// A unit's connections to its router: it sends into a local input port, receives from a local output port, and receives the flits
+// that the router ejects at a link.
 #pragma once
 
 #include <array>

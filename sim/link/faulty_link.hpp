@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A link on which faults happen, between two routers: its two ends, and a noisy wire each way.
+// A link with faults between two routers: its two ends, and a noisy wire in each direction.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What moves in one cycle on one port of a network.
+// Flits: the unit of transfer of a network port, one per cycle.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Flow control of one virtual channel, twin of rtl/link/tw_flow.sv: a sender that knows when it may send, a receiver
-// that tells it. What goes back is one bit an event: a credit, or a change of the stop bit.
+// Flow control of one virtual channel, C++ model of rtl/link/tw_flow.sv: a sender that tracks free buffer space, and a
+// receiver that reports it. An event on the return path is one bit: a credit, or a change of the stop bit.
 #pragma once
 
 #include <cstdint>

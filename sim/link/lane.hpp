@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// One direction of a link between two components of one clock: words with a latency and, the other way, credits with the same.
-// Where the hardware is simulated up to the link's wires, its own blocks keep rate and account of credits (Lane); where it ends
-// before, the lane does (CreditedLane).
+// One direction of a link between two components of one clock: words with a latency and, in the other direction, credits with the same
+// latency. If the hardware is simulated up to the link's wires, its blocks limit the rate and count credits (Lane); otherwise the lane
+// does (CreditedLane).
 //
-// Links between MPI-FPGA's routers are made of other wires (buffer.hpp, endpoint.hpp), with the same arithmetic of rate (rate.hpp)
-// and credits (flow.hpp). A router has up to 128 channels and is stepped in every cycle of a loaded network: it learns of all that
-// arrives in a cycle from one word of its inbox, and a word is written into its place in the buffer when it is sent. With a lane for
-// each link it would look at every link in every cycle, and move each word once more.
+// Links between MPI-FPGA's routers use other wires (buffer.hpp, endpoint.hpp), with the same arithmetic for rates (rate.hpp) and credits
+// (flow.hpp). A router has up to 128 channels and is stepped in every cycle of a loaded network: one word of its inbox shows all
+// arrivals of a cycle, and a flit is written into its buffer entry when it is sent. With a lane per link, every link would be polled in
+// every cycle, and each flit copied once more.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One end of a link between a router's port and a wire, twin of rtl/link/tw_link_end.sv: its session, its replay and their codec.
+// One end of a reliable link, between a router's port and a wire: session, replay and their codec. C++ model of rtl/link/tw_link_end.sv.
 #pragma once
 
 #include <cstdint>

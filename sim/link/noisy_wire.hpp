@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One direction of a link, a frame a cycle: bits flip, frames get lost or come twice, and the wire may be cut for a time.
+// One direction of a link, one frame per cycle, with faults: flipped bits, lost and duplicated frames, and interruptions.
 #pragma once
 
 #include <algorithm>

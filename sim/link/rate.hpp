@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rate of a link that is slower than its port.
+// Rate limiter of a link that is slower than its port.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace thalweg {
 
 /// At most `flits` in any `cycles` consecutive cycles, and never less than that share on average while there is
-/// something to send. Twin of rtl/link/tw_rate.sv, an accumulator: it gains `flits` a cycle up to cycles+flits-1; a flit costs
+/// something to send. C++ model of rtl/link/tw_rate.sv, an accumulator: it gains `flits` a cycle up to cycles+flits-1; a flit costs
 /// `cycles`.
 class RateLimit {
  public:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One end of a link that loses nothing though its wire does, twin of rtl/link/tw_replay.sv: go-back-N. docs/links.md has
+// Replay: go-back-N retransmission at one end of a link. C++ model of rtl/link/tw_replay.sv; docs/links.md describes
 // the protocol.
 #pragma once
 

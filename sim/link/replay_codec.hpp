@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between a replay, the flow control of a router's port, and a wire, twin of rtl/link/tw_replay_codec.sv: all that one end says in
-// a cycle is one frame. docs/links.md has the layout.
+// Encodes words and acknowledgements of a replay, and flow control of a router's port, as one frame per cycle, and decodes them. C++
+// model of rtl/link/tw_replay_codec.sv; docs/links.md describes the layout.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The session of one end of a link, twin of rtl/link/tw_session.sv: what it says and hears between a reset of either end and the
-// next one is of one session of each. docs/links.md has the protocol.
+// The session of one end of a link: frames sent and received between two resets of either end belong to one session of each end. C++ model
+// of rtl/link/tw_session.sv; docs/links.md describes the protocol.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a job has of a fabric that several jobs share: some of the 64-bit sub-channels of everything, or some of the time.
+// A job's share of a fabric that several jobs use: some of the 64-bit sub-channels, or some of the time slots.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A bank of a board's memory: a channel of DRAM behind its controller. It models time; the bytes are its user's.
+// A bank of a board's memory: a DRAM channel behind its controller. Models timing only; its user stores the data.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The time that a channel of DRAM takes: bursts on its data bus, rows that are opened and closed, bank groups, activates, the bus's turns
-// between reads and writes, refresh.
+// Timing of a DRAM channel: bursts on the data bus, opening and closing of rows, bank groups, activates, bus turnaround between reads
+// and writes, and refresh.
 #pragma once
 
 #include <algorithm>

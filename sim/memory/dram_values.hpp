@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A channel of DRAM as a cluster file says it: dram_trcd_ns and so on.
+// Reads the timing of a DRAM channel from a cluster file: dram_trcd_ns and so on.
 #pragma once
 
 #include <string>

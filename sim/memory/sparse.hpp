@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A memory of which only the pages that were written take space: what was never written is zero.
+// Sparse memory: only written pages take space; the others read as zero.
 #pragma once
 
 #include <algorithm>

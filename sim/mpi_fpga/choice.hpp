@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which algorithm a collective takes: what a user or a tuning file says, by the size of the communicator and of a block.
+// Selects a collective's algorithm by the sizes of the communicator and of a block, as a user or a tuning file specifies.
 #pragma once
 
 #include <cstdint>

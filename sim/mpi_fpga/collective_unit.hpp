@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The collective unit of a node: the processes of the operations in flight, aggregation units, and the fork queues towards the
-// router and the host. docs/collectives.md has its exact cycles.
+// router and the host. docs/collectives.md describes its timing.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an MPI-FPGA fabric is built from: a network, and at each of its nodes a host and a collective unit. Filled from a
-// cluster file; every value is in hardware units.
+// Configuration of an MPI-FPGA fabric: a network, and a host and a collective unit at each node. Filled from a cluster
+// file; all values are in hardware units.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The communicator table: what a node knows of each communicator that it is a vertex of.
+// The communicator table: a node's entry for each communicator of which it is a vertex.
 #pragma once
 
 #include <array>

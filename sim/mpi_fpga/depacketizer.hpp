@@ -13,7 +13,7 @@
 
 namespace thalweg::mpi_fpga {
 
-/// Takes packets flit by flit, and gives the words of memory of each one's elements; twin of rtl/mpi_fpga/tw_depacketizer.sv.
+/// Takes packets flit by flit, and gives the words of memory of each one's elements; C++ model of rtl/mpi_fpga/tw_depacketizer.sv.
 class FlitDepacketizer {
  public:
   using Word = thalweg::Word<256>;

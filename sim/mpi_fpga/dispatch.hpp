@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which aggregation unit takes a step; twin of rtl/mpi_fpga/tw_dispatch.sv.
+// Selects the aggregation unit for a step; C++ model of rtl/mpi_fpga/tw_dispatch.sv.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a front of MPI-FPGA needs beside what every engine has (cluster/engine.hpp): communicators, collectives, messages.
+// Interface of MPI-FPGA's engines beyond the common one (cluster/engine.hpp): communicators, collectives, messages.
 #pragma once
 
 #include <cstddef>

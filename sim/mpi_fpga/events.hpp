@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is foreseen inside a node, in the order of time.
+// Scheduled events inside a node, in order of time.
 #pragma once
 
 #include <algorithm>

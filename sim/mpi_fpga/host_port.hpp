@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The host's side of a node: streaming DMA in both directions, and the messages' port of the router.
 //
-// Towards the node, every process that takes from the host has a stream of its own, messages and table rows have one each; they take
-// turns packet by packet, as far as each has room, so that a stream that stalls holds up no other. Towards the host the
-// results of the aggregation units and the messages take turns likewise.
+// Towards the node, every process that reads from the host has its own stream; messages and table rows have one each. Streams with
+// buffer space take turns packet by packet, so a stalled stream blocks no other. Towards the host, the results of the
+// aggregation units and the messages take turns likewise.
 #pragma once
 
 #include <deque>

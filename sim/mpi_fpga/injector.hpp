@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which packet a local port of the collective unit sends; twin of rtl/mpi_fpga/tw_injector.sv.
+// Selects the packet that a local port of the collective unit sends; C++ model of rtl/mpi_fpga/tw_injector.sv.
 #pragma once
 
 #include <cstdint>

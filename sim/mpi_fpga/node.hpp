@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A node: router, collective unit and host port, and the queues of operations that wait for their turn.
+// A node: router, collective unit and host port, and the queues of waiting operations.
 #pragma once
 
 #include <deque>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How operations begin at a vertex without a rank, which no host submits: with what arrives; twin of rtl/mpi_fpga/tw_openings.sv.
+// Begins operations at a vertex without a rank, where no host submits them, when their first packet arrives; C++ model of rtl/mpi_fpga/tw_openings.sv.
 #pragma once
 
 #include <bit>

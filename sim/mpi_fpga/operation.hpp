@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a collective is to do. A front describes it, and the same record goes on to the units of the nodes.
+// Description of a collective operation, passed from a front to the units of the nodes.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packets as a node holds them: each stored once, however many outputs it goes to.
+// Packets of a node: each is stored once, however many outputs send it.
 #pragma once
 
 #include <algorithm>

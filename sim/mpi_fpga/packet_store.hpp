@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host's packets for processes, until units take them; twin of rtl/mpi_fpga/tw_packet_store.sv.
+// Stores the host's packets for processes until units read them; C++ model of rtl/mpi_fpga/tw_packet_store.sv.
 #pragma once
 
 #include <cstdint>

@@ -94,7 +94,7 @@ class Packetizer {
   std::uint64_t capacity_ = 1;
 };
 
-/// A stream's packets flit by flit: the descriptor, which a barrier's is alone, then the elements as words of memory bring them; twin of
+/// A stream's packets flit by flit: the descriptor, which a barrier's is alone, then the elements as words of memory bring them; C++ model of
 /// rtl/mpi_fpga/tw_packetizer.sv.
 class FlitPacketizer {
  public:

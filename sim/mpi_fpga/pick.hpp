@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which process of a collective unit is tried next; twin of rtl/mpi_fpga/tw_pick.sv.
+// Selects the process of a collective unit that is tried next; C++ model of rtl/mpi_fpga/tw_pick.sv.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The streaming DMA's rate: bytes pass one after another, so many a tick.
+// Rate of the streaming DMA, in bytes per tick.
 #pragma once
 
 #include <algorithm>

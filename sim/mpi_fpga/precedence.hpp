@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which edges an operation may not use yet, because operations before it in its communicator are not done with them; twin of
+// Tracks the edges that an operation may not use yet, because earlier operations of its communicator still use them; C++ model of
 // rtl/mpi_fpga/tw_precedence.sv.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far a process is in its operation, and the packet that it takes next; twin of rtl/mpi_fpga/tw_progress.sv.
+// Progress of a process in its operation, and its next packet; C++ model of rtl/mpi_fpga/tw_progress.sv.
 #pragma once
 
 #include <cstddef>

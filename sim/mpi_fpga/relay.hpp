@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a collective unit hands on from link to link for others: the packets of all-to-alls. Behind every link there is a memory
-// of whole packets, with a buffer for each route class; they go the ways of the routing table, so that the order of buffers
-// which proves the routes free of deadlock holds for these as well. Where several links lead to a neighbour, the routers send all
-// that is for it over one of them, and so they count as that one (thalweg.proof). What waits is queued by the link that it came
-// over and the next buffer, announcements apart from data.
+// The relay of a collective unit: forwards packets of all-to-alls between links. Each link has a memory of whole packets, with a
+// buffer per route class. Packets follow the routing table, so the order of buffers that proves the routes free of deadlock holds
+// for them as well. If several links lead to a neighbour, the routers use only one of them, and they count as one (thalweg.proof).
+// Packets are queued by input link and next buffer, announcements separately from data.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hardware's collective unit beside the simulator's: it gets the same inputs in every cycle, and what it shows is compared.
+// A Verilated collective unit in co-simulation with the C++ model: it gets the same inputs in every cycle, and its outputs are compared.
 #pragma once
 
 #include <cstdint>

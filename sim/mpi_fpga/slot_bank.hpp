@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ports at which the memory of the slots of a link is read; twin of rtl/mpi_fpga/tw_slot_bank.sv.
+// The read ports of the memory of a link's slots; C++ model of rtl/mpi_fpga/tw_slot_bank.sv.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The processes that wait at the edges of rows; twin of rtl/mpi_fpga/tw_slot_waits.sv.
+// The processes that wait for packets at the edges of rows; C++ model of rtl/mpi_fpga/tw_slot_waits.sv.
 #pragma once
 
 #include <array>

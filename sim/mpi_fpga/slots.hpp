@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The receiving ends of a collective unit's edges, and the credits of the sending ends; twin of rtl/mpi_fpga/tw_slots.sv.
+// Slots: the receive buffers of a collective unit's edges, and the credits of the sending ends; C++ model of rtl/mpi_fpga/tw_slots.sv.
 #pragma once
 
 #include <array>

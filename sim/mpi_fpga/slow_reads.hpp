@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What units read at a pace of more than 1, whose room is held; twin of rtl/mpi_fpga/tw_slow_reads.sv.
+// Reads by units that take more than one cycle per flit, whose buffer space stays reserved; C++ model of rtl/mpi_fpga/tw_slow_reads.sv.
 #pragma once
 
 #include <algorithm>

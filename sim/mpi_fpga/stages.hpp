@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The buffers between processes of a collective operation; twin of rtl/mpi_fpga/tw_stages.sv.
+// The buffers between processes of a collective operation; C++ model of rtl/mpi_fpga/tw_stages.sv.
 #pragma once
 
 #include <cstdint>

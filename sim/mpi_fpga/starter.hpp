@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How operations begin: which process and step of which operation collective control is asked for; twin of
+// Starts operations: selects the operation, process and step that collective control computes next; C++ model of
 // rtl/mpi_fpga/tw_starter.sv.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps that processes are at, and those that come next; twin of rtl/mpi_fpga/tw_steps.sv.
+// The current and next steps of processes; C++ model of rtl/mpi_fpga/tw_steps.sv.
 #pragma once
 
 #include <array>

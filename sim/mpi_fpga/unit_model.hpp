@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a collective unit that is not the simulator's own has to be: tw_collective_unit, Verilated and compiled into a library of
-// its own.
+// Interface of a Verilated tw_collective_unit, which is compiled into a
+// library.
 #pragma once
 
 #include <array>
@@ -92,7 +92,7 @@ class UnitModel {
     unsigned unit = 0, flits = 1, pace = 1;
     friend bool operator==(const Take&, const Take&) = default;
   };
-  /// What the host is told of a packet for it.
+  /// The tag of a packet for the host.
   struct Told {
     std::uint32_t process = 0;
     unsigned step = 0;

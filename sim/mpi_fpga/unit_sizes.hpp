@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How large the buffers of a collective unit are.
+// Sizes of a collective unit's buffers.
 #pragma once
 
 #include <algorithm>

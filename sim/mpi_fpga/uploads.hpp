@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The packets that the host has for processes; twin of rtl/mpi_fpga/tw_uploads.sv.
+// The host's packets for processes; C++ model of rtl/mpi_fpga/tw_uploads.sv.
 #pragma once
 
 #include <cstdint>

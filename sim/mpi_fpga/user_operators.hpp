@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators and units of the user's own, from a library that was built with thalweg_operator.hpp and thalweg_unit.hpp.
+// User-defined operators and units, from a library that was built with thalweg_operator.hpp and thalweg_unit.hpp.
 #pragma once
 
 #include <string>

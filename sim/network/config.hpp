@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a network is built from: routers, the links that join them, and the way that packets take.
+// Configuration of a network: routers, links between them, and routes.
 #pragma once
 
 #include <cstdint>

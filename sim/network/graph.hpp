@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The links of a fabric as a graph.
+// The graph of a fabric's links.
 #pragma once
 
 #include <span>

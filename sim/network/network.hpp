@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plain network: routers joined by links. What stands on the routers' local ports is the caller's.
+// The plain network: routers connected by links. The caller connects components to the routers' local ports.
 #pragma once
 
 #include <cstdint>

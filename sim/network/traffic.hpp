@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Synthetic traffic on the plain network: a source and a sink at each router's host port. Measures the network, and the
+// Synthetic traffic on the plain network: a source and a sink at each router's host port. Measures the network and the
 // simulator.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands where in the 512 GByte that a cluster shares.
+// Address map of the 512 GByte that a cluster shares.
 #pragma once
 
 #include <cstdint>

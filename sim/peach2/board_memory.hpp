@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The DRAM of a hub's board behind its controller, as the hub's bus sees it. A model alone: the hardware ends at the bus.
+// The DRAM of a hub's board behind its controller, as seen from the hub's bus. Model only: the RTL ends at the bus.
 #pragma once
 
 #include <algorithm>

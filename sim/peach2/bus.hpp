@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bus of a hub, twin of rtl/peach2/tw_bus.sv: each beat goes to the one that its address is of: memory, calculator, working
-// RAM or registers.
+// The bus of a hub, C++ model of rtl/peach2/tw_bus.sv: routes each beat by its address to memory, calculator, working RAM or
+// registers.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From packets to beats of the bus, and back, twin of rtl/peach2/tw_bus_bridge.sv: writes become beats of 16 bytes, reads too, and
-// their data completions.
+// Converts packets to bus beats and back, C++ model of rtl/peach2/tw_bus_bridge.sv: writes and reads become beats of 16 bytes, and read
+// data become completions.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reduces what is written to it, twin of rtl/peach2/tw_calculator.sv: beats of records that lie behind each other, field by field.
+// The reduction calculator: reduces records that are written to it, field by field. C++ model of rtl/peach2/tw_calculator.sv.
 #pragma once
 
 #include <cstdint>

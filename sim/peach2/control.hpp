@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The registers of a hub, twin of rtl/peach2/tw_control.sv, which says what stands where.
+// The registers of a hub, C++ model of rtl/peach2/tw_control.sv, which has the register map.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The DMA controller's first half, twin of rtl/peach2/tw_dma_reader.sv: walks a chain of descriptors, and reads what they say, a
-// packet's worth at a time.
+// The DMA controller's read half, C++ model of rtl/peach2/tw_dma_reader.sv: walks a chain of descriptors, and issues their reads, one
+// packet at a time.
 #pragma once
 
 #include <algorithm>

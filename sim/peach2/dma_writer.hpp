@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The DMA controller's second half, twin of rtl/peach2/tw_dma_writer.sv: takes the completions of its reads, and writes their
-// data where the chunks say, each double word moved to its place in the destination's lines.
+// The DMA controller's write half, C++ model of rtl/peach2/tw_dma_writer.sv: receives the completions of reads, and writes their data to
+// the chunks' destinations, each double word shifted to its position in the destination's lines.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What goes out by a link of PCI Express, twin of rtl/peach2/tw_egress.sv: packets at the rate of its lanes with all that they
-// carry beside data, and only where the other end has room for the largest.
+// Output port of a PCI Express link, C++ model of rtl/peach2/tw_egress.sv: sends packets at the rate of its lanes, including protocol
+// overhead, and only if the other end has credit for the largest packet.
 #pragma once
 
 #include <algorithm>

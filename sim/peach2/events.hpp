@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts what happens at several places, and tells it over one stream, twin of rtl/peach2/tw_events.sv.
+// Counts events of several sources and reports them over one stream, C++ model of rtl/peach2/tw_events.sv.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A hub of PEACH2, twin of rtl/peach2/tw_hub.sv: links whose packets go where the windows of their addresses say, a DMA controller,
+// A hub of PEACH2, C++ model of rtl/peach2/tw_hub.sv: links whose packets are routed by address windows, a DMA controller,
 // and a bus with memory, working RAM, the reduction calculator and the registers.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a node knows of its hub: the simulator's or the hardware's own, whose edges are told as they come.
+// Interface of a node to its hub: the C++ model or the Verilated hub.
 #pragma once
 
 #include <array>

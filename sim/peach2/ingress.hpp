@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What comes in by a port, twin of rtl/peach2/tw_ingress.sv: packets are kept until they are whole, and go where their
-// address's window says, or nowhere.
+// Input port of a hub, C++ model of rtl/peach2/tw_ingress.sv: stores packets until they are complete, and routes them by the windows
+// of their addresses, or drops them.
 #pragma once
 
 #include <cstdint>

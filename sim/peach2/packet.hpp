@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packets of PCI Express as words of a hub, for what stands at its links: headers made, data moved from and to bytes.
+// PCI Express packets as words of a hub, for components at its links: builds headers, and converts data from and to bytes.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A host's processor: a queue of operations on its hub and its memories, each with what it costs. A model alone.
+// A host's processor: a queue of operations on its hub and memories, each with its cost. Model only.
 #pragma once
 
 #include <algorithm>

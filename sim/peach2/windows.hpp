@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a page goes, twin of rtl/peach2/tw_windows.sv: a page of the hub's own to its bus, any other where the first of the windows
-// that has it says.
+// Routes a page, C++ model of rtl/peach2/tw_windows.sv: the hub's own pages to its bus, others by the first window that contains
+// them.
 #pragma once
 
 #include <optional>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the blocks of a hub share: its words, ports and windows, as in rtl/peach2/tw_peach2_pkg.sv.
+// Common types of a hub's blocks: words, ports and windows, as in rtl/peach2/tw_peach2_pkg.sv.
 //
-// A packet is a header in a word of its own, in its lowest bytes, then the lines of 32 bytes that its data lie in, each byte
-// where its address has it.
+// A packet is a header in the lowest bytes of its first word, then the 32-byte lines that contain its data, each byte at the offset of
+// its address.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An aggregation unit flit by flit: operands, a join, a queue in front of each output; twin of rtl/reduce/tw_aggregation_unit.sv.
+// An aggregation unit, flit by flit: operands, a join, and a queue for each output; C++ model of rtl/reduce/tw_aggregation_unit.sv.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies a packet to several outputs, which take it asynchronously: a queue in front of each.
+// Copies a packet to several outputs, which read it independently from queues.
 #pragma once
 
 #include <bit>
@@ -48,7 +48,7 @@ class Fork {
   std::vector<Queue> queues_;
 };
 
-/// The same flit by flit, packets coming after their room was taken; twin of rtl/reduce/tw_fork.sv.
+/// The same flit by flit, packets coming after their room was taken; C++ model of rtl/reduce/tw_fork.sv.
 template <class Word>
 class FlitFork {
  public:

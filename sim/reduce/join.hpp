@@ -53,7 +53,7 @@ struct FlitOperands {
   std::uint64_t tag;
 };
 
-/// Joins the flits of up to `inputs` operands a cycle; twin of rtl/reduce/tw_join.sv. The header is that of the first operand;
+/// Joins the flits of up to `inputs` operands a cycle; C++ model of rtl/reduce/tw_join.sv. The header is that of the first operand;
 /// what is behind the elements becomes zero where there are several.
 class FlitJoin {
  public:

@@ -43,7 +43,7 @@ struct FlitPair {
   std::uint64_t tag;
 };
 
-/// Combines a pair of flits a cycle; twin of rtl/reduce/tw_lane.sv. The header is that of a; what is behind the elements
+/// Combines a pair of flits a cycle; C++ model of rtl/reduce/tw_lane.sv. The header is that of a; what is behind the elements
 /// becomes zero.
 class FlitLane {
  public:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What users put beside the operators of the lanes, and between hosts and switches.
+// User-defined operators of the lanes, and units between hosts and switches.
 #pragma once
 
 #include <cstddef>

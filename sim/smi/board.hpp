@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A board in a cluster of SMI: a rank's hardware, the streams between it and kernels, its ends of links, and its memory.
+// A board of an SMI cluster: a rank's hardware, the streams between it and kernels, its ends of links, and its memory.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One rank's elements to all, twin of rtl/smi/tw_broadcast.sv.
+// Endpoint of a broadcast, C++ model of rtl/smi/tw_broadcast.sv.
 #pragma once
 
 #include "common/skid.hpp"

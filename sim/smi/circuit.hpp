@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Follows the circuits of a kernel's input, twin of rtl/smi/tw_circuit.sv.
+// Tracks the circuits at an input of a send or receive kernel, C++ model of rtl/smi/tw_circuit.sv.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all endpoints of a rank have in common: a port's hardware between a kernel and the transport. A kernel opens a channel, and
-// gives or takes elements; the transport takes and gives packets.
+// Common interface of a rank's endpoints, the hardware of a port between a kernel and the transport. A kernel opens a channel, and
+// writes or reads elements; the transport receives and delivers packets.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ struct Element {
   unsigned source = 0;  ///< pop: the rank that it comes from
 };
 
-/// Twin of the endpoints' hardware, which all have these ports. Outputs depend on registers alone.
+/// C++ model of the endpoints' hardware, which all have these ports. Outputs depend on registers alone.
 class Endpoint {
  public:
   struct Config {

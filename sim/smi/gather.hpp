@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All ranks' elements to one, twin of rtl/smi/tw_gather.sv.
+// Endpoint of a gather, C++ model of rtl/smi/tw_gather.sv.
 #pragma once
 
 #include "common/skid.hpp"

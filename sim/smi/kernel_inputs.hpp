@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inputs of a send or a receive kernel, which are polled.
+// The polled inputs of a send or receive kernel.
 #pragma once
 
 #include <vector>

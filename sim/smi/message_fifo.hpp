@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A FIFO whose words form messages, which it gives without a pause, twin of rtl/smi/tw_message_fifo.sv.
+// A FIFO of messages that outputs each message without gaps, C++ model of rtl/smi/tw_message_fifo.sv.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank of SMI, twin of rtl/smi/tw_node.sv: endpoints of ports, a send and a receive kernel for each link, and the FIFOs between
+// A rank of SMI, C++ model of rtl/smi/tw_node.sv: endpoints of ports, a send and a receive kernel for each link, and the FIFOs between
 // them.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands for the hardware's rank in the simulator: its ports, edge by edge. No output depends on an input but by an edge.
+// Interface of a Verilated rank in the simulator: its ports at each clock edge. No output depends combinationally on an input.
 #pragma once
 
 #include <cstdint>

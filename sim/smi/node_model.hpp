@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a board knows of its rank's hardware: the simulator's or the hardware's own, cycle by cycle. Outputs depend on registers alone.
+// Interface of a board to its rank's hardware: the C++ model or the Verilated rank, cycle by cycle. Outputs depend on registers only.
 #pragma once
 
 #include <cstdint>

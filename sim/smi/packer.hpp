@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes packets of elements, twin of rtl/smi/tw_packer.sv.
+// Packs elements into packets, C++ model of rtl/smi/tw_packer.sv.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What moves in a cluster of SMI: packets of 32 bytes, or of what the cluster says, four of them a header.
+// Packets of SMI: 32 bytes, or the cluster's packet size, with a header of four bytes.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who is a rank's parent and who are its children in a collective's tree, twin of rtl/smi/tw_places.sv.
+// A rank's parent and children in a collective's tree, C++ model of rtl/smi/tw_places.sv.
 #pragma once
 
 #include "smi/endpoint.hpp"

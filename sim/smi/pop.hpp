@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gives a kernel the elements that a rank sends, twin of rtl/smi/tw_pop.sv.
+// Endpoint that receives elements from a rank for a kernel, C++ model of rtl/smi/tw_pop.sv.
 #pragma once
 
 #include <algorithm>

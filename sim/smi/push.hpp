@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sends a kernel's elements to a rank, twin of rtl/smi/tw_push.sv.
+// Endpoint that sends a kernel's elements to a rank, C++ model of rtl/smi/tw_push.sv.
 #pragma once
 
 #include <algorithm>

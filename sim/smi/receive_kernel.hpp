@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What takes the packets that come by a link, and those that others hand to it, twin of rtl/smi/tw_receive_kernel.sv: polls its
-// inputs; packets for other ranks go to its send kernel, and a table has the output of each port's data and control.
+// Receive kernel of a link, C++ model of rtl/smi/tw_receive_kernel.sv: polls the link and the other kernels; forwards packets for other
+// ranks to its send kernel, and others to the output that a table has for their port's data or control.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All ranks' elements combined into one rank's, twin of rtl/smi/tw_reduce.sv.
+// Endpoint of a reduction, C++ model of rtl/smi/tw_reduce.sv.
 #pragma once
 
 #include <bit>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hardware's rank on a board, in step with the simulator's: in every cycle both have to show the same.
+// A Verilated rank on a board, in lockstep with the C++ model: both must have the same outputs in every cycle.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One rank's elements to all, each its part, twin of rtl/smi/tw_scatter.sv.
+// Endpoint of a scatter, C++ model of rtl/smi/tw_scatter.sv.
 #pragma once
 
 #include "common/skid.hpp"

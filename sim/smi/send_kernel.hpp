@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What sends the packets of a link's endpoints, and those that others hand to it, twin of rtl/smi/tw_send_kernel.sv: polls its
-// inputs; a table has the output of each destination.
+// Send kernel of a link, C++ model of rtl/smi/tw_send_kernel.sv: polls the link's endpoints and the other kernels; a table has the output
+// of each destination.
 #pragma once
 
 #include <array>

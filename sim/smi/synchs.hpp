@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts synchs by the rank that they come from, twin of rtl/smi/tw_synchs.sv.
+// Counts synchronization packets by source rank, C++ model of rtl/smi/tw_synchs.sv.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gives a packet's elements, one a cycle, twin of rtl/smi/tw_unpacker.sv.
+// Unpacks a packet's elements, one per cycle, C++ model of rtl/smi/tw_unpacker.sv.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which flits that come over a link end at the node's unit, where their sender does not know it.
+// Decides which flits from a link are ejected to the node's unit, if their sender has not marked them.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Polls inputs for words that go to one of several outputs, twin of rtl/switch/tw_poller.sv.
+// Polls inputs for words to one of several outputs, C++ model of rtl/switch/tw_poller.sv.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Route computation: a pure function of the header and the input virtual channel, twin of rtl/switch/tw_route.sv.
+// Route computation: a pure function of the header and the input virtual channel, C++ model of rtl/switch/tw_route.sv.
 #pragma once
 
 #include <cstdint>

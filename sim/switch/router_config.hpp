@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the routers of a network are built from, and what they know of packets.
+// Configuration of a network's routers, and the packet fields that they use.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a router that is not the simulator's own has to be: tw_vc_router, Verilated and compiled into a library of its own.
+// Interface of a Verilated tw_vc_router, which is compiled into a library.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the libraries of Verilated modules have in common: how they are opened, and how a flit is shown in a difference.
+// Common code for libraries of Verilated modules: opens them, and formats flits in differences.
 #pragma once
 
 #include <dlfcn.h>

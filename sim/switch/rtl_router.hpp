@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hardware's router in the simulator's fabric: a RouterModel between the simulator's wires.
+// A Verilated router in the simulator's fabric: connects a RouterModel to the simulator's wires.
 #pragma once
 
 #include <cstdint>

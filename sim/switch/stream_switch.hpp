@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Passes packets from inputs to outputs, a packet at a time, twin of rtl/switch/tw_stream_switch.sv.
+// Forwards whole packets from inputs to outputs, C++ model of rtl/switch/tw_stream_switch.sv.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The wormhole router with virtual channels, twin of rtl/switch/tw_vc_router.sv; docs/router.md has its exact cycles.
+// The wormhole router with virtual channels, C++ model of rtl/switch/tw_vc_router.sv; docs/router.md describes its pipeline.
 #pragma once
 
 #include <cstdint>

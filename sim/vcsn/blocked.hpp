@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who waits at a node, and for whom.
+// The blocked components of a node, and what each waits for.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sessions of circuits: what makes one lose nothing.
+// Sessions of circuits, which make them reliable.
 #pragma once
 
 #include "ethernet/session.hpp"

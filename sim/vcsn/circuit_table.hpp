@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The circuit table of an external port: of each virtual port the one that it is joined with, which hosts write at run time.
+// The circuit table of an external port: the peer of each virtual port, written by hosts at run time.
 #pragma once
 
 #include <cstdint>

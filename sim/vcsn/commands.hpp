@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What hosts and sequencers write into a node: commands, each a word of a stream, of which the node takes one a cycle. Those for external
-// ports cross into the clock of the line. When each of them acts follows from the cycle in which it is taken. Twin of the commands' way
+// Commands that hosts and sequencers write to a node: words of a stream, one accepted per cycle. Commands for external ports
+// cross into the clock of the line. The cycle in which a command is accepted determines when it takes effect. C++ model of the commands' path
 // through rtl/vcsn/parts/tw_shell.sv and rtl/vcsn/top.
 #pragma once
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Credits of a virtual port, both ways: a frame is sent only where the other end's receive buffer has room for the longest one, whatever is
-// under way; and frames of credits report to the other end how many words have left this end's. Twin of rtl/vcsn/tw_credits.sv.
+// Credits of a virtual port, both directions: a frame is sent only if the other end's receive buffer has space for the longest one besides
+// all in flight; credit frames report to the other end how many words have left this end's buffer. C++ model of rtl/vcsn/tw_credits.sv.
 //
-// Numbers of words are those since the circuit was opened, modulo 2^32 in frames. Of a frame that comes late the number is lower than the
-// one that is known, and ignored.
+// Word counts start when the circuit is opened, and are modulo 2^32 in frames. A delayed frame has a lower count than the latest one, and is
+// ignored.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The crossbar of a node's shell: each output takes packets of the input that it is set to. Its outputs are registers with a skid place
-// (`common/skid`), so that a word takes a cycle. Twin of rtl/vcsn/tw_crossbar.sv.
+// The crossbar of a node's shell: each output forwards packets from its selected input. Outputs are skid buffers (`common/skid`), so a
+// word takes one cycle. C++ model of rtl/vcsn/tw_crossbar.sv.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes frames from the MAC, and lets through those of circuits: to this port, of the circuit's other end, of a right form.
+// Receives frames from the MAC, and accepts those of circuits: addressed to this port, from the circuit's other end, and well-formed.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What DMA engines between a node's memory and its crossbar have in common. A descriptor has a list of segments; the next ones wait in a queue.
+// Common code of the DMA engines between a node's memory and its crossbar. A descriptor is a list of segments; further descriptors are queued.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes Ethernet frames of virtual ports' words and gives them to the MAC.
+// Builds Ethernet frames from words of virtual ports, and sends them to the MAC.
 #pragma once
 
 #include <algorithm>

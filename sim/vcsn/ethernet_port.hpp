@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An external port of Ethernet: virtual ports with their buffers, the circuit table, and what makes and takes frames.
+// An Ethernet external port: virtual ports with their buffers, the circuit table, and the frame encoder and decoder.
 #pragma once
 
 #include <cstddef>

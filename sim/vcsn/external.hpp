@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a node's shell sees of its external ports, whatever network they are of.
+// Interface between a node's shell and its external ports, for both networks.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stream of user logic at a node's crossbar, each way: words that the logic sends wait until they are taken, and words for it wait in a
-// FIFO until it takes them.
+// A stream of user logic at a node's crossbar, in each direction: words that the logic sends wait until the crossbar accepts them, and words
+// for it wait in a FIFO.
 #pragma once
 
 #include <algorithm>

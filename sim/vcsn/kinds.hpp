@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kinds `vcsn` and `dcn`, as a cluster file says them (python/thalweg/systems/vcsn/cluster.py).
+// The node kinds `vcsn` and `dcn` of cluster files (python/thalweg/systems/vcsn/cluster.py).
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reception monitor of an external port: it counts words of data in windows of time, and reports, once in a window with too many, the
-// virtual ports that they came for. Twin of rtl/vcsn/tw_monitor.sv, which reports two cycles after a frame's end.
+// The reception monitor of an external port: counts data words in time windows and, once per window above the threshold, reports the
+// virtual ports that received them. C++ model of rtl/vcsn/tw_monitor.sv, which reports two cycles after a frame's end.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which virtual port of an external port sends the next frame: the highest priority first, ports of one priority in turn, and each no
-// faster than its pace; twin of rtl/vcsn/tw_multiplexer.sv, whose output shows a choice in the cycle after it.
+// Selects the virtual port of an external port that sends the next frame: highest priority first, round robin within a priority, and each
+// no faster than its pace; C++ model of rtl/vcsn/tw_multiplexer.sv, which outputs a choice one cycle later.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A cluster with virtual circuits as an engine: hosts write its tables and registers, and give transfers to its DMA engines.
+// Engine of a cluster with virtual circuits: hosts write its tables and registers, and submit transfers to its DMA engines.
 #pragma once
 
 #include <algorithm>

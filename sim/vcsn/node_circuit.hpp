@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands for the hardware's node (rtl/vcsn/top) in the simulator: its ports, edge by edge.
+// Interface of a Verilated node (rtl/vcsn/top) in the simulator: its ports at each clock edge.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A DMA engine from a node's memory to its crossbar. Twin of rtl/vcsn/tw_read_dma.sv.
+// A DMA engine from a node's memory to its crossbar. C++ model of rtl/vcsn/tw_read_dma.sv.
 #pragma once
 
 #include <algorithm>

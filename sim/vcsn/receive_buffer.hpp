@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A virtual port on its way in: frames that were received whole and right wait until their words cross into the shell's clock. Twin of
-// rtl/vcsn/tw_receive_buffer.sv, which writes words as they come: a frame's end comes after its last word, and before the next one begins.
+// Receive buffer of a virtual port: complete, correct frames wait until their words cross into the shell's clock. C++ model of
+// rtl/vcsn/tw_receive_buffer.sv, which writes words as they arrive: a frame's end follows its last word, and precedes the next frame.
 #pragma once
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hardware's node beside the simulator's: it gets what that one gets, in the same cycles, and has to show the same.
+// A Verilated node in co-simulation with the C++ model: it gets the same inputs in the same cycles, and must have the same outputs.
 //
-// The simulator's node runs ahead (word.hpp). So what comes to it and what it does is recorded, with its cycles, and the hardware follows
-// some cycles behind.
+// The C++ model runs ahead (word.hpp). Its inputs and outputs are therefore recorded with their cycles, and the hardware follows some
+// cycles behind.
 #pragma once
 
 #include <algorithm>

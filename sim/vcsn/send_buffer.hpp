@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A virtual port on its way out: words cross into the MAC's clock, and wait until a frame is whole, since its header says whether the
-// packet ends with it, and a MAC takes a frame without a gap. Twin of rtl/vcsn/tw_send_buffer.sv.
+// Send buffer of a virtual port: words cross into the MAC's clock, and wait until a frame is complete, since its header contains whether the
+// packet ends in it, and a MAC accepts no gaps in a frame. C++ model of rtl/vcsn/tw_send_buffer.sv.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a program in an FPGA, so that transfers follow each other without a host: it gives the node commands, waits for the ends of
-// transfers, and exchanges words with other nodes' sequencers over circuits. Twin of rtl/vcsn/tw_sequencer.sv.
+// Runs a program in an FPGA, so that transfers follow each other without a host: issues commands to the node, waits for the completion of
+// transfers, and exchanges words with sequencers of other nodes over circuits. C++ model of rtl/vcsn/tw_sequencer.sv.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An external port of the direct network (DCN): packets of words on a serial link, with credits for the receiver's buffer, so that none is
-// lost. A packet has a word of header before its data, and half a word of gap behind (Equation 1 of the paper). Twin of
+// lost. A packet has a word of header before its data, and half a word of gap behind (Equation 1 of the paper). C++ model of
 // rtl/vcsn/tw_serial_port.sv.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A DMA engine from a node's crossbar to its memory. Twin of rtl/vcsn/tw_write_dma.sv.
+// A DMA engine from a node's crossbar to its memory. C++ model of rtl/vcsn/tw_write_dma.sv.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether ICMP's checksum is right over the words of a frame that have come.
+// Checks ICMP's checksum over the received words of a frame.
 //
 // Order: as words come. Latency: ten cycles. Throughput: a word a cycle. Storage: sums of a word in six cycles, and that of the frame. Critical path: an adder
 // of 21 bits.

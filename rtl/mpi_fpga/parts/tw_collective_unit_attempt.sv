@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides whether the process that is tried goes, or else what it waits for.
+// Decides whether the selected process advances, or else what it waits for.
 //
 // No registers. Critical path: from the slots' credits to attempt_o.
 module tw_collective_unit_attempt

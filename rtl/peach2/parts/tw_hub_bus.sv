@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is at the bus of a hub, in its clock: two lanes of packets, memory, working RAM, the calculator and the registers.
+// Components at a hub's bus, in its clock: two lanes of packets, memory, working RAM, the calculator and the registers.
 //
 // Order: of a lane's packets. Latency: that of the blocks. Throughput: a beat of 16 bytes a cycle. Storage: the working RAM, and that of
 // the blocks. Outputs to memory depend on memory_ready_i. Critical path: that of the blocks.

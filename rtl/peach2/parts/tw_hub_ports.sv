@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ports of a hub: what comes in is kept, judged by the windows and switched; what goes out by a link waits for its rate and its
+// The ports of a hub: stores received packets, routes them by the windows and switches them; packets to a link wait for its rate and its
 // credits. Links are the lowest ports; those above them are inside the hub.
 //
 // Order: from port to port, kept. Latency: a packet's words, and 8 cycles from link to link. Throughput: a word a cycle for each port,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two elements compared: as IEEE 754 numbers, -0 before +0, or as integers.
+// Compares two elements, as IEEE 754 numbers with -0 before +0, or as integers.
 //
 // No registers. Critical path: one carry chain of the element's width.
 module tw_compare #(

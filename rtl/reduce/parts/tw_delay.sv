@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registers in a row, without a reset; none at all is a wire.
+// A chain of registers without reset; with none it is a wire.
 //
 // Order: kept. Latency: Stages cycles. Throughput: a word a cycle. Storage: Stages words; shift registers of the FPGA's memory
 // take them where there are several. Critical path: none, from register to register.

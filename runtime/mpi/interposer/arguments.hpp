@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arguments that MPI refuses. A call with one of them goes to MPI itself, which tells the communicator's error handler before it
-// exchanges anything: so the error has MPI's own class and text.
+// Arguments that MPI refuses. A call with one of them is passed to MPI itself, which calls the communicator's error handler before it
+// exchanges anything, so the error has MPI's own class and text.
 #pragma once
 
 #include "mpi/interposer/compat.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Buffers that the program attaches for MPI_Bsend. Messages are copied elsewhere: here is only counted what has room.
+// Buffers that the program attaches for MPI_Bsend. Messages are copied elsewhere; this only accounts for space.
 #pragma once
 
 #include <cstdint>

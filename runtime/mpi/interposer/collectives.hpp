@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives: into the network where it can do them, otherwise by MPI itself, timed as the messages of software.
+// Collectives: executed in the network if it can, otherwise by MPI itself, with the timing of software messages.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the run knows of a communicator, kept as an attribute of it.
+// The run's data of a communicator, stored as an attribute of it.
 #pragma once
 
 #include "mpi/interposer/process.hpp"

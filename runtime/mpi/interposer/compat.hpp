@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The MPI library of the user, and what differs between the families.
+// Compatibility with the user's MPI library: differences between MPICH and Open MPI.
 #pragma once
 
 #define MPICH_SKIP_MPICXX 1

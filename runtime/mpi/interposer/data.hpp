@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Data between the program's buffers, of any type, and the rank's heap, as packed bytes.
+// Packs data of any type from the program's buffers into the rank's heap, and unpacks it.
 #pragma once
 
 #include <utility>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI's part of MPI_Comm_idup. MPICH (up to 5.0.2) completes each by a broadcast that blocks inside of any call that lets it
-// progress, and meanwhile progresses no other one: ranks that complete several in different orders wait for each other. So a
-// rank begins its own one by one, in the order in which the server says that all members have called.
+// MPI's part of MPI_Comm_idup. MPICH (up to 5.0.2) completes each one by a broadcast that blocks inside any call that makes
+// progress, and meanwhile progresses no other one: ranks that complete several in different orders deadlock. So a rank begins
+// its own one by one, in the order in which all members have called according to the server.
 #pragma once
 
 #include <memory>

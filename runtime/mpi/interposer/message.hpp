@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Point to point: a message is copied into the sender's heap and stamped; the server says who gets it and when.
+// Point-to-point messages: a message is copied into the sender's heap with its time; the server decides which receive gets it, and when.
 #pragma once
 
 #include "mpi/interposer/arguments.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives that move data: what each rank gives and gets as blocks of packed bytes, of any datatype.
+// Collectives that move data: blocks of packed bytes of any datatype that each rank sends and receives.
 #pragma once
 
 #include "mpi/interposer/collectives.hpp"

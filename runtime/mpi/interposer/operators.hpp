@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The user's operators in the switches, and the program's own operations that they compute.
+// User-defined operators in the switches, and the program's MPI operations that they compute.
 #pragma once
 
 #include <optional>

@@ -25,15 +25,15 @@ namespace {
 
 constexpr double kPollSeconds = 500e-9;         // an unsuccessful poll takes as long as a short call of a library
 constexpr std::uint64_t kPunchBytes = 4 << 20;  // pieces from here on give their pages back when they are free
-constexpr long kNap = 500'000'000;              // ns between two looks whether the server is still there
+constexpr long kNap = 500'000'000;              // ns between two checks that the server is alive
 constexpr int kStayNaps = 10;                   // of kNap, in which the server has to see a rank that leaves
-constexpr long kNativeNap = 20'000;             // ns between two looks after the MPI library while others need it,
-constexpr long kLongestNativeNap = 1'000'000;   // doubled up to here
-constexpr Time kShareOfWait = 32;               // so that a wait is at most a 32nd longer than it was to be
-constexpr Time kShareOfPolls = 1024;            // the same of polls, of which each costs a look of the server
+constexpr long kNativeNap = 20'000;  // ns between two progress calls into the MPI library while others need it,
+constexpr long kLongestNativeNap = 1'000'000;  // doubled up to here
+constexpr Time kShareOfWait = 32;              // so that a wait is at most a 32nd longer than it was to be
+constexpr Time kShareOfPolls = 1024;           // the same of polls, of which each costs a look of the server
 constexpr double kLongestPollSeconds = 1e-3;  // so that a program which polls for ever does not leave the range of time
 constexpr unsigned kFreeLooks = 64;           // at the clock: a program may time so many pieces of its work
-constexpr unsigned kAsides = 256;             // calls of MPI aside, until the others get on
+constexpr unsigned kAsides = 256;             // consecutive MPI calls outside the fabric before the rank yields
 constexpr rlim_t kDescriptors = 4096;         // a launcher hands some 4 a rank down
 
 [[noreturn]] void end_process(const char* what) {
@@ -96,7 +96,7 @@ void Heap::mark_free(std::byte* memory, std::uint64_t offset) {
   reinterpret_cast<Chunk*>(memory + offset - sizeof(Chunk))->free.store(1, std::memory_order_release);
 }
 
-/// Takes back what its readers have marked free; looks again when twice as many are lent as stay out now.
+/// Reclaims what its readers have marked free; checks again when twice as many are lent as remain lent now.
 void Heap::collect() {
   std::erase_if(lent_, [&](std::uint64_t offset) {
     if (chunk(offset).free.load(std::memory_order_acquire) == 0) return false;
@@ -348,7 +348,7 @@ void Process::stop_running(State state) {
   launch::ring(header_->doorbell);
 }
 
-/// Until the server lets the rank go on. While others are inside MPI, it lets MPI send and take in what is queued there.
+/// Sleeps until the server resumes the rank. While other ranks are inside the MPI library, it progresses the library's queues.
 void Process::sleep() {
   const long longest = std::min(kLongestNativeNap, static_cast<long>(header_->ranks) * kNativeNap);
   long nap = kNativeNap;
@@ -363,7 +363,7 @@ void Process::sleep() {
     if (header_->native.load() != 0 || !slot_->replies.empty())
       look_after_mpi();
     else if (recv(socket_, &byte, 1, MSG_DONTWAIT | MSG_PEEK) == 0)
-      _exit(125);  // no server any more
+      _exit(125);  // the server has exited
   }
 }
 
@@ -376,7 +376,7 @@ void Process::look_after_mpi() {
 }
 
 void Process::begin_native() {
-  idle_since_ = -1;  // MPI itself may find something
+  idle_since_ = -1;  // the MPI library may make progress
   if (header_->native.fetch_add(1) != 0) return;
   for (std::uint32_t rank = 0; rank < header_->ranks; ++rank)
     if (slot(rank).state.load() == State::parked) launch::ring(slot(rank).bell);
@@ -403,14 +403,14 @@ void Process::go_outside() {
   stop_running(State::outside);
 }
 
-/// Among the running again, where it is not. A call that stops running does this first: it may be of a callback of one outside.
+/// Returns to the running state. A call that leaves it does this first, as it may be made in a callback of an outside call.
 void Process::come_back() {
   State was = State::native;
   if (slot_->state.compare_exchange_strong(was, State::running) || was != State::outside) return;
   wait_to_run();
 }
 
-/// One that did not run parks until the server lets it.
+/// Parks a rank that was not running until the server resumes it.
 void Process::wait_to_run() {
   slot_->wait_count = 0;
   slot_->need = 0;

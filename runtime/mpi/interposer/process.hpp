@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// This process as a rank of the run: its clock, its slot in the shared memory, and how it waits there.
+// This process as a rank of the run: its clock, its slot in the shared memory, and waiting.
 #pragma once
 
 #include <array>
@@ -194,7 +194,7 @@ class Process {
   unsigned looks_ = 0;          ///< at the clock, which showed nothing but them since
   Time looked_at_ = -1;         ///< the clock after the last one
   Time looking_since_ = 0;
-  unsigned asides_ = 0;  ///< calls aside since the rank last parked
+  unsigned asides_ = 0;  ///< consecutive MPI calls outside the fabric
   std::uint64_t next_id_ = 1;
   std::unordered_map<std::uint64_t, Reply> replies_;
   std::unordered_map<std::uint64_t, ReplyHandler*> handlers_;

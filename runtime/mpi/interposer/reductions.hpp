@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions: those whose type and operation the hardware has are computed in the network.
+// Reductions: computed in the network if the hardware supports their type and operation.
 #pragma once
 
 #include "mpi/interposer/collectives.hpp"

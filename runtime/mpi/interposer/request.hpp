@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests of our own, and waiting for them together with those of MPI itself.
+// The interposer's requests, and waiting for them together with MPI's own.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How MPI is begun: by MPI_Init, which gives a world, by sessions, or by both.
+// Initialization of MPI: by MPI_Init, which creates a world, by sessions, or by both.
 #pragma once
 
 #include "mpi/interposer/request.hpp"

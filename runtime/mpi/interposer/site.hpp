@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where in the program a call is.
+// The source location of a call.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How late a rank comes to each of its collectives, where the run wants that (thalweg run --skew).
+// Random delays of a rank before each of its collectives (thalweg run --skew).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the wrappers of collectives outside the network hand over: how many bytes go where. And what makes communicators.
+// Collectives outside the network, as numbers of bytes between ranks, and creation of communicators.
 #pragma once
 
 #include "mpi/interposer/collectives.hpp"

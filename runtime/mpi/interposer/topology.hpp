@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Topologies of communicators: who is whose neighbour.
+// Topologies of communicators: the neighbours of each rank.
 #pragma once
 
 #include <vector>

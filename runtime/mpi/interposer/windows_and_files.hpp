@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ranks open together and MPI keeps: windows and files. Before MPI executes a call that is collective over one, its ranks
-// meet, so that none blocks in MPI for another that virtual time has yet to bring there.
+// Windows and files, which ranks open collectively and MPI keeps. Before MPI executes a collective call on one, its ranks meet, so that
+// none blocks in MPI for a rank that is later in virtual time.
 #pragma once
 
 #include "mpi/interposer/collectives.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The communicators of the program, and the collectives on each: who has entered which, and whether all agree on it.
+// The communicators of the program and their collectives: which ranks have entered each one, and whether their arguments agree.
 #pragma once
 
 #include <deque>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happened when, of a run that is to be looked at: calls that took virtual time, collectives, messages, links' use.
+// History of a recorded run: calls that took virtual time, collectives, messages, and usage of links.
 #pragma once
 
 #include <cstdint>

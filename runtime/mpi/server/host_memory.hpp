@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What it takes to hand data from one rank to another on the same node, by its host's memory.
+// Cost of passing data between ranks of a node through the host's memory.
 #pragma once
 
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI's matching of messages with receives, in virtual time: which message a receive gets, and when.
+// MPI's matching of messages and receives, in virtual time.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct Message {
   Time arrived = 0;
 };
 
-/// What waits for a message: a receive takes it, a probe only looks, a match takes it for a receive to come.
+/// A posted request for a message: a receive takes it, a probe only reports it, a matched probe reserves it for a later receive.
 struct Post {
   std::uint64_t id = 0;
   std::uint32_t communicator = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory that the server shares with the ranks, by what lies in it.
+// Typed access to the memory that the server shares with the ranks.
 #pragma once
 
 #include <new>

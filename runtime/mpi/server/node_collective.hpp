@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A collective on a communicator that has several ranks on a node: one part of each node goes through the network.
+// A collective on a communicator with several ranks per node: each node takes part in the network once.
 //
-// The ranks of a node hand what they give to their parent, the lowest one, by the memory of the host, one after the other in
-// ascending order; it combines or joins them in that order. Its part begins when the last one is taken in, and not before
-// its part of the collective before. Of what comes back, all other ranks take theirs at the same time. A scan is an exclusive
-// scan of the nodes in the network, whose result is combined with what the ranks have up to each one.
+// The ranks of a node pass their data to their parent, the lowest rank, through the host's memory, one after another in ascending
+// order; it combines or concatenates them in that order. Its part begins after the last rank's data, and not before its part of the
+// previous collective. The other ranks take their results at the same time. A scan is an exclusive scan of the nodes in the
+// network, whose result is combined with the prefixes of the ranks.
 #pragma once
 
 #include <functional>

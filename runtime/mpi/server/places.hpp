@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the ranks of a communicator are. One rank of each node, the parent, stands for all of the node in the network.
+// The nodes of a communicator's ranks. One rank per node, the parent, represents the node in the network.
 #pragma once
 
 #include <cstdint>

@@ -62,7 +62,7 @@ Outcome Server::run() {
                     " s; that they never would is not proved (--timeout 0 waits on)";
       break;
     }
-    Tick earliest = kNever;  // that a rank which runs can do anything
+    Tick earliest = kNever;  // at which a running rank can act
     if (header.running.load() != 0) {
       launch::futex_wait(header.doorbell, bell, kQuietMilliseconds * 1'000'000L);
       const bool rang = header.doorbell.load() != bell;
@@ -71,7 +71,7 @@ Outcome Server::run() {
       hand_over_to_parked();
       help_those_that_look_after();
       earliest = earliest_of_running();
-      // Where processor time is no virtual time nothing may depend on it.
+      // If processor time does not count as virtual time, no result may depend on it.
       if (earliest != kNever && options_.compute_scale == 0 && !somebody_yields()) continue;
     }
     if (const auto rank = first_to_leave()) earliest = std::min(earliest, left_at(*rank));
@@ -79,7 +79,7 @@ Outcome Server::run() {
       return std::ranges::any_of(std::views::iota(0U, options_.ranks()),
                                  [&](unsigned rank) { return memory_.slot(rank).state.load() == state; });
     };
-    // Asked before the parked ones are taken in: who comes back later rings, and is taken in by the next round.
+    // Read before parked ranks are taken in: a rank that returns later rings the doorbell and is handled in the next round.
     const bool outside = in_state(State::outside) || header.running.load() != 0 || somebody_may_come_back();
     try {
       take_parked();
@@ -191,7 +191,7 @@ void Server::let_leave() {
       launch::ring(memory_.slot(rank).bell);
 }
 
-/// Does this rank block in its call of MPI? One that waits for a processor does not.
+/// True if this rank blocks in its MPI call. A rank that waits for a processor core does not.
 bool Server::blocks_in_mpi(unsigned rank) {
   NativeCall& call = ranks_[rank].native_call;
   const std::uint64_t borders = memory_.slot(rank).borders.load();
@@ -205,13 +205,13 @@ bool Server::blocks_in_mpi(unsigned rank) {
   return sleeps || used - call.first_ns > kPolledNs;
 }
 
-/// Ranks that block in a call of MPI which they said needs nothing of the fabric, when nobody else runs who might end it.
+/// Marks ranks as outside that block in an MPI call that does not need the fabric, if no other rank runs that could end the call.
 void Server::put_blocked_outside() {
   const bool awaited = std::ranges::any_of(std::views::iota(0U, options_.ranks()), [&](unsigned rank) {
     const Slot& slot = memory_.slot(rank);
     return slot.state.load() == State::parked && (slot.need != 0 || slot.until != kForever);
   });
-  if (!awaited) return;  // nobody waits for virtual time: who comes back would only wait for this server
+  if (!awaited) return;  // no rank waits for virtual time: a rank that returned would only wait for this server
   bool all_block = true;
   for (unsigned rank = 0; rank < options_.ranks(); ++rank) {
     const State state = memory_.slot(rank).state.load();
@@ -225,8 +225,8 @@ void Server::put_blocked_outside() {
   }
 }
 
-/// Ranks that may go on, but are still inside of the MPI library, which they look after for others while they wait: what it found
-/// to do there may need all ranks (MPICH completes an MPI_Comm_idup by a broadcast that blocks).
+/// Asks all ranks to progress the MPI library while a resumed rank is still inside it: its work there may need all ranks (MPICH completes
+/// MPI_Comm_idup by a blocking broadcast).
 void Server::help_those_that_look_after() {
   const bool needed = std::ranges::any_of(std::views::iota(0U, options_.ranks()), [&](unsigned rank) {
     const Slot& slot = memory_.slot(rank);
@@ -242,7 +242,7 @@ void Server::help_those_that_look_after() {
   }
 }
 
-/// Processor time that a rank has used since its last call of MPI, as far as it was looked at.
+/// Processor time of a rank since its last MPI call, as of the last sample.
 std::int64_t Server::quiet_ns(unsigned rank) {
   Rank& watched = ranks_[rank];
   const std::atomic<std::uint64_t>& borders = memory_.slot(rank).borders;
@@ -256,7 +256,7 @@ std::int64_t Server::quiet_ns(unsigned rank) {
   return 0;
 }
 
-/// Before this time no rank that runs does anything: of what it computes without MPI a part of its time has passed already.
+/// Earliest time at which a running rank can act: its processor time since the last MPI call has already passed.
 Tick Server::earliest_of_running() {
   const double ticks_per_ns = static_cast<double>(timeline_.engine().ticks_per_second()) * 1e-9;
   Tick earliest = kNever;
@@ -283,7 +283,7 @@ bool Server::somebody_used_files() {
   return std::exchange(file_calls_, calls) != calls;
 }
 
-/// Whether a rank has ended its sessions, but not its process.
+/// True if a rank has ended its MPI sessions, but not its process.
 bool Server::somebody_may_come_back() {
   const auto& lost = connections_.lost();
   return std::ranges::any_of(std::views::iota(0U, options_.ranks()), [&](unsigned rank) {

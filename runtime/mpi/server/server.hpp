@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs an MPI program's communication on an engine: takes what the ranks post, keeps virtual time, lets ranks go on.
+// Server of an MPI run: executes what the ranks post on an engine, keeps virtual time, and resumes ranks.
 #pragma once
 
 #include <array>
@@ -28,17 +28,17 @@
 namespace thalweg::mpi {
 
 struct ServerOptions {
-  std::vector<NodeId> nodes;              ///< of each rank
-  int listener = -1;                      ///< socket that the ranks connect to; closed at the end
-  std::vector<std::string> functions;     ///< names of the MPI functions, as the interposer numbers them
-  double compute_scale = 1;               ///< virtual time of a rank's own processor time; 0: none
-  double patience_s = 0;                  ///< give up after so many seconds in which no rank gets any further; 0: never
-  Tick message_overhead = 0;              ///< software time of each message of a collective that falls back
-  Choice choice;                          ///< of algorithms; where it says nothing: a tree, or what there is
-  HostMemory memory{};                    ///< between the ranks of a node
+  std::vector<NodeId> nodes;           ///< of each rank
+  int listener = -1;                   ///< socket that the ranks connect to; closed at the end of the run
+  std::vector<std::string> functions;  ///< names of the MPI functions, as the interposer numbers them
+  double compute_scale = 1;            ///< virtual time of a rank's own processor time; 0: none
+  double patience_s = 0;      ///< seconds without progress of any rank after which the run is given up; 0: never
+  Tick message_overhead = 0;  ///< software time of each message of a collective that falls back
+  Choice choice;              ///< of algorithms; default: a tree, or whichever is available
+  HostMemory memory{};        ///< between the ranks of a node
   std::vector<UserOperator> operators{};  ///< of the user, as the engine has them
   std::vector<std::uint32_t> programs{};  ///< the first rank of each, where the run has several
-  bool record = false;                    ///< keep what happened when
+  bool record = false;                    ///< record a history of events
 
   [[nodiscard]] unsigned ranks() const { return static_cast<unsigned>(nodes.size()); }
 };
@@ -47,15 +47,15 @@ enum class Ending : std::uint8_t {
   finished,  ///< every rank has left MPI_Finalize, or the last of its sessions
   stopped,   ///< stop() was called
   aborted,   ///< a rank called MPI_Abort
-  refused,   ///< a process that connected does not fit
+  refused,   ///< a process that is not a rank of this run connected
   died,      ///< a rank ended without MPI_Finalize
   deadlock,
-  failure,  ///< the fabric cannot go on: a link stays down
+  failure,  ///< the fabric has failed: a link stays down
   disagreement,
   timeout,
 };
 
-/// What collectives of one kind, on one communicator, of one size, called at one place did. Calls are counted on each rank.
+/// Key of collective statistics: one function, communicator, size and call site. Calls are counted per rank.
 struct CollectiveKey {
   std::string communicator;
   std::vector<NodeId> nodes;  ///< of its ranks
@@ -75,7 +75,7 @@ struct CollectiveUse {
   Tick fabric = 0;   ///< sum over operations, from the last rank's entry to the last rank's completion
   Tick waiting = 0;  ///< sum over ranks, from a rank's entry to the last rank's
   Tick skew = 0;     ///< sum over operations, from the first rank's entry to the last rank's
-  Tick memory = 0;   ///< sum over operations: so much of `fabric` went by in the memory of nodes with several ranks
+  Tick memory = 0;   ///< sum over operations: the part of `fabric` spent in the memory of nodes with several ranks
 };
 struct FallbackKey {
   Reason reason = Reason::none;
@@ -86,10 +86,10 @@ struct FallbackKey {
 
 struct Outcome {
   Ending ending = Ending::stopped;
-  std::string what;              ///< one line, where the run did not finish
+  std::string what;              ///< one line of explanation if the run did not finish
   unsigned aborter = 0;          ///< the rank that called MPI_Abort
   int abort_code = 0;            ///< and with which code
-  std::vector<Blocked> blocked;  ///< the ranks, each with what it waits for; -1: it did not wait
+  std::vector<Blocked> blocked;  ///< what each rank waits for; -1: it did not wait
   Tick virtual_time = 0;         ///< the last rank's clock
   std::vector<Tick> clocks;
   unsigned joined = 0;
@@ -97,19 +97,19 @@ struct Outcome {
   std::map<CollectiveKey, CollectiveUse> collectives;
   std::map<FallbackKey, std::uint64_t> fallbacks;
   std::uint64_t messages = 0, message_bytes = 0;
-  std::uint64_t unreceived = 0;          ///< of those, while it runs, and at its end
-  std::uint64_t failed_collectives = 0;  ///< ranks disagreed on a size, and the program went on
-  std::string first_failure;             ///< of those the first one
+  std::uint64_t unreceived = 0;          ///< messages not received, so far or at the end
+  std::uint64_t failed_collectives = 0;  ///< in which ranks disagreed on a size, and the program continued
+  std::string first_failure;             ///< description of the first failed collective
   std::vector<LinkUse> links;
   std::vector<Recovery> recoveries;
   std::vector<Lost> lost;
   std::optional<History> history;
 
-  /// A line for all ranks of which the same is to be said, whatever they wait since.
+  /// What ranks wait for: one line for all ranks with the same wait, whatever its start.
   [[nodiscard]] std::vector<std::string> waiting(double ticks_per_second) const;
 };
 
-/// How far a run is.
+/// Progress of a run.
 struct Progress {
   Tick virtual_time = 0;
   std::uint64_t calls = 0;  ///< of MPI functions, of all ranks
@@ -121,11 +121,11 @@ class Server {
 
   /// Serves until the program ends or cannot go on.
   Outcome run();
-  /// From any thread: makes run() return soon.
+  /// Makes run() return soon. May be called from any thread.
   void stop() { stop_ = true; }
-  /// From any thread, while run() goes on.
+  /// May be called from any thread during run().
   [[nodiscard]] Progress progress();
-  /// Process numbers of the ranks that have come, 0 for the others.
+  /// Process IDs of the ranks that have connected, 0 for the others.
   [[nodiscard]] const std::vector<std::int32_t>& processes() const { return connections_.processes(); }
 
  private:
@@ -140,10 +140,10 @@ class Server {
     std::int64_t processor_ns = 0, last_ns = 0;
     std::chrono::steady_clock::time_point busy{};  ///< when it last used the processor, or MPI
     NativeCall native_call;
-    std::string disagreement;  ///< the last that it was told of
+    std::string disagreement;  ///< last one reported to it
     Mailbox mailbox;
   };
-  struct Channel {  ///< from one rank to another: messages are handed over in the order of sending
+  struct Channel {  ///< messages from one rank to another, delivered in the order of sending
     std::uint64_t sent = 0, delivered = 0;
     std::map<std::uint64_t, Message> early;
   };
@@ -173,7 +173,7 @@ class Server {
   void let_leave();
   void close_books(Outcome& outcome);
 
-  // dispatch.cpp: what the ranks post
+  // dispatch.cpp: operations that ranks post
   void drain(unsigned rank);
   void accept(unsigned rank, const Submission& part);
   void create(unsigned rank, const Submission& part);
@@ -199,7 +199,7 @@ class Server {
   void post(unsigned rank, const Submission& part);
   void serve(unsigned rank, const Post& post, const Message& message);
 
-  // shared_nodes.cpp: where a node has several ranks
+  // shared_nodes.cpp: nodes with several ranks
   [[nodiscard]] Places places_of(const std::vector<std::uint32_t>& members) const;
   void enter_node(Communicator& communicator, Meeting& operation, const CollectiveRequest& request, Tick at);
   [[nodiscard]] Tick lookahead() const;
@@ -223,11 +223,11 @@ class Server {
   std::unordered_map<std::uint64_t, Channel> channels_;
   Outcome books_;
   std::optional<std::chrono::steady_clock::time_point> leaving_;  ///< since when a rank is
-  unsigned left_ = 0;                                             ///< the rank that ended the run by its end
+  unsigned left_ = 0;                                             ///< the rank whose exit ended the run
   bool progressed_ = false;
-  std::uint64_t file_calls_ = 0;  ///< of all ranks, at the last look
-  bool created_ = false;          ///< a communicator is complete that some of its members may not wait for
-  bool helps_ = false;            ///< ranks look after the MPI library because one of them needs it
+  std::uint64_t file_calls_ = 0;  ///< of all ranks, as of the last check
+  bool created_ = false;          ///< a communicator is complete, and not all of its members may wait for it
+  bool helps_ = false;            ///< ranks progress the MPI library because one of them needs it
   std::atomic<bool> stop_{false};
   std::atomic<Tick> now_{0};  ///< the timeline's, for other threads
 };

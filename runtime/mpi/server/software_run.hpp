@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A software collective on its way: its messages over the links, round by round.
+// Execution of a software collective: its messages over the links, round by round.
 #pragma once
 
 #include <cstdint>

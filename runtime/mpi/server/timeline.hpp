@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order of what happens in virtual time, and messages between ranks on it.
+// Events in the order of virtual time, and messages between ranks.
 #pragma once
 
 #include "mpi/server/host_memory.hpp"

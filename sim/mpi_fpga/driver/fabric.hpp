@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The simulator's engine: all nodes, their links, and what the host's driver knows of communicators.
+// The simulator's engine: all nodes, their links, and the communicators of the hosts' driver.
 #pragma once
 
 #include <deque>
@@ -89,14 +89,14 @@ class Fabric final : public CollectiveEngine {
     std::uint32_t count = 0;
     std::vector<std::optional<KeptRequest>> parts{};  ///< v-form: of each rank that has entered
   };
-  /// What the caller gets one completion for, once all parts of it have completed.
+  /// An operation of the caller, completed once when all its parts have completed.
   struct Awaited {
     Handle handle = 0;
     unsigned parts = 0;
     ContextId context = 0;
     std::uint32_t rank = 0;
     std::uint64_t operation = 0;  ///< by the journal
-    bool known = false;           ///< the caller was told before the fabric began again
+    bool known = false;           ///< its completion was reported before the fabric restarted
   };
   /// One row of a communicator in the tables of its nodes.
   struct Part {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the hosts' driver keeps so that a fabric can be stopped and begin again: all that was given and has not completed
-// everywhere, with a copy of the data, for a rank that has completed may have written over its own.
+// Journal of the hosts' driver, with which a fabric can be stopped and restarted: all submitted operations that have not completed on
+// all ranks, with a copy of their data, since a rank that has completed may have overwritten its own.
 #pragma once
 
 #include <algorithm>

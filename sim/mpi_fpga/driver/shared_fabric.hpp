@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several jobs on one fabric. What a job has of a node is its own, to the last buffer and counter: its sub-channels of every
-// wire and unit, or all of them in its time slots. So the jobs' parts are fabrics that know nothing of each other; they
-// have their nodes, links and clock in common.
+// Several jobs on one fabric. A job's part of a node is fully separate, including all buffers and counters: its sub-channels of every
+// wire and unit, or all of them in its time slots. The jobs' parts are therefore independent fabrics that share nodes, links and
+// clock.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trees for the rows of a communicator with several, on which an allreduce goes up and down at the same time.
+// Plans several trees for a communicator, on which an allreduce reduces and broadcasts at the same time.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks that hold a box of a grid: any coordinates of each dimension, all combinations.
+// Ranks that form a box of a grid: all combinations of some coordinates of each dimension.
 #pragma once
 
 #include <algorithm>

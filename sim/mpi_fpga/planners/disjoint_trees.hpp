@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// As many spanning trees as there can be, from a root, that share no link in the same direction.
+// The maximum number of spanning trees from a root that share no directed link.
 #pragma once
 
 #include <cstdint>

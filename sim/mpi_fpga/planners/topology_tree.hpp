@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tree of links over the nodes of some ranks: the shortest ways from a node in their middle.
+// A tree of links over the nodes of some ranks: shortest paths from a central node.
 #pragma once
 
 #include <functional>

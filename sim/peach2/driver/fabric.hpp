@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A cluster of PEACH2 as its hosts see it: nodes, windows that lead from each to each, and time. Operations are those of the
-// nodes' processors, given to these.
+// A PEACH2 cluster as its hosts see it: nodes, windows that route between all nodes, and time. Operations are submitted to the
+// nodes' processors.
 #pragma once
 
 #include <array>

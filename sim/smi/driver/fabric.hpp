@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A cluster of SMI as its hosts see it: boards whose tables are loaded, and time in which kernels run.
+// An SMI cluster as its hosts see it: boards with their tables, and the time in which kernels run.
 #pragma once
 
 #include <cstdint>

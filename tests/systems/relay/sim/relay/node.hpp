@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A node that passes words on, twin of rtl/relay/tw_relay_node.sv, and the hardware's own in its place.
+// A node that passes words on, C++ model of rtl/relay/tw_relay_node.sv, and the hardware's own in its place.
 #pragma once
 
 #include <cstdint>
