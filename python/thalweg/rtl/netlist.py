@@ -45,7 +45,9 @@ class Netlist:
 
 TO_REGISTERS = ("memory_map -formal", "async2sync", "chformal -early")
 # uninitialized registers start with any value, which no optimization may choose ($anyinit)
-TO_STEPS = ("formalff -clk2ff -ff2anyinit", "opt -full")
+# One turn of `opt -full`, which repeats them while anything changes: later turns took most of the time, and ABC simplifies the graph anyway
+OPTIMIZE = ("opt_expr", "opt_merge -share_all", "opt_muxtree", "opt_reduce -full", "opt_share", "opt_dff", "opt_clean")
+TO_STEPS = ("formalff -clk2ff -ff2anyinit", *OPTIMIZE)
 FREE = "setundef -undriven -anyseq"  # undefined values, such as a word beyond the end of an array, may be anything
 TO_GATES = (FREE, "formalff -anyinit2ff -fine", "techmap", FREE, "opt -fast", "dffunmap", "aigmap", "clean")
 
