@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from thalweg.errors import InputError
-from thalweg.kernels.compiler import CODE, LINES, TARGET_OPTIONS, compiler_of, expand, run
+from thalweg.kernels.compiler import CODE, LINES, TARGET_OPTIONS, Compiler, compiler_of, expand, run
 from thalweg.launch import scratch
 from thalweg.resources import resource
 from thalweg.systems.accl.hls import Argument, Kernel, Rewritten, rewrite
@@ -151,15 +151,21 @@ def _compiled(source: Path, folder: Path, includes: Sequence[Path], defines: Seq
     compiler = compiler_of(source)
     if compiler.language != "c++":
         raise InputError(f"{source}: the source of HLS kernels must be a .cpp file")
-    own, device, shared = (resource(f"runtime/{of}") for of in ("accl/include", "accl/device", "kernels/device"))
-    types = _ap_types(includes)
+    own, types = resource("runtime/accl/include"), _ap_types(includes)
     target = TARGET_OPTIONS if compiler.clang else ()
     command = [compiler.program, "-E", "-x", "c++", *compiler.standard, *target, "-w"]
     command += [word for each in (own, *types) for word in ("-isystem", str(each))]
     command += [f"-I{each}" for each in includes if each not in types]
     command += ["-include", "thalweg_hls.hpp", *(f"-D{each}" for each in defines), str(source)]
     text = run(command)
+    return _built(source, folder, text, compiler, command)
+
+
+def _built(source: Path, folder: Path, text: str, compiler: Compiler, command: Sequence[str]) -> tuple[Path, Rewritten]:
+    """Compiles the preprocessed `text` of a source; `command` is the preprocessor run that produced it."""
     rewritten = rewrite(text, lambda operands: expand(compiler, command, text, operands))
+    own, device, shared = (resource(f"runtime/{of}") for of in ("accl/include", "accl/device", "kernels/device"))
+    target = TARGET_OPTIONS if compiler.clang else ()
     written = folder / f"{source.stem}.rewritten.cpp"
     written.write_text(rewritten.text)
     made, shim, library = folder / f"{source.stem}.o", scratch.folder() / "hls-shim.o", folder / f"{source.stem}.so"
