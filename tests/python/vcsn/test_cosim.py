@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 from thalweg import cli
 from thalweg.errors import CheckFailed
+from thalweg.rtl.project import Project
 from thalweg.systems.vcsn import cosim, rtl_engine
 from thalweg.systems.vcsn.network import Network
 from thalweg.systems.vcsn.spec import FrameKind, VcsnHeader
@@ -15,7 +16,14 @@ CLUSTERS = ["vcsn-d5005", "dcn-d5005"]
 ONE, OTHER = Place(0, 0, 0), Place(1, 0, 1)
 
 
+@pytest.fixture
+def unoptimized(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For hardware that runs for a second, which only these tests have."""
+    monkeypatch.setattr(Project, "for_models", " -O0")
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("unoptimized")
 @pytest.mark.parametrize("cluster", CLUSTERS)
 def test_random_programs(cluster: str, seed: int, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["rtl", "cosim", "--cluster", cluster, "--runs", "5", "--seed", str(seed - seed % cosim.SAME_HARDWARE)]
@@ -58,6 +66,7 @@ def test_a_session_begins_after_a_frame_without_data() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("unoptimized")
 def test_hardware_that_is_another_is_told_apart(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     """The simulator's memory answers as fast, its buffers have other sizes: the hardware stands already."""
     cluster = Cluster.load("dcn-d5005").replace(node={"fpga": {"frame_words": 20}})
