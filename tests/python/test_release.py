@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tarfile
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -69,6 +71,9 @@ def test_a_wheel_without_extras(dist: Path, tmp_path: Path) -> None:
     assert "proved" in run("thalweg", "route", "torus:4x4")
     assert "pip install 'thalweg[mpi]'" in run("thalweg", "run", "-n", "2", "--", "true", status=125)
     assert "pip install 'thalweg[accl]'" in run("thalweg", "accl", "serve", "--cluster", "accl-u280-udp", status=125)
+    with zipfile.ZipFile(wheel_of(dist)) as wheel:
+        (metadata,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
+        assert not re.search(rb"\]\((?!https:)", wheel.read(metadata)), "a link into the repository"
     with tarfile.open(next(dist.glob("*.tar.gz"))) as source:
         assert any(name.endswith("/tools/setup") for name in source.getnames())
 
