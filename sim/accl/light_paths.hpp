@@ -36,11 +36,13 @@ namespace thalweg::accl {
   return {};
 }
 
-/// The same either way; a board needs no light to itself.
+/// "no light path joins ..." if there is none from `one` to `other` or back, else empty. A board needs no light to itself.
 [[nodiscard]] inline std::string missing_light(const Assembly& assembly, unsigned one, unsigned other) {
   if (one == other) return {};
   auto why = missing_light_from(assembly, one, other);
-  return why.empty() ? missing_light_from(assembly, other, one) : why;
+  if (why.empty()) why = missing_light_from(assembly, other, one);
+  if (why.empty()) return {};
+  return "no light path joins node " + std::to_string(one) + " to node " + std::to_string(other) + ": " + why;
 }
 
 }  // namespace thalweg::accl

@@ -52,7 +52,7 @@ class Network final : public Engine {
       };
       node->end_of = [this](const Member& member) { return end_of(member); };
       node->missing_light = [this, n](const Member& member) {
-        return member.session < numbers_.size() ? missing_light(assembly_, n, numbers_[member.session]) : "";
+        return member.session < numbers_.size() ? accl::missing_light(assembly_, n, numbers_[member.session]) : "";
       };
       if (capture_) {
         const auto& clock = node->udp.port.domain->clock;
@@ -152,6 +152,10 @@ class Network final : public Engine {
     if (kernels_blocked) all = kernels_blocked();
     for (const Node* board : boards_) board->blocked(all);
     return all;
+  }
+  /// "no light path joins ..." if none joins the boards of two ranks, else empty.
+  [[nodiscard]] std::string missing_light(unsigned one, unsigned other) const {
+    return accl::missing_light(assembly_, numbers_[one], numbers_[other]);
   }
   /// Lines: between which ranks no light path was when one sent something to the other.
   [[nodiscard]] std::vector<std::string> unlit() const {

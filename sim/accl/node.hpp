@@ -281,9 +281,7 @@ class Node final : public Component, public AssembledNode {
   /// "; no light path ..." where the board has none to a rank; or empty.
   [[nodiscard]] std::string dark(const Context& context, std::uint32_t rank) const {
     const auto why = missing_light ? missing_light(context.communicator.members[rank]) : "";
-    return why.empty() ? why
-                       : "; no light path joins rank " + std::to_string(context.communicator.rank) + " to rank " +
-                             std::to_string(rank) + ": " + why;
+    return why.empty() ? why : "; " + why;
   }
   void use(std::unique_ptr<MoveEngine> mover) {
     mover_ = std::move(mover);

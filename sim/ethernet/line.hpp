@@ -98,7 +98,8 @@ class Line {
         repetitions_(faults_.frames_duplicated, mix(config.seed) + 3),
         swaps_(config.frames_reordered, mix(config.seed) + 4) {
     require(latency_ + rate.bytes(kPreamble + kShortest) > rate.cycle,
-            "an Ethernet link on which a frame's first word takes less than a cycle");
+            "an Ethernet link on which a frame's first word takes less than a cycle; needs a lower gbit_s, a longer "
+            "latency_ns or a faster clock");
   }
 
   const Rate rate;

@@ -285,6 +285,10 @@ NB_MODULE(_sim, module) {
           "unlit", [](const Boards& self) { return self.network.unlit(); },
           "Lines that say to which ranks calls have sent something without a light path to them.")
       .def(
+          "missing_light",
+          [](const Boards& self, unsigned one, unsigned other) { return self.network.missing_light(one, other); },
+          nb::arg("one"), nb::arg("other"), "Says why no light path joins the boards of two ranks; empty if one does.")
+      .def(
           "clock_hz",
           [](Boards& self, unsigned rank) {
             return static_cast<double>(self.network.ticks_per_second()) /

@@ -231,13 +231,22 @@ def test_the_figure_has_points_and_dashed_models() -> None:
         assert points.get_color() == model.get_color()
 
 
+def test_small_packets_leave_room_for_a_message(tmp_path: Path) -> None:
+    """Each receive buffer holds whole words of 64 elements; the benchmark's have to hold a message together."""
+    small = tmp_path / "small.toml"
+    base = resource("clusters/accl-u280-reliable.toml")
+    small.write_text(f'base = "{base}"\n[node.board]\npacket_bytes = 64\n')
+    (row,) = measure("b_eff", str(small), way="buffered", by="kernel", sizes="65540")
+    assert row["verified"]
+
+
 @pytest.mark.parametrize(
     ("cluster", "options", "text"),
     [
         ("accl-u280-udp", {"ranks": 3}, "ranks is 3; must be even, 2 to 48"),
         ("accl-u280-udp", {"ranks": 50}, "ranks is 50"),
         ("accl-u280-udp", {"beside": ["noctua2-mpi", "accl-u280-udp"]}, "beside: accl-u280-udp is given twice"),
-        ("accl-u280-udp", {"sizes": "6"}, "a size of 6 bytes; must be a multiple of 4"),
+        ("accl-u280-udp", {"sizes": "6"}, "a size of 6 bytes; must be a positive multiple of 4"),
         ("accl-u280-udp", {"by": "nobody"}, "unknown by 'nobody'; known are kernel, host, both"),
         ("accl-u280-udp", {"way": "none"}, "unknown way 'none'; known are streaming, buffered, both"),
         ("noctua2-mpi", {"way": "buffered"}, "on noctua2-mpi hosts exchange messages by MPI"),

@@ -114,7 +114,7 @@ def test_the_engines_processor_takes_its_time(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("operation", "options", "text"),
     [
-        ("put", {"sizes": "6"}, "a size of 6 bytes; must be a multiple of 4"),
+        ("put", {"sizes": "6"}, "a size of 6 bytes; must be a positive multiple of 4"),
         ("allreduce", {"ranks": 1, "sizes": "4"}, "ranks is 1; must be 2 to 48 for allreduce"),
         ("allreduce", {"ranks": 49, "sizes": "4"}, "ranks is 49"),
         ("bcast", {"ranks": 3, "root": 3, "sizes": "4"}, "root is 3; must be 0 to 2"),

@@ -84,7 +84,7 @@ def test_what_goes_into_the_dark_is_counted(tmp_path: Path) -> None:
     result = run(program, 3, file_of(tmp_path, ""), time_out_us=1000)
     assert "waited for a message from rank 0" in result.values[1]
     assert (
-        "no light path joins rank 1 to rank 0: the optical switch at node 4 connects node 1 to no other"
+        "no light path joins node 1 to node 0: the optical switch at node 4 connects node 1 to no other"
         in result.values[1]
     )
     assert result.lost == [(4, "frames into the dark at port 0", 1)]
@@ -105,24 +105,29 @@ def test_ranks_without_a_light_path_are_named(tmp_path: Path, transport: str) ->
                 rank.send(rank.create_buffer(100), 100, 1, comm=some)
 
     who = "rank 3: send" if transport != "udp" else "rank 1: recv"
-    own = 0 if transport != "udp" else 1
+    own, other = (3, 1) if transport != "udp" else (1, 3)
     joins = "node 3 to no other" if transport != "udp" else "node 1 to node 0"
-    dark = f"no light path joins rank {own} to rank {1 - own}: the optical switch at node 4 connects {joins}"
+    dark = f"no light path joins node {own} to node {other}: the optical switch at node 4 connects {joins}"
     with pytest.raises(AcclError, match=rf"{who}: .*{dark}"):
         run(program, 4, str(file), time_out_us=1000)
     if transport == "udp":
-        with pytest.raises(FabricStopped, match="no light path joins rank 1 to rank 0"):
+        with pytest.raises(FabricStopped, match="no light path joins node 1 to node 3"):
             run(program, 4, str(file), time_out_us=0)
 
 
 def test_a_kernel_that_waits_in_the_dark_hears_which_path_is_missing() -> None:
     """The presets' mirrors join boards 0 and 1, 2 and 3; ptrans exchanges blocks across the diagonal of a grid, ranks 1 and 2. Collectives say it, too."""
-    path = "no light path joins rank 1 to rank 2: the optical switch at node 48 connects node 1 to node 0"
-    back = "no light path joins rank 2 to rank 1: the optical switch at node 48 connects node 2 to node 3"
+    path = "no light path joins node 1 to node 2: the optical switch at node 48 connects node 1 to node 0"
+    back = "no light path joins node 2 to node 1: the optical switch at node 48 connects node 2 to node 3"
     with pytest.raises(FabricStopped, match=f"^deadlock: {path}; {back}; kernel transpose_write0 of rank 1"):
         measure("ptrans", "accl-u280-direct", orders="128")
-    with pytest.raises(AcclError, match="no light path joins rank 1 to rank 0"):
+    with pytest.raises(AcclError, match="no light path joins node 2 to node 0"):
         measure("linpack", "accl-u280-direct", orders="128")
+
+
+def test_a_collective_among_boards_without_light_paths_is_refused() -> None:
+    with pytest.raises(InputError, match="^allreduce of 4 ranks: no light path joins node 0 to node 2: the optical"):
+        measure("allreduce", "accl-u280-direct", ranks=4, sizes="64")
 
 
 def test_a_stream_into_the_dark_of_rewired_boards(tmp_path: Path) -> None:
@@ -149,7 +154,7 @@ def test_mirrors_that_turn_join_nobody_yet(tmp_path: Path) -> None:
             rank.rewire([(0, 2)])
             rank.recv(rank.create_buffer(100), 100, 2)
 
-    with pytest.raises(AcclError, match="no light path joins rank 0 to rank 2: .* node 4 .* turn"):
+    with pytest.raises(AcclError, match="no light path joins node 0 to node 2: .* node 4 .* turn"):
         run(program, 3, file_of(tmp_path, "turning_ms = 2\n"), time_out_us=1000)
     with pytest.raises(AcclError, match="too long\n"):
         run(program, 3, file_of(tmp_path, "turning_ms = 0.5\n"), time_out_us=1000)

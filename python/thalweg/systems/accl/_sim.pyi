@@ -160,6 +160,9 @@ class Network:
         Lines that say to which ranks calls have sent something without a light path to them.
         """
 
+    def missing_light(self, one: int, other: int) -> str:
+        """Says why no light path joins the boards of two ranks; empty if one does."""
+
     def clock_hz(self, rank: int) -> float:
         """Of a board's engine."""
 

@@ -9,7 +9,6 @@ measures one, as each takes the same time and starts when the previous one has e
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -25,7 +24,16 @@ from thalweg.systems.accl.cluster import Board, Cluster, Server
 from thalweg.systems.accl.kernels import KernelPort, Kernels
 from thalweg.systems.accl.launch import prepared, run_on
 from thalweg.systems.accl.library import Rank
-from thalweg.systems.accl.operations import BUFFERS, ELEMENT, TcpDelays, line_us, put_of, wanted_sizes, way_us
+from thalweg.systems.accl.operations import (
+    BUFFERS,
+    ELEMENT,
+    TcpDelays,
+    line_us,
+    put_of,
+    receive_buffer_bytes,
+    wanted_sizes,
+    way_us,
+)
 from thalweg.systems.accl.plots import latency_over_size
 from thalweg.systems.accl.running import Result, Run
 from thalweg.systems.accl.timelines import Made, recorded
@@ -299,7 +307,7 @@ class _Series:
             caller = rank.kernel() if self.by == "kernel" else rank
             return (_streamed if self.way == "streaming" else _buffered)(rank, caller, others[rank.rank], mine)
 
-        buffer = max(board.packet_bytes, 64 * math.ceil(size / (BUFFERS - 20) / 64))
+        buffer = receive_buffer_bytes(board, size)
         eager = max(EAGER, buffer) if isinstance(board, Server) else max(size, buffer)
         made = prepared(self.ranks, self.cluster, buffers=BUFFERS, buffer_bytes=buffer, most_eager_bytes=eager)
         return made, run_on(made, program)

@@ -189,7 +189,7 @@ class _Run:
     def buffer_bytes(self, elements: int) -> int:
         """Size of a receive buffer such that all buffers hold what a rank is sent."""
         largest = elements * ELEMENT * (self.ranks if "N" in "".join(self.kind.needs) else 1)
-        return max(self.board.packet_bytes, 64 * math.ceil(largest / (BUFFERS - 20) / 64))
+        return receive_buffer_bytes(self.board, largest)
 
     def check(self, size: int) -> None:
         """Raises InputError if the operation does not fit into a board's memory."""
@@ -213,6 +213,9 @@ class _Run:
             buffers=BUFFERS,
             buffer_bytes=self.buffer_bytes(elements),
         )
+        for other in range(1, self.ranks) if self.switches is None else ():
+            if missing := made.network.missing_light(0, other):
+                raise InputError(f"{self.operation} of {self.ranks} ranks: {missing}")
         set_up = 0
 
         def simulated(begin_us: float, us: float) -> None:
@@ -483,12 +486,20 @@ def _plan(
     return Plan(cluster, name, title, until, measure, seeds={"data": seed}, record=record)
 
 
+def receive_buffer_bytes(board: Board | Server, most: int) -> int:
+    """Of each of `BUFFERS` receive buffers, which have room for `most` bytes of messages together. A buffer holds whole words of elements."""
+    whole = _WORD * ELEMENT
+    return max(board.packet_bytes, whole * math.ceil(most / (BUFFERS - 20) / whole))
+
+
 def wanted_sizes(sizes: Sizes) -> list[int]:
     """Returns the sizes in bytes. Raises InputError."""
     wanted = parse_sizes(sizes)
     for size in wanted:
         if size % ELEMENT or not size:
-            raise InputError(f"a size of {size} bytes; must be a multiple of {ELEMENT}")
+            raise InputError(
+                f"a size of {size} bytes; must be a positive multiple of {ELEMENT}, the bytes of an element"
+            )
     return wanted
 
 
