@@ -199,7 +199,7 @@ EDGES = '[topology]\nshape = "edges"\nedges = [[0, 1],\n  [1, 2],\n'
         ('[topology]\nshape = "trous"\nsize = [4, 4]\n', 2, "it should be 'line', 'ring', 'mesh', 'torus', 'prism', 'star', 'fattree' or 'edges'"),
         ('[topology]\nshape = "torus"\nsize = [4,\n 1]\n', 4, "topology.size[1] is 1; it should be greater than or equal to 2"),
         ('[topology]\nshape = "torus"\nsize = 4\n', 3, "topology.size is 4; write [4]"),
-        (f'base = "{ROOT}/clusters/accl-u280-udp.toml"\n[node.board.processor]\nsend = 1\n', 3, "node.board.processor.send is 1; it should be an array (two numbers of cycles that"),
+        (f'base = "{ROOT}/clusters/accl-u280-udp.toml"\n[node.board.processor]\nsend = 1\n', 3, "node.board.processor.send is 1; it should be an array (cycles per operation, as a pair"),
         ('[topology]\nshape = "ring"\nsize = [4, 4]\n', 3, "a ring takes one size, its number of nodes"),
         ('[topology]\nshape = "torus"\nsize = [400, 400]\n', 3, "160000 nodes; the maximum is 4096"),
         ('[topology]\nshape = "star"\nsize = [400]\n', 3, "399 link ports; the maximum is 128"),

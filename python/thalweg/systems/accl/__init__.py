@@ -7,7 +7,7 @@ _OPERATIONS = {
     "sendrecv": "Messages between two boards, in both directions.",
     "put": "Messages between kernels of two boards.",
     "copy": "Copies within a board's memory.",
-    "combine": "Elementwise combination of two operands in a board's memory.",
+    "combine": "Combines two operands in a board's memory elementwise.",
     "bcast": "One board's block to all boards.",
     "scatter": "One board's blocks, one to each board.",
     "gather": "All boards' blocks to one board.",

@@ -161,7 +161,9 @@ class Network:
         """
 
     def missing_light(self, one: int, other: int) -> str:
-        """Says why no light path joins the boards of two ranks; empty if one does."""
+        """
+        Says why no light path joins the boards of two ranks; empty if one does.
+        """
 
     def clock_hz(self, rank: int) -> float:
         """Of a board's engine."""

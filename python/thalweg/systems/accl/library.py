@@ -85,22 +85,16 @@ class Rank:
 
     Every operation waits for its end and returns a `Request`. Operands and results are `Buffer` or, for the stream
     between the engine and kernels, `Stream`; `count` is the number of elements of a rank's block. All operations accept
-    these keyword arguments:
+    the keyword arguments below.
 
-    Parameters
-    ----------
-    comm : Communicator, optional
-        A group of ranks instead of all; ranks and roots are then numbered within it.
-    run_async : bool, optional
-        Return the request without waiting.
-    waitfor : sequence of Request, optional
-        Requests of this rank that end before the operation begins.
-    from_fpga : bool, optional
-        Operands are in the memory; do not copy the buffers' arrays to it.
-    to_fpga : bool, optional
-        Leave results in the memory; do not copy them to the buffers' arrays.
-    compress_dtype : data-type, optional
-        float16 sends float32 elements as float16.
+    Notes
+    -----
+    * `comm` (Communicator): A group of ranks instead of all; ranks and roots are then numbered within it.
+    * `run_async` (bool): Return the request without waiting.
+    * `waitfor` (sequence of Request): Requests of this rank that end before the operation begins.
+    * `from_fpga` (bool): Operands are in the memory; do not copy the buffers' arrays to it.
+    * `to_fpga` (bool): Leave results in the memory; do not copy them to the buffers' arrays.
+    * `compress_dtype` (data-type): float16 sends float32 elements as float16.
 
     Attributes
     ----------
