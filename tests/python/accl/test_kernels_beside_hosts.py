@@ -75,7 +75,7 @@ def test_what_a_program_starts_wrongly(program: list[str]) -> None:
     assert said.splitlines() == [
         "rank 0 has no kernel nothing; its kernels are produce, consume, adder",
         "kernel produce: 1 arguments; must be 2: from, count",
-        "kernel produce: argument from is memory: give a buffer",
+        "kernel produce: argument from must be a buffer",
         "kernel adder: --kernels gives all its arguments, so it starts by itself",
         *(
             f"kernel consume: argument count, int, is {number}; must be an integer from -2147483648 to 2147483647"
