@@ -26,9 +26,10 @@ LEFT, LAND_EDGE, SEA_EDGE = (
 
 @dataclass(frozen=True)
 class Partition:
-    """The elements of one board, by their numbers in the mesh, starting with those that other boards need.
+    """The part of the mesh that one board computes.
 
-    For each neighbour in order of numbers, it has the elements that are sent to it and received from it.
+    `elements` has mesh indices. The first `boundary` elements are sent to other boards. `sends` and `receives` list the
+    elements exchanged with each board in `neighbours`, in ascending order of boards.
     """
 
     elements: Integers

@@ -50,9 +50,9 @@ def command(
 ) -> None:
     """Serve programs that use ACCL's driver, unchanged: the simulated engines replace ACCL's emulator.
 
-    Start the programs with this --port, and end the server with Ctrl-C or SIGTERM. It then prints the calls, those that
-    never ended, and return codes other than 0, which ACCL's driver ignores in simulations. Exit code: 0; 1 if there was
-    such a return code or a refused request.
+    Start the programs with the same --port. Ctrl-C or SIGTERM ends the server, which then prints a report: its
+    calls, calls without an end, and return codes other than 0, which ACCL's driver ignores in simulations. The exit
+    code is 1 after such a return code or a refused request, else 0.
     """
     load_zmq()
     check_ports(ranks, port)
