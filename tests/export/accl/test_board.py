@@ -113,4 +113,4 @@ def test_calls_from_outside(
 def test_bad_input_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["rtl", "export", "accl-u280-reliable", "--output", str(tmp_path / "board")]) == 2
     error = capsys.readouterr().err
-    assert error.count("\n") == 1 and "the hardware has plain UDP alone, not reliable-udp" in error
+    assert error.count("\n") == 1 and "transport is reliable-udp; the RTL supports only udp" in error
