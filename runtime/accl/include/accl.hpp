@@ -122,7 +122,7 @@ class ACCL {
                     bool run_async = false, std::vector<ACCLRequest*> waitfor = {}) {
     return send(Place(src_data_type), count, dst, tag, comm_id, compress_dtype, run_async, waitfor);
   }
-  /// Sends into a stream of the destination's kernels.
+  /// Sends into a stream of the destination's kernels, which get float16 if `compress_dtype` is float16.
   ACCLRequest* stream_put(BaseBuffer& srcbuf, unsigned count, unsigned dst, unsigned stream_id,
                           communicatorId comm_id = GLOBAL_COMM, bool from_fpga = false,
                           dataType compress_dtype = dataType::none, bool run_async = false,
@@ -282,7 +282,9 @@ class ACCL {
   void wait(ACCLRequest* request) { static_cast<void>(wait_ns(request, detail::Connection::kForEver)); }
   /// Waits at most for this virtual time; false if the call has not ended.
   bool wait(ACCLRequest* request, std::chrono::milliseconds timeout) {
-    return wait_ns(request, static_cast<std::uint64_t>(std::max<std::int64_t>(timeout.count(), 0)) * 1'000'000);
+    constexpr std::uint64_t kNs = 1'000'000;
+    const auto limit = static_cast<std::uint64_t>(std::max<std::int64_t>(timeout.count(), 0));
+    return wait_ns(request, limit < detail::Connection::kForEver / kNs ? limit * kNs : detail::Connection::kForEver);
   }
   /// True if the call has ended; otherwise, a microsecond of virtual time passes.
   bool test(ACCLRequest* request) { return wait_ns(request, 1'000); }
@@ -542,6 +544,8 @@ class ACCL {
       throw std::invalid_argument(who() + "a buffer of elements of " + std::to_string(sizeof(dtype)) +
                                   " bytes with a type of " + std::to_string(detail::size_of(type)) +
                                   " bytes; must be equal");
+    if (length > std::numeric_limits<std::size_t>::max() / 2 / sizeof(dtype))
+      throw std::invalid_argument(who() + "a buffer of " + std::to_string(length) + " elements is too large");
     auto block = std::make_shared<detail::Block>(board_, host, length * sizeof(dtype), given);
     return std::make_unique<Buffer<dtype>>(std::move(block), 0, length, type);
   }

@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -79,7 +80,7 @@ def test_what_is_wrong_is_thrown(program: Path) -> None:
         "call_error rank 0: copy: receive time-out (0x800): the recv before it failed: waited for a message from rank"
     )
     assert lines[1].startswith(before)
-    assert lines[4:15] == [
+    assert lines[4:16] == [
         "rank 0: send: a buffer of 16 bytes; must have at least 20",
         "send: the communicator has 2 ranks, and no rank 9",
         "rank 0: copy: operands of several types; must be of one type, or float32 and float16",
@@ -90,9 +91,10 @@ def test_what_is_wrong_is_thrown(program: Path) -> None:
         "rank 0: a communicator with the rank at 127.0.0.1:5500 twice",
         "rank 0: a buffer of elements of 4 bytes with a type of 8 bytes; must be equal",
         f"memory up to {lines[13].split()[3]} exceeds the limit of {wire.Limits().memory} bytes per rank",
+        f"rank 0: a buffer of {2**62 + 1} elements is too large",
         "call_error rank 0: recv: not ready (0x80000000): its board was reset before it had ended",
     ]
-    assert lines[15:] == [
+    assert lines[16:] == [
         "this run has no kernels; add them with thalweg accl run --kernels",
         "the buffer has been freed",
         "rank 0: the exchange memory is full: receive buffers and communicators take more than 8132 bytes",
@@ -166,9 +168,40 @@ def test_a_rank_that_fails(program: Path) -> None:
 
 
 def test_a_rank_that_leaves_before_a_call_has_ended(program: Path) -> None:
+    """The engine goes on with it, here until its time-out."""
     status, _, report = run(program, 1, "leaves")
-    assert status in (0, 1)
+    assert status == 1
     assert "rank 0: a client disconnected before the end of recv" in report
+    assert any(line.startswith("rank 0: recv ended with 0x800, receive time-out") for line in report)
+
+
+def test_a_rank_that_is_killed_is_named(program: Path) -> None:
+    """Virtual time does not reach the time-outs of the others before its end is known."""
+    status, _, report = run(program, 3, "killed")
+    assert status == 128 + 9
+    assert "thalweg: rank 1 was ended by SIGKILL; the others were ended" in report
+
+
+def test_a_rank_that_comes_again(program: Path) -> None:
+    """Virtual time is stopped until then."""
+    status, _, report = run(program, 3, "again")
+    assert (status, report[4:]) == (0, []), report
+    assert [line.split()[1:3] for line in report[1:4]] == [["2", "14"]] * 3  # clients and calls
+
+
+def test_a_second_thread(program: Path) -> None:
+    status, said, report = run(program, 2, "threads")
+    assert said == "rank 0: a call while another thread is in one; make all calls of a rank from one thread\n"
+    assert status == 0, report
+
+
+def test_forked_processes_are_not_the_rank(program: Path) -> None:
+    """They neither end the rank's calls, nor delay the others after its end."""
+    begin = time.monotonic()
+    status, said, report = run(program, 2, "forks")
+    assert (status, said) == (1, ""), report
+    assert [line for line in report if line.startswith("rank 0: recv ended with 0x800")]
+    assert time.monotonic() - begin < 3 + TIMEOUT_S / 10
 
 
 def test_it_is_said_for_whom_the_others_wait(program: Path) -> None:

@@ -37,8 +37,7 @@ class Connected:
         """Status, code, value; the data are read over. Empty where the connection has gone or nothing is answered."""
         try:
             self.socket.sendall(message)
-            while self.hosts.receive():
-                pass
+            self.work()
             header = self.socket.recv(24)
             if len(header) < 24:
                 return ()
@@ -48,6 +47,19 @@ class Connected:
             return tuple(answer)
         except (OSError, TimeoutError):
             return ()
+
+    def another(self) -> socket.socket:
+        """A client of rank 0."""
+        made = socket.socket(socket.AF_UNIX)
+        made.connect(str(Path(self.socket.getpeername())))
+        made.sendall(struct.pack("<IIQQQ", 0, 1, 0, 0, 0))
+        self.work()
+        assert len(made.recv(24)) == 24
+        return made
+
+    def work(self) -> None:
+        while self.hosts.receive():
+            pass
 
     def close(self) -> None:
         self.socket.close()
@@ -83,4 +95,53 @@ def test_messages_that_are_none(tmp_path: Path, seed: int) -> None:
         "it is too long, and ends the connection"
     )
     assert connected.exchange(1) == ()
+    connected.close()
+
+
+def test_a_client_that_does_not_read_its_answers(tmp_path: Path) -> None:
+    """Another is served meanwhile, and the server takes no more of its requests; then it gets all answers."""
+    connected = Connected(tmp_path)
+    assert connected.exchange(0, argument=1, address=1) == (0, 0, 2)
+    other, size, count = connected.another(), 1 << 16, 100
+    content = bytes(range(256)) * (size // 256)
+    other.sendall(struct.pack("<IIQQQ", 4, 0, 0, 0, size) + content + struct.pack("<IIQQQ", 3, 0, 0, size, 0) * count)
+    connected.work()
+    assert connected.exchange(1, address=0) == (0, 0, 0)
+    found = bytearray()
+    while len(found) < 24 + count * (24 + size):
+        found += other.recv(1 << 20)
+        connected.work()
+    for k in range(count):
+        begin = 24 + k * (24 + size)
+        assert struct.unpack_from("<IIQQ", found, begin) == (0, 0, 0, size)
+        assert found[begin + 24 : begin + 24 + size] == content
+    other.close()
+    connected.close()
+
+
+def test_a_connection_belongs_to_one_rank(tmp_path: Path) -> None:
+    connected = Connected(tmp_path)
+    assert connected.exchange(0, argument=1, address=1) == (0, 0, 2)
+    assert connected.exchange(0, argument=1, address=0) == (1, 0, 0)
+    assert connected.hosts.ranks == {1}
+    assert connected.hosts.busy == {0, 1}
+    connected.close()
+
+
+def test_a_rank_runs_until_its_process_has_ended(tmp_path: Path) -> None:
+    """Between two connections, too; when it has ended, its connection is closed even if another process has a copy."""
+    connected = Connected(tmp_path)
+    assert connected.exchange(0, argument=1, address=1) == (0, 0, 2)
+    first = connected.another()
+    first.close()
+    connected.work()
+    assert connected.hosts.busy == {0, 1}, "rank 0 may come again"
+    second = connected.another()
+    copy = second.dup()
+    second.sendall(struct.pack("<IIQQQ", 4, 0, 0x40, 0, 5) + b"hello")
+    second.close()
+    connected.hosts.ended({0})
+    assert (connected.hosts.busy, connected.hosts.ranks) == ({1}, {1})
+    assert connected.engine.load(0, False, 0x40, 5) == b"hello"
+    copy.close()
     connected.close()

@@ -97,6 +97,11 @@ class Calls:
         """True if a call has not ended."""
         return bool(self._given or self._held)
 
+    @property
+    def open_calls(self) -> int:
+        """Number of the engine's calls that have not ended; kernels do not count."""
+        return sum(bool(call.words) for call in self._given.values()) + len(self._held)
+
     def _open(self) -> list[str]:
         """Lists the scenarios of the calls that have not ended."""
         return [call.name for call in (*self._given.values(), *self._held)]
@@ -155,3 +160,4 @@ class Calls:
         """Counts the calls that have not ended."""
         self.collect()
         self._report.never_ended.update(self._open())
+        self._report.open_calls = self.open_calls

@@ -33,7 +33,7 @@ _REQUEST = struct.Struct("<IIQQQ")
 _ANSWER = struct.Struct("<IIQQ")
 _ARGUMENT = struct.Struct("<IHHQQ")  # argument of a kernel: kind, in host memory, element type, value or address, bytes
 _TYPES = ("", "int8", "float16", "float32", "float64", "int32", "int64")  # in the order of dataType in accl.hpp
-_FOR_EVER = 2**64 - 1
+_LONGEST_NS = 10**16  # longest limited wait, 115 days, whose ticks fit in 63 bits; longer ones have no limit
 _CALL_BYTES = 15 * 4
 _READ_BYTES = 1 << 20
 
@@ -91,6 +91,7 @@ class _Host:
     connection: socket.socket
     rank: int = -1  # unknown before the first request
     received: bytearray = field(default_factory=bytearray)
+    unsent: bytearray = field(default_factory=bytearray)  # answers that its socket has not taken yet
     calls: dict[int, Call] = field(default_factory=dict)
     last_call: int = 0
     wait: _Wait | None = None
@@ -117,10 +118,10 @@ class Hosts:
         self._engine, self._ranks, self._limits, self._clock = engine, ranks, limits, clock
         self._start_kernel = start_kernel
         self.exact = exact
-        self._awaited = set(range(len(ranks))) if exact else set()  # ranks that have neither connected nor ended
+        self._awaited = set(range(len(ranks))) if exact else set()  # ranks that are neither connected nor have ended
         self._hosts: list[_Host] = []
         self._selector = selectors.EpollSelector()
-        self._opened = clock()
+        self._changed = clock()  # wall time of the start, or of the last disconnection
         self._listener = socket.socket(socket.AF_UNIX)
         self._listener.bind(str(path))
         self._listener.listen(len(ranks))
@@ -142,7 +143,12 @@ class Hosts:
         self._selector.close()
 
     def ended(self, ranks: Collection[int]) -> None:
-        """The processes of these ranks have ended."""
+        """The processes of these ranks have ended. Their requests are served; a process that one has forked may keep the
+        connection open."""
+        for host in [host for host in self._hosts if host.rank in ranks]:
+            while host in self._hosts and self._read(host):
+                pass
+            self._leave(host)
         self._awaited -= set(ranks)
 
     @property
@@ -161,8 +167,9 @@ class Hosts:
 
     @property
     def last(self) -> float:
-        """Wall time of the last answer to a rank that runs; the start time if there was none."""
-        return max((host.last for host in self._hosts if not host.wait), default=self._opened)
+        """Wall time of the last answer to a rank that runs, or of the last disconnection; the start time if there was
+        none."""
+        return max((host.last for host in self._hosts if not host.wait), default=self._changed)
 
     @property
     def limit(self) -> int | None:
@@ -172,40 +179,49 @@ class Hosts:
     def receive(self) -> bool:
         """Answers received requests; False if there were none."""
         ready = self._selector.select(0)
-        for key, _ in ready:
+        for key, events in ready:
             if key.fileobj is self._listener:
                 self._accept()
+            elif events & selectors.EVENT_WRITE:
+                self._send(key.data)
+                self._serve(key.data)
             else:
                 self._read(key.data)
         return bool(ready)
 
     def answer_waits(self) -> None:
         """Answers clients whose calls have ended or whose time limit has passed."""
-        for host in self._hosts:
+        for host in list(self._hosts):
             if host.wait:
                 self._look(host, host.wait)
+                self._serve(host)
 
     def _accept(self) -> None:
         with contextlib.suppress(BlockingIOError):
             connection, _ = self._listener.accept()
+            connection.setblocking(False)  # a program that does not read its answers delays no other
             host = _Host(connection, last=self._clock())
             self._hosts.append(host)
             self._selector.register(connection, selectors.EVENT_READ, host)
 
-    def _read(self, host: _Host) -> None:
+    def _read(self, host: _Host) -> bool:
+        """Serves what a host has sent; False if there was nothing."""
         try:
             received = host.connection.recv(_READ_BYTES)
+        except BlockingIOError:
+            return False
         except OSError:
             received = b""
         if not received:
             self._leave(host)
-            return
+            return False
         host.received += received
-        for header, data in self._messages(host):
-            self._serve(host, header, data)
+        self._serve(host)
+        return True
 
     def _messages(self, host: _Host) -> Iterator[tuple[tuple[int, ...], bytes]]:
-        while len(host.received) >= _REQUEST.size:
+        """Requests that have arrived, up to one that waits, or whose answer the socket does not take."""
+        while len(host.received) >= _REQUEST.size and not host.wait and not host.unsent:
             header = _REQUEST.unpack_from(host.received)
             end = _REQUEST.size + header[-1]
             if header[-1] > self._limits.message:
@@ -224,16 +240,21 @@ class Hosts:
         self._hosts.remove(host)
         self._selector.unregister(host.connection)
         host.connection.close()
-        if host.rank >= 0:
-            rank = self._ranks[host.rank]
-            if left := rank.calls.leave(host):
-                rank.report.died.append(left)
+        if host.rank < 0:
+            return
+        rank = self._ranks[host.rank]
+        if left := rank.calls.leave(host):
+            rank.report.died.append(left)
+        self._changed = self._clock()
+        if self.exact and host.rank not in self.ranks:
+            self._awaited.add(host.rank)  # its process may connect again, until it ends
 
-    def _serve(self, host: _Host, header: tuple[int, ...], data: bytes) -> None:
-        try:
-            self._perform(host, header, data)
-        except (ValueError, InputError) as error:
-            self._refuse(host, str(error))
+    def _serve(self, host: _Host) -> None:
+        for header, data in self._messages(host):
+            try:
+                self._perform(host, header, data)
+            except (ValueError, InputError) as error:
+                self._refuse(host, str(error))
 
     def _perform(self, host: _Host, header: tuple[int, ...], data: bytes) -> None:
         kind, argument, address, size = header
@@ -253,6 +274,8 @@ class Hosts:
                 self._answer(host, value=found or 0)
 
     def _hello(self, host: _Host, kind: int, version: int, rank: int) -> None:
+        if host.rank >= 0:
+            raise ValueError(f"a second connection request from rank {host.rank} on one connection")
         if kind != _Kind.HELLO or version != _VERSION:
             raise ValueError(
                 "the program was compiled with the header accl.hpp of another version of Thalweg; compile it again"
@@ -328,7 +351,7 @@ class Hosts:
 
     def _wait(self, host: _Host, number: int, limit_ns: int) -> None:
         until = None
-        if limit_ns != _FOR_EVER:
+        if limit_ns < _LONGEST_NS:
             until = self._engine.now + -(-limit_ns * self._engine.ticks_per_second // 10**9)
         host.wait = _Wait(number, self._known(host, number), until)
         self._look(host, host.wait)
@@ -356,5 +379,18 @@ class Hosts:
         self, host: _Host, status: _Status = _Status.DONE, *, code: int = 0, value: int = 0, data: bytes = b""
     ) -> None:
         host.wait, host.last = None, self._clock()
-        with contextlib.suppress(OSError):  # the program has disconnected
-            host.connection.sendall(_ANSWER.pack(status, code, value, len(data)) + data)
+        host.unsent += _ANSWER.pack(status, code, value, len(data)) + data
+        self._send(host)
+
+    def _send(self, host: _Host) -> None:
+        """Sends as much as the socket takes. With a rest, no further request of this host is served."""
+        try:
+            while host.unsent:
+                del host.unsent[: host.connection.send(host.unsent)]
+        except BlockingIOError:
+            pass
+        except OSError:  # the program has disconnected
+            host.unsent.clear()
+        events = selectors.EVENT_WRITE if host.unsent else selectors.EVENT_READ
+        if self._selector.get_key(host.connection).events != events:
+            self._selector.modify(host.connection, events, host)

@@ -60,6 +60,7 @@ class RankReport:
         default_factory=list
     )  #: scenarios of calls in progress when a client disconnected, one text per client
     never_ended: Counter[str] = field(default_factory=Counter)
+    open_calls: int = 0  #: calls of the engine in `never_ended`; the others are kernels
     resets: list[str] = field(default_factory=list)  #: scenarios of calls in progress at a reset, one text per reset
     beyond_buffers: list[str] = field(default_factory=list)  #: one line per message larger than all receive buffers
     unheard: Counter[int] = field(default_factory=Counter)  #: messages from kernel streams without a subscriber
@@ -125,7 +126,8 @@ class Report:
     @property
     def right(self) -> bool:
         """True if all calls ended with return code 0 and nothing was refused."""
-        return not self.failed and not any(rank.ended_wrong or rank.refused.count for rank in self.ranks)
+        wrong = (rank.ended_wrong or rank.open_calls or rank.refused.count for rank in self.ranks)
+        return not self.failed and not any(wrong)
 
     def table(self) -> tuple[list[str], list[list[object]]]:
         """Columns and rows, one row per rank."""

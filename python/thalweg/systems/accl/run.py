@@ -195,11 +195,13 @@ class _Watch:
 
     def _over(self) -> bool:
         self.signal = self._notice.number
-        self.status = self._processes.launcher.poll()
-        if self.signal or self.status is not None:
+        if self.signal:
             return True
+        self.status = self._processes.launcher.poll()
         self._ranks.look()
         self._server.ended(self._ranks.ended)
+        if self.status is not None:
+            return not self._server.works_on
         if self._ranks.failed:
             self._failed_at = self._failed_at or self._clock()
             self.left = self._ranks.alive

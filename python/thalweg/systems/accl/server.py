@@ -115,6 +115,15 @@ class Server:
             waiting, busy = waiting | self.drivers.waiting, busy | self.drivers.busy
         return bool(waiting) and waiting >= set(ranks) and not busy & set(ranks)
 
+    @property
+    def works_on(self) -> bool:
+        """True if all programs have ended and calls that they have started are still in progress, which will end."""
+        if not self._hosts or not self.settings.exact or self._hosts.busy or self._hosts.ranks:
+            return False
+        if self._engine.quiet() and self._pace.due() is None:
+            return False
+        return any(rank.calls.open_calls for rank in self._ranks)
+
     def ended(self, ranks: Collection[int]) -> None:
         """The processes of these ranks have ended."""
         if self._hosts:

@@ -60,7 +60,7 @@ class Connection {
  public:
   static constexpr std::uint64_t kForEver = ~std::uint64_t{0};
 
-  explicit Connection(unsigned rank) {
+  explicit Connection(unsigned rank) : rank_(rank) {
     if (is_there()) throw std::runtime_error("this process already has an ACCL; a process is one rank");
     const char* path = std::getenv("THALWEG_ACCL_SOCKET");
     sockaddr_un address{};
@@ -139,7 +139,13 @@ class Connection {
   /// The answer's data go to `to`, or into a text.
   AnswerHeader exchange(const RequestHeader& request, const void* data = nullptr, void* to = nullptr,
                         std::string* text = nullptr) {
-    const std::lock_guard<std::mutex> locked(mutex_);
+    if (::getpid() != process_)
+      throw std::runtime_error(who() +
+                               "a call from a forked process; only the process that has made the ACCL is the rank");
+    const std::unique_lock<std::mutex> locked(mutex_, std::try_to_lock);
+    if (!locked)
+      throw std::runtime_error(who() +
+                               "a call while another thread is in one; make all calls of a rank from one thread");
     send(&request, sizeof request);
     send(data, request.bytes);
     AnswerHeader answer;
@@ -174,6 +180,10 @@ class Connection {
     }
   }
 
+  [[nodiscard]] std::string who() const { return "rank " + std::to_string(rank_) + ": "; }
+
+  unsigned rank_;
+  pid_t process_ = ::getpid();
   int socket_ = -1;
   std::mutex mutex_;
 };

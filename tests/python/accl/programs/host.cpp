@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program for test_host_programs.py: `host WHAT`. Each rank checks what it gets, and says nothing where all is right.
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <accl.hpp>
+#include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <limits>
 #include <map>
 #include <string>
+#include <thread>
 
 namespace {
 
@@ -292,6 +297,9 @@ void wrong(ACCL::ACCL& accl) {
   says([&] { accl.create_communicator({world[0], world[1], world[0]}, static_cast<int>(rank)); });
   says([&] { static_cast<void>(accl.create_buffer<float>(4, dataType::float64)); });
   says([&] { static_cast<void>(accl.create_buffer<float>(std::size_t{1} << 40, dataType::float32)); });
+  says([&] { static_cast<void>(accl.create_buffer<float>((std::size_t{1} << 62) + 1, dataType::float32)); });
+  for (const std::int64_t ms : {std::numeric_limits<std::int64_t>::max(), std::int64_t{1} << 44})
+    require(accl.wait(accl.nop(true), std::chrono::milliseconds(ms)), "a wait without an end");
   open = accl.recv(*few, 4, 1, 6, 0, false, dataType::none, true);
   accl.soft_reset();
   says([&] { accl.wait(open); });
@@ -308,6 +316,51 @@ void wrong(ACCL::ACCL& accl) {
   if (rank == 0) std::fputs(said.c_str(), stdout);
 }
 
+/// A call by a thread while another one waits for a message of rank 1, which comes after a while.
+void threads(ACCL::ACCL& accl) {
+  Vector<float> one(accl, 4, dataType::float32);
+  if (rank == 1) {
+    usleep(600'000);
+    accl.send(*one, 4, 0);
+    return;
+  }
+  std::thread other([&] {
+    usleep(200'000);
+    std::puts(thrown([&] { accl.nop(); }).c_str());
+  });
+  accl.recv(*one, 4, 1);
+  other.join();
+}
+
+/// A forked process makes a call and ends, which the rank itself does not notice; another one outlives it.
+void forks(ACCL::ACCL& accl) {
+  Vector<float> one(accl, 4, dataType::float32);
+  Request open = accl.recv(*one, 4, 1 - rank, 5, 0, false, dataType::none, true);
+  if (const pid_t child = fork(); child == 0) {
+    const std::string said = thrown([&] { accl.nop(); });
+    accl.~ACCL();
+    _exit(said == "rank " + std::to_string(rank) +
+                      ": a call from a forked process; only the process that has made the ACCL is the rank"
+              ? 0
+              : 1);
+  } else {
+    int status = 0;
+    waitpid(child, &status, 0);
+    require(status == 0, "a call of a forked process");
+  }
+  one.fill([](std::size_t i) { return value(rank, 0, i); });
+  accl.send(*one, 4, 1 - rank, 5);
+  accl.wait(open);
+  one.is("a message after a fork", [](std::size_t i) { return value(1 - rank, 0, i); });
+  if (rank == 1 && fork() == 0) {
+    std::fclose(stdout);
+    std::fclose(stderr);
+    usleep(3'000'000);
+    _exit(0);
+  }
+  if (rank == 0) require(thrown([&] { accl.recv(*one, 4, 1); }).find("receive time-out") != std::string::npos, "end");
+}
+
 }  // namespace
 
 int main(int count, char** words) {
@@ -318,6 +371,18 @@ int main(int count, char** words) {
   if (what == "fails" && rank == 1) return 7;
   if (what == "rank") {  // before this process has an ACCL
     std::puts(thrown([] { ACCL::ACCL(5500, ranks); }).c_str());
+    return 0;
+  }
+  if (what == "again") {  // rank 0 makes its ACCL again while the others wait for it
+    for (unsigned turn = 0; turn < 2; ++turn) {
+      if (rank == 0 && turn == 1) usleep(300'000);
+      ACCL::ACCL accl;
+      accl.initialize(ACCL::world(), static_cast<int>(rank));
+      Vector<float> one(accl, 4, dataType::float32), sum(accl, 4, dataType::float32);
+      one.fill([](std::size_t) { return 1; });
+      accl.allreduce(*one, *sum, 4, reduceFunction::SUM);
+      sum.is("a sum", [](std::size_t) { return ranks; });
+    }
     return 0;
   }
   try {
@@ -360,6 +425,13 @@ int main(int count, char** words) {
         accl.send(*one, 5000, 1);
       else
         accl.recv(*one, 5000, 0);
+    } else if (what == "threads") {
+      threads(accl);
+    } else if (what == "forks") {
+      forks(accl);
+    } else if (what == "killed") {
+      if (rank == 1) std::raise(SIGKILL);
+      accl.barrier();
     } else if (what == "absent") {
       accl.barrier();
     } else if (what == "leaves") {
