@@ -150,6 +150,26 @@ def test_streams() -> None:
     run(program, 2)
 
 
+def test_elements_on_the_wire_may_be_wider_or_narrower() -> None:
+    """1 + 2^-12 is 1 in float16. A kernel's stream gets what is on the wire."""
+
+    def program(rank: Rank) -> None:
+        wide, narrow = rank.create_buffer(np.full(5, 1 + 2.0**-12, np.float32)), rank.create_buffer(5, "f2")
+        if rank.rank == 0:
+            rank.copy(wide, narrow, 5)
+            rank.send(narrow, 5, 1, compress_dtype=np.float32)
+            rank.stream_put(wide, 5, 1, 3, compress_dtype=np.float16)
+        else:
+            rank.recv(wide, 5, 0)
+            np.testing.assert_array_equal(wide.array, 1)
+        rank.barrier()
+        for stream, data, _ in rank.pull(np.float16):
+            assert (rank.rank, stream) == (1, 3)
+            np.testing.assert_array_equal(data, [1] * 5 + [0] * 27)
+
+    run(program, 2)
+
+
 def test_streams_are_for_operands_that_are_used_once() -> None:
     def program(rank: Rank) -> None:
         with pytest.raises(AcclError, match="allreduce has no result to a kernel's stream"):
@@ -295,6 +315,7 @@ def test_runs_are_the_same() -> None:
         (lambda rank: [rank.create_communicator([0, 1]) for _ in range(200)], "the exchange memory is full"),
         (lambda rank: rank.create_buffer(4 * 10**9), "memory of node"),
         (lambda rank: rank.copy(rank.create_buffer(4), rank.create_buffer(4, "int32"), 4), "operands of types"),
+        (lambda rank: rank.send(rank.create_buffer(4, "f8"), 4, 0, compress_dtype="f2"), "float64 sent as float16"),
     ],
 )
 def test_wrong_calls_are_refused(wrong: Any, text: str) -> None:

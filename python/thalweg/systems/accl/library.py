@@ -94,7 +94,8 @@ class Rank:
     * `waitfor` (sequence of Request): Requests of this rank that end before the operation begins.
     * `from_fpga` (bool): Operands are in the memory; do not copy the buffers' arrays to it.
     * `to_fpga` (bool): Leave results in the memory; do not copy them to the buffers' arrays.
-    * `compress_dtype` (data-type): float16 sends float32 elements as float16.
+    * `compress_dtype` (data-type): float16 sends float32 elements as float16. A stream of kernels at another rank gets
+      them as float16.
 
     Attributes
     ----------
@@ -339,12 +340,14 @@ class Rank:
         words += [word(name, "function", function), word(name, "tag", tag)]
         types = {type_of(place) for place in operands if place is not None}
         compressed = None if compress_dtype is None else native(compress_dtype).name
-        wide = "float32" if "float32" in types else next(iter(types), "float32")
-        narrow = "float16" if wide == "float32" and (compressed == "float16" or "float16" in types) else wide
-        if types - {wide, narrow} or compressed not in (None, wide, narrow):
+        both = {"float16", "float32"}
+        used = types | ({compressed} if compressed else set())
+        if len(used) > 1 and used != both:
+            sent = f" sent as {compressed}" if compressed else ""
             raise InputError(
-                f"{name}: operands of types {', '.join(sorted(types))}; must be of one type, or float32 and float16"
+                f"{name}: operands of types {', '.join(sorted(types))}{sent}; must be of one type, or float32 and float16"
             )
+        wide, narrow = ("float32", "float16") if used == both else (next(iter(used), "float32"),) * 2
         compression = 8 if narrow != wide and compressed == narrow else 0
         stream = 0
         addresses = []
