@@ -231,6 +231,14 @@ def test_the_figure_has_points_and_dashed_models() -> None:
         assert points.get_color() == model.get_color()
 
 
+def test_mirrors_that_turn_at_once_are_turned() -> None:
+    cluster = Cluster.load("accl-u280-direct")
+    mirrors = cluster.node_names[-1]
+    at_once = cluster.replace(node={mirrors: {"turning_ms": 0}})
+    times = [measure("b_eff", each, ranks=4, sizes=64)[0] for each in (cluster, at_once)]
+    assert times[1]["verified"] and times[1]["time_us"] == pytest.approx(times[0]["time_us"])
+
+
 def test_small_packets_leave_room_for_a_message(tmp_path: Path) -> None:
     """Each receive buffer holds whole words of 64 elements; the benchmark's have to hold a message together."""
     small = tmp_path / "small.toml"

@@ -50,6 +50,22 @@ def test_transports_give_the_same_factors(cluster: str) -> None:
     assert there["verified"] and there["residual"] == here["residual"]
 
 
+@pytest.mark.parametrize("ranks", [4, 9])
+def test_an_optical_switch_joins_the_boards_across_the_diagonal(ranks: int) -> None:
+    """Without the Ethernet switch's microsecond each way."""
+    options = {"ranks": ranks, "orders": 64 * ranks, "block": 32}
+    (direct,) = thalweg.measure("ptrans", cluster="accl-u280-direct", **options)
+    (switched,) = thalweg.measure("ptrans", cluster="accl-u280-udp", **options)
+    assert direct["verified"]
+    assert 0.8 < switched["time_us"] - direct["time_us"] < 1.2
+
+
+def test_linpack_needs_more_than_pairs() -> None:
+    said = "linpack of 4 ranks: no light path joins node 0 to node 2: the optical switch at node 48 connects node 0 to node 1"
+    with pytest.raises(InputError, match=said):
+        thalweg.measure("linpack", cluster="accl-u280-direct", orders=64, block=32)
+
+
 def test_a_host_takes_its_invocations() -> None:
     """Two kernels and a call of the engine, one behind the other; what they do is short against an invocation."""
     kernel, host = (
@@ -100,6 +116,7 @@ def test_a_wrong_kernel_is_found(name: str, right: str, wrong: str, tmp_path: Pa
         ({"block": 24}, "block is 24; must be a multiple of 16"),
         ({"cluster": "noctua2-mpi"}, "ptrans needs boards with an engine"),
         ({"kernels": SOURCES / "linpack.cpp"}, "has no kernel transpose_read0"),
+        ({"defines": ["BLOCK_SIZE=32"]}, "defines has BLOCK_SIZE; it is the number of rows of a block, block = 64"),
     ],
 )
 def test_what_cannot_be_is_said(options: dict, said: str) -> None:

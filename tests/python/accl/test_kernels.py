@@ -366,6 +366,19 @@ template <class T> void of(T) {}
     assert [each["name"] for each in json.loads(made.read_text())["kernels"]] == ["k"]
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"includes": ["nowhere"]}, "nowhere is not a folder of headers"),
+        ({"defines": ["A", "TWO WORDS=1"]}, "'TWO WORDS=1' is not a macro; must be NAME or NAME=VALUE"),
+        ({"defines": ["-O3"]}, "'-O3' is not a macro; must be NAME or NAME=VALUE"),
+    ],
+)
+def test_folders_and_macros_that_are_none(options: dict[str, list[str]], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        Kernels(Path(__file__).parent / "kernels/loops.cpp", **options)
+
+
 def test_a_source_without_kernels(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     source = tmp_path / "x.cpp"
     source.write_text("struct pair { int a, b; };\nstatic void helps(int) {}\nvoid takes(pair) {}\n")

@@ -31,6 +31,7 @@ from thalweg.systems.accl.operations import (
     line_us,
     put_of,
     receive_buffer_bytes,
+    turn,
     wanted_sizes,
     way_us,
 )
@@ -291,14 +292,9 @@ class _Series:
         board = self.board
         size = elements * ELEMENT
         others = [neighbour(rank, self.ranks, phase) for rank in range(self.ranks)]
-        switches = [self.cluster.nodes[self.cluster.node_names[node]] for node, _ in self.cluster.mirrors.values()]
-        turning_ms = max((table.turning_ms for table in switches if isinstance(table, leaves.OpticalSwitch)), default=0)
 
         def program(rank: Rank) -> _Took:
-            if turning_ms:
-                if rank.rank == 0:
-                    rank.rewire([(one, another) for one, another in enumerate(others) if one < another])
-                rank.pause(turning_ms * 1e3)
+            turn(rank, self.cluster, [(one, another) for one, another in enumerate(others) if one < another])
             mine = self.data(rank.rank, elements)
             if isinstance(board, Server):
                 return _by_mpi(board, rank, others[rank.rank], mine)

@@ -9,8 +9,10 @@ whose kernels also run.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -24,7 +26,7 @@ from thalweg.systems.accl.cluster import Cluster, Server
 from thalweg.systems.accl.kernels import Kernels
 from thalweg.systems.accl.launch import prepared, run_on
 from thalweg.systems.accl.library import Rank
-from thalweg.systems.accl.operations import BUFFERS, BY, ELEMENT, line_us, way_us
+from thalweg.systems.accl.operations import BUFFERS, BY, ELEMENT, line_us, turn, way_us
 from thalweg.systems.accl.timelines import Made, recorded
 from thalweg.systems.accl.values import Array, Buffer, Communicator, Stream
 from thalweg.trace.recorded import Recorded, in_turn
@@ -117,9 +119,15 @@ class _Took(NamedTuple):
 
 
 def transpose(grid: Grid, caller: Caller, a: Array, b: Array) -> _Took:
-    """Computes B plus the transposed A: each board exchanges its part with the board across the grid's diagonal."""
+    """Computes B plus the transposed A: each board exchanges its part with the board across the grid's diagonal.
+
+    An optical switch connects these two first.
+    """
     rank = caller.rank
     row, column = divmod(rank.rank, grid.side)
+    across = [divmod(other, grid.side)[::-1] for other in range(grid.ranks)]
+    pairs = [(one, i * grid.side + j) for one, (i, j) in enumerate(across)]
+    turn(rank, grid.cluster, [pair for pair in pairs if pair[0] < pair[1]])
     port = rank.kernel_port()
     matrices = [rank.create_buffer(each.ravel()) for each in (a, b)]
     out = rank.create_buffer(a.size)
@@ -214,6 +222,10 @@ class Ptrans:
         a, b = random.uniform(-1, 1, (2, grid.order, grid.order)).astype(np.float32)
         return a, b
 
+    def connections(self, grid: Grid) -> Iterable[tuple[int, int]]:
+        """Pairs of boards that need a connection at the start."""
+        return ()
+
     def of(self, grid: Grid, caller: Caller, data: tuple[Array, Array]) -> _Took:
         return transpose(grid, caller, *(grid.of(caller.rank.rank, each) for each in data))
 
@@ -240,6 +252,13 @@ class Linpack:
         random = np.random.default_rng([seed, grid.order])
         a = random.uniform(-1, 1, (grid.order, grid.order)) + grid.order * np.eye(grid.order)
         return a.astype(np.float32), random.uniform(-1, 1, grid.order)
+
+    def connections(self, grid: Grid) -> Iterable[tuple[int, int]]:
+        """Pairs of boards that need a connection: all in a row or column of the grid."""
+        places = [divmod(rank, grid.side) for rank in range(grid.ranks)]
+        for one, another in combinations(range(grid.ranks), 2):
+            if any(a == b for a, b in zip(places[one], places[another], strict=True)):
+                yield one, another
 
     def of(self, grid: Grid, caller: Caller, data: tuple[Array, Array]) -> _Took:
         return factorize(grid, caller, grid.of(caller.rank.rank, data[0]))
@@ -275,6 +294,9 @@ def _run(operation: Ptrans | Linpack, grid: Grid, kernels: Kernels, by: str, dat
         buffer_bytes=buffer,
         most_eager_bytes=buffer,
     )
+    for one, another in operation.connections(grid):
+        if missing := made.network.missing_light(one, another):
+            raise InputError(f"{operation.name} of {grid.ranks} ranks: {missing}")
     found = run_on(made, lambda rank: operation.of(grid, Caller(rank, kernels, by, board.invocation_us), data))
     calls = [call for took in found.values for call in took.calls]
     return _Run(found.values, recorded(grid.cluster, made.network, calls))
@@ -332,6 +354,8 @@ def _operation(operation: Ptrans | Linpack) -> Operation:
                 raise InputError(
                     f"orders has {grid.order}; must be a positive multiple of {side} x {block} rows, for whole blocks on {side} x {side} boards"
                 )
+        if any(re.match(r"BLOCK_SIZE\b", each) for each in defines):
+            raise InputError(f"defines has BLOCK_SIZE; it is the number of rows of a block, block = {block}")
         source = Path(kernels) if kernels else resource(f"runtime/accl/hpcc/{operation.name}.cpp")
         title = f"{operation.name} on {side} x {side} boards of {cluster.name}, called by {by}s"
         compiled = Kernels(source, includes, [f"BLOCK_SIZE={block}", *defines])

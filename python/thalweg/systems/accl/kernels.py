@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from thalweg.resources import resource
 from thalweg.systems.accl.hls import Argument, Kernel, Rewritten, rewrite
 
 #: Packages with the vendor's open headers of arbitrary-precision types, and their folder in it.
+_MACRO = re.compile(r"[A-Za-z_]\w*(\([\w, .]*\))?(=.*)?")
 _PACKAGES = (("da4ml", "codegen/hls/source/ap_types/include"), ("hls4ml", "templates/vivado/ap_types"))
 _WRAPPED = ("memcpy", "memmove", "memset", "exit", "_exit", "_Exit", "quick_exit", "abort", "__cxa_throw")
 
@@ -96,7 +98,7 @@ class Kernels:
     Raises
     ------
     InputError
-        The source cannot be compiled; the message has the first error.
+        A folder does not exist, a macro is invalid, or the source cannot be compiled; the message has the first error.
 
     Examples
     --------
@@ -116,6 +118,10 @@ class Kernels:
         source = Path(self.source)
         if not source.is_file():
             raise InputError(f"{source} does not exist")
+        if missing := next((each for each in self.includes if not Path(each).is_dir()), None):
+            raise InputError(f"{missing} is not a folder of headers")
+        if wrong := next((each for each in self.defines if not _MACRO.fullmatch(each)), None):
+            raise InputError(f"{wrong!r} is not a macro; must be NAME or NAME=VALUE")
         folder = Path(tempfile.mkdtemp(dir=scratch.folder()))
         self.library, rewritten = _compiled(source, folder, [Path(each) for each in self.includes], self.defines)
         self._kernels = {kernel.name: kernel for kernel in rewritten.kernels}

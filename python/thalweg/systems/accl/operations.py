@@ -305,6 +305,18 @@ class _Run:
         return max(moved, ticks / self.switches.values.clock.frequency_mhz)
 
 
+def turn(rank: Rank, cluster: Cluster, pairs: Sequence[tuple[int, int]]) -> None:
+    """Connects these pairs of boards if they are at an optical switch, and waits until its mirrors have turned. All ranks
+    call this."""
+    switches = [cluster.nodes[cluster.node_names[node]] for node, _ in cluster.mirrors.values()]
+    turning_ms = [table.turning_ms for table in switches if isinstance(table, leaves.OpticalSwitch)]
+    if not turning_ms:
+        return
+    if rank.rank == 0:
+        rank.rewire(pairs)
+    rank.pause(1e3 * max(turning_ms))
+
+
 def put_of(rank: Rank) -> Packet:
     """Returns the packet put to a rank's kernels, sent before a message that the rank has received.
 
