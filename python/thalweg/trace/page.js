@@ -26,8 +26,9 @@ const most = Math.max(...data.counters.flatMap((counter) => counter.values.map((
 
 const names = data.texts.map((text) => text.split("\n")[0]);
 const colourOf = new Map();
+/// Names that differ only from a number on have the same colour.
 const colour = (text) => {
-  const kind = names[text].split(" ")[0];
+  const kind = names[text].replace(/ +[^ ]*\d.*$/, "");
   if (!colourOf.has(kind)) colourOf.set(kind, COLOURS[colourOf.size % COLOURS.length]);
   return colourOf.get(kind);
 };
