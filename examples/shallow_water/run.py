@@ -4,13 +4,14 @@ beside the paper's model, and draws it."""
 
 from __future__ import annotations
 
+import signal
 import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 import click
 from bay import boards, mesh, model, operations, partition, timing
-from thalweg.errors import InputError
+from thalweg.errors import InputError, ThalwegError
 
 
 @click.command()
@@ -136,7 +137,10 @@ def print_table(
     for name, value in (
         ("steps", f"{steps:,} of {parameters.step_s * result.time / steps:.3f} s"),
         ("elements", f"{count:,}; at most {max(len(each.elements) for each in parts):,} per board"),
-        ("boards", f"{len(parts)} at {design.clock_mhz:g} MHz, with at most {cut.most_neighbours} neighbours"),
+        (
+            "boards",
+            f"{len(parts)} at {design.clock_mhz:g} MHz, with at most {cut.most_neighbours} neighbour{'s' * (cut.most_neighbours != 1)}",
+        ),
         ("sent, received", f"at most {expected.sent:,}, {expected.received:,} elements"),
         (
             "L_comm",
@@ -150,9 +154,20 @@ def print_table(
         click.echo(f"{name:21}{value}")
 
 
-if __name__ == "__main__":
+def status() -> int:
+    """Runs the command and returns its exit status."""
     try:
-        main()
-    except InputError as error:
+        main(standalone_mode=False)
+    except click.Abort:
+        return 128 + signal.SIGINT
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except ThalwegError as error:
         click.echo(f"run.py: {error}", err=True)
-        sys.exit(2)
+        return error.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(status())
