@@ -76,7 +76,7 @@ class HubSums:
         sums by stores to the first one, and back."""
         ranks, cluster = len(self.nodes), self.hubs.cluster
         self._sequence += 1
-        told = np.array([0] * FIELDS + [self._sequence], np.uint32)
+        record = np.array([0] * FIELDS + [self._sequence], np.uint32)
         begins, ends = [], []
         root = self.nodes[0]
         for rank, node in enumerate(self.nodes):
@@ -88,14 +88,14 @@ class HubSums:
                 at += size
             ends.append(node.work(at / cluster.node.sum_gb))
             if rank > 0:
-                node.store(root.processor.address(PARTS + rank * 2 * RECORD), told)
+                node.store(root.processor.address(PARTS + rank * 2 * RECORD), record)
                 ends.append(node.wait_for(RESULT + RECORD, self._sequence))
         for rank in range(1, ranks):
             root.wait_for(PARTS + rank * 2 * RECORD + RECORD, self._sequence)
         if ranks > 1:
             root.work(ranks * RECORD / cluster.node.sum_gb)
         for node in self.nodes[1:]:
-            root.store(node.processor.address(RESULT), told)
+            root.store(node.processor.address(RESULT), record)
         self.hubs.run()
         return max(each.end_us for each in ends) - min(each.begin_us for each in begins)
 

@@ -4,7 +4,7 @@ block. No host takes part in between."""
 
 import random
 
-from thalweg.vcsn import AwaitWord, Cluster, Connect, Place, Read, Row, SendWord, Write
+from thalweg.vcsn import AwaitWord, Cluster, Connect, Read, Row, SendWord, VirtualPort, Write
 
 NODES, SIZE = 8, 64 << 10
 
@@ -14,8 +14,8 @@ network.store(0, 0, block)
 for node in range(NODES):
     goes, comes, own = network.place(node, 0, 0), network.place(node, 0, 1), network.sequencer_place(node, 0)
     program = [
-        Row(0, 0, Place((node + 1) % NODES, 0, 1), credits=True),
-        Row(0, 1, Place((node - 1) % NODES, 0, 0), credits=True),
+        Row(0, 0, VirtualPort((node + 1) % NODES, 0, 1), credits=True),
+        Row(0, 1, VirtualPort((node - 1) % NODES, 0, 0), credits=True),
     ]
     if node > 0:
         program += [Connect(0, comes), Write(0, [(0, SIZE)])]

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Python interface of VCSN and DCN: `from thalweg.vcsn import Cluster, Place` (docs/vcsn.md)."""
+"""Python interface of VCSN and DCN: `from thalweg.vcsn import Cluster, VirtualPort` (docs/vcsn.md)."""
 
 from thalweg.systems.vcsn._sim import AwaitWord as AwaitWord
 from thalweg.systems.vcsn._sim import Connect as Connect
-from thalweg.systems.vcsn._sim import Place as Place
 from thalweg.systems.vcsn._sim import Read as Read
 from thalweg.systems.vcsn._sim import Row as Row
 from thalweg.systems.vcsn._sim import SendWord as SendWord
+from thalweg.systems.vcsn._sim import VirtualPort as VirtualPort
 from thalweg.systems.vcsn._sim import Write as Write
 from thalweg.systems.vcsn.circuit_file import Circuits as Circuits
 from thalweg.systems.vcsn.cluster import Cluster as Cluster
@@ -40,7 +40,7 @@ __all__ = [
     "Interrupt",
     "Network",
     "Partition",
-    "Place",
+    "VirtualPort",
     "Kernel",
     "Pause",
     "Read",

@@ -93,7 +93,7 @@ module tw_combiner
     tw_delay #(
         .Width (WordBits + 1),
         .Stages(Latency)
-    ) beside (
+    ) background (
         .clk_i,
         .in_i ({x_last_i, x_data_i}),
         .out_o({passed_last, passed})

@@ -323,7 +323,7 @@ module tw_control_plane
   );
 
   // Programs, and their moves.
-  logic move_valid, move_ready, end_valid, end_ready, program_valid, program_beside, program_stops;
+  logic move_valid, move_ready, end_valid, end_ready, program_valid, program_background, program_stops;
   number_t move_call, end_call, program_call;
   program_move_t move;
 
@@ -345,7 +345,7 @@ module tw_control_plane
       .move_data_o    (move),
       .ended_valid_i  (program_valid),
       .ended_call_i   (program_call),
-      .ended_beside_i (program_beside),
+      .ended_background_i (program_background),
       .ended_stops_i  (program_stops),
       .end_valid_o    (end_valid),
       .end_ready_i    (end_ready),
@@ -406,7 +406,7 @@ module tw_control_plane
       .end_call_i      (end_call),
       .program_valid_o (program_valid),
       .program_call_o  (program_call),
-      .program_beside_o(program_beside),
+      .program_beside_o(program_background),
       .program_stops_o (program_stops),
       .access_valid_o  (asks[OfSession]),
       .access_ready_i  (takes[OfSession]),

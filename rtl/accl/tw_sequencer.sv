@@ -35,7 +35,7 @@ module tw_sequencer
     output program_move_t                move_data_o,
     input  logic                         ended_valid_i,  /// a move
     input  logic          [CallBits-1:0] ended_call_i,
-    input  logic                         ended_beside_i, /// the background move
+    input  logic                         ended_background_i, /// the background move
     input  logic                         ended_stops_i,
 
     output logic                end_valid_o,
@@ -82,12 +82,12 @@ module tw_sequencer
   wire jumps = operation inside {OpcodeEq, OpcodeNe, OpcodeLt, OpcodeGe};
 
   // What has ended.
-  logic ended_q, beside_q, stop_q;
+  logic ended_q, ended_background_q, stop_q;
   call_t ended_call_q;
 
   always_ff @(posedge clk_i) begin
     ended_call_q <= ended_call_i;
-    beside_q <= ended_beside_i;
+    ended_background_q <= ended_background_i;
     stop_q <= ended_stops_i;
     ended_q <= ended_valid_i && !rst_i;
   end
@@ -100,7 +100,7 @@ module tw_sequencer
 
   // Of each call: its background move is under way; it waits for that; it runs no more instructions.
   logic [Calls-1:0] background_q, blocked_q, stopped_q;
-  wire ends_background = ended_q && beside_q && ended_call_q == call_q;
+  wire ends_background = ended_q && ended_background_q && ended_call_q == call_q;
   wire waits = operation inside {OpcodeEnd, OpcodeJoin, OpcodeStart} && background_q[call_q] && !ends_background;
 
   always_ff @(posedge clk_i) begin
@@ -112,7 +112,7 @@ module tw_sequencer
     end else begin
       if (state_q == Offer && move_ready_i && operation == OpcodeStart) background_q[call_q] <= 1'b1;
       if (state_q == Read && waits) blocked_q[call_q] <= 1'b1;
-      if (ended_q && beside_q) begin
+      if (ended_q && ended_background_q) begin
         background_q[ended_call_q] <= 1'b0;
         blocked_q[ended_call_q] <= 1'b0;
       end
@@ -123,7 +123,7 @@ module tw_sequencer
   logic turn_valid, turns_ready;
   call_t turn;
   logic [$clog2(Calls+1)-1:0] unused_count;
-  wire goes_on = ended_q && (!beside_q || blocked_q[ended_call_q]);
+  wire resumes = ended_q && (!ended_background_q || blocked_q[ended_call_q]);
 
   tw_fifo #(
       .Width(CallBits),
@@ -131,7 +131,7 @@ module tw_sequencer
   ) turns (
       .clk_i,
       .rst_i,
-      .in_valid_i (goes_on || begins),
+      .in_valid_i (resumes || begins),
       .in_ready_o (turns_ready),
       .in_data_i  (ended_q ? ended_call_q : load_call_i),
       .out_valid_o(turn_valid),
@@ -351,8 +351,8 @@ module tw_sequencer
 `ifndef SYNTHESIS
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
-      turns_have_room : assert (!(goes_on || begins) || turns_ready);
-      begins_or_goes_on : assert (!(goes_on && begins));
+      turns_have_room : assert (!(resumes || begins) || turns_ready);
+      begins_or_resumes : assert (!(resumes && begins));
     end
   end
 `endif

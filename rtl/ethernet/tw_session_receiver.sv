@@ -29,12 +29,12 @@ module tw_session_receiver #(
     input  logic                  begin_valid_i,
     input  logic [NumberBits-1:0] begin_number_i,
     output logic                  fits_o,
-    input  logic                  heard_valid_i,
-    input  logic [NumberBits-1:0] heard_base_i,
-    input  logic                  heard_data_i,
-    input  logic                  heard_taken_i,
-    input  logic [  SlotBits-1:0] heard_slot_i,    /// of what was taken
-    input  logic                  heard_asks_i,
+    input  logic                  rx_valid_i,
+    input  logic [NumberBits-1:0] rx_base_i,
+    input  logic                  rx_data_i,
+    input  logic                  rx_taken_i,
+    input  logic [  SlotBits-1:0] rx_slot_i,    /// of what was taken
+    input  logic                  rx_asks_i,
     input  logic                  sent_i,
     input  logic                  said_i,
     output logic                  says_o,
@@ -91,9 +91,9 @@ module tw_session_receiver #(
   logic now_q;
   timer_t report_q, confirm_q, again_q;
 
-  wire data = heard_valid_i && heard_data_i;
-  wire regular = heard_taken_i && heard_slot_i == next_q && !full_q;
-  wire knows = heard_valid_i && heard_base_i == reported_q;  // nobody knows of more than was said
+  wire data = rx_valid_i && rx_data_i;
+  wire regular = rx_taken_i && rx_slot_i == next_q && !full_q;
+  wire knows = rx_valid_i && rx_base_i == reported_q;  // nobody knows of more than was said
 
   logic left_q;  // a frame left in the cycle before
   logic [NumberBits-1:0] number_q;
@@ -176,9 +176,9 @@ module tw_session_receiver #(
       if (said_i && some_q) known_q <= 1'b0;
       else if (knows) known_q <= 1'b1;
 
-      if (data && heard_taken_i) begin
+      if (data && rx_taken_i) begin
         next_q  <= Window == 1 ? '0 : next_q + 1'b1;
-        if (heard_slot_i == next_q && !full_q) begin
+        if (rx_slot_i == next_q && !full_q) begin
           fresh_q <= fresh_q + 1'b1;
           full_q  <= 32'(fresh_q) + 2 == Due;
         end else begin
@@ -192,7 +192,7 @@ module tw_session_receiver #(
       else if (said_i) report_q <= '0;
       else report_q <= later(report_q);
 
-      if (heard_valid_i && heard_asks_i && (said_i || sent_i || !confirm_q.runs)) confirm_q <= started(Quarter);
+      if (rx_valid_i && rx_asks_i && (said_i || sent_i || !confirm_q.runs)) confirm_q <= started(Quarter);
       else if (said_i || sent_i) confirm_q <= '0;
       else confirm_q <= later(confirm_q);
       if (said_i) again_q <= started(Resend);

@@ -33,9 +33,9 @@ module tw_session_sender #(
     output logic [NumberBits-1:0] base_o,           /// the oldest frame that is not acknowledged
     input  logic                  chosen_i,
     input  logic                  done_i,
-    input  logic                  heard_valid_i,
-    input  logic [NumberBits-1:0] heard_number_i,
-    input  logic [    Window-1:0] heard_received_i,
+    input  logic                  rx_valid_i,
+    input  logic [NumberBits-1:0] rx_number_i,
+    input  logic [    Window-1:0] rx_received_i,
     output logic                  timed_out_o
 );
   if (Window < 1 || Window > 64 || (Window & (Window - 1)) != 0) begin : check_window
@@ -151,9 +151,9 @@ module tw_session_sender #(
 
   always_ff @(posedge clk_i) begin
     if (chosen_i) orders_q[place_q] <= order_q + 1'b1;
-    if (heard_valid_i) begin
-      waiting_number_q <= heard_number_i;
-      waiting_bits_q   <= heard_received_i;
+    if (rx_valid_i) begin
+      waiting_number_q <= rx_number_i;
+      waiting_bits_q   <= rx_received_i;
     end
     if (stage_q == Low) begin
       low_q  <= {1'b0, waiting_number_q[HalfBits-1:0]} - {1'b0, base_low_q};
@@ -212,7 +212,7 @@ module tw_session_sender #(
       before_q <= '0;
     end else begin
       any_lost_q <= lost_q != 0;
-      waits_q <= heard_valid_i || (waits_q && stage_q != Low);
+      waits_q <= rx_valid_i || (waits_q && stage_q != Low);
       read_q <= (chosen_i || read_q) && !done_i;
       holds_q <= (chosen_i ? offset_q == 0 : releases ? read_q && older_q == 1 : holds_q) && !done_i;
       valid_q <= select_q || valid_q;

@@ -168,26 +168,26 @@ module tw_replay_codec
     } credits_t;
 
     // Credits since the session began: returned here, told by the other end, and of these put out.
-    logic [Vcs-1:0][CountBits-1:0] returned_q, told_q, given_q;
+    logic [Vcs-1:0][CountBits-1:0] returned_q, granted_q, given_q;
     logic [VcBits-1:0] turn_q;
-    credits_t told;
+    credits_t granted;
     logic [Vcs-1:0] missing;
 
     assign flow = {returned_q[turn_q], turn_q};
-    assign told = in_q.flow;
+    assign granted = in_q.flow;
 
     for (genvar v = 0; v < int'(Vcs); v++) begin : channel
-      assign missing[v] = told_q[v] != given_q[v];
+      assign missing[v] = granted_q[v] != given_q[v];
 
       always_ff @(posedge clk_i) begin
         if (rst_i || flush_i) begin
           returned_q[v] <= 0;
-          told_q[v]     <= 0;
+          granted_q[v]     <= 0;
           given_q[v]    <= 0;
         end else begin
           returned_q[v] <= returned_q[v] + CountBits'(back_i[v]);
           given_q[v]    <= given_q[v] + CountBits'(missing[v]);
-          if (counts && told.vc == VcBits'(v)) told_q[v] <= told.count;
+          if (counts && granted.vc == VcBits'(v)) granted_q[v] <= granted.count;
         end
       end
     end

@@ -14,7 +14,7 @@ namespace {
 using thalweg::mpi_fpga::Row, thalweg::mpi_fpga::UnitModel;
 using top::Parameters;
 
-constexpr unsigned kPlaces = Parameters::Rows * Parameters::Edges;
+constexpr unsigned kEntries = Parameters::Rows * Parameters::Edges;
 
 template <class Words>
 void set_element(Words& words, unsigned i, unsigned bits, std::uint64_t value) {
@@ -39,7 +39,7 @@ class Model final : public UnitModel, private engine::Whole<Vtop> {
     do {
       cycle(0);
     } while (!out_.ready_o.get());
-    for (unsigned place = 0; place < kPlaces; ++place) {
+    for (unsigned place = 0; place < kEntries; ++place) {
       set_place(place / Parameters::Edges, place % Parameters::Edges, 0);
       cycle(0);
     }
@@ -195,13 +195,13 @@ class Model final : public UnitModel, private engine::Whole<Vtop> {
     thalweg::each_bit(out.results, [&](unsigned unit) {
       const top::result_t tag = out_.result_tag_o.get(unit);
       out.result[unit] = out_.result_data_o.get(unit);
-      out.told[unit] = {.process = static_cast<std::uint32_t>(tag.process_number),
-                        .step = static_cast<unsigned>(tag.step),
-                        .round = static_cast<std::uint32_t>(tag.round),
-                        .stream = static_cast<std::uint32_t>(tag.stream),
-                        .first = tag.first,
-                        .elements = tag.elements,
-                        .descriptor = tag.descriptor != 0};
+      out.host_result[unit] = {.process = static_cast<std::uint32_t>(tag.process_number),
+                               .step = static_cast<unsigned>(tag.step),
+                               .round = static_cast<std::uint32_t>(tag.round),
+                               .stream = static_cast<std::uint32_t>(tag.stream),
+                               .first = tag.first,
+                               .elements = tag.elements,
+                               .descriptor = tag.descriptor != 0};
     });
     out.own = static_cast<std::uint32_t>(out_.own_ready_o.get());
     out.came = static_cast<std::uint32_t>(out_.came_valid_o.get());

@@ -77,8 +77,8 @@ module tw_collective_control
 
   localparam int unsigned Most = $bits(streams_t) > $bits(scan_t) ? $bits(streams_t) : $bits(scan_t);
   localparam int unsigned Groups = (Most + 3) / 4;  // of four places
-  localparam int unsigned Places = 4 * Groups;
-  localparam int unsigned CountBits = $clog2(Places + 1);
+  localparam int unsigned Entries = 4 * Groups;
+  localparam int unsigned CountBits = $clog2(Entries + 1);
 
   // What the first cycle knows of the answer, and what the third needs to complete it.
   typedef struct packed {
@@ -432,12 +432,12 @@ module tw_collective_control
   // --- Second cycle: the n-th of the set
 
   plan_t plan_1_q;
-  logic [Places-1:0] set_d, set_1_q;
+  logic [Entries-1:0] set_d, set_1_q;
   logic [Groups-1:0][2:0] sizes_1_q;
   logic [CountBits-1:0] n_1_q;
   logic [15:0] streams_less_1_q, block_on_1_q, ranks_1_q;
 
-  assign set_d = scans ? Places'(scan) : Places'(streams);
+  assign set_d = scans ? Entries'(scan) : Entries'(streams);
 
   always_ff @(posedge clk_i) begin
     plan_1_q <= plan;

@@ -18,11 +18,11 @@ module tw_collective_unit
     parameter int unsigned Ports = 6,           /// local ports: edge k is sent by port k modulo Ports
     parameter int unsigned Units = 6,
     parameter int unsigned Rows = 32,
-    parameter int unsigned Places = 4,          /// operations of a row in flight
+    parameter int unsigned Entries = 4,          /// operations of a row in flight
     parameter int unsigned Edges = 6,           /// of a row
     parameter int unsigned Roots = 1,           /// labels that can have a tree of their own
     parameter int unsigned Stages = 16,         /// buffers between the processes of an operation
-    parameter int unsigned StagePlaces = 4,     /// for them in the bank of a unit: two for each process of its own that fills some
+    parameter int unsigned StageEntries = 4,     /// for them in the bank of a unit: two for each process of its own that fills some
     parameter int unsigned Vcs = 4,
     parameter bit Credits = 1'b1,               /// flow control of the router's local ports; otherwise stop by margin
     parameter int unsigned PeerFlits = 16,      /// of their buffers; with credits
@@ -42,7 +42,7 @@ module tw_collective_unit
     parameter int unsigned Nodes = 64,          /// in the relay's table
     parameter int unsigned RelayFlits = 1024,   /// of the relay's buffers
     parameter int unsigned RoomBits = 9,        /// of room_i
-    localparam int unsigned Operations = Rows * Places,
+    localparam int unsigned Operations = Rows * Entries,
     localparam int unsigned RowWidth = Rows > 1 ? $clog2(Rows) : 1,
     localparam int unsigned OperationWidth = Operations > 1 ? $clog2(Operations) : 1,
     localparam int unsigned ProcessBits = OperationWidth + 5,
@@ -82,7 +82,7 @@ module tw_collective_unit
 
     // An operation of the host, in the place whose turn it is in its row.
     input logic                            start_valid_i,
-    input logic       [OperationWidth-1:0] start_operation_i,  /// row * Places + place
+    input logic       [OperationWidth-1:0] start_operation_i,  /// row * Entries + place
     input operation_t                      start_constants_i,
     input logic                            start_asks_i,       /// it has processes here
 
@@ -175,7 +175,7 @@ module tw_collective_unit
 
   logic [ProcessBits-1:0] tried;  // the process that is tried
   wire [OperationWidth-1:0] tried_operation = tried[ProcessBits-1:5];
-  wire [RowWidth-1:0] tried_row = RowWidth'(32'(tried_operation) / Places);
+  wire [RowWidth-1:0] tried_row = RowWidth'(32'(tried_operation) / Entries);
   logic goes, ends;
 
   logic asks, asks_place;
@@ -184,7 +184,7 @@ module tw_collective_unit
   tw_collective_unit_starts #(
       .Links(Links),
       .Rows(Rows),
-      .Places(Places),
+      .Entries(Entries),
       .Edges(Edges),
       .ShortestSize(ShortestSize),
       .PacketSize(PacketSize),
@@ -230,7 +230,7 @@ module tw_collective_unit
 
   tw_collective_unit_control #(
       .Rows(Rows),
-      .Places(Places),
+      .Entries(Entries),
       .Edges(Edges),
       .Roots(Roots)
   ) control (
@@ -285,7 +285,7 @@ module tw_collective_unit
 
   tw_collective_unit_processes #(
       .Rows(Rows),
-      .Places(Places),
+      .Entries(Entries),
       .Edges(Edges),
       .Stages(Stages),
       .SlotPackets(SlotPackets),
@@ -531,7 +531,7 @@ module tw_collective_unit
       .Operations(Operations),
       .Stages(Stages),
       .Units(Units),
-      .Places(StagePlaces),
+      .Entries(StageEntries),
       .SlotFlits(SlotFlits),
       .Pending(2 + (Inputs + 1) / 2 * Latency),
       .ProcessBits(ProcessBits),
@@ -543,7 +543,7 @@ module tw_collective_unit
       .from_i         (from_stages),
       .to_i           (to_stages),
       .own_i          (own_unit),
-      .place_i        (($clog2(StagePlaces))'(32'(tried[4:0]) / Units * 2)),
+      .place_i        (($clog2(StageEntries))'(32'(tried[4:0]) / Units * 2)),
       .size_i         (part.size),
       .status_valid_o (stages_ready),
       .status_there_o (staged_there),
@@ -651,7 +651,7 @@ module tw_collective_unit
 
   // The upwards way of a short stream goes first.
   wire urgent = constants.upwards_first && tried[4:0] == 5'd0;
-  wire result_t told = '{16'(tried), part.step, part.round, part.stream, part.first, part.elements, part.descriptor};
+  wire result_t host_result = '{16'(tried), part.step, part.round, part.stream, part.first, part.elements, part.descriptor};
 
   logic [Units-1:0][Ports-1:0] queued, taken, again, queued_last, queued_urgent;
   logic [Units-1:0][Ports-1:0][255:0] queued_data;
@@ -688,7 +688,7 @@ module tw_collective_unit
         .begin_to_host_i      (to_host),
         .begin_to_stages_i    (to_stages != '0),
         .begin_urgent_i       (urgent),
-        .begin_told_i         (told),
+        .begin_result_i         (host_result),
         .room_o               (room[u]),
         .slots_valid_i        (slots_read),
         .slots_data_i         (slots_data),
@@ -718,7 +718,7 @@ module tw_collective_unit
         .host_ready_i         (result_ready_i[u]),
         .host_data_o          (result_data_o[u]),
         .host_last_o          (result_last_o[u]),
-        .host_told_o          (result_tag_o[u]),
+        .host_result_o          (result_tag_o[u]),
         .host_taken_o         (host_taken[u])
     );
   end

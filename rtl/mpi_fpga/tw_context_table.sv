@@ -60,7 +60,7 @@ module tw_context_table
     $error("tw_context_table: 1 to 65535 roots");
   end
 
-  localparam int unsigned PlaceWidth = Rows * Roots > 1 ? $clog2(Rows * Roots) : 1;
+  localparam int unsigned EntryWidth = Rows * Roots > 1 ? $clog2(Rows * Roots) : 1;
 
   vertex_t vertices_q[Rows];
 
@@ -108,8 +108,8 @@ module tw_context_table
 
   logic [2*Edges-1:0] branches_q[Rows*Roots];
 
-  function automatic logic [PlaceWidth-1:0] place(logic [RowWidth-1:0] row, logic [RootWidth-1:0] label);
-    return PlaceWidth'(32'(row) * Roots + 32'(label));
+  function automatic logic [EntryWidth-1:0] place(logic [RowWidth-1:0] row, logic [RootWidth-1:0] label);
+    return EntryWidth'(32'(row) * Roots + 32'(label));
   endfunction
 
   wire [Edges-1:0] branch_up, branch_down;

@@ -79,10 +79,10 @@ module tw_injector
 
   far_end_t far_ends_q[Rows*Edges];
 
-  localparam int unsigned PlaceWidth = Rows * Edges > 1 ? $clog2(Rows * Edges) : 1;
+  localparam int unsigned EntryWidth = Rows * Edges > 1 ? $clog2(Rows * Edges) : 1;
 
-  function automatic logic [PlaceWidth-1:0] place(logic [RowWidth-1:0] row, logic [EdgeWidth-1:0] index);
-    return PlaceWidth'(32'(row) * Edges + 32'(index));
+  function automatic logic [EntryWidth-1:0] place(logic [RowWidth-1:0] row, logic [EdgeWidth-1:0] index);
+    return EntryWidth'(32'(row) * Edges + 32'(index));
   endfunction
 
   always_ff @(posedge clk_i) begin

@@ -14,10 +14,10 @@ module tw_openings
 #(
     parameter int unsigned Links = 6,
     parameter int unsigned Rows = 32,
-    parameter int unsigned Places = 4,  /// operations of a row in flight
+    parameter int unsigned Entries = 4,  /// operations of a row in flight
     parameter int unsigned Edges = 6,
     localparam int unsigned RowWidth = Rows > 1 ? $clog2(Rows) : 1,
-    localparam int unsigned PlaceWidth = Places > 1 ? $clog2(Places) : 1,
+    localparam int unsigned EntryWidth = Entries > 1 ? $clog2(Entries) : 1,
     localparam int unsigned EdgeWidth = Edges > 1 ? $clog2(Edges) : 1
 ) (
     input logic clk_i,
@@ -43,24 +43,24 @@ module tw_openings
     // Edges of a row that earlier operations read, and places that are taken.
     output logic [RowWidth-1:0]           reading_row_o,
     input  logic [Edges-1:0]              reading_i,
-    input  logic [Rows-1:0][Places-1:0]   taken_i,
+    input  logic [Rows-1:0][Entries-1:0]   taken_i,
 
     input  logic                  idle_i,         /// no other operation is being started
     input  logic                  ended_valid_i,  /// a process of the row has ended
     input  logic [RowWidth-1:0]   ended_row_i,
     output logic                  begin_valid_o,
     output logic [RowWidth-1:0]   begin_row_o,
-    output logic [PlaceWidth-1:0] begin_place_o,
+    output logic [EntryWidth-1:0] begin_place_o,
     output head_t                 begin_head_o
 );
-  if (Links < 1 || Links > 32 || Rows < 1 || Rows > 32 || Places < 1 || Edges < 1 || Edges > 32) begin : check_sizes
+  if (Links < 1 || Links > 32 || Rows < 1 || Rows > 32 || Entries < 1 || Edges < 1 || Edges > 32) begin : check_sizes
     $error("tw_openings: 1 to 32 links, rows and edges, and a place at least");
   end
 
   localparam int unsigned LinkWidth = Links > 1 ? $clog2(Links) : 1;
 
   logic [Rows-1:0] bare_q, sought_q, sought;  // without a rank; their next operation may be in front of a slot
-  logic [Rows-1:0][PlaceWidth-1:0] place_q;   // of that one,
+  logic [Rows-1:0][EntryWidth-1:0] place_q;   // of that one,
   logic [Rows-1:0][1:0] sequence_q;           // and its number among those that take the tree
   logic [Edges-1:0] trees_q[Rows];
 
@@ -143,7 +143,7 @@ module tw_openings
     sought_q <= sought;
     bare_q <= bare;
     if (begin_valid_o) begin
-      place_q[begin_row_o] <= 32'(begin_place_o) == Places - 1 ? '0 : begin_place_o + 1'b1;
+      place_q[begin_row_o] <= 32'(begin_place_o) == Entries - 1 ? '0 : begin_place_o + 1'b1;
       if (begin_head_o.algorithm == AlgorithmTree) sequence_q[begin_row_o] <= sequence_q[begin_row_o] + 2'd1;
     end
     if (row_valid_i) begin

@@ -13,10 +13,10 @@
 module tw_packet_store #(
     parameter int unsigned Units     = 6,
     parameter int unsigned Processes = 2048,
-    parameter int unsigned Places    = 256,
+    parameter int unsigned Entries    = 256,
     parameter int unsigned Flits     = 16,    /// of a place: a power of two
     localparam int unsigned ProcessWidth = Processes > 1 ? $clog2(Processes) : 1,
-    localparam int unsigned PlaceWidth = Places > 1 ? $clog2(Places) : 1,
+    localparam int unsigned EntryWidth = Entries > 1 ? $clog2(Entries) : 1,
     localparam int unsigned UnitWidth = Units > 1 ? $clog2(Units) : 1
 ) (
     input  logic clk_i,
@@ -27,7 +27,7 @@ module tw_packet_store #(
     input  logic [255:0]            in_data_i,
     input  logic                    in_last_i,
     input  logic [ProcessWidth-1:0] in_process_i,  /// counts with the last flit
-    input  logic [PlaceWidth-1:0]   in_place_i,
+    input  logic [EntryWidth-1:0]   in_place_i,
     output logic                    announce_valid_o,
     output logic [ProcessWidth-1:0] announce_process_o,
 
@@ -41,16 +41,16 @@ module tw_packet_store #(
 
     output logic                    free_valid_o,
     input  logic                    free_ready_i,
-    output logic [PlaceWidth-1:0]   free_place_o
+    output logic [EntryWidth-1:0]   free_place_o
 );
-  if (Units < 1 || Processes < 1 || Places < 1 || Flits < 1 || Flits > 64 || 1 << $clog2(Flits) != Flits) begin : check_sizes
+  if (Units < 1 || Processes < 1 || Entries < 1 || Flits < 1 || Flits > 64 || 1 << $clog2(Flits) != Flits) begin : check_sizes
     $error("tw_packet_store: at least a unit, a process and a place, of 1, 2, 4, 8, 16, 32 or 64 flits");
   end
 
   localparam int unsigned FlitWidth = Flits > 1 ? $clog2(Flits) : 1;
   localparam int unsigned LeftWidth = $clog2(Flits + 1);
 
-  function automatic logic [31:0] address(logic [PlaceWidth-1:0] place, logic [FlitWidth-1:0] flit);
+  function automatic logic [31:0] address(logic [EntryWidth-1:0] place, logic [FlitWidth-1:0] flit);
     return 32'(place) * Flits + 32'(flit);
   endfunction
 
@@ -61,20 +61,20 @@ module tw_packet_store #(
   (* ram_style = "distributed" *) logic emptied_q[Processes];
   (* ram_style = "distributed" *) logic came_q[Processes];     // the first packet is that which came where they are equal
   (* ram_style = "distributed" *) logic taken_q[Processes];    // else that behind the one taken
-  (* ram_style = "distributed" *) logic [PlaceWidth-1:0] first_came_q[Processes];
-  (* ram_style = "distributed" *) logic [PlaceWidth-1:0] first_behind_q[Processes];
-  (* ram_style = "distributed" *) logic [PlaceWidth-1:0] tail_q[Processes];
-  (* ram_style = "distributed" *) logic [PlaceWidth-1:0] next_q[Places];
+  (* ram_style = "distributed" *) logic [EntryWidth-1:0] first_came_q[Processes];
+  (* ram_style = "distributed" *) logic [EntryWidth-1:0] first_behind_q[Processes];
+  (* ram_style = "distributed" *) logic [EntryWidth-1:0] tail_q[Processes];
+  (* ram_style = "distributed" *) logic [EntryWidth-1:0] next_q[Entries];
 
   logic ready_q;
   logic [ProcessWidth-1:0] clear_q;
   logic [FlitWidth-1:0] in_flit_q;
   logic behind_q;  // a packet was taken: the place of that behind it
   logic [ProcessWidth-1:0] behind_process_q;
-  logic [PlaceWidth-1:0] behind_place_q;
+  logic [EntryWidth-1:0] behind_place_q;
 
   wire arrives = in_valid_i && in_last_i;
-  wire [PlaceWidth-1:0] taken = came_q[take_process_i] == taken_q[take_process_i] ?
+  wire [EntryWidth-1:0] taken = came_q[take_process_i] == taken_q[take_process_i] ?
       first_came_q[take_process_i] : first_behind_q[take_process_i];
   wire takes_last = taken == tail_q[take_process_i];
   wire takes_all = take_valid_i && takes_last && take_process_i == in_process_i;  // that were there
@@ -116,10 +116,10 @@ module tw_packet_store #(
   // --- A memory and a reader for each unit
 
   logic [Units-1:0] reading;
-  logic [Units-1:0][PlaceWidth-1:0] place_q;
+  logic [Units-1:0][EntryWidth-1:0] place_q;
 
   for (genvar u = 0; u < int'(Units); u++) begin : unit
-    (* ram_style = "block" *) logic [255:0] flits_q[Places*Flits];
+    (* ram_style = "block" *) logic [255:0] flits_q[Entries*Flits];
 
     logic valid_q;
     logic [255:0] data_q;
@@ -171,8 +171,8 @@ module tw_packet_store #(
   assign free_valid_o = freed_valid && read;
 
   tw_fifo #(
-      .Width(UnitWidth + PlaceWidth),
-      .Depth(Places)
+      .Width(UnitWidth + EntryWidth),
+      .Depth(Entries)
   ) freed (
       .clk_i,
       .rst_i,

@@ -172,7 +172,7 @@ module tw_pick #(
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
       early_or_late : assert ((early_valid_i & late_valid_i) == '0);
-      one_fate : assert ($countones({tried, tried_goes_i, late_valid_i}) <= 1);
+      one_outcome : assert ($countones({tried, tried_goes_i, late_valid_i}) <= 1);
     end
   end
 `endif

@@ -9,11 +9,11 @@
 // what is asked for. Critical path: from held_row_i over the row's places to held_*.
 module tw_precedence #(
     parameter int unsigned Rows = 32,
-    parameter int unsigned Places = 4,     /// operations of a row in flight
+    parameter int unsigned Entries = 4,     /// operations of a row in flight
     parameter int unsigned Edges = 6,      /// of a row, at most 32
     localparam int unsigned Processes = 32,  // of an operation
     localparam int unsigned RowWidth = Rows > 1 ? $clog2(Rows) : 1,
-    localparam int unsigned PlaceWidth = Places > 1 ? $clog2(Places) : 1
+    localparam int unsigned EntryWidth = Entries > 1 ? $clog2(Entries) : 1
 ) (
     input logic clk_i,
     input logic rst_i,
@@ -25,7 +25,7 @@ module tw_precedence #(
 
     input logic                  add_valid_i,    /// a step of a process uses edges
     input logic [  RowWidth-1:0] add_row_i,
-    input logic [PlaceWidth-1:0] add_place_i,
+    input logic [EntryWidth-1:0] add_place_i,
     input logic [           4:0] add_process_i,
     input logic                  add_first_i,    /// of the process's steps
     input logic [     Edges-1:0] add_reading_i,
@@ -33,12 +33,12 @@ module tw_precedence #(
 
     input logic                  end_valid_i,    /// a process is done; no other one of its operation uses its edges that way
     input logic [  RowWidth-1:0] end_row_i,
-    input logic [PlaceWidth-1:0] end_place_i,
+    input logic [EntryWidth-1:0] end_place_i,
     input logic [           4:0] end_process_i,
 
     // What operations before the one in a place are not done with.
     input  logic [  RowWidth-1:0] held_row_i,
-    input  logic [PlaceWidth-1:0] held_place_i,
+    input  logic [EntryWidth-1:0] held_place_i,
     output logic [     Edges-1:0] held_reading_o,
     output logic [     Edges-1:0] held_writing_o,
 
@@ -46,7 +46,7 @@ module tw_precedence #(
     input  logic [RowWidth-1:0] reading_row_i,
     output logic [   Edges-1:0] reading_o
 );
-  if (Rows < 1 || Places < 1 || Edges < 1 || Edges > 32) begin : check_sizes
+  if (Rows < 1 || Entries < 1 || Edges < 1 || Edges > 32) begin : check_sizes
     $error("tw_precedence: at least 1 row and place, 1 to 32 edges");
   end
 
@@ -55,14 +55,14 @@ module tw_precedence #(
     logic [Edges-1:0] writing;
   } edges_t;
 
-  logic [PlaceWidth-1:0] next_q[Rows];
-  edges_t [Places-1:0] open_q[Rows];
-  (* ram_style = "distributed" *) edges_t used_q[Rows*Places*Processes];
+  logic [EntryWidth-1:0] next_q[Rows];
+  edges_t [Entries-1:0] open_q[Rows];
+  (* ram_style = "distributed" *) edges_t used_q[Rows*Entries*Processes];
 
-  localparam int unsigned ProcessWidth = $clog2(Rows * Places * Processes);
-  function automatic logic [ProcessWidth-1:0] number(logic [RowWidth-1:0] row, logic [PlaceWidth-1:0] place,
+  localparam int unsigned ProcessWidth = $clog2(Rows * Entries * Processes);
+  function automatic logic [ProcessWidth-1:0] number(logic [RowWidth-1:0] row, logic [EntryWidth-1:0] place,
                                                      logic [4:0] process_of);
-    return ProcessWidth'((32'(row) * Places + 32'(place)) * Processes + 32'(process_of));
+    return ProcessWidth'((32'(row) * Entries + 32'(place)) * Processes + 32'(process_of));
   endfunction
 
   wire [ProcessWidth-1:0] add_number = number(add_row_i, add_place_i, add_process_i);
@@ -72,9 +72,9 @@ module tw_precedence #(
   always_ff @(posedge clk_i) begin
     if (add_valid_i) used_q[add_number] <= add_first_i ? adds : adds | used_q[add_number];
     for (int unsigned r = 0; r < Rows; r++) begin
-      if (begin_valid_i && 32'(begin_row_i) == r) next_q[r] <= 32'(next_q[r]) == Places - 1 ? '0 : next_q[r] + 1'b1;
+      if (begin_valid_i && 32'(begin_row_i) == r) next_q[r] <= 32'(next_q[r]) == Entries - 1 ? '0 : next_q[r] + 1'b1;
       if (rst_i || (load_valid_i && 32'(load_row_i) == r)) next_q[r] <= '0;
-      for (int unsigned p = 0; p < Places; p++) begin
+      for (int unsigned p = 0; p < Entries; p++) begin
         open_q[r][p] <= (open_q[r][p]
             & ~(end_valid_i && 32'(end_row_i) == r && 32'(end_place_i) == p ? ends : '0))
             | (add_valid_i && 32'(add_row_i) == r && 32'(add_place_i) == p ? adds : '0);
@@ -85,15 +85,15 @@ module tw_precedence #(
 
   // --- What is asked for
 
-  wire [PlaceWidth-1:0] next = next_q[held_row_i];
-  wire edges_t [Places-1:0] open = open_q[held_row_i];
-  wire edges_t [Places-1:0] asked = open_q[reading_row_i];
+  wire [EntryWidth-1:0] next = next_q[held_row_i];
+  wire edges_t [Entries-1:0] open = open_q[held_row_i];
+  wire edges_t [Entries-1:0] asked = open_q[reading_row_i];
 
   always_comb begin
     held_reading_o = '0;
     held_writing_o = '0;
     reading_o = '0;
-    for (int unsigned p = 0; p < Places; p++) begin
+    for (int unsigned p = 0; p < Entries; p++) begin
       // From the place whose turn it is, which is the oldest, up to the one asked for.
       if (next <= held_place_i ? p >= 32'(next) && p < 32'(held_place_i) : p >= 32'(next) || p < 32'(held_place_i)) begin
         held_reading_o |= open[p].reading;

@@ -47,8 +47,8 @@ module tw_slot_bank #(
     $error("tw_slot_bank: 1 to 30 edges, 2 flits at least, and slots that it can hold");
   end
 
-  localparam int unsigned Places = (Edges + 1) / 2;  // packets that a port reads at a time, at most
-  localparam int unsigned PlaceWidth = Places > 1 ? $clog2(Places) : 1;
+  localparam int unsigned Entries = (Edges + 1) / 2;  // packets that a port reads at a time, at most
+  localparam int unsigned EntryWidth = Entries > 1 ? $clog2(Entries) : 1;
 
   typedef struct packed {
     logic [AddressWidth-1:0] base;
@@ -71,8 +71,8 @@ module tw_slot_bank #(
   assign free_o = packets_o == 0 || (alone ? |free : &free);
 
   for (genvar q = 0; q < 2; q++) begin : port
-    packet_t [Places-1:0] chosen, packets_q;
-    logic [PlaceWidth-1:0] last_q;  // place of the last packet
+    packet_t [Entries-1:0] chosen, packets_q;
+    logic [EntryWidth-1:0] last_q;  // place of the last packet
     logic [3:0] cycle_q, pace_q;    // of the flits that are read, one of each packet
     logic [6:0] left_q;             // flits of a packet, with this one
     logic head_q;
@@ -81,7 +81,7 @@ module tw_slot_bank #(
     always_comb begin
       chosen = '0;
       for (int unsigned k = 0; k < Edges; k++)
-        for (int unsigned j = 0; j < Places; j++)
+        for (int unsigned j = 0; j < Entries; j++)
           if (from_i[k] && (32'(rank[k]) == 2 * j + q || (alone && j == 0)))
             chosen[j] |= {base_i[k], offset_i[k], operand_i[k]};
     end
@@ -89,7 +89,7 @@ module tw_slot_bank #(
     assign free[q] = left_q == 0;
     wire starts = step_i && packets_o != 0 && (!alone || q == 0 && free[0] || q == 1 && !free[0]);
     wire [6:0] flits = 7'd1 << size_i;
-    wire [PlaceWidth-1:0] place = PlaceWidth'(cycle_q);
+    wire [EntryWidth-1:0] place = EntryWidth'(cycle_q);
 
     wire packet_t packet = free[q] ? chosen[0] : packets_q[place];
     assign read[q] = free[q] ? starts : cycle_q <= 4'(last_q);
@@ -111,7 +111,7 @@ module tw_slot_bank #(
       if (starts) begin
         packets_q <= chosen;
         packets_q[0].offset <= next_offset;
-        last_q <= alone ? '0 : PlaceWidth'((packets_o - PacketsWidth'(q + 1)) >> 1);
+        last_q <= alone ? '0 : EntryWidth'((packets_o - PacketsWidth'(q + 1)) >> 1);
         pace_q <= pace_i;
         unit_q <= unit_i;
         cycle_q <= pace_i == 1 ? 4'd0 : 4'd1;

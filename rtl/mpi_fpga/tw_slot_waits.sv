@@ -40,7 +40,7 @@ module tw_slot_waits #(
   end
 
   localparam int unsigned Kinds = 2 * Edges;
-  localparam int unsigned PlaceWidth = $clog2(Kinds) + RowWidth;
+  localparam int unsigned EntryWidth = $clog2(Kinds) + RowWidth;
 
   typedef logic [Kinds-1:0] kinds_t;
 
@@ -52,12 +52,12 @@ module tw_slot_waits #(
     end
   endfunction
 
-  function automatic logic [PlaceWidth-1:0] place(logic credits, logic [EdgeWidth-1:0] index, logic [RowWidth-1:0] row);
+  function automatic logic [EntryWidth-1:0] place(logic credits, logic [EdgeWidth-1:0] index, logic [RowWidth-1:0] row);
     return {($clog2(Kinds))'(32'(index) + (credits ? Edges : 0)), row};
   endfunction
 
   (* ram_style = "distributed" *) kinds_t begun_q[Rows];
-  (* ram_style = "distributed" *) logic [ProcessBits-1:0] processes_q[2**PlaceWidth];
+  (* ram_style = "distributed" *) logic [ProcessBits-1:0] processes_q[2**EntryWidth];
 
   logic [Links-1:0][Links-1:0][Kinds-1:0] ended;  // by a link, as it is in the row of another's arrival
   kinds_t [Links-1:0] kinds;
@@ -100,7 +100,7 @@ module tw_slot_waits #(
   end
 
 `ifndef SYNTHESIS
-  logic waiting_q[2**PlaceWidth];
+  logic waiting_q[2**EntryWidth];
 
   always_ff @(posedge clk_i) begin
     if (clear_i) foreach (waiting_q[i]) if (RowWidth'(i) == clear_row_i) waiting_q[i] <= 1'b0;

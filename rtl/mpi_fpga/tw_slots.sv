@@ -293,9 +293,9 @@ module tw_slots
   logic [Edges-1:0][AddressWidth-1:0] shown_base;
   logic [Edges-1:0][LinkWidth-1:0] shown_bank;
   logic [Edges-1:0] becomes_due, settled;
-  logic [Edges-1:0] told;  // in this cycle
-  logic [Ports-1:0][RowWidth-1:0] told_row;
-  count_t [Edges-1:0] untold;  // room, in the row of the port's credits
+  logic [Edges-1:0] reported;  // in this cycle
+  logic [Ports-1:0][RowWidth-1:0] reported_row;
+  count_t [Edges-1:0] unreported;  // room, in the row of the port's credits
 
   for (genvar k = 0; k < Edges; k++) begin : edge_
     typedef struct packed {
@@ -305,7 +305,7 @@ module tw_slots
 
     (* ram_style = "distributed" *) logic [AddressWidth-1:0] base_q[Rows];
     (* ram_style = "distributed" *) logic [LinkWidth-1:0] bank_q[Rows];
-    (* ram_style = "distributed" *) room_t freed_q[Rows], told_q[Rows];
+    (* ram_style = "distributed" *) room_t freed_q[Rows], reported_q[Rows];
     (* ram_style = "distributed" *) count_t spent_q[Rows];
 
     for (genvar l = 0; l < Links; l++) begin : head
@@ -321,16 +321,16 @@ module tw_slots
     assign offset[k] = front[k].offset;
 
     wire room_t freed = freed_q[row_i];
-    wire room_t told_before = told_q[row_i];
-    wire room_t tells = freed_q[told_row[k%Ports]];
-    assign untold[k] = tells.flits - told_q[told_row[k%Ports]].flits;
-    assign settled[k] = freed_q[load_row_i].flits == told_q[load_row_i].flits;
+    wire room_t reported_before = reported_q[row_i];
+    wire room_t tells = freed_q[reported_row[k%Ports]];
+    assign unreported[k] = tells.flits - reported_q[reported_row[k%Ports]].flits;
+    assign settled[k] = freed_q[load_row_i].flits == reported_q[load_row_i].flits;
 
     wire spends = step_valid_i && step_to_i[k];
     assign takes[k] = step_valid_i && from_i[k];
-    wire told_now = told[k] && told_row[k%Ports] == row_i;
-    wire count_t owed = (told_now ? '0 : freed.flits - told_before.flits) + flits;
-    wire due = freed.due != told_before.due && !told_now;
+    wire reported_now = reported[k] && reported_row[k%Ports] == row_i;
+    wire count_t owed = (reported_now ? '0 : freed.flits - reported_before.flits) + flits;
+    wire due = freed.due != reported_before.due && !reported_now;
     assign becomes_due[k] = takes[k] && !due && (step_final_i || owed >= count_t'(Batch));
 
     wire loads = load_valid_i && load_edge_i == EdgeWidth'(k);
@@ -340,8 +340,8 @@ module tw_slots
       else if (loads) bank_q[load_row_i] <= load_link_i;
       if (!ready_q) freed_q[clear_q] <= '0;
       else if (takes[k]) freed_q[row_i] <= '{freed.due ^ becomes_due[k], freed.flits + flits};
-      if (!ready_q) told_q[clear_q] <= '0;
-      else if (told[k]) told_q[told_row[k%Ports]] <= tells;
+      if (!ready_q) reported_q[clear_q] <= '0;
+      else if (reported[k]) reported_q[reported_row[k%Ports]] <= tells;
       if (!ready_q) spent_q[clear_q] <= '0;
       else if (spends) spent_q[row_i] <= spent_q[row_i] + flits;
     end
@@ -425,7 +425,7 @@ module tw_slots
 
   tw_slow_reads #(
       .Units(Units),
-      .Places(Rows),
+      .Entries(Rows),
       .Members(Edges),
       .Queries(Ports)
   ) slow (
@@ -437,7 +437,7 @@ module tw_slots
       .step_members_i(from_i),
       .step_size_i,
       .step_pace_i,
-      .ask_place_i   (told_row),
+      .ask_place_i   (reported_row),
       .held_o        (held),
       .freed_o       (freed_unused)
   );
@@ -447,15 +447,15 @@ module tw_slots
   for (genvar p = 0; p < Ports; p++) begin : port
     localparam int unsigned Own = (Edges - p + Ports - 1) / Ports;  // its edges
 
-    logic [Own-1:0] due, steps_due, told_q, held_own;
+    logic [Own-1:0] due, steps_due, reported_q, held_own;
     logic queued;
     for (genvar i = 0; i < Own; i++) begin : own
       assign steps_due[i] = becomes_due[p+i*Ports];
       assign held_own[i] = held[p][p+i*Ports];
-      assign told[p+i*Ports] = credit_valid_o[p] && credit_ready_i[p] && credit_edge_o[p] == EdgeWidth'(p + i * Ports);
+      assign reported[p+i*Ports] = credit_valid_o[p] && credit_ready_i[p] && credit_edge_o[p] == EdgeWidth'(p + i * Ports);
     end
 
-    wire [Own-1:0] left = due & ~told_q;
+    wire [Own-1:0] left = due & ~reported_q;
     wire [Own-1:0] others = left & (left - Own'(1));  // than the lowest
     wire tells = credit_valid_o[p] && credit_ready_i[p];
     logic room;
@@ -471,7 +471,7 @@ module tw_slots
         .in_data_i  ({row_i, steps_due}),
         .out_valid_o(queued),
         .out_ready_i(tells && others == 0),
-        .out_data_o ({told_row[p], due}),
+        .out_data_o ({reported_row[p], due}),
         .count_o    ()
     );
 
@@ -481,16 +481,16 @@ module tw_slots
       for (int unsigned i = 0; i < Own; i++) begin
         if (left[i] && !others[i]) begin
           credit_edge_o[p] |= EdgeWidth'(p + i * Ports);
-          credit_count_o[p] |= 16'(untold[p+i*Ports]);
+          credit_count_o[p] |= 16'(unreported[p+i*Ports]);
         end
       end
     end
     assign credit_valid_o[p] = queued && (left & ~others & held_own) == '0;
-    assign credit_row_o[p] = told_row[p];
+    assign credit_row_o[p] = reported_row[p];
 
     always_ff @(posedge clk_i) begin
-      if (rst_i || others == 0 && tells) told_q <= '0;
-      else if (tells) told_q <= told_q | (left & ~others);
+      if (rst_i || others == 0 && tells) reported_q <= '0;
+      else if (tells) reported_q <= reported_q | (left & ~others);
     end
 
 `ifndef SYNTHESIS

@@ -9,10 +9,10 @@
 // ask_place_i over the comparison with each unit's place to held_o.
 module tw_slow_reads #(
     parameter int unsigned Units = 6,
-    parameter int unsigned Places = 32,   /// rows, or operations
+    parameter int unsigned Entries = 32,   /// rows, or operations
     parameter int unsigned Members = 6,   /// of a place: edges, or stages
     parameter int unsigned Queries = 6,   /// questions at a time
-    localparam int unsigned PlaceWidth = Places > 1 ? $clog2(Places) : 1,
+    localparam int unsigned EntryWidth = Entries > 1 ? $clog2(Entries) : 1,
     localparam int unsigned UnitWidth = Units > 1 ? $clog2(Units) : 1
 ) (
     input logic clk_i,
@@ -20,16 +20,16 @@ module tw_slow_reads #(
 
     input logic                  step_valid_i,
     input logic [ UnitWidth-1:0] step_unit_i,     /// which has read what it read before
-    input logic [PlaceWidth-1:0] step_place_i,
+    input logic [EntryWidth-1:0] step_place_i,
     input logic [   Members-1:0] step_members_i,  /// of which it reads
     input logic [           2:0] step_size_i,     /// log2 of a packet's flits
     input logic [           3:0] step_pace_i,     /// cycles for a flit, at least 1
 
-    input  logic [Queries-1:0][PlaceWidth-1:0] ask_place_i,
+    input  logic [Queries-1:0][EntryWidth-1:0] ask_place_i,
     output logic [Queries-1:0][   Members-1:0] held_o,
     output logic                               freed_o       /// some room is free from the next cycle on
 );
-  if (Units < 1 || Places < 1 || Members < 1 || Queries < 1) begin : check_sizes
+  if (Units < 1 || Entries < 1 || Members < 1 || Queries < 1) begin : check_sizes
     $error("tw_slow_reads: at least a unit, a place, a member and a question");
   end
 
@@ -40,7 +40,7 @@ module tw_slow_reads #(
   wire holds = reads && cycles > TimeBits'(1);
 
   logic [Units-1:0][TimeBits-1:0] left_q;
-  logic [Units-1:0][PlaceWidth-1:0] place_q;
+  logic [Units-1:0][EntryWidth-1:0] place_q;
   logic [Units-1:0][Members-1:0] members_q;
 
   always_comb begin

@@ -2,7 +2,7 @@
 // The buffers between processes of a collective operation.
 //
 // Every stage is a ring of SlotFlits flits, filled by one process and emptied by another one, in the bank of the unit whose results fill
-// it. A bank has Places rings for each operation, of which a process fills one or two neighbours: that is where a stage lies, from
+// it. A bank has Entries rings for each operation, of which a process fills one or two neighbours: that is where a stage lies, from
 // its first packet in the operation until another stage takes its place in a later one. A step takes a packet from each of at most two
 // stages, which the banks give out from the next cycle on (tw_slot_bank), and room in at most two for its result, which its unit
 // brings later. A result is whole with its last flit, and seen in the next cycle; who waits for it is woken in the same one
@@ -22,14 +22,14 @@ module tw_stages #(
     parameter int unsigned Operations = 32,
     parameter int unsigned Stages = 16,       /// of an operation, 2 to 64
     parameter int unsigned Units = 6,
-    parameter int unsigned Places = 4,        /// of an operation in the bank of a unit, at least 2
+    parameter int unsigned Entries = 4,        /// of an operation in the bank of a unit, at least 2
     parameter int unsigned SlotFlits = 64,    /// at most 65535
     parameter int unsigned Pending = 32,      /// results of a unit that are still to come, at most
     parameter int unsigned ProcessBits = 12,
     parameter int unsigned OperandWidth = 3,
     localparam int unsigned OperationWidth = Operations > 1 ? $clog2(Operations) : 1,
     localparam int unsigned UnitWidth = Units > 1 ? $clog2(Units) : 1,
-    localparam int unsigned PlaceWidth = $clog2(Places)
+    localparam int unsigned EntryWidth = $clog2(Entries)
 ) (
     input logic clk_i,
     input logic rst_i,
@@ -39,7 +39,7 @@ module tw_stages #(
     input  logic [        Stages-1:0] from_i,          /// at most two
     input  logic [        Stages-1:0] to_i,            /// at most two others
     input  logic [     UnitWidth-1:0] own_i,           /// the unit that fills them
-    input  logic [    PlaceWidth-1:0] place_i,         /// in its bank, of the lower one of these; the higher one's is the next
+    input  logic [    EntryWidth-1:0] place_i,         /// in its bank, of the lower one of these; the higher one's is the next
     input  logic [               2:0] size_i,          /// log2 of a packet's flits
     output logic                      status_valid_o,
     output logic                      status_there_o,  /// a packet in each
@@ -78,12 +78,12 @@ module tw_stages #(
   if (Operations < 1 || Stages < 2 || Stages > 64 || Units < 1) begin : check_sizes
     $error("tw_stages: an operation, 2 to 64 stages of each, and a unit");
   end
-  if (SlotFlits < 1 || SlotFlits > 65535 || Pending < 1 || Places < 2) begin : check_slots
+  if (SlotFlits < 1 || SlotFlits > 65535 || Pending < 1 || Entries < 2) begin : check_slots
     $error("tw_stages: a stage has 1 to 65535 flits, a bank two places, and a result is to come");
   end
 
   localparam int unsigned StageWidth = $clog2(Stages);
-  localparam int unsigned BankFlits = Operations * Places * SlotFlits;
+  localparam int unsigned BankFlits = Operations * Entries * SlotFlits;
   localparam int unsigned AddressWidth = BankFlits > 2 ? $clog2(BankFlits) : 1;
   localparam int unsigned OffsetWidth = SlotFlits > 1 ? $clog2(SlotFlits) : 1;
   localparam int unsigned CountWidth = $clog2(SlotFlits + 1);
@@ -91,8 +91,8 @@ module tw_stages #(
   typedef logic [CountWidth-1:0] count_t;
   typedef logic [OperationWidth-1:0] operation_t;
   typedef logic [StageWidth-1:0] stage_t;
-  typedef logic [PlaceWidth-1:0] place_t;
-  typedef logic [Units-1:0][Places-1:0] places_t;
+  typedef logic [EntryWidth-1:0] place_t;
+  typedef logic [Units-1:0][Entries-1:0] places_t;
 
   // Where a stage lies.
   typedef struct packed {
@@ -118,7 +118,7 @@ module tw_stages #(
   endfunction
 
   function automatic logic [AddressWidth-1:0] base(operation_t operation, place_t place);
-    return AddressWidth'((32'(operation) * Places + 32'(place)) * SlotFlits);
+    return AddressWidth'((32'(operation) * Entries + 32'(place)) * SlotFlits);
   endfunction
 
   // --- Clearing
@@ -141,7 +141,7 @@ module tw_stages #(
 
   wire count_t flits = count_t'(64'd1 << size_i);
 
-  position_t [Units-1:0][Places-1:0] whole;  // up to where a unit's packets are
+  position_t [Units-1:0][Entries-1:0] whole;  // up to where a unit's packets are
   position_t [Stages-1:0] taken, room_from;
   home_t [Stages-1:0] home;
   logic [Stages-1:0] there, room;
@@ -170,8 +170,8 @@ module tw_stages #(
 
   tw_slow_reads #(
       .Units(Units),
-      .Places(Operations),
-      .Members(Units * Places),
+      .Entries(Operations),
+      .Members(Units * Entries),
       .Queries(1)
   ) slow (
       .clk_i,
@@ -300,7 +300,7 @@ module tw_stages #(
     assign end_operation[u] = write.operation;
     assign end_stage[u] = write.stage;
 
-    for (genvar s = 0; s < Places; s++) begin : place
+    for (genvar s = 0; s < Entries; s++) begin : place
       (* ram_style = "distributed" *) position_t whole_q[Operations];
 
       assign whole[u][s] = whole_q[operation_i];
@@ -385,7 +385,7 @@ module tw_stages #(
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
       two_stages : assert (!step_valid_i || ($countones(from_i) <= 2 && $countones(to_i) <= 2 && (from_i & to_i) == '0));
-      own_place : assert (!step_valid_i || to_i == '0 || (step_unit_i == own_i && 32'(place_i) + 32'(to_two) < Places));
+      own_place : assert (!step_valid_i || to_i == '0 || (step_unit_i == own_i && 32'(place_i) + 32'(to_two) < Entries));
       waits_for_a_packet : assert (!wait_valid_i || !status_there_o);
       nothing_before_ready : assert (ready_q || !(step_valid_i || wait_valid_i || (result_valid_i & result_staged_i) != '0));
     end

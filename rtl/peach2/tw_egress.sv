@@ -15,7 +15,7 @@ module tw_egress
     parameter int unsigned Rate = 16,  /// bytes a cycle: 16 or 32
     parameter int unsigned Packets = 32,  /// that the other end keeps, at least 1
     parameter int unsigned Units = 256,  /// of 16 bytes of data, at least those of a packet
-    parameter int unsigned ToldBytes = 8  /// for a packet that came in
+    parameter int unsigned NoticeBytes = 8  /// for a packet that came in
 ) (
     input logic clk_i,
     input logic rst_i,
@@ -29,7 +29,7 @@ module tw_egress
     output word_t out_data_o,
     output logic  out_last_o,
 
-    input logic                 told_valid_i,    /// a packet came in by the link
+    input logic                 notice_valid_i,    /// a packet came in by the link
     input logic                 credit_valid_i,  /// a packet has left the other end
     input logic [UnitsBits-1:0] credit_units_i
 );
@@ -84,9 +84,9 @@ module tw_egress
   end
 
   // A cycle's bytes less, of what is owed already, and of that with a word: it is taken where that is less than a cycle's bytes.
-  wire [OwedBits-1:0] told = told_valid_i ? OwedBits'(ToldBytes) - OwedBits'(Rate) : -OwedBits'(Rate);
-  wire [OwedBits-1:0] without = owed_q + told;
-  wire [OwedBits-1:0] with_word = OwedBits'(owed_q[RateBits-1:0]) + OwedBits'(bytes) + told;
+  wire [OwedBits-1:0] notice = notice_valid_i ? OwedBits'(NoticeBytes) - OwedBits'(Rate) : -OwedBits'(Rate);
+  wire [OwedBits-1:0] without = owed_q + notice;
+  wire [OwedBits-1:0] with_word = OwedBits'(owed_q[RateBits-1:0]) + OwedBits'(bytes) + notice;
   wire [OwedBits-1:0] owes = accept ? with_word : without;
 
   always_ff @(posedge clk_i) begin

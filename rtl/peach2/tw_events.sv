@@ -5,36 +5,36 @@
 // up to 65,535 times at a place, and stays that then. Storage: a count and a note for each place. All outputs depend on registers
 // alone. Critical path: from the places where something happened over the arbiter to the choice of a note.
 module tw_events #(
-    parameter int unsigned Places = 8,   /// at least 2
+    parameter int unsigned Sources = 8,   /// at least 2
     parameter int unsigned Width  = 46,  /// bits of a note
-    localparam int unsigned PlaceBits = $clog2(Places)
+    localparam int unsigned PlaceBits = $clog2(Sources)
 ) (
     input  logic                              clk_i,
     input  logic                              rst_i,
-    input  logic [   Places-1:0]              happened_i,
-    input  logic [   Places-1:0][  Width-1:0] note_i,
+    input  logic [   Sources-1:0]              happened_i,
+    input  logic [   Sources-1:0][  Width-1:0] note_i,
     output logic                              out_valid_o,
     input  logic                              out_ready_i,
     output logic [PlaceBits-1:0]              out_place_o,
     output logic [         15:0]              out_count_o,
     output logic [    Width-1:0]              out_note_o
 );
-  if (Places < 2) begin : check_places
-    $error("tw_events: Places must be at least 2");
+  if (Sources < 2) begin : check_places
+    $error("tw_events: Sources must be at least 2");
   end
 
-  logic [Places-1:0][15:0] counts_q;
-  logic [Places-1:0][Width-1:0] notes_q;
-  logic [Places-1:0] some_q, full_q, chosen;  // a count is not 0; it is the most
-  wire told = out_valid_o && out_ready_i;
+  logic [Sources-1:0][15:0] counts_q;
+  logic [Sources-1:0][Width-1:0] notes_q;
+  logic [Sources-1:0] some_q, full_q, chosen;  // a count is not 0; it is the most
+  wire delivered = out_valid_o && out_ready_i;
 
   tw_arbiter #(
-      .Inputs(Places)
+      .Inputs(Sources)
   ) arbiter (
       .clk_i,
       .rst_i,
       .request_i     (some_q),
-      .served_i      (told),
+      .served_i      (delivered),
       .grant_o       (chosen),
       .winner_valid_o(out_valid_o),
       .winner_index_o(out_place_o)
@@ -42,14 +42,14 @@ module tw_events #(
   always_comb begin
     out_count_o = '0;
     out_note_o  = '0;
-    for (int unsigned i = 0; i < Places; i++) begin
+    for (int unsigned i = 0; i < Sources; i++) begin
       if (chosen[i]) out_count_o |= counts_q[i];
       if (chosen[i]) out_note_o |= notes_q[i];
     end
   end
 
-  for (genvar i = 0; i < Places; i++) begin : places
-    wire leaves = told && chosen[i];
+  for (genvar i = 0; i < Sources; i++) begin : places
+    wire leaves = delivered && chosen[i];
     wire counts = happened_i[i] && !full_q[i];
     always_ff @(posedge clk_i) begin
       if (rst_i) begin

@@ -63,7 +63,7 @@ module tw_hub
 );
   localparam int unsigned IndexBits = $clog2(Windows);
   localparam int unsigned NoteBits = $bits(note_t);
-  localparam int unsigned PlacesBits = $clog2(Places);
+  localparam int unsigned PlacesBits = $clog2(Sources);
   localparam int unsigned EventBits = PlacesBits + 16 + NoteBits;
   localparam int unsigned CrossingDepth = 16;
   localparam int unsigned FewDepth = 8;
@@ -160,8 +160,8 @@ module tw_hub
 
   // --- What happened
 
-  logic [Places-1:0] happened;
-  note_t [Places-1:0] notes;
+  logic [Sources-1:0] happened;
+  note_t [Sources-1:0] notes;
   logic event_valid, event_ready;
   logic [EventBits-1:0] event_;
   always_comb begin
@@ -180,7 +180,7 @@ module tw_hub
     end
   end
   tw_events #(
-      .Places(Places),
+      .Sources(Sources),
       .Width (NoteBits)
   ) events (
       .clk_i      (net_clk_i),
@@ -199,12 +199,12 @@ module tw_hub
   localparam int unsigned Lanes = 2;  // of the bus
   logic [Lanes-1:0] bus_in_valid, bus_in_ready, bus_in_last, bus_out_valid, bus_out_ready, bus_out_last;
   word_t [Lanes-1:0] bus_in_data, bus_out_data;
-  logic window_valid, window_ready, told;
+  logic window_valid, window_ready, window_read;
   logic [IndexBits-1:0] window_index;
   window_t window;
   logic [Channels-1:0] started, started_ready;
   logic [Channels-1:0][AddressBits-1:0] started_address;
-  logic [EventBits-1:0] told_event;
+  logic [EventBits-1:0] window_event;
   logic command_valid, command_ready;
   logic [Channels-1:0] command_abort, command_purge;
   logic [2**NodeBits-1:0] command_owners, owners;
@@ -305,9 +305,9 @@ module tw_hub
       .wr_data_i (event_),
       .rd_clk_i  (bus_clk_i),
       .rd_rst_i  (bus_rst_i),
-      .rd_valid_o(told),
+      .rd_valid_o(window_read),
       .rd_ready_i(1'b1),
-      .rd_data_o (told_event)
+      .rd_data_o (window_event)
   );
 
   // --- The bus
@@ -357,7 +357,7 @@ module tw_hub
       .command_purge_o     (command_purge),
       .command_owners_o    (command_owners),
       .command_timeout_o   (command_timeout),
-      .event_valid_i       (told),
-      .event_i             (told_event)
+      .event_valid_i       (window_read),
+      .event_i             (window_event)
   );
 endmodule

@@ -64,7 +64,7 @@ package tw_peach2_pkg;
   // What happens at the packets' clock and is counted in the registers: packets refused, by their port; then, of each channel,
   // chains that ended, and faults.
   localparam int unsigned Channels = 2;
-  localparam int unsigned Places = Ports + 2 * Channels;
+  localparam int unsigned Sources = Ports + 2 * Channels;
   localparam int unsigned Finished = Ports, Faults = Ports + Channels;
 
   typedef logic [WordBits-1:0] word_t;

@@ -24,7 +24,7 @@ module tw_aggregation_unit
     parameter pairs_t Pairs = all_pairs(),  /// as of tw_lane, and also
     parameter logic [2:0][31:0] UserBytes = {3{32'd8}},
     localparam int unsigned CountWidth = $clog2(Inputs + 1),
-    localparam int unsigned PlaceWidth = $clog2(Inputs),
+    localparam int unsigned SourceWidth = $clog2(Inputs),
     localparam int unsigned RoomWidth = $clog2(Words + 1)
 ) (
     input logic clk_i,
@@ -45,7 +45,7 @@ module tw_aggregation_unit
 
     // Operands' flits, each of a place of its own.
     input logic [Sources-1:0]                 source_valid_i,
-    input logic [Sources-1:0][PlaceWidth-1:0] source_place_i,
+    input logic [Sources-1:0][SourceWidth-1:0] source_place_i,
     input logic [Sources-1:0][         255:0] source_data_i,
 
     // Results, before they are queued.

@@ -87,7 +87,7 @@ module tw_join
         assign valid[0] = in_valid_i && 32'(in_count_i) > c;
         assign data[0]  = operand;
         assign token[0] = entering;
-      end else begin : goes_on
+      end else begin : continues
         logic [255:0] waited;
         tw_delay #(
             .Width (256),

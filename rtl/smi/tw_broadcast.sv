@@ -45,7 +45,7 @@ module tw_broadcast
 );
   typedef enum logic [2:0] {
     Closed,
-    Places,
+    Tree,
     Children,  // all of them have to be ready
     Announce,
     Run
@@ -69,7 +69,7 @@ module tw_broadcast
 
   wire opens = open_valid_i && open_ready_o && open_i.count != 0;
   wire takes = in_valid_i && in_ready_o;
-  wire placing = state_q == Places && placed;
+  wire placing = state_q == Tree && placed;
   wire uses = state_q == Children && there;
   wire front = state_q == Run && packet_valid;
   wire copies = front && !copied_q && children != 0 && out_ready;
@@ -117,8 +117,8 @@ module tw_broadcast
       {copied_q, given_q} <= '0;
     end else begin
       unique case (state_q)
-        Closed: if (opens) state_q <= Places;
-        Places: if (placed) state_q <= children != 0 ? Children : root_q ? Run : Announce;
+        Closed: if (opens) state_q <= Tree;
+        Tree: if (placed) state_q <= children != 0 ? Children : root_q ? Run : Announce;
         Children: if (uses && last_q) state_q <= root_q ? Run : Announce;
         Announce: if (out_ready) state_q <= Run;
         default: if (closes) state_q <= Closed;
@@ -144,7 +144,7 @@ module tw_broadcast
     end
   end
 
-  tw_places places (
+  tw_tree_neighbours tree (
       .clk_i,
       .rst_i,
       .open_valid_i  (opens),

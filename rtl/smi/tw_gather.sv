@@ -44,7 +44,7 @@ module tw_gather
 );
   typedef enum logic [2:0] {
     Closed,
-    Places,
+    Tree,
     Give,
     Ask,
     Get,
@@ -118,8 +118,8 @@ module tw_gather
       granted_q <= 1'b0;
     end else begin
       unique case (state_q)
-        Closed: if (opens) state_q <= open_i.own == open_i.root ? Ask : Places;
-        Places: if (placed) state_q <= Give;
+        Closed: if (opens) state_q <= open_i.own == open_i.root ? Ask : Tree;
+        Tree: if (placed) state_q <= Give;
         Ask:
         if (ask_next) state_q <= 9'(from_q.own) + 9'd1 == open_q.ranks ? Deliver : Ask;
         else if (out_ready) state_q <= Get;
@@ -142,7 +142,7 @@ module tw_gather
     end
   end
 
-  tw_places places (
+  tw_tree_neighbours tree (
       .clk_i,
       .rst_i,
       .open_valid_i  (opens && open_i.own != open_i.root),

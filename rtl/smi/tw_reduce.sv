@@ -73,7 +73,7 @@ module tw_reduce
   typedef logic [StepBits-1:0] step_t;
   typedef enum logic [1:0] {
     Closed,
-    Places,
+    Tree,
     Prepare,  // a child a cycle
     Run
   } state_e;
@@ -108,7 +108,7 @@ module tw_reduce
   wire opens = open_valid_i && open_ready_o && open_i.count != 0;
   wire takes = in_valid_i && in_ready_o;
   wire run = state_q == Run;
-  wire placing = state_q == Places && placed;
+  wire placing = state_q == Tree && placed;
   wire preparing = state_q == Prepare;
   wire leaf = children == 0;
   wire last_child = at_q + 8'd1 == children;
@@ -168,8 +168,8 @@ module tw_reduce
       granted_q <= 1'b0;
     end else begin
       unique case (state_q)
-        Closed: if (opens) state_q <= Places;
-        Places: if (placed) state_q <= leaf ? Run : Prepare;
+        Closed: if (opens) state_q <= Tree;
+        Tree: if (placed) state_q <= leaf ? Run : Prepare;
         Prepare: if (last_child) state_q <= Run;
         default: if (closes) state_q <= Closed;
       endcase
@@ -193,7 +193,7 @@ module tw_reduce
     end
   end
 
-  tw_places places (
+  tw_tree_neighbours tree (
       .clk_i,
       .rst_i,
       .open_valid_i  (opens),

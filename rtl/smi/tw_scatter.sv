@@ -45,7 +45,7 @@ module tw_scatter
 );
   typedef enum logic [2:0] {
     Closed,
-    Places,
+    Tree,
     Announce,
     Get,
     Give
@@ -119,8 +119,8 @@ module tw_scatter
       to_q <= '0;
     end else begin
       unique case (state_q)
-        Closed: if (opens) state_q <= open_i.own == open_i.root ? Give : Places;
-        Places: if (placed) state_q <= Announce;
+        Closed: if (opens) state_q <= open_i.own == open_i.root ? Give : Tree;
+        Tree: if (placed) state_q <= Announce;
         Announce: if (out_ready) state_q <= Get;
         default: if (closes) state_q <= Closed;
       endcase
@@ -136,7 +136,7 @@ module tw_scatter
     end
   end
 
-  tw_places places (
+  tw_tree_neighbours tree (
       .clk_i,
       .rst_i,
       .open_valid_i  (opens && open_i.own != open_i.root),

@@ -53,12 +53,12 @@ module tw_decoder
     input  logic           [Ports-1:0] session_i,  /// it has a session
     output logic                       begin_valid_o,     /// the MAC had a frame's first word in the cycle before
     output logic [31:0]                begin_number_o,    /// of the header of a session, if it has one
-    output logic           [Ports-1:0] heard_valid_o,  /// a frame of its session came
-    output vcsn_sequence_t [Ports-1:0] heard_sequence_o,
-    output logic [Ports-1:0][$bits(frame_kind_e)-1:0] heard_kind_o,
-    output logic [Ports-1:0]                heard_first_o,
-    output logic [Ports-1:0]                heard_last_o,
-    output logic [Ports-1:0][         63:0] heard_number_o,  /// at the begin of its first word
+    output logic           [Ports-1:0] rx_valid_o,  /// a frame of its session came
+    output vcsn_sequence_t [Ports-1:0] rx_sequence_o,
+    output logic [Ports-1:0][$bits(frame_kind_e)-1:0] rx_kind_o,
+    output logic [Ports-1:0]                rx_first_o,
+    output logic [Ports-1:0]                rx_last_o,
+    output logic [Ports-1:0][         63:0] rx_number_o,  /// at the begin of its first word
 
     output logic [Outcomes-1:0][CountBits-1:0] counts_o  /// frames, in the order of outcome_t from its last one on
 );
@@ -245,18 +245,18 @@ module tw_decoder
   logic [63:0] number_2q, number_q;  // at the begin of its first one
   vcsn_sequence_t sequence_2q, sequence_q;
   logic [$bits(frame_kind_e)-1:0] kind_2q, kind_q;
-  logic heard_first_q, heard_last_q;
+  logic rx_first_q, rx_last_q;
   wire knows = kind_q == FrameKindData || kind_q == FrameKindAcknowledgement || kind_q == FrameKindRefusal;
 
   assign begin_valid_o = begins_1q;
   wire vcsn_sequence_t begin_sequence = vcsn_sequence_of(data_1q[HeaderBits+:SequenceBits]);
   assign begin_number_o = begin_sequence.number;
-  assign heard_valid_o = ends_3q && good_3q && knows && begun.sequenced ? to_q : '0;
-  assign heard_sequence_o = {Ports{sequence_q}};
-  assign heard_kind_o = {Ports{kind_q}};
-  assign heard_first_o = {Ports{heard_first_q}};
-  assign heard_last_o = {Ports{heard_last_q}};
-  assign heard_number_o = {Ports{number_q}};
+  assign rx_valid_o = ends_3q && good_3q && knows && begun.sequenced ? to_q : '0;
+  assign rx_sequence_o = {Ports{sequence_q}};
+  assign rx_kind_o = {Ports{kind_q}};
+  assign rx_first_o = {Ports{rx_first_q}};
+  assign rx_last_o = {Ports{rx_last_q}};
+  assign rx_number_o = {Ports{number_q}};
 
   assign indicated_o = ends_3q && !error_3q && begun.indication ? to_q : '0;
   assign credit_valid_o = ends_3q && good_3q && single_3q && begun.credit ? to_q : '0;
@@ -276,8 +276,8 @@ module tw_decoder
       number_q <= number_2q;
       sequence_q <= sequence_2q;
       kind_q <= kind_2q;
-      heard_first_q <= first_q;
-      heard_last_q <= last_q;
+      rx_first_q <= first_q;
+      rx_last_q <= last_q;
     end
     outcome_q <= begun;
     if ((begun.taken && !good_3q) || (begun.sequenced && !(good_3q && knows))) begin

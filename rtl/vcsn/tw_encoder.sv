@@ -82,7 +82,7 @@ module tw_encoder
     output logic [WordBytes-1:0] tx_keep_o,
     output logic                 tx_last_o
 );
-  localparam int unsigned Places = 8;
+  localparam int unsigned Entries = 8;
 
   typedef struct packed {
     logic last;
@@ -95,7 +95,7 @@ module tw_encoder
   logic asks_q, tail_q;  // some are; the last one is
   logic [WordsBits-1:0] left_q;  // words to request
   logic final_q;  // that is one
-  logic [Places-1:0] places_q;  // of the FIFO that are not spoken for: as many of the lowest bits
+  logic [Entries-1:0] places_q;  // of the FIFO that are not spoken for: as many of the lowest bits
 
   logic sends, says_q, begins;  // a port was chosen; a frame that is not of data was; either
   logic [Ports-1:0] says_port_q;  // which has it
@@ -377,7 +377,7 @@ module tw_encoder
       if (ready) tail_q <= begins ? single : asks_q && final_q;
       if (ready || begins) asks_q <= begins ? !(ready && single) : asks_q && !final_q;
       waits_q <= first_d && !ready;
-      if (request != taken) places_q <= taken ? {places_q[Places-2:0], 1'b1} : {1'b0, places_q[Places-1:1]};
+      if (request != taken) places_q <= taken ? {places_q[Entries-2:0], 1'b1} : {1'b0, places_q[Entries-1:1]};
       valid_1q <= request;
       valid_2q <= valid_1q;
     end
@@ -392,7 +392,7 @@ module tw_encoder
 
   tw_fifo #(
       .Width($bits(word_t)),
-      .Depth(Places)
+      .Depth(Entries)
   ) fifo (
       .clk_i,
       .rst_i,

@@ -102,13 +102,13 @@ module tw_ethernet_port
 
   // Sessions.
   logic [Ports-1:0] keeps, closing, used, keep, select, release_frame, may_send, receiving, idle, begins_again, frame_left;
-  logic [Ports-1:0] says, said, says_first, says_last, heard_valid, heard_first, heard_last;
+  logic [Ports-1:0] says, said, says_first, says_last, rx_valid, rx_first, rx_last;
   logic [Ports-1:0][FramesBits:0] frames;
   logic [Ports-1:0][FramesBits-1:0] offset;
   logic [Ports-1:0][Window-1:0] slots_held;
-  logic [Ports-1:0][$bits(frame_kind_e)-1:0] says_kind, heard_kind;
-  logic [Ports-1:0][63:0] says_number, heard_number;
-  vcsn_sequence_t [Ports-1:0] sequence_headers, heard_sequence;
+  logic [Ports-1:0][$bits(frame_kind_e)-1:0] says_kind, rx_kind;
+  logic [Ports-1:0][63:0] says_number, rx_number;
+  vcsn_sequence_t [Ports-1:0] sequence_headers, rx_sequence;
   logic [31:0] begin_number;
   logic begin_valid;
 
@@ -236,12 +236,12 @@ module tw_ethernet_port
         .commit_i        (commit[i]),
         .begin_valid_i   (begin_valid),
         .begin_number_i  (begin_number),
-        .heard_valid_i   (heard_valid[i]),
-        .heard_sequence_i(heard_sequence[i]),
-        .heard_kind_i    (heard_kind[i]),
-        .heard_first_i   (heard_first[i]),
-        .heard_last_i    (heard_last[i]),
-        .heard_received_i(heard_number[i][Window-1:0])
+        .rx_valid_i   (rx_valid[i]),
+        .rx_sequence_i(rx_sequence[i]),
+        .rx_kind_i    (rx_kind[i]),
+        .rx_first_i   (rx_first[i]),
+        .rx_last_i    (rx_last[i]),
+        .rx_received_i(rx_number[i][Window-1:0])
     );
   end
 
@@ -335,12 +335,12 @@ module tw_ethernet_port
       .session_i     (used),
       .begin_valid_o (begin_valid),
       .begin_number_o(begin_number),
-      .heard_valid_o (heard_valid),
-      .heard_sequence_o(heard_sequence),
-      .heard_kind_o  (heard_kind),
-      .heard_first_o (heard_first),
-      .heard_last_o  (heard_last),
-      .heard_number_o(heard_number),
+      .rx_valid_o (rx_valid),
+      .rx_sequence_o(rx_sequence),
+      .rx_kind_o  (rx_kind),
+      .rx_first_o (rx_first),
+      .rx_last_o  (rx_last),
+      .rx_number_o(rx_number),
       .counts_o      (mac_counts_o)
   );
 

@@ -22,7 +22,7 @@ struct KernelCalls {
     const auto* from = static_cast<const std::byte*>(bytes);
     return {from, from + static_cast<Pipe*>(stream)->bytes};
   }
-  static Where at(const hls__place& place) { return {place.file, place.line}; }
+  static SourceLine at(const hls__place& place) { return {place.file, place.line}; }
 
   static void* make(const char* name, unsigned long depth) {
     auto& self = running();

@@ -79,7 +79,9 @@ class KernelProgram {
 
   [[nodiscard]] std::vector<Blocked> blocked() const { return kernels_.blocked(); }
   /// For Faults, while time advances.
-  static Faults::Place* fault_of(void* running) { return running ? &static_cast<Running*>(running)->fault : nullptr; }
+  static Faults::RecoveryPoint* fault_of(void* running) {
+    return running ? &static_cast<Running*>(running)->fault : nullptr;
+  }
 
  private:
   friend struct KernelCalls;
@@ -101,7 +103,7 @@ class KernelProgram {
     const void* thrown = nullptr;      ///< its last exception
     const void* thrown_from = nullptr;
     std::uint64_t turns = 0;
-    Faults::Place fault{};
+    Faults::RecoveryPoint fault{};
   };
 
   Pipe& pipe(Words& words, std::size_t bytes, unsigned rank);

@@ -32,7 +32,7 @@ const void* instruction(const ucontext_t& context) {
 }
 
 void handle(int signal, siginfo_t* info, void* context) {
-  Faults::Place* place = find_place && Kernel::inside() ? find_place(Kernel::current().context()) : nullptr;
+  Faults::RecoveryPoint* place = find_place && Kernel::inside() ? find_place(Kernel::current().context()) : nullptr;
   if (!place || !place->is_set) {  // it happens again, and goes to who had it before
     for (std::size_t k = 0; k < kSignals.size(); ++k)
       if (kSignals[k] == signal) sigaction(signal, &before[k], nullptr);
@@ -71,7 +71,7 @@ Faults::~Faults() {
   find_place = nullptr;
 }
 
-std::string Faults::Place::text() const {
+std::string Faults::RecoveryPoint::text() const {
   char at[64];
   std::snprintf(at, sizeof at, "uses address 0x%zx, which is no memory that it has", static_cast<std::size_t>(address));
   if (is_overflow) return "its stack is full: recursion without an end, or arrays that are too large";

@@ -14,7 +14,7 @@ namespace thalweg {
 class Faults {
  public:
   /// Where a kernel's code is left.
-  struct Place {
+  struct RecoveryPoint {
     sigjmp_buf jump{};
     bool is_set = false;
     int signal = 0;
@@ -26,7 +26,7 @@ class Faults {
     [[nodiscard]] std::string text() const;
   };
   /// Of the kernel that runs, by its context; null: it is no kernel's.
-  using Find = Place* (*)(void* context);
+  using Find = RecoveryPoint* (*)(void* context);
 
   /// While it exists, faults of kernels on this thread go to their places.
   explicit Faults(Find find);

@@ -156,11 +156,11 @@ struct Slot {
   std::uint64_t wait_ids = 0;  ///< offset of the requests' numbers
   std::uint32_t wait_count = 0;
   std::uint32_t need = 0;
-  std::uint16_t function = 0;            ///< of the call that parked
-  bool alert = false;                    ///< it goes on as soon as anything `happened`, too
-  bool yields = false;                   ///< it waits for nothing, and only lets the others get on
-  bool was_outside = false;              ///< of one that yields: it has ended a call that the fabric knows nothing of
-  std::atomic<bool> looks_after{false};  ///< the rank is progressing the MPI library's queues
+  std::uint16_t function = 0;  ///< of the call that parked
+  bool alert = false;          ///< it goes on as soon as anything `happened`, too
+  bool yields = false;         ///< it waits for nothing, and only lets the others get on
+  bool was_outside = false;    ///< of one that yields: it has ended a call that the fabric knows nothing of
+  std::atomic<bool> progressing_mpi{false};  ///< the rank is progressing the MPI library's queues
   // Of a running one, as far as the run needs to know without its help.
   std::atomic<std::uint64_t> borders{0};     ///< calls entered and left: odd inside of one
   std::atomic<std::uint64_t> file_calls{0};  ///< of which each gets it further, though it takes no virtual time

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "peach2/address_map.hpp"
 #include "peach2/driver/fabric.hpp"
-#include "peach2/places.hpp"
 
 namespace thalweg::peach2 {
 

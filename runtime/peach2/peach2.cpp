@@ -53,23 +53,23 @@ Processor::Then Peach2::ends(const std::shared_ptr<Times>& times) {
 }
 
 void Peach2::check(unsigned node, const Copy& copy) const {
-  static_cast<void>(places_.readable("a copy", node, copy.from, copy.bytes));
+  static_cast<void>(map_.readable("a copy", node, copy.from, copy.bytes));
   static_cast<void>(writable("a copy", copy.to, copy.bytes));
 }
 
 template <class Visit>
 void Peach2::each_context(std::uint64_t to, std::uint64_t bytes, Visit&& visit) const {
-  const auto place = places_.locate(to);
-  const bool calculator = place.part == Place::Part::calculator;
-  if (!calculator && place.part != Place::Part::registers) return;
-  const std::uint64_t each = calculator ? places_.context_bytes() : 16,
+  const auto place = map_.locate(to);
+  const bool calculator = place.part == Location::Part::calculator;
+  if (!calculator && place.part != Location::Part::registers) return;
+  const std::uint64_t each = calculator ? map_.context_bytes() : 16,
                       first = calculator ? 0 : unsigned{kContextRegisters};
   for (unsigned c = 0; c < fabric_.config().contexts; ++c)
     if (place.at < (first + c + 1) * each && place.at + bytes > (first + c) * each) visit(place.node, c);
 }
 
 void Peach2::writable(const std::string& what, std::uint64_t to, std::uint64_t bytes) const {
-  static_cast<void>(places_.writable(what, to, bytes));
+  static_cast<void>(map_.writable(what, to, bytes));
   each_context(to, bytes, [&](unsigned node, unsigned c) {
     const Owner owner = nodes_[node].contexts[c].owner;
     require(owner == Owner::nobody || owner == Owner::program,
@@ -195,7 +195,7 @@ Outcome Peach2::store(unsigned node, std::uint64_t to, std::span<const std::byte
 
 Outcome Peach2::await(unsigned node, std::uint64_t at, std::uint32_t value) {
   check_node(node);
-  places_.of_processor("a wait for 4 bytes", at, 4);
+  map_.of_processor("a wait for 4 bytes", at, 4);
   const auto times = begin(node, "a wait");
   fabric_.node(node).processor().await(at, value, ends(times));
   return times;
@@ -209,7 +209,7 @@ Outcome Peach2::work(unsigned node, Tick cycles) {
   return times;
 }
 
-Outcome Peach2::copy(unsigned node, Processor::Place to, Processor::Place from, std::uint64_t bytes) {
+Outcome Peach2::copy(unsigned node, Processor::MemoryAddress to, Processor::MemoryAddress from, std::uint64_t bytes) {
   check_node(node);
   for (const auto& place : {to, from}) {
     require(place.memory < kMemories, "a copy of memory " + std::to_string(place.memory) +
@@ -237,7 +237,7 @@ Outcome Peach2::chain(unsigned node, const std::vector<Copy>& copies, Descriptor
 
 void Peach2::check_length(std::size_t copies, Descriptors in) const {
   const bool ram = in == Descriptors::ram;
-  const std::uint64_t most = (ram ? places_.chain_area() : kChainBytes) / kLine - 2;
+  const std::uint64_t most = (ram ? map_.chain_area() : kChainBytes) / kLine - 2;
   require(copies <= most, std::to_string(copies) + " copies; a chain in " +
                               (ram ? "the working RAM" : "the host's memory") + " has " + std::to_string(most) +
                               " at most");
@@ -250,7 +250,7 @@ Outcome Peach2::add_chain(unsigned node, const std::vector<Copy>& copies, Descri
   // Two areas take turns: what is in one has been waited for when it comes again.
   const std::uint32_t sequence = ++state.sequence;
   const bool ram = in == Descriptors::ram;
-  const std::uint64_t at = ram ? hub_address(node, kRamAt) + sequence % 2 * places_.chain_area()
+  const std::uint64_t at = ram ? hub_address(node, kRamAt) + sequence % 2 * map_.chain_area()
                                : memory_address(node, kProcessor, kChainsAt) + sequence % 2 * kChainBytes;
   auto with_flag = copies;
   with_flag.push_back({memory_address(node, kProcessor, kChainFlag), at, 4});
@@ -282,15 +282,15 @@ Outcome Peach2::add_chain(unsigned node, const std::vector<Copy>& copies, Descri
 
 Outcome Peach2::get(unsigned node, std::uint64_t to, std::uint64_t from, std::uint64_t bytes) {
   check_node(node);
-  const auto source = places_.locate(from);
-  require(source.part != Place::Part::nothing, "a get from " + hex(from) + ": no node has that address");
+  const auto source = map_.locate(from);
+  require(source.part != Location::Part::nothing, "a get from " + hex(from) + ": no node has that address");
   const unsigned of = source.node;
   check(of, {to, from, bytes});
-  require(places_.locate(to).node == node, "a get to " + hex(to) + ": that is " + places_.locate(to).name() +
-                                               "; node " + std::to_string(node) + " gets into its own memories");
+  require(map_.locate(to).node == node, "a get to " + hex(to) + ": that is " + map_.locate(to).name() + "; node " +
+                                            std::to_string(node) + " gets into its own memories");
   claim(to, bytes);
   const std::uint32_t sequence = ++nodes_[node].gets;
-  const std::uint64_t at = hub_address(of, kRamAt) + places_.proxies_at() + kProxy * node;
+  const std::uint64_t at = hub_address(of, kRamAt) + map_.proxies_at() + kProxy * node;
   const auto block = flagged(
       sequence, descriptors({{to, from, bytes}, {memory_address(node, kProcessor, kGetFlag), at, 4}}, at + kLine));
 

@@ -3,7 +3,7 @@
 //
 // Operations of one node are executed in order, those of different nodes concurrently; `run` executes them. Addresses are in the
 // shared address map (peach2/addresses.hpp). The library reserves the last 2 MByte of each processor's memory and parts of a hub's
-// working RAM (peach2/places.hpp). Invalid arguments throw std::invalid_argument with one line, and change nothing.
+// working RAM (peach2/address_map.hpp). Invalid arguments throw std::invalid_argument with one line, and change nothing.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +15,9 @@
 #include <utility>
 #include <vector>
 
+#include "peach2/address_map.hpp"
 #include "peach2/driver/fabric.hpp"
 #include "peach2/ledger.hpp"
-#include "peach2/places.hpp"
 #include "queue/timeline.hpp"
 
 namespace thalweg::peach2 {
@@ -46,7 +46,7 @@ struct Reduction {
 class Peach2 {
  public:
   explicit Peach2(Fabric& fabric)
-      : fabric_(fabric), places_(fabric), nodes_(fabric.nodes(), NodeState(fabric.config().contexts)) {}
+      : fabric_(fabric), map_(fabric), nodes_(fabric.nodes(), NodeState(fabric.config().contexts)) {}
 
   [[nodiscard]] Fabric& fabric() { return fabric_; }
 
@@ -64,7 +64,7 @@ class Peach2 {
   /// Works for so many cycles.
   Outcome work(unsigned node, Tick cycles);
   /// From memory to memory of the node, by the processor's and the GPU's own means.
-  Outcome copy(unsigned node, Processor::Place to, Processor::Place from, std::uint64_t bytes);
+  Outcome copy(unsigned node, Processor::MemoryAddress to, Processor::MemoryAddress from, std::uint64_t bytes);
 
   /// The DMA controller copies from the node's own memories, one after the other; at the end the processor is told. With `waits` it
   /// goes on only then.
@@ -174,7 +174,7 @@ class Peach2 {
 
   Fabric& fabric_;
   queue::Timeline operations_{fabric_};
-  Places places_;
+  AddressMap map_;
   std::vector<NodeState> nodes_;
   std::uint32_t groups_ = 0;  ///< made so far
   std::uint32_t recoveries_ = 0;

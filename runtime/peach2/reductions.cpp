@@ -38,7 +38,7 @@ struct Peach2::Shape {
 };
 
 std::uint64_t Peach2::calculator(unsigned node, unsigned context, std::uint64_t at) const {
-  return hub_address(node, kCalculatorAt + places_.context_bytes() * context + at);
+  return hub_address(node, kCalculatorAt + map_.context_bytes() * context + at);
 }
 
 // --- Checks
@@ -58,21 +58,21 @@ void Peach2::check(const Reduction& how, unsigned node, const Sources& from) con
   check_length(from.size(), Descriptors::ram);
   std::uint64_t bytes = 0;
   for (const auto& [at, count] : from) {
-    static_cast<void>(places_.readable("a source", node, at, count));
+    static_cast<void>(map_.readable("a source", node, at, count));
     require(at % 16 == 0 && count % how.record_bytes == 0,
             "a source of " + std::to_string(count) + " bytes at " + hex(at) + ": they are records of " +
                 std::to_string(how.record_bytes) + " bytes at a multiple of 16, as a beat of the bus is");
     bytes += count;
   }
-  require(bytes <= places_.context_bytes(), "a reduction of " + std::to_string(bytes) + " bytes; a context takes " +
-                                                std::to_string(places_.context_bytes()) + " at most");
+  require(bytes <= map_.context_bytes(), "a reduction of " + std::to_string(bytes) + " bytes; a context takes " +
+                                             std::to_string(map_.context_bytes()) + " at most");
 }
 
 void Peach2::check_area(std::size_t descriptors) const {
   const std::uint64_t bytes = kHead + descriptors * kLine;
-  require(bytes <= places_.area_bytes(), "the working RAM has " + std::to_string(places_.area_bytes()) +
-                                             " bytes for a context's chain, and " + std::to_string(bytes) +
-                                             " are needed: a cluster with more ram_bits or fewer contexts has them");
+  require(bytes <= map_.area_bytes(), "the working RAM has " + std::to_string(map_.area_bytes()) +
+                                          " bytes for a context's chain, and " + std::to_string(bytes) +
+                                          " are needed: a cluster with more ram_bits or fewer contexts has them");
 }
 
 // --- Of a node
@@ -86,7 +86,7 @@ void Peach2::set_up(unsigned node, const Reduction& how, std::uint64_t bytes, bo
   const std::array<std::uint64_t, 2> value{
       wanted.beats | static_cast<std::uint64_t>(how.op) << 32 | static_cast<std::uint64_t>(how.type) << 40 |
           record << 48 | std::uint64_t{how.tree} << 56,
-      hub_address(node, places_.result_area(how.context) + kHead) | std::uint64_t{by_hub} << 63};
+      hub_address(node, map_.result_area(how.context) + kHead) | std::uint64_t{by_hub} << 63};
   fabric_.node(node).processor().store(register_address(node, kContextRegisters + how.context), bytes_of(value));
 }
 
@@ -120,18 +120,18 @@ Outcome Peach2::reduce(unsigned node, std::uint64_t to, const Sources& from, con
   ledger_.writes(node, to, bytes, times);
   set_up(node, how, total(from), by_hub);
   const std::uint32_t result = ++context.results;
-  const std::uint64_t at = hub_address(node, places_.result_area(how.context)), first = at + kHead;
-  const std::uint64_t told = kResultFlags + 4 * how.context;
+  const std::uint64_t at = hub_address(node, map_.result_area(how.context)), first = at + kHead;
+  const std::uint64_t flag = kResultFlags + 4 * how.context;
   stores(node, at, bytes_of(result));
   stores(node, first,
-         descriptors({{to, calculator(node, how.context), bytes}, {memory_address(node, kProcessor, told), at, 4}},
+         descriptors({{to, calculator(node, how.context), bytes}, {memory_address(node, kProcessor, flag), at, 4}},
                      first));
   add_chain(node, into_calculator(node, from, how), Descriptors::ram, false, times);
   if (!by_hub) {
     processor.await_register(register_address(node, kResultRegisters + how.context), result);
     launch(node, first);
   }
-  processor.await(told, result, ends(times));
+  processor.await(flag, result, ends(times));
   return times;
 }
 
@@ -153,7 +153,7 @@ void Peach2::check_group(const std::vector<unsigned>& nodes, std::uint64_t at, c
           "a group of " + std::to_string(nodes.size()) + " nodes needs " + std::to_string(shape.levels + 1) +
               " contexts from " + std::to_string(how.context) + " on; the last one is " + std::to_string(contexts - 1));
   check_area(1 + shape.most + 3 * shape.leaders());
-  places_.of_processor("results of " + std::to_string(how.record_bytes) + " bytes", at, how.record_bytes);
+  map_.of_processor("results of " + std::to_string(how.record_bytes) + " bytes", at, how.record_bytes);
   for (const unsigned node : nodes)
     for (unsigned level = 0; level <= shape.levels; ++level) {
       const Owner owner = nodes_[node].contexts[how.context + level].owner;
@@ -192,7 +192,7 @@ class Peach2::Making {
   [[nodiscard]] unsigned next() const { return own() + 1; }
   [[nodiscard]] unsigned top() const { return own() + shape_.levels; }
   [[nodiscard]] unsigned record() const { return how_.record_bytes; }
-  [[nodiscard]] std::uint64_t area(unsigned context) const { return hubs_.places_.result_area(context); }
+  [[nodiscard]] std::uint64_t area(unsigned context) const { return hubs_.map_.result_area(context); }
   [[nodiscard]] unsigned leader_of(std::size_t i) const { return nodes_[i / shape_.most * shape_.most]; }
   [[nodiscard]] std::size_t members(std::size_t first) const {
     return std::min<std::size_t>(shape_.most, nodes_.size() - first);
@@ -230,7 +230,7 @@ class Peach2::Making {
     if (node != root()) chain(node, top(), to_members({}, first));
   }
   [[nodiscard]] std::uint64_t start_of(std::size_t first) const {
-    return hub_address(root(), area(top()) + hubs_.places_.area_bytes() - 8 * (first / shape_.most));
+    return hub_address(root(), area(top()) + hubs_.map_.area_bytes() - 8 * (first / shape_.most));
   }
   void root_chain() {
     std::vector<Copy> copies{{head(root()), hubs_.calculator(root(), top()), record()}};

@@ -27,11 +27,11 @@ class Pipe : public StreamRing<std::vector<std::byte>> {
 
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
 
-  void write(Kernel& kernel, const void* value, Where where) {
+  void write(Kernel& kernel, const void* value, SourceLine where) {
     await_room(kernel, room(kernel), "write into", where);
     put(kernel, value);
   }
-  void read(Kernel& kernel, void* value, Where where) {
+  void read(Kernel& kernel, void* value, SourceLine where) {
     reader.bind(kernel);
     await_word(kernel, "read from", where);
     get(kernel, value);

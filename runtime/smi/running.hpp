@@ -50,7 +50,7 @@ struct Program::Running {
   bool is_over = false;
 };
 
-inline Where at(const smi__place& place) {
+inline SourceLine at(const smi__place& place) {
   return {place.file, place.line};
 }
 

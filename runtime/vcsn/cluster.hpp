@@ -18,9 +18,9 @@ namespace thalweg::vcsn {
 /// An FPGA and an external port of it.
 using Station = std::pair<unsigned, unsigned>;
 /// The two virtual ports of a circuit.
-using Ends = std::pair<Place, Place>;
+using Ends = std::pair<VirtualPort, VirtualPort>;
 /// A row of a circuit table: a virtual port and its new other end; none closes the circuit.
-using TableRow = std::pair<Place, std::optional<Place>>;
+using TableRow = std::pair<VirtualPort, std::optional<VirtualPort>>;
 
 /// What a server's actions take, in us.
 struct ServerCosts {

@@ -13,7 +13,7 @@ namespace {
 unsigned place(Network& network, unsigned node, const Port& port) {
   return network.node(node).place(port.first, port.second);
 }
-Place place_of(unsigned node, const Port& port) {
+VirtualPort virtual_port_of(unsigned node, const Port& port) {
   return {node, port.first, port.second};
 }
 bool contains(const std::vector<unsigned>& nodes, unsigned node) {
@@ -22,7 +22,7 @@ bool contains(const std::vector<unsigned>& nodes, unsigned node) {
 
 }  // namespace
 
-Schedule transfer_schedule(const Place& from, const Place& to) {
+Schedule transfer_schedule(const VirtualPort& from, const VirtualPort& to) {
   return {.root = to.node,
           .stages = {{{Move{from.node, {from.port, from.virtual_port}, to.node, {to.port, to.virtual_port}, {0}}}}},
           .steps = true};
@@ -155,10 +155,10 @@ Program Collective::program(Network& network, unsigned server) const {
 /// Writes circuit tables: every row before the first stage, so that no earlier circuit remains, and before later stages the rows that change.
 Program Collective::wire(Network& network, const ServerCosts& costs, const Nodes& own, std::size_t stage) const {
   if (cluster_.is_direct()) co_return;
-  std::map<Place, Place> peers;
+  std::map<VirtualPort, VirtualPort> peers;
   for (const auto& [source, source_port, destination, destination_port] : schedule_.circuits(stage)) {
-    peers[place_of(source, source_port)] = place_of(destination, destination_port);
-    peers[place_of(destination, destination_port)] = place_of(source, source_port);
+    peers[virtual_port_of(source, source_port)] = virtual_port_of(destination, destination_port);
+    peers[virtual_port_of(destination, destination_port)] = virtual_port_of(source, source_port);
   }
   for (const unsigned node : own)
     for (unsigned port = 0; port < cluster_.ports(node); ++port)

@@ -28,7 +28,7 @@ inline constexpr Handle kReads = Handle{1} << 32;
 using Addresses = std::map<std::pair<unsigned, unsigned>, std::uint64_t>;
 
 /// One transfer over a circuit between two virtual ports: block 0.
-[[nodiscard]] Schedule transfer_schedule(const Place& from, const Place& to);
+[[nodiscard]] Schedule transfer_schedule(const VirtualPort& from, const VirtualPort& to);
 
 /// A schedule on a cluster: blocks of `size` bytes. What the root sends or receives over different external ports lies in different banks, and so
 /// does what a node receives in one stage and sends in the next one, where there are enough: no bank is read and written at once, or twice.

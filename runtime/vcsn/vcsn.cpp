@@ -23,8 +23,8 @@ double store_us(const Slot& slot) {
 
 }  // namespace
 
-void Vcsn::open(const Place& one, const Place& other) {
-  for (const Place& end : {one, other})
+void Vcsn::open(const VirtualPort& one, const VirtualPort& other) {
+  for (const VirtualPort& end : {one, other})
     if (const auto to = network_.circuit(end))
       throw std::invalid_argument(to_string(end) + " has a circuit with " + to_string(*to) + "; close it first");
   check(one, other);
@@ -32,21 +32,21 @@ void Vcsn::open(const Place& one, const Place& other) {
   network_.set_circuit(other, one);
 }
 
-void Vcsn::close(const Place& end) {
+void Vcsn::close(const VirtualPort& end) {
   const auto to = network_.circuit(end);
   require(to.has_value(), to_string(end) + " has no circuit of two ends");
   if (network_.circuit(*to) == end) network_.set_circuit(*to, std::nullopt);
   network_.set_circuit(end, std::nullopt);
 }
 
-std::map<Place, Place> Vcsn::circuits(const std::vector<unsigned>& nodes) {
-  std::map<Place, Place> found;
+std::map<VirtualPort, VirtualPort> Vcsn::circuits(const std::vector<unsigned>& nodes) {
+  std::map<VirtualPort, VirtualPort> found;
   if (cluster_.is_direct()) return found;
   for (const unsigned node : nodes) {
     require(cluster_.has(node), "node " + std::to_string(node) + " is no FPGA of " + cluster_.name());
     for (unsigned port = 0; port < cluster_.ports(node); ++port)
       for (unsigned each = 0; each < cluster_.virtual_ports(node); ++each)
-        if (const auto to = network_.circuit({node, port, each})) found.emplace(Place{node, port, each}, *to);
+        if (const auto to = network_.circuit({node, port, each})) found.emplace(VirtualPort{node, port, each}, *to);
   }
   return found;
 }
@@ -63,33 +63,33 @@ Rewired Vcsn::rewire(const std::vector<Ends>& circuits, const std::vector<unsign
   return {std::move(written), registers, servers};
 }
 
-void Vcsn::multicast(const Place& source, const std::vector<Place>& members) {
-  for (const Place& member : members)
+void Vcsn::multicast(const VirtualPort& source, const std::vector<VirtualPort>& members) {
+  for (const VirtualPort& member : members)
     static_cast<void>(network_.changes({{source, member}}, cluster_.fpgas()));  // refuses it before anything is written
   group(source, members);
-  for (const Place& member : members) network_.set_circuit(member, source);
+  for (const VirtualPort& member : members) network_.set_circuit(member, source);
   network_.set_multicast(source, static_cast<std::uint8_t>(members.front().virtual_port));
 }
 
-void Vcsn::group(const Place& source, const std::vector<Place>& members) {
-  const auto external = [&](const Place& place) {
+void Vcsn::group(const VirtualPort& source, const std::vector<VirtualPort>& members) {
+  const auto external = [&](const VirtualPort& place) {
     require(cluster_.has(place.node) && cluster_.joined(Station{place.node, place.port}),
             to_string(place) + " is at no line");
     return Station{place.node, place.port};
   };
   const Station from = external(source);
   std::vector<Station> to;
-  for (const Place& member : members) to.push_back(external(member));
+  for (const VirtualPort& member : members) to.push_back(external(member));
   require(!to.empty() && std::set(to.begin(), to.end()).size() == to.size(),
           "a circuit to several ends has one of each external port, at least one");
-  require(
-      std::ranges::all_of(members, [&](const Place& one) { return one.virtual_port == members.front().virtual_port; }),
-      "the ends of a circuit to several are the same virtual port of their external ports");
+  require(std::ranges::all_of(members,
+                              [&](const VirtualPort& one) { return one.virtual_port == members.front().virtual_port; }),
+          "the ends of a circuit to several are the same virtual port of their external ports");
   for (const auto& [number, ports] : cluster_.group_ports(from, to)) network_.set_group(number, source, ports);
 }
 
 /// Where frames go between two virtual ports; what is no virtual port is refused elsewhere.
-void Vcsn::check(const Place& one, const Place& other) const {
+void Vcsn::check(const VirtualPort& one, const VirtualPort& other) const {
   const Station a{one.node, one.port}, b{other.node, other.port};
   for (const Station& each : {a, b})
     if (!cluster_.has(each.first) || !cluster_.joined(each)) return;

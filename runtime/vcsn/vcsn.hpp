@@ -39,12 +39,12 @@ class Vcsn {
   [[nodiscard]] Network& network() { return network_; }
 
   /// Joins two virtual ports that have no circuits.
-  void open(const Place& one, const Place& other);
+  void open(const VirtualPort& one, const VirtualPort& other);
   /// Closes the circuit of a virtual port, at both ends.
-  void close(const Place& end);
+  void close(const VirtualPort& end);
   /// The rows of the tables of all FPGAs, or of some.
-  [[nodiscard]] std::map<Place, Place> circuits() { return circuits(cluster_.fpgas()); }
-  [[nodiscard]] std::map<Place, Place> circuits(const std::vector<unsigned>& nodes);
+  [[nodiscard]] std::map<VirtualPort, VirtualPort> circuits() { return circuits(cluster_.fpgas()); }
+  [[nodiscard]] std::map<VirtualPort, VirtualPort> circuits(const std::vector<unsigned>& nodes);
 
   /// The rows to write so that all FPGAs, or some, have these circuits and no others.
   [[nodiscard]] std::vector<TableRow> rows(const std::vector<Ends>& circuits) {
@@ -57,9 +57,9 @@ class Vcsn {
   Rewired rewire(const Topology& topology) { return rewire(mapped(topology, cluster_)); }
   /// A circuit from one end to several, which are the same virtual port of their external ports: the rows of all of them, and the ports of
   /// switches, on a tree that no frame takes twice. Only the source sends.
-  void multicast(const Place& source, const std::vector<Place>& members);
+  void multicast(const VirtualPort& source, const std::vector<VirtualPort>& members);
   /// Sets the ports of switches alone.
-  void group(const Place& source, const std::vector<Place>& members);
+  void group(const VirtualPort& source, const std::vector<VirtualPort>& members);
 
   /// A lower bound on the time of writing rows, in us: by registers, of the PCIe slot with the most rows; by servers, of the software of the
   /// server with the most.
@@ -81,7 +81,7 @@ class Vcsn {
  private:
   [[nodiscard]] std::optional<double> registers_us(const std::vector<TableRow>& rows) const;
   [[nodiscard]] std::optional<double> servers_us(const std::vector<TableRow>& rows) const;
-  void check(const Place& one, const Place& other) const;
+  void check(const VirtualPort& one, const VirtualPort& other) const;
   [[nodiscard]] double row_us(const Slot& slot) const;
   [[nodiscard]] double first_us(const Slot& slot) const;
   [[nodiscard]] Program by_registers(const std::vector<TableRow>& rows, unsigned node, Written& written);
@@ -104,7 +104,7 @@ class Vcsn::Partition {
     static_cast<void>(own(node));
     return vcsn_.network();
   }
-  [[nodiscard]] std::map<Place, Place> circuits() { return vcsn_.circuits(nodes_); }
+  [[nodiscard]] std::map<VirtualPort, VirtualPort> circuits() { return vcsn_.circuits(nodes_); }
   /// What its FPGAs have dropped.
   [[nodiscard]] std::vector<Lost> lost() const;
   Rewired rewire(const std::vector<Ends>& circuits) { return vcsn_.rewire(circuits, nodes_); }

@@ -44,7 +44,7 @@ struct Move {
   bool eager = false;                     ///< its message goes through receive buffers, whatever its size
   std::vector<std::byte> word{};          ///< of a kernel's stream: left of a word
   bool continues = false;                 ///< the next move's result goes into the same packet of a kernel's stream
-  Tick goes_on = 0;                       ///< the cycle in which it does
+  Tick resumes_at = 0;                    ///< the cycle in which it does
   Tick waits = kNever;                    ///< the cycle since which it waits for a message or an offer
   std::uint32_t from = 0;                 ///< whose: a rank
   bool for_kernel = false;                ///< it waits for its kernel's stream
@@ -85,13 +85,13 @@ struct Context {
   ProgramPlace place{};
   bool started = false, ending = false, reporting = false, ended = false;
 
-  Move move{}, beside{};                          ///< the program's, and the one that it has started
+  Move move{}, background{};                      ///< the program's, and the one that it has started
   std::optional<UnitCall> units{};                ///< where units beside the engine carry it out, without a program
   std::map<std::uint32_t, std::uint32_t> sent{};  ///< messages of a collective, by rank
   std::vector<std::byte> result{};                ///< of a packet to a kernel's stream, what has gone out
 
-  Tick goes_on = 0;  ///< the cycle in which its program does
-  Tick effects = 0;  ///< the cycle from which on all that it has done is seen
+  Tick resumes_at = 0;  ///< the cycle in which its program does
+  Tick effects = 0;     ///< the cycle from which on all that it has done is seen
   std::uint32_t code = 0;
   std::string why{};  ///< where the code is not 0
 

@@ -30,9 +30,9 @@ class HardwareEngine final : public HardwarePorts {
     writes_.push_back({at, data});
     wake();
   }
-  /// A call, by its port, from its cycle `goes_on` on.
+  /// A call, by its port, from its cycle `resumes_at` on.
   void call(Context context) {
-    const Tick from = context.goes_on;
+    const Tick from = context.resumes_at;
     if (context.call.scenario == Scenario::config && context.call.function == 2) times_ = context.call.count != 0;
     auto& queue = queues_[context.port];
     queue.push_back(std::move(context));
@@ -75,7 +75,7 @@ class HardwareEngine final : public HardwarePorts {
     for (unsigned k = 0; k < kPorts; ++k) {
       in.calls[k].reset();
       const auto& queue = queues_[k];
-      if (any || queue.empty() || (given_[k] == 0 && queue.front().goes_on > now)) continue;
+      if (any || queue.empty() || (given_[k] == 0 && queue.front().resumes_at > now)) continue;
       in.calls[k] = queue.front().call.words()[given_[k]];
     }
     return any;

@@ -66,26 +66,26 @@ class HardwareMover final : public HardwarePorts {
     if (move.continues && move.what->z.place == Place::res && context.call.streams(Role::res)) {
       context.fail(code::kNotImplemented,
                    "the hardware gives a kernel's stream what comes in parts in several packets");
-      context.goes_on = now;
+      context.resumes_at = now;
       return true;
     }
     const auto free = std::ranges::find_if(slots_, [](const Slot& slot) { return !slot.busy; });
     if (free == slots_.end()) {  // one of those that are under way ends
       waiting_.push_back(&move);
-      move.goes_on = kNever;
+      move.resumes_at = kNever;
       return false;
     }
     const auto slot = static_cast<unsigned>(free - slots_.begin());
     commands_.push_back(
         {.does = NodeCircuit::Does::begin, .slot = slot, .move = moves_.make(context, move, number_of(context))});
     *free = {.busy = true, .context = &context, .move = &move};
-    move.goes_on = kNever;
+    move.resumes_at = kNever;
     wake();
     return false;
   }
   void release(const Context& context, Tick /*now*/) override {
     bool cancels = false;
-    std::erase_if(waiting_, [&](const Move* move) { return move == &context.move || move == &context.beside; });
+    std::erase_if(waiting_, [&](const Move* move) { return move == &context.move || move == &context.background; });
     for (unsigned k = 0; k < slots_.size(); ++k) {
       Slot& slot = slots_[k];
       if (!slot.busy || slot.context != &context) continue;
@@ -163,13 +163,13 @@ class HardwareMover final : public HardwarePorts {
       if (out.how == NodeCircuit::How::differs) {
         differ(context, move, now + 1, move.from, out.length, "has sent");
       } else {
-        const bool beside = &move == &context.beside;
-        if (!beside || context.goes_on == kNever) context.goes_on = now + 1;
+        const bool background = &move == &context.background;
+        if (!background || context.resumes_at == kNever) context.resumes_at = now + 1;
         move = {};
       }
     }
     slot = {};
-    for (Move* waits : std::exchange(waiting_, {})) waits->goes_on = now + 1;
+    for (Move* waits : std::exchange(waiting_, {})) waits->resumes_at = now + 1;
     end_collectives();
     waker_.wake(now + 1);
   }

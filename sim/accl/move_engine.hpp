@@ -133,7 +133,7 @@ class MoveEngine {
                      const std::string& does) {
     context.fail(code::kSize, "rank " + std::to_string(peer) + " " + does + " " + std::to_string(theirs) +
                                   " bytes, and this one has " + std::to_string(move.elements * context.wire_bytes()));
-    context.goes_on = now;
+    context.resumes_at = now;
   }
 };
 

@@ -117,7 +117,7 @@ class Mover final : public MoveEngine {
       return wait(move, now, context.communicator.rank);
     }
     if (path.free() > now) {
-      move.goes_on = path.free();
+      move.resumes_at = path.free();
       return false;
     }
     move.waits = kNever;
@@ -154,7 +154,7 @@ class Mover final : public MoveEngine {
       dispatch(context, move, data, bytes);
     move.moved += elements;
     if (reads_stream(context, move)) want(context, move);
-    move.goes_on = std::max(now + 1, path.free());
+    move.resumes_at = std::max(now + 1, path.free());
     if (move.moved == move.elements) end(context, move, now);
     return true;
   }
@@ -166,7 +166,7 @@ class Mover final : public MoveEngine {
   }
   /// Whether a move of a call waits for a packet of a message.
   [[nodiscard]] bool wants(const Context& context, const Channel& of, const spec::AcclPacket& packet) const {
-    for (const Move* move : {&context.move, &context.beside}) {
+    for (const Move* move : {&context.move, &context.background}) {
       if (!move->what || move->waits == kNever || move->for_room || move->for_kernel) continue;
       const bool awaits = move->what->operation == spec::programs::Operation::await_;
       const std::array<Place, 2> places{awaits ? Place::recv : move->what->x.place, move->what->y.place};
@@ -206,7 +206,7 @@ class Mover final : public MoveEngine {
     }
     convert(piece.send, bytes, context.wire_bytes());
     move.moved += piece.elements;
-    move.goes_on = std::max(now + 1, DataPath::cycle(free));
+    move.resumes_at = std::max(now + 1, DataPath::cycle(free));
     return std::max(now + 1, DataPath::cycle(last));
   }
   /// Writes the result of such a piece.
@@ -226,11 +226,11 @@ class Mover final : public MoveEngine {
                                           std::span(piece.receive).subspan(block * part, part));
     }
     move.moved += piece.elements;
-    move.goes_on = std::max(now + 1, DataPath::cycle(free));
+    move.resumes_at = std::max(now + 1, DataPath::cycle(free));
     context.effects = std::max(context.effects, DataPath::cycle(seen));
   }
   void release(const Context& context, Tick now) override {
-    for (const Move* move : {&context.move, &context.beside}) {
+    for (const Move* move : {&context.move, &context.background}) {
       for (const Source& source : move->sources)
         if (source.claimed) receiver.buffers.finish(source.channel, source.number);
       if (move->what && move->what->x.place == Place::take && move->offer) receiver.places.erase(*move->offer);
@@ -288,7 +288,7 @@ class Mover final : public MoveEngine {
       context.fail(code::kReceiveTimeOut,
                    "rank " + std::to_string(peer) + " " + failure + dark(context, static_cast<std::uint32_t>(peer)));
       connections_->restart(*connection, domain_.clock.edge(domain_.scheduler.now()));
-      context.goes_on = now;
+      context.resumes_at = now;
       return 0;
     }
     const std::size_t window = config_.window();
@@ -322,13 +322,13 @@ class Mover final : public MoveEngine {
   void end(Context& context, Move& move, Tick now) {
     for (Source& source : move.sources)
       if (source.claimed) receiver.buffers.finish(source.channel, source.number);
-    const bool beside = &move == &context.beside;
+    const bool background = &move == &context.background;
     // What follows may read what a move has written; what it has sent, it does not see.
-    const Tick then = role_of(move.what->z.place) ? std::max(context.effects, now + 1) : move.goes_on;
-    if (!beside)
-      context.goes_on = then;
-    else if (context.goes_on == kNever)
-      context.goes_on = std::max(now + 1, then);
+    const Tick then = role_of(move.what->z.place) ? std::max(context.effects, now + 1) : move.resumes_at;
+    if (!background)
+      context.resumes_at = then;
+    else if (context.resumes_at == kNever)
+      context.resumes_at = std::max(now + 1, then);
     move = {};
   }
   static bool differs(Context& context, const Move& move, Tick now, std::uint64_t peer, std::uint64_t theirs,
@@ -347,7 +347,7 @@ class Mover final : public MoveEngine {
     }
     if (!move.offer) {
       if (path.free() > now) {
-        move.goes_on = path.free();
+        move.resumes_at = path.free();
         return false;
       }
       move.offer = offers_++;
@@ -361,7 +361,7 @@ class Mover final : public MoveEngine {
     if (place.full > now) return wait(move, now, move.at[0]);
     context.effects = std::max(context.effects, place.full);
     receiver.places.erase(*move.offer);
-    move.goes_on = now + 1;
+    move.resumes_at = now + 1;
     end(context, move, now);
     return true;
   }

@@ -196,7 +196,7 @@ class Node final : public Component, public AssembledNode {
           context.fail(code::kReceiveTimeOut,
                        "waited " + what(context, waits) + " for too long" + because(context, waits) +
                            (waits.move && !waits.move->for_kernel ? dark(context, waits.move->from) : ""));
-          context.goes_on = now;
+          context.resumes_at = now;
         }
     domain_.wake(component_, now);
   }
@@ -258,7 +258,7 @@ class Node final : public Component, public AssembledNode {
   };
   [[nodiscard]] static std::vector<Waits> waits_of(const Context& context) {
     std::vector<Waits> all;
-    for (const Move* move : {&context.move, &context.beside})
+    for (const Move* move : {&context.move, &context.background})
       if (move->what && move->waits != kNever) all.push_back({move->waits, move});
     if (context.units && context.units->waits != kNever) all.push_back({context.units->waits, nullptr});
     return all;
@@ -321,8 +321,8 @@ class Node final : public Component, public AssembledNode {
     made.communicator = check_.communicator(call, end_of).value_or(Communicator{});
     made.order = given_++;
     made.called = domain_.next();
-    made.goes_on = made.called + (port == kKernel ? 0 : config_.invocation);
-    domain_.wake(component_, made.goes_on);
+    made.resumes_at = made.called + (port == kKernel ? 0 : config_.invocation);
+    domain_.wake(component_, made.resumes_at);
     if (engine_)
       engine_->call(std::move(made));
     else
@@ -349,7 +349,7 @@ class Node final : public Component, public AssembledNode {
     if (sequencer_.free() > now) return;
     for (auto& queue : queues_) {  // a reset passes the calls that it ends
       const auto reset = std::ranges::find_if(
-          queue, [now](const Context& context) { return context.is_reset() && context.goes_on <= now; });
+          queue, [now](const Context& context) { return context.is_reset() && context.resumes_at <= now; });
       if (reset == queue.end()) continue;
       contexts_.push_back(std::move(*reset));
       queue.erase(reset);
@@ -359,7 +359,8 @@ class Node final : public Component, public AssembledNode {
     if (contexts_.size() >= config_.contexts) return;
     std::deque<Context>* first = nullptr;
     for (auto& queue : queues_)
-      if (!queue.empty() && queue.front().goes_on <= now && (!first || queue.front().goes_on < first->front().goes_on))
+      if (!queue.empty() && queue.front().resumes_at <= now &&
+          (!first || queue.front().resumes_at < first->front().resumes_at))
         first = &queue;
     if (!first) return;
     contexts_.push_back(std::move(first->front()));
@@ -402,7 +403,7 @@ class Node final : public Component, public AssembledNode {
     context[Register::count] = context[Register::n] = call.count;
     const Tick quotients = plan_(context, mover_->buffers(), mover_->most_in_circle(context));
     check_.spare(context);
-    context.goes_on = sequencer_.take(now, std::max(handling(call).command, ProgramRunner::kCommand + quotients));
+    context.resumes_at = sequencer_.take(now, std::max(handling(call).command, ProgramRunner::kCommand + quotients));
     context[Register::op0] = call.address[0];
     context[Register::op1] = call.address[1];
     context[Register::res] = call.address[2];
@@ -500,16 +501,17 @@ class Node final : public Component, public AssembledNode {
   bool run(Context& context, Tick now) {
     if (context.ended || !begins(context, now)) return false;
     if (context.code != 0 || context.ending) {
-      if (context.goes_on > now || reports(context, now)) return false;
+      if (context.resumes_at > now || reports(context, now)) return false;
       finish(context, now);
       return true;
     }
     if (context.units) return units_->run(context, contexts_, now);
-    bool moved = context.beside.what && context.beside.goes_on <= now && mover_->segment(context, context.beside, now);
+    bool moved = context.background.what && context.background.resumes_at <= now &&
+                 mover_->segment(context, context.background, now);
     if (context.code != 0) return true;
     if (context.move.what)
-      moved |= context.move.goes_on <= now && mover_->segment(context, context.move, now);
-    else if (context.goes_on <= now)
+      moved |= context.move.resumes_at <= now && mover_->segment(context, context.move, now);
+    else if (context.resumes_at <= now)
       sequencer_.run(context, now);
     return moved;
   }
@@ -517,13 +519,13 @@ class Node final : public Component, public AssembledNode {
   bool reports(Context& context, Tick now) {
     const Tick cycles = handling(context.call).result;
     if (cycles == 0 || std::exchange(context.reporting, true)) return false;
-    context.goes_on = sequencer_.take(now, cycles);
+    context.resumes_at = sequencer_.take(now, cycles);
     return true;
   }
   /// A call begins when all before it that it could disturb have ended.
   bool begins(Context& context, Tick now) {
     if (context.started) return true;
-    if (context.goes_on > now) return false;
+    if (context.resumes_at > now) return false;
     for (const Context& earlier : contexts_) {
       if (&earlier == &context) break;
       if (!earlier.ended && !context.is_reset() && conflicts(earlier, context)) return false;
@@ -539,16 +541,16 @@ class Node final : public Component, public AssembledNode {
       if (cycle > now) next = std::min(next, cycle);
     };
     for (const Context& context : contexts_) {
-      at(context.goes_on);
-      for (const Move* move : {&context.move, &context.beside})
-        if (move->what) at(move->goes_on);
+      at(context.resumes_at);
+      for (const Move* move : {&context.move, &context.background})
+        if (move->what) at(move->resumes_at);
       if (context.units) {
-        at(context.units->in.goes_on);
-        at(context.units->out.goes_on);
+        at(context.units->in.resumes_at);
+        at(context.units->out.resumes_at);
       }
     }
     for (const auto& queue : queues_)
-      if (!queue.empty()) at(std::max(queue.front().goes_on, sequencer_.free()));
+      if (!queue.empty()) at(std::max(queue.front().resumes_at, sequencer_.free()));
     if (next != kNever) domain_.wake(component_, next);
   }
 

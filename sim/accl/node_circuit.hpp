@@ -136,11 +136,11 @@ class NodeCircuit {
 [[nodiscard]] constexpr unsigned log_of(unsigned bytes) {
   return bytes == 0 ? 0 : static_cast<unsigned>(std::countr_zero(bytes));
 }
-/// A move as the port of a Verilated module has it: `Made` is the generated move_t.
-template <class Made>
-[[nodiscard]] Made move_of(const NodeCircuit::Move& move) {
+/// A move as the port of a Verilated module has it: `Port` is the generated move_t.
+template <class Port>
+[[nodiscard]] Port move_of(const NodeCircuit::Move& move) {
   const auto place = [](const NodeCircuit::Place& of) {
-    return decltype(Made::x){
+    return decltype(Port::x){
         .host = of.host, .at = of.at, .size = log_of(of.bytes), .conversion = static_cast<unsigned>(of.conversion)};
   };
   return {.x_source = static_cast<unsigned>(move.x_source),

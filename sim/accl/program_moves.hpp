@@ -105,7 +105,7 @@ class ProgramMoves {
     ended_.reset();
     if (in.ended) {
       const unsigned call = in.ended->slot / 2;
-      ended_ = {.call = call, .beside = in.ended->slot % 2 != 0, .stops = in.ended->how != NodeCircuit::How::moved};
+      ended_ = {.call = call, .background = in.ended->slot % 2 != 0, .stops = in.ended->how != NodeCircuit::How::moved};
       if (in.ended->how == NodeCircuit::How::differs) calls_[call].code |= code::kSize;
       if (in.ended->how == NodeCircuit::How::cancelled) calls_[call].cancelled = true;
     }
@@ -215,9 +215,9 @@ class ProgramMoves {
     move.what = &what;
     move.at = given.at;
     move.elements = given.elements;
-    const bool beside = given.operation == spec::programs::Operation::start;
+    const bool background = given.operation == spec::programs::Operation::start;
     command_ = {.does = NodeCircuit::Does::begin,
-                .slot = 2 * number_ + (beside ? 1U : 0U),
+                .slot = 2 * number_ + (background ? 1U : 0U),
                 .move = moves_.make(context, move, call.communicator)};
     takes_ = command_.move.from_collective;
     sends_ = command_.move.target == NodeCircuit::Target::rank;

@@ -34,9 +34,10 @@ class ProgramRunner {
     using enum spec::programs::Operation;
     for (Tick cycles = kTurnCycles;;) {
       const Instruction& one = spec::programs::kInstructions[context.place.next];
-      if (awaits_background(one.operation) && context.beside.what) {  // it continues when the background move has ended
+      if (awaits_background(one.operation) &&
+          context.background.what) {  // it continues when the background move has ended
         take(now, cycles + kAwaitCycles);
-        context.goes_on = kNever;
+        context.resumes_at = kNever;
         return;
       }
       cycles += cycles_of(one, context.registers);
@@ -46,13 +47,13 @@ class ProgramRunner {
       }
       ++context.place.next;
       if ((one.operation == move || one.operation == start) && context[Register::n] == 0) continue;
-      context.goes_on = take(now, cycles);
+      context.resumes_at = take(now, cycles);
       if (one.operation == end) {
-        context.goes_on = std::max(context.goes_on, context.effects);
+        context.resumes_at = std::max(context.resumes_at, context.effects);
         context.ending = true;
         return;
       }
-      begin(context, one.operation == start ? context.beside : context.move, one);
+      begin(context, one.operation == start ? context.background : context.move, one);
       if (one.operation != start) return;
       cycles = 1;
     }
@@ -68,7 +69,7 @@ class ProgramRunner {
                       : std::array{context[one.a], std::uint64_t{0}, context[one.a]};
     move.elements = is_move ? context[Register::n] : 0;
     move.continues = context[Register::left] > context[Register::n];
-    move.goes_on = context.goes_on;
+    move.resumes_at = context.resumes_at;
   }
 
   Tick free_ = 0;

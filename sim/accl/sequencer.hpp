@@ -33,7 +33,7 @@ class Sequencer {
   };
   struct Ended {
     unsigned call = 0;
-    bool beside = false, stops = false;
+    bool background = false, stops = false;
   };
   struct In {
     std::optional<Load> load;  ///< taken where ready()
@@ -58,8 +58,8 @@ class Sequencer {
     if (ended) {
       Call& of = calls_[ended->call];
       if (ended->stops) of.stops = true;
-      if (!ended->beside || std::exchange(of.blocked, false)) turns_.push_back(ended->call);
-      if (ended->beside) of.beside = false;
+      if (!ended->background || std::exchange(of.blocked, false)) turns_.push_back(ended->call);
+      if (ended->background) of.background = false;
     }
     if (!in.load || !takes) return;
     Call& of = calls_[in.load->call];
@@ -75,9 +75,9 @@ class Sequencer {
   struct Call {
     Registers registers{};
     ProgramPlace place{};
-    bool beside = false;   ///< a background move is under way
-    bool blocked = false;  ///< until it has ended
-    bool stops = false;    ///< with no more instructions
+    bool background = false;  ///< a background move is under way
+    bool blocked = false;     ///< until it has ended
+    bool stops = false;       ///< with no more instructions
   };
 
   void run(const In& in, const std::optional<Ended>& ended) {
@@ -99,14 +99,14 @@ class Sequencer {
         state_ = State::read;
         break;
       case State::read:
-        read(of, one, ended && ended->beside && ended->call == call_);
+        read(of, one, ended && ended->background && ended->call == call_);
         break;
       case State::work:
         if (--left_ == 0) work(of, one);
         break;
       case State::offer:
         if (!in.move_ready) break;
-        if (move_.operation == start) of.beside = true;
+        if (move_.operation == start) of.background = true;
         state_ = move_.operation == start ? State::fetch : State::leave;
         break;
       case State::end:
@@ -120,7 +120,7 @@ class Sequencer {
   void read(Call& of, const Instruction& one, bool ends_beside) {
     using enum spec::programs::Operation;
     const auto operation = stops_ ? end : one.operation;
-    if (awaits_background(operation) && of.beside && !ends_beside) {
+    if (awaits_background(operation) && of.background && !ends_beside) {
       of.blocked = true;
       state_ = State::leave;
     } else if (operation == end) {

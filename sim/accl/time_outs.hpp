@@ -22,7 +22,7 @@ class TimeOuts {
 
   /// The slot whose move is cancelled.
   [[nodiscard]] std::optional<unsigned> cancel(bool resets) const {
-    if (state_ == State::beside) return slot_ ^ 1U;
+    if (state_ == State::background) return slot_ ^ 1U;
     if (state_ == State::cancel && (resets || slots_[slot_].waits)) return slot_;
     return std::nullopt;
   }
@@ -41,10 +41,10 @@ class TimeOuts {
         store(in);
         break;
       case State::cancel:
-        if (taken) state_ = State::beside;
+        if (taken) state_ = State::background;
         if (!cancels) next();
         break;
-      case State::beside:
+      case State::background:
         if (taken) next();
         break;
     }
@@ -60,7 +60,7 @@ class TimeOuts {
   }
 
  private:
-  enum class State : std::uint8_t { idle, scan, cancel, beside };
+  enum class State : std::uint8_t { idle, scan, cancel, background };
   static constexpr unsigned kScan = 5;  ///< cycles
   struct Slot {
     bool waits = false, fresh = true;

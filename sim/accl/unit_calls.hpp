@@ -27,15 +27,15 @@ class UnitCalls {
     UnitCall& of = *context.units;
     const bool next = is_next(context, all);
     bool moved = false;
-    while (!of.under_way.empty() && of.under_way.front()->done <= now && of.out.goes_on <= now) {
+    while (!of.under_way.empty() && of.under_way.front()->done <= now && of.out.resumes_at <= now) {
       mover_.store(context, of.out, *of.under_way.front(), now);
       of.under_way.pop_front();
       moved = true;
     }
-    while (!of.submitted && of.in.goes_on <= now && of.under_way.size() < units_.at_once() && next) {
+    while (!of.submitted && of.in.resumes_at <= now && of.under_way.size() < units_.at_once() && next) {
       if (const auto why = units_.stopped(context); !why.empty()) {
         context.fail(code::kSize, "the ranks of its communicator are out of step in the switches, as a call of " + why);
-        context.goes_on = now;
+        context.resumes_at = now;
         return true;
       }
       const bool empty = context.call.scenario == Scenario::barrier;
@@ -55,9 +55,9 @@ class UnitCalls {
     }
     if (of.submitted && of.under_way.empty()) {
       context.ending = true;
-      context.goes_on = std::max({now + 1, context.effects, of.out.goes_on});
+      context.resumes_at = std::max({now + 1, context.effects, of.out.resumes_at});
     }
-    if (moved || !next || of.in.goes_on > now || of.out.goes_on > now)
+    if (moved || !next || of.in.resumes_at > now || of.out.resumes_at > now)
       of.waits = kNever;
     else if (of.waits == kNever && !context.ending)
       of.waits = now;

@@ -24,12 +24,12 @@
 namespace thalweg {
 
 /// A line of the code that runs as a kernel.
-struct Where {
+struct SourceLine {
   const char* file = "";
   unsigned line = 0;
 
-  Where(const char* in_file, unsigned at_line) : file(in_file), line(at_line) {}
-  Where(const std::source_location& place) : file(place.file_name()), line(place.line()) {}
+  SourceLine(const char* in_file, unsigned at_line) : file(in_file), line(at_line) {}
+  SourceLine(const std::source_location& place) : file(place.file_name()), line(place.line()) {}
 
   [[nodiscard]] std::string text() const { return std::string(file) + ":" + std::to_string(line); }
 };
@@ -45,7 +45,7 @@ class StreamEnd;
 struct Wait {
   const char* to = nullptr;          ///< "push into", "pop from"; none: it does not wait
   const StreamEnd* other = nullptr;  ///< the stream's other end: who has to do something
-  Where where{"", 0};
+  SourceLine where{"", 0};
   Tick since = 0;
 };
 

@@ -33,21 +33,23 @@ class Stream : public StreamRing<T> {
 
   // Of kernels.
 
-  void push(const T& value, Where where) {
+  void push(const T& value, SourceLine where) {
     auto& kernel = writer.taken();
     kernel.open(writer.port_);
     this->await_room(kernel, room(kernel), "push into", where);
     put(kernel, value);
   }
-  void push(const T& value, std::source_location where = std::source_location::current()) { push(value, Where(where)); }
+  void push(const T& value, std::source_location where = std::source_location::current()) {
+    push(value, SourceLine(where));
+  }
 
-  [[nodiscard]] T pop(Where where) {
+  [[nodiscard]] T pop(SourceLine where) {
     auto& kernel = reader.taken();
     kernel.open(reader.port_);
     this->await_word(kernel, "pop from", where);
     return get(kernel);
   }
-  [[nodiscard]] T pop(std::source_location where = std::source_location::current()) { return pop(Where(where)); }
+  [[nodiscard]] T pop(std::source_location where = std::source_location::current()) { return pop(SourceLine(where)); }
 
   /// Uses the end in this cycle either way. False: there was no room in this cycle.
   [[nodiscard]] bool try_push(const T& value) {

@@ -57,7 +57,7 @@ class StreamRing {
   [[nodiscard]] bool empty() const { return popped_ == pushed_; }
 
   /// Blocks the writer's kernel until the room of the word `freed` is seen; `to`: the operation in reports, "push into".
-  void await_room(Kernel& kernel, std::int64_t freed, const char* to, Where where) {
+  void await_room(Kernel& kernel, std::int64_t freed, const char* to, SourceLine where) {
     if (full(freed)) [[unlikely]] {
       writer.waits_ = true;
       wanted_ = freed;
@@ -66,7 +66,7 @@ class StreamRing {
     kernel.continue_after(slot(freed).popped, {to, &name});
   }
   /// Blocks the reader's kernel until there is a word.
-  void await_word(Kernel& kernel, const char* to, Where where) {
+  void await_word(Kernel& kernel, const char* to, SourceLine where) {
     if (empty()) [[unlikely]] {
       reader.waits_ = true;
       kernel.block({to, &writer, where});

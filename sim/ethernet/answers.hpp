@@ -92,7 +92,7 @@ class Answers {
   [[nodiscard]] const Counts& counts() const { return counts_; }
   [[nodiscard]] bool valid() const { return fifo_.valid(); }
   [[nodiscard]] Word front() const {
-    const Place& place = fifo_.front();
+    const WordRef& place = fifo_.front();
     return word_of(**place.frame, place.number);
   }
 
@@ -131,12 +131,12 @@ class Answers {
   static constexpr unsigned kDelay = 10;  ///< cycles from the input to the FIFO
 
   /// A word of an answer, which is there when its request has been committed; none where that was wrong.
-  struct Place {
+  struct WordRef {
     std::shared_ptr<FrameRef> frame;
     unsigned number = 0;
   };
   struct Moved {
-    std::optional<Place> word;
+    std::optional<WordRef> word;
     std::shared_ptr<FrameRef> answer;
     bool commit = false, drop = false;
   };
@@ -144,7 +144,7 @@ class Answers {
   UdpEnd own_;
   Frames* frames_;
   unsigned most_;
-  FrameFifo<Place> fifo_;
+  FrameFifo<WordRef> fifo_;
   std::array<Moved, kDelay> delayed_{};
   std::vector<std::byte> request_;
   std::shared_ptr<FrameRef> answer_;

@@ -141,12 +141,12 @@ class Session {
     Tick end = 0;
   };
   /// Receives a frame whose headers name this circuit.
-  void hear(const Heard& heard) {
-    if (heard.kind == SessionFrame::data && heard.begun.is_free) {
+  void hear(const Heard& received) {
+    if (received.kind == SessionFrame::data && received.begun.is_free) {
       ended_[1] = ended_[0];
-      ended_[0] = {heard.end, heard.begun.place};
+      ended_[0] = {received.end, received.begun.place};
     }
-    heard_.push_back(heard);
+    received_.push_back(received);
   }
 
   // The encoder's side.
@@ -300,8 +300,9 @@ class Session {
   [[nodiscard]] Tick drops_at() const { return closing_ && closing_->ready == kNever ? closing_->stops : kNever; }
 
   [[nodiscard]] Tick next_event() const {
-    return std::min({said_.at, sent_, accepted_.at, timed_out_, heard_.empty() ? kNever : heard_.front().end + kDecides,
-                     ends_at(), begins_at(), drops_at()});
+    return std::min({said_.at, sent_, accepted_.at, timed_out_,
+                     received_.empty() ? kNever : received_.front().end + kDecides, ends_at(), begins_at(),
+                     drops_at()});
   }
   /// Executes the events of a cycle. `begins`: a new session may begin.
   void act(Tick cycle, bool begins) {
@@ -333,9 +334,9 @@ class Session {
       accepted_.at = kNever;
     }
     bool is_ours = false;
-    if (!heard_.empty() && heard_.front().end + kDecides == cycle) {
-      is_ours = decide(heard_.front(), cycle);
-      heard_.pop_front();
+    if (!received_.empty() && received_.front().end + kDecides == cycle) {
+      is_ours = decide(received_.front(), cycle);
+      received_.pop_front();
     }
     if (is_ours) {
       silent_ = 0;
@@ -357,18 +358,18 @@ class Session {
     }
   }
   /// True if the frame belongs to this session.
-  bool decide(const Heard& heard, Tick cycle) {
-    const auto& of = heard.of;
+  bool decide(const Heard& received, Tick cycle) {
+    const auto& of = received.of;
     if (closing_ || id_ == 0 || cycle - 1 <= begun_) {
       ++counts_.stale;
       return false;
     }
-    if (heard.kind == SessionFrame::refusal) {
+    if (received.kind == SessionFrame::refusal) {
       if (state_ == SessionState::open && of.peer == id_ && of.number == peer_) end(SessionState::refused, of.session);
       return false;
     }
     const bool has_ended = state_ == SessionState::refused || state_ == SessionState::silent;
-    if (of.peer == 0 && heard.kind == SessionFrame::acknowledgement) {
+    if (of.peer == 0 && received.kind == SessionFrame::acknowledgement) {
       if (!has_ended) answer_ = of.session;  // otherwise the peer retries until the host here begins another session
       return false;
     }
@@ -385,17 +386,17 @@ class Session {
     peer_ = of.session;
     state_ = SessionState::open;
     // The answer to an opening has the numbers of the peer's session with another, until it knows this one.
-    if (heard.kind == SessionFrame::acknowledgement && !heard.knows) return true;
+    if (received.kind == SessionFrame::acknowledgement && !received.knows) return true;
     accepted_ = {.at = cycle + 1,
-                 .kind = heard.kind,
+                 .kind = received.kind,
                  .number = of.number,
                  .base = of.base,
-                 .is_kept = heard.begun.is_free && heard.begun.fits,
-                 .asks = heard.asks,
-                 .received = heard.received};
-    if (heard.kind == SessionFrame::data) {
+                 .is_kept = received.begun.is_free && received.begun.fits,
+                 .asks = received.asks,
+                 .received = received.received};
+    if (received.kind == SessionFrame::data) {
       if (accepted_.is_kept)
-        receive_->place(heard.begun.place, heard.content, cycle);
+        receive_->place(received.begun.place, received.content, cycle);
       else
         ++counts_.repeated;
     }
@@ -421,12 +422,12 @@ class Session {
     const SessionCounts counts = counts_;
     const Tick read_until = read_until_, takes_until = takes_until_;
     const std::uint16_t number = closing_->number;
-    auto heard = std::move(heard_);
+    auto received = std::move(received_);
     *this = Session(config_, *send_, *receive_);
     counts_ = counts;
     read_until_ = read_until;
     takes_until_ = takes_until;
-    heard_ = std::move(heard);
+    received_ = std::move(received);
     known_ = quiet_until_ = begun_ = cycle;
     sender_ = SessionSender<SendBuffer>(config_, *send_, cycle + 1);
     receive_->set_slots(number == 0 ? 0 : config_.window);
@@ -448,7 +449,7 @@ class Session {
       refuse_;           ///< session of a refused frame, and the one that it named
   unsigned silent_ = 0;  ///< retries without a reply
   // Pending events.
-  std::deque<Heard> heard_;
+  std::deque<Heard> received_;
   Accepted accepted_;
   Said said_;
   Tick sent_ = kNever, timed_out_ = kNever;

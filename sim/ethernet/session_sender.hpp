@@ -28,7 +28,7 @@ class SessionSender {
   /// Receives an acknowledgement in this cycle: all frames below `number` have left the receive buffer, and those with a bit were received.
   void hear(std::uint32_t number, std::uint64_t received, Tick now) {
     run(now);
-    heard_ = {.is = true, .number = number, .received = received};
+    received_ = {.is = true, .number = number, .received = received};
   }
   /// The offered frame was chosen in the cycle before this one.
   void choose(Tick now) {
@@ -51,7 +51,7 @@ class SessionSender {
   [[nodiscard]] Tick cycle() const { return cycle_; }
   /// First cycle, from the state's on, with an internal event, as far as known; kNever if none.
   [[nodiscard]] Tick acts_at() const {
-    if (stage_ != Stage::idle || heard_.is || waiting_.is || selects_ || releases_ || lost_ != any_lost())
+    if (stage_ != Stage::idle || received_.is || waiting_.is || selects_ || releases_ || lost_ != any_lost())
       return cycle_;
     Tick at = std::max(chosen_ < cycle_ ? kNever : chosen_, cycle_);
     if (is_read_) at = std::min(at, std::max(read_, cycle_));
@@ -104,18 +104,18 @@ class SessionSender {
     if (std::exchange(releases_, false)) buffer_->release(now);
     is_offered_ |= was_selected;
     is_read_ &= read_ != now;
-    const bool is_heard = waiting_.is;
+    const bool is_received = waiting_.is;
     if (stage_ == Stage::low) take();
-    if (heard_.is) waiting_ = std::exchange(heard_, {});
+    if (received_.is) waiting_ = std::exchange(received_, {});
     if (chosen_ == now) {
       sent(now);
       if (stage_ == Stage::idle) return;
     }
     switch (stage_) {
       case Stage::idle:
-        if (is_heard || timer_ <= now) {
+        if (is_received || timer_ <= now) {
           has_ = is_offered_ = false;
-          go(was_offered ? Stage::withdraw : is_heard ? Stage::low : Stage::expire);
+          go(was_offered ? Stage::withdraw : is_received ? Stage::low : Stage::expire);
         } else if (!has_ && had_lost) {
           go(Stage::search);
         } else if (!has_) {
@@ -126,7 +126,7 @@ class SessionSender {
         }
         return;
       case Stage::withdraw:
-        return go(is_heard ? Stage::low : Stage::expire);
+        return go(is_received ? Stage::low : Stage::expire);
       case Stage::low:
         return go(Stage::high);
       case Stage::high:
@@ -226,7 +226,7 @@ class SessionSender {
   Tick chosen_ = -1, read_ = -1;
   bool is_read_ = false;  ///< a frame
   unsigned reading_ = 0;  ///< its index in the window
-  Heard heard_, waiting_, taken_;
+  Heard received_, waiting_, taken_;
   unsigned k_ = 0;
   std::uint32_t releasing_ = 0;
   bool progress_ = false, all_ = false;

@@ -33,7 +33,7 @@ class UdpSender {
   [[nodiscard]] bool ready() const { return ready_; }
   [[nodiscard]] bool valid() const { return fifo_.valid(); }
   [[nodiscard]] Word front() const {
-    const Place& place = fifo_.front();
+    const WordRef& place = fifo_.front();
     return word_of(**place.frame, place.number);
   }
 
@@ -69,23 +69,23 @@ class UdpSender {
   static constexpr std::size_t kRoom = 12;
 
   /// A word of a frame, which is there when its last one has come.
-  struct Place {
+  struct WordRef {
     std::shared_ptr<FrameRef> frame;
     unsigned number = 0;
   };
   struct Moved {
-    std::optional<Place> place;
+    std::optional<WordRef> place;
     bool last = false;
   };
 
   void put(bool last) {
-    delayed_.front() = {.place = Place{frame_, words_++}, .last = last};
+    delayed_.front() = {.place = WordRef{frame_, words_++}, .last = last};
     if (last) frame_.reset();
   }
 
   UdpEnd own_;
   Frames* frames_;
-  FrameFifo<Place> fifo_;
+  FrameFifo<WordRef> fifo_;
   std::array<Moved, kDelay> delayed_{};
   bool ready_ = false;
   bool more_ = false;                ///< the frame has a word more than the datagram

@@ -39,30 +39,30 @@ class BuffersOf {
     if (queue.count == queue.depth)
       throw std::logic_error("an input buffer overflows: its sender ignores flow control");
     const auto index = free_;
-    Place& place = places_[index];
+    Entry& place = entries_[index];
     free_ = place.next;
     place.at = at;
-    (queue.count ? places_[queue.tail].next : queue.head) = index;
+    (queue.count ? entries_[queue.tail].next : queue.head) = index;
     queue.tail = index;
     ++queue.count;
     return place.flit;
   }
 
   /// Of a channel in which a flit has arrived.
-  [[nodiscard]] const T& front(unsigned channel) const { return places_[queues_[channel].head].flit; }
+  [[nodiscard]] const T& front(unsigned channel) const { return entries_[queues_[channel].head].flit; }
 
   /// Frees the front's place. True: the next flit has arrived by `now`.
   bool pop(unsigned channel, Tick now) {
     Queue& queue = queues_[channel];
     const auto index = queue.head;
-    queue.head = places_[index].next;
-    places_[index].next = free_;
+    queue.head = entries_[index].next;
+    entries_[index].next = free_;
     free_ = index;
-    return --queue.count && places_[queue.head].at <= now;
+    return --queue.count && entries_[queue.head].at <= now;
   }
 
  private:
-  struct alignas(64) Place {
+  struct alignas(64) Entry {
     T flit;
     Tick at = 0;
     std::uint16_t next = 0;  ///< within a queue, or within the free places
@@ -74,16 +74,16 @@ class BuffersOf {
   };
 
   void add_places(unsigned flits) {
-    if (places_.size() + flits > UINT16_MAX)
+    if (entries_.size() + flits > UINT16_MAX)
       throw std::invalid_argument("input buffers hold at most 65535 flits in all");
     for (unsigned i = 0; i < flits; ++i) {
-      places_.emplace_back();
-      places_.back().next = static_cast<std::uint16_t>(places_.size());
+      entries_.emplace_back();
+      entries_.back().next = static_cast<std::uint16_t>(entries_.size());
     }
   }
 
   std::uint16_t free_ = 0;
-  std::vector<Place> places_;
+  std::vector<Entry> entries_;
   std::array<Queue, kMaxChannels> queues_{};
 };
 using FlitBuffers = BuffersOf<Flit>;

@@ -136,7 +136,7 @@ void FaultyLink::stand_still(Tick now) {
 bool FaultyLink::settled(Tick now) const {
   if (quiet_ < flush_ || sides_[0].wire.cut(now) || sides_[1].wire.cut(now)) return false;
   return flow_ == FlowControl::credits ||
-         (sides_[0].told_levels == sides_[1].stop_levels && sides_[1].told_levels == sides_[0].stop_levels);
+         (sides_[0].reported_levels == sides_[1].stop_levels && sides_[1].reported_levels == sides_[0].stop_levels);
 }
 
 bool FaultyLink::step_side(Side& side, bool taken, const WireFrame* arrived, Tick now) {
@@ -157,7 +157,7 @@ bool FaultyLink::step_side(Side& side, bool taken, const WireFrame* arrived, Tic
   const LinkWord* word = side.end.received();
   if (word) side.to_input(unpack(*word), now);
   std::uint32_t back = side.end.back();
-  if (flow_ == FlowControl::margin) back ^= std::exchange(side.told_levels, back);
+  if (flow_ == FlowControl::margin) back ^= std::exchange(side.reported_levels, back);
   if (back) side.to_output.write(now, back);
   return flit || events || word;
 }

@@ -86,12 +86,12 @@ class FaultyLink final : public Component {
     FlitWire from_output{};
     Inbox returned{};  ///< by the input port: credits, or changes of stop bits
     Deliver to_input{};
-    EventWire to_output{};          ///< the own output port's credits or changes of stop bits
-    Level ready{true};              ///< for a grant to the output port
-    std::uint32_t stop_levels = 0;  ///< that the input port says
-    std::uint32_t told_levels = 0;  ///< that the output port knows
-    Tick heard = 0;                 ///< the last good frame
-    Tick reset_at = kNever;         ///< still to come
+    EventWire to_output{};              ///< the own output port's credits or changes of stop bits
+    Level ready{true};                  ///< for a grant to the output port
+    std::uint32_t stop_levels = 0;      ///< that the input port says
+    std::uint32_t reported_levels = 0;  ///< that the output port knows
+    Tick heard = 0;                     ///< the last good frame
+    Tick reset_at = kNever;             ///< still to come
   };
 
   [[nodiscard]] static Side side(const FaultyLinkConfig& config, const WireFaults& faults, std::uint64_t seed);

@@ -80,7 +80,7 @@ class ReplayCodec {
     if (format_.flow == FlowControl::credits)
       each_bit(back, [&](unsigned vc) { returned_[vc] = counted(returned_[vc] + 1); });
     if (flush && format_.flow == FlowControl::credits) {
-      returned_ = told_ = given_ = {};
+      returned_ = granted_ = given_ = {};
       back_ = 0;
     }
     in_.reset();
@@ -112,7 +112,7 @@ class ReplayCodec {
     const bool credits = format_.flow == FlowControl::credits;
     back_ = credits ? 0 : all();
     for (unsigned vc = 0; credits && vc < format_.vcs; ++vc) {
-      if (told_[vc] == given_[vc]) continue;
+      if (granted_[vc] == given_[vc]) continue;
       given_[vc] = counted(given_[vc] + 1);
       back_ |= 1u << vc;
     }
@@ -141,7 +141,7 @@ class ReplayCodec {
     if (!credits) {
       back_ = flow;
     } else if (const unsigned vc = flow & ((1u << format_.vc_bits()) - 1); vc < format_.vcs) {
-      told_[vc] = flow >> format_.vc_bits();
+      granted_[vc] = flow >> format_.vc_bits();
     }
   }
 
@@ -152,7 +152,7 @@ class ReplayCodec {
   std::uint32_t back_;
   unsigned turn_ = 0;  ///< the virtual channel that the next frame tells of
   /// Credits since the session began, modulo 2^count_bits: returned here, told by the other end, and of these given out.
-  std::array<std::uint32_t, kMaxVcs> returned_{}, told_{}, given_{};
+  std::array<std::uint32_t, kMaxVcs> returned_{}, granted_{}, given_{};
 };
 
 }  // namespace thalweg

@@ -273,7 +273,7 @@ void CollectiveUnit::step(Tick now) {
   for (unsigned link = 0; link < links_.size(); ++link) receive(link, now);
   stages_.begin(now);
   uploads_.begin();
-  if (const auto heard = uploads_.heard(); rtl_ && heard) rtl_->announced(*heard);
+  if (const auto received = uploads_.received(); rtl_ && received) rtl_->announced(*received);
   open(now);
   wake();
   ask(now);

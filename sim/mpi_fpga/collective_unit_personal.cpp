@@ -111,11 +111,11 @@ void CollectiveUnit::deliver_personal(unsigned index, PacketId id, Tick ready) {
   Context& context = contexts_[spec::network_header::context(head)];
   for (OperationState& op : context.operations) {
     if (!op.active || (op.number & 3) != spec::network_header::sequence(head)) continue;
-    const Personal::Place place = op.personal.arrived(spec::personal_header::source(head));
+    const Personal::ReceiveRange range = op.personal.arrived(spec::personal_header::source(head));
     const auto operation = static_cast<OperationId>(&op - context.operations.data());
     const auto row = static_cast<OperationId>(&context - contexts_.data());
     ports_[index].to_host.push_growing(
-        {id, row * in_flight_ + operation, place.first * op.packetizer.element_bytes(), place.elements, ready});
+        {id, row * in_flight_ + operation, range.first * op.packetizer.element_bytes(), range.elements, ready});
     with_result_ |= std::uint64_t{1} << (units() + index);
     ++op.to_host;
     return;

@@ -133,7 +133,7 @@ void CollectiveUnit::send_credit(unsigned index, Tick now) {
                   .pack();
   flit.head = flit.tail = true;
   if (rtl_) rtl_->sent(index, flit);
-  slots_.told(index);
+  slots_.reported(index);
   if (idle(index)) to_send_ &= ~(1u << index);
 }
 

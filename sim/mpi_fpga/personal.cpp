@@ -39,10 +39,10 @@ void Personal::prepare(Lane& lane) {
 
 /// On to the next rank that is to be told: itself a rank need not tell.
 void Personal::skip(Lane& lane) const {
-  const auto told = [&](std::uint32_t peer) {
+  const auto announced = [&](std::uint32_t peer) {
     return peer == request_->rank || request_->receive_block(peer).count == 0;
   };
-  while (lane.announces() && told(lane.peers[lane.announce].rank)) ++lane.announce;
+  while (lane.announces() && announced(lane.peers[lane.announce].rank)) ++lane.announce;
 }
 
 std::uint32_t Personal::lanes() const {
@@ -76,10 +76,10 @@ bool Personal::done(unsigned index) {
   return !lane.announces() && lane.sending == 0;
 }
 
-Personal::Place Personal::arrived(std::uint32_t source) {
+Personal::ReceiveRange Personal::arrived(std::uint32_t source) {
   const Block data = request_->receive_block(source);
   std::uint64_t& left = to_come_[source];
-  const Place place{data.first + data.count - left, layout_->filled(left)};
+  const ReceiveRange place{data.first + data.count - left, layout_->filled(left)};
   left -= place.elements;
   expected_ -= place.elements;
   return place;

@@ -57,11 +57,11 @@ class Personal {
   /// The chosen packet is on its way. True: it was the lane's last.
   bool done(unsigned lane);
 
-  struct Place {
+  struct ReceiveRange {
     std::uint64_t first = 0, elements = 0;  ///< of the receive buffer
   };
   /// Where the next packet from a rank belongs.
-  [[nodiscard]] Place arrived(std::uint32_t source);
+  [[nodiscard]] ReceiveRange arrived(std::uint32_t source);
 
  private:
   struct Peer {

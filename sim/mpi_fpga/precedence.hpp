@@ -27,7 +27,7 @@ class Precedence {
   void begin(unsigned row) { rows_[row].next = after(rows_[row].next); }
   /// A step of a process uses these edges; `first`: of those of the process.
   void add(unsigned row, unsigned place, unsigned process, bool first, Edges edges) {
-    Place& of = rows_[row].places[place];
+    Entry& of = rows_[row].places[place];
     Edges& own = of.processes[process];
     if (first) own = {};
     own.reading |= edges.reading;
@@ -37,7 +37,7 @@ class Precedence {
   }
   /// A process is done, and no other one of its operation uses its edges in the same direction.
   void end(unsigned row, unsigned place, unsigned process) {
-    Place& of = rows_[row].places[place];
+    Entry& of = rows_[row].places[place];
     of.edges.reading &= ~of.processes[process].reading;
     of.edges.writing &= ~of.processes[process].writing;
   }
@@ -54,19 +54,19 @@ class Precedence {
   /// What any operation of the row still reads.
   [[nodiscard]] std::uint32_t reading(unsigned row) const {
     std::uint32_t reading = 0;
-    for (const Place& place : rows_[row].places) reading |= place.edges.reading;
+    for (const Entry& place : rows_[row].places) reading |= place.edges.reading;
     return reading;
   }
 
  private:
-  struct Place {
+  struct Entry {
     Edges edges;
     std::array<Edges, kProcesses> processes{};
   };
   struct Row {
     explicit Row(unsigned count) : places(count) {}
     unsigned next = 0;  ///< the place whose turn it is, of all the longest taken, or free
-    std::vector<Place> places;
+    std::vector<Entry> places;
   };
 
   [[nodiscard]] unsigned after(unsigned place) const { return place + 1 == places_ ? 0 : place + 1; }

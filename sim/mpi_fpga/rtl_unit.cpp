@@ -21,10 +21,11 @@ std::string text_of(const UnitModel::Take& take) {
          std::to_string(take.flits) + " flits at " + std::to_string(take.pace);
 }
 
-std::string text_of(const UnitModel::Told& told) {
-  return "process " + std::to_string(told.process) + ", step " + std::to_string(told.step) + ", round " +
-         std::to_string(told.round) + ", stream " + std::to_string(told.stream) + ", " + std::to_string(told.elements) +
-         " elements from " + std::to_string(told.first) + (told.descriptor ? ", descriptor" : "");
+std::string text_of(const UnitModel::HostResult& host_result) {
+  return "process " + std::to_string(host_result.process) + ", step " + std::to_string(host_result.step) + ", round " +
+         std::to_string(host_result.round) + ", stream " + std::to_string(host_result.stream) + ", " +
+         std::to_string(host_result.elements) + " elements from " + std::to_string(host_result.first) +
+         (host_result.descriptor ? ", descriptor" : "");
 }
 
 std::string text_of(const UnitModel::Announced& announced) {
@@ -78,8 +79,8 @@ void RtlUnit::load(std::uint32_t id, const Row& row, const std::array<Way, kMaxE
   loading_.push_back({id, row, ways, from, cycles});
 }
 
-void RtlUnit::result(unsigned unit, const UnitModel::Told& told, const Packet& packet, Tick ready) {
-  Result& result = results_[unit].emplace_back(Result{ready, told, {}});
+void RtlUnit::result(unsigned unit, const UnitModel::HostResult& host_result, const Packet& packet, Tick ready) {
+  Result& result = results_[unit].emplace_back(Result{ready, host_result, {}});
   for (unsigned f = 0; f < packet.flits; ++f) result.flits.push_back(flit_of(packet, f));
 }
 
@@ -243,7 +244,7 @@ void RtlUnit::cycle(Tick now) {
     Result* result = expected ? &results_[u].front() : nullptr;
     compare(now, name("result_data_o", u), result ? text_of(result->flits[0], result->flits.size() == 1) : "nothing",
             got ? text_of(out_.result[u], out_.lasts >> u & 1) : "nothing");
-    compare(now, name("result_tag_o", u), text_of(result->told), text_of(out_.told[u]));
+    compare(now, name("result_tag_o", u), text_of(result->host_result), text_of(out_.host_result[u]));
     if (!(in_.result_ready >> u & 1)) continue;
     result->flits.pop_front();
     if (result->flits.empty()) results_[u].pop_front();

@@ -57,7 +57,7 @@ class RtlUnit {
   /// A step takes a packet of the host's.
   void took(const UnitModel::Take& take, const Packet& packet, Tick now);
   /// A result for the host, which sees it from `ready` on.
-  void result(unsigned unit, const UnitModel::Told& told, const Packet& packet, Tick ready);
+  void result(unsigned unit, const UnitModel::HostResult& host_result, const Packet& packet, Tick ready);
   void ended(std::uint32_t process) { shown_.ended = process; }
   void sent(unsigned port, const Flit& flit);
   /// Credits or changes of stop bits, bit vc for channel vc.
@@ -84,7 +84,7 @@ class RtlUnit {
   };
   struct Result {
     Tick ready;
-    UnitModel::Told told;
+    UnitModel::HostResult host_result;
     std::deque<UnitModel::Data> flits;  ///< that were not read
   };
   struct Read {

@@ -12,7 +12,7 @@ Slots::Slots(unsigned links, unsigned ports, unsigned units, std::uint32_t rows,
       batch_(batch),
       rows_(rows),
       waits_(rows),
-      due_(ports, Ring<Place>(std::size_t{rows} * kMaxEdges)),
+      due_(ports, Ring<SlotAddress>(std::size_t{rows} * kMaxEdges)),
       banks_(links),
       slow_(units) {
   for (auto& edges : rows_)
@@ -43,7 +43,7 @@ bool Slots::take(std::uint32_t row, unsigned k, unsigned flits, bool final, unsi
   return true;
 }
 
-void Slots::told(unsigned port) {
+void Slots::reported(unsigned port) {
   Edge& edge = at(due_[port].front().row, due_[port].front().edge);
   edge.owed = 0;
   edge.due = false;

@@ -90,7 +90,7 @@ class Slots {
     const auto [row, edge] = due_[port].front();
     return {row, edge, at(row, edge).owed};
   }
-  void told(unsigned port);
+  void reported(unsigned port);
 
   [[nodiscard]] std::uint32_t slot_flits() const { return slot_flits_; }
   /// Credits that are not at home, over all edges.
@@ -107,7 +107,7 @@ class Slots {
     Ring<PacketId> packets;
   };
 
-  struct Place {
+  struct SlotAddress {
     std::uint16_t row;
     std::uint8_t edge;
   };
@@ -119,9 +119,9 @@ class Slots {
   std::uint32_t slot_flits_, batch_;
   std::vector<std::array<Edge, kMaxEdges>> rows_;
   SlotWaits waits_;
-  std::vector<SlotArrival> arrivals_;  ///< of this cycle
-  std::vector<Ring<Place>> due_;       ///< of each port
-  std::vector<ReadPorts> banks_;       ///< of each link
+  std::vector<SlotArrival> arrivals_;   ///< of this cycle
+  std::vector<Ring<SlotAddress>> due_;  ///< of each port
+  std::vector<ReadPorts> banks_;        ///< of each link
   SlowReads slow_;
 };
 

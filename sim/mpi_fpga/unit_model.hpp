@@ -93,13 +93,13 @@ class UnitModel {
     friend bool operator==(const Take&, const Take&) = default;
   };
   /// The tag of a packet for the host.
-  struct Told {
+  struct HostResult {
     std::uint32_t process = 0;
     unsigned step = 0;
     std::uint32_t round = 0, stream = 0;
     std::uint64_t first = 0, elements = 0;
     bool descriptor = false;
-    friend bool operator==(const Told&, const Told&) = default;
+    friend bool operator==(const HostResult&, const HostResult&) = default;
   };
   /// A rank announces itself for an all-to-all.
   struct Announced {
@@ -114,7 +114,7 @@ class UnitModel {
     std::uint32_t results = 0;           ///< units
     std::array<Data, kMaxPorts> result;
     std::uint32_t lasts = 0;
-    std::array<Told, kMaxPorts> told;
+    std::array<HostResult, kMaxPorts> host_result;
     std::uint32_t own = 0;   ///< ports whose flit of the host's goes
     std::uint32_t came = 0;  ///< ports with a flit of an all-to-all for the host
     std::array<Data, kMaxPorts> came_data;

@@ -25,17 +25,19 @@ class Uploads {
   void begin() {
     hears_ = announced();
     if (!hears_) return;
-    heard_ = announced_.front();
+    received_ = announced_.front();
     announced_.pop();
   }
-  [[nodiscard]] std::optional<std::uint32_t> heard() const { return hears_ ? std::optional(heard_) : std::nullopt; }
+  [[nodiscard]] std::optional<std::uint32_t> received() const {
+    return hears_ ? std::optional(received_) : std::nullopt;
+  }
   /// Calls give(process) for one that waits for what is heard of, and waits no more.
   template <class Give>
   void wake(Give&& give) {
-    if (hears_ && std::exchange(processes_[heard_].awaits, false)) give(heard_);
+    if (hears_ && std::exchange(processes_[received_].awaits, false)) give(received_);
   }
   void keep() {
-    if (hears_) ++processes_[heard_].there;
+    if (hears_) ++processes_[received_].there;
   }
 
   /// Packets that are there for a process.
@@ -52,7 +54,7 @@ class Uploads {
   std::vector<Process> processes_;
   Ring<std::uint32_t> announced_;
   bool hears_ = false;
-  std::uint32_t heard_ = 0;  ///< in this cycle
+  std::uint32_t received_ = 0;  ///< in this cycle
 };
 
 }  // namespace thalweg::mpi_fpga

@@ -54,7 +54,7 @@ class Control {
     std::uint32_t owners = 0;
     unsigned timeout = 0;
   };
-  static constexpr unsigned kFinished = kPorts, kFault = kFinished + kChannels, kPlaces = kFault + kChannels;
+  static constexpr unsigned kFinished = kPorts, kFault = kFinished + kChannels, kSources = kFault + kChannels;
 
   struct In {
     const BusBeat* write = nullptr;

@@ -13,10 +13,10 @@ namespace thalweg::peach2 {
 class Egress {
  public:
   struct Config {
-    unsigned rate = 16;       ///< bytes a cycle
-    unsigned packets = 32;    ///< that the other end keeps
-    unsigned units = 256;     ///< of 16 bytes of data
-    unsigned told_bytes = 8;  ///< for a packet that came in: its acknowledgement, and credits
+    unsigned rate = 16;         ///< bytes a cycle
+    unsigned packets = 32;      ///< that the other end keeps
+    unsigned units = 256;       ///< of 16 bytes of data
+    unsigned notice_bytes = 8;  ///< for a packet that came in: its acknowledgement, and credits
   };
   /// Beside a header and data: a packet's start and number, its check sum and end.
   static constexpr unsigned kStartBytes = 3, kEndBytes = 5;
@@ -29,12 +29,12 @@ class Egress {
   /// Nothing is under way, and nothing owed.
   [[nodiscard]] bool idle() const { return !pending_ && owed_ == 0; }
 
-  /// One clock edge. `offered`: a word, or null. `told`: a packet came in by the link. `credit`: the units of one that has left
+  /// One clock edge. `offered`: a word, or null. `notice`: a packet came in by the link. `credit`: the units of one that has left
   /// the other end.
-  void step(const HubWord* offered, bool told, const std::optional<unsigned>& credit) {
+  void step(const HubWord* offered, bool notice, const std::optional<unsigned>& credit) {
     const bool accept = offered && ready();
     if (free()) pending_.reset();
-    if (told) owed_ += config_.told_bytes;
+    if (notice) owed_ += config_.notice_bytes;
     if (accept) take(*offered);
     owed_ -= std::min(owed_, config_.rate);
     if (!credit) return;

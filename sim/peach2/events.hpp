@@ -10,7 +10,7 @@
 
 namespace thalweg::peach2 {
 
-template <class Note, unsigned Places>
+template <class Note, unsigned Sources>
 class Events {
  public:
   struct Event {
@@ -25,15 +25,15 @@ class Events {
     return {place, counts_[place], notes_[place]};
   }
 
-  /// One clock edge. `told`: that at the front is.
-  void step(const std::array<std::optional<Note>, Places>& happened, bool told) {
-    if (told && valid()) {
+  /// One clock edge. `delivered`: that at the front is.
+  void step(const std::array<std::optional<Note>, Sources>& happened, bool delivered) {
+    if (delivered && valid()) {
       const unsigned place = turn_.pick(some_);
       counts_[place] = 0;
-      turn_.accept(place, Places);
+      turn_.accept(place, Sources);
       some_ &= ~(std::uint64_t{1} << place);
     }
-    for (unsigned i = 0; i < Places; ++i) {
+    for (unsigned i = 0; i < Sources; ++i) {
       if (!happened[i]) continue;
       if (counts_[i] < 0xFFFF) ++counts_[i];
       notes_[i] = *happened[i];
@@ -42,8 +42,8 @@ class Events {
   }
 
  private:
-  std::array<std::uint32_t, Places> counts_{};
-  std::array<Note, Places> notes_{};
+  std::array<std::uint32_t, Sources> counts_{};
+  std::array<Note, Sources> notes_{};
   std::uint64_t some_ = 0;
   Arbiter turn_;
 };

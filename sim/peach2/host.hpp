@@ -106,15 +106,15 @@ class Host {
     spec::PcieMemoryRead request;
   };
   /// Where an address of the node's is.
-  struct Place {
+  struct MemoryAddress {
     unsigned memory;
     std::uint64_t at;
   };
 
-  [[nodiscard]] std::optional<Place> place(std::uint64_t address, std::size_t bytes) const {
+  [[nodiscard]] std::optional<MemoryAddress> place(std::uint64_t address, std::size_t bytes) const {
     if (address >> kNodeShift != node_) return std::nullopt;
-    const Place found{static_cast<unsigned>(address >> kMemoryShift) % (1U << (kNodeShift - kMemoryShift)),
-                      address % (std::uint64_t{1} << kMemoryShift)};
+    const MemoryAddress found{static_cast<unsigned>(address >> kMemoryShift) % (1U << (kNodeShift - kMemoryShift)),
+                              address % (std::uint64_t{1} << kMemoryShift)};
     if (found.memory >= kMemories || found.at + bytes > config_.memories[found.memory].bytes) return std::nullopt;
     return found;
   }

@@ -120,7 +120,7 @@ class Hub {
     const auto shown = [&](unsigned port) { return switch_.valid(port) ? &switch_.front(port) : nullptr; };
     std::array<bool, kPorts> passes;
     std::array<Switch::Offer, kPorts> offers;
-    std::array<std::optional<Note>, Control::kPlaces> happened;
+    std::array<std::optional<Note>, Control::kSources> happened;
     for (unsigned p = 0; p < kPorts; ++p) {
       passes[p] = switch_.ready(p);
       if (const auto* word = ingresses_[p].front()) offers[p] = {word, ingresses_[p].to()};
@@ -231,8 +231,8 @@ class Hub {
                         .dropped = calculator_.stray(),
                         .stray = bus_.stray()};
     if (tells_.valid(cycle)) {
-      const auto& told = tells_.front();
-      control.event = Control::Event{told.place, told.count, told.note};
+      const auto& notice = tells_.front();
+      control.event = Control::Event{notice.place, notice.count, notice.note};
       tells_.pop(cycle);
     }
     const auto setup = control_.setup();
@@ -280,7 +280,7 @@ class Hub {
   static constexpr unsigned kCrossingDepth = 16, kFewDepth = 8, kStages = 2;
 
   using Switch = StreamSwitch<HubWord, kPorts, kPorts>;
-  using HubEvents = Events<Note, Control::kPlaces>;
+  using HubEvents = Events<Note, Control::kSources>;
 
   /// Of the DMA controller.
   struct Channel {

@@ -34,7 +34,7 @@ class Processor final : public Component, public Host::Listener {
 
   /// Called at the cycle in which an operation has ended.
   using Then = std::function<void(Tick cycle)>;
-  struct Place {
+  struct MemoryAddress {
     unsigned memory = kProcessor;
     std::uint64_t at = 0;
   };
@@ -73,7 +73,7 @@ class Processor final : public Component, public Host::Listener {
     add({.kind = Kind::load, .address = address, .take = std::move(take)});
   }
   /// From memory to memory of the node. Throws std::out_of_range where they are not that large.
-  void copy(const Place& from, const Place& to, std::size_t bytes, Then then = {}) {
+  void copy(const MemoryAddress& from, const MemoryAddress& to, std::size_t bytes, Then then = {}) {
     std::vector<std::byte> nothing(1);
     for (const auto& place : {from, to})
       if (bytes > 0) host_.memory(place.memory).read(place.at + bytes - 1, nothing);
@@ -175,7 +175,7 @@ class Processor final : public Component, public Host::Listener {
     std::uint64_t address = 0;
     std::uint32_t value = 0;
     std::vector<std::byte> data{};
-    Place from{}, to{};
+    MemoryAddress from{}, to{};
     std::size_t bytes = 0;
     Then then{};
     std::function<void(std::span<const std::byte>)> take{};

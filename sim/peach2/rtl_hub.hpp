@@ -57,7 +57,7 @@ class RtlHub final : public HubModel {
     }
     net_due_ = true;
     sim_.step_net(cycle, links);
-    goes_on(net_, bus_, cycle, comes || !sim_.net_idle(cycle + 1));
+    advance_side(net_, bus_, cycle, comes || !sim_.net_idle(cycle + 1));
   }
   void step_bus(Tick cycle, bool ready, const Word<128>* reply) override {
     in_.memory_ready = ready;
@@ -65,7 +65,7 @@ class RtlHub final : public HubModel {
     if (reply) in_.reply = *reply;
     bus_due_ = true;
     sim_.step_bus(cycle, ready, reply);
-    goes_on(bus_, net_, cycle, reply || !sim_.bus_idle(cycle + 1));
+    advance_side(bus_, net_, cycle, reply || !sim_.bus_idle(cycle + 1));
   }
   [[nodiscard]] bool net_idle(Tick cycle) const override { return net_.domain->clock.edge(cycle) > awake_until_; }
   [[nodiscard]] bool bus_idle(Tick cycle) const override { return bus_.domain->clock.edge(cycle) > awake_until_; }
@@ -81,7 +81,7 @@ class RtlHub final : public HubModel {
   };
 
   /// As long as one clock has something to do, and what it did is on its way, both go on: synchronizers have to see their edges.
-  void goes_on(const Side& own, const Side& other, Tick cycle, bool active) {
+  void advance_side(const Side& own, const Side& other, Tick cycle, bool active) {
     const Clock clock = own.domain->clock;
     const Tick now = clock.edge(cycle);
     if (active) awake_until_ = now + kSettles * std::max(clock.period, other.domain->clock.period);

@@ -74,7 +74,7 @@ class FlitAggregationUnit {
 
  private:
   using Fork = FlitFork<Result>;
-  struct Entered {
+  struct InFlight {
     std::uint64_t tag;
     std::uint32_t outputs;
     bool last, paced;
@@ -113,7 +113,7 @@ class FlitAggregationUnit {
   Step step_{};
   unsigned flit_ = 0;  ///< of the step's packet
   std::vector<std::optional<Data>> kept_;
-  std::deque<Entered> coming_;  ///< what is in the join
+  std::deque<InFlight> coming_;  ///< what is in the join
 };
 
 }  // namespace thalweg

@@ -5,8 +5,8 @@
 #include "common/skid.hpp"
 #include "smi/endpoint.hpp"
 #include "smi/packer.hpp"
-#include "smi/places.hpp"
 #include "smi/synchs.hpp"
+#include "smi/tree_neighbours.hpp"
 #include "smi/unpacker.hpp"
 
 namespace thalweg::smi {
@@ -25,11 +25,11 @@ class Broadcast : public Endpoint {
   [[nodiscard]] bool idle() const override { return !moved_; }
   [[nodiscard]] std::string waits() const override {
     if (state_ == State::closed) return "";
-    if (state_ == State::places) return "its place";
+    if (state_ == State::tree) return "its place";
     if (state_ == State::children) return "synch of rank " + std::to_string(child_.rank);
     if (!out_.ready()) return "the network";
     if (unpacker_.valid()) return "its kernel to take elements";
-    return root_ ? "its kernel's elements" : "data of rank " + std::to_string(places_.parent());
+    return root_ ? "its kernel's elements" : "data of rank " + std::to_string(tree_.parent());
   }
 
   void step(const Inputs& in) override {
@@ -41,23 +41,23 @@ class Broadcast : public Endpoint {
     const Packer::Part* comes = packer_.part();
     if (in.data && data_ready()) comes = &(from_parent = {*in.data, false});
 
-    bool uses = false, sends = false, gives = false, pops = false, moved = state_ == State::places || accepts(in);
+    bool uses = false, sends = false, gives = false, pops = false, moved = state_ == State::tree || accepts(in);
     Packet copy;
     switch (state_) {
       case State::closed:
         break;
-      case State::places:
-        if (!places_.valid()) break;
-        child_ = places_.child();
+      case State::tree:
+        if (!tree_.valid()) break;
+        child_ = tree_.child();
         at_ = 0;
-        state_ = places_.children() > 0 ? State::children : root_ ? State::run : State::announce;
+        state_ = tree_.children() > 0 ? State::children : root_ ? State::run : State::announce;
         break;
       case State::children:
         uses = synchs_.there();
         if (uses && next_child()) state_ = root_ ? State::run : State::announce;
         break;
       case State::announce:
-        copy.set_header(config_.rank, places_.parent(), config_.port, Operation::synch, 1);
+        copy.set_header(config_.rank, tree_.parent(), config_.port, Operation::synch, 1);
         copy.set_grant(1);
         sends = out_ready;
         if (sends) state_ = State::run;
@@ -66,8 +66,8 @@ class Broadcast : public Endpoint {
         if (packets_.valid()) {
           copy = packets_.front().packet;
           copy.set_header(config_.rank, child_.rank, config_.port, Operation::broadcast, copy.count());
-          sends = !copied_ && places_.children() > 0 && out_ready;
-          const bool copied = copied_ || places_.children() == 0 || (sends && next_child());
+          sends = !copied_ && tree_.children() > 0 && out_ready;
+          const bool copied = copied_ || tree_.children() == 0 || (sends && next_child());
           gives = gets_ && !given_ && unpacker_.ready(in.element_taken);
           const bool given = root_ || given_ || gives;
           pops = copied && given;
@@ -84,7 +84,7 @@ class Broadcast : public Endpoint {
     if (takes) --left_;
     if (opens) {
       open_ = *opens;
-      state_ = State::places;
+      state_ = State::tree;
       root_ = open_.own == open_.root;
       gets_ = !root_;
       left_ = open_.count;
@@ -95,21 +95,21 @@ class Broadcast : public Endpoint {
     packets_.step(comes, pops);
     packer_.step(takes ? &in.element->data : nullptr, open_.size, open_.per_packet, last, packets_ready);
     out_.step(sends ? &copy : nullptr, in.packet_taken);
-    places_.step(opens);
+    tree_.step(opens);
     synchs_.step(in.control, child_.rank, uses);
     moved_ = moved || packed || uses || sends || gives || pops || !synchs_.settled();
   }
 
  private:
-  enum class State { closed, places, children, announce, run };
+  enum class State { closed, tree, children, announce, run };
 
   /// To the next one, after the last to the first; true there.
   bool next_child() {
-    if (++at_ < places_.children()) {
+    if (++at_ < tree_.children()) {
       child_ = child_.next(open_);
       return false;
     }
-    child_ = places_.child();
+    child_ = tree_.child();
     at_ = 0;
     return true;
   }
@@ -123,7 +123,7 @@ class Broadcast : public Endpoint {
   Skid<Packer::Part> packets_;
   Unpacker unpacker_;
   Skid<Packet> out_;
-  Places places_;
+  TreeNeighbours tree_;
   Synchs synchs_;
   Member child_;  ///< whose turn it is
   unsigned at_ = 0;

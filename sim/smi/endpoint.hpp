@@ -28,7 +28,7 @@ struct Open {
   unsigned own = 0;
   unsigned first = 0, stride = 1, ranks = 1;  ///< the communicator
   unsigned arity = 1;  ///< of the collective's tree: who has place v gets from or gives to places arity * v + 1 ...
-      ///< arity * v + arity; place 0 is the root's, places go on from there. ranks - 1: linear, as in the paper
+      ///< arity * v + arity; place 0 is the root's, the others follow. ranks - 1: linear, as in the paper
   unsigned tile = 0;       ///< reduce: elements that are granted at once
   bool any_order = false;  ///< reduce: contributions are combined as they come
 

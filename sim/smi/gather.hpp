@@ -5,8 +5,8 @@
 #include "common/skid.hpp"
 #include "smi/endpoint.hpp"
 #include "smi/packer.hpp"
-#include "smi/places.hpp"
 #include "smi/synchs.hpp"
+#include "smi/tree_neighbours.hpp"
 #include "smi/unpacker.hpp"
 
 namespace thalweg::smi {
@@ -30,12 +30,11 @@ class Gather : public Endpoint {
   [[nodiscard]] bool idle() const override { return !moved_; }
   [[nodiscard]] std::string waits() const override {
     if (state_ == State::closed) return "";
-    if (state_ == State::places) return "its place";
+    if (state_ == State::tree) return "its place";
     if (!out_.ready()) return "the network";
     if (element()) return "its kernel to take elements";
     if (root_) return part_ == open_.own ? "its kernel's elements" : "data of rank " + std::to_string(from_.rank);
-    return packets_.valid() && !granted_ ? "synch of rank " + std::to_string(places_.parent())
-                                         : "its kernel's elements";
+    return packets_.valid() && !granted_ ? "synch of rank " + std::to_string(tree_.parent()) : "its kernel's elements";
   }
 
   void step(const Inputs& in) override {
@@ -49,17 +48,17 @@ class Gather : public Endpoint {
     const bool gets = in.data && data_ready();
     if (gets) comes = &(from_rank = {*in.data, false});
 
-    bool uses = false, sends = false, gives = false, pops = false, moved = state_ == State::places || accepts(in);
+    bool uses = false, sends = false, gives = false, pops = false, moved = state_ == State::tree || accepts(in);
     Packet packet;
     switch (state_) {
       case State::closed:
         break;
-      case State::places:
-        if (places_.valid()) state_ = State::give;
+      case State::tree:
+        if (tree_.valid()) state_ = State::give;
         break;
       case State::give:
         packet = packets_.front().packet;
-        packet.set_header(config_.rank, places_.parent(), config_.port, Operation::gather, packet.count());
+        packet.set_header(config_.rank, tree_.parent(), config_.port, Operation::gather, packet.count());
         if (packets_.valid()) {
           if (granted_)
             sends = pops = out_ready;
@@ -102,7 +101,7 @@ class Gather : public Endpoint {
     if (opens) {
       open_ = *opens;
       root_ = open_.own == open_.root;
-      state_ = root_ ? State::ask : State::places;
+      state_ = root_ ? State::ask : State::tree;
       left_ = coming_ = wanted_ = open_.count;
       part_ = 0;
       from_ = {0, open_.first};
@@ -116,13 +115,13 @@ class Gather : public Endpoint {
     packets_.step(comes, pops);
     packer_.step(takes && !root ? &in.element->data : nullptr, open_.size, open_.per_packet, last, packets_ready);
     out_.step(sends ? &packet : nullptr, in.packet_taken);
-    places_.step(opens && opens->own != opens->root ? opens : nullptr);
-    synchs_.step(in.control, places_.parent(), uses);
-    moved_ = moved || packed || uses || sends || gives || pops || !synchs_.settled() || !places_.settled();
+    tree_.step(opens && opens->own != opens->root ? opens : nullptr);
+    synchs_.step(in.control, tree_.parent(), uses);
+    moved_ = moved || packed || uses || sends || gives || pops || !synchs_.settled() || !tree_.settled();
   }
 
  private:
-  enum class State { closed, places, give, ask, get, deliver };
+  enum class State { closed, tree, give, ask, get, deliver };
 
   void close(bool& moved) {
     moved = true;
@@ -150,7 +149,7 @@ class Gather : public Endpoint {
   Skid<Element> own_;
   Unpacker unpacker_;
   Skid<Packet> out_;
-  Places places_;
+  TreeNeighbours tree_;
   Synchs synchs_;
   Element result_;
   bool moved_ = false;

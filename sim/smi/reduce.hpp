@@ -12,8 +12,8 @@
 #include "reduce/lane.hpp"
 #include "smi/endpoint.hpp"
 #include "smi/packer.hpp"
-#include "smi/places.hpp"
 #include "smi/synchs.hpp"
+#include "smi/tree_neighbours.hpp"
 #include "smi/unpacker.hpp"
 
 namespace thalweg::smi {
@@ -26,27 +26,27 @@ class Reduce : public Endpoint {
  public:
   explicit Reduce(const Config& config)
       : config_(config),
-        places_kept_(2 * std::bit_ceil(config.tile)),
-        base_(places_kept_),
-        kernels_(places_kept_),
-        sums_(places_kept_),
-        kept_(std::size_t{config.children} * places_kept_),
-        done_(places_kept_),
-        entered_(places_kept_),
+        kept_elements_(2 * std::bit_ceil(config.tile)),
+        base_(kept_elements_),
+        kernels_(kept_elements_),
+        sums_(kept_elements_),
+        kept_(std::size_t{config.children} * kept_elements_),
+        done_(kept_elements_),
+        entered_(kept_elements_),
         sources_(config.children),
         lane_(config.latency),
-        results_(places_kept_) {}
+        results_(kept_elements_) {}
 
   [[nodiscard]] bool open_ready() const override { return state_ == State::closed; }
   [[nodiscard]] bool element_ready() const override {
-    return state_ == State::run && left_ > 0 && ahead_ < places_kept_;
+    return state_ == State::run && left_ > 0 && ahead_ < kept_elements_;
   }
   [[nodiscard]] bool data_ready() const override { return packets_.ready(); }
   [[nodiscard]] const Element* element() const override {
     return root_ && results_.valid() ? &results_.front() : nullptr;
   }
   [[nodiscard]] const Packet* packet() const override { return out_.valid() ? &out_.front() : nullptr; }
-  [[nodiscard]] bool idle() const override { return !moved_ && (!looks_ || looked_ > places_.children()); }
+  [[nodiscard]] bool idle() const override { return !moved_ && (!looks_ || looked_ > tree_.children()); }
   void skip(Tick cycles) override {
     if (!looks_) return;
     source_ = static_cast<unsigned>((source_ + static_cast<std::uint64_t>(cycles)) % own());
@@ -57,10 +57,10 @@ class Reduce : public Endpoint {
     if (state_ != State::run) return "its place";
     if (!out_.ready()) return "the network";
     if (element()) return "its kernel to take elements";
-    if (!root_ && packer_.part() && !granted_) return "synch of rank " + std::to_string(places_.parent());
+    if (!root_ && packer_.part() && !granted_) return "synch of rank " + std::to_string(tree_.parent());
     if (left_ > 0 && open_.count - left_ == finished_) return "its kernel's elements";
-    Member child = places_.child();
-    for (unsigned i = 0; i < places_.children(); ++i, child = child.next(open_))
+    Member child = tree_.child();
+    for (unsigned i = 0; i < tree_.children(); ++i, child = child.next(open_))
       if ((i == 0 ? base_came_ : sources_[i - 1].came) == finished_)
         return "data of rank " + std::to_string(child.rank);
     return "its lane";
@@ -69,7 +69,7 @@ class Reduce : public Endpoint {
   void step(const Inputs& in) override {
     const Open* opens = open_ready() && in.open && in.open->count > 0 ? in.open : nullptr;
     const bool runs = state_ == State::run, takes = in.element && element_ready();
-    const bool leaf = places_.children() == 0, out_ready = out_.ready();
+    const bool leaf = tree_.children() == 0, out_ready = out_.ready();
     const Element given{takes ? in.element->data & element_bits(open_.size) : 0};
     looks_ = false;
     moved_ = accepts(in) || (state_ != State::closed && !runs) || under_way_ > 0 || unpacker_.valid() ||
@@ -86,7 +86,7 @@ class Reduce : public Endpoint {
       packet.set_grant(1);
     } else if (part) {
       packet = part->packet;
-      packet.set_header(config_.rank, places_.parent(), config_.port, Operation::reduce, packet.count());
+      packet.set_header(config_.rank, tree_.parent(), config_.port, Operation::reduce, packet.count());
     }
     const bool tile_granted = grants && out_ready && next_child();
     if (tile_granted) to_grant_ -= std::min(to_grant_, open_.tile);
@@ -124,15 +124,15 @@ class Reduce : public Endpoint {
     const bool loads = packets_.valid() && unpacker_.ready(true);
     if (loads) from_ = child_of_[packets_.front().source()];
     if (takes && !leaf) {
-      kernels_[own_came_ % places_kept_] = given.data;
+      kernels_[own_came_ % kept_elements_] = given.data;
     }
 
     switch (state_) {
       case State::closed:
         break;
-      case State::places:
-        if (!places_.valid()) break;
-        child_ = places_.child();
+      case State::tree:
+        if (!tree_.valid()) break;
+        child_ = tree_.child();
         at_ = 0;
         state_ = leaf ? State::run : State::children;
         break;
@@ -165,14 +165,14 @@ class Reduce : public Endpoint {
     results_.step(finishes ? &finished : nullptr, pops);
     packer_.step(pops && !root_ ? &result : nullptr, open_.size, open_.per_packet, ends_tile, sends);
     out_.step(grants || sends ? &packet : nullptr, in.packet_taken);
-    places_.step(opens);
-    synchs_.step(in.control, places_.parent(), uses);
+    tree_.step(opens);
+    synchs_.step(in.control, tree_.parent(), uses);
     moved_ |= !synchs_.settled();
-    looked_ = moved_ ? 0 : std::min(looked_, places_.children()) + 1;
+    looked_ = moved_ ? 0 : std::min(looked_, tree_.children()) + 1;
   }
 
  private:
-  enum class State { closed, places, children, run };
+  enum class State { closed, tree, children, run };
   /// Another child than the first, by its number less 1.
   struct Source {
     std::uint32_t came = 0, entered = 0;  ///< elements, of all
@@ -186,7 +186,7 @@ class Reduce : public Endpoint {
     if (open.tile == 0 || open.tile > config_.tile)
       throw std::invalid_argument("a tile that the endpoint has no room for");
     open_ = open;
-    state_ = State::places;
+    state_ = State::tree;
     root_ = open_.own == open_.root;
     granted_ = false;
     left_ = to_grant_ = results_left_ = open_.count;
@@ -198,37 +198,37 @@ class Reduce : public Endpoint {
     next_ = 0;
   }
   bool next_child() {
-    if (++at_ < places_.children()) {
+    if (++at_ < tree_.children()) {
       child_ = child_.next(open_);
       return false;
     }
-    child_ = places_.child();
+    child_ = tree_.child();
     at_ = 0;
     return true;
   }
   void keep(std::uint64_t element) {
     if (from_ == 0) {
-      base_[base_came_++ % places_kept_] = element;
+      base_[base_came_++ % kept_elements_] = element;
       return;
     }
     auto& came = sources_[from_ - 1].came;
-    kept_[(from_ - 1) * places_kept_ + came++ % places_kept_] = element;
+    kept_[(from_ - 1) * kept_elements_ + came++ % kept_elements_] = element;
     ++waiting_;
   }
   /// The kernel as a source, behind the children.
-  [[nodiscard]] unsigned own() const { return places_.children() - 1; }
+  [[nodiscard]] unsigned own() const { return tree_.children() - 1; }
   /// Whether an element of a source can enter the lane, if it has come.
   [[nodiscard]] bool fits(unsigned source, std::uint32_t next) const {
     if (next == opened_) return base_came_ != opened_ && (open_.any_order || source == 0);
-    const std::size_t place = next % places_kept_;
+    const std::size_t place = next % kept_elements_;
     return next < begun_ && done_[place] == (open_.any_order ? entered_[place] : source);
   }
   /// The kernel's element where it can; otherwise one of the child whose turn it is. Where that has none the next one's turn comes.
   std::optional<FlitPair> choose() {
     const bool kernels = own_next_ != own_came_ && fits(own(), own_next_);
     const bool childs = own() != 0 && next_ != sources_[source_].came && fits(source_, next_);
-    const auto element = kernels  ? enter(kernels_[own_next_ % places_kept_], own_next_)
-                         : childs ? enter(kept_[source_ * places_kept_ + next_ % places_kept_], next_)
+    const auto element = kernels  ? enter(kernels_[own_next_ % kept_elements_], own_next_)
+                         : childs ? enter(kept_[source_ * kept_elements_ + next_ % kept_elements_], next_)
                                   : std::optional<FlitPair>();
     if (kernels) {
       ++own_next_;
@@ -244,10 +244,10 @@ class Reduce : public Endpoint {
     return element;
   }
   FlitPair enter(std::uint64_t element, std::uint32_t number) {
-    const std::size_t place = number % places_kept_;
+    const std::size_t place = number % kept_elements_;
     const bool first = number == opened_;
     const unsigned step = first ? 1 : done_[place] + 1u;
-    const bool last = step == places_.children();
+    const bool last = step == tree_.children();
     if (first) ++opened_;
     entered_[place] = static_cast<std::uint8_t>(step);
     return FlitPair{.op = open_.op,
@@ -263,7 +263,7 @@ class Reduce : public Endpoint {
   }
 
   Config config_;
-  unsigned places_kept_;  ///< of a source's elements: two tiles
+  unsigned kept_elements_;  ///< of a source's elements: two tiles
   State state_ = State::closed;
   Open open_;
   bool root_ = false;
@@ -298,7 +298,7 @@ class Reduce : public Endpoint {
   RamFifo<Element> results_;
   Packer packer_;
   Skid<Packet> out_;
-  Places places_;
+  TreeNeighbours tree_;
   Synchs synchs_;
   bool looks_ = false;   ///< for a source that has something for the lane
   unsigned looked_ = 0;  ///< steps on end in which nothing else moved

@@ -5,8 +5,8 @@
 #include "common/skid.hpp"
 #include "smi/endpoint.hpp"
 #include "smi/packer.hpp"
-#include "smi/places.hpp"
 #include "smi/synchs.hpp"
+#include "smi/tree_neighbours.hpp"
 #include "smi/unpacker.hpp"
 
 namespace thalweg::smi {
@@ -29,10 +29,10 @@ class Scatter : public Endpoint {
   [[nodiscard]] bool idle() const override { return !moved_; }
   [[nodiscard]] std::string waits() const override {
     if (state_ == State::closed) return "";
-    if (state_ == State::places) return "its place";
+    if (state_ == State::tree) return "its place";
     if (!out_.ready()) return "the network";
     if (element()) return "its kernel to take elements";
-    if (gets_) return "data of rank " + std::to_string(places_.parent());
+    if (gets_) return "data of rank " + std::to_string(tree_.parent());
     if (packets_.valid() && !granted_) return "synch of rank " + std::to_string(to_.rank);
     return "its kernel's elements";
   }
@@ -46,16 +46,16 @@ class Scatter : public Endpoint {
     const Packer::Part* comes = packer_.part();
     if (in.data && data_ready()) comes = &(from_root = {*in.data, false});
 
-    bool uses = false, sends = false, gives = false, pops = false, moved = state_ == State::places || accepts(in);
+    bool uses = false, sends = false, gives = false, pops = false, moved = state_ == State::tree || accepts(in);
     Packet packet;
     switch (state_) {
       case State::closed:
         break;
-      case State::places:
-        if (places_.valid()) state_ = State::announce;
+      case State::tree:
+        if (tree_.valid()) state_ = State::announce;
         break;
       case State::announce:
-        packet.set_header(config_.rank, places_.parent(), config_.port, Operation::synch, 1);
+        packet.set_header(config_.rank, tree_.parent(), config_.port, Operation::synch, 1);
         packet.set_grant(1);
         sends = out_ready;
         if (sends) state_ = State::get;
@@ -101,7 +101,7 @@ class Scatter : public Endpoint {
       open_ = *opens;
       packs_ = open_.own == open_.root;
       gets_ = !packs_;
-      state_ = packs_ ? State::give : State::places;
+      state_ = packs_ ? State::give : State::tree;
       left_ = open_.count;
       part_ = 0;
       to_ = {0, open_.first};
@@ -115,13 +115,13 @@ class Scatter : public Endpoint {
     packets_.step(comes, pops);
     packer_.step(takes && !own ? &in.element->data : nullptr, open_.size, open_.per_packet, last, packets_ready);
     out_.step(sends ? &packet : nullptr, in.packet_taken);
-    places_.step(opens && opens->own != opens->root ? opens : nullptr);
+    tree_.step(opens && opens->own != opens->root ? opens : nullptr);
     synchs_.step(in.control, to_.rank, uses);
-    moved_ = moved || packed || uses || sends || gives || pops || !synchs_.settled() || !places_.settled();
+    moved_ = moved || packed || uses || sends || gives || pops || !synchs_.settled() || !tree_.settled();
   }
 
  private:
-  enum class State { closed, places, announce, get, give };
+  enum class State { closed, tree, announce, get, give };
 
   void close(bool& moved) {
     moved = true;
@@ -142,7 +142,7 @@ class Scatter : public Endpoint {
   Skid<Element> own_;
   Unpacker unpacker_;
   Skid<Packet> out_;
-  Places places_;
+  TreeNeighbours tree_;
   Synchs synchs_;
   Element result_;
   bool moved_ = false;

@@ -80,9 +80,9 @@ class RtlRouter::Comparison {
     while (next_ < now) step(next_, quiet_, quiet_.back);
   }
 
-  /// A cycle; `shown` is what the RTL shows after it, `told` what it told its senders in it: credits, or changes of stop bits.
+  /// A cycle; `shown` is what the RTL shows after it, `reported` what it told its senders in it: credits, or changes of stop bits.
   void step(Tick now, const RouterModel::Outputs& shown,
-            const std::array<std::uint16_t, RouterModel::kMaxPorts>& told) {
+            const std::array<std::uint16_t, RouterModel::kMaxPorts>& reported) {
     scheduler_.advance(now + 1);
     next_ = now + 1;
     quiet_.unrouted = shown.unrouted;
@@ -95,9 +95,9 @@ class RtlRouter::Comparison {
     for (unsigned port = 0; port < in_.size(); ++port) {
       const unsigned first = port << bits_;
       const std::uint64_t expected = arrivals[first / 64].events >> first % 64 & channels;
-      if (expected != told[port])
+      if (expected != reported[port])
         throw RtlDifference("vc_router", self_, now + 1, name("in_back_o", port), std::to_string(expected),
-                            std::to_string(told[port]));
+                            std::to_string(reported[port]));
     }
     for (unsigned port = 0; port <= config_.link_ports; ++port) {
       const unsigned first = port << bits_;
@@ -259,11 +259,11 @@ void RtlRouter::take_arrivals(Tick now) {
 }
 
 void RtlRouter::hand_on(Tick now) {
-  std::array<std::uint16_t, RouterModel::kMaxPorts> told = shown_.back;
+  std::array<std::uint16_t, RouterModel::kMaxPorts> reported = shown_.back;
   if (config_.flow == FlowControl::margin)
     for (unsigned port = 0; port < inputs_; ++port)
-      told[port] = static_cast<std::uint16_t>(shown_.back[port] ^ std::exchange(stops_[port], shown_.back[port]));
-  if (comparison_) comparison_->step(now, shown_, told);
+      reported[port] = static_cast<std::uint16_t>(shown_.back[port] ^ std::exchange(stops_[port], shown_.back[port]));
+  if (comparison_) comparison_->step(now, shown_, reported);
   const std::uint32_t dropped = shown_.unrouted - static_cast<std::uint32_t>(unrouted_);
   unrouted_ += dropped;
   inside_ -= dropped;
@@ -280,7 +280,7 @@ void RtlRouter::hand_on(Tick now) {
     --inside_;
   });
   for (unsigned port = 0; port < inputs_; ++port)
-    if (told[port] && back_[port].connected()) back_[port].write(now, told[port]);
+    if (reported[port] && back_[port].connected()) back_[port].write(now, reported[port]);
 }
 
 }  // namespace thalweg

@@ -10,7 +10,7 @@
 #include "cluster/engine.hpp"
 #include "vcsn/ethernet_port.hpp"
 #include "vcsn/node.hpp"
-#include "vcsn/place.hpp"
+#include "vcsn/virtual_ports.hpp"
 
 namespace thalweg::vcsn {
 

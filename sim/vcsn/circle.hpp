@@ -13,7 +13,7 @@
 #include "core/clock.hpp"
 #include "vcsn/ethernet_port.hpp"
 #include "vcsn/node.hpp"
-#include "vcsn/place.hpp"
+#include "vcsn/virtual_ports.hpp"
 
 namespace thalweg::vcsn {
 
@@ -45,7 +45,7 @@ class Circles {
   explicit Circles(Tick shortest) : patience_(shortest) {}
 
   /// A serial link joins these two.
-  void join(const Place& one, const Place& other) {
+  void join(const VirtualPort& one, const VirtualPort& other) {
     serial_[one] = other;
     serial_[other] = one;
   }
@@ -67,18 +67,18 @@ class Circles {
   }
   /// The circle that packets go around if, for at least `patience` ticks since `before`, words have moved between virtual ports alone.
   [[nodiscard]] std::optional<std::string> find(const Words& before, const Words& now) const {
-    std::map<Place, Place> passed;  // from where words come to a crossbar to where they leave it
+    std::map<VirtualPort, VirtualPort> passed;  // from where words come to a crossbar to where they leave it
     for (unsigned n = 0; n < nodes_.size(); ++n)
       for (unsigned output = 0; output < now[n].size(); ++output) {
         if (now[n][output] == before[n][output]) continue;
         const Node& of = *nodes_[n];
         const auto input = of.crossbar.input_of(output);
-        const auto from = input ? virtual_port(of, n, *input) : std::nullopt, to = virtual_port(of, n, output);
+        const auto from = input ? virtual_port_at(of, n, *input) : std::nullopt, to = virtual_port_at(of, n, output);
         if (!from || !to) return std::nullopt;
         passed[*from] = *to;
       }
-    std::map<Place, std::vector<Place>> next;  // of those where words leave
-    std::map<std::pair<Place, Place>, Place> over;
+    std::map<VirtualPort, std::vector<VirtualPort>> next;  // of those where words leave
+    std::map<std::pair<VirtualPort, VirtualPort>, VirtualPort> over;
     for (const auto& [from, leaves] : passed)
       for (const auto& [comes, to] : passed)
         if (leads(leaves, comes)) {
@@ -104,7 +104,7 @@ class Circles {
     return static_cast<Tick>(std::min(1e18, cycles * static_cast<double>(clock.period)));
   }
   /// Words that leave at one virtual port come in at the other.
-  [[nodiscard]] bool leads(const Place& leaves, const Place& comes) const {
+  [[nodiscard]] bool leads(const VirtualPort& leaves, const VirtualPort& comes) const {
     const auto* one = dynamic_cast<const EthernetPort*>(nodes_[leaves.node]->externals[leaves.port].get());
     const auto* other = dynamic_cast<const EthernetPort*>(nodes_[comes.node]->externals[comes.port].get());
     if (!one || !other) {
@@ -118,7 +118,7 @@ class Circles {
   }
 
   std::vector<Node*> nodes_;
-  std::map<Place, Place> serial_;  ///< both ends of serial links
+  std::map<VirtualPort, VirtualPort> serial_;  ///< both ends of serial links
   Tick patience_;
 };
 

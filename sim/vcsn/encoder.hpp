@@ -48,7 +48,7 @@ template <class Session>
 class EncoderOf final : public Component {
  public:
   static constexpr Tick kToMac = 3;
-  static constexpr std::int64_t kPlaces = 8;
+  static constexpr std::int64_t kEntries = 8;
   static constexpr Tick kHears = 4;
 
   using Sent = std::function<void(Tick begin, const ethernet::Frame& frame)>;
@@ -67,7 +67,7 @@ class EncoderOf final : public Component {
         reacting_(circuits.ports()),
         credits_(circuits.ports()),
         too_fast_(circuits.ports()),
-        taken_(kPlaces) {}
+        taken_(kEntries) {}
 
   ethernet::Line* line = nullptr;
   Sent sent;
@@ -123,7 +123,7 @@ class EncoderOf final : public Component {
     credits_.assign(circuits_->ports(), {});
     too_fast_.assign(circuits_->ports(), false);
     events_.clear();
-    taken_ = Times(kPlaces);
+    taken_ = Times(kEntries);
     free_ = 0;
   }
   void set_pace(unsigned port, const Pace& pace) {
@@ -288,7 +288,7 @@ class EncoderOf final : public Component {
     Tick requested = now, begin = 0;
     for (unsigned k = 0; k <= words; ++k) {
       const auto number = static_cast<std::int64_t>(taken_.count());
-      requested = std::max(requested + 1, after(taken_.of(number - kPlaces)));
+      requested = std::max(requested + 1, after(taken_.of(number - kEntries)));
       const Tick next = after(taken_.of(number - 1)), there = requested + kToMac;
       // A frame that is there when the MAC has taken the one before follows it without more than the gap.
       if (k == 0) begin = there <= next ? line->free() : std::max(there * rate.cycle, line->free());

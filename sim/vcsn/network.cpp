@@ -32,15 +32,15 @@ Network::Network(const Description& description, const std::string& capture, con
 
 Network::~Network() = default;
 
-void Network::set_circuit(const Place& at, const std::optional<Place>& to) {
+void Network::set_circuit(const VirtualPort& at, const std::optional<VirtualPort>& to) {
   external(at);
   if (to) check(at, *to);
   set_row(at, to ? std::optional(circuit_to(*to)) : std::nullopt);
 }
 
-std::vector<std::pair<Place, std::optional<Place>>> Network::changes(
-    const std::vector<std::pair<Place, Place>>& circuits, const std::vector<unsigned>& numbers) {
-  std::map<Place, Place> peers;
+std::vector<std::pair<VirtualPort, std::optional<VirtualPort>>> Network::changes(
+    const std::vector<std::pair<VirtualPort, VirtualPort>>& circuits, const std::vector<unsigned>& numbers) {
+  std::map<VirtualPort, VirtualPort> peers;
   for (const auto& [one, other] : circuits) {
     check(one, other);
     for (const auto& [at, to] : {std::pair{one, other}, std::pair{other, one}}) {
@@ -50,11 +50,11 @@ std::vector<std::pair<Place, std::optional<Place>>> Network::changes(
               to_string(at) + " is in two circuits, with " + to_string(found->second) + " and with " + to_string(to));
     }
   }
-  std::vector<std::pair<Place, std::optional<Place>>> rows;
+  std::vector<std::pair<VirtualPort, std::optional<VirtualPort>>> rows;
   for (const unsigned number : numbers)
     for (unsigned port = 0; port < node(number).config.ports; ++port)
       for (unsigned each = 0; each < node(number).config.virtual_ports; ++each) {
-        const Place at{number, port, each};
+        const VirtualPort at{number, port, each};
         const auto found = peers.find(at);
         const auto to = found == peers.end() ? std::nullopt : std::optional(found->second);
         if (circuit(at) != to || sends_to_group(at)) rows.emplace_back(at, to);
@@ -62,7 +62,7 @@ std::vector<std::pair<Place, std::optional<Place>>> Network::changes(
   return rows;
 }
 
-void Network::set_group(unsigned number, const Place& source, const std::vector<unsigned>& ports) {
+void Network::set_group(unsigned number, const VirtualPort& source, const std::vector<unsigned>& ports) {
   external(source);
   auto* found = number < assembly_.nodes() ? dynamic_cast<ethernet::Switch*>(&assembly_.node(number)) : nullptr;
   require(found, "node " + std::to_string(number) + " is no Ethernet switch");
@@ -75,16 +75,16 @@ void Network::set_partition(const std::vector<unsigned>& numbers, const std::str
     require(number < nodes_.size() && nodes_[number], "node " + std::to_string(number) + " is no FPGA");
     then[number] = name;
   }
-  const auto check = [&](const Place& at, const std::optional<Circuit>& row, const char* has, const char* fix) {
-    require(!row || then[at.node] == then[place_of(*row).node],
-            to_string(at) + has + to_string(place_of(*row)) + ", which would leave its partition; " + fix);
+  const auto check = [&](const VirtualPort& at, const std::optional<Circuit>& row, const char* has, const char* fix) {
+    require(!row || then[at.node] == then[virtual_port_of(*row).node],
+            to_string(at) + has + to_string(virtual_port_of(*row)) + ", which would leave its partition; " + fix);
   };
   for (unsigned n = 0; n < nodes_.size(); ++n) {
     if (!nodes_[n]) continue;
     for (unsigned port = 0; port < nodes_[n]->externals.size(); ++port) {
       auto* found = dynamic_cast<EthernetPort*>(nodes_[n]->externals[port].get());
       for (unsigned each = 0; found && each < found->circuits.ports(); ++each) {
-        const Place at{n, port, each};
+        const VirtualPort at{n, port, each};
         check(at, row_of(at), " has a circuit with ", "close it first");
         check(at, found->circuits.of(each), " still has a circuit with ",
               "it is being closed: let time pass first (advance)");
@@ -93,7 +93,7 @@ void Network::set_partition(const std::vector<unsigned>& numbers, const std::str
     for (const Sequencer& sequencer : nodes_[n]->sequencers)
       for (const Instruction& each : sequencer.program())
         if (each.kind() == commands::Kind::circuit)
-          check(place_of_register(n, each.place()), each.row, " gets a circuit by a sequencer's program with ",
+          check(virtual_port_of_register(n, each.place()), each.row, " gets a circuit by a sequencer's program with ",
                 "wait for the program's end");
   }
   partitions_ = std::move(then);
@@ -168,7 +168,7 @@ void Network::sequence(Handle handle, unsigned number, unsigned sequencer, const
   of.sequence(sequencer, std::move(instructions));
 }
 
-void Network::set_pace(const Place& at, const Pace& pace) {
+void Network::set_pace(const VirtualPort& at, const Pace& pace) {
   EthernetPort& port = external(at);
   Multiplexer::check(pace);
   node(at.node).commands->write({.word = commands::pace(register_of(at), pace),
@@ -194,7 +194,7 @@ void Network::set_monitor(unsigned number, unsigned port, const MonitorConfig& c
                                 .acts = [&of, config] { of.set_monitor(config); }});
 }
 
-void Network::set_reaction(const Place& at, const Reaction& reaction) {
+void Network::set_reaction(const VirtualPort& at, const Reaction& reaction) {
   EthernetPort& port = external(at);
   Encoder::check(reaction);
   node(at.node).commands->write({.word = commands::reaction(register_of(at), reaction),
@@ -202,11 +202,11 @@ void Network::set_reaction(const Place& at, const Reaction& reaction) {
                                  .acts = [&port, at, reaction] { port.set_reaction(at.virtual_port, reaction); }});
 }
 
-void Network::set_credits(const Place& at, bool used) {
+void Network::set_credits(const VirtualPort& at, bool used) {
   external(at);
   const auto found = circuit(at);
   require(found.has_value(), to_string(at) + " has no circuit of two ends");
-  const Place to = *found;
+  const VirtualPort to = *found;
   require(row_of(to) == circuit_to(at),
           to_string(to) + " is not joined with " + to_string(at) + "; credits are of a circuit of two ends");
   require(!used || (session_number(at) == 0 && session_number(to) == 0),
@@ -215,7 +215,7 @@ void Network::set_credits(const Place& at, bool used) {
   use_credits(to, used ? credits_of(at.node) : 0);
 }
 
-void Network::set_session(const Place& at, std::uint16_t number) {
+void Network::set_session(const VirtualPort& at, std::uint16_t number) {
   EthernetPort& port = external(at);
   const auto to = circuit(at);
   require(number == 0 || (to && !sends_to_group(*to)), to_string(at) + " has no circuit of two ends");
@@ -317,11 +317,11 @@ KernelPort& Network::kernel_of(Handle handle, unsigned number, unsigned kernel, 
   return node(number).kernels[kernel];
 }
 
-void Network::check(const Place& at, const Place& to) {
+void Network::check(const VirtualPort& at, const VirtualPort& to) {
   external(at);
   external(to);
   require(to != at, to_string(at) + " can't be joined with itself");
-  const auto of = [this](const Place& place) {
+  const auto of = [this](const VirtualPort& place) {
     const std::string& name = partitions_[place.node];
     return to_string(place) + (name.empty() ? " is in none" : " is in " + name);
   };
@@ -336,7 +336,7 @@ Kinds Network::kinds(Tick ticks_per_second, ethernet::Frames& frames) {
   return known;
 }
 
-Command Network::row(const Place& at, const std::optional<Circuit>& to) {
+Command Network::row(const VirtualPort& at, const std::optional<Circuit>& to) {
   EthernetPort& port = external(at);
   return {.word = commands::circuit(register_of(at), to),
           .port = at.port,
@@ -354,7 +354,7 @@ Command Network::row(const Place& at, const std::optional<Circuit>& to) {
               }};
 }
 
-Command Network::credits(const Place& at, std::uint64_t words) {
+Command Network::credits(const VirtualPort& at, std::uint64_t words) {
   EthernetPort& port = external(at);
   const CreditsConfig config = port.credits(words);
   Credits::check(config);
@@ -363,7 +363,7 @@ Command Network::credits(const Place& at, std::uint64_t words) {
           }};
 }
 
-EthernetPort& Network::external(const Place& place) {
+EthernetPort& Network::external(const VirtualPort& place) {
   Node& of = node(place.node);
   require(place.port < of.config.ports && place.virtual_port < of.config.virtual_ports,
           "there is no " + to_string(place) + "; it has " + std::to_string(of.config.ports) + " with " +
@@ -381,7 +381,7 @@ void Network::check_places(const Node& of, unsigned number, unsigned output, std
 }
 
 std::vector<Instruction> Network::compiled(unsigned number, unsigned, const Row& step) {
-  const Place at{number, step.port, step.virtual_port};
+  const VirtualPort at{number, step.port, step.virtual_port};
   external(at);
   if (step.to) check(at, *step.to);
   const auto to = step.to ? std::optional(circuit_to(*step.to)) : std::nullopt;

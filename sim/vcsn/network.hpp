@@ -23,7 +23,7 @@
 #include "vcsn/ethernet_port.hpp"
 #include "vcsn/node.hpp"
 #include "vcsn/node_circuit.hpp"
-#include "vcsn/place.hpp"
+#include "vcsn/virtual_ports.hpp"
 
 namespace thalweg::vcsn {
 
@@ -51,28 +51,28 @@ class Network final : public Engine {
 
   /// Writes a virtual port's row of the circuit table: frames go to another one and are taken from it alone, or none do. It has no credits
   /// and no session then. Throws std::invalid_argument, one line, where there is no such port.
-  void set_circuit(const Place& at, const std::optional<Place>& to);
+  void set_circuit(const VirtualPort& at, const std::optional<VirtualPort>& to);
   /// The rows to write, in the order of nodes and ports, so that some nodes have these circuits, each of two ends, and no others. Throws
   /// std::invalid_argument.
-  [[nodiscard]] std::vector<std::pair<Place, std::optional<Place>>> changes(
-      const std::vector<std::pair<Place, Place>>& circuits, const std::vector<unsigned>& numbers);
+  [[nodiscard]] std::vector<std::pair<VirtualPort, std::optional<VirtualPort>>> changes(
+      const std::vector<std::pair<VirtualPort, VirtualPort>>& circuits, const std::vector<unsigned>& numbers);
   /// The other end in a virtual port's row. Throws std::invalid_argument.
-  [[nodiscard]] std::optional<Place> circuit(const Place& at) {
+  [[nodiscard]] std::optional<VirtualPort> circuit(const VirtualPort& at) {
     const auto& row = row_of(at);
-    return row && !ethernet::is_group(row->address) ? std::optional(place_of(*row)) : std::nullopt;
+    return row && !ethernet::is_group(row->address) ? std::optional(virtual_port_of(*row)) : std::nullopt;
   }
   /// Writes a row of a circuit to several ends: frames go to a multicast address of this virtual port's own, for this virtual port of all whose rows
   /// name it; none are taken. Throws std::invalid_argument.
-  void set_multicast(const Place& at, std::uint8_t virtual_port) {
+  void set_multicast(const VirtualPort& at, std::uint8_t virtual_port) {
     external(at);
     set_row(at, Circuit{group_of(circuit_to(at)), virtual_port});
   }
-  [[nodiscard]] bool sends_to_group(const Place& at) {
+  [[nodiscard]] bool sends_to_group(const VirtualPort& at) {
     const auto& row = row_of(at);
     return row && ethernet::is_group(row->address);
   }
   /// The ports of a switch that what a virtual port multicasts goes to. Throws std::invalid_argument.
-  void set_group(unsigned number, const Place& source, const std::vector<unsigned>& ports);
+  void set_group(unsigned number, const VirtualPort& source, const std::vector<unsigned>& ports);
   /// Puts FPGAs into a partition: circuits join nodes of one alone, or nodes of none (an empty name). Throws std::invalid_argument, and nothing
   /// changes, where a circuit would leave a partition. That of a row whose closing is under way would, too: until the command has crossed into the
   /// line's clock, frames leave over it, and a word that the FPGA's new user sends at once would be one of them.
@@ -106,7 +106,7 @@ class Network final : public Engine {
   /// Steps of a sequencer's program. A row of the circuit table; `credits`: the circuit uses them.
   struct Row {
     unsigned port = 0, virtual_port = 0;
-    std::optional<Place> to;
+    std::optional<VirtualPort> to;
     bool credits = false;
   };
   struct Connect {
@@ -131,7 +131,7 @@ class Network final : public Engine {
   /// Starts a program in an FPGA, which completes under its handle. Engines that it uses take no other transfers while it runs. Throws
   /// std::invalid_argument.
   void sequence(Handle handle, unsigned number, unsigned sequencer, const std::vector<Step>& program);
-  void set_pace(const Place& at, const Pace& pace);
+  void set_pace(const VirtualPort& at, const Pace& pace);
 
   /// An FPGA starts again: its tables, crossbar and buffers are empty, its operations never complete, and what it has forgotten is counted as lost.
   /// Its memory stays as it is. Throws std::invalid_argument where it has serial links.
@@ -139,17 +139,19 @@ class Network final : public Engine {
 
   /// What is too fast at an external port, and what a virtual port does after an indication. Throw std::invalid_argument.
   void set_monitor(unsigned number, unsigned port, const MonitorConfig& config);
-  void set_reaction(const Place& at, const Reaction& reaction);
+  void set_reaction(const VirtualPort& at, const Reaction& reaction);
   /// Of both ends of the circuit that a virtual port has, which are joined: no more is sent than the other one's receive buffer has room for.
-  void set_credits(const Place& at, bool used);
+  void set_credits(const VirtualPort& at, bool used);
   /// All words that a virtual port was given by its crossbar have been sent. Throws std::invalid_argument.
-  [[nodiscard]] bool drained(const Place& at) { return external(at).drained(at.virtual_port); }
+  [[nodiscard]] bool drained(const VirtualPort& at) { return external(at).drained(at.virtual_port); }
   /// An end of a circuit begins a session, of a number that none of this circuit had before: from then on all words arrive, once and in
   /// order, or both ends know that their session has ended. The other end begins one, too. 0: none. The former session ends at once, the new one begins when
   /// all that came has left the receive buffer. Throws std::invalid_argument.
-  void set_session(const Place& at, std::uint16_t number);
-  [[nodiscard]] const Session& session(const Place& at) { return external(at).session(at.virtual_port); }
-  [[nodiscard]] std::uint64_t indications(const Place& at) { return external(at).encoder.indications(at.virtual_port); }
+  void set_session(const VirtualPort& at, std::uint16_t number);
+  [[nodiscard]] const Session& session(const VirtualPort& at) { return external(at).session(at.virtual_port); }
+  [[nodiscard]] std::uint64_t indications(const VirtualPort& at) {
+    return external(at).encoder.indications(at.virtual_port);
+  }
 
   /// Throw std::invalid_argument. A read with a handle completes when its last word has left the engine.
   void read(unsigned number, unsigned engine, Transfer transfer);
@@ -206,32 +208,32 @@ class Network final : public Engine {
     return config.receive_words - config.frame_words + 1;
   }
   /// A circuit may join two virtual ports.
-  void check(const Place& at, const Place& to);
+  void check(const VirtualPort& at, const VirtualPort& to);
 
   static Kinds kinds(Tick ticks_per_second, ethernet::Frames& frames);
 
   /// Of a virtual port among a node's registers.
-  [[nodiscard]] unsigned register_of(const Place& at) {
+  [[nodiscard]] unsigned register_of(const VirtualPort& at) {
     return at.port * node(at.node).config.virtual_ports + at.virtual_port;
   }
-  [[nodiscard]] const std::optional<Circuit>& row_of(const Place& at) {
+  [[nodiscard]] const std::optional<Circuit>& row_of(const VirtualPort& at) {
     EthernetPort& port = external(at);
     return port.rows.or_else(at.virtual_port, port.circuits.of(at.virtual_port));
   }
-  [[nodiscard]] std::uint16_t session_number(const Place& at) {
+  [[nodiscard]] std::uint16_t session_number(const VirtualPort& at) {
     EthernetPort& port = external(at);
     return port.numbers.or_else(at.virtual_port, port.session(at.virtual_port).number());
   }
-  [[nodiscard]] Place place_of_register(unsigned number, unsigned at) {
+  [[nodiscard]] VirtualPort virtual_port_of_register(unsigned number, unsigned at) {
     const unsigned each = node(number).config.virtual_ports;
     return {number, at / each, at % each};
   }
-  void set_row(const Place& at, const std::optional<Circuit>& to) { node(at.node).commands->write(row(at, to)); }
-  [[nodiscard]] Command row(const Place& at, const std::optional<Circuit>& to);
-  void use_credits(const Place& at, std::uint64_t words) { node(at.node).commands->write(credits(at, words)); }
-  [[nodiscard]] Command credits(const Place& at, std::uint64_t words);
+  void set_row(const VirtualPort& at, const std::optional<Circuit>& to) { node(at.node).commands->write(row(at, to)); }
+  [[nodiscard]] Command row(const VirtualPort& at, const std::optional<Circuit>& to);
+  void use_credits(const VirtualPort& at, std::uint64_t words) { node(at.node).commands->write(credits(at, words)); }
+  [[nodiscard]] Command credits(const VirtualPort& at, std::uint64_t words);
 
-  EthernetPort& external(const Place& place);
+  EthernetPort& external(const VirtualPort& place);
   static void check_places(const Node& of, unsigned number, unsigned output, std::optional<unsigned> input);
   // The instructions of a program's steps. Throw std::invalid_argument.
   std::vector<Instruction> compiled(unsigned number, unsigned, const Row& step);

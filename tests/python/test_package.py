@@ -103,7 +103,7 @@ def test_a_wheel_lints_and_exports_the_hardware(tmp_path: Path) -> None:
             check=True,
         ).stdout
 
-    assert run("rtl", "lint", "skid", "relay", "windows", "places") == "8 module variants, no warning\n"
+    assert run("rtl", "lint", "skid", "relay", "windows", "tree_neighbours") == "8 module variants, no warning\n"
     run("rtl", "export", "torus:2x2", "--output", "hardware")
     assert (away / "hardware/rtl/tw_relay.sv").read_bytes() == (ROOT / "rtl/mpi_fpga/tw_relay.sv").read_bytes()
     assert {"README.md", "LICENSE", "packets.md", "registers"} <= {path.name for path in (away / "hardware").iterdir()}

@@ -120,7 +120,7 @@ void bind_clusters(nb::module_& module) {
       "the FPGAs is in no server.")
       .def_prop_ro(
           "rows", [](const Rewired& self) { return tuple_of(self.rows); },
-          nb::sig("def rows(self) -> tuple[tuple[Place, Place | None], ...]"))
+          nb::sig("def rows(self) -> tuple[tuple[VirtualPort, VirtualPort | None], ...]"))
       .def_ro("registers_us", &Rewired::registers_us,
               "In hardware: servers write all rows back to back. A row is one register of 64 bits, and an FPGA accepts "
               "one per "
@@ -165,7 +165,7 @@ void bind_front(nb::class_<Bound>& bound) {
           nb::arg("circuits"), nb::arg("nodes") = nb::none(), "Writes them.\n\nRaises InputError, and nothing changes.")
       .def(
           "multicast",
-          [](Bound& self, const Place& source, const std::vector<Place>& members) {
+          [](Bound& self, const VirtualPort& source, const std::vector<VirtualPort>& members) {
             refused([&] { self.front.multicast(source, members); });
           },
           nb::arg("source"), nb::arg("members"),
@@ -175,7 +175,7 @@ void bind_front(nb::class_<Bound>& bound) {
           "InputError, and nothing changes, where it cannot be.")
       .def(
           "group",
-          [](Bound& self, const Place& source, const std::vector<Place>& members) {
+          [](Bound& self, const VirtualPort& source, const std::vector<VirtualPort>& members) {
             refused([&] { self.front.group(source, members); });
           },
           nb::arg("source"), nb::arg("members"), "Sets the ports of switches alone.\n\nRaises InputError.")

@@ -55,17 +55,18 @@ NB_MODULE(_sim, module) {
 
   nb::exception<NodeDifference>(module, "NodeDifference", nb::module_::import_("thalweg.errors").attr("CheckFailed"));
 
-  nb::class_<Place>(module, "Place", "A virtual port: node, external port, virtual port.")
+  nb::class_<VirtualPort>(module, "VirtualPort", "A virtual port: node, external port, virtual port.")
       .def(nb::init<unsigned, unsigned, unsigned>(), nb::arg("node"), nb::arg("port"), nb::arg("virtual_port"))
-      .def_ro("node", &Place::node)
-      .def_ro("port", &Place::port)
-      .def_ro("virtual_port", &Place::virtual_port)
+      .def_ro("node", &VirtualPort::node)
+      .def_ro("port", &VirtualPort::port)
+      .def_ro("virtual_port", &VirtualPort::virtual_port)
       .def(nb::self == nb::self, nb::sig("def __eq__(self, arg: object, /) -> bool"))
-      .def("__hash__",
-           [](const Place& place) { return nb::hash(nb::make_tuple(place.node, place.port, place.virtual_port)); })
-      .def("__str__", [](const Place& place) { return to_string(place); })
-      .def("__repr__", [](const Place& place) {
-        return "Place(" + std::to_string(place.node) + ", " + std::to_string(place.port) + ", " +
+      .def(
+          "__hash__",
+          [](const VirtualPort& place) { return nb::hash(nb::make_tuple(place.node, place.port, place.virtual_port)); })
+      .def("__str__", [](const VirtualPort& place) { return to_string(place); })
+      .def("__repr__", [](const VirtualPort& place) {
+        return "VirtualPort(" + std::to_string(place.node) + ", " + std::to_string(place.port) + ", " +
                std::to_string(place.virtual_port) + ")";
       });
 
@@ -75,9 +76,8 @@ NB_MODULE(_sim, module) {
   nb::class_<Network::Row>(module, "Row", "A sequencer's command: writes a virtual port's row of the circuit table.")
       .def(
           "__init__",
-          [](Network::Row* made, unsigned port, unsigned virtual_port, const std::optional<Place>& to, bool credits) {
-            new (made) Network::Row{port, virtual_port, to, credits};
-          },
+          [](Network::Row* made, unsigned port, unsigned virtual_port, const std::optional<VirtualPort>& to,
+             bool credits) { new (made) Network::Row{port, virtual_port, to, credits}; },
           nb::arg("port"), nb::arg("virtual_port"), nb::arg("to").none(), nb::arg("credits") = false);
   nb::class_<Network::Connect>(module, "Connect", "A sequencer's command: sets an output of the crossbar.")
       .def(
@@ -142,12 +142,14 @@ NB_MODULE(_sim, module) {
       .def_prop_ro("nodes", [](const Bound& self) { return self.network.nodes(); })
       .def(
           "set_circuit",
-          [](Bound& self, const Place& at, const std::optional<Place>& to) { self.network.set_circuit(at, to); },
+          [](Bound& self, const VirtualPort& at, const std::optional<VirtualPort>& to) {
+            self.network.set_circuit(at, to);
+          },
           nb::arg("at"), nb::arg("to").none(),
           "Writes the circuit table: what `at` sends goes to `to`, and it takes frames of `to` alone. None: of "
           "nobody.\n\nRaises ValueError.")
       .def(
-          "circuit", [](Bound& self, const Place& at) { return self.network.circuit(at); }, nb::arg("at"),
+          "circuit", [](Bound& self, const VirtualPort& at) { return self.network.circuit(at); }, nb::arg("at"),
           "The other end in a virtual port's row of the circuit table.\n\nRaises ValueError.")
       .def(
           "set_partition",
@@ -196,21 +198,23 @@ NB_MODULE(_sim, module) {
           "ValueError.")
       .def(
           "set_multicast",
-          [](Bound& self, const Place& at, std::uint8_t virtual_port) { self.network.set_multicast(at, virtual_port); },
+          [](Bound& self, const VirtualPort& at, std::uint8_t virtual_port) {
+            self.network.set_multicast(at, virtual_port);
+          },
           nb::arg("at"), nb::arg("virtual_port"),
           "Writes the row of a circuit to several ends: what `at` sends goes to a multicast address of its own, for "
           "this "
           "virtual port of all whose rows name `at`. It takes nothing.\n\nRaises ValueError.")
       .def(
           "set_group",
-          [](Bound& self, unsigned node, const Place& source, const std::vector<unsigned>& ports) {
+          [](Bound& self, unsigned node, const VirtualPort& source, const std::vector<unsigned>& ports) {
             self.network.set_group(node, source, ports);
           },
           nb::arg("node"), nb::arg("source"), nb::arg("ports"),
           "The ports of a switch that what `source` multicasts goes to.\n\nRaises ValueError.")
       .def(
           "set_pace",
-          [](Bound& self, const Place& at, unsigned priority, std::uint32_t pace) {
+          [](Bound& self, const VirtualPort& at, unsigned priority, std::uint32_t pace) {
             self.network.set_pace(at, {.priority = priority, .cycle = pace});
           },
           nb::arg("at"), nb::kw_only(), nb::arg("priority") = 0, nb::arg("pace") = 0,
@@ -226,19 +230,19 @@ NB_MODULE(_sim, module) {
           "2^15.\n\nRaises ValueError.")
       .def(
           "set_reaction",
-          [](Bound& self, const Place& at, Tick cycles, std::optional<std::uint32_t> pace) {
+          [](Bound& self, const VirtualPort& at, Tick cycles, std::optional<std::uint32_t> pace) {
             self.network.set_reaction(at, {.cycles = cycles, .stops = !pace, .pace = pace.value_or(0)});
           },
           nb::arg("at"), nb::kw_only(), nb::arg("cycles"), nb::arg("pace") = nb::none(),
           "For so many cycles, below 2^24, after an indication `at` sends at a pace, or nothing.\n\nRaises ValueError.")
       .def(
-          "set_credits", [](Bound& self, const Place& at, bool used) { self.network.set_credits(at, used); },
+          "set_credits", [](Bound& self, const VirtualPort& at, bool used) { self.network.set_credits(at, used); },
           nb::arg("at"), nb::kw_only(), nb::arg("used") = true,
           "Both ends of the circuit of `at` send no more than the other's buffer has room for. Set while nothing "
           "moves.\n\nRaises "
           "ValueError.")
       .def(
-          "drained", [](Bound& self, const Place& at) { return self.network.drained(at); }, nb::arg("at"),
+          "drained", [](Bound& self, const VirtualPort& at) { return self.network.drained(at); }, nb::arg("at"),
           "Whether all words that a virtual port was given by its crossbar have been sent.\n\nRaises ValueError.")
       .def(
           "sequence",
@@ -264,20 +268,20 @@ NB_MODULE(_sim, module) {
           "forgotten is counted as lost. Its memory stays as it is.\n\nRaises ValueError.")
       .def(
           "set_session",
-          [](Bound& self, const Place& at, std::uint16_t number) { self.network.set_session(at, number); },
+          [](Bound& self, const VirtualPort& at, std::uint16_t number) { self.network.set_session(at, number); },
           nb::arg("at"), nb::arg("number"),
           "Begins a session at an end of a circuit, of a number that none of the circuit had before: all words arrive, "
           "once and in order, or both ends know that it has ended. The other end begins one, too. 0: none.\n\nRaises "
           "ValueError.")
       .def(
           "session",
-          [](Bound& self, const Place& at) {
+          [](Bound& self, const VirtualPort& at) {
             const vcsn::Session& of = self.network.session(at);
             return SessionView{std::string(name(of.state())), of.under_way(), of.settled(), of.counts()};
           },
           nb::arg("at"), "The session of a virtual port.\n\nRaises ValueError.")
       .def(
-          "indications", [](Bound& self, const Place& at) { return self.network.indications(at); }, nb::arg("at"),
+          "indications", [](Bound& self, const VirtualPort& at) { return self.network.indications(at); }, nb::arg("at"),
           "That came for a virtual port.\n\nRaises ValueError.")
       .def(
           "connect",

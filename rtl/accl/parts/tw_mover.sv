@@ -102,7 +102,7 @@ module tw_mover
     Issue,
     Taken,  // of the message
     Empty,  // a collective has ended, or all is empty
-    Told,
+    Reported,
     Done,  // with a piece
     Over,  // with the message
     Forgotten,
@@ -400,8 +400,8 @@ module tw_mover
           state_q <= takes && !bare ? Taken : Free;
         end
         Taken: if (ask_ready_i) state_q <= Free;  // whose answer says nothing
-        Empty: if (ask_ready_i) state_q <= Told;
-        Told: if (answer_valid_i) state_q <= Free;
+        Empty: if (ask_ready_i) state_q <= Reported;
+        Reported: if (answer_valid_i) state_q <= Free;
         Done: begin
           pieces_q[slot_q] <= pieces_q[slot_q] - 4'd1;
           if (cancels_q[slot_q] && !last_q) how_q <= Cancelled;

@@ -44,7 +44,7 @@ module tw_collective_unit_aggregation
     input  logic                             begin_to_host_i,
     input  logic                             begin_to_stages_i,
     input  logic                             begin_urgent_i,
-    input  result_t                          begin_told_i,
+    input  result_t                          begin_result_i,
     input  logic [2:0]                       begin_size_i,           /// log2 of the packet's flits
     output logic [Ports:0][RoomWidth-1:0]    room_o,                 /// flits, in the queues to the ports and to the host
 
@@ -82,7 +82,7 @@ module tw_collective_unit_aggregation
     input  logic         host_ready_i,
     output logic [255:0] host_data_o,
     output logic         host_last_o,
-    output result_t      host_told_o,
+    output result_t      host_result_o,
     output logic         host_taken_o   /// a packet's last flit
 );
   typedef struct packed {
@@ -156,7 +156,7 @@ module tw_collective_unit_aggregation
       .rst_i,
       .begin_valid_i,
       .begin_count_i     (begin_operands_i),
-      .begin_descriptor_i(begin_told_i.descriptor),
+      .begin_descriptor_i(begin_result_i.descriptor),
       .begin_size_i,
       .begin_bytes_i,
       .begin_operation_i,
@@ -192,7 +192,7 @@ module tw_collective_unit_aggregation
   // --- What the host is told
 
   // verilator lint_off UNUSEDSIGNAL
-  logic told_valid;
+  logic result_valid;
   // verilator lint_on UNUSEDSIGNAL
   assign host_taken_o = host_valid_o && host_ready_i && host_last_o;
 
@@ -204,10 +204,10 @@ module tw_collective_unit_aggregation
       .rst_i,
       .in_valid_i (begin_valid_i && begin_to_host_i),
       .in_ready_o (),
-      .in_data_i  (begin_told_i),
-      .out_valid_o(told_valid),
+      .in_data_i  (begin_result_i),
+      .out_valid_o(result_valid),
       .out_ready_i(host_taken_o),
-      .out_data_o (host_told_o),
+      .out_data_o (host_result_o),
       .count_o    ()
   );
 endmodule

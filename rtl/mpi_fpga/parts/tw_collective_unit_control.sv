@@ -10,10 +10,10 @@ module tw_collective_unit_control
   import tw_spec_pkg::*, tw_mpi_fpga_spec_pkg::*, tw_node_pkg::*;
 #(
     parameter int unsigned Rows = 32,
-    parameter int unsigned Places = 4,
+    parameter int unsigned Entries = 4,
     parameter int unsigned Edges = 6,
     parameter int unsigned Roots = 1,
-    localparam int unsigned Operations = Rows * Places,
+    localparam int unsigned Operations = Rows * Entries,
     localparam int unsigned RowWidth = Rows > 1 ? $clog2(Rows) : 1,
     localparam int unsigned OperationWidth = Operations > 1 ? $clog2(Operations) : 1,
     localparam int unsigned ProcessBits = OperationWidth + 5,
@@ -72,7 +72,7 @@ module tw_collective_unit_control
   // verilator lint_off UNUSEDSIGNAL
   operation_t running_constants_q, asked_constants_q;
   // verilator lint_on UNUSEDSIGNAL
-  wire [RowWidth-1:0] look_row = RowWidth'(32'(look_running_q ? running_operation_q : look_operation_o) / Places);
+  wire [RowWidth-1:0] look_row = RowWidth'(32'(look_running_q ? running_operation_q : look_operation_o) / Entries);
   wire [15:0] look_label = look_running_q ? running_constants_q.root : look_constants_i.root;
 
   vertex_t vertex;

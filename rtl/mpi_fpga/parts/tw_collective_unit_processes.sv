@@ -9,12 +9,12 @@ module tw_collective_unit_processes
   import tw_spec_pkg::*, tw_mpi_fpga_spec_pkg::*, tw_node_pkg::*;
 #(
     parameter int unsigned Rows = 32,
-    parameter int unsigned Places = 4,
+    parameter int unsigned Entries = 4,
     parameter int unsigned Edges = 6,
     parameter int unsigned Stages = 16,
     parameter int unsigned SlotPackets = 4,
     parameter int unsigned Units = 6,
-    localparam int unsigned Operations = Rows * Places,
+    localparam int unsigned Operations = Rows * Entries,
     localparam int unsigned RowWidth = Rows > 1 ? $clog2(Rows) : 1,
     localparam int unsigned OperationWidth = Operations > 1 ? $clog2(Operations) : 1,
     localparam int unsigned ProcessBits = OperationWidth + 5,
@@ -76,14 +76,14 @@ module tw_collective_unit_processes
     input  logic [RowWidth-1:0] reading_row_i,
     output logic [Edges-1:0]    reading_o       /// edges that operations of the row read
 );
-  localparam int unsigned PlaceWidth = Places > 1 ? $clog2(Places) : 1;
+  localparam int unsigned EntryWidth = Entries > 1 ? $clog2(Entries) : 1;
   localparam int unsigned Processes = Operations * 32;
 
   function automatic logic [RowWidth-1:0] row_of(logic [OperationWidth-1:0] operation);
-    return RowWidth'(32'(operation) / Places);
+    return RowWidth'(32'(operation) / Entries);
   endfunction
-  function automatic logic [PlaceWidth-1:0] place_of(logic [OperationWidth-1:0] operation);
-    return PlaceWidth'(32'(operation) % Places);
+  function automatic logic [EntryWidth-1:0] place_of(logic [OperationWidth-1:0] operation);
+    return EntryWidth'(32'(operation) % Entries);
   endfunction
   wire [OperationWidth-1:0] come_operation = come_process_i[ProcessBits-1:5];
   wire [OperationWidth-1:0] tried_operation = tried_i[ProcessBits-1:5];
@@ -202,7 +202,7 @@ module tw_collective_unit_processes
 
   tw_precedence #(
       .Rows(Rows),
-      .Places(Places),
+      .Entries(Entries),
       .Edges(Edges)
   ) precedence (
       .clk_i,

@@ -11,12 +11,12 @@ module tw_collective_unit_starts
 #(
     parameter int unsigned Links = 6,
     parameter int unsigned Rows = 32,
-    parameter int unsigned Places = 4,        /// operations of a row in flight
+    parameter int unsigned Entries = 4,        /// operations of a row in flight
     parameter int unsigned Edges = 6,
     parameter int unsigned ShortestSize = 2,  /// log2 of a packet's flits: of short streams,
     parameter int unsigned PacketSize = 4,    /// ordinary,
     parameter int unsigned LongestSize = 4,   /// and of long streams
-    localparam int unsigned Operations = Rows * Places,
+    localparam int unsigned Operations = Rows * Entries,
     localparam int unsigned RowWidth = Rows > 1 ? $clog2(Rows) : 1,
     localparam int unsigned OperationWidth = Operations > 1 ? $clog2(Operations) : 1,
     localparam int unsigned EdgeWidth = Edges > 1 ? $clog2(Edges) : 1
@@ -68,22 +68,22 @@ module tw_collective_unit_starts
     input logic [5:0]                come_processes_i,
     input logic                      ends_i
 );
-  localparam int unsigned PlaceWidth = Places > 1 ? $clog2(Places) : 1;
+  localparam int unsigned EntryWidth = Entries > 1 ? $clog2(Entries) : 1;
 
-  logic [Rows-1:0][Places-1:0] active_q;
+  logic [Rows-1:0][Entries-1:0] active_q;
   logic [Operations-1:0][5:0] total_q, done_q;
   logic [15:0] ranks_q[Rows];
   operation_t constants_q[Operations];
 
   function automatic logic [RowWidth-1:0] row_of(logic [OperationWidth-1:0] operation);
-    return RowWidth'(32'(operation) / Places);
+    return RowWidth'(32'(operation) / Entries);
   endfunction
 
   // --- Those that arrive
 
   logic bare_begins;
   logic [RowWidth-1:0] bare_row;
-  logic [PlaceWidth-1:0] bare_place;
+  logic [EntryWidth-1:0] bare_place;
   // verilator lint_off UNUSEDSIGNAL
   head_t bare_opening;
   // verilator lint_on UNUSEDSIGNAL
@@ -91,7 +91,7 @@ module tw_collective_unit_starts
   tw_openings #(
       .Links(Links),
       .Rows(Rows),
-      .Places(Places),
+      .Entries(Entries),
       .Edges(Edges)
   ) openings (
       .clk_i,
@@ -151,7 +151,7 @@ module tw_collective_unit_starts
   assign begin_valid_o = start_valid_i || bare_begins;
   assign begin_row_o = start_valid_i ? row_of(start_operation_i) : bare_row;
   assign add_valid_o = (start_valid_i && start_asks_i) || bare_begins;
-  assign add_operation_o = start_valid_i ? start_operation_i : OperationWidth'(32'(bare_row) * Places + 32'(bare_place));
+  assign add_operation_o = start_valid_i ? start_operation_i : OperationWidth'(32'(bare_row) * Entries + 32'(bare_place));
   assign add_constants = start_valid_i ? start_constants_i : bare_constants;
   assign add_tree_o = add_constants.algorithm != AlgorithmExchange && !vectors(add_constants.collective);
 
@@ -165,10 +165,10 @@ module tw_collective_unit_starts
     if (add_valid_o) constants_q[add_operation_o] <= add_constants;
     for (int unsigned o = 0; o < Operations; o++) begin
       if (add_valid_o && 32'(add_operation_o) == o) begin
-        active_q[o/Places][o%Places] <= 1'b1;
+        active_q[o/Entries][o%Entries] <= 1'b1;
         done_q[o] <= '0;
       end else if (ends_i && 32'(tried_operation_i) == o) begin
-        active_q[o/Places][o%Places] <= !ends_operation;
+        active_q[o/Entries][o%Entries] <= !ends_operation;
         done_q[o] <= done_q[o] + 6'd1;
       end
       if (come_valid_i && 32'(come_operation_i) == o) total_q[o] <= come_processes_i;

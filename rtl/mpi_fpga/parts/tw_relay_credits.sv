@@ -39,7 +39,7 @@ module tw_relay_credits
 );
   localparam int unsigned Batch = Flits / 4 > 0 ? Flits / 4 : 1;
 
-  logic [Buffers-1:0][CountWidth-1:0] credits_q, owed_q, told;
+  logic [Buffers-1:0][CountWidth-1:0] credits_q, owed_q, returned;
   logic [Buffers-1:0] due;
   always_comb begin
     for (int unsigned b = 0; b < Buffers; b++) begin
@@ -51,10 +51,10 @@ module tw_relay_credits
   for (genvar b = 0; b < Buffers; b++) begin : buffers
     logic [Links-1:0] tells;
     always_comb begin
-      told[b] = '0;
+      returned[b] = '0;
       for (int unsigned k = 0; k < Links; k++) begin
         tells[k] = credit_valid_i[k] && 32'(credit_i[k].link) == b / Classes && 32'(credit_i[k].route_class) == b % Classes;
-        if (tells[k]) told[b] |= CountWidth'(credit_i[k].count);
+        if (tells[k]) returned[b] |= CountWidth'(credit_i[k].count);
       end
     end
 `ifndef SYNTHESIS
@@ -103,7 +103,7 @@ module tw_relay_credits
       wire takes_room = take_valid_i[p] && 32'(take_buffer_i[p]) == B;
       wire tells = choice[i] && single_ready_i[p];
       always_ff @(posedge clk_i) begin
-        credits_q[B] <= credits_q[B] + told[B] - (takes_room ? CountWidth'(8'd1 << take_size_i[p]) : '0);
+        credits_q[B] <= credits_q[B] + returned[B] - (takes_room ? CountWidth'(8'd1 << take_size_i[p]) : '0);
         owed_q[B] <= (tells ? '0 : owed_q[B]) + freed_i[B];
         if (rst_i) begin
           credits_q[B] <= CountWidth'(Flits);

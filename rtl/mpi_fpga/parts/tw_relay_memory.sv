@@ -63,8 +63,8 @@ module tw_relay_memory
     output logic [1:0]  announce_sequence_o,
     output logic [15:0] announce_source_o
 );
-  localparam int unsigned Places = Classes * Flits;
-  localparam int unsigned PlaceWidth = Places > 1 ? $clog2(Places) : 1;
+  localparam int unsigned Entries = Classes * Flits;
+  localparam int unsigned EntryWidth = Entries > 1 ? $clog2(Entries) : 1;
   localparam int unsigned ClassWidth = Classes > 1 ? $clog2(Classes) : 1;
   localparam int unsigned LaneWidth = Lanes > 1 ? $clog2(Lanes) : 1;
   localparam int unsigned VcWidth = Vcs > 1 ? $clog2(Vcs) : 1;
@@ -97,14 +97,14 @@ module tw_relay_memory
   typedef struct packed {
     logic [QueueWidth-1:0] row;
     logic [2:0]            size;
-    logic [PlaceWidth-1:0] head;
-    logic [PlaceWidth-1:0] previous;
+    logic [EntryWidth-1:0] head;
+    logic [EntryWidth-1:0] previous;
   } coming_t;
   coming_t coming_q[Vcs];
   wire [VcWidth-1:0] vc = VcWidth'(in_flit_i.vc);
 
   coming_t here;
-  logic [PlaceWidth-1:0] place;
+  logic [EntryWidth-1:0] place;
   always_comb begin
     here = coming_q[vc];
     if (in_flit_i.head) begin
@@ -115,11 +115,11 @@ module tw_relay_memory
   end
 
   // Free places: never used ones, then what the readers have left.
-  logic [PlaceWidth:0] fresh_q;
+  logic [EntryWidth:0] fresh_q;
   logic [1:0] left_valid;
-  logic [1:0][PlaceWidth-1:0] left;
-  wire fresh = 32'(fresh_q) < Places;
-  assign place = fresh ? PlaceWidth'(fresh_q) : left_valid[0] ? left[0] : left[1];
+  logic [1:0][EntryWidth-1:0] left;
+  wire fresh = 32'(fresh_q) < Entries;
+  assign place = fresh ? EntryWidth'(fresh_q) : left_valid[0] ? left[0] : left[1];
 
   always_ff @(posedge clk_i) begin
     if (stores) begin
@@ -135,7 +135,7 @@ module tw_relay_memory
   logic [QueueWidth-1:0] taken;  // queue whose first packet goes to a reader
   logic [2:0] taken_size;
   logic taken_last;
-  logic [PlaceWidth-1:0] taken_head;
+  logic [EntryWidth-1:0] taken_head;
   logic [LaneWidth-1:0] lane;
   wire takes = asked_i != '0;
   always_comb begin
@@ -167,7 +167,7 @@ module tw_relay_memory
 
   tw_relay_queues #(
       .Queues(Queues),
-      .Places(Places)
+      .Entries(Entries)
   ) queues (
       .clk_i,
       .rst_i,
@@ -194,7 +194,7 @@ module tw_relay_memory
     tw_relay_reader #(
         .Lanes(Lanes),
         .Classes(Classes),
-        .Places(Places)
+        .Entries(Entries)
     ) reader (
         .clk_i,
         .rst_i,

@@ -8,9 +8,9 @@
 // the packet behind it.
 module tw_relay_queues #(
     parameter int unsigned Queues = 25,
-    parameter int unsigned Places = 2048,
+    parameter int unsigned Entries = 2048,
     localparam int unsigned QueueWidth = $clog2(Queues),
-    localparam int unsigned PlaceWidth = Places > 1 ? $clog2(Places) : 1
+    localparam int unsigned EntryWidth = Entries > 1 ? $clog2(Entries) : 1
 ) (
     input logic clk_i,
     input logic rst_i,
@@ -18,23 +18,23 @@ module tw_relay_queues #(
     input logic                  enter_valid_i,
     input logic [QueueWidth-1:0] enter_queue_i,
     input logic [2:0]            enter_size_i,   /// log2 of the packet's flits
-    input logic [PlaceWidth-1:0] enter_head_i,   /// place of its first one
+    input logic [EntryWidth-1:0] enter_head_i,   /// place of its first one
 
     input  logic                  take_valid_i,
     input  logic [QueueWidth-1:0] take_queue_i,
     input  logic                  take_last_i,   /// the queue has no other packet
-    output logic [PlaceWidth-1:0] take_head_o,
+    output logic [EntryWidth-1:0] take_head_o,
 
     output logic [Queues-1:0]      filled_o,
     output logic [Queues-1:0]      several_o,  /// there is more than one packet
     output logic [Queues-1:0][2:0] sizes_o     /// of the first one
 );
-  logic [PlaceWidth-1:0] head_q[Queues], tail_q[Queues];
+  logic [EntryWidth-1:0] head_q[Queues], tail_q[Queues];
   logic [Queues-1:0] filled_q, several_q;
   logic [Queues-1:0][2:0] size_q;
 
-  logic [PlaceWidth+2:0] behind_q[Places];  // size and head of the next one, at the head of each
-  logic [PlaceWidth+2:0] behind_read_q;
+  logic [EntryWidth+2:0] behind_q[Entries];  // size and head of the next one, at the head of each
+  logic [EntryWidth+2:0] behind_read_q;
   logic follows_q;
   logic [QueueWidth-1:0] follows_queue_q;
 
@@ -52,9 +52,9 @@ module tw_relay_queues #(
     follows_q <= take_valid_i && !leaves_last;
     follows_queue_q <= take_queue_i;
     if (follows_q) begin
-      head_q[follows_queue_q] <= behind_read_q[PlaceWidth-1:0];
-      size_q[follows_queue_q] <= behind_read_q[PlaceWidth+:3];
-      several_q[follows_queue_q] <= behind_read_q[PlaceWidth-1:0] != tail_q[follows_queue_q];
+      head_q[follows_queue_q] <= behind_read_q[EntryWidth-1:0];
+      size_q[follows_queue_q] <= behind_read_q[EntryWidth+:3];
+      several_q[follows_queue_q] <= behind_read_q[EntryWidth-1:0] != tail_q[follows_queue_q];
     end
     if (leaves_last) filled_q[take_queue_i] <= 1'b0;
     if (enter_valid_i) begin

@@ -11,10 +11,10 @@ module tw_relay_reader
 #(
     parameter int unsigned Lanes = 3,
     parameter int unsigned Classes = 2,
-    parameter int unsigned Places = 2048,  /// flits
+    parameter int unsigned Entries = 2048,  /// flits
     localparam int unsigned LaneWidth = Lanes > 1 ? $clog2(Lanes) : 1,
     localparam int unsigned ClassWidth = Classes > 1 ? $clog2(Classes) : 1,
-    localparam int unsigned PlaceWidth = Places > 1 ? $clog2(Places) : 1
+    localparam int unsigned EntryWidth = Entries > 1 ? $clog2(Entries) : 1
 ) (
     input logic clk_i,
     input logic rst_i,
@@ -22,15 +22,15 @@ module tw_relay_reader
     input logic                  store_valid_i,
     input logic                  store_head_i,
     input logic [255:0]          store_data_i,
-    input logic [PlaceWidth-1:0] store_place_i,
-    input logic [PlaceWidth-1:0] store_previous_i,  /// where the packet's flit before it is
+    input logic [EntryWidth-1:0] store_place_i,
+    input logic [EntryWidth-1:0] store_previous_i,  /// where the packet's flit before it is
 
     // A packet to read, while nothing is read.
     input logic                  begin_valid_i,
     input logic                  begin_host_i,   /// for the host, which takes a flit in each cycle,
     input logic [LaneWidth-1:0]  begin_lane_i,   /// or this lane
     input logic [2:0]            begin_size_i,   /// log2 of its flits
-    input logic [PlaceWidth-1:0] begin_place_i,
+    input logic [EntryWidth-1:0] begin_place_i,
 
     output logic             busy_o,
     output logic [255:0]     data_o,
@@ -45,12 +45,12 @@ module tw_relay_reader
     // Places that can be used again.
     output logic                  free_valid_o,
     input  logic                  free_ready_i,
-    output logic [PlaceWidth-1:0] free_place_o
+    output logic [EntryWidth-1:0] free_place_o
 );
-  logic [255:0] flits_q[Places];
-  logic [PlaceWidth-1:0] nexts_q[Places];
+  logic [255:0] flits_q[Entries];
+  logic [EntryWidth-1:0] nexts_q[Entries];
   logic [255:0] data_q;
-  logic [PlaceWidth-1:0] next_q;
+  logic [EntryWidth-1:0] next_q;
   logic [LaneWidth-1:0] lane_q;
   logic busy_q, host_q, first_q;
   logic [7:0] left_q, flits_read_q;
@@ -59,7 +59,7 @@ module tw_relay_reader
   wire goes = busy_q && (host_q || src_ready_i[lane_q]);
   wire last = left_q == 8'd1;
   wire read = begin_valid_i || (goes && !last);
-  wire [PlaceWidth-1:0] read_place = begin_valid_i ? begin_place_i : next_q;
+  wire [EntryWidth-1:0] read_place = begin_valid_i ? begin_place_i : next_q;
   // verilator lint_off UNUSEDSIGNAL
   wire relay_header_t came = relay_header_t'(data_q[127:64]);
   // verilator lint_on UNUSEDSIGNAL
@@ -94,8 +94,8 @@ module tw_relay_reader
   end
 
   tw_fifo #(
-      .Width(PlaceWidth),
-      .Depth(Places)
+      .Width(EntryWidth),
+      .Depth(Entries)
   ) free (
       .clk_i,
       .rst_i,

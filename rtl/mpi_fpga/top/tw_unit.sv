@@ -10,9 +10,9 @@ module tw_unit
   import tw_spec_pkg::*, tw_mpi_fpga_spec_pkg::*, tw_network_pkg::*, tw_node_pkg::*;
   import tw_cluster_pkg::*;
 #(
-    localparam int unsigned Operations = Rows * Places,
+    localparam int unsigned Operations = Rows * Entries,
     localparam int unsigned ProcessBits = $clog2(Operations) + 5,
-    localparam int unsigned PlaceBits = StorePlaces > 1 ? $clog2(StorePlaces) : 1
+    localparam int unsigned EntryBits = StoreEntries > 1 ? $clog2(StoreEntries) : 1
 ) (
     input logic clk_i,
     input logic rst_i,
@@ -118,7 +118,7 @@ module tw_unit
   logic [3:0] take_pace;
   logic [Units-1:0] host_valid;
   logic [Units-1:0][255:0] host_data;
-  logic [PlaceBits-1:0] free_place;
+  logic [EntryBits-1:0] free_place;
 
   assign upload_ready_o = enable_i && ready_o;
   assign free_data_o    = 16'(free_place);
@@ -126,7 +126,7 @@ module tw_unit
   tw_packet_store #(
       .Units(Units),
       .Processes(Operations * 32),
-      .Places(StorePlaces),
+      .Entries(StoreEntries),
       .Flits(StoreFlits)
   ) store (
       .clk_i,
@@ -136,7 +136,7 @@ module tw_unit
       .in_data_i(upload_data_i),
       .in_last_i(upload_last_i),
       .in_process_i(ProcessBits'(upload_process_i)),
-      .in_place_i(PlaceBits'(upload_place_i)),
+      .in_place_i(EntryBits'(upload_place_i)),
       .announce_valid_o(announce_valid),
       .announce_process_o(announce_process),
       .take_valid_i(take_valid),
@@ -170,11 +170,11 @@ module tw_unit
       .Ports(UnitPorts),
       .Units(Units),
       .Rows(Rows),
-      .Places(Places),
+      .Entries(Entries),
       .Edges(Edges),
       .Roots(Roots),
       .Stages(Stages),
-      .StagePlaces(StagePlaces),
+      .StageEntries(StageEntries),
       .Vcs(Vcs),
       .Credits(Credits),
       .PeerFlits(LocalBufferFlits),

@@ -64,7 +64,7 @@ module tw_hub_bus
     input logic [EventBits-1:0] event_i
 );
   localparam int unsigned NoteBits = $bits(note_t);
-  localparam int unsigned PlacesBits = $clog2(Places);
+  localparam int unsigned PlacesBits = $clog2(Sources);
   localparam int unsigned ContextBits = $clog2(Contexts);
   localparam int unsigned PlaceBits = $clog2(Sums);
   localparam int unsigned RecordBits = $clog2(Records);

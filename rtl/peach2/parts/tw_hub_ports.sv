@@ -147,7 +147,7 @@ module tw_hub_ports
         .out_valid_o   (link_out_valid_o[l]),
         .out_data_o    (link_out_data_o[l]),
         .out_last_o    (link_out_last_o[l]),
-        .told_valid_i  (link_in_valid_i[l] && link_in_last_i[l]),
+        .notice_valid_i  (link_in_valid_i[l] && link_in_last_i[l]),
         .credit_valid_i(link_credit_valid_i[l]),
         .credit_units_i(link_credit_units_i[l])
     );

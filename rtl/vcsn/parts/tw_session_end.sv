@@ -59,12 +59,12 @@ module tw_session_end
     input  logic                  commit_i,
     input  logic                  begin_valid_i,    /// as of tw_decoder
     input  logic [31:0]           begin_number_i,
-    input  logic                  heard_valid_i,
-    input  vcsn_sequence_t        heard_sequence_i,
-    input  logic [$bits(frame_kind_e)-1:0] heard_kind_i,
-    input  logic                  heard_first_i,
-    input  logic                  heard_last_i,
-    input  logic [Window-1:0]     heard_received_i
+    input  logic                  rx_valid_i,
+    input  vcsn_sequence_t        rx_sequence_i,
+    input  logic [$bits(frame_kind_e)-1:0] rx_kind_i,
+    input  logic                  rx_first_i,
+    input  logic                  rx_last_i,
+    input  logic [Window-1:0]     rx_received_i
 );
   if (Tries < 1 || Tries > 1 << 20) begin : check_tries
     $error("tw_session_end: Tries must be 1 to 2^20");
@@ -139,9 +139,9 @@ module tw_session_end
       .base_o          (base),
       .chosen_i,
       .done_i,
-      .heard_valid_i   (hears_q && !data_q),
-      .heard_number_i  (hears_number_q),
-      .heard_received_i(hears_received_q),
+      .rx_valid_i   (hears_q && !data_q),
+      .rx_number_i  (hears_number_q),
+      .rx_received_i(hears_received_q),
       .timed_out_o     (timed_out)
   );
 
@@ -156,12 +156,12 @@ module tw_session_end
       .begin_valid_i,
       .begin_number_i,
       .fits_o        (fits),
-      .heard_valid_i (hears_q),
-      .heard_base_i  (hears_base_q),
-      .heard_data_i  (data_q),
-      .heard_taken_i (taken_q),
-      .heard_slot_i  (SlotBits'(slot_of(hears_number_q[5:0], Window))),
-      .heard_asks_i  (asked_q),
+      .rx_valid_i (hears_q),
+      .rx_base_i  (hears_base_q),
+      .rx_data_i  (data_q),
+      .rx_taken_i (taken_q),
+      .rx_slot_i  (SlotBits'(slot_of(hears_number_q[5:0], Window))),
+      .rx_asks_i  (asked_q),
       .sent_i        (chosen_i),
       .said_i,
       .says_o        (rx_says),
@@ -174,14 +174,14 @@ module tw_session_end
   );
 
   // What is heard: what it names, then what becomes of it.
-  logic heard_q, written_1q, written_q, first_q, last_q, to_me_q, to_none_q, from_peer_q, from_none_q, of_peer_q;
+  logic rx_q, written_1q, written_q, first_q, last_q, to_me_q, to_none_q, from_peer_q, from_none_q, of_peer_q;
   logic [$bits(frame_kind_e)-1:0] kind_q;
   vcsn_sequence_t sequence_q;
   logic [Window-1:0] bits_q;
   wire is_refusal = kind_q == FrameKindRefusal;
   wire is_answer = kind_q == FrameKindAcknowledgement;
   wire has_ended = state_q.refused || state_q.silent;
-  wire decides = heard_q && !closing_q;
+  wire decides = rx_q && !closing_q;
   wire opens = is_answer && to_none_q;  // an end that does not know this session
   wire is_ours = decides && !is_refusal && !opens && to_me_q && !has_ended;
   wire is_new_peer = is_ours && state_q.open && !from_peer_q;
@@ -222,16 +222,16 @@ module tw_session_end
   always_ff @(posedge clk_i) begin
     written_1q <= commit_i;
     written_q <= written_1q;
-    sequence_q <= heard_sequence_i;
-    kind_q <= heard_kind_i;
-    first_q <= heard_first_i;
-    last_q <= heard_last_i;
-    bits_q <= heard_received_i;
-    to_me_q <= heard_sequence_i.peer == id_q;
-    to_none_q <= heard_sequence_i.peer == 0;
-    from_none_q <= heard_sequence_i.session == 0;
-    from_peer_q <= heard_sequence_i.session == peer_q;
-    of_peer_q <= heard_sequence_i.number == 32'(peer_q);
+    sequence_q <= rx_sequence_i;
+    kind_q <= rx_kind_i;
+    first_q <= rx_first_i;
+    last_q <= rx_last_i;
+    bits_q <= rx_received_i;
+    to_me_q <= rx_sequence_i.peer == id_q;
+    to_none_q <= rx_sequence_i.peer == 0;
+    from_none_q <= rx_sequence_i.session == 0;
+    from_peer_q <= rx_sequence_i.session == peer_q;
+    of_peer_q <= rx_sequence_i.number == 32'(peer_q);
 
     data_q <= !is_answer;
     taken_q <= keep_o;
@@ -276,10 +276,10 @@ module tw_session_end
       refuses_q <= 1'b0;
       tries_q <= '0;
       says_q <= 1'b0;
-      heard_q <= 1'b0;
+      rx_q <= 1'b0;
       hears_q <= 1'b0;
     end else begin
-      heard_q <= heard_valid_i && !closing_q && keeps_q;
+      rx_q <= rx_valid_i && !closing_q && keeps_q;
       hears_q <= means;
       reading_q <= chosen_i ? !done_i : reading_q && !done_i;
       says_q <= keeps_q && !closing_q && !said_i && !ends &&

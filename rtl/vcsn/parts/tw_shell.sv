@@ -9,8 +9,8 @@ module tw_shell
 #(
     parameter  int unsigned Dmas      = 2,               /// pairs of a read and a write engine, at least 1
     parameter  int unsigned Streams   = 4,               /// each way, at least 1
-    localparam int unsigned Places    = Dmas + Streams,
-    localparam int unsigned PlaceBits = $clog2(Places),
+    localparam int unsigned Entries    = Dmas + Streams,
+    localparam int unsigned EntryBits = $clog2(Entries),
     localparam int unsigned BurstBits = 5
 ) (
     input logic clk_i,
@@ -76,36 +76,36 @@ module tw_shell
   assign segment  = segment_t'(command_q.body[$bits(segment_t)-1:0]);
 
   // Engines first.
-  logic [Places-1:0] from_valid, from_ready, from_first, from_last, to_valid, to_ready, to_first, to_last;
-  logic [Places-1:0][WordBits-1:0] from_data, to_data;
-  logic [Places-1:0][7:0] from_channel;
+  logic [Entries-1:0] from_valid, from_ready, from_first, from_last, to_valid, to_ready, to_first, to_last;
+  logic [Entries-1:0][WordBits-1:0] from_data, to_data;
+  logic [Entries-1:0][7:0] from_channel;
   // verilator lint_off UNUSEDSIGNAL
-  logic [Places-1:0][7:0] to_channel;  // engines that write have no use for it
+  logic [Entries-1:0][7:0] to_channel;  // engines that write have no use for it
   // verilator lint_on UNUSEDSIGNAL
 
-  assign from_valid[Places-1:Dmas] = in_valid_i;
-  assign in_ready_o = from_ready[Places-1:Dmas];
-  assign from_data[Places-1:Dmas] = in_data_i;
-  assign from_first[Places-1:Dmas] = in_first_i;
-  assign from_last[Places-1:Dmas] = in_last_i;
-  assign from_channel[Places-1:Dmas] = in_channel_i;
-  assign out_valid_o = to_valid[Places-1:Dmas];
-  assign to_ready[Places-1:Dmas] = out_ready_i;
-  assign out_data_o = to_data[Places-1:Dmas];
-  assign out_first_o = to_first[Places-1:Dmas];
-  assign out_last_o = to_last[Places-1:Dmas];
-  assign out_channel_o = to_channel[Places-1:Dmas];
+  assign from_valid[Entries-1:Dmas] = in_valid_i;
+  assign in_ready_o = from_ready[Entries-1:Dmas];
+  assign from_data[Entries-1:Dmas] = in_data_i;
+  assign from_first[Entries-1:Dmas] = in_first_i;
+  assign from_last[Entries-1:Dmas] = in_last_i;
+  assign from_channel[Entries-1:Dmas] = in_channel_i;
+  assign out_valid_o = to_valid[Entries-1:Dmas];
+  assign to_ready[Entries-1:Dmas] = out_ready_i;
+  assign out_data_o = to_data[Entries-1:Dmas];
+  assign out_first_o = to_first[Entries-1:Dmas];
+  assign out_last_o = to_last[Entries-1:Dmas];
+  assign out_channel_o = to_channel[Entries-1:Dmas];
 
   tw_crossbar #(
-      .Inputs (Places),
-      .Outputs(Places)
+      .Inputs (Entries),
+      .Outputs(Entries)
   ) crossbar (
       .clk_i,
       .rst_i,
       .set_valid_i  (command_valid_q && command_q.kind == SetCrossbar),
-      .set_output_i (PlaceBits'(command_q.place)),
+      .set_output_i (EntryBits'(command_q.place)),
       .set_open_i   (crossing.open),
-      .set_input_i  (PlaceBits'(crossing.in)),
+      .set_input_i  (EntryBits'(crossing.in)),
       .refused_o,
       .in_valid_i   (from_valid),
       .in_ready_o   (from_ready),

@@ -16,14 +16,14 @@ static_assert(BLOCK_SIZE % kLanes == 0, "BLOCK_SIZE must be a multiple of 16");
 using Block = float[BLOCK_SIZE][BLOCK_SIZE];
 
 // Position of a block in a board's matrix; a buffer of one block has blocks_per_row 1.
-struct Place {
+struct BlockPosition {
   unsigned column, row, blocks_per_row;
   unsigned at(unsigned line) const {
     return (row * BLOCK_SIZE + line) * BLOCK_SIZE * blocks_per_row + column * BLOCK_SIZE;
   }
 };
 
-static void load(const float* from, Place place, Block& to) {
+static void load(const float* from, BlockPosition place, Block& to) {
   for (unsigned word = 0; word < BLOCK_SIZE * BLOCK_SIZE / kLanes; ++word) {
 #pragma HLS PIPELINE II = 1
     const unsigned line = word * kLanes / BLOCK_SIZE, first = word * kLanes % BLOCK_SIZE;
@@ -31,7 +31,7 @@ static void load(const float* from, Place place, Block& to) {
   }
 }
 
-static void store(const Block& from, bool transposed, Place place, float* to) {
+static void store(const Block& from, bool transposed, BlockPosition place, float* to) {
   for (unsigned word = 0; word < BLOCK_SIZE * BLOCK_SIZE / kLanes; ++word) {
 #pragma HLS PIPELINE II = 1
     const unsigned line = word * kLanes / BLOCK_SIZE, first = word * kLanes % BLOCK_SIZE;
@@ -62,7 +62,7 @@ void lu(float* a, float* a_block_trans, float* a_block, unsigned block_col, unsi
 #pragma HLS INTERFACE m_axi port = a_block_trans bundle = gmem1
 #pragma HLS INTERFACE m_axi port = a_block bundle = gmem2
   Block block;
-  const Place place = {block_col, block_row, blocks_per_row};
+  const BlockPosition place = {block_col, block_row, blocks_per_row};
   load(a, place, block);
   for (unsigned k = 0; k < BLOCK_SIZE; ++k) {
     float column[BLOCK_SIZE], row[BLOCK_SIZE];
@@ -90,7 +90,7 @@ void top_update(float* a, float* top_block, const float* lu_global_buffer_transp
 #pragma HLS INTERFACE m_axi port = top_block bundle = gmem1
 #pragma HLS INTERFACE m_axi port = lu_global_buffer_transposed bundle = gmem2
   Block block, diagonal;
-  const Place place = {block_col, block_row, blocks_per_row};
+  const BlockPosition place = {block_col, block_row, blocks_per_row};
   load(a, place, block);
   load(lu_global_buffer_transposed, {0, 0, 1}, diagonal);
   for (unsigned k = 0; k < BLOCK_SIZE; ++k) {
@@ -115,7 +115,7 @@ void left_update(float* a, float* left_block, const float* lu_global_buffer, uns
 #pragma HLS INTERFACE m_axi port = left_block bundle = gmem1
 #pragma HLS INTERFACE m_axi port = lu_global_buffer bundle = gmem2
   Block block, diagonal;
-  const Place place = {block_col, block_row, blocks_per_row};
+  const BlockPosition place = {block_col, block_row, blocks_per_row};
   load(a, place, block);
   load(lu_global_buffer, {0, 0, 1}, diagonal);
   for (unsigned k = 0; k < BLOCK_SIZE; ++k) {
@@ -137,7 +137,7 @@ void inner_update_mm0(float* a, const float* left_global_buffer, const float* to
 #pragma HLS INTERFACE m_axi port = left_global_buffer bundle = gmem1
 #pragma HLS INTERFACE m_axi port = top_global_buffer bundle = gmem2
   Block block, left, top;
-  const Place place = {block_col, block_row, blocks_per_row};
+  const BlockPosition place = {block_col, block_row, blocks_per_row};
   load(a, place, block);
   load(left_global_buffer, {0, 0, 1}, left);
   load(top_global_buffer, {0, 0, 1}, top);

@@ -163,7 +163,7 @@ int in_software(Native native, MPI_Comm comm, const SoftwareCollective& collecti
   return MPI_SUCCESS;
 }
 
-Place::Place(MPI_Comm comm) {
+OwnRank::OwnRank(MPI_Comm comm) {
   const CommunicatorInfo* communicator = known(comm);
   if (communicator == nullptr || communicator->between) return;
   apart = false;

@@ -56,8 +56,8 @@ struct SoftwareCollective {
 int in_software(Native native, MPI_Comm comm, const SoftwareCollective& collective, Form form);
 
 /// Where this rank is. `apart`: on an intercommunicator or one that is not followed, whose arguments are not looked at.
-struct Place {
-  explicit Place(MPI_Comm comm);
+struct OwnRank {
+  explicit OwnRank(MPI_Comm comm);
   int rank = 0;
   int size = 0;
   bool apart = true;

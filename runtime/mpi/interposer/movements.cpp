@@ -122,10 +122,10 @@ int move(Native native, MPI_Comm comm, Movement movement, Form form) {
 namespace on {
 
 int Bcast(Native native, void* buffer, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm, Form form) {
-  const Place place(comm);
-  if (place.apart) return apart(native, comm, form);
+  const OwnRank own(comm);
+  if (own.apart) return apart(native, comm, form);
   Movement movement{Collective::broadcast, Pattern::broadcast, root};
-  Blocks& side = place.rank == root ? movement.send : movement.receive;
+  Blocks& side = own.rank == root ? movement.send : movement.receive;
   side.add(buffer, 0, count, type);
   movement.bytes = side.bytes();
   return move(native, comm, std::move(movement), form);
@@ -133,11 +133,11 @@ int Bcast(Native native, void* buffer, MPI_Count count, MPI_Datatype type, int r
 
 int Gather(Native native, const void* send, MPI_Count send_count, MPI_Datatype send_type, void* receive,
            MPI_Count receive_count, MPI_Datatype receive_type, int root, MPI_Comm comm, Form form) {
-  const Place place(comm);
-  if (place.apart) return apart(native, comm, form);
+  const OwnRank own(comm);
+  if (own.apart) return apart(native, comm, form);
   Movement movement{Collective::gather, Pattern::gather, root};
-  const bool at_root = place.rank == root;
-  if (at_root) movement.receive.add(receive, 0, receive_count * place.size, receive_type);
+  const bool at_root = own.rank == root;
+  if (at_root) movement.receive.add(receive, 0, receive_count * own.size, receive_type);
   if (at_root && send == MPI_IN_PLACE)
     movement.send.add(receive, receive_count * root, receive_count, receive_type);
   else
@@ -151,16 +151,16 @@ int Gather(Native native, const void* send, MPI_Count send_count, MPI_Datatype s
 
 int Allgather(Native native, const void* send, MPI_Count send_count, MPI_Datatype send_type, void* receive,
               MPI_Count receive_count, MPI_Datatype receive_type, MPI_Comm comm, Form form) {
-  const Place place(comm);
-  if (place.apart) return apart(native, comm, form);
+  const OwnRank own(comm);
+  if (own.apart) return apart(native, comm, form);
   Movement movement{Collective::allgather, Pattern::allgather};
-  movement.receive.add(receive, 0, receive_count * place.size, receive_type);
+  movement.receive.add(receive, 0, receive_count * own.size, receive_type);
   if (send == MPI_IN_PLACE)
-    movement.send.add(receive, receive_count * place.rank, receive_count, receive_type);
+    movement.send.add(receive, receive_count * own.rank, receive_count, receive_type);
   else
     movement.send.add(send, 0, send_count, send_type);
   if (send_count == receive_count &&
-      aliased(send, send_count, send_type, receive, receive_count * place.rank, receive_type))
+      aliased(send, send_count, send_type, receive, receive_count * own.rank, receive_type))
     return native();
   movement.bytes = movement.send.bytes();
   return move(native, comm, std::move(movement), form);
@@ -168,11 +168,11 @@ int Allgather(Native native, const void* send, MPI_Count send_count, MPI_Datatyp
 
 int Scatter(Native native, const void* send, MPI_Count send_count, MPI_Datatype send_type, void* receive,
             MPI_Count receive_count, MPI_Datatype receive_type, int root, MPI_Comm comm, Form form) {
-  const Place place(comm);
-  if (place.apart) return apart(native, comm, form);
+  const OwnRank own(comm);
+  if (own.apart) return apart(native, comm, form);
   Movement movement{Collective::scatter, Pattern::scatter, root};
-  const bool at_root = place.rank == root;
-  if (at_root) movement.send.add(send, 0, send_count * place.size, send_type);
+  const bool at_root = own.rank == root;
+  if (at_root) movement.send.add(send, 0, send_count * own.size, send_type);
   if (at_root && receive == MPI_IN_PLACE)
     movement.receive.leave(send_count, send_type);
   else
@@ -186,16 +186,16 @@ int Scatter(Native native, const void* send, MPI_Count send_count, MPI_Datatype 
 
 int Alltoall(Native native, const void* send, MPI_Count send_count, MPI_Datatype send_type, void* receive,
              MPI_Count receive_count, MPI_Datatype receive_type, MPI_Comm comm, Form form) {
-  const Place place(comm);
-  if (place.apart) return apart(native, comm, form);
+  const OwnRank own(comm);
+  if (own.apart) return apart(native, comm, form);
   Movement movement{Collective::alltoall, Pattern::alltoall};
-  movement.receive.add(receive, 0, receive_count * place.size, receive_type);
+  movement.receive.add(receive, 0, receive_count * own.size, receive_type);
   if (send == MPI_IN_PLACE)
     movement.send = movement.receive;
   else
-    movement.send.add(send, 0, send_count * place.size, send_type);
+    movement.send.add(send, 0, send_count * own.size, send_type);
   if (send_count == receive_count && aliased(send, send_count, send_type, receive, 0, receive_type)) return native();
-  movement.bytes = movement.receive.bytes() / static_cast<std::uint64_t>(place.size);
+  movement.bytes = movement.receive.bytes() / static_cast<std::uint64_t>(own.size);
   return move(native, comm, std::move(movement), form);
 }
 

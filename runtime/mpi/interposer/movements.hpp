@@ -91,11 +91,11 @@ template <class Count, class Displacement>
 int Gatherv(Native native, const void* send, MPI_Count send_count, MPI_Datatype send_type, void* receive,
             const Count* counts, const Displacement* displacements, MPI_Datatype type, int root, MPI_Comm comm,
             Form form = {}) {
-  const Place place(comm);
-  if (place.apart) return apart(native, comm, form);
+  const OwnRank own(comm);
+  if (own.apart) return apart(native, comm, form);
   Movement movement{Collective::gather, Pattern::gather_list, root};
-  const bool at_root = place.rank == root;
-  if (at_root) movement.receive.add_all(receive, counts, displacements, type, place.size);
+  const bool at_root = own.rank == root;
+  if (at_root) movement.receive.add_all(receive, counts, displacements, type, own.size);
   if (at_root && send == MPI_IN_PLACE)
     movement.send.add(receive, static_cast<MPI_Count>(displacements[root]), static_cast<MPI_Count>(counts[root]), type);
   else
@@ -110,11 +110,11 @@ template <class Count, class Displacement>
 int Scatterv(Native native, const void* send, const Count* counts, const Displacement* displacements, MPI_Datatype type,
              void* receive, MPI_Count receive_count, MPI_Datatype receive_type, int root, MPI_Comm comm,
              Form form = {}) {
-  const Place place(comm);
-  if (place.apart) return apart(native, comm, form);
+  const OwnRank own(comm);
+  if (own.apart) return apart(native, comm, form);
   Movement movement{Collective::scatter, Pattern::scatter_list, root};
-  const bool at_root = place.rank == root;
-  if (at_root) movement.send.add_all(send, counts, displacements, type, place.size);
+  const bool at_root = own.rank == root;
+  if (at_root) movement.send.add_all(send, counts, displacements, type, own.size);
   if (at_root && receive == MPI_IN_PLACE)
     movement.receive.leave(static_cast<MPI_Count>(counts[root]), type);
   else
@@ -129,17 +129,17 @@ template <class Count, class Displacement>
 int Allgatherv(Native native, const void* send, MPI_Count send_count, MPI_Datatype send_type, void* receive,
                const Count* counts, const Displacement* displacements, MPI_Datatype type, MPI_Comm comm,
                Form form = {}) {
-  const Place place(comm);
-  if (place.apart) return apart(native, comm, form);
+  const OwnRank own(comm);
+  if (own.apart) return apart(native, comm, form);
   Movement movement{Collective::allgather, Pattern::allgather_list};
-  movement.receive.add_all(receive, counts, displacements, type, place.size);
+  movement.receive.add_all(receive, counts, displacements, type, own.size);
   if (send == MPI_IN_PLACE)
-    movement.send.add(receive, static_cast<MPI_Count>(displacements[place.rank]),
-                      static_cast<MPI_Count>(counts[place.rank]), type);
+    movement.send.add(receive, static_cast<MPI_Count>(displacements[own.rank]),
+                      static_cast<MPI_Count>(counts[own.rank]), type);
   else
     movement.send.add(send, 0, send_count, send_type);
-  if (counts[place.rank] != 0 &&
-      aliased(send, send_count, send_type, receive, static_cast<MPI_Count>(displacements[place.rank]), type))
+  if (counts[own.rank] != 0 &&
+      aliased(send, send_count, send_type, receive, static_cast<MPI_Count>(displacements[own.rank]), type))
     return native();
   return move(native, comm, std::move(movement), form);
 }
@@ -148,14 +148,14 @@ template <class Count, class Displacement>
 int Alltoallv(Native native, const void* send, const Count* send_counts, const Displacement* send_displacements,
               MPI_Datatype send_type, void* receive, const Count* counts, const Displacement* displacements,
               MPI_Datatype type, MPI_Comm comm, Form form = {}) {
-  const Place place(comm);
-  if (place.apart) return apart(native, comm, form);
+  const OwnRank own(comm);
+  if (own.apart) return apart(native, comm, form);
   Movement movement{Collective::alltoall, Pattern::alltoall_list};
-  movement.receive.add_all(receive, counts, displacements, type, place.size);
+  movement.receive.add_all(receive, counts, displacements, type, own.size);
   if (send == MPI_IN_PLACE)
     movement.send = movement.receive;
   else
-    movement.send.add_all(send, send_counts, send_displacements, send_type, place.size);
+    movement.send.add_all(send, send_counts, send_displacements, send_type, own.size);
   if (send_counts == counts && aliased(send, 1, send_type, receive, 0, type)) return native();
   return move(native, comm, std::move(movement), form);
 }
@@ -165,12 +165,12 @@ template <class Count, class Displacement>
 int Alltoallw(Native native, const void* send, const Count* send_counts, const Displacement* send_displacements,
               const MPI_Datatype* send_types, void* receive, const Count* counts, const Displacement* displacements,
               const MPI_Datatype* types, MPI_Comm comm, Form form = {}) {
-  const Place place(comm);
-  if (place.apart) return apart(native, comm, form);
+  const OwnRank own(comm);
+  if (own.apart) return apart(native, comm, form);
   Movement movement{Collective::alltoall, Pattern::alltoall_list};
   const auto fill = [&](Blocks& side, const void* buffer, const Count* count, const Displacement* at,
                         const MPI_Datatype* type) {
-    for (int i = 0; i < place.size; ++i)
+    for (int i = 0; i < own.size; ++i)
       side.add_at_byte(buffer, static_cast<MPI_Count>(at[i]), static_cast<MPI_Count>(count[i]),
                        count[i] == 0 ? MPI_BYTE : type[i]);
   };

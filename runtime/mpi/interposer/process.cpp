@@ -368,11 +368,11 @@ void Process::sleep() {
 }
 
 void Process::look_after_mpi() {
-  slot_->looks_after.store(true);
+  slot_->progressing_mpi.store(true);
   take_replies();
   if (chores_ != nullptr) chores_->progress();
   progress_mpi();
-  slot_->looks_after.store(false);
+  slot_->progressing_mpi.store(false);
 }
 
 void Process::begin_native() {

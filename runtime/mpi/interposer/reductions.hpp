@@ -46,22 +46,22 @@ inline int Exscan(Native native, const void* send, void* receive, MPI_Count coun
 
 inline int Reduce_scatter_block(Native native, const void* send, void* receive, MPI_Count count, MPI_Datatype type,
                                 MPI_Op op, MPI_Comm comm, Form form = {}) {
-  const Place place(comm);
-  if (place.apart) return apart(native, comm, form);
+  const OwnRank own(comm);
+  if (own.apart) return apart(native, comm, form);
   using spec::Collective;
   return reduce(native, comm,
-                {Collective::reduce_scatter, Pattern::reduce_scatter, send, receive, count * place.size, type, op, 0,
-                 std::vector<MPI_Count>(static_cast<std::size_t>(place.size), count)},
+                {Collective::reduce_scatter, Pattern::reduce_scatter, send, receive, count * own.size, type, op, 0,
+                 std::vector<MPI_Count>(static_cast<std::size_t>(own.size), count)},
                 form);
 }
 
 template <class Count>
 int Reduce_scatter(Native native, const void* send, void* receive, const Count* counts, MPI_Datatype type, MPI_Op op,
                    MPI_Comm comm, Form form = {}) {
-  const Place place(comm);
-  if (place.apart) return apart(native, comm, form);
+  const OwnRank own(comm);
+  if (own.apart) return apart(native, comm, form);
   mpi::Reduce call{spec::Collective::reduce_scatter, Pattern::reduce_scatter, send, receive, 0, type, op};
-  for (int i = 0; i < place.size; ++i) {
+  for (int i = 0; i < own.size; ++i) {
     call.blocks.push_back(static_cast<MPI_Count>(counts[i]));
     call.count += call.blocks.back();
   }

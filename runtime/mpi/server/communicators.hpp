@@ -11,7 +11,7 @@
 
 #include "mpi/protocol.hpp"
 #include "mpi/server/node_collective.hpp"
-#include "mpi/server/places.hpp"
+#include "mpi/server/rank_map.hpp"
 #include "mpi/server/software.hpp"
 #include "mpi_fpga/engine.hpp"
 
@@ -38,7 +38,7 @@ struct Communicator {
   std::uint32_t number = 0;
   std::string name;
   std::vector<std::uint32_t> members;  ///< ranks of the world
-  Places places;                       ///< of the members
+  RankMap rank_map;                    ///< of the members
   std::vector<Tick> memory_free;       ///< of each host: see NodeCollective
   std::optional<ContextId> context;    ///< its row in the network
   std::uint32_t released = 0;          ///< members that have freed it

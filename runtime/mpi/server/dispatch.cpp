@@ -66,12 +66,12 @@ void Server::create(unsigned rank, const Submission& part) {
   made.name = name_of(*creation, part.communicator, number);
   made.members = creation->members;
   made.entered.resize(made.members.size());
-  made.places = places_of(made.members);
-  made.memory_free.resize(made.places.hosts().size());
+  made.rank_map = rank_map_of(made.members);
+  made.memory_free.resize(made.rank_map.hosts().size());
 
   const Tick at = timeline_.possible(creation->last);
   const bool wanted = part.reason == Reason::none;
-  const auto& hosts = made.places.hosts();
+  const auto& hosts = made.rank_map.hosts();
   // All at once: what MPI itself does next, each rank does only together with the others.
   const auto answer = [this, number, requests = std::move(creation->requests)](bool granted, Tick when) {
     created_ = true;
@@ -81,7 +81,7 @@ void Server::create(unsigned rank, const Submission& part) {
                              .bytes = number,
                              .payload = member.list,
                              .granted = granted,
-                             .shared = communicators_.at(number).places.shared(),
+                             .shared = communicators_.at(number).rank_map.shared(),
                              .collectives = granted ? collectives_of(number) : 0});
   };
   if (wanted && hosts.size() > 1) {
@@ -96,7 +96,7 @@ void Server::create(unsigned rank, const Submission& part) {
     if (made.context) return;
     for (const Handle handle : handles) timeline_.forget(handle);
   }
-  const bool granted = wanted && made.places.shared() && hosts.size() == 1;
+  const bool granted = wanted && made.rank_map.shared() && hosts.size() == 1;
   timeline_.at(at, [answer, granted, at] { answer(granted, at); });
 }
 
@@ -112,7 +112,7 @@ std::uint32_t Server::collectives_of(std::uint32_t number) const {
   const Communicator& communicator = communicators_.at(number);
   std::uint32_t found = 0;
   for (unsigned c = 1; c < spec::collective_names.size(); ++c) {
-    const auto kind = NodeCollective::of_nodes(static_cast<spec::Collective>(c), communicator.places);
+    const auto kind = NodeCollective::of_nodes(static_cast<spec::Collective>(c), communicator.rank_map);
     if (kind && (!communicator.context || timeline_.engine().computes(*communicator.context, *kind))) found |= 1u << c;
   }
   return found;
@@ -139,7 +139,7 @@ spec::Algorithm Server::algorithm_of(const Communicator& communicator, const Col
   const spec::Collective kind = part.collective;
   if (part.vector) bytes = std::numeric_limits<std::uint64_t>::max();
   const std::uint32_t known = timeline_.engine().algorithms(*communicator.context, kind, part.vector);
-  const auto ranks = static_cast<std::uint32_t>(communicator.places.hosts().size());
+  const auto ranks = static_cast<std::uint32_t>(communicator.rank_map.hosts().size());
   return options_.choice.of(kind, ranks, bytes, known).value_or(static_cast<spec::Algorithm>(std::countr_zero(known)));
 }
 
@@ -185,7 +185,7 @@ void Server::collective(unsigned rank, const Submission& part) {
   request.send_blocks = blocks(part.send_blocks);
   request.receive_blocks = blocks(part.receive_blocks);
   if (!request.vector) fit(communicator, operation, part, request);
-  if (communicator.places.shared()) return enter_node(communicator, operation, request, part.at);
+  if (communicator.rank_map.shared()) return enter_node(communicator, operation, request, part.at);
   const std::uint64_t bytes = request.vector ? part.bytes : operation.first.bytes;
   submit(communicator, operation, request, bytes, part.at, [this, rank, part, number = operation.number](Tick at) {
     end_part(part.communicator, number, rank, part.id, at);
@@ -241,7 +241,7 @@ void Server::start_software(const Communicator& communicator, Meeting& operation
   const auto n = static_cast<std::uint32_t>(communicator.members.size());
   const SoftwareCall call{operation.first.pattern, n, operation.first.operation.root, operation.first.bytes,
                           std::move(operation.lists)};
-  SoftwareRun::start(timeline_, software_rounds(call), communicator.places.nodes(), options_.message_overhead,
+  SoftwareRun::start(timeline_, software_rounds(call), communicator.rank_map.nodes(), options_.message_overhead,
                      operation.last_entry,
                      [this, communicator = communicator.number, number = operation.number, ids = operation.ids,
                       members = communicator.members](std::uint32_t rank, Tick at) {
@@ -261,7 +261,7 @@ void Server::end_part(std::uint32_t number, std::uint64_t operation, unsigned ra
   if (first.action != Action::meet) {
     const bool offloaded = first.action == Action::collective;
     CollectiveUse& use = books_.collectives[{
-        communicator.name, communicator.places.nodes(), options_.functions[first.function], first.bytes,
+        communicator.name, communicator.rank_map.nodes(), options_.functions[first.function], first.bytes,
         first.operation.vector,
         static_cast<std::uint8_t>(offloaded ? first.operation.collective : spec::Collective::point_to_point), offloaded,
         finished->algorithm, first.operation.root, finished->site}];

@@ -44,23 +44,23 @@ std::vector<Block> following(const std::vector<std::uint64_t>& counts) {
 
 }  // namespace
 
-std::optional<Collective> NodeCollective::of_nodes(Collective collective, const Places& places) {
-  if (!is_scan(collective) || !places.shared()) return collective;
-  return places.in_order() ? std::optional(Collective::exscan) : std::nullopt;
+std::optional<Collective> NodeCollective::of_nodes(Collective collective, const RankMap& rank_map) {
+  if (!is_scan(collective) || !rank_map.shared()) return collective;
+  return rank_map.in_order() ? std::optional(Collective::exscan) : std::nullopt;
 }
 
-NodeCollective::NodeCollective(const Places& places, std::vector<Tick>& free, Setting setting)
-    : places_(places),
+NodeCollective::NodeCollective(const RankMap& rank_map, std::vector<Tick>& free, Setting setting)
+    : rank_map_(rank_map),
       free_(free),
       setting_(std::move(setting)),
-      parts_(places.ranks()),
-      entries_(places.ranks()),
-      hosts_(places.hosts().size()) {}
+      parts_(rank_map.ranks()),
+      entries_(rank_map.ranks()),
+      hosts_(rank_map.hosts().size()) {}
 
 std::optional<std::string> NodeCollective::enter(const CollectiveRequest& part, Tick at) {
   parts_[part.rank].emplace(part);
   entries_[part.rank] = at;
-  for (std::uint32_t other = 0; part.vector && other < places_.ranks(); ++other) {
+  for (std::uint32_t other = 0; part.vector && other < rank_map_.ranks(); ++other) {
     if (!parts_[other]) continue;
     for (const auto& [from, to] : {std::pair{part.rank, other}, std::pair{other, part.rank}})
       if (const auto has = given(from, to), takes = expected(from, to); has != takes)
@@ -68,8 +68,8 @@ std::optional<std::string> NodeCollective::enter(const CollectiveRequest& part, 
                (part.type == spec::Datatype::byte ? " bytes" : " elements") + " for rank " + std::to_string(to) +
                ", which takes " + std::to_string(*takes);
   }
-  const std::uint32_t host = places_.host_of(part.rank);
-  if (++hosts_[host].entered == places_.ranks_on(host).size()) take_in(host);
+  const std::uint32_t host = rank_map_.host_of(part.rank);
+  if (++hosts_[host].entered == rank_map_.ranks_on(host).size()) take_in(host);
   return std::nullopt;
 }
 
@@ -105,7 +105,7 @@ std::optional<std::uint64_t> NodeCollective::expected(std::uint32_t source, std:
 
 /// All ranks of a host have come.
 void NodeCollective::take_in(std::uint32_t host) {
-  const auto& ranks = places_.ranks_on(host);
+  const auto& ranks = rank_map_.ranks_on(host);
   Tick at = std::max(free_[host], entries_[ranks.front()]);
   for (const std::uint32_t rank : ranks | std::views::drop(1)) {
     const CollectiveRequest& part = *parts_[rank];
@@ -137,7 +137,7 @@ void NodeCollective::finish(std::uint32_t rank, Tick at) {
 void NodeCollective::hand_out(std::uint32_t host, Tick at) {
   last_out_ = std::max(last_out_, at);
   distribute(host);
-  const auto& ranks = places_.ranks_on(host);
+  const auto& ranks = rank_map_.ranks_on(host);
   finish(ranks.front(), at);
   for (const std::uint32_t rank : ranks | std::views::drop(1)) {
     const CollectiveRequest& part = *parts_[rank];
@@ -150,9 +150,9 @@ void NodeCollective::hand_out(std::uint32_t host, Tick at) {
 template <class Each>
 std::vector<std::byte> NodeCollective::combined(std::uint32_t host, Each each) const {
   std::vector<std::byte> result;
-  for (const std::uint32_t rank : places_.ranks_on(host)) {
+  for (const std::uint32_t rank : rank_map_.ranks_on(host)) {
     const KeptRequest& part = *parts_[rank];
-    if (rank == places_.parent(host))
+    if (rank == rank_map_.parent(host))
       append(result, part.send);
     else
       setting_.combine(result.data(), part.send.data(), result.size() / size_of(part));
@@ -165,12 +165,12 @@ std::vector<std::byte> NodeCollective::combined(std::uint32_t host, Each each) c
 template <class Piece>
 void NodeCollective::each_rank_in_network_order(Piece piece) const {
   for (std::uint32_t host = 0; host < hosts_.size(); ++host)
-    for (const std::uint32_t rank : places_.ranks_on(host)) piece(rank);
+    for (const std::uint32_t rank : rank_map_.ranks_on(host)) piece(rank);
 }
 
 /// What the ranks of a host give together.
 void NodeCollective::collect(std::uint32_t host) {
-  const auto& ranks = places_.ranks_on(host);
+  const auto& ranks = rank_map_.ranks_on(host);
   const CollectiveRequest& part = any_part(host);
   std::vector<std::byte>& send = hosts_[host].send;
   const auto nothing = [](const std::vector<std::byte>&) {};
@@ -192,7 +192,7 @@ void NodeCollective::collect(std::uint32_t host) {
       for (const std::uint32_t rank : ranks) append(send, parts_[rank]->send);
       break;
     case Collective::scatter:
-      if (places_.host_of(part.root) == host)
+      if (rank_map_.host_of(part.root) == host)
         each_rank_in_network_order([&](std::uint32_t rank) {
           append(send, piece(part, parts_[part.root]->send, parts_[part.root]->send_block(rank)));
         });
@@ -200,7 +200,7 @@ void NodeCollective::collect(std::uint32_t host) {
     case Collective::alltoall:
       for (std::uint32_t other = 0; other < hosts_.size(); ++other)
         for (const std::uint32_t source : ranks)
-          for (const std::uint32_t destination : places_.ranks_on(other))
+          for (const std::uint32_t destination : rank_map_.ranks_on(other))
             append(send, piece(part, parts_[source]->send, parts_[source]->send_block(destination)));
       break;
     case Collective::scan:
@@ -214,15 +214,15 @@ void NodeCollective::collect(std::uint32_t host) {
 
 /// The parent's part in the network, whose members are the hosts.
 CollectiveRequest NodeCollective::part_of(std::uint32_t host) {
-  const auto& ranks = places_.ranks_on(host);
+  const auto& ranks = rank_map_.ranks_on(host);
   CollectiveRequest part = any_part(host);
   Host& here = hosts_[host];
-  const bool at_root = places_.host_of(part.root) == host;
-  part.collective = *of_nodes(part.collective, places_);
+  const bool at_root = rank_map_.host_of(part.root) == host;
+  part.collective = *of_nodes(part.collective, rank_map_);
   part.rank = host;
-  part.root = places_.host_of(part.root);
+  part.root = rank_map_.host_of(part.root);
   const auto sum = [&](std::uint32_t other, auto elements) {
-    const auto& on = places_.ranks_on(other);
+    const auto& on = rank_map_.ranks_on(other);
     return std::transform_reduce(on.begin(), on.end(), std::uint64_t{0}, std::plus<>{}, elements);
   };
   const auto for_each_host = [&](auto elements) {
@@ -236,7 +236,7 @@ CollectiveRequest NodeCollective::part_of(std::uint32_t host) {
 
   std::uint64_t received = 0;
   if (moves_blocks(part.collective)) {
-    part.vector = part.vector || !places_.even();
+    part.vector = part.vector || !rank_map_.even();
     const bool alltoall = part.collective == Collective::alltoall;
     const CollectiveRequest& lists = at_root ? *parts_[any_part(host).root] : any_part(host);
     const auto sent_to = [&](std::uint32_t rank) {
@@ -279,7 +279,7 @@ void NodeCollective::distribute_prefixes(std::uint32_t host) {
   const bool inclusive = any_part(host).collective == Collective::scan;
   const auto& before = hosts_[host].receive;
   const auto& prefixes = hosts_[host].prefixes;
-  const auto& ranks = places_.ranks_on(host);
+  const auto& ranks = rank_map_.ranks_on(host);
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     const KeptRequest& part = *parts_[ranks[i]];
     if (part.receive.empty()) continue;
@@ -305,7 +305,7 @@ void NodeCollective::distribute(std::uint32_t host) {
     std::ranges::copy(rest.first(to.size()), to.begin());
     rest = rest.subspan(to.size());
   };
-  const auto& ranks = places_.ranks_on(host);
+  const auto& ranks = rank_map_.ranks_on(host);
   switch (any.collective) {
     case Collective::scatter:
     case Collective::reduce_scatter:

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "mpi/server/host_memory.hpp"
-#include "mpi/server/places.hpp"
+#include "mpi/server/rank_map.hpp"
 #include "mpi/server/timeline.hpp"
 #include "mpi_fpga/engine.hpp"
 #include "reduce/lane.hpp"
@@ -35,10 +35,10 @@ class NodeCollective : public std::enable_shared_from_this<NodeCollective> {
   };
 
   /// The collective of the nodes in the network, of which a collective is made; nothing where it is not done so.
-  [[nodiscard]] static std::optional<spec::Collective> of_nodes(spec::Collective collective, const Places& places);
+  [[nodiscard]] static std::optional<spec::Collective> of_nodes(spec::Collective collective, const RankMap& rank_map);
 
   /// `free` tells for each host when its ranks have taken in the collective before; both stay where they are.
-  NodeCollective(const Places& places, std::vector<Tick>& free, Setting setting);
+  NodeCollective(const RankMap& rank_map, std::vector<Tick>& free, Setting setting);
 
   /// A rank's part comes at `at`. Returns what is wrong where another rank has given other sizes of blocks.
   std::optional<std::string> enter(const CollectiveRequest& part, Tick at);
@@ -71,9 +71,9 @@ class NodeCollective : public std::enable_shared_from_this<NodeCollective> {
 
   [[nodiscard]] std::optional<std::uint64_t> given(std::uint32_t source, std::uint32_t destination) const;
   [[nodiscard]] std::optional<std::uint64_t> expected(std::uint32_t source, std::uint32_t destination) const;
-  [[nodiscard]] const KeptRequest& any_part(std::uint32_t host) const { return *parts_[places_.parent(host)]; }
+  [[nodiscard]] const KeptRequest& any_part(std::uint32_t host) const { return *parts_[rank_map_.parent(host)]; }
 
-  const Places& places_;
+  const RankMap& rank_map_;
   std::vector<Tick>& free_;
   Setting setting_;
   std::vector<std::optional<KeptRequest>> parts_;  ///< their lists stay when the ranks have gone on

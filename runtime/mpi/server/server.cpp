@@ -27,7 +27,7 @@ constexpr Tick kLooksPerSecond = 100'000;  // of virtual time, how often a busy 
 
 Server::Server(CollectiveEngine& engine, ServerOptions options)
     : options_(std::move(options)),
-      one_rank_a_node_(!Places(options_.nodes).shared()),
+      one_rank_a_node_(!RankMap(options_.nodes).shared()),
       memory_(options_.ranks()),
       connections_(options_.listener, options_.ranks(), memory_.descriptor(),
                    launch::Welcome{engine.ticks_per_second(), options_.compute_scale}),
@@ -53,7 +53,7 @@ Outcome Server::run() {
       progressed_ = somebody_used_files() || progressed_;
     }
     if (std::exchange(progressed_, false)) progress = now;
-    if (helps_) help_those_that_look_after();
+    if (progressing_) keep_mpi_progressing();
     const std::chrono::duration<double> patience(options_.patience_s);
     if (options_.patience_s > 0 && now - progress > patience &&
         (header.running.load() == 0 || now - progress > patience + kReturn)) {
@@ -69,7 +69,7 @@ Outcome Server::run() {
       if (rang && !somebody_yields()) continue;
       if (!rang) put_blocked_outside();
       hand_over_to_parked();
-      help_those_that_look_after();
+      keep_mpi_progressing();
       earliest = earliest_of_running();
       // If processor time does not count as virtual time, no result may depend on it.
       if (earliest != kNever && options_.compute_scale == 0 && !somebody_yields()) continue;
@@ -227,13 +227,13 @@ void Server::put_blocked_outside() {
 
 /// Asks all ranks to progress the MPI library while a resumed rank is still inside it: its work there may need all ranks (MPICH completes
 /// MPI_Comm_idup by a blocking broadcast).
-void Server::help_those_that_look_after() {
+void Server::keep_mpi_progressing() {
   const bool needed = std::ranges::any_of(std::views::iota(0U, options_.ranks()), [&](unsigned rank) {
     const Slot& slot = memory_.slot(rank);
-    return slot.state.load() == State::running && slot.looks_after.load();
+    return slot.state.load() == State::running && slot.progressing_mpi.load();
   });
-  if (needed == helps_) return;
-  helps_ = needed;
+  if (needed == progressing_) return;
+  progressing_ = needed;
   std::atomic<std::uint32_t>& native = memory_.header().native;
   if (!needed) {
     native.fetch_sub(1);

@@ -152,7 +152,7 @@ class Server {
   void take_parked();
   [[nodiscard]] bool blocks_in_mpi(unsigned rank);
   void put_blocked_outside();
-  void help_those_that_look_after();
+  void keep_mpi_progressing();
   [[nodiscard]] std::int64_t quiet_ns(unsigned rank);
   [[nodiscard]] Tick earliest_of_running();
   [[nodiscard]] bool somebody_yields();
@@ -200,7 +200,7 @@ class Server {
   void serve(unsigned rank, const Post& post, const Message& message);
 
   // shared_nodes.cpp: nodes with several ranks
-  [[nodiscard]] Places places_of(const std::vector<std::uint32_t>& members) const;
+  [[nodiscard]] RankMap rank_map_of(const std::vector<std::uint32_t>& members) const;
   void enter_node(Communicator& communicator, Meeting& operation, const CollectiveRequest& request, Tick at);
   [[nodiscard]] Tick lookahead() const;
 
@@ -227,7 +227,7 @@ class Server {
   bool progressed_ = false;
   std::uint64_t file_calls_ = 0;  ///< of all ranks, as of the last check
   bool created_ = false;          ///< a communicator is complete, and not all of its members may wait for it
-  bool helps_ = false;            ///< ranks progress the MPI library because one of them needs it
+  bool progressing_ = false;      ///< ranks progress the MPI library because one of them needs it
   std::atomic<bool> stop_{false};
   std::atomic<Tick> now_{0};  ///< the timeline's, for other threads
 };

@@ -9,10 +9,10 @@
 
 namespace thalweg::mpi {
 
-Places Server::places_of(const std::vector<std::uint32_t>& members) const {
+RankMap Server::rank_map_of(const std::vector<std::uint32_t>& members) const {
   std::vector<NodeId> nodes;
   for (const std::uint32_t member : members) nodes.push_back(options_.nodes[member]);
-  return Places(std::move(nodes));
+  return RankMap(std::move(nodes));
 }
 
 /// What a rank does cannot affect another one sooner.
@@ -25,7 +25,7 @@ void Server::enter_node(Communicator& communicator, Meeting& operation, const Co
   if (!operation.on_nodes) {
     const UserOperator* own = user_operator(options_.operators, request.op);
     operation.on_nodes = std::make_shared<NodeCollective>(
-        communicator.places, communicator.memory_free,
+        communicator.rank_map, communicator.memory_free,
         NodeCollective::Setting{
             .timeline = timeline_,
             .combine = own != nullptr ? own->combine : lane(request.op, request.type),

@@ -288,7 +288,8 @@ void Fabric::check(const Communicator& communicator, const CollectiveRequest& re
 }
 
 /// v-forms: what a rank that has entered gives to another one that has entered, if it is not what that one takes.
-std::optional<std::string> Fabric::disagreement(const Entered& operation, std::uint32_t giver, std::uint32_t receiver) {
+std::optional<std::string> Fabric::disagreement(const OpenCollective& operation, std::uint32_t giver,
+                                                std::uint32_t receiver) {
   const KeptRequest &from = *operation.parts[giver], &to = *operation.parts[receiver];
   const CollectiveRequest& any = operation.first;
   std::uint64_t given = 0, taken = 0;
@@ -317,7 +318,7 @@ std::optional<std::string> Fabric::disagreement(const Entered& operation, std::u
 }
 
 /// The first difference between a rank's part and those that came before.
-std::optional<std::string> Fabric::compare(Entered& operation, const CollectiveRequest& request) {
+std::optional<std::string> Fabric::compare(OpenCollective& operation, const CollectiveRequest& request) {
   if (const auto differs = difference(operation.first, request))
     return text(*differs, " (rank ", operation.first.rank, ")");
   if (!request.vector) return std::nullopt;
@@ -338,7 +339,7 @@ bool Fabric::enter(Communicator& communicator, const CollectiveRequest& request,
   auto& entered = communicator.entered;
   if (index == entered.size())
     entered.push_back({.first = request, .at = at, .ranks = std::vector<bool>(communicator.main.group.ranks())});
-  Entered& operation = entered[index];
+  OpenCollective& operation = entered[index];
   if (const auto differs = compare(operation, request)) {
     communicator.broken = true;
     if (!mismatch_) mismatch_ = Mismatch{request.context, request.rank, communicator.complete + index, *differs};
@@ -357,12 +358,12 @@ void Fabric::submit(const CollectiveRequest& given, Tick at) {
   check(entered, request);
   check_time(at);
   if (!enter(entered, request, at)) return;
-  Awaited awaited{.handle = given.handle, .context = given.context, .rank = given.rank};
+  PendingOperation awaited{.handle = given.handle, .context = given.context, .rank = given.rank};
   if (journal_) awaited.operation = journal_->submit(request, entered.main.group.ranks());
   issue(request, awaited, std::max(at, resumes_));
 }
 
-void Fabric::issue(CollectiveRequest request, Awaited awaited, Tick at) {
+void Fabric::issue(CollectiveRequest request, PendingOperation awaited, Tick at) {
   const Communicator& entered = communicator(request.context);
   request.algorithm = effective_algorithm(request, abilities(entered));
   const std::uint32_t root = request.root;
@@ -392,7 +393,7 @@ void Fabric::issue(CollectiveRequest request, Awaited awaited, Tick at) {
 }
 
 /// A handle for nodes, which complete it as often as it has parts.
-Handle Fabric::expect(const Awaited& awaited) {
+Handle Fabric::expect(const PendingOperation& awaited) {
   Handle own = awaited_.size();
   if (unused_.empty()) {
     awaited_.emplace_back();
@@ -407,7 +408,7 @@ Handle Fabric::expect(const Awaited& awaited) {
 void Fabric::take_completed(std::vector<Completion>& completed) {
   for (Ended& ended : ended_) {
     if (ended.kind == Ended::Kind::collective || ended.kind == Ended::Kind::row) {
-      Awaited& awaited = awaited_[ended.handle];
+      PendingOperation& awaited = awaited_[ended.handle];
       if (--awaited.parts > 0) continue;
       const Handle own = ended.handle;
       const bool news = note(ended);
@@ -531,7 +532,7 @@ std::vector<Waiting> Fabric::waiting() const {
     if (!communicators_[context]) continue;
     const Communicator& communicator = *communicators_[context];
     for (std::size_t i = 0; i < communicator.entered.size(); ++i) {
-      const Entered& operation = communicator.entered[i];
+      const OpenCollective& operation = communicator.entered[i];
       for (std::uint32_t rank = 0; rank < communicator.main.group.ranks(); ++rank)
         if (!operation.ranks[rank])
           result.push_back(

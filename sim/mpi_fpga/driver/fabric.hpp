@@ -82,7 +82,7 @@ class Fabric final : public CollectiveEngine {
 
  private:
   /// One operation of a communicator, until all ranks have submitted their parts.
-  struct Entered {
+  struct OpenCollective {
     CollectiveRequest first;
     Tick at = 0;
     std::vector<bool> ranks;
@@ -90,7 +90,7 @@ class Fabric final : public CollectiveEngine {
     std::vector<std::optional<KeptRequest>> parts{};  ///< v-form: of each rank that has entered
   };
   /// An operation of the caller, completed once when all its parts have completed.
-  struct Awaited {
+  struct PendingOperation {
     Handle handle = 0;
     unsigned parts = 0;
     ContextId context = 0;
@@ -115,7 +115,7 @@ class Fabric final : public CollectiveEngine {
     std::vector<std::optional<Handle>> loading;  ///< of each rank whose rows are not loaded
     std::vector<std::uint64_t> submitted;        ///< parts, of each rank
     std::uint64_t complete = 0;                  ///< operations that all ranks have entered
-    std::deque<Entered> entered;                 ///< those after
+    std::deque<OpenCollective> entered;          ///< those after
     bool leaving = false;                        ///< freed, when what runs a second time is over
     bool broken = false;                         ///< parts of one operation differ: what comes later is not executed
   };
@@ -130,8 +130,8 @@ class Fabric final : public CollectiveEngine {
   void build();
   void load_rows(ContextId context, Tick at);
   void load_rows(const Part& part, std::span<const Handle> handles, Tick at);
-  [[nodiscard]] Handle expect(const Awaited& awaited);
-  void issue(CollectiveRequest request, Awaited awaited, Tick at);
+  [[nodiscard]] Handle expect(const PendingOperation& awaited);
+  void issue(CollectiveRequest request, PendingOperation awaited, Tick at);
   /// False: the caller knows it.
   [[nodiscard]] bool note(Ended& ended);
   void give_up_links();
@@ -141,9 +141,9 @@ class Fabric final : public CollectiveEngine {
   [[nodiscard]] std::optional<std::uint32_t> rank_behind(const Part& part, std::uint32_t vertex) const;
   void check_time(Tick at) const;
   void check(const Communicator& communicator, const CollectiveRequest& request) const;
-  [[nodiscard]] static std::optional<std::string> disagreement(const Entered& operation, std::uint32_t giver,
+  [[nodiscard]] static std::optional<std::string> disagreement(const OpenCollective& operation, std::uint32_t giver,
                                                                std::uint32_t receiver);
-  [[nodiscard]] static std::optional<std::string> compare(Entered& operation, const CollectiveRequest& request);
+  [[nodiscard]] static std::optional<std::string> compare(OpenCollective& operation, const CollectiveRequest& request);
   [[nodiscard]] bool enter(Communicator& communicator, const CollectiveRequest& request, Tick at);
 
   FabricConfig config_;
@@ -153,8 +153,8 @@ class Fabric final : public CollectiveEngine {
   Scheduler* scheduler_;
   Messages messages_;
   std::vector<Ended> ended_;
-  std::vector<Awaited> awaited_;  ///< by the handles that nodes get for rows and collectives
-  std::vector<Handle> unused_;    ///< of these
+  std::vector<PendingOperation> awaited_;  ///< by the handles that nodes get for rows and collectives
+  std::vector<Handle> unused_;             ///< of these
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<JoinedLink> links_;                          ///< on which faults happen
   std::deque<std::optional<Communicator>> communicators_;  ///< they stay where they are: nodes refer to their groups

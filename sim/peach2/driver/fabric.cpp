@@ -141,7 +141,7 @@ std::unique_ptr<HubModel> Fabric::sim_hub(const Hub::Config& config, std::uint16
 }
 
 /// What the kinds say while the cluster is put together.
-struct Fabric::Made {
+struct Fabric::Parts {
   Hub::Config config;
   Domain* net = nullptr;
   double per_second = 0;
@@ -149,10 +149,10 @@ struct Fabric::Made {
 };
 
 Fabric::Fabric(const Description& description, const Tables& windows, const MakeHub& make_hub)
-    : Fabric(description, windows, make_hub, std::make_unique<Made>()) {}
+    : Fabric(description, windows, make_hub, std::make_unique<Parts>()) {}
 
 Fabric::Fabric(const Description& description, const Tables& windows, const MakeHub& make_hub,
-               std::unique_ptr<Made> made)
+               std::unique_ptr<Parts> made)
     : assembly_(description, [&]() -> const Kinds& {
         const auto ticks = static_cast<double>(description.ticks_per_second);
         auto& m = *made;

@@ -114,8 +114,8 @@ class Fabric final : public Engine {
   [[nodiscard]] Counts counts(unsigned node);
 
  private:
-  struct Made;
-  Fabric(const Description& description, const Tables& windows, const MakeHub& make_hub, std::unique_ptr<Made> made);
+  struct Parts;
+  Fabric(const Description& description, const Tables& windows, const MakeHub& make_hub, std::unique_ptr<Parts> made);
 
   /// A line for each of those, whose work is abandoned, for each hub that refused something, and for each thing that a hub waits for.
   [[nodiscard]] Stuck stuck(std::vector<Blocked> waits);

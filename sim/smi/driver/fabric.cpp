@@ -34,7 +34,7 @@ RateLimit rate_of(const Values& link, unsigned packet_bytes, Tick ticks_per_seco
 }  // namespace
 
 /// What the kinds say while the cluster is put together.
-struct Fabric::Made {
+struct Fabric::Parts {
   Domain* clock = nullptr;
   Tick ticks_per_second = 1;
   double hertz = 0;
@@ -46,10 +46,10 @@ struct Fabric::Made {
 
 Fabric::Fabric(const Description& description, const std::vector<std::vector<EndpointOf>>& endpoints,
                const MakeNode& make_node)
-    : Fabric(description, endpoints, make_node, std::make_unique<Made>()) {}
+    : Fabric(description, endpoints, make_node, std::make_unique<Parts>()) {}
 
 Fabric::Fabric(const Description& description, const std::vector<std::vector<EndpointOf>>& endpoints,
-               const MakeNode& make_node, std::unique_ptr<Made> made)
+               const MakeNode& make_node, std::unique_ptr<Parts> made)
     : assembly_(description, [&]() -> const Kinds& {
         auto& m = *made;
         require(endpoints.size() == description.nodes.size() && endpoints.size() <= kMostRanks,

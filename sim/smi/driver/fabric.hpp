@@ -69,9 +69,9 @@ class Fabric {
   void load(const std::vector<Tables>& tables);
 
  private:
-  struct Made;
+  struct Parts;
   Fabric(const Description& description, const std::vector<std::vector<EndpointOf>>& endpoints,
-         const MakeNode& make_node, std::unique_ptr<Made> made);
+         const MakeNode& make_node, std::unique_ptr<Parts> made);
 
   Assembly assembly_;
   Domain* clock_ = nullptr;

@@ -45,7 +45,7 @@ MUTANTS = {
         "touched_q[setup_context_i] <= {MUTANT ? touched_q[setup_context_i][1] : Sums'(0), Sums'(0)};",
     ),
     "missed_not_counted": ("control", "32'(to_start && !starts_ready)", "32'(to_start && !starts_ready && !MUTANT)"),
-    "told_bytes_are_free": ("egress", "told_valid_i ? OwedBits'", "told_valid_i && !MUTANT ? OwedBits'"),
+    "notice_bytes_are_free": ("egress", "notice_valid_i ? OwedBits'", "notice_valid_i && !MUTANT ? OwedBits'"),
     "credit_off_by_one": (
         "egress",
         "units_q >= UnitBits'(MaxDwords / 4)",
@@ -76,7 +76,7 @@ KINDS = {
         ("rtl_control_missed_not_counted", "cpp_control_missed_not_counted"),
         "missed_not_counted",
     ),
-    "acknowledged bytes are free": (("rtl_egress_acknowledged_bytes_dropped",), "told_bytes_are_free"),
+    "acknowledged bytes are free": (("rtl_egress_acknowledged_bytes_dropped",), "notice_bytes_are_free"),
     "a credit more or less": (("rtl_egress_credit_off_by_one",), "credit_off_by_one"),
     "another order of the fold": (("rtl_calculator_fold_order",), "fold_of_neighbours"),
     "a page's end compared wrongly": (

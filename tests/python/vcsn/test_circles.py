@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 from thalweg._core import NEVER
 from thalweg.errors import FabricStopped
-from thalweg.vcsn import Cluster, Interrupt, Network, Place, Program, run
+from thalweg.vcsn import Cluster, Interrupt, Network, Program, VirtualPort, run
 
 ENDLESS = "packets go around a circle for ever"
 
@@ -27,8 +27,8 @@ def started(network: Network, node: int, output: int, input: int, packets: int =
 def around(network: Network, nodes: Sequence[int]) -> None:
     """Virtual port 1 of each is joined with virtual port 0 of the next one, whose crossbar passes packets on."""
     for node, following in zip(nodes, [*nodes[1:], nodes[0]], strict=True):
-        network.set_circuit(Place(node, 0, 1), Place(following, 0, 0))
-        network.set_circuit(Place(following, 0, 0), Place(node, 0, 1))
+        network.set_circuit(VirtualPort(node, 0, 1), VirtualPort(following, 0, 0))
+        network.set_circuit(VirtualPort(following, 0, 0), VirtualPort(node, 0, 1))
         network.connect(node, network.place(node, 0, 1), network.place(node, 0, 0))
     first = nodes[0]
     started(network, first, network.place(first, 0, 1), network.place(first, 0, 0))
@@ -54,7 +54,7 @@ def test_two_crossbars_that_send_everything_back() -> None:
     """Over one circuit; a server waits meanwhile for what never comes."""
     cluster = Cluster.load("vcsn-d5005")
     network = cluster.network()
-    network.rewire({Place(0, 0, 0): Place(1, 0, 1)})
+    network.rewire({VirtualPort(0, 0, 0): VirtualPort(1, 0, 1)})
     there, back = network.place(0, 0, 0), network.place(1, 0, 1)
     network.connect(1, back, back)
     started(network, 0, there, there, packets=3)
@@ -87,8 +87,8 @@ def test_transfers_beside_a_circle_complete() -> None:
     """At a pace at which they take longer than it takes to see that nothing but a circle moves."""
     network = Cluster.load("vcsn-d5005").network()
     around(network, range(2))
-    slow, fast = Place(4, 0, 0), Place(5, 0, 0)
-    network.rewire({Place(0, 0, 1): Place(1, 0, 0), Place(1, 0, 1): Place(0, 0, 0), slow: fast})
+    slow, fast = VirtualPort(4, 0, 0), VirtualPort(5, 0, 0)
+    network.rewire({VirtualPort(0, 0, 1): VirtualPort(1, 0, 0), VirtualPort(1, 0, 1): VirtualPort(0, 0, 0), slow: fast})
     network.set_pace(slow, pace=(1 << 20) - 1)
     network.connect(4, network.place(4, 0, 0), 0)
     network.connect(5, 0, network.place(5, 0, 0))
@@ -111,7 +111,7 @@ def test_a_circle_without_packets_is_none() -> None:
 @pytest.mark.slow
 def test_a_full_circle_takes_bounded_memory() -> None:
     network = Cluster.load("vcsn-d5005").network()
-    network.rewire({Place(0, 0, 0): Place(1, 0, 0)})
+    network.rewire({VirtualPort(0, 0, 0): VirtualPort(1, 0, 0)})
     there, back = network.place(0, 0, 0), network.place(1, 0, 0)
     network.connect(1, back, back)
     started(network, 0, there, there, packets=30)

@@ -12,7 +12,7 @@ import pytest
 import thalweg
 from thalweg.cli import main
 from thalweg.errors import InputError
-from thalweg.vcsn import Circuits, Cluster, Place
+from thalweg.vcsn import Circuits, Cluster, VirtualPort
 
 PRESET = "vcsn-d5005"
 USERS = Path(__file__).parents[3] / "examples/vcsn/users.toml"
@@ -28,11 +28,15 @@ def test_a_file_opens_its_partitions_and_circuits() -> None:
         "pair": [13, 14],
     }
     pair = network.partitions["pair"].circuits
-    assert pair[Place(13, 1, 0)] == Place(14, 1, 1) and pair[Place(14, 0, 0)] == Place(13, 0, 0) and len(pair) == 4
+    assert (
+        pair[VirtualPort(13, 1, 0)] == VirtualPort(14, 1, 1)
+        and pair[VirtualPort(14, 0, 0)] == VirtualPort(13, 0, 0)
+        and len(pair) == 4
+    )
     tree = nx.Graph([(at.node, to.node) for at, to in network.partitions["search"].circuits.items()])
     assert nx.is_tree(tree) and sorted(tree) == list(range(8, 13))
     with pytest.raises(ValueError, match="is in waves, virtual port 0.1 of node 15 is in none"):
-        network.set_circuit(Place(0, 0, 0), Place(15, 0, 1))
+        network.set_circuit(VirtualPort(0, 0, 0), VirtualPort(15, 0, 1))
 
 
 def test_what_a_file_opens_carries_transfers() -> None:

@@ -15,7 +15,7 @@ from thalweg.cli import main
 from thalweg.errors import CheckFailed, InputError
 from thalweg.resources import resource
 from thalweg.systems.vcsn import models
-from thalweg.systems.vcsn._sim import Network, Place
+from thalweg.systems.vcsn._sim import Network, VirtualPort
 from thalweg.systems.vcsn.cluster import Cluster
 from thalweg.systems.vcsn.spec import FrameKind, VcsnHeader
 
@@ -28,7 +28,7 @@ def rows(operation: str, cluster: Any = PRESET, **options: Any) -> list[dict[str
     return thalweg.measure(operation, cluster, **options)
 
 
-def joined(network: Network, *pairs: tuple[Place, Place]) -> None:
+def joined(network: Network, *pairs: tuple[VirtualPort, VirtualPort]) -> None:
     for one, other in pairs:
         network.set_circuit(one, other)
         network.set_circuit(other, one)
@@ -37,7 +37,7 @@ def joined(network: Network, *pairs: tuple[Place, Place]) -> None:
 def two(cluster: Cluster | None = None, pcap: str = "") -> Network:
     """Node 0's read engine joined with node 1's write engine."""
     network = (cluster or Cluster.load(PRESET)).network(pcap)
-    joined(network, (Place(0, 0, 0), Place(1, 0, 0)))
+    joined(network, (VirtualPort(0, 0, 0), VirtualPort(1, 0, 0)))
     network.connect(0, network.place(0, 0, 0), 0)
     network.connect(1, 0, network.place(1, 0, 0))
     return network
@@ -104,10 +104,10 @@ def test_the_line_is_kept_busy() -> None:
 def test_virtual_ports_share_a_line_by_turns_priority_and_pace() -> None:
     def ends(**second: int) -> tuple[int, int]:
         network = two()
-        joined(network, (Place(0, 0, 1), Place(1, 0, 1)))
+        joined(network, (VirtualPort(0, 0, 1), VirtualPort(1, 0, 1)))
         network.connect(0, network.place(0, 0, 1), 1)
         network.connect(1, 1, network.place(1, 0, 1))
-        network.set_pace(Place(0, 0, 1), **second)
+        network.set_pace(VirtualPort(0, 0, 1), **second)
         for engine in (1, 0):
             address = engine << 33
             network.store(0, address, BYTES)
@@ -143,7 +143,7 @@ def test_indications_keep_two_senders_from_losing(reaction: str) -> None:
     size = 4 << 20
     data = {node: random.Random(node).randbytes(size) for node in (1, 2)}
     for index, node in enumerate((1, 2)):
-        joined(network, (Place(node, 0, 0), Place(0, 0, index)))
+        joined(network, (VirtualPort(node, 0, 0), VirtualPort(0, 0, index)))
         network.connect(node, network.place(node, 0, 0), 0)
         network.connect(0, index, network.place(0, 0, index))
         network.store(node, 0, data[node])
@@ -151,11 +151,11 @@ def test_indications_keep_two_senders_from_losing(reaction: str) -> None:
         network.read(node, 0, [(0, size)])
         if reaction != "none":
             pace = round(256 * LINE_WORD / 0.4) if reaction == "pace" else None
-            network.set_reaction(Place(node, 0, 0), cycles=65_536 if pace else 3_000, pace=pace)
+            network.set_reaction(VirtualPort(node, 0, 0), cycles=65_536 if pace else 3_000, pace=pace)
     if reaction != "none":
         network.set_monitor(0, 0, cycles=2_048, words=int(0.9 * 2_048 / LINE_WORD))
     done = completed(network)
-    indications = [network.indications(Place(node, 0, 0)) for node in (1, 2)]
+    indications = [network.indications(VirtualPort(node, 0, 0)) for node in (1, 2)]
     if reaction == "none":
         assert indications == [0, 0]
         ((node, what, count),) = network.lost
@@ -176,8 +176,8 @@ def test_credits_share_a_line_without_loss(seed: int = 1) -> None:
     network = Cluster.load(PRESET).replace(node={"switch": {"buffer_bytes": 400_000}}).network()
     total, handle = 0, 0
     for index, node in enumerate((1, 2)):
-        joined(network, (Place(node, 0, 0), Place(0, 0, index)))
-        network.set_credits(Place(node, 0, 0))
+        joined(network, (VirtualPort(node, 0, 0), VirtualPort(0, 0, index)))
+        network.set_credits(VirtualPort(node, 0, 0))
         network.connect(node, network.place(node, 0, 0), 0)
         network.connect(0, index, network.place(0, 0, index))
     expected = []
@@ -202,16 +202,16 @@ def test_credits_share_a_line_without_loss(seed: int = 1) -> None:
 def test_credits_are_of_a_circuit() -> None:
     network = two()
     with pytest.raises(ValueError, match=r"virtual port 0.1 of node 0 has no circuit"):
-        network.set_credits(Place(0, 0, 1))
-    network.set_circuit(Place(1, 0, 0), None)
+        network.set_credits(VirtualPort(0, 0, 1))
+    network.set_circuit(VirtualPort(1, 0, 0), None)
     with pytest.raises(ValueError, match=r"virtual port 0.0 of node 1 is not joined with virtual port 0.0 of node 0"):
-        network.set_credits(Place(0, 0, 0))
+        network.set_credits(VirtualPort(0, 0, 0))
 
 
 def test_only_the_circuits_other_end_is_heard() -> None:
     """Node 2 sends to the virtual port that nodes 0 and 1 are joined by."""
     network = two()
-    network.set_circuit(Place(2, 0, 1), Place(1, 0, 0))
+    network.set_circuit(VirtualPort(2, 0, 1), VirtualPort(1, 0, 0))
     network.connect(2, network.place(2, 0, 1), 0)
     network.store(0, 0, BYTES[:20_000])
     network.store(2, 0, bytes(20_000))
@@ -268,7 +268,7 @@ def test_random_circuits_bring_what_was_sent(seed: int = 1) -> None:
         handle = 0
         expected: list[tuple[int, int, bytes]] = []
         for _ in range(3):
-            free = [Place(node, port, virtual) for node in range(16) for port in range(2) for virtual in range(2)]
+            free = [VirtualPort(node, port, virtual) for node in range(16) for port in range(2) for virtual in range(2)]
             draw.shuffle(free)
             engines = {(node, way): [0, 1] for node in range(16) for way in "rw"}
             for port in (0, 1):
@@ -341,9 +341,9 @@ def test_wrong_options_are_refused(operation: str, options: dict[str, Any], said
 def test_calls_of_the_network_are_checked() -> None:
     network = two()
     for call, said in (
-        (lambda: network.set_circuit(Place(0, 2, 0), None), "there is no virtual port 2.0 of node 0"),
-        (lambda: network.set_circuit(Place(16, 0, 0), None), "node 16 is no FPGA"),
-        (lambda: network.set_circuit(Place(0, 0, 0), Place(0, 0, 0)), "can't be joined with itself"),
+        (lambda: network.set_circuit(VirtualPort(0, 2, 0), None), "there is no virtual port 2.0 of node 0"),
+        (lambda: network.set_circuit(VirtualPort(16, 0, 0), None), "node 16 is no FPGA"),
+        (lambda: network.set_circuit(VirtualPort(0, 0, 0), VirtualPort(0, 0, 0)), "can't be joined with itself"),
         (lambda: network.connect(0, 7, 0), "a crossbar has no input or output 7; node 0 has 7"),
         (lambda: network.place(0, 2, 0), "there is no virtual port 2.0 of node 0"),
         (lambda: network.place(0, 0, 2), "there is no virtual port 0.2 of node 0"),
@@ -365,9 +365,9 @@ def test_calls_of_the_network_are_checked() -> None:
 
 
 def test_places_are_values() -> None:
-    one, same, other = Place(1, 0, 1), Place(1, 0, 1), Place(1, 1, 0)
+    one, same, other = VirtualPort(1, 0, 1), VirtualPort(1, 0, 1), VirtualPort(1, 1, 0)
     assert one == same and one != other and one != (1, 0, 1)
-    assert {one: "a"}[same] == "a" and repr(one) == "Place(1, 0, 1)"
+    assert {one: "a"}[same] == "a" and repr(one) == "VirtualPort(1, 0, 1)"
 
 
 def test_clusters_of_other_systems_are_refused() -> None:
@@ -387,16 +387,16 @@ def test_two_outputs_to_one_file_are_refused(first: str, tmp_path: Path, capsys:
 def test_a_circuit_is_in_its_partition_until_it_is_closed_in_hardware() -> None:
     """A word that is sent behind the closing's command in the same tick goes over it still."""
     network = Cluster.load(PRESET).network()
-    joined(network, (Place(0, 0, 0), Place(1, 0, 0)))
+    joined(network, (VirtualPort(0, 0, 0), VirtualPort(1, 0, 0)))
     network.connect(0, network.place(0, 0, 0), network.kernel_place(0))
     network.advance(NEVER)
     with pytest.raises(
         ValueError, match=r"node 0 has a circuit with .* of node 1, which would leave .*; close it first$"
     ):
         network.set_partition([0], "alice")
-    network.set_circuit(Place(0, 0, 0), None)
+    network.set_circuit(VirtualPort(0, 0, 0), None)
     network.kernel_send(1, 0, 0, bytes(64))
-    network.set_circuit(Place(1, 0, 0), None)
+    network.set_circuit(VirtualPort(1, 0, 0), None)
     with pytest.raises(ValueError, match=r"of node 0 still has a circuit with .* let time pass first \(advance\)$"):
         network.set_partition([0], "alice")
     completed(network)
@@ -406,30 +406,32 @@ def test_a_circuit_is_in_its_partition_until_it_is_closed_in_hardware() -> None:
 
 def test_a_partition_has_circuits_of_its_own() -> None:
     network = Cluster.load(PRESET).network()
-    network.set_circuit(Place(3, 0, 0), Place(0, 0, 0))
+    network.set_circuit(VirtualPort(3, 0, 0), VirtualPort(0, 0, 0))
     network.set_partition([5], "alice")
     with pytest.raises(
         ValueError, match=r"virtual port 0.0 of node 5 is in alice, virtual port 0.1 of node 4 is in none"
     ):
-        network.set_circuit(Place(5, 0, 0), Place(4, 0, 1))
+        network.set_circuit(VirtualPort(5, 0, 0), VirtualPort(4, 0, 1))
     for node in (0, 3):
         with pytest.raises(
             ValueError,
             match="virtual port 0.0 of node 3 has a circuit with virtual port 0.0 of node 0, which would leave",
         ):
             network.set_partition([node], "alice")
-    network.set_circuit(Place(3, 0, 0), None)
+    network.set_circuit(VirtualPort(3, 0, 0), None)
     network.set_partition([3], "alice")
-    network.set_circuit(Place(3, 0, 0), Place(5, 0, 0))
-    assert network.circuit(Place(3, 0, 0)) == Place(5, 0, 0) and network.circuit(Place(5, 0, 0)) is None
+    network.set_circuit(VirtualPort(3, 0, 0), VirtualPort(5, 0, 0))
+    assert (
+        network.circuit(VirtualPort(3, 0, 0)) == VirtualPort(5, 0, 0) and network.circuit(VirtualPort(5, 0, 0)) is None
+    )
 
 
 def lose_a_frame(network: Network, at_us: float, for_us: float) -> None:
     """Node 1 takes no frames of the circuit for some time."""
     network.advance(int(at_us * network.ticks_per_second / 1e6))
-    network.set_circuit(Place(1, 0, 0), None)
+    network.set_circuit(VirtualPort(1, 0, 0), None)
     network.advance(network.now + int(for_us * network.ticks_per_second / 1e6))
-    network.set_circuit(Place(1, 0, 0), Place(0, 0, 0))
+    network.set_circuit(VirtualPort(1, 0, 0), VirtualPort(0, 0, 0))
 
 
 @pytest.mark.parametrize(("frame", "at_us"), [("first", 0.1), ("last", 2.75)])
@@ -516,7 +518,7 @@ def test_reads_complete_and_are_said_to_wait() -> None:
 
 def test_frames_to_nobody_are_counted() -> None:
     network = two()
-    network.set_circuit(Place(0, 0, 0), Place(2, 1, 0))  # on the other switch
+    network.set_circuit(VirtualPort(0, 0, 0), VirtualPort(2, 1, 0))  # on the other switch
     network.read(0, 0, [(0, 64)])
     completed(network)
     assert network.lost == [(16, "frames to nobody that came in at port 0", 1)]
@@ -571,10 +573,10 @@ def test_a_capture_that_cannot_be_written_is_said() -> None:
 def test_a_restart_forgets_commands_that_have_not_acted() -> None:
     """Rows, sessions and outputs that were just written never act, and the network says so; later commands act as ever."""
     network = two()
-    one, other = Place(0, 0, 0), Place(1, 0, 0)
+    one, other = VirtualPort(0, 0, 0), VirtualPort(1, 0, 0)
     for number in range(100):  # they are taken one by one
         network.read(0, 0, [(0, 64)] * 30, handle=number)
-    network.set_circuit(one, Place(1, 0, 1))
+    network.set_circuit(one, VirtualPort(1, 0, 1))
     network.set_session(one, 7)
     network.connect(0, 0, network.place(0, 0, 1))
     network.restart(0)

@@ -10,10 +10,10 @@ from thalweg.rtl.project import Project
 from thalweg.systems.vcsn import cosim, rtl_engine
 from thalweg.systems.vcsn.network import Network
 from thalweg.systems.vcsn.spec import FrameKind, VcsnHeader
-from thalweg.vcsn import Cluster, Place
+from thalweg.vcsn import Cluster, VirtualPort
 
 CLUSTERS = ["vcsn-d5005", "dcn-d5005"]
-ONE, OTHER = Place(0, 0, 0), Place(1, 0, 1)
+ONE, OTHER = VirtualPort(0, 0, 0), VirtualPort(1, 0, 1)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import thalweg
 from thalweg._core import NEVER
 from thalweg.errors import InputError
 from thalweg.systems.vcsn import models
-from thalweg.systems.vcsn._sim import Network, Place
+from thalweg.systems.vcsn._sim import Network, VirtualPort
 from thalweg.systems.vcsn.cluster import Cluster
 from thalweg.systems.vcsn.reproduce import latency_ns
 
@@ -145,6 +145,6 @@ def test_what_takes_circuits_is_refused() -> None:
     with pytest.raises(InputError, match="gather by tree needs circuits; dcn-d5005 has serial links"):
         thalweg.measure("gather", PRESET, by="tree")
     with pytest.raises(ValueError, match="virtual port 0.0 of node 0 is at a serial link, which has no circuits"):
-        Cluster.load(PRESET).network().set_circuit(Place(0, 0, 0), None)
+        Cluster.load(PRESET).network().set_circuit(VirtualPort(0, 0, 0), None)
     with pytest.raises(ValueError, match="^node 3 has serial links, .* it does not start again alone$"):
         Cluster.load(PRESET).network().restart(3)

@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 from thalweg._core import NEVER
 from thalweg.systems.vcsn.spec import FrameKind, VcsnHeader, VcsnSequence
-from thalweg.vcsn import Cluster, Network, Place
+from thalweg.vcsn import Cluster, Network, VirtualPort
 
 TYPE = b"\x88\xb5"
 SHORTEST, LONGEST = 60, 9_212  #: bytes of an Ethernet frame without FCS
@@ -171,7 +171,7 @@ def under_attack(frames: int, sessions: bool, seed: int) -> None:
     network: Network = Cluster.load("vcsn-d5005").network()
     network.set_partition(range(8), "left")
     network.set_partition(range(8, 16), "right")
-    circuits = [(Place(0, 0, port), Place(peer, 0, 0)) for port, peer in enumerate(Attack.PEERS)]
+    circuits = [(VirtualPort(0, 0, port), VirtualPort(peer, 0, 0)) for port, peer in enumerate(Attack.PEERS)]
     network.rewire(circuits)
     for port, peer in enumerate(Attack.PEERS):
         network.connect(0, port, network.place(0, 0, port))

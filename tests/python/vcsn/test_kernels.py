@@ -11,7 +11,20 @@ import pytest
 from thalweg._core import NEVER
 from thalweg.errors import FabricStopped, InputError
 from thalweg.systems.vcsn import models
-from thalweg.vcsn import Cluster, Exchange, Interrupt, Kernel, Network, Pause, Place, Program, Receive, Send, Words, run
+from thalweg.vcsn import (
+    Cluster,
+    Exchange,
+    Interrupt,
+    Kernel,
+    Network,
+    Pause,
+    Program,
+    Receive,
+    Send,
+    VirtualPort,
+    Words,
+    run,
+)
 
 Actions = Generator[Send | Receive | Exchange | Pause, Words | None, None]
 
@@ -19,7 +32,7 @@ Actions = Generator[Send | Receive | Exchange | Pause, Words | None, None]
 def joined(cluster: Cluster | None = None) -> Network:
     """The kernels of nodes 0 and 1, both ways over a circuit."""
     network = (cluster or Cluster.load("vcsn-d5005")).network()
-    network.rewire({Place(0, 0, 0): Place(1, 0, 0)})
+    network.rewire({VirtualPort(0, 0, 0): VirtualPort(1, 0, 0)})
     for node in (0, 1):
         port, kernel = network.place(node, 0, 0), network.kernel_place(node)
         network.connect(node, port, kernel)
@@ -205,7 +218,7 @@ def test_kernels_and_memories_are_joined() -> None:
     """A kernel's packet in two parts is one packet to a write engine, and a read engine's is one to a kernel. A word that has left the crossbar
     is taken in the next cycle, and the kernel has it in the one after."""
     network = Cluster.load("vcsn-d5005").network()
-    network.rewire({Place(0, 0, 0): Place(1, 0, 0)})
+    network.rewire({VirtualPort(0, 0, 0): VirtualPort(1, 0, 0)})
     network.connect(0, network.place(0, 0, 0), network.kernel_place(0))
     network.connect(1, 0, network.place(1, 0, 0))
     network.connect(1, network.place(1, 0, 0), 0)
@@ -249,7 +262,7 @@ def test_a_second_run_finds_what_the_first_one_has_left() -> None:
     assert run(network, kernels=[Kernel(0, sends(bytes(64)))]) > 0  # whose steps are none of those that are left
     assert network.advance(NEVER)
     network.restart(1)
-    network.set_circuit(Place(1, 0, 0), Place(0, 0, 0))
+    network.set_circuit(VirtualPort(1, 0, 0), VirtualPort(0, 0, 0))
     network.connect(1, network.kernel_place(1), network.place(1, 0, 0))
 
     def receives() -> Actions:
@@ -292,7 +305,7 @@ def test_a_kernel_that_waits_for_what_a_restart_ended_is_named() -> None:
         network.restart(1)
 
     network.write(1, 2, 0, [(0, 64)])
-    network.rewire({Place(0, 0, 0): Place(1, 0, 0), Place(2, 1, 0): Place(3, 1, 0)})
+    network.rewire({VirtualPort(0, 0, 0): VirtualPort(1, 0, 0), VirtualPort(2, 1, 0): VirtualPort(3, 1, 0)})
     network.connect(2, 0, network.place(2, 1, 0))
     network.connect(3, network.place(3, 1, 0), 0)
     network.read(3, 0, [(0, 64)])

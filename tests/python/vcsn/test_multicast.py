@@ -11,7 +11,7 @@ import thalweg
 from thalweg._core import NEVER
 from thalweg.errors import InputError
 from thalweg.resources import resource
-from thalweg.systems.vcsn._sim import Place
+from thalweg.systems.vcsn._sim import VirtualPort
 from thalweg.systems.vcsn.cluster import Cluster
 
 TREE = """
@@ -45,7 +45,9 @@ def test_members_get_all_once_and_others_nothing(tree: bool, seed: int, fat_tree
     handle, expected = 0, {}
     for port, source, members in ((0, nodes[0], nodes[1:6]), (1, nodes[6], nodes[7:12])):
         virtual = draw.randrange(2)
-        network.multicast(Place(source, port, 1 - virtual), [Place(node, port, virtual) for node in members])
+        network.multicast(
+            VirtualPort(source, port, 1 - virtual), [VirtualPort(node, port, virtual) for node in members]
+        )
         network.connect(source, network.place(source, port, 1 - virtual), 0)
         for _ in range(3):
             data = draw.randbytes(draw.choice([64, 9_152, 30_000]))
@@ -69,8 +71,8 @@ def test_members_get_all_once_and_others_nothing(tree: bool, seed: int, fat_tree
 
 def test_one_that_has_joined_another_circuit_gets_nothing() -> None:
     network = Cluster.load("vcsn-d5005").network()
-    network.multicast(Place(0, 0, 0), [Place(node, 0, 0) for node in (1, 2)])
-    network.set_circuit(Place(2, 0, 0), Place(3, 0, 0))
+    network.multicast(VirtualPort(0, 0, 0), [VirtualPort(node, 0, 0) for node in (1, 2)])
+    network.set_circuit(VirtualPort(2, 0, 0), VirtualPort(3, 0, 0))
     network.connect(0, network.place(0, 0, 0), 0)
     network.read(0, 0, [(0, 64)])
     network.write(1, 1, 0, [(0, 64)])
@@ -81,33 +83,35 @@ def test_one_that_has_joined_another_circuit_gets_nothing() -> None:
 
 def test_a_row_of_several_ends_is_closed_by_a_rewiring() -> None:
     network = Cluster.load("vcsn-d5005").network()
-    network.multicast(Place(0, 0, 0), [Place(1, 0, 0)])
-    assert network.circuit(Place(0, 0, 0)) is None and network.circuit(Place(1, 0, 0)) == Place(0, 0, 0)
-    assert {at for at, _ in network.rewire({}).rows} == {Place(0, 0, 0), Place(1, 0, 0)}
+    network.multicast(VirtualPort(0, 0, 0), [VirtualPort(1, 0, 0)])
+    assert network.circuit(VirtualPort(0, 0, 0)) is None and network.circuit(VirtualPort(1, 0, 0)) == VirtualPort(
+        0, 0, 0
+    )
+    assert {at for at, _ in network.rewire({}).rows} == {VirtualPort(0, 0, 0), VirtualPort(1, 0, 0)}
 
 
 @pytest.mark.parametrize(
     ("members", "said"),
     [
-        ([Place(99, 0, 0)], "node 99 is no FPGA"),
+        ([VirtualPort(99, 0, 0)], "node 99 is no FPGA"),
         ([], "one of each external port, at least one"),
-        ([Place(1, 0, 0), Place(1, 0, 1)], "one of each external port"),
-        ([Place(1, 0, 0), Place(2, 0, 1)], "the same virtual port"),
-        ([Place(1, 1, 0)], "no frames to several go from port 0 of node 0 to port 1 of node 1"),
-        ([Place(0, 0, 1)], "no frames to several go from port 0 of node 0 to port 0 of node 0"),
+        ([VirtualPort(1, 0, 0), VirtualPort(1, 0, 1)], "one of each external port"),
+        ([VirtualPort(1, 0, 0), VirtualPort(2, 0, 1)], "the same virtual port"),
+        ([VirtualPort(1, 1, 0)], "no frames to several go from port 0 of node 0 to port 1 of node 1"),
+        ([VirtualPort(0, 0, 1)], "no frames to several go from port 0 of node 0 to port 0 of node 0"),
     ],
 )
-def test_what_cannot_be_is_refused(members: list[Place], said: str) -> None:
+def test_what_cannot_be_is_refused(members: list[VirtualPort], said: str) -> None:
     network = Cluster.load("vcsn-d5005").network()
     with pytest.raises(InputError, match=said):
-        network.multicast(Place(0, 0, 0), members)
+        network.multicast(VirtualPort(0, 0, 0), members)
 
 
 def test_partitions_hold() -> None:
     network = Cluster.load("vcsn-d5005").network()
     network.partition("one", [0, 1])
     with pytest.raises(InputError, match="a circuit joins virtual ports of one partition"):
-        network.multicast(Place(0, 0, 0), [Place(1, 0, 0), Place(2, 0, 0)])
+        network.multicast(VirtualPort(0, 0, 0), [VirtualPort(1, 0, 0), VirtualPort(2, 0, 0)])
 
 
 def test_allgather_by_broadcast_is_right(seed: int = 1) -> None:

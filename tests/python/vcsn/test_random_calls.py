@@ -10,7 +10,7 @@ from collections import Counter
 import pytest
 from thalweg.errors import InputError
 from thalweg.systems.vcsn._sim import AwaitWord, Read, Row, SendWord, Write
-from thalweg.vcsn import Cluster, Network, Place
+from thalweg.vcsn import Cluster, Network, VirtualPort
 
 SIZE = 1 << 16  #: bytes that are read, from 0 on in two banks, and written, from `INTO` on
 INTO = 1 << 20
@@ -41,9 +41,9 @@ class Calls:
     def node(self) -> int:
         return self.draw.randrange(16)
 
-    def place(self, node: int | None = None) -> Place:
+    def place(self, node: int | None = None) -> VirtualPort:
         node = self.node() if node is None else node
-        return Place(node, self.draw.randrange(2), self.draw.choice([0, 1] * 8 + [2]))  # now and then of none
+        return VirtualPort(node, self.draw.randrange(2), self.draw.choice([0, 1] * 8 + [2]))  # now and then of none
 
     def segments(self, at: int) -> list[tuple[int, int]]:
         return [(self.draw.choice([0, BANK]) + at, 64 * self.draw.randint(1, SIZE // 64))]
@@ -51,7 +51,7 @@ class Calls:
     def rewire(self) -> None:
         for part in self.parts:
             port = self.draw.randrange(2)
-            ends = [Place(node, port, virtual) for node in part.nodes for virtual in (0, 1)]
+            ends = [VirtualPort(node, port, virtual) for node in part.nodes for virtual in (0, 1)]
             self.draw.shuffle(ends)
             pairs = zip(ends[::2], ends[1::2], strict=True)
             part.rewire({one: other for one, other in pairs if one.node != other.node})
@@ -62,7 +62,7 @@ class Calls:
     def multicast(self) -> None:
         source, port = self.place(), self.draw.randrange(2)
         nodes = self.draw.sample(range(16), self.draw.randint(1, 4))
-        self.network.multicast(source, [Place(node, source.port, port) for node in nodes])
+        self.network.multicast(source, [VirtualPort(node, source.port, port) for node in nodes])
 
     def connect(self) -> None:
         self.network.connect(self.node(), self.draw.randrange(12), self.draw.choice([None, self.draw.randrange(12)]))

@@ -16,7 +16,7 @@ import thalweg
 from thalweg._core import NEVER
 from thalweg.cli import main
 from thalweg.errors import InputError
-from thalweg.vcsn import Cluster, Network, Partition, Place, Topology
+from thalweg.vcsn import Cluster, Network, Partition, Topology, VirtualPort
 
 PRESET = "vcsn-d5005"
 FPGAS = range(16)
@@ -120,20 +120,26 @@ def test_graphs_are_mapped_where_they_can_be(virtual: int, seed: int) -> None:
         (lambda: Topology.of("tree", FPGAS, [0]), "the size of a tree is"),
         (lambda: Topology.of("torus", FPGAS, [4.0, 4]), "a torus has 4.0; nodes and size must be integers"),
         (lambda: Topology.graph([(0,)]), "graph: an edge is (0,); it must be a pair of FPGA numbers"),
-        (lambda: {Place(0, 0, 0): None}, "a circuit must be a pair of Place; this one is (Place(0, 0, 0), None)"),
-        (lambda: "ring", "a circuit must be a pair of Place; this one is 'r'"),
+        (
+            lambda: {VirtualPort(0, 0, 0): None},
+            "a circuit must be a pair of VirtualPort; this one is (VirtualPort(0, 0, 0), None)",
+        ),
+        (lambda: "ring", "a circuit must be a pair of VirtualPort; this one is 'r'"),
         (lambda: Topology.of("star", FPGAS), "star: node 0 has 15 circuits; it has 4 virtual ports"),
         (lambda: Topology.of("tree", FPGAS, [4]), "tree: node 1 has 5 circuits; it has 4 virtual ports"),
         (lambda: Topology.graph([(0, 16)]), "graph: node 16 is no FPGA; those of vcsn-d5005 are 0 to 15"),
         (lambda: Topology.graph([(2, 2)]), "graph: a circuit joins node 2 with itself"),
         (
-            lambda: {Place(0, 0, 0): Place(1, 1, 0)},
+            lambda: {VirtualPort(0, 0, 0): VirtualPort(1, 1, 0)},
             "no Ethernet leads from virtual port 0.0 of node 0 to virtual port 1.0",
         ),
-        (lambda: {Place(0, 0, 0): Place(1, 0, 2)}, "there is no virtual port 0.2 of node 1"),
-        (lambda: {Place(0, 0, 0): Place(0, 0, 0)}, "virtual port 0.0 of node 0 can't be joined with itself"),
+        (lambda: {VirtualPort(0, 0, 0): VirtualPort(1, 0, 2)}, "there is no virtual port 0.2 of node 1"),
         (
-            lambda: {Place(1, 0, 0): Place(0, 0, 0), Place(2, 0, 0): Place(0, 0, 0)},
+            lambda: {VirtualPort(0, 0, 0): VirtualPort(0, 0, 0)},
+            "virtual port 0.0 of node 0 can't be joined with itself",
+        ),
+        (
+            lambda: {VirtualPort(1, 0, 0): VirtualPort(0, 0, 0), VirtualPort(2, 0, 0): VirtualPort(0, 0, 0)},
             "virtual port 0.0 of node 0 is in two circuits, with virtual port 0.0 of node 1 and with virtual port 0.0 of node 2",
         ),
     ],
@@ -188,11 +194,11 @@ def test_users_have_their_partition_alone() -> None:
     left.rewire({})
     assert left.circuits == {} and len(right.circuits) == 32
     with pytest.raises(InputError, match="virtual port 0.0 of node 8 is of no node that is re-wired"):
-        left.rewire({Place(8, 0, 0): Place(9, 0, 0)})
+        left.rewire({VirtualPort(8, 0, 0): VirtualPort(9, 0, 0)})
     with pytest.raises(
         InputError, match="one partition: virtual port 0.0 of node 0 is in left, virtual port 0.0 of node 8"
     ):
-        left.rewire({Place(0, 0, 0): Place(8, 0, 0)})
+        left.rewire({VirtualPort(0, 0, 0): VirtualPort(8, 0, 0)})
     for call in (
         lambda: left.load(8, 0, 64),
         lambda: left.store(8, 0, b"x"),
@@ -202,9 +208,9 @@ def test_users_have_their_partition_alone() -> None:
         lambda: left.place(8, 0, 0),
         lambda: left.kernel_place(8),
         lambda: left.received(8, 0),
-        lambda: left.set_pace(Place(8, 0, 0), priority=1),
-        lambda: left.set_credits(Place(8, 0, 0)),
-        lambda: left.set_session(Place(8, 0, 0), 3),
+        lambda: left.set_pace(VirtualPort(8, 0, 0), priority=1),
+        lambda: left.set_credits(VirtualPort(8, 0, 0)),
+        lambda: left.set_session(VirtualPort(8, 0, 0), 3),
     ):
         with pytest.raises(InputError, match="is not in partition left"):
             call()
@@ -217,10 +223,10 @@ def test_users_have_their_partition_alone() -> None:
 def test_a_multicast_stays_in_its_partition() -> None:
     network = Cluster.load(PRESET).network()
     network.partition("left", range(8))
-    network.rewire({Place(0, 0, 0): Place(1, 0, 0)})
+    network.rewire({VirtualPort(0, 0, 0): VirtualPort(1, 0, 0)})
     before = network.circuits()
     with pytest.raises(InputError, match=r"0.1 of node 0 is in left, virtual port 0.1 of node 8 is in none"):
-        network.multicast(Place(0, 0, 1), [Place(1, 0, 1), Place(8, 0, 1)])
+        network.multicast(VirtualPort(0, 0, 1), [VirtualPort(1, 0, 1), VirtualPort(8, 0, 1)])
     assert network.circuits() == before
 
 
@@ -232,13 +238,13 @@ class Traffic:
 
     def __init__(self, network: Network, parts: list[Partition], draw: random.Random) -> None:
         self.network, self.parts, self.draw = network, parts, draw
-        self.packets: dict[int, tuple[Place, Place, bytes, int]] = {}
-        self.moving: dict[int, tuple[Place, Place]] = {}
+        self.packets: dict[int, tuple[VirtualPort, VirtualPort, bytes, int]] = {}
+        self.moving: dict[int, tuple[VirtualPort, VirtualPort]] = {}
         self.free = {(node, way): [0, 1] for node in FPGAS for way in "rw"}
         self.engines: dict[int, tuple[int, int]] = {}
         self.handle = 0
 
-    def send(self, part: int, one: Place, other: Place) -> None:
+    def send(self, part: int, one: VirtualPort, other: VirtualPort) -> None:
         """A packet over a circuit, where both ends have a free engine and neither virtual port is in use."""
         network, draw = self.network, self.draw
         reads, writes = self.free[one.node, "r"], self.free[other.node, "w"]
@@ -274,11 +280,13 @@ class Traffic:
                 self.free[other.node, "w"].append(write)
 
 
-def drawn_circuits(draw: random.Random, nodes: list[int], kept: dict[Place, Place]) -> dict[Place, Place]:
+def drawn_circuits(
+    draw: random.Random, nodes: list[int], kept: dict[VirtualPort, VirtualPort]
+) -> dict[VirtualPort, VirtualPort]:
     """Random circuits of a partition that keep some."""
     circuits = dict(kept)
     for port in (0, 1):
-        ends = [Place(node, port, virtual) for node in nodes for virtual in (0, 1)]
+        ends = [VirtualPort(node, port, virtual) for node in nodes for virtual in (0, 1)]
         ends = [end for end in ends if end not in kept and end not in kept.values()]
         draw.shuffle(ends)
         pairs = zip(ends[::2], ends[1::2], strict=False)
@@ -302,9 +310,9 @@ def rewired_under_traffic(rewirings: int, seed: int) -> None:
         circuits = drawn_circuits(draw, part.nodes, kept)
         assert part.rewire(circuits).rows is not None
         assert part.circuits == circuits | {other: one for one, other in circuits.items()}, seed
-        stranger = Place(draw.choice(parts[1 - number].nodes), 0, 0)
+        stranger = VirtualPort(draw.choice(parts[1 - number].nodes), 0, 0)
         with pytest.raises(InputError):
-            part.rewire({Place(part.nodes[0], 0, 0): stranger})
+            part.rewire({VirtualPort(part.nodes[0], 0, 0): stranger})
         for one, other in draw.sample(sorted(circuits.items(), key=str), len(circuits)):
             traffic.send(number, *draw.choice([(one, other), (other, one)]))
         traffic.run(network.now + draw.randint(1, 8 * network.ticks_per_second // 1_000_000))
@@ -408,8 +416,8 @@ def test_ends_that_no_frame_joins_are_refused() -> None:
         "virtual port 0.0 of node 3 and virtual port 0.1 of node 3 are at one line, back to which no switch sends"
     )
     with pytest.raises(InputError, match=one_line):
-        network.rewire({Place(3, 0, 0): Place(3, 0, 1)})
+        network.rewire({VirtualPort(3, 0, 0): VirtualPort(3, 0, 1)})
     with pytest.raises(InputError, match="no Ethernet leads from virtual port 0.0 of node 3 to virtual port 1.0 of"):
-        network.rewire({Place(3, 0, 0): Place(3, 1, 0)})
+        network.rewire({VirtualPort(3, 0, 0): VirtualPort(3, 1, 0)})
     with pytest.raises(InputError, match="no Ethernet leads from virtual port 0.0 of node 3 to virtual port 1.0 of"):
-        network.rewire({Place(3, 0, 0): Place(4, 1, 0)})
+        network.rewire({VirtualPort(3, 0, 0): VirtualPort(4, 1, 0)})

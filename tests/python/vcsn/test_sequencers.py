@@ -11,7 +11,7 @@ import thalweg
 from thalweg._core import NEVER
 from thalweg.errors import InputError
 from thalweg.systems.vcsn import models
-from thalweg.systems.vcsn._sim import AwaitWord, Connect, Network, Place, Read, Row, SendWord, Write
+from thalweg.systems.vcsn._sim import AwaitWord, Connect, Network, Read, Row, SendWord, VirtualPort, Write
 from thalweg.systems.vcsn.cluster import Cluster
 from thalweg.systems.vcsn.operations import OPERATIONS
 
@@ -57,7 +57,7 @@ def test_programs_are_checked() -> None:
         ([], "a sequencer's program without commands"),
         ([SendWord()] * 1024, "a sequencer's program has 1025 instructions; it has 1024 at most"),
         ([Row(2, 0, None)], "there is no virtual port 2.0 of node 0"),
-        ([Row(0, 0, Place(0, 0, 0))], "can't be joined with itself"),
+        ([Row(0, 0, VirtualPort(0, 0, 0))], "can't be joined with itself"),
         ([Connect(20, None)], "a crossbar has no input or output 20"),
         ([Read(5, [(0, 64)])], "node 0 has no DMA engine 5"),
         ([Write(0, [(1, 64)])], "begin at multiples of 64 bytes"),
@@ -77,10 +77,10 @@ def test_programs_stay_in_their_partition() -> None:
     network: Any = Cluster.load(CLUSTER).network()
     mine = network.partition("mine", range(8))
     with pytest.raises(ValueError, match="node 0 is in mine, virtual port 0.0 of node 8 is in none"):
-        mine.sequence(1, 0, 0, [Row(0, 0, Place(8, 0, 0))])
+        mine.sequence(1, 0, 0, [Row(0, 0, VirtualPort(8, 0, 0))])
     with pytest.raises(InputError, match="node 8 is not in partition mine"):
-        mine.sequence(1, 8, 0, [Row(0, 0, Place(9, 0, 0))])
-    mine.sequence(1, 0, 0, [AwaitWord(), Row(0, 1, Place(7, 0, 0))])
+        mine.sequence(1, 8, 0, [Row(0, 0, VirtualPort(9, 0, 0))])
+    mine.sequence(1, 0, 0, [AwaitWord(), Row(0, 1, VirtualPort(7, 0, 0))])
     with pytest.raises(
         InputError, match="0.1 of node 0 gets a circuit by a sequencer's program with virtual port 0.0 of"
     ):

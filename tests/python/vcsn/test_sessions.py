@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 from thalweg._core import NEVER
 from thalweg.systems.vcsn import models
-from thalweg.systems.vcsn._sim import Network, Place
+from thalweg.systems.vcsn._sim import Network, VirtualPort
 from thalweg.systems.vcsn.cluster import Cluster
 
-ONE, OTHER = Place(0, 0, 0), Place(1, 0, 0)
+ONE, OTHER = VirtualPort(0, 0, 0), VirtualPort(1, 0, 0)
 
 
 def cluster_of(send_words: int = 4096, **faults: float) -> Cluster:
     return Cluster.load("vcsn-d5005").replace(node={"fpga": {"send_words": send_words}}, link={"cable": faults})
 
 
-def joined(network: Network, one: Place, other: Place, sessions: tuple[int, int]) -> None:
+def joined(network: Network, one: VirtualPort, other: VirtualPort, sessions: tuple[int, int]) -> None:
     for at, to, session in zip((one, other), (other, one), sessions, strict=True):
         network.set_circuit(at, to)
         network.set_session(at, session)
@@ -220,9 +220,9 @@ def test_a_session_has_a_new_number_and_no_credits() -> None:
         network.set_session(ONE, 7)
     with pytest.raises(ValueError, match="has a session, or its peer, which needs no credits"):
         network.set_credits(OTHER)
-    network.multicast(Place(2, 0, 0), [Place(3, 0, 0)])
+    network.multicast(VirtualPort(2, 0, 0), [VirtualPort(3, 0, 0)])
     with pytest.raises(ValueError, match=r"virtual port 0.0 of node 3 has no circuit of two ends"):
-        network.set_session(Place(3, 0, 0), 1)
+        network.set_session(VirtualPort(3, 0, 0), 1)
 
 
 def frame_of(draw: random.Random, **sequence: int) -> bytes:
@@ -256,11 +256,15 @@ def test_nodes_that_restart_lose_nothing_silently(seed: int) -> None:
     or knows that its own has ended; then all is set up again, and all that is sent arrives."""
     draw = random.Random(seed)
     network = cluster_of(seed=seed, frames_lost=0.02, frames_duplicated=0.05, frames_reordered=0.05).network()
-    pairs = [(Place(0, 0, 0), Place(1, 0, 0)), (Place(1, 1, 1), Place(2, 1, 0)), (Place(2, 0, 1), Place(3, 0, 1))]
-    packets: dict[int, tuple[bytes, Place, Place]] = {}
+    pairs = [
+        (VirtualPort(0, 0, 0), VirtualPort(1, 0, 0)),
+        (VirtualPort(1, 1, 1), VirtualPort(2, 1, 0)),
+        (VirtualPort(2, 0, 1), VirtualPort(3, 0, 1)),
+    ]
+    packets: dict[int, tuple[bytes, VirtualPort, VirtualPort]] = {}
     number = draw.randrange(1000)
 
-    def open_(at: Place, to: Place, engine: int) -> None:
+    def open_(at: VirtualPort, to: VirtualPort, engine: int) -> None:
         nonlocal number
         number += 1
         network.set_circuit(at, to)
@@ -269,10 +273,10 @@ def test_nodes_that_restart_lose_nothing_silently(seed: int) -> None:
         network.connect(at.node, place, engine)
         network.connect(at.node, engine, place)
 
-    def engine_of(at: Place) -> int:
+    def engine_of(at: VirtualPort) -> int:
         return 0 if (at.node, at.port) in ((0, 0), (1, 0), (2, 1), (3, 0)) else 1
 
-    def send(handle: int, at: Place, to: Place) -> None:
+    def send(handle: int, at: VirtualPort, to: VirtualPort) -> None:
         data = data_of(draw, handle, 64 * draw.randint(1, 2_000))
         packets[handle] = data, at, to
         address = (engine_of(at) << 33) + (handle << 20)

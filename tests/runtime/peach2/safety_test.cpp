@@ -57,11 +57,11 @@ Tables random_windows(Draw& draw, const Wiring& wiring) {
   }
 }
 
-struct Fate {
+struct Outcome {
   bool lands = false;
   PortOf at;  ///< the host's or the bus's port; or by which it came in where it was refused
 };
-Fate fate(const Wiring& wiring, const Tables& tables, unsigned from, std::uint64_t address, std::size_t bytes) {
+Outcome outcome(const Wiring& wiring, const Tables& tables, unsigned from, std::uint64_t address, std::size_t bytes) {
   const PortOf host{from, kNorth};
   if (address % 4096 + bytes > 4096 || address >= kAddresses) return {false, host};
   const auto ports = way(wiring, tables, from, static_cast<std::uint32_t>(address >> kPageBits) & kAllPages);
@@ -118,7 +118,7 @@ TEST(Safety, EachWriteLandsWhereItsWindowSaysOrIsRefusedAndCounted) {
       for (auto& byte : data) byte = static_cast<std::byte>(draw.below(256));
       fabric.node(from).processor().store(address, data);
 
-      const auto [lands, at] = fate(wiring, tables, from, address, data.size());
+      const auto [lands, at] = outcome(wiring, tables, from, address, data.size());
       const unsigned memory = static_cast<unsigned>(address >> kMemoryShift) % 4;
       if (!lands)
         ++expected.refused[{at.node, at.port}];

@@ -12,7 +12,7 @@
 namespace thalweg::smi {
 namespace {
 
-const Where kHere{"test", 1};
+const SourceLine kHere{"test", 1};
 
 struct Timed {
   Tick written = 0, read = 0;

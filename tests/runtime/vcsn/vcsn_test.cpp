@@ -47,9 +47,9 @@ std::vector<std::byte> random_bytes(std::mt19937& draw, std::size_t count) {
 
 TEST(Vcsn, OpensAndClosesCircuitsAtBothEnds) {
   Board made;
-  const Place one{0, 0, 1}, other{5, 0, 0};
+  const VirtualPort one{0, 0, 1}, other{5, 0, 0};
   made.vcsn.open(one, other);
-  EXPECT_EQ(made.vcsn.circuits(), (std::map<Place, Place>{{one, other}, {other, one}}));
+  EXPECT_EQ(made.vcsn.circuits(), (std::map<VirtualPort, VirtualPort>{{one, other}, {other, one}}));
   EXPECT_EQ(refused([&] { made.vcsn.open({7, 0, 0}, other); }),
             "virtual port 0.0 of node 5 has a circuit with virtual port 0.1 of node 0; close it first");
   made.vcsn.close(other);
@@ -91,7 +91,7 @@ TEST(Vcsn, MapsRandomGraphsOnVirtualPorts) {
     }
     const auto circuits = mapped(topology, board());
     ASSERT_EQ(circuits.size(), topology.edges.size());
-    std::set<Place> ends;
+    std::set<VirtualPort> ends;
     for (std::size_t k = 0; k < circuits.size(); ++k) {
       const auto& [one, other] = circuits[k];
       EXPECT_EQ((Topology::Edge{one.node, other.node}), topology.edges[k]);
@@ -169,7 +169,7 @@ TEST(Vcsn, BringsTheBlocksOfRandomTransfersGathersAndScatters) {
 
 Program receives(Network& network, const ServerCosts& costs) {
   co_yield Work{costs.circuit};
-  network.set_circuit({5, 0, 0}, Place{0, 0, 1});
+  network.set_circuit({5, 0, 0}, VirtualPort{0, 0, 1});
   co_yield Work{costs.crossbar};
   network.connect(5, 0, network.node(5).place(0, 0));
   co_yield Barrier{};
@@ -179,7 +179,7 @@ Program receives(Network& network, const ServerCosts& costs) {
 }
 Program sends(Network& network, const ServerCosts& costs) {
   co_yield Work{costs.circuit};
-  network.set_circuit({0, 0, 1}, Place{5, 0, 0});
+  network.set_circuit({0, 0, 1}, VirtualPort{5, 0, 0});
   co_yield Work{costs.crossbar};
   network.connect(0, network.node(0).place(0, 1), 0);
   co_yield Barrier{};

@@ -39,7 +39,7 @@ std::string text(Operation operation, const Move& move) {
 
 /// Cycles that moves take: of the program, and in the background.
 struct Durations {
-  Tick move, beside;
+  Tick move, background;
 };
 
 std::vector<Offered> of_runner(const Registers& registers, std::uint16_t program, Tick begin, Durations take) {
@@ -50,23 +50,23 @@ std::vector<Offered> of_runner(const Registers& registers, std::uint16_t program
   ProgramRunner runner;
   Tick beside_ends = kNever;
   for (Tick now = begin;;) {
-    if (context.beside.what && beside_ends <= now) {
-      context.beside = {};
+    if (context.background.what && beside_ends <= now) {
+      context.background = {};
       beside_ends = kNever;
     }
-    const bool had_beside = context.beside.what != nullptr;
+    const bool had_beside = context.background.what != nullptr;
     context.move = {};
     runner.run(context, now);
-    if (!had_beside && context.beside.what) {
-      made.push_back({context.beside.goes_on, text(Operation::start, context.beside)});
-      beside_ends = context.beside.goes_on + take.beside;
+    if (!had_beside && context.background.what) {
+      made.push_back({context.background.resumes_at, text(Operation::start, context.background)});
+      beside_ends = context.background.resumes_at + take.background;
     }
     if (context.ending) {
-      made.push_back({context.goes_on, "end"});
+      made.push_back({context.resumes_at, "end"});
       return made;
     }
-    if (context.move.what) made.push_back({context.goes_on, text(context.move.what->operation, context.move)});
-    now = context.move.what ? context.goes_on + take.move : beside_ends;
+    if (context.move.what) made.push_back({context.resumes_at, text(context.move.what->operation, context.move)});
+    now = context.move.what ? context.resumes_at + take.move : beside_ends;
   }
 }
 
@@ -90,13 +90,13 @@ std::vector<Offered> of_sequencer(const Registers& registers, std::uint16_t prog
       in.ended = Sequencer::Ended{.call = 1};
       move_ends = kNever;
     } else if (beside_ends <= now) {
-      in.ended = Sequencer::Ended{.call = 1, .beside = true};
+      in.ended = Sequencer::Ended{.call = 1, .background = true};
       beside_ends = kNever;
     }
     if (const auto* move = sequencer.move()) {
       made.push_back({now, text(move->operation, *move)});
-      const bool beside = move->operation == Operation::start;
-      (beside ? beside_ends : move_ends) = now + (beside ? take.beside : take.move);
+      const bool background = move->operation == Operation::start;
+      (background ? beside_ends : move_ends) = now + (background ? take.background : take.move);
     }
     if (sequencer.ends()) {
       made.push_back({now, "end"});
@@ -132,14 +132,14 @@ TEST(Sequencer, HasTheMovesAndTimesOfTheRunner) {
     for (const Register at : {Register::op0, Register::op1, Register::res}) set(at, below(std::uint64_t{1} << 33));
 
     // Background moves that end while their program runs would let the hardware go on without another turn.
-    const Durations take{.move = 2000, .beside = 5000};
+    const Durations take{.move = 2000, .background = 5000};
     Tick begin = 0;
     const auto expected = of_sequencer(registers, program, begin, take);
     ASSERT_EQ(of_runner(registers, program, begin, take), expected) << name << " of " << size << ", run " << run;
     moves += expected.size();
 
     // Then as well, the moves are the same.
-    const Durations soon{.move = static_cast<Tick>(1 + below(40)), .beside = static_cast<Tick>(1 + below(80))};
+    const Durations soon{.move = static_cast<Tick>(1 + below(40)), .background = static_cast<Tick>(1 + below(80))};
     const auto hardware = of_sequencer(registers, program, begin, soon);
     const auto simulator = of_runner(registers, program, begin, soon);
     ASSERT_EQ(hardware.size(), simulator.size()) << name << ", run " << run;

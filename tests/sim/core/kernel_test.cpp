@@ -176,7 +176,7 @@ TEST_P(Both, WaitsSayWhoForWhomOnWhatSinceWhenAndWhere) {
     (void)there.pop();  // line + 9
   });
   s.kernels.add("three", s.clock, [&] {
-    for (;;) spare.push(there.size() ? 1 : 2, Where("a.cl", 40));
+    for (;;) spare.push(there.size() ? 1 : 2, SourceLine("a.cl", 40));
   });
   s.kernels.add("server", s.clock, [&] { (void)asked.pop(); }, {.serves = true});
   try {

@@ -102,7 +102,7 @@ TEST(TcpReorderBuffer, KeepsEachByteOnce) {
 }
 
 /// What becomes of a segment on its way: the cycles after which it comes, each time that it does; and whether a bit of it is flipped.
-struct Fate {
+struct Treatment {
   std::vector<Tick> delays{100};
   bool damaged = false;
 };
@@ -136,7 +136,9 @@ class Pair {
   }
 
   std::array<std::unique_ptr<End>, 2> ends;
-  std::function<Fate(unsigned from, const TcpSegment&)> fate = [](unsigned, const TcpSegment&) { return Fate{}; };
+  std::function<Treatment(unsigned from, const TcpSegment&)> treatment = [](unsigned, const TcpSegment&) {
+    return Treatment{};
+  };
   std::function<void(Tick)> user;  ///< called in each cycle in which something happens
   bool takes = true;               ///< what comes is taken at once
   Tick now = 0;
@@ -180,7 +182,7 @@ class Pair {
     const auto frame = make_tcp(frames_, end.connection->own, end.connection->peer, says->heading, says->size,
                                 [&](std::span<std::byte> data) { end.send.copy(says->offset, data); });
     end.free = now + 2 + static_cast<Tick>(says->size / 39);
-    const auto becomes = fate(k, *tcp_of(*frame));
+    const auto becomes = treatment(k, *tcp_of(*frame));
     auto bytes = std::vector<std::byte>(frame->bytes().begin(), frame->bytes().end());
     if (becomes.damaged) bytes[kHeader + (++flipped_ * 7919) % (bytes.size() - kHeader)] ^= std::byte{4};
     for (const Tick delay : becomes.delays) way_.emplace(end.free + delay, std::pair{1 - k, frames_.copy(bytes)});
@@ -217,11 +219,12 @@ TEST(TcpConnection, StreamsComeAsTheyWereOverABadChannel) {
     Pair pair(one, other, static_cast<std::uint32_t>(0U - below(100'000)));
     const double bad = static_cast<double>(below(10)) / 100;
     const auto happens = [&](double share) { return std::uniform_real_distribution<>()(draw) < share; };
-    pair.fate = [&](unsigned, const TcpSegment&) {
-      Fate fate{.delays = {static_cast<Tick>(100 + (happens(bad) ? below(1500) : 0))}, .damaged = happens(bad)};
-      if (happens(bad)) fate.delays.clear();
-      if (happens(bad)) fate.delays.push_back(static_cast<Tick>(50 + below(3000)));
-      return fate;
+    pair.treatment = [&](unsigned, const TcpSegment&) {
+      Treatment treatment{.delays = {static_cast<Tick>(100 + (happens(bad) ? below(1500) : 0))},
+                          .damaged = happens(bad)};
+      if (happens(bad)) treatment.delays.clear();
+      if (happens(bad)) treatment.delays.push_back(static_cast<Tick>(50 + below(3000)));
+      return treatment;
     };
     std::array<std::vector<std::byte>, 2> all{drawn(below(400'000), draw()), drawn(below(100'000), draw())};
     std::array<std::size_t, 2> given{0, 0};
@@ -302,7 +305,7 @@ TEST(TcpConnection, BothOpenItAtOnce) {
 
 TEST(TcpConnection, ASilentPeerIsAskedAfterTimesThatDouble) {
   Pair pair({.resend = 1000, .most = 10'000, .tries = 6}, {});
-  pair.fate = [](unsigned, const TcpSegment&) { return Fate{.delays = {}}; };
+  pair.treatment = [](unsigned, const TcpSegment&) { return Treatment{.delays = {}}; };
   pair.run(1'000'000);
   EXPECT_EQ(pair[0].state(), TcpState::silent);
   std::vector<Tick> gaps;
@@ -316,9 +319,9 @@ TEST(TcpConnection, BeginsWithTenSegments) {
   Pair pair({.segment = 1000, .window = 60'000}, {.segment = 1000, .window = 60'000});
   give(pair, 0, 50'000);
   unsigned early = 0;
-  pair.fate = [&](unsigned from, const TcpSegment& segment) {
+  pair.treatment = [&](unsigned from, const TcpSegment& segment) {
     early += from == 0 && !segment.data.empty() && pair.now < 8'000;
-    return Fate{.delays = {2'000}};
+    return Treatment{.delays = {2'000}};
   };
   pair.run(8'000);  // SYN, its answer, and data, which are not acknowledged yet
   EXPECT_EQ(early, 10U);
@@ -329,9 +332,9 @@ TEST(TcpConnection, OneLostSegmentIsSentAgainAfterThreeRepeatedAcknowledgements)
             {.segment = 1000, .window = 60'000, .resend = 50'000});
   give(pair, 0, 40'000);
   unsigned number = 0;
-  pair.fate = [&](unsigned from, const TcpSegment& segment) {
-    if (from == 0 && !segment.data.empty() && ++number == 5) return Fate{.delays = {}};
-    return Fate{.delays = {300}};
+  pair.treatment = [&](unsigned from, const TcpSegment& segment) {
+    if (from == 0 && !segment.data.empty() && ++number == 5) return Treatment{.delays = {}};
+    return Treatment{.delays = {300}};
   };
   pair.run(1'000'000);
   EXPECT_EQ(pair.ends[1]->came.size(), 40'000U);
@@ -345,12 +348,12 @@ TEST(TcpConnection, ThreeLostSegmentsOfAWindowTakeNoTimeOut) {  // NewReno's par
             {.segment = 1000, .window = 60'000, .resend = 50'000});
   give(pair, 0, 60'000);
   unsigned number = 0;
-  pair.fate = [&](unsigned from, const TcpSegment& segment) {
+  pair.treatment = [&](unsigned from, const TcpSegment& segment) {
     if (from == 0 && !segment.data.empty()) {
       ++number;
-      if (number == 15 || number == 17 || number == 20) return Fate{.delays = {}};
+      if (number == 15 || number == 17 || number == 20) return Treatment{.delays = {}};
     }
-    return Fate{.delays = {300}};
+    return Treatment{.delays = {300}};
   };
   pair.run(1'000'000);
   EXPECT_EQ(pair.ends[1]->came.size(), 60'000U);
@@ -386,8 +389,8 @@ TEST(TcpConnection, AClosedWindowIsProbedAndOpens) {
     EXPECT_EQ(pair[0].state(), TcpState::established);
     pair.takes = true;
     unsigned left = lost;
-    pair.fate = [&](unsigned from, const TcpSegment&) {
-      return from == 1 && left > 0 && left-- > 0 ? Fate{.delays = {}} : Fate{.delays = {100}};
+    pair.treatment = [&](unsigned from, const TcpSegment&) {
+      return from == 1 && left > 0 && left-- > 0 ? Treatment{.delays = {}} : Treatment{.delays = {100}};
     };
     pair.run(200'000'000);
     EXPECT_EQ(pair.ends[1]->came.size(), 50'000U) << lost;

@@ -59,14 +59,14 @@ TEST(Udp, TakesNoHeaderWithAChangedByte) {
 // A request for 10.77.0.1 from 10.77.0.2, and Linux' answer.
 constexpr std::string_view kAsked =
     "ffffffffffff020000000002080600010800060400010200000000020a4d00020000000000000a4d0001";
-constexpr std::string_view kTold =
+constexpr std::string_view kReported =
     "020000000002020000000001080600010800060400020200000000010a4d00010200000000020a4d0002";
 
 TEST(Arp, AnswersAsLinuxDoes) {
   Frames frames;
   const auto reply = answer(frames, kOne, *frames.copy(bytes_of(kAsked)));
   ASSERT_TRUE(reply.has_value());
-  EXPECT_EQ(bytes_of(**reply), bytes_of(kTold));
+  EXPECT_EQ(bytes_of(**reply), bytes_of(kReported));
   EXPECT_FALSE(answer(frames, kTwo, *frames.copy(bytes_of(kAsked))).has_value());
 }
 

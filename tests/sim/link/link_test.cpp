@@ -29,7 +29,7 @@ TEST(Flow, CreditsAreTakenAndReturned) {
   EXPECT_TRUE(receiver.update(true));
 }
 
-TEST(Flow, StopIsToldWhenFreeSpaceFallsToTheMargin) {
+TEST(Flow, StopIsSentWhenFreeSpaceFallsToTheMargin) {
   FlowReceiver receiver(FlowControl::margin, 8, 3);
   for (int held = 1; held <= 8; ++held) {
     receiver.push();

@@ -66,13 +66,13 @@ class Port {
     for (unsigned vc = 0; vc < kVcs; ++vc) {
       const bool credits = flow_ == FlowControl::credits;
       const std::uint32_t told = end.back();
-      if ((credits ? told : told ^ told_) >> vc & 1) senders_[vc].event();
+      if ((credits ? told : told ^ reported_) >> vc & 1) senders_[vc].event();
       const bool leaves = (leaving >> vc & 1) && receivers_[vc].held() > 0;
       if (leaves) receivers_[vc].pop();
       const bool event = receivers_[vc].update(leaves);
       back_ = (credits ? back_ & ~(1u << vc) : back_) ^ std::uint32_t{event} << vc;
     }
-    told_ = end.back();
+    reported_ = end.back();
   }
 
   [[nodiscard]] std::uint64_t sent() const { return sent_[0] + sent_[1] + sent_[2]; }
@@ -90,7 +90,7 @@ class Port {
     receivers_.fill(FlowReceiver(flow_, depth_, margin_));
     granted_ = crossing_ = output_ = {};
     sent_ = arrived_ = {};
-    back_ = told_ = 0;
+    back_ = reported_ = 0;
   }
 
   FlowControl flow_;
@@ -101,7 +101,7 @@ class Port {
   std::array<FlowReceiver, kVcs> receivers_;
   std::optional<LinkWord> granted_, crossing_, output_;
   std::array<std::uint64_t, kVcs> sent_{}, arrived_{};
-  std::uint32_t back_ = 0, told_ = 0;
+  std::uint32_t back_ = 0, reported_ = 0;
 };
 
 }  // namespace thalweg

@@ -32,7 +32,7 @@ TEST(Spec, EveryFormatAgreesWithItsVectors) {
   EXPECT_GT(formats, 10u);
 }
 
-TEST(Spec, FlitsOfTheirOwnAreToldApart) {
+TEST(Spec, OwnFlitsAreDistinguished) {
   for (const auto& [fields, words] : thalweg::mpi_fpga::spec::vectors::descriptor) {
     EXPECT_TRUE(descriptor::matches(words));
     EXPECT_FALSE(credit::matches(words));

@@ -44,11 +44,11 @@ class Numbers:
 OF_UNIT = (
     "Units",
     "Rows",
-    "Places",
+    "Entries",
     "Edges",
     "Roots",
     "Stages",
-    "StagePlaces",
+    "StageEntries",
     "SlotFlits",
     "BankFlits",
     "SlotPackets",
@@ -118,7 +118,7 @@ def numbers(cluster: Cluster, pairs: Pairs | None = None) -> Numbers:
     values["Pairs"] = of_unit.get("Pairs", "tw_reduce_pkg::all_pairs()")
     values["UserBytes"] = of_unit.get("UserBytes", "{3{32'd8}}")
     values["HostFlits"] = _sim.UnitSizes(config.collective, router.link_ports).host_queue
-    values["StorePlaces"] = 2 * config.collective.contexts * config.collective.operations_in_flight
+    values["StoreEntries"] = 2 * config.collective.contexts * config.collective.operations_in_flight
     values["StoreFlits"] = config.collective.long_packet_flits
     return Numbers(values)
 

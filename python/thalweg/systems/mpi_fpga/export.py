@@ -142,10 +142,10 @@ def _write_registers(root: Path, built: Numbers, registers: Path, rtl: Path) -> 
         "UNIT_PORTS": built["UnitPorts"],
         "VIRTUAL_CHANNELS": built["Vcs"],
         "ROWS": built["Rows"],
-        "ROW_OPERATIONS": built["Places"],
+        "ROW_OPERATIONS": built["Entries"],
         "EDGES": built["Edges"],
         "UNITS": built["Units"],
-        "PLACES": built["StorePlaces"],
+        "PLACES": built["StoreEntries"],
         "PLACE_FLITS": built["StoreFlits"],
     }
     for name, value in chosen.items():

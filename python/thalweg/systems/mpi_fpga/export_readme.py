@@ -39,7 +39,7 @@ def readme(root: Path, cluster: Cluster, built: Numbers, map_: AddrmapNode, pair
         reach=_core.replay_reach(built["Window"]),
         slots_mb=_megabytes(2 * links * built["BankFlits"]),
         stages_mb=_megabytes(
-            2 * built["Units"] * built["Rows"] * built["Places"] * built["StagePlaces"] * built["SlotFlits"]
+            2 * built["Units"] * built["Rows"] * built["Entries"] * built["StageEntries"] * built["SlotFlits"]
         ),
         combined="all listed in `packets.md`" if pairs is None else _combined(pairs),
         **_example(cluster, map_, built, pairs),

@@ -13,7 +13,7 @@ import thalweg.systems.vcsn.hosts
 class NodeDifference(thalweg.errors.CheckFailed):
     pass
 
-class Place:
+class VirtualPort:
     """A virtual port: node, external port, virtual port."""
 
     def __init__(self, node: int, port: int, virtual_port: int) -> None: ...
@@ -46,7 +46,7 @@ class Row:
     A sequencer's command: writes a virtual port's row of the circuit table.
     """
 
-    def __init__(self, port: int, virtual_port: int, to: Place | None, credits: bool = False) -> None: ...
+    def __init__(self, port: int, virtual_port: int, to: VirtualPort | None, credits: bool = False) -> None: ...
 
 class Connect:
     """A sequencer's command: sets an output of the crossbar."""
@@ -154,7 +154,7 @@ class Cluster:
         Raises InputError.
         """
 
-    def mapped(self, name: str, edges: Sequence[tuple[int, int]]) -> list[tuple[Place, Place]]:
+    def mapped(self, name: str, edges: Sequence[tuple[int, int]]) -> list[tuple[VirtualPort, VirtualPort]]:
         """
         The virtual ports of a circuit for each edge of a topology, in their order.
 
@@ -174,7 +174,7 @@ class Rewired:
     """
 
     @property
-    def rows(self) -> tuple[tuple[Place, Place | None], ...]: ...
+    def rows(self) -> tuple[tuple[VirtualPort, VirtualPort | None], ...]: ...
 
     @property
     def registers_us(self) -> float | None:
@@ -274,14 +274,14 @@ class Network:
     @property
     def nodes(self) -> int: ...
 
-    def set_circuit(self, at: Place, to: Place | None) -> None:
+    def set_circuit(self, at: VirtualPort, to: VirtualPort | None) -> None:
         """
         Writes the circuit table: what `at` sends goes to `to`, and it takes frames of `to` alone. None: of nobody.
 
         Raises ValueError.
         """
 
-    def circuit(self, at: Place) -> Place | None:
+    def circuit(self, at: VirtualPort) -> VirtualPort | None:
         """
         The other end in a virtual port's row of the circuit table.
 
@@ -309,21 +309,21 @@ class Network:
         Raises ValueError.
         """
 
-    def set_multicast(self, at: Place, virtual_port: int) -> None:
+    def set_multicast(self, at: VirtualPort, virtual_port: int) -> None:
         """
         Writes the row of a circuit to several ends: what `at` sends goes to a multicast address of its own, for this virtual port of all whose rows name `at`. It takes nothing.
 
         Raises ValueError.
         """
 
-    def set_group(self, node: int, source: Place, ports: Sequence[int]) -> None:
+    def set_group(self, node: int, source: VirtualPort, ports: Sequence[int]) -> None:
         """
         The ports of a switch that what `source` multicasts goes to.
 
         Raises ValueError.
         """
 
-    def set_pace(self, at: Place, *, priority: int = 0, pace: int = 0) -> None:
+    def set_pace(self, at: VirtualPort, *, priority: int = 0, pace: int = 0) -> None:
         """
         `pace`: cycles of the MAC's clock in 1/256 that a word of a frame takes at least.
 
@@ -337,21 +337,21 @@ class Network:
         Raises ValueError.
         """
 
-    def set_reaction(self, at: Place, *, cycles: int, pace: int | None = None) -> None:
+    def set_reaction(self, at: VirtualPort, *, cycles: int, pace: int | None = None) -> None:
         """
         For so many cycles, below 2^24, after an indication `at` sends at a pace, or nothing.
 
         Raises ValueError.
         """
 
-    def set_credits(self, at: Place, *, used: bool = True) -> None:
+    def set_credits(self, at: VirtualPort, *, used: bool = True) -> None:
         """
         Both ends of the circuit of `at` send no more than the other's buffer has room for. Set while nothing moves.
 
         Raises ValueError.
         """
 
-    def drained(self, at: Place) -> bool:
+    def drained(self, at: VirtualPort) -> bool:
         """
         Whether all words that a virtual port was given by its crossbar have been sent.
 
@@ -379,21 +379,21 @@ class Network:
         Raises ValueError.
         """
 
-    def set_session(self, at: Place, number: int) -> None:
+    def set_session(self, at: VirtualPort, number: int) -> None:
         """
         Begins a session at an end of a circuit, of a number that none of the circuit had before: all words arrive, once and in order, or both ends know that it has ended. The other end begins one, too. 0: none.
 
         Raises ValueError.
         """
 
-    def session(self, at: Place) -> Session:
+    def session(self, at: VirtualPort) -> Session:
         """
         The session of a virtual port.
 
         Raises ValueError.
         """
 
-    def indications(self, at: Place) -> int:
+    def indications(self, at: VirtualPort) -> int:
         """
         That came for a virtual port.
 
@@ -492,42 +492,42 @@ class Network:
         node and port that send, ticks of a window, words of 64 bytes of each window
         """
 
-    def circuits(self, nodes: Sequence[int] | None = None) -> dict[Place, Place]:
+    def circuits(self, nodes: Sequence[int] | None = None) -> dict[VirtualPort, VirtualPort]:
         """
         The rows of the circuit tables of some FPGAs, or of all.
 
         Raises InputError.
         """
 
-    def changes(self, circuits: Sequence[tuple[Place, Place]], nodes: Sequence[int] | None = None) -> list[tuple[Place, Place | None]]:
+    def changes(self, circuits: Sequence[tuple[VirtualPort, VirtualPort]], nodes: Sequence[int] | None = None) -> list[tuple[VirtualPort, VirtualPort | None]]:
         """
         The rows to write so that some FPGAs, or all, have these circuits and no others.
 
         Raises InputError.
         """
 
-    def rewire_to(self, circuits: Sequence[tuple[Place, Place]], nodes: Sequence[int] | None = None) -> Rewired:
+    def rewire_to(self, circuits: Sequence[tuple[VirtualPort, VirtualPort]], nodes: Sequence[int] | None = None) -> Rewired:
         """
         Writes them.
 
         Raises InputError, and nothing changes.
         """
 
-    def multicast(self, source: Place, members: Sequence[Place]) -> None:
+    def multicast(self, source: VirtualPort, members: Sequence[VirtualPort]) -> None:
         """
         A circuit from one end to several, which are the same virtual port of their external ports: the rows of all of them, and the ports of switches, on a tree that no frame takes twice. Only the source sends.
 
         Raises InputError, and nothing changes, where it cannot be.
         """
 
-    def group(self, source: Place, members: Sequence[Place]) -> None:
+    def group(self, source: VirtualPort, members: Sequence[VirtualPort]) -> None:
         """
         Sets the ports of switches alone.
 
         Raises InputError.
         """
 
-    def least_us(self, rows: Sequence[tuple[Place, Place | None]], by: str) -> float:
+    def least_us(self, rows: Sequence[tuple[VirtualPort, VirtualPort | None]], by: str) -> float:
         """
         A lower bound on the time of writing these rows: by registers, of the PCIe slot with the most rows; by servers, of the software of the server with the most.
 
@@ -548,7 +548,7 @@ class Network:
         Raises FabricStopped, InputError and ValueError.
         """
 
-    def rewire_to_in_time(self, circuits: Sequence[tuple[Place, Place]], by: str) -> tuple[list[tuple[int, tuple[Place, Place | None]]], float]:
+    def rewire_to_in_time(self, circuits: Sequence[tuple[VirtualPort, VirtualPort]], by: str) -> tuple[list[tuple[int, tuple[VirtualPort, VirtualPort | None]]], float]:
         """
         Runs a re-wiring of all FPGAs in simulated time; the rows, each with the tick of its write, and the duration in us.
 

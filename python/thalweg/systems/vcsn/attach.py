@@ -13,7 +13,7 @@ from typing import Any
 from thalweg.errors import CheckFailed, FabricStopped, InputError
 from thalweg.lost import counted
 from thalweg.systems.vcsn import hosts
-from thalweg.systems.vcsn._sim import SEGMENT_BYTES, SEGMENTS, Place
+from thalweg.systems.vcsn._sim import SEGMENT_BYTES, SEGMENTS, VirtualPort
 from thalweg.systems.vcsn.cluster import WORD, Cluster, Node, Server
 from thalweg.systems.vcsn.collectives import whole_words
 from thalweg.systems.vcsn.hosts import Interrupt, Program, Step, Work
@@ -48,8 +48,8 @@ class Exchange:
     """
 
     cluster: Cluster
-    here: Place
-    peer: Place
+    here: VirtualPort
+    peer: VirtualPort
     send: Path | None = None
     receive: Path | None = None
     size: int = 0

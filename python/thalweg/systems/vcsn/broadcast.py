@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 
-from thalweg.systems.vcsn._sim import READS, SEGMENTS, Place
+from thalweg.systems.vcsn._sim import READS, SEGMENTS, VirtualPort
 from thalweg.systems.vcsn.cluster import Server
 from thalweg.systems.vcsn.collectives import Collective, Segments
 from thalweg.systems.vcsn.hosts import Barrier, Interrupt, Program, Work
@@ -80,7 +80,7 @@ class BroadcastAllgather(Collective):
         network.store(root, self.address(root, root), self.data(root))
         for port, share in enumerate(self.shares):
             if share:
-                network.group(Place(root, port, 0), [Place(node, port, 0) for node in self.members])
+                network.group(VirtualPort(root, port, 0), [VirtualPort(node, port, 0) for node in self.members])
         return super().simulate(network)
 
     def program(self, network: Network, server: int) -> Program:
@@ -117,9 +117,9 @@ class BroadcastAllgather(Collective):
             for port in ports:
                 yield Work(costs.circuit_us)
                 if node == root:
-                    network.set_multicast(Place(root, port, 0), 0)
+                    network.set_multicast(VirtualPort(root, port, 0), 0)
                 else:
-                    network.set_circuit(Place(node, port, 0), Place(root, port, 0))
+                    network.set_circuit(VirtualPort(node, port, 0), VirtualPort(root, port, 0))
         yield Work(costs.crossbar_us)
         for node in [*own, *[root] * has_root]:
             for output in range(network.place(node, 0, 0) + network.virtual_ports(node)):

@@ -23,7 +23,7 @@ from thalweg.cluster.file import Table, validated, wrong_at
 from thalweg.cluster.overlay import Joined, Overlay
 from thalweg.cluster.toml_lines import KeyPath
 from thalweg.errors import InputError
-from thalweg.systems.vcsn._sim import Place
+from thalweg.systems.vcsn._sim import VirtualPort
 from thalweg.systems.vcsn.cluster import Cluster
 from thalweg.systems.vcsn.network import Network
 from thalweg.systems.vcsn.topologies import Circuit, Topology
@@ -173,7 +173,7 @@ class _Reader:
                 raise self._wrong(str(error), name, given[0]) from None
             self._check(name, made, given[0])
             return made
-        ends = [[Place(*map(int, end.split("."))) for end in pair] for pair in table.circuits]
+        ends = [[VirtualPort(*map(int, end.split("."))) for end in pair] for pair in table.circuits]
         made = [(one, other) for one, other in ends]
         for index in range(len(made)):
             self._check(name, made[: index + 1], "circuits", index)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from thalweg._core import NEVER
 from thalweg.errors import CheckFailed
-from thalweg.systems.vcsn._sim import AwaitWord, Connect, Place, Read, Row, SendWord, Write
+from thalweg.systems.vcsn._sim import AwaitWord, Connect, Read, Row, SendWord, VirtualPort, Write
 from thalweg.systems.vcsn.cluster import Cluster, Node
 from thalweg.systems.vcsn.network import Command, Network
 from thalweg.systems.vcsn.spec import FrameKind, VcsnHeader, VcsnSequence
@@ -75,7 +75,7 @@ class Program:
         self.nodes = self.cluster.fpgas[:NODES]
         self.network = Network(self.cluster, verilated=self.nodes)
         self.handles = 0
-        self.numbers: dict[Place, int] = {}  # numbers of the last sessions
+        self.numbers: dict[VirtualPort, int] = {}  # numbers of the last sessions
 
     def run(self) -> Outcome:
         """Runs the program. Raises CheckFailed if the hardware diverges."""
@@ -121,14 +121,14 @@ class Program:
     def _node(self) -> int:
         return self.draw.choice(self.nodes)
 
-    def _place(self) -> Place:
+    def _place(self) -> VirtualPort:
         fpga = self.cluster.fpga(self.nodes[0])
-        return Place(self._node(), self.draw.randrange(fpga.ports), self.draw.randrange(fpga.virtual_of_port))
+        return VirtualPort(self._node(), self.draw.randrange(fpga.ports), self.draw.randrange(fpga.virtual_of_port))
 
-    def _peer(self, at: Place) -> Place:
+    def _peer(self, at: VirtualPort) -> VirtualPort:
         """Returns an end that frames from `at` reach."""
         while True:
-            to = Place(self._node(), at.port, self._place().virtual_port)
+            to = VirtualPort(self._node(), at.port, self._place().virtual_port)
             if to != at:
                 return to
 
@@ -146,7 +146,7 @@ class Program:
         start."""
         fpga = self.cluster.fpga(self.nodes[0])
         for port in range(0 if self.cluster.is_direct else fpga.ports):
-            places = [Place(node, port, each) for node in self.nodes for each in range(fpga.virtual_of_port)]
+            places = [VirtualPort(node, port, each) for node in self.nodes for each in range(fpga.virtual_of_port)]
             self.draw.shuffle(places)
             for one, other in zip(places[::2], places[1::2], strict=True):
                 self.network.set_circuit(one, other)
@@ -183,7 +183,7 @@ class Program:
         at = self._place()
         for node in self.nodes:
             if node != at.node and self.draw.random() < 0.7:
-                self.network.set_circuit(Place(node, at.port, 0), at)
+                self.network.set_circuit(VirtualPort(node, at.port, 0), at)
         self.network.set_multicast(at, 0)
 
     def _pace(self) -> None:
@@ -255,7 +255,7 @@ class Program:
         place = self._place()
         match self.draw.randrange(10):
             case 0 | 1:
-                at = Place(node, place.port, place.virtual_port)
+                at = VirtualPort(node, place.port, place.virtual_port)
                 to = None if self.draw.random() < 0.1 else self._peer(at)
                 return Row(at.port, at.virtual_port, to, credits=self.draw.random() < 0.5)
             case 2 | 3:
@@ -305,7 +305,7 @@ class Program:
             frame = frame[:wrong] + bytes([frame[wrong] ^ 1 << self.draw.randrange(8)]) + frame[wrong + 1 :]
         self.network.inject(at.node, at.port, frame, damaged=self.draw.random() < 0.1)
 
-    def _session_headers(self, at: Place, source: Place) -> bytes:
+    def _session_headers(self, at: VirtualPort, source: VirtualPort) -> bytes:
         """Returns the headers of a session frame, possibly of the current session."""
         kind = self.draw.choice((FrameKind.DATA, FrameKind.ACKNOWLEDGEMENT, FrameKind.REFUSAL))
         first, last = self.draw.random() < 0.5, self.draw.random() < 0.5

@@ -10,19 +10,19 @@ from thalweg.arguments import shown
 from thalweg.bench.operation import one_of
 from thalweg.errors import InputError
 from thalweg.systems.vcsn import _sim, rtl_engine, topologies
-from thalweg.systems.vcsn._sim import Place
 from thalweg.systems.vcsn._sim import Rewired as Rewired
+from thalweg.systems.vcsn._sim import VirtualPort
 
 if TYPE_CHECKING:
     from thalweg.systems.vcsn.cluster import Cluster
 
-Row = tuple[Place, Place | None]
+Row = tuple[VirtualPort, VirtualPort | None]
 """A row of a circuit table: a virtual port and its new peer, or None to close the circuit."""
 
 Command = _sim.Row | _sim.Connect | _sim.SendWord | _sim.AwaitWord | _sim.Read | _sim.Write
 """A command of a sequencer's program."""
 
-Wiring = topologies.Topology | Mapping[Place, Place] | Iterable[topologies.Circuit]
+Wiring = topologies.Topology | Mapping[VirtualPort, VirtualPort] | Iterable[topologies.Circuit]
 """A topology, to be mapped to virtual ports, or both ends of each circuit."""
 
 WAYS = ("registers", "servers")
@@ -101,7 +101,7 @@ class Network(_sim.Network):
 
         Parameters
         ----------
-        circuits : Topology or sequence of pairs of Place
+        circuits : Topology or sequence of pairs of VirtualPort
         by : str
             "registers" or "servers" (see `Rewired`).
 
@@ -145,9 +145,9 @@ class Network(_sim.Network):
 def _pair(given: object) -> topologies.Circuit:
     if isinstance(given, tuple | list) and len(given) == 2:
         one, other = given
-        if isinstance(one, Place) and isinstance(other, Place):
+        if isinstance(one, VirtualPort) and isinstance(other, VirtualPort):
             return one, other
-    raise InputError(f"a circuit must be a pair of Place; this one is {shown(given)}")
+    raise InputError(f"a circuit must be a pair of VirtualPort; this one is {shown(given)}")
 
 
 class Partition:
@@ -171,7 +171,7 @@ class Partition:
         return self._of.nodes
 
     @property
-    def circuits(self) -> dict[Place, Place]:
+    def circuits(self) -> dict[VirtualPort, VirtualPort]:
         """Both ends of each circuit of the partition."""
         return self._network.circuits(self.nodes)
 
@@ -192,17 +192,17 @@ class Partition:
         """Like `Network.kernel_place`, for the partition's FPGAs only."""
         return self._network.kernel_place(self._of.own(node), kernel)
 
-    def set_pace(self, at: Place, *, priority: int = 0, pace: int = 0) -> None:
+    def set_pace(self, at: VirtualPort, *, priority: int = 0, pace: int = 0) -> None:
         """Like `Network.set_pace`, for the partition's FPGAs only."""
         self._of.own(at.node)
         self._network.set_pace(at, priority=priority, pace=pace)
 
-    def set_credits(self, at: Place, *, used: bool = True) -> None:
+    def set_credits(self, at: VirtualPort, *, used: bool = True) -> None:
         """Like `Network.set_credits`, for the partition's FPGAs only."""
         self._of.own(at.node)
         self._network.set_credits(at, used=used)
 
-    def set_session(self, at: Place, number: int) -> None:
+    def set_session(self, at: VirtualPort, number: int) -> None:
         """Like `Network.set_session`, for the partition's FPGAs only."""
         self._of.own(at.node)
         self._network.set_session(at, number)

@@ -12,7 +12,7 @@ from thalweg._core import NEVER
 from thalweg.bench.operation import Measured, Plan, Progress, Row, Sizes, at_least, one_of
 from thalweg.errors import InputError
 from thalweg.lost import counted
-from thalweg.systems.vcsn._sim import Place
+from thalweg.systems.vcsn._sim import VirtualPort
 from thalweg.systems.vcsn.cluster import WORD, Cluster
 from thalweg.systems.vcsn.collectives import random_block, whole_words
 from thalweg.systems.vcsn.measuring import check_capture, check_port, wanted_sizes, wire_us
@@ -36,8 +36,8 @@ class _Stream:
     """A stream from a sender to the destination."""
 
     handle: int
-    source: Place
-    to: Place
+    source: VirtualPort
+    to: VirtualPort
     engine: int  #: engine that writes it, after preceding streams of the same engine
     address: int
     data: bytes
@@ -60,8 +60,8 @@ class _Overload:
         return [
             _Stream(
                 handle=index,
-                source=Place(node, index % table.ports, 0),
-                to=Place(self.destination, index % table.ports, index // table.ports),
+                source=VirtualPort(node, index % table.ports, 0),
+                to=VirtualPort(self.destination, index % table.ports, index // table.ports),
                 engine=index % table.dmas,
                 address=index % table.banks * table.bank_bytes + index // table.banks * whole_words(self.size),
                 data=random_block(self.seed, node, self.size),

@@ -14,7 +14,7 @@ from thalweg.errors import CheckFailed, InputError
 from thalweg.papers import Evaluation as OfPaper
 from thalweg.papers import Part, Row, short
 from thalweg.systems.vcsn import models, schedules
-from thalweg.systems.vcsn._sim import Place
+from thalweg.systems.vcsn._sim import VirtualPort
 from thalweg.systems.vcsn.cluster import WORD, Cluster
 from thalweg.systems.vcsn.hosts import barrier_us
 
@@ -42,8 +42,8 @@ def latency_ns(cluster: Cluster, words: int = 64) -> float:
         (_, _, out), (_, into, _) = cluster.way(0, 1)
     else:
         out = into = 0
-        network.set_circuit(Place(0, 0, 0), Place(1, 0, 0))
-        network.set_circuit(Place(1, 0, 0), Place(0, 0, 0))
+        network.set_circuit(VirtualPort(0, 0, 0), VirtualPort(1, 0, 0))
+        network.set_circuit(VirtualPort(1, 0, 0), VirtualPort(0, 0, 0))
     network.connect(0, network.place(0, out, 0), 0)
     network.connect(1, 0, network.place(1, into, 0))
     for handle in range(words):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from thalweg.systems.vcsn import hosts
-from thalweg.systems.vcsn._sim import AwaitWord, Connect, Place, Read, Row, SendWord, Write
+from thalweg.systems.vcsn._sim import AwaitWord, Connect, Read, Row, SendWord, VirtualPort, Write
 from thalweg.systems.vcsn.cluster import Cluster
 from thalweg.systems.vcsn.collectives import random_block, whole_words
 from thalweg.systems.vcsn.hosts import Barrier, Interrupt, Program, Work
@@ -111,7 +111,7 @@ class Sequenced:
         comes = network.place(node, port, 0)
         own = network.sequencer_place(node, 0)
         return [
-            Row(port, 0, Place(self.root, port, index % GRANTED), credits=True),
+            Row(port, 0, VirtualPort(self.root, port, index % GRANTED), credits=True),
             Connect(own, comes),
             AwaitWord(),
             Connect(comes, 0),
@@ -128,7 +128,7 @@ class Sequenced:
             virtual = index % GRANTED
             goes = network.place(self.root, port, virtual)
             return [
-                Row(port, virtual, Place(sources[index], port, 0), credits=True),
+                Row(port, virtual, VirtualPort(sources[index], port, 0), credits=True),
                 Connect(goes, own),
                 SendWord(),
                 Connect(goes, None),

@@ -12,13 +12,13 @@ import numpy as np
 from thalweg.arguments import shown
 from thalweg.errors import InputError
 from thalweg.systems.vcsn import _sim
-from thalweg.systems.vcsn._sim import Place
+from thalweg.systems.vcsn._sim import VirtualPort
 
 if TYPE_CHECKING:
     from thalweg.systems.vcsn.cluster import Cluster
 
 Edge = tuple[int, int]
-Circuit = tuple[Place, Place]
+Circuit = tuple[VirtualPort, VirtualPort]
 
 
 @dataclass(frozen=True)

@@ -156,7 +156,8 @@ class MatcherOracle {
         if (free_buffers(now, settings.last_buffer) < needed) same(Verdict::no_room);
         if (answer.verdict == Verdict::no_room) return;
         same(Verdict::kept);
-        expect(all_.place(channel, packet, request_.bytes, segment) == ReceiveBuffers::Verdict::kept, "no room beside");
+        expect(all_.place(channel, packet, request_.bytes, segment) == ReceiveBuffers::Verdict::kept,
+               "no room background");
         expect(answer.buffer < config_.buffers && answer.buffer <= settings.last_buffer, "there is no such buffer");
         Buffer& to = buffers_[answer.buffer];
         expect(!to.used && to.writes == 0, "the buffer is not free");

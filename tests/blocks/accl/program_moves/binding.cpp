@@ -28,7 +28,7 @@ struct Twin {
     out.program_valid_o.set(moves.ended().has_value());
     if (moves.ended()) {
       out.program_call_o.set(moves.ended()->call);
-      out.program_beside_o.set(moves.ended()->beside);
+      out.program_beside_o.set(moves.ended()->background);
       out.program_stops_o.set(moves.ended()->stops);
     }
     out.access_valid_o.set(moves.access().has_value());

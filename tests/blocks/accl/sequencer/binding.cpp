@@ -45,7 +45,7 @@ struct Twin {
                    .program = static_cast<std::uint16_t>(in.load_program_i.get())};
     if (in.ended_valid_i.get())
       next.ended = {.call = static_cast<unsigned>(in.ended_call_i.get()),
-                    .beside = in.ended_beside_i.get() != 0,
+                    .background = in.ended_background_i.get() != 0,
                     .stops = in.ended_stops_i.get() != 0};
     sequencer.step(next);
   }
@@ -76,7 +76,7 @@ class Stimulus {
           under_way_.begin() + (ended.chance(together_) ? 0 : ended.below(static_cast<unsigned>(under_way_.size())));
       next.ended_valid_i.set(1);
       next.ended_call_i.set(which->call);
-      next.ended_beside_i.set(which->beside);
+      next.ended_background_i.set(which->background);
       next.ended_stops_i.set(ended.chance(stops_));
       under_way_.erase(which);
     }
@@ -109,7 +109,7 @@ class Stimulus {
  private:
   struct UnderWay {
     unsigned call;
-    bool beside;
+    bool background;
   };
 
   void prepare(bisim::Dice& dice) {

@@ -60,12 +60,12 @@ struct Twin {
       receiver.say(now);
       reported = static_cast<std::uint32_t>(buffer->frames_left(now - 1));
     }
-    if (in.heard_valid_i.get()) {
-      receiver.hear(whole(in.heard_base_i.get(), reported));
-      if (in.heard_asks_i.get()) receiver.ask(now);
-      if (in.heard_data_i.get() && in.heard_taken_i.get())
-        receiver.take(left + static_cast<std::uint32_t>((in.heard_slot_i.get() - left) % kWindow), now);
-      else if (in.heard_data_i.get())
+    if (in.rx_valid_i.get()) {
+      receiver.hear(whole(in.rx_base_i.get(), reported));
+      if (in.rx_asks_i.get()) receiver.ask(now);
+      if (in.rx_data_i.get() && in.rx_taken_i.get())
+        receiver.take(left + static_cast<std::uint32_t>((in.rx_slot_i.get() - left) % kWindow), now);
+      else if (in.rx_data_i.get())
         receiver.repeat(now);
     }
     received = 0;
@@ -121,14 +121,14 @@ class Stimulus {
       held_then_ = held_ >> number_ % kWindow & 1;
     }
     const bool data = waits_ && !next.begin_valid_i.get() && --waits_ == 0;
-    next.heard_data_i.set(data);
-    next.heard_valid_i.set(data || come.chance(asks_));
-    next.heard_asks_i.set(!data && come.chance(300));
-    next.heard_taken_i.set(data && seen.fits_o.get() && !held_then_ && ((number_ - reported_) & kNumbers) < kWindow &&
-                           come.chance(950));
-    next.heard_slot_i.set(number_ % kWindow);
-    if (next.heard_taken_i.get()) taken = std::uint64_t{1} << number_ % kWindow;
-    next.heard_base_i.set((come.chance(knows_) ? reported_ : reported_ - 1 - come.below(kWindow)) & kNumbers);
+    next.rx_data_i.set(data);
+    next.rx_valid_i.set(data || come.chance(asks_));
+    next.rx_asks_i.set(!data && come.chance(300));
+    next.rx_taken_i.set(data && seen.fits_o.get() && !held_then_ && ((number_ - reported_) & kNumbers) < kWindow &&
+                        come.chance(950));
+    next.rx_slot_i.set(number_ % kWindow);
+    if (next.rx_taken_i.get()) taken = std::uint64_t{1} << number_ % kWindow;
+    next.rx_base_i.set((come.chance(knows_) ? reported_ : reported_ - 1 - come.below(kWindow)) & kNumbers);
     if (next.said_i.get()) reported_ = static_cast<std::uint32_t>(seen.number_o.get());
     left_ = (left_ + next.left_i.get()) & kNumbers;
     held_ = (held_ & ~leaving) | taken;

@@ -45,9 +45,9 @@ struct Twin {
     buffer->frames = in.frames_i.get();
     if (in.chosen_i.get()) sender.choose(now);
     if (in.done_i.get()) sender.reads_until(now);
-    if (in.heard_valid_i.get()) {
-      const auto number = static_cast<std::uint32_t>(in.heard_number_i.get());
-      sender.hear(sender.base() + ((number - sender.base()) & kNumbers), in.heard_received_i.get(), now);
+    if (in.rx_valid_i.get()) {
+      const auto number = static_cast<std::uint32_t>(in.rx_number_i.get());
+      sender.hear(sender.base() + ((number - sender.base()) & kNumbers), in.rx_received_i.get(), now);
     }
     sender.run(++now);
   }
@@ -93,14 +93,14 @@ class Stimulus {
       received_ &= ~(std::uint64_t{1} << left_ % kWindow);
       left_ = (left_ + 1) & kNumbers;
     }
-    next.heard_valid_i.set(peer.chance(hears_));
+    next.rx_valid_i.set(peer.chance(hears_));
     std::uint64_t bits = 0;
     for (unsigned k = 0; k < kWindow; ++k) bits |= (received_ >> (left_ + k) % kWindow & 1) << k;
     const std::uint32_t back = peer.chance(200) ? peer.below(2 * kWindow) : 0;
-    next.heard_number_i.set(peer.chance(wild_) ? peer.bits() & kNumbers : (left_ - back) & kNumbers);
-    const bool is_wild = ((left_ - next.heard_number_i.get()) & kNumbers) >= 4 * kWindow;
-    if (is_wild && ((next.heard_number_i.get() - left_) & kNumbers) <= kWindow) next.heard_number_i.set(left_);
-    next.heard_received_i.set(next.heard_number_i.get() == left_ ? bits : 0);
+    next.rx_number_i.set(peer.chance(wild_) ? peer.bits() & kNumbers : (left_ - back) & kNumbers);
+    const bool is_wild = ((left_ - next.rx_number_i.get()) & kNumbers) >= 4 * kWindow;
+    if (is_wild && ((next.rx_number_i.get() - left_) & kNumbers) <= kWindow) next.rx_number_i.set(left_);
+    next.rx_received_i.set(next.rx_number_i.get() == left_ ? bits : 0);
   }
 
  private:

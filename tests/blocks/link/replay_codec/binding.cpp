@@ -95,7 +95,7 @@ class Stimulus {
     draw_frame(other, there);
     next.back_i.set(draw_back(draws.lane(2)));
     next.wire_ready_i.set(!pace.chance(stall_));
-    const SessionFields told = sessions(draws.lane(7), next);
+    const SessionFields granted = sessions(draws.lane(7), next);
 
     const std::uint64_t back = limited(draw_back(draws.lane(3)), seen.back_o.get());
     std::optional<WireFrame> sent;
@@ -108,7 +108,7 @@ class Stimulus {
                 .expected = static_cast<std::uint16_t>(other.expected_i.get()),
                 .epoch = other.epoch_i.get() != 0,
                 .request = other.request_i.get() != 0};
-    peer_.step(frame, told, false, static_cast<std::uint32_t>(back), true, nullptr);
+    peer_.step(frame, granted, false, static_cast<std::uint32_t>(back), true, nullptr);
     if (!arrived) return;
     damage(*arrived, draws.lane(6));
     next.wire_valid_i.set(true);

@@ -14,7 +14,7 @@ using thalweg::mpi_fpga::Openings;
 using top::Inputs, top::Outputs, top::Parameters;
 namespace spec = thalweg::mpi_fpga::spec;
 
-constexpr unsigned kLinks = Parameters::Links, kRows = Parameters::Rows, kPlaces = Parameters::Places,
+constexpr unsigned kLinks = Parameters::Links, kRows = Parameters::Rows, kEntries = Parameters::Entries,
                    kEdges = Parameters::Edges;
 
 class Twin {
@@ -91,10 +91,10 @@ class Twin {
           asked = slot.row;
           return in.reading_i.bit(slot.edge);
         },
-        [&](std::uint32_t row, std::uint32_t place) { return in.taken_i.bit(row * kPlaces + place); });
+        [&](std::uint32_t row, std::uint32_t place) { return in.taken_i.bit(row * kEntries + place); });
   }
 
-  Openings openings_{kRows, kPlaces};
+  Openings openings_{kRows, kEntries};
   mutable std::array<unsigned, kLinks> links_{};  ///< of the arrivals
 };
 
@@ -143,7 +143,7 @@ class Stimulus {
                         .root = front.below(1u << 16)});
     }
     for (unsigned k = 0; k < kEdges; ++k) next.reading_i.set_bit(k, rest.chance(readers_));
-    for (unsigned o = 0; o < kRows * kPlaces; ++o) next.taken_i.set_bit(o, rest.chance(taken_));
+    for (unsigned o = 0; o < kRows * kEntries; ++o) next.taken_i.set_bit(o, rest.chance(taken_));
     next.idle_i.set(!rest.chance(busy_));
     next.ended_valid_i.set(rest.chance(ends_));
     next.ended_row_i.set(rest.below(kRows));

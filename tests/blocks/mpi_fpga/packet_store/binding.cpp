@@ -15,7 +15,7 @@ namespace {
 using thalweg::mpi_fpga::PacketStore;
 using top::Inputs, top::Outputs, top::Parameters;
 
-constexpr unsigned kUnits = Parameters::Units, kProcesses = Parameters::Processes, kPlaces = Parameters::Places;
+constexpr unsigned kUnits = Parameters::Units, kProcesses = Parameters::Processes, kEntries = Parameters::Entries;
 
 class Twin {
  public:
@@ -47,7 +47,7 @@ class Twin {
   }
 
  private:
-  PacketStore store_{kUnits, kProcesses, kPlaces};
+  PacketStore store_{kUnits, kProcesses, kEntries};
   std::uint64_t now_ = 0;
   std::optional<std::uint32_t> announced_;
   std::array<std::optional<PacketStore::Data>, kUnits> host_;
@@ -65,8 +65,8 @@ class Stimulus {
         accepts_(run.pick(1000, 500, 50)),
         shortest_(run.below(std::countr_zero(Parameters::Flits) + 1)),
         used_(std::min(kProcesses, 1 + run.below(9))),
-        packets_(kPlaces, 0),
-        free_(kPlaces) {
+        packets_(kEntries, 0),
+        free_(kEntries) {
     std::iota(free_.begin(), free_.end(), 0u);
   }
 

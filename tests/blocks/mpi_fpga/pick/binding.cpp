@@ -64,7 +64,7 @@ class Twin {
 };
 
 /// Starts processes, decides what becomes of each that is tried, and brings those that wait what they wait for. Each process is in one
-/// place. Lanes: fates, arrivals.
+/// place. Lanes: outcomes, arrivals.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 2;
@@ -75,8 +75,8 @@ class Stimulus {
   }
 
   void drive(const Outputs& seen, const bisim::Draws& draws, Inputs& next) {
-    bisim::Dice fates = draws.lane(0), arrivals = draws.lane(1);
-    if (seen.tried_valid_o.get()) fate(static_cast<std::uint32_t>(seen.tried_process_o.get()), next, fates);
+    bisim::Dice outcomes = draws.lane(0), arrivals = draws.lane(1);
+    if (seen.tried_valid_o.get()) decide_try(static_cast<std::uint32_t>(seen.tried_process_o.get()), next, outcomes);
     if (arrivals.chance(busy_)) early(next, idle_, arrivals.chance(500) ? kStart : kAnswer, arrivals);
     for (unsigned q = 0; q < kStart; ++q)
       if (arrivals.chance(come_)) early(next, waiting_, q, arrivals);
@@ -95,7 +95,7 @@ class Stimulus {
     from.erase(which);
   }
 
-  void fate(std::uint32_t process, Inputs& next, bisim::Dice& dice) {
+  void decide_try(std::uint32_t process, Inputs& next, bisim::Dice& dice) {
     std::erase_if(kept_, [&](const auto& kept) { return kept.second == process; });
     const unsigned unit = dice.below(kUnits);
     switch (dice.below(8)) {

@@ -11,7 +11,7 @@ namespace {
 using thalweg::mpi_fpga::Precedence;
 using top::Inputs, top::Outputs, top::Parameters;
 
-constexpr unsigned kRows = Parameters::Rows, kPlaces = Parameters::Places;
+constexpr unsigned kRows = Parameters::Rows, kEntries = Parameters::Entries;
 constexpr std::uint32_t kAllEdges = static_cast<std::uint32_t>((std::uint64_t{1} << Parameters::Edges) - 1);
 
 class Twin {
@@ -38,7 +38,7 @@ class Twin {
     return static_cast<std::uint32_t>(port.get());
   }
 
-  Precedence precedence_{kRows, kPlaces};
+  Precedence precedence_{kRows, kEntries};
 };
 
 /// Operations in their places, whose processes add edges that no other one of theirs has, a step or several, and end. Rows
@@ -52,7 +52,7 @@ class Stimulus {
   void drive(const Outputs&, const bisim::Draws& draws, Inputs& next) {
     bisim::Dice operations = draws.lane(0), edges = draws.lane(1), asked = draws.lane(2);
     next.held_row_i.set(asked.below(kRows));
-    next.held_place_i.set(asked.below(kPlaces));
+    next.held_place_i.set(asked.below(kEntries));
     next.reading_row_i.set(asked.below(kRows));
 
     if (operations.chance(end_)) end(next, operations);
@@ -76,27 +76,27 @@ class Stimulus {
       processes_ = 1 + operations.below(4);
       steps_ = 1 + operations.below(3);
       of.places[place_].left = {kAllEdges, kAllEdges};
-      of.next = (of.next + 1) % kPlaces;
+      of.next = (of.next + 1) % kEntries;
     }
   }
 
  private:
-  struct Place {
+  struct Entry {
     std::vector<unsigned> running;  ///< processes that have been added
     Precedence::Edges left;         ///< that no process of the operation uses
   };
   struct Row {
     unsigned next = 0;
-    std::array<Place, kPlaces> places;
+    std::array<Entry, kEntries> places;
     [[nodiscard]] bool busy() const {
-      for (const Place& place : places)
+      for (const Entry& place : places)
         if (!place.running.empty()) return true;
       return false;
     }
   };
 
   void add(Inputs& next, bisim::Dice& dice) {
-    Place& place = rows_[row_].places[place_];
+    Entry& place = rows_[row_].places[place_];
     const Precedence::Edges edges{place.left.reading & dice.bits(), place.left.writing & dice.bits()};
     next.add_valid_i.set(true);
     next.add_row_i.set(row_);
@@ -114,8 +114,8 @@ class Stimulus {
   }
 
   void end(Inputs& next, bisim::Dice& dice) {
-    const unsigned row = dice.below(kRows), at = dice.below(kPlaces);
-    Place& place = rows_[row].places[at];
+    const unsigned row = dice.below(kRows), at = dice.below(kEntries);
+    Entry& place = rows_[row].places[at];
     if (place.running.empty() || (adding_ && row == row_ && at == place_)) return;
     next.end_valid_i.set(true);
     next.end_row_i.set(row);

@@ -105,7 +105,7 @@ class Twin {
   void step(const Inputs& in) {
     head_ = head(static_cast<std::uint32_t>(in.head_row_i.get()), static_cast<unsigned>(in.head_edge_i.get()));
     for (unsigned p = 0; p < kPorts; ++p)
-      if (slots_.tells(p, now_) && in.credit_ready_i.bit(p)) slots_.told(p);
+      if (slots_.tells(p, now_) && in.credit_ready_i.bit(p)) slots_.reported(p);
     slots_.begin();
     for (thalweg::mpi_fpga::SlotArrival arrival : arriving(in)) {
       if (!arrival.credits) arrival.value = keep_packet(in, arrival.link);
@@ -302,7 +302,7 @@ class Stimulus {
       std::min(6U, static_cast<unsigned>(std::bit_width(kSlotFlits)) - 1);  ///< log2 of flits
   static constexpr unsigned kPerBank = Parameters::BankFlits / kSlotFlits;
 
-  struct Place {
+  struct SlotAddress {
     unsigned link = 0, slot = 0;
     bool loaded = true;
     unsigned room = kSlotFlits;     ///< as its sender knows it
@@ -314,25 +314,25 @@ class Stimulus {
     std::deque<unsigned> packets;   ///< their sizes
   };
   struct Sender {
-    Place* place = nullptr;  ///< none: not for a slot
+    SlotAddress* place = nullptr;  ///< none: not for a slot
     unsigned size = 0, left = 0;
   };
   struct Arrival {
-    Place* place;
+    SlotAddress* place;
     bool credits;
     unsigned value;
   };
   struct Return {
     Tick at;
-    Place* place;
+    SlotAddress* place;
     unsigned flits;
   };
 
-  [[nodiscard]] Place& place(unsigned row, unsigned edge) { return places_[row * kEdges + edge]; }
-  [[nodiscard]] Place& any(bisim::Dice& dice) { return place(dice.below(rows_), dice.below(kEdges)); }
+  [[nodiscard]] SlotAddress& place(unsigned row, unsigned edge) { return places_[row * kEdges + edge]; }
+  [[nodiscard]] SlotAddress& any(bisim::Dice& dice) { return place(dice.below(rows_), dice.below(kEdges)); }
 
   /// A free slot, in a bank that has one from `link` on.
-  bool allot(Place& place, unsigned link) {
+  bool allot(SlotAddress& place, unsigned link) {
     for (unsigned i = 0; i < kLinks * kPerBank; ++i) {
       const unsigned bank = (link + i / kPerBank) % kLinks;
       bool& used = used_[bank][(place.slot + 1 + i) % kPerBank];
@@ -357,8 +357,8 @@ class Stimulus {
   /// and packets may come before the load.
   void move(Inputs& next, bisim::Dice& dice) {
     const unsigned index = dice.below(kRows * kEdges);
-    Place& place = places_[index];
-    const Place before = place;
+    SlotAddress& place = places_[index];
+    const SlotAddress before = place;
     if (!place.loaded) {
       place.loaded = true;
       return offer(next, index);
@@ -397,7 +397,7 @@ class Stimulus {
   bool begin(Sender& sender, unsigned link, bisim::Dice& dice, top::flit_t& flit) {
     auto collective = static_cast<spec::Collective>(dice.below(16));
     const unsigned what = dice.below(8);
-    Place& place = any(dice);
+    SlotAddress& place = any(dice);
     const auto index = static_cast<unsigned>(&place - places_.data());
     sender = {};
     auto kind = dice.chance(500) ? spec::Kind::data : spec::Kind::descriptor;
@@ -445,7 +445,7 @@ class Stimulus {
     if (!takes && dice.chance(800)) return;
     std::uint64_t from = 0, to = 0;
     for (unsigned k = 0; k < kEdges; ++k) {
-      const Place& edge = place(row, k);
+      const SlotAddress& edge = place(row, k);
       if (takes && edge.loaded && !edge.packets.empty() && edge.packets.front() == size &&
           (k == first || dice.chance(700)))
         from |= std::uint64_t{1} << k;
@@ -476,7 +476,7 @@ class Stimulus {
       if (!banks[link].empty() && from >> banks[link][0] & 1)
         banks_[link].take(banks_[link].choose(static_cast<unsigned>(banks[link].size()), now_), until);
     for (unsigned k = 0; k < kEdges; ++k) {
-      Place& edge = place(row, k);
+      SlotAddress& edge = place(row, k);
       if (from >> k & 1) {
         edge.packets.pop_front();
         edge.read = std::max(edge.read, until);
@@ -491,7 +491,7 @@ class Stimulus {
   void wait(Inputs& next, bisim::Dice& dice) {
     const unsigned row = dice.below(rows_), edge = dice.below(kEdges);
     const bool credits = dice.chance(500);
-    Place& at = place(row, edge);
+    SlotAddress& at = place(row, edge);
     if (at.waiting[credits]) return;
     next.row_i.set(row);
     next.wait_valid_i.set(1);
@@ -511,7 +511,7 @@ class Stimulus {
     });
     for (unsigned p = 0; p < kPorts; ++p) {
       if (!seen.credit_valid_o.bit(p) || !next.credit_ready_i.bit(p)) continue;
-      Place& from =
+      SlotAddress& from =
           place(static_cast<unsigned>(seen.credit_row_o.get(p)), static_cast<unsigned>(seen.credit_edge_o.get(p)));
       returning_.push_back({now_ + 1, &from, static_cast<unsigned>(seen.credit_count_o.get(p))});
     }
@@ -520,13 +520,13 @@ class Stimulus {
   unsigned load_, steps_, slow_, stall_, longest_, final_, waits_, moves_, rows_;
   Tick now_ = 0;
   unsigned loaded_ = 0;
-  std::array<Place, kRows * kEdges> places_;
+  std::array<SlotAddress, kRows * kEdges> places_;
   std::array<std::array<bool, kPerBank>, kLinks> used_{};
   std::array<std::array<Sender, kVcs>, kLinks> senders_;
   std::array<ReadPorts, kLinks> banks_;
   std::array<Tick, Parameters::Units> units_{};  ///< when each has read
   std::vector<Arrival> arrivals_;                ///< of this cycle
-  Place* begins_ = nullptr;                      ///< where a process begins to wait in this cycle
+  SlotAddress* begins_ = nullptr;                ///< where a process begins to wait in this cycle
   std::vector<Return> returning_;
 };
 

@@ -10,7 +10,7 @@ namespace {
 using thalweg::mpi_fpga::SlowReads, thalweg::Tick;
 using top::Inputs, top::Outputs, top::Parameters;
 
-constexpr unsigned kUnits = Parameters::Units, kPlaces = Parameters::Places, kMembers = Parameters::Members,
+constexpr unsigned kUnits = Parameters::Units, kEntries = Parameters::Entries, kMembers = Parameters::Members,
                    kQueries = Parameters::Queries;
 
 class Twin {
@@ -46,7 +46,7 @@ class Stimulus {
         slow_(run.pick(500, 50, 1000)),
         paces_(run.pick(3, 16)),
         sizes_(run.pick(3, 8)),
-        places_(run.pick(1, kPlaces)) {}
+        places_(run.pick(1, kEntries)) {}
 
   void drive(const Outputs&, const bisim::Draws& draws, Inputs& next) {
     ++now_;

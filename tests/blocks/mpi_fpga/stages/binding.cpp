@@ -19,7 +19,7 @@ using thalweg::each_bit, thalweg::mpi_fpga::ReadPorts, thalweg::mpi_fpga::Stages
 using top::Inputs, top::Outputs, top::Parameters;
 
 constexpr unsigned kOperations = Parameters::Operations, kStages = Parameters::Stages, kUnits = Parameters::Units,
-                   kPlaces = Parameters::Places, kSlotFlits = Parameters::SlotFlits;
+                   kEntries = Parameters::Entries, kSlotFlits = Parameters::SlotFlits;
 
 using Data = std::array<std::uint64_t, 4>;
 
@@ -54,7 +54,7 @@ class Twin {
     out.status_free_o.set(free);
 
     for (unsigned unit = 0; unit < kUnits; ++unit) {
-      const std::optional<Place> whole = becomes_whole(in, unit);
+      const std::optional<StageAddress> whole = becomes_whole(in, unit);
       const bool waits = whole && stages_.reader(whole->operation, whole->stage) != Stages::kNobody;
       out.early_valid_o.set_bit(unit, waits);
       if (waits) out.early_process_o.set(stages_.reader(whole->operation, whole->stage), unit);
@@ -90,7 +90,7 @@ class Twin {
   }
 
  private:
-  struct Place {
+  struct StageAddress {
     std::uint32_t operation;
     unsigned stage;
   };
@@ -123,11 +123,11 @@ class Twin {
   }
 
   /// Where the last flit of a packet is written in this cycle.
-  [[nodiscard]] std::optional<Place> becomes_whole(const Inputs& in, unsigned unit) const {
+  [[nodiscard]] std::optional<StageAddress> becomes_whole(const Inputs& in, unsigned unit) const {
     if (second_[unit]) return second_[unit];
     if (!comes(in, unit) || !in.result_last_i.bit(unit)) return std::nullopt;
     const Result& result = coming_[unit].front();
-    return Place{result.operation, thalweg::first(result.to)};
+    return StageAddress{result.operation, thalweg::first(result.to)};
   }
 
   void bring(const Inputs& in, unsigned unit) {
@@ -138,7 +138,7 @@ class Twin {
     if (!in.result_last_i.bit(unit)) return;
     Tick last = now_;
     each_bit(result.to, [&](unsigned stage) {
-      if (last > now_) second_[unit] = Place{result.operation, stage};
+      if (last > now_) second_[unit] = StageAddress{result.operation, stage};
       packets_[++last_packet_] = result.words;
       stages_.fill(result.operation, stage, last_packet_, last++);
     });
@@ -178,10 +178,10 @@ class Twin {
   }
 
   Tick now_ = 0;
-  Stages stages_{kOperations, kUnits, kPlaces, kSlotFlits};
+  Stages stages_{kOperations, kUnits, kEntries, kSlotFlits};
   std::array<std::array<Stages::Home, kStages>, kOperations> lies_{};
   std::array<std::deque<Result>, kUnits> coming_;
-  std::array<std::optional<Place>, kUnits> second_;  ///< where a packet ends that has ended in a lower stage
+  std::array<std::optional<StageAddress>, kUnits> second_;  ///< where a packet ends that has ended in a lower stage
   std::unordered_map<std::uint32_t, std::vector<Data>> packets_;  ///< in stages
   std::uint32_t last_packet_ = 0;
   std::array<std::map<Tick, Read>, 2 * kUnits> reading_;  ///< of each port, by the cycle in which it shows them
@@ -212,7 +212,7 @@ class Stimulus {
     next.from_i.set(two(steps));
     next.to_i.set(two(steps));
     next.own_i.set(steps.below(kUnits));
-    next.place_i.set(steps.below(kPlaces - 1));
+    next.place_i.set(steps.below(kEntries - 1));
     next.size_i.set(steps.below(8));
     if (!seen.status_valid_o.get()) return;
     for (unsigned unit = 0; unit < kUnits; ++unit) bring(next, draws.lane(2 + unit), unit);
@@ -252,7 +252,7 @@ class Stimulus {
   [[nodiscard]] Stage& at(unsigned operation, unsigned stage) { return all_[operation * kStages + stage]; }
   /// Until when the room of a place is held.
   [[nodiscard]] Tick& held(unsigned operation, Stages::Home home) {
-    return held_[(operation * kUnits + home.unit) * kPlaces + home.place];
+    return held_[(operation * kUnits + home.unit) * kEntries + home.place];
   }
   /// What lies in a place: there is none where it is kStages.
   [[nodiscard]] unsigned lying(unsigned operation, Stages::Home home) {
@@ -313,12 +313,12 @@ class Stimulus {
     // Where the first of the stages lies, or anywhere; the second one beside it.
     const unsigned low = dice.below(stages_), high = dice.below(stages_);
     Stages::Home home = at(operation, low).home;
-    if (!at(operation, low).known || dice.chance(moves_)) home = {dice.below(kUnits), dice.below(kPlaces)};
+    if (!at(operation, low).known || dice.chance(moves_)) home = {dice.below(kUnits), dice.below(kEntries)};
     const unsigned unit = home.unit;
     if (!units_[unit].full && dice.chance(700) && !(from >> low & 1) && fits(operation, low, home, flits)) {
       to = std::uint64_t{1} << low;
       const Stages::Home beside{home.unit, home.place + 1};
-      if (high > low && beside.place < kPlaces && !(from >> high & 1) && dice.chance(500) &&
+      if (high > low && beside.place < kEntries && !(from >> high & 1) && dice.chance(500) &&
           fits(operation, high, beside, flits))
         to |= std::uint64_t{1} << high;
     }
@@ -390,7 +390,7 @@ class Stimulus {
   unsigned steps_, load_, slow_, longest_, waits_, moves_, operations_, stages_;
   Tick now_ = 0;
   std::array<Stage, kOperations * kStages> all_;
-  std::array<Tick, kOperations * kUnits * kPlaces> held_{};
+  std::array<Tick, kOperations * kUnits * kEntries> held_{};
   std::array<Unit, kUnits> units_;
   std::array<ReadPorts, kUnits> banks_;
   std::vector<Stage*> whole_;  ///< of this cycle

@@ -20,14 +20,14 @@ class Twin {
     const auto word = blocks::get_word(in);
     std::optional<unsigned> credit;
     if (in.credit_valid_i.get()) credit = static_cast<unsigned>(in.credit_units_i.get());
-    egress_.step(in.in_valid_i.get() ? &word : nullptr, in.told_valid_i.get() != 0, credit);
+    egress_.step(in.in_valid_i.get() ? &word : nullptr, in.notice_valid_i.get() != 0, credit);
   }
 
  private:
   peach2::Egress egress_{{.rate = Parameters::Rate,
                           .packets = Parameters::Packets,
                           .units = Parameters::Units,
-                          .told_bytes = Parameters::ToldBytes}};
+                          .notice_bytes = Parameters::NoticeBytes}};
 };
 
 /// Packets that may pass an ingress; credits come back late. Lanes: packets, the other end.
@@ -36,7 +36,7 @@ class Stimulus {
   static constexpr unsigned kLanes = 2;
 
   explicit Stimulus(bisim::Dice run)
-      : source_(run.pick(1000, 900, 300)), back_(run.pick(200, 50, 1000)), told_(run.pick(0, 30, 100)) {}
+      : source_(run.pick(1000, 900, 300)), back_(run.pick(200, 50, 1000)), notice_(run.pick(0, 30, 100)) {}
 
   void drive(const Outputs& seen, const bisim::Draws& draws, Inputs& next) {
     bisim::Dice packets = draws.lane(0), other = draws.lane(1);
@@ -47,10 +47,10 @@ class Stimulus {
       due_.pop_front();
     }
     // A link brings a packet in no fewer cycles than its bytes take.
-    if (next_told_ > 0) --next_told_;
-    if (next_told_ == 0 && other.chance(told_)) {
-      next.told_valid_i.set(true);
-      next_told_ = 2;
+    if (next_notice_ > 0) --next_notice_;
+    if (next_notice_ == 0 && other.chance(notice_)) {
+      next.notice_valid_i.set(true);
+      next_notice_ = 2;
     }
     const auto* word = blocks::offer(source_, packets, seen.in_ready_o.get() != 0, next);
     if (!word) return;
@@ -76,7 +76,7 @@ class Stimulus {
   }
 
   blocks::PacketSource source_;
-  unsigned back_, told_, next_told_ = 0;
+  unsigned back_, notice_, next_notice_ = 0;
   bool begins_ = true;
   std::deque<unsigned> due_;  ///< of the packets that the other end has
 };

@@ -33,7 +33,7 @@ constexpr std::array kOutcomes{&Received::sessionless, &Received::full,    &Rece
   std::array<std::uint64_t, 2> packed{};
   std::memcpy(packed.data(), bytes, vcsn::kSequence);
   const auto of = vcsn::spec::VcsnSequence::unpack(packed);
-  return decltype(std::declval<Outputs>().heard_sequence_o.get(0)){
+  return decltype(std::declval<Outputs>().rx_sequence_o.get(0)){
       .session = of.session, .peer = of.peer, .number = of.number, .base = of.base};
 }
 
@@ -52,11 +52,11 @@ struct Twin {
   vcsn::Decoder decoder{domains.add({1, 0}), kAddress, circuits, none, no_sessions, 0, kMost};
   std::array<Beat, 3> beats;  ///< that came in this cycle and those before
   vcsn::Decoder::Verdict begun;
-  bool takes_words = false, receives = false;                        ///< its virtual port does; until the end
-  std::array<Received, 3> received;                                  ///< in this cycle and those before
-  std::optional<unsigned> indicated;                                 ///< a virtual port, in the cycle before
-  std::optional<std::pair<unsigned, std::uint32_t>> credit;          ///< alike
-  std::optional<std::pair<unsigned, std::vector<std::byte>>> heard;  ///< of a session
+  bool takes_words = false, receives = false;                           ///< its virtual port does; until the end
+  std::array<Received, 3> received;                                     ///< in this cycle and those before
+  std::optional<unsigned> indicated;                                    ///< a virtual port, in the cycle before
+  std::optional<std::pair<unsigned, std::uint32_t>> credit;             ///< alike
+  std::optional<std::pair<unsigned, std::vector<std::byte>>> received;  ///< of a session
   std::optional<std::pair<unsigned, std::optional<vcsn::Circuit>>> written;
 
   void outputs(const Inputs& in, Outputs& out) const {
@@ -79,17 +79,17 @@ struct Twin {
       out.credit_valid_o.set_bit(credit->first, true);
       out.credit_number_o.set(credit->second, credit->first);
     }
-    if (heard) {
-      const auto& [port, frame] = *heard;
+    if (received) {
+      const auto& [port, frame] = *received;
       const auto fields = header(frame);
-      out.heard_valid_o.set_bit(port, true);
-      out.heard_sequence_o.set(sequence(frame.data() + kHeaders), port);
-      out.heard_kind_o.set(static_cast<unsigned>(fields.kind), port);
-      out.heard_first_o.set_bit(port, fields.first);
-      out.heard_last_o.set_bit(port, fields.last);
+      out.rx_valid_o.set_bit(port, true);
+      out.rx_sequence_o.set(sequence(frame.data() + kHeaders), port);
+      out.rx_kind_o.set(static_cast<unsigned>(fields.kind), port);
+      out.rx_first_o.set_bit(port, fields.first);
+      out.rx_last_o.set_bit(port, fields.last);
       std::uint64_t number = 0;
       std::memcpy(&number, frame.data() + kHeaders + vcsn::kSequence, sizeof number);
-      out.heard_number_o.set(number, port);
+      out.rx_number_o.set(number, port);
     }
     out.receiving_o.set_bit(begun.port, receives);
     if (indicated) out.indicated_o.set_bit(*indicated, true);
@@ -121,13 +121,13 @@ struct Twin {
     received[1] = received[0];
     indicated.reset();
     credit.reset();
-    heard.reset();
+    received.reset();
     if (ended()) {
       const auto counts = end();
       ++(received[0].*counts);
       if (counts == &Received::indications) indicated = begun.port;
       const auto& frame = beats[1].frame;
-      if (counts == &Received::sequenced) heard.emplace(begun.port, frame);
+      if (counts == &Received::sequenced) received.emplace(begun.port, frame);
       if (counts == &Received::credits && frame.size() == kHeaders + vcsn::kWord) {
         std::uint32_t number = 0;
         std::memcpy(&number, frame.data() + kHeaders, sizeof number);

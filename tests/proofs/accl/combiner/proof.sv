@@ -17,10 +17,10 @@ module combiner_proof
     input logic y_bit_i,
     input logic out_ready_i
 );
-  localparam int unsigned Places = Latency + 3;
+  localparam int unsigned Entries = Latency + 3;
   logic x_ready, y_ready, out_valid, out_last;
   logic [511:0] out_data;
-  logic [$clog2(Places+2)-1:0] held;
+  logic [$clog2(Entries+2)-1:0] held;
 
   tw_reset_first surroundings (.*);
 
@@ -43,7 +43,7 @@ module combiner_proof
 
   tw_queue_properties #(
       .Width (2),
-      .Depth (Places),
+      .Depth (Entries),
       .Prompt(1'b0)
   ) queue (
       .in_valid_i(x_valid_i),
@@ -62,7 +62,7 @@ module combiner_proof
     waits_q <= rst_i || held == 0 || out_valid ? 0 : waits_q + 1'b1;
     if (!rst_i) begin
       y_with_x : assert ((y_valid_i && y_ready) == (takes && x_combines_i));
-      takes_wherever_it_can : assert (!x_valid_i || (x_combines_i && !y_valid_i) || takes == (32'(held) < Places));
+      takes_wherever_it_can : assert (!x_valid_i || (x_combines_i && !y_valid_i) || takes == (32'(held) < Entries));
       prompt : assert (32'(waits_q) <= Latency + 1);
     end
   end

@@ -18,7 +18,7 @@ module sequencer_proof
     input logic                     move_ready_i,
     input logic                     ended_valid_i,
     input logic      [CallBits-1:0] ended_call_i,
-    input logic                     ended_beside_i,
+    input logic                     ended_background_i,
     input logic                     ended_stops_i,
     input logic                     end_ready_i
 );
@@ -45,17 +45,17 @@ module sequencer_proof
   wire starts = move.operation == OpcodeStart;
 
   // Of each call: it has begun and not ended; its move and its background move are under way.
-  logic [Calls-1:0] active_q, moves_q, beside_q;
+  logic [Calls-1:0] active_q, moves_q, background_q;
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
-      {active_q, moves_q, beside_q} <= '0;
+      {active_q, moves_q, background_q} <= '0;
     end else begin
       if (load_valid_i && load_ready && load_begins_i) active_q[load_call_i] <= 1'b1;
-      if (move_valid && move_ready_i && starts) beside_q[move_call] <= 1'b1;
+      if (move_valid && move_ready_i && starts) background_q[move_call] <= 1'b1;
       if (move_valid && move_ready_i && !starts) moves_q[move_call] <= 1'b1;
-      if (ended_valid_i && ended_beside_i) beside_q[ended_call_i] <= 1'b0;
-      if (ended_valid_i && !ended_beside_i) moves_q[ended_call_i] <= 1'b0;
+      if (ended_valid_i && ended_background_i) background_q[ended_call_i] <= 1'b0;
+      if (ended_valid_i && !ended_background_i) moves_q[ended_call_i] <= 1'b0;
       if (end_valid && end_ready_i) active_q[end_call] <= 1'b0;
     end
   end
@@ -71,14 +71,14 @@ module sequencer_proof
     assign ends[c] = sequencer.ended_q && 32'(sequencer.ended_call_q) == c;
     assign has_turn[c] = state != Idle && state != Leave && 32'(sequencer.call_q) == c;
 
-    wire [3:0] sum = 4'($countones(places)) + 4'(has_turn[c]) + 4'(moves_q[c]) + 4'(ends[c] && !sequencer.beside_q) +
+    wire [3:0] sum = 4'($countones(places)) + 4'(has_turn[c]) + 4'(moves_q[c]) + 4'(ends[c] && !sequencer.ended_background_q) +
         4'(sequencer.blocked_q[c]);
-    wire one_background = beside_q[c] != (ends[c] && sequencer.beside_q);
+    wire one_background = background_q[c] != (ends[c] && sequencer.ended_background_q);
 
     always_ff @(posedge clk_i) begin
       if (!rst_i) begin
         is_in_one_place : assert (sum == 4'(active_q[c]));
-        lemma_background : assert (sequencer.background_q[c] ? one_background && active_q[c] : !beside_q[c] && !(ends[c] && sequencer.beside_q));
+        lemma_background : assert (sequencer.background_q[c] ? one_background && active_q[c] : !background_q[c] && !(ends[c] && sequencer.ended_background_q));
         lemma_blocked : assert (!sequencer.blocked_q[c] || sequencer.background_q[c]);
       end
     end
@@ -89,18 +89,18 @@ module sequencer_proof
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
       loads_what_is_idle : assume (!load_valid_i || !active_q[load_call_i]);
-      ends_what_is_under_way : assume (!ended_valid_i || (ended_beside_i ? beside_q[ended_call_i] : moves_q[ended_call_i]));
+      ends_what_is_under_way : assume (!ended_valid_i || (ended_background_i ? background_q[ended_call_i] : moves_q[ended_call_i]));
 
-      one_move : assert (!move_valid || (starts ? !beside_q[move_call] : !moves_q[move_call]));
+      one_move : assert (!move_valid || (starts ? !background_q[move_call] : !moves_q[move_call]));
       of_a_call : assert (!move_valid || active_q[move_call]);
-      ends_when_moves_have : assert (!end_valid || (active_q[end_call] && !moves_q[end_call] && !beside_q[end_call]));
+      ends_when_moves_have : assert (!end_valid || (active_q[end_call] && !moves_q[end_call] && !background_q[end_call]));
       lemma_move_of_the_instruction : assert (!move_valid || move.operation == sequencer.operation);
       lemma_no_background : assert (!begins_background || !sequencer.background_q[sequencer.call_q]);
       lemma_state : assert (state <= Leave);
       lemma_end : assert (!end_valid || !sequencer.background_q[sequencer.call_q]);
 
       call_ends : cover (end_valid && end_ready_i);
-      move_ends : cover (sequencer.ended_q && !sequencer.beside_q);
+      move_ends : cover (sequencer.ended_q && !sequencer.ended_background_q);
     end
   end
 endmodule

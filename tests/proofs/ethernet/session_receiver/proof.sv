@@ -15,10 +15,10 @@ module session_receiver_proof #(
     input logic                  commit_i,       // the frame has ended
     input logic                  keep_i,         // the one that ended two cycles ago
     input logic                  left_i,
-    input logic                  heard_valid_i,
-    input logic [NumberBits-1:0] heard_base_i,
-    input logic                  heard_data_i,
-    input logic                  heard_asks_i,
+    input logic                  rx_valid_i,
+    input logic [NumberBits-1:0] rx_base_i,
+    input logic                  rx_data_i,
+    input logic                  rx_asks_i,
     input logic                  sent_i,
     input logic                  said_i
 );
@@ -61,8 +61,8 @@ module session_receiver_proof #(
   ) receiver (
       .held_i(held_q),
       .fits_o(fits),
-      .heard_taken_i(kept_q),
-      .heard_slot_i(slot_of(kept_number_q)),
+      .rx_taken_i(kept_q),
+      .rx_slot_i(slot_of(kept_number_q)),
       .says_o(says),
       .again_o(again),
       .asks_o(asks),
@@ -94,7 +94,7 @@ module session_receiver_proof #(
   wait_t news_q, questions_q;
   some_t came_q, went_q;
   logic irregular_q, went_1q;
-  wire data = heard_valid_i && heard_data_i;
+  wire data = rx_valid_i && rx_data_i;
 
   logic [Window-1:0] turned;
   always_comb for (int unsigned k = 0; k < Window; k++) turned[k] = held_q[slot_of(left_q+number_t'(k))];
@@ -153,14 +153,14 @@ module session_receiver_proof #(
 
       if (said_i) said_q <= number;
       if (said_i && more_q) known_q <= 1'b0;
-      else if (heard_valid_i && heard_base_i == said_q) known_q <= 1'b1;
+      else if (rx_valid_i && rx_base_i == said_q) known_q <= 1'b1;
       spoke_q <= spoke_q || said_i;
       more_q  <= went_1q || (more_q && !said_i);
       age_q <= said_i ? '0 : 32'(age_q) == Resend + 1 ? age_q : age_q + 1'b1;
 
       went_1q <= left_i;
       news_q <= (said_i || news_q == 0) ? wait_t'(data || went_1q) : later(news_q);
-      if (heard_valid_i && heard_asks_i && (said_i || sent_i || questions_q == 0)) questions_q <= wait_t'(1);
+      if (rx_valid_i && rx_asks_i && (said_i || sent_i || questions_q == 0)) questions_q <= wait_t'(1);
       else questions_q <= said_i || sent_i ? '0 : later(questions_q);
       came_q <= more(said_i ? '0 : came_q, data);
       went_q <= more(said_i ? '0 : went_q, went_1q);
@@ -171,8 +171,8 @@ module session_receiver_proof #(
     between_frames : assume (!begin_valid_i || !open_q.valid || commit_i);
     ends_what_began : assume (!commit_i || open_q.valid);
     keeps_what_fits : assume (!keep_i || (ended_2q.valid && fits));
-    is_heard : assume (!kept_q || data);
-    nobody_knows_more : assume (!heard_valid_i || said_q - heard_base_i < number_t'(1) << (NumberBits - 1));
+    is_received : assume (!kept_q || data);
+    nobody_knows_more : assume (!rx_valid_i || said_q - rx_base_i < number_t'(1) << (NumberBits - 1));
 
     if (!rst_i) begin
       fits_in_the_window : assert (fits == fits_q);

@@ -18,13 +18,13 @@ module session_sender_proof #(
     input logic                  arrives_i,
     input logic                  chosen_i,
     input logic                  done_i,
-    input logic                  heard_valid_i,
-    input logic [NumberBits-1:0] heard_number_i,
-    input logic [    Window-1:0] heard_received_i
+    input logic                  rx_valid_i,
+    input logic [NumberBits-1:0] rx_number_i,
+    input logic [    Window-1:0] rx_received_i
 );
   typedef logic [NumberBits-1:0] number_t;
   localparam logic [3:0] Withdraw = 4'd1, Low = 4'd2, Mark = 4'd6;  // as of the sender's stages
-  localparam int unsigned PlaceBits = Window > 1 ? $clog2(Window) : 1;
+  localparam int unsigned EntryBits = Window > 1 ? $clog2(Window) : 1;
 
   logic select_valid, release_frame, next_valid, next_new;
   logic [FramesBits-1:0] select_offset;
@@ -52,8 +52,8 @@ module session_sender_proof #(
       .*
   );
 
-  function automatic logic [PlaceBits-1:0] place_of(number_t number);
-    return PlaceBits'(number % number_t'(Window));
+  function automatic logic [EntryBits-1:0] place_of(number_t number);
+    return EntryBits'(number % number_t'(Window));
   endfunction
 
   // The line.
@@ -69,11 +69,11 @@ module session_sender_proof #(
   number_t shown_q;
 
   // The acknowledgement that came last, and whether it fitted then.
-  number_t heard_q;
+  number_t rx_q;
   logic [Window-1:0] bits_q;
   logic fitted_q;
   wire looks = sender.waits_q && sender.stage_q == Low;
-  wire fits = heard_q - left_q <= under_way;
+  wire fits = rx_q - left_q <= under_way;
 
   wire may_choose = offered_q && !chosen_q && !reading_q;
   wire number_t sum = {sender.sum_high_q, (NumberBits / 2)'(0)} + number_t'(sender.sum_low_q);
@@ -110,10 +110,10 @@ module session_sender_proof #(
     chosen_q  <= !rst_i && chosen_i;
     missing_q <= missing;
     if (chosen_i) read_q <= next_number;
-    if (heard_valid_i) begin
-      heard_q  <= heard_number_i;
-      bits_q   <= heard_received_i;
-      fitted_q <= heard_number_i - left_q <= under_way;
+    if (rx_valid_i) begin
+      rx_q  <= rx_number_i;
+      bits_q   <= rx_received_i;
+      fitted_q <= rx_number_i - left_q <= under_way;
     end
     if (select_valid) shown_q <= left_q + number_t'(select_offset);
     if (rst_i) begin
@@ -137,15 +137,15 @@ module session_sender_proof #(
       if (release_frame) left_q <= left_q + 1'b1;
       shows_q <= select_valid || (shows_q && !release_frame);
       if (looks && fits) begin
-        taken_q <= heard_q;
+        taken_q <= rx_q;
         for (int unsigned k = 0; k < Window; k++) begin
-          if (heard_q - left_q + number_t'(k) < under_way && bits_q[k]) come_q[place_of(heard_q+number_t'(k))] <= 1'b1;
-          if (number_t'(k) < heard_q - left_q) come_q[place_of(left_q+number_t'(k))] <= 1'b1;
+          if (rx_q - left_q + number_t'(k) < under_way && bits_q[k]) come_q[place_of(rx_q+number_t'(k))] <= 1'b1;
+          if (number_t'(k) < rx_q - left_q) come_q[place_of(left_q+number_t'(k))] <= 1'b1;
         end
       end
-      again_q <= !prompt || heard_valid_i || !misses || missing != missing_q || (chosen_i && next_number == missing) ? '0 :
+      again_q <= !prompt || rx_valid_i || !misses || missing != missing_q || (chosen_i && next_number == missing) ? '0 :
           32'(again_q) == Again ? again_q : again_q + 1'b1;
-      leaves_q <= !prompt || heard_valid_i ? '0 : 32'(leaves_q) == Leaves ? leaves_q : leaves_q + 1'b1;
+      leaves_q <= !prompt || rx_valid_i ? '0 : 32'(leaves_q) == Leaves ? leaves_q : leaves_q + 1'b1;
     end
 
     has_place : assume (!arrives_i || 32'(frames_q) < Frames);
@@ -161,7 +161,7 @@ module session_sender_proof #(
       stays_while_read : assert (!release_frame || !reading_q || read_q != left_q);
       says_what_left : assert (base == left_q + number_t'(release_frame));
       sends_again : assert (32'(again_q) < Again);
-      leaves_in_time : assert (32'(leaves_q) < Leaves || !fitted_q || heard_q == left_q || heard_q - left_q > number_t'(Window));
+      leaves_in_time : assert (32'(leaves_q) < Leaves || !fitted_q || rx_q == left_q || rx_q - left_q > number_t'(Window));
       full : cover (32'(under_way) == Window && 32'(frames_q) == Frames);
       is_sent_again : cover (chosen_i && !next_new);
       leaves : cover (release_frame);

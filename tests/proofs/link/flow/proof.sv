@@ -100,7 +100,7 @@ module flow_proof #(
 
       always_ff @(posedge clk_i) begin
         room_q <= rst_i ? '1 : Latency'({room_q, Depth - 32'(held_q) > MarginFlits});
-        if (!rst_i) told_in_time : assert (ready[1-p] == room_q[Latency-1]);
+        if (!rst_i) stopped_in_time : assert (ready[1-p] == room_q[Latency-1]);
       end
     end
 

@@ -62,7 +62,7 @@ module link_end_proof
   logic no_credits;
 
   if (Credits) begin : credits
-    assign no_credits = link_end.codec.credits.told_q == '0 && link_end.codec.credits.given_q == '0;
+    assign no_credits = link_end.codec.credits.granted_q == '0 && link_end.codec.credits.given_q == '0;
   end else begin : stops
     assign no_credits = 1'b1;
   end

@@ -5,9 +5,9 @@
 module replay_proof #(
     parameter int unsigned Width  = 1,
     parameter int unsigned Window = 2,
-    parameter int unsigned Places = 1,  // of a wire: frames on their way, beside the one in the sender's register
+    parameter int unsigned Entries = 1,  // of a wire: frames on their way, beside the one in the sender's register
     // Cycles without a fault until every word has come out: the wire there, back and there again, the words, and five registers
-    parameter int unsigned Calm   = 3 * Places + Window + 5
+    parameter int unsigned Calm   = 3 * Entries + Window + 5
 ) (
     input logic              clk_i,
     input logic              rst_i,
@@ -16,8 +16,8 @@ module replay_proof #(
     input logic [ Width-1:0] in_word_i,
     input logic              near_takes_i,
     input logic              far_takes_i,
-    input logic [Places-1:0] there_moves_i,
-    input logic [Places-1:0] back_moves_i,
+    input logic [Entries-1:0] there_moves_i,
+    input logic [Entries-1:0] back_moves_i,
     input logic              there_delivers_i,
     input logic              back_delivers_i
 );
@@ -35,8 +35,8 @@ module replay_proof #(
   logic in_ready, out_valid;
   logic [Width-1:0] out_word;
   frame_t near_frame, far_frame;
-  frame_t [Places:0] there, back;
-  logic [Places:0] there_valid, back_valid;
+  frame_t [Entries:0] there, back;
+  logic [Entries:0] there_valid, back_valid;
 
   tw_reset_first surroundings (.*);
 
@@ -63,13 +63,13 @@ module replay_proof #(
       .epoch_o(near_frame.epoch),
       .expected_o(near_frame.expected),
       .request_o(near_frame.request),
-      .peer_valid_i(back_delivers_i && back_valid[Places]),
-      .peer_word_valid_i(back[Places].word_valid),
-      .peer_word_i(back[Places].word),
-      .peer_sequence_i(back[Places].sequence_number),
-      .peer_epoch_i(back[Places].epoch),
-      .peer_expected_i(back[Places].expected),
-      .peer_request_i(back[Places].request)
+      .peer_valid_i(back_delivers_i && back_valid[Entries]),
+      .peer_word_valid_i(back[Entries].word_valid),
+      .peer_word_i(back[Entries].word),
+      .peer_sequence_i(back[Entries].sequence_number),
+      .peer_epoch_i(back[Entries].epoch),
+      .peer_expected_i(back[Entries].expected),
+      .peer_request_i(back[Entries].request)
   );
 
   tw_replay #(
@@ -93,13 +93,13 @@ module replay_proof #(
       .epoch_o(far_frame.epoch),
       .expected_o(far_frame.expected),
       .request_o(far_frame.request),
-      .peer_valid_i(there_delivers_i && there_valid[Places]),
-      .peer_word_valid_i(there[Places].word_valid),
-      .peer_word_i(there[Places].word),
-      .peer_sequence_i(there[Places].sequence_number),
-      .peer_epoch_i(there[Places].epoch),
-      .peer_expected_i(there[Places].expected),
-      .peer_request_i(there[Places].request)
+      .peer_valid_i(there_delivers_i && there_valid[Entries]),
+      .peer_word_valid_i(there[Entries].word_valid),
+      .peer_word_i(there[Entries].word),
+      .peer_sequence_i(there[Entries].sequence_number),
+      .peer_epoch_i(there[Entries].epoch),
+      .peer_expected_i(there[Entries].expected),
+      .peer_request_i(there[Entries].request)
   );
 
   assign there[0] = near_frame;
@@ -107,7 +107,7 @@ module replay_proof #(
   assign there_valid[0] = 1'b1;
   assign back_valid[0] = 1'b1;
 
-  for (genvar p = 0; p < int'(Places); p++) begin : place
+  for (genvar p = 0; p < int'(Entries); p++) begin : place
     always_ff @(posedge clk_i) begin
       if (there_moves_i[p]) there[p+1] <= there[p];
       if (back_moves_i[p]) back[p+1] <= back[p];

@@ -10,8 +10,8 @@ module replay_codec_proof
     parameter int unsigned Wrong   = 5,  // bits of a frame, at most, wherever they are
     parameter int unsigned Vcs     = 2,
     parameter int unsigned Depth   = 3,  // flits that a buffer holds
-    parameter int unsigned Places  = 1,  // of the wire, beside the sender's register
-    parameter int unsigned Calm    = 5 + Places + Vcs + Depth - 1,
+    parameter int unsigned Entries  = 1,  // of the wire, beside the sender's register
+    parameter int unsigned Calm    = 5 + Entries + Vcs + Depth - 1,
     localparam int unsigned Width = 1,
     localparam int unsigned SequenceBits = 2,
     localparam int unsigned CountBits = $clog2(Depth + 1),
@@ -27,7 +27,7 @@ module replay_codec_proof
     input logic [      Vcs-1:0] send_i,
     input logic [      Vcs-1:0] return_i,
     input logic                 takes_i,
-    input logic [   Places-1:0] moves_i,
+    input logic [   Entries-1:0] moves_i,
     input logic                 delivers_i,
     input logic [ReplayBits-1:0] replay_i,     // what the far replay says: request, expected, epoch, sequence, word
     input logic                 another_i,     // the far session is not the one that the near end knows
@@ -50,15 +50,15 @@ module replay_codec_proof
     logic [FlowBits-1:0] flow;
     session_t session;
     logic [ReplayBits-1:0] replay;
-  } told_t;
+  } granted_t;
 
-  logic [Places:0][FrameBits-1:0] frames;
-  logic [Places:0] valid;
+  logic [Entries:0][FrameBits-1:0] frames;
+  logic [Entries:0] valid;
   logic [Vcs-1:0] back, returned;
   logic peer_valid;
   logic [ReplayBits-1:0] peer;
   session_t peer_session;
-  told_t [1:0] told_q;  // in the cycle before, and in the one before that
+  granted_t [1:0] granted_q;  // in the cycle before, and in the one before that
 
   localparam session_t Near = '{up: 1'b1, knows: 1'b1, number: 1'b1, default: '0};
   localparam session_t Far = '{up: 1'b1, knows: 1'b1, echo: 1'b1, default: '0};
@@ -136,11 +136,11 @@ module replay_codec_proof
       .wire_ready_i(1'b1),
       .wire_valid_o(),
       .wire_frame_o(),
-      .wire_valid_i(delivers_i && valid[Places]),
-      .wire_frame_i(frames[Places] ^ flips)
+      .wire_valid_i(delivers_i && valid[Entries]),
+      .wire_frame_i(frames[Entries] ^ flips)
   );
 
-  for (genvar p = 0; p < int'(Places); p++) begin : place
+  for (genvar p = 0; p < int'(Entries); p++) begin : place
     always_ff @(posedge clk_i) begin
       if (moves_i[p]) frames[p+1] <= frames[p];
       if (rst_i) valid[p+1] <= 1'b0;
@@ -149,15 +149,15 @@ module replay_codec_proof
   end
 
   always_ff @(posedge clk_i) begin
-    told_q[0].flow <= frames[Places][FlowLsb+:FlowBits];
-    {told_q[0].session, told_q[0].replay} <= frames[Places][FlowLsb-1:0];
-    told_q[0].whole <= !rst_i && delivers_i && valid[Places] && whole;
-    told_q[1] <= told_q[0];
-    if (rst_i) told_q[1].whole <= 1'b0;
+    granted_q[0].flow <= frames[Entries][FlowLsb+:FlowBits];
+    {granted_q[0].session, granted_q[0].replay} <= frames[Entries][FlowLsb-1:0];
+    granted_q[0].whole <= !rst_i && delivers_i && valid[Entries] && whole;
+    granted_q[1] <= granted_q[0];
+    if (rst_i) granted_q[1].whole <= 1'b0;
   end
 
   if (Damage) begin : damage
-    for (genvar s = 0; s <= int'(Places); s++) begin : sent
+    for (genvar s = 0; s <= int'(Entries); s++) begin : sent
       always_ff @(posedge clk_i) begin
         if (!rst_i) begin
           lemma_session : assert (!valid[s] || frames[s][ReplayBits+1+:4] == Far[4:1]);
@@ -168,10 +168,10 @@ module replay_codec_proof
 
     always_ff @(posedge clk_i) begin
       if (!rst_i) begin
-        lemma_noticed : assert (near.good == told_q[0].whole);
-        lemma_came : assert (!told_q[0].whole || near.in_q == {told_q[0].flow, told_q[0].session, told_q[0].replay});
-        says_nothing : assert (!peer_valid || told_q[1].whole);
-        whole_is_taken : assert (!told_q[1].whole || (peer_valid && peer == told_q[1].replay && peer_session == told_q[1].session));
+        lemma_noticed : assert (near.good == granted_q[0].whole);
+        lemma_came : assert (!granted_q[0].whole || near.in_q == {granted_q[0].flow, granted_q[0].session, granted_q[0].replay});
+        says_nothing : assert (!peer_valid || granted_q[1].whole);
+        whole_is_taken : assert (!granted_q[1].whole || (peer_valid && peer == granted_q[1].replay && peer_session == granted_q[1].session));
         comes : cover (near.in_valid_q && !near.good);
       end
     end
@@ -207,18 +207,18 @@ module replay_codec_proof
 
       // Counts since the last credit that came out. They grow from stage to stage, from what is told back to what was returned; a
       // stage that tells of another channel is passed over.
-      logic [Places+2:0][CountBits-1:0] count;
-      logic [Places+2:0] ordered;
+      logic [Entries+2:0][CountBits-1:0] count;
+      logic [Entries+2:0] ordered;
 
       wire [CountBits-1:0] away = far.credits.returned_q[v] - near.credits.given_q[v];
 
-      assign count[Places+2] = near.credits.told_q[v] - near.credits.given_q[v];
-      assign ordered[Places+2] = 1'b1;
-      for (genvar s = 0; s <= int'(Places) + 1; s++) begin : stage
-        wire [FlowBits-1:0] flow = s > int'(Places) ? near.in_q[FlowLsb+:FlowBits] : frames[s][FlowLsb+:FlowBits];
-        wire told = (s > int'(Places) ? told_q[0].whole : valid[s]) && flow[VcBits-1:0] == VcBits'(v);
+      assign count[Entries+2] = near.credits.granted_q[v] - near.credits.given_q[v];
+      assign ordered[Entries+2] = 1'b1;
+      for (genvar s = 0; s <= int'(Entries) + 1; s++) begin : stage
+        wire [FlowBits-1:0] flow = s > int'(Entries) ? near.in_q[FlowLsb+:FlowBits] : frames[s][FlowLsb+:FlowBits];
+        wire granted = (s > int'(Entries) ? granted_q[0].whole : valid[s]) && flow[VcBits-1:0] == VcBits'(v);
 
-        assign count[s] = told ? flow[FlowBits-1:VcBits] - near.credits.given_q[v] : count[s+1];
+        assign count[s] = granted ? flow[FlowBits-1:VcBits] - near.credits.given_q[v] : count[s+1];
         assign ordered[s] = count[s+1] <= count[s];
       end
 
@@ -240,7 +240,7 @@ module replay_codec_proof
     assign returned = '0;
 
     always_ff @(posedge clk_i) begin
-      if (!rst_i) stops : assert (back == (told_q[1].whole && told_q[1].session ==? {1'bx, Far[3:0]} ? told_q[1].flow : '1));
+      if (!rst_i) stops : assert (back == (granted_q[1].whole && granted_q[1].session ==? {1'bx, Far[3:0]} ? granted_q[1].flow : '1));
     end
   end
 endmodule

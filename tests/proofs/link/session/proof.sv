@@ -6,9 +6,9 @@
 module session_proof
   import tw_link_pkg::*;
 #(
-    parameter int unsigned Places = 1,  // of a wire: frames on their way, beside the one in the sender's register
+    parameter int unsigned Entries = 1,  // of a wire: frames on their way, beside the one in the sender's register
     // Cycles without a fault, a reset or a hold until both ends are up: two ways there and two back
-    parameter int unsigned Calm   = 4 * (Places + 1)
+    parameter int unsigned Calm   = 4 * (Entries + 1)
 ) (
     input logic              clk_i,
     input logic              rst_i,
@@ -17,8 +17,8 @@ module session_proof
     input logic              far_hold_i,
     input logic              power_lost_i,
     input logic              watch_i,
-    input logic [Places-1:0] there_moves_i,
-    input logic [Places-1:0] back_moves_i,
+    input logic [Entries-1:0] there_moves_i,
+    input logic [Entries-1:0] back_moves_i,
     input logic              there_delivers_i,
     input logic              back_delivers_i
 );
@@ -31,7 +31,7 @@ module session_proof
     logic     after_loss;   // the far end's: of a session that follows a lost one
   } frame_t;
 
-  frame_t [Places:0] there, back;
+  frame_t [Entries:0] there, back;
   session_t near_session, far_session;
   logic near_current, far_current, near_lost, far_lost;
   logic begun_q = 1'b0;
@@ -56,8 +56,8 @@ module session_proof
         .rst_i(near_resets[n]),
         .hold_i(near_hold_i),
         .session_o(near_sessions[n]),
-        .peer_valid_i(back_delivers_i && back[Places].valid),
-        .peer_i(back[Places].session),
+        .peer_valid_i(back_delivers_i && back[Entries].valid),
+        .peer_i(back[Entries].session),
         .current_o(near_currents[n]),
         .flush_o(),
         .lost_o(near_losts[n])
@@ -69,8 +69,8 @@ module session_proof
       .rst_i(far_rst),
       .hold_i(far_hold_i),
       .session_o(far_session),
-      .peer_valid_i(there_delivers_i && there[Places].valid),
-      .peer_i(there[Places].session),
+      .peer_valid_i(there_delivers_i && there[Entries].valid),
+      .peer_i(there[Entries].session),
       .current_o(far_current),
       .flush_o(),
       .lost_o(far_lost)
@@ -90,7 +90,7 @@ module session_proof
   assign there[0] = '{valid: 1'b1, session: near_session, later: later_q, default: '0};
   assign back[0] = '{valid: 1'b1, session: far_session, later: 1'b0, later_known: later_known_q, after_loss: after_loss_q};
 
-  for (genvar p = 0; p < int'(Places); p++) begin : place
+  for (genvar p = 0; p < int'(Entries); p++) begin : place
     always_ff @(posedge clk_i) begin
       if (there_moves_i[p]) there[p+1] <= there[p];
       if (back_moves_i[p]) back[p+1] <= back[p];
@@ -113,13 +113,13 @@ module session_proof
     end else begin
       if (near_ends && near_session.up && watch_i) later_q <= 1'b1;
 
-      if (there_delivers_i && there[Places].valid && !there[Places].session.up && !far.session_q.up)
-        later_known_q <= there[Places].later;
+      if (there_delivers_i && there[Entries].valid && !there[Entries].session.up && !far.session_q.up)
+        later_known_q <= there[Entries].later;
       if (far_rst) after_loss_q <= 1'b0;
       else if (far.flush_d) after_loss_q <= 1'b1;
 
       if (far_ends) took_earlier_q <= 1'b0;
-      else if (far_current && !there[Places].later) took_earlier_q <= 1'b1;
+      else if (far_current && !there[Entries].later) took_earlier_q <= 1'b1;
 
       if (rst_i || power_lost || near_rises) noticed_q <= 1'b0;
       else if (near_flush || near_news) noticed_q <= 1'b1;
@@ -149,9 +149,9 @@ module session_proof
 
   always_ff @(posedge clk_i) begin
     if (begun_q) begin
-      takes_frames_to_itself : assert (rst_i || power_lost || powered_again_q || !near_current || !later_q || back[Places].later_known);
-      takes_frames_of_one : assert (far_rst || !far_current || !there[Places].later || !took_earlier_q);
-      notices : assert (!near_rises || !back[Places].after_loss || noticed_q);
+      takes_frames_to_itself : assert (rst_i || power_lost || powered_again_q || !near_current || !later_q || back[Entries].later_known);
+      takes_frames_of_one : assert (far_rst || !far_current || !there[Entries].later || !took_earlier_q);
+      notices : assert (!near_rises || !back[Entries].after_loss || noticed_q);
       loses_nothing_by_itself : assert (disturbed_q || (!near_lost && !far_lost));
       heals : assert (32'(calm_q) != Calm || (near_session.up && far_session.up));
       both_up : cover (near_session.up && far_session.up && later_q);

@@ -33,10 +33,10 @@ module depacketizer_proof (
   // --- Bytes of the packet, and those of them that have gone out
 
   logic open_q;  // some of it has come, and it has not gone out to its end
-  logic [11:0] told_q, gone_q;
+  logic [11:0] reported_q, gone_q;
 
   wire takes = in_valid_i && in_ready;
-  wire [11:0] told = takes && !inside_q ? 12'(in_bytes_i) : told_q;
+  wire [11:0] reported = takes && !inside_q ? 12'(in_bytes_i) : reported_q;
   wire goes = words.goes;
   wire last = words.all_go;
   wire comes = inside_q || !open_q;  // its tail has not come before
@@ -48,7 +48,7 @@ module depacketizer_proof (
   always_ff @(posedge clk_i) begin
     stalled_q <= !rst_i && out_valid && !out_ready_i;
     word_q <= {out_last, out_bytes, out_data};
-    told_q <= told;
+    reported_q <= reported;
     if (rst_i) begin
       inside_q <= 1'b0;
       open_q <= 1'b0;
@@ -62,12 +62,12 @@ module depacketizer_proof (
     if (!rst_i) begin
       waits_for_ready : assert (!stalled_q || (out_valid && {out_last, out_bytes, out_data} == word_q));
       only_last_is_short : assert (!goes || last || bytes == 6'd32);
-      every_byte_once : assert (!goes || (12'(gone_q + 12'(bytes)) <= told && (!last || gone_q + 12'(bytes) == told)));
+      every_byte_once : assert (!goes || (12'(gone_q + 12'(bytes)) <= reported && (!last || gone_q + 12'(bytes) == reported)));
       packets_apart : assert (!goes || ((open_q || takes) && (!last || !comes || (takes && in_tail_i))));
       drains : cover (words.draining_q && goes && last);
 
-      lemma_bytes : assert (!open_q || 12'(gone_q + 12'(words.held_bytes_q) + (inside_q ? 12'(words.left_q) : 12'd0)) == told_q);
-      lemma_told : assert (!open_q || (told_q < 2048 && gone_q <= told_q));
+      lemma_bytes : assert (!open_q || 12'(gone_q + 12'(words.held_bytes_q) + (inside_q ? 12'(words.left_q) : 12'd0)) == reported_q);
+      lemma_reported : assert (!open_q || (reported_q < 2048 && gone_q <= reported_q));
       lemma_between : assert (open_q ? inside_q == !words.draining_q :
           !inside_q && !words.draining_q && gone_q == 0 && words.held_bytes_q == 0);
       lemma_held : assert (words.held_bytes_q <= 6'd32 && (!inside_q || words.held_bytes_q < 6'd32));

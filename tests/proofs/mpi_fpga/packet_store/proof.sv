@@ -5,13 +5,13 @@
 module packet_store_proof #(
     parameter int unsigned Units = 2,
     parameter int unsigned Processes = 2,
-    parameter int unsigned Places = 3,
+    parameter int unsigned Entries = 3,
     parameter int unsigned Flits = 2,
     parameter bit Rush = 1'b0,  // a process's packets may be taken in consecutive cycles
     localparam int unsigned ProcessWidth = Processes > 1 ? $clog2(Processes) : 1,
-    localparam int unsigned PlaceWidth = Places > 1 ? $clog2(Places) : 1,
+    localparam int unsigned EntryWidth = Entries > 1 ? $clog2(Entries) : 1,
     localparam int unsigned UnitWidth = Units > 1 ? $clog2(Units) : 1,
-    localparam int unsigned CountWidth = $clog2(Places + 1)
+    localparam int unsigned CountWidth = $clog2(Entries + 1)
 ) (
     input logic clk_i,
     input logic rst_i,
@@ -19,7 +19,7 @@ module packet_store_proof #(
     input logic                    put_i,
     input logic                    put_data_i,
     input logic [ProcessWidth-1:0] put_process_i,
-    input logic [PlaceWidth-1:0]   put_place_i,    // of a packet that begins
+    input logic [EntryWidth-1:0]   put_place_i,    // of a packet that begins
     input logic [2:0]              put_size_i,
     input logic                    watch_i,
     input logic                    take_i,
@@ -30,7 +30,7 @@ module packet_store_proof #(
 );
   logic ready, announce_valid, free_valid;
   logic [ProcessWidth-1:0] announce_process;
-  logic [PlaceWidth-1:0] free_place;
+  logic [EntryWidth-1:0] free_place;
   logic [Units-1:0] host_valid;
   logic [Units-1:0][255:0] host_data;
 
@@ -38,24 +38,24 @@ module packet_store_proof #(
 
   // --- Where the places are: with the host, filled, with a packet of a process, taken
 
-  logic [Places-1:0] free_q;
-  logic [Places-1:0][2:0] size_q;
+  logic [Entries-1:0] free_q;
+  logic [Entries-1:0][2:0] size_q;
   logic open_q;
-  logic [PlaceWidth-1:0] open_place_q;
+  logic [EntryWidth-1:0] open_place_q;
   logic [6:0] flit_q;  // the next one of the packet that is put in
-  logic [Processes-1:0][Places-1:0][PlaceWidth-1:0] order_q;
+  logic [Processes-1:0][Entries-1:0][EntryWidth-1:0] order_q;
   logic [Processes-1:0][CountWidth-1:0] count_q;
-  logic [Places-1:0][PlaceWidth-1:0] taken_q;
-  logic [Places-1:0][UnitWidth-1:0] taker_q;
+  logic [Entries-1:0][EntryWidth-1:0] taken_q;
+  logic [Entries-1:0][UnitWidth-1:0] taker_q;
   logic [CountWidth-1:0] taken_count_q;
 
   wire tells = free_valid && free_ready_i;
-  logic [Places-1:0] free;  // the host may fill a place at once
-  always_comb for (int p = 0; p < int'(Places); p++) free[p] = free_q[p] || (tells && 32'(free_place) == p);
+  logic [Entries-1:0] free;  // the host may fill a place at once
+  always_comb for (int p = 0; p < int'(Entries); p++) free[p] = free_q[p] || (tells && 32'(free_place) == p);
 
-  wire begins = put_i && ready && !open_q && 32'(put_place_i) < Places && free[put_place_i] && 32'd1 << put_size_i <= Flits;
+  wire begins = put_i && ready && !open_q && 32'(put_place_i) < Entries && free[put_place_i] && 32'd1 << put_size_i <= Flits;
   wire puts = begins || (put_i && open_q);
-  wire [PlaceWidth-1:0] put_place = open_q ? open_place_q : put_place_i;
+  wire [EntryWidth-1:0] put_place = open_q ? open_place_q : put_place_i;
   wire [2:0] put_size = open_q ? size_q[open_place_q] : put_size_i;
   wire put_last = 8'(flit_q) + 8'd1 == 8'd1 << put_size;
   wire [ProcessWidth-1:0] put_process = 32'(put_process_i) < Processes ? put_process_i : '0;
@@ -68,12 +68,12 @@ module packet_store_proof #(
   wire [UnitWidth-1:0] take_unit = 32'(take_unit_i) < Units ? take_unit_i : '0;
   wire takes = take_i && count_q[take_process] != 0 && idle[take_unit] && take_pace_i != 0 &&
       (Rush || !rests_q || rests_process_q != take_process);
-  wire [PlaceWidth-1:0] front = order_q[take_process][0];
+  wire [EntryWidth-1:0] front = order_q[take_process][0];
 
   tw_packet_store #(
       .Units(Units),
       .Processes(Processes),
-      .Places(Places),
+      .Entries(Entries),
       .Flits(Flits)
   ) store (
       .clk_i,
@@ -110,7 +110,7 @@ module packet_store_proof #(
       open_q <= 1'b0;
       flit_q <= '0;
     end else begin
-      free_q <= free & ~(begins ? Places'(1) << put_place_i : '0);
+      free_q <= free & ~(begins ? Entries'(1) << put_place_i : '0);
       if (puts) open_q <= !put_last;
       if (puts) flit_q <= put_last ? '0 : flit_q + 1;
     end
@@ -122,8 +122,8 @@ module packet_store_proof #(
     wire [CountWidth-1:0] end_ = count_q[r] - CountWidth'(leaves_here);
 
     always_ff @(posedge clk_i) begin
-      for (int i = 0; i < int'(Places); i++) begin
-        if (leaves_here && i + 1 < int'(Places)) order_q[r][i] <= order_q[r][i+1];
+      for (int i = 0; i < int'(Entries); i++) begin
+        if (leaves_here && i + 1 < int'(Entries)) order_q[r][i] <= order_q[r][i+1];
         if (comes_here && 32'(end_) == i) order_q[r][i] <= put_place;
       end
       count_q[r] <= rst_i ? '0 : end_ + CountWidth'(comes_here);
@@ -132,8 +132,8 @@ module packet_store_proof #(
 
   wire [CountWidth-1:0] taken_end = taken_count_q - CountWidth'(tells);
   always_ff @(posedge clk_i) begin
-    for (int i = 0; i < int'(Places); i++) begin
-      if (tells && i + 1 < int'(Places)) begin
+    for (int i = 0; i < int'(Entries); i++) begin
+      if (tells && i + 1 < int'(Entries)) begin
         taken_q[i] <= taken_q[i+1];
         taker_q[i] <= taker_q[i+1];
       end
@@ -148,7 +148,7 @@ module packet_store_proof #(
   // --- The watched flit, until the host gets its place back
 
   logic watched_q, word_q;
-  logic [PlaceWidth-1:0] place_q;
+  logic [EntryWidth-1:0] place_q;
   logic [6:0] index_q;
 
   always_ff @(posedge clk_i) begin
@@ -166,10 +166,10 @@ module packet_store_proof #(
 
   logic arrived_q, stalled_q, finished;
   logic [ProcessWidth-1:0] arrived_process_q;
-  logic [PlaceWidth-1:0] stalled_place_q;
+  logic [EntryWidth-1:0] stalled_place_q;
 
   logic [Units-1:0] reads_on;  // flits of its packet are still to come out after this cycle
-  logic [Units-1:0][PlaceWidth-1:0] from_q;
+  logic [Units-1:0][EntryWidth-1:0] from_q;
   assign finished = taken_count_q != 0 && !(reads_on[taker_q[0]] && from_q[taker_q[0]] == taken_q[0]);
 
   always_ff @(posedge clk_i) begin
@@ -183,21 +183,21 @@ module packet_store_proof #(
       tells_what_was_read : assert (free_valid == finished && (!free_valid || free_place == taken_q[0]));
       waits_for_ready : assert (!stalled_q || (free_valid && free_place == stalled_place_q));
       room_for_places : assert (!takes || store.freed.in_ready_o);
-      full : cover (32'(count_q[0]) == Places);
+      full : cover (32'(count_q[0]) == Entries);
 
       lemma_ready : assert (ready || (count_q == '0 && taken_count_q == 0 && !open_q && !watched_q && (&free_q)));
       lemma_clear : assert (32'(store.clear_q) < Processes || ready);
       lemma_flit : assert (open_q == (flit_q != 0) && 32'(flit_q) == 32'(store.in_flit_q) && 32'(flit_q) < Flits);
-      lemma_open : assert (!open_q || (32'(open_place_q) < Places && 8'(flit_q) < 8'd1 << size_q[open_place_q]));
+      lemma_open : assert (!open_q || (32'(open_place_q) < Entries && 8'(flit_q) < 8'd1 << size_q[open_place_q]));
       lemma_rests : assert (!ready || (rests_q == store.behind_q && (!rests_q || rests_process_q == store.behind_process_q)));
-      lemma_counts : assert (32'(taken_count_q) <= Places && 32'(store.freed.count_q) == 32'(taken_count_q) &&
-          32'(store.freed.read_q) < Places && 32'(store.freed.write_q) < Places);
-      lemma_watched : assert (!watched_q || (32'(place_q) < Places && !free_q[place_q] && 8'(index_q) < 8'd1 << size_q[place_q] &&
+      lemma_counts : assert (32'(taken_count_q) <= Entries && 32'(store.freed.count_q) == 32'(taken_count_q) &&
+          32'(store.freed.read_q) < Entries && 32'(store.freed.write_q) < Entries);
+      lemma_watched : assert (!watched_q || (32'(place_q) < Entries && !free_q[place_q] && 8'(index_q) < 8'd1 << size_q[place_q] &&
           (!open_q || open_place_q != place_q || index_q < flit_q)));
     end
   end
 
-  if (Places > 1) begin : several
+  if (Entries > 1) begin : several
     always_ff @(posedge clk_i) begin
       if (!rst_i)
         behind_another : cover (watched_q && count_q[0] > 1 && order_q[0][1] == place_q && takes && arrives && put_process == 0);
@@ -205,11 +205,11 @@ module packet_store_proof #(
   end
 
   // A place is in how many of these?
-  for (genvar p = 0; p < Places; p++) begin : place
+  for (genvar p = 0; p < Entries; p++) begin : place
     logic [7:0] times;
     always_comb begin
       times = 8'(free_q[p]) + 8'(open_q && 32'(open_place_q) == p);
-      for (int i = 0; i < int'(Places); i++) begin
+      for (int i = 0; i < int'(Entries); i++) begin
         for (int r = 0; r < int'(Processes); r++) times += 8'(i < 32'(count_q[r]) && 32'(order_q[r][i]) == p);
         times += 8'(i < 32'(taken_count_q) && 32'(taken_q[i]) == p);
       end
@@ -255,7 +255,7 @@ module packet_store_proof #(
     logic is_taken;
     always_comb begin
       is_taken = 1'b0;
-      for (int i = 0; i < int'(Places); i++) is_taken |= i < 32'(taken_count_q) && taken_q[i] == from_q[u] && 32'(taker_q[i]) == u;
+      for (int i = 0; i < int'(Entries); i++) is_taken |= i < 32'(taken_count_q) && taken_q[i] == from_q[u] && 32'(taker_q[i]) == u;
     end
 
     always_ff @(posedge clk_i) begin
@@ -275,38 +275,38 @@ module packet_store_proof #(
     end
   end
 
-  for (genvar i = 0; i < Places; i++) begin : taken
+  for (genvar i = 0; i < Entries; i++) begin : taken
     wire [31:0] sum = 32'(store.freed.read_q) + i;
-    wire [31:0] at = sum < Places ? sum : sum - Places;
+    wire [31:0] at = sum < Entries ? sum : sum - Entries;
 
     always_ff @(posedge clk_i) begin
       if (!rst_i)
         lemma_word : assert (32'(taken_count_q) <= i || (store.freed.words_q[at] == {taker_q[i], taken_q[i]} &&
-            32'(taken_q[i]) < Places && 32'(taker_q[i]) < Units));
+            32'(taken_q[i]) < Entries && 32'(taker_q[i]) < Units));
     end
   end
 
   for (genvar r = 0; r < Processes; r++) begin : packets
     wire pending = store.behind_q && 32'(store.behind_process_q) == r;
-    wire [PlaceWidth-1:0] head = store.came_q[r] == store.taken_q[r] ? store.first_came_q[r] :
+    wire [EntryWidth-1:0] head = store.came_q[r] == store.taken_q[r] ? store.first_came_q[r] :
         pending ? store.behind_place_q : store.first_behind_q[r];
-    wire [PlaceWidth-1:0] tail = order_q[r][count_q[r]-CountWidth'(1)];
+    wire [EntryWidth-1:0] tail = order_q[r][count_q[r]-CountWidth'(1)];
 
     always_ff @(posedge clk_i) begin
       if (!rst_i) begin
-        lemma_count : assert (32'(count_q[r]) <= Places);
+        lemma_count : assert (32'(count_q[r]) <= Entries);
         lemma_clear : assert (ready || 32'(store.clear_q) <= r || (!store.filled_q[r] && !store.emptied_q[r]));
         lemma_filled : assert (!ready || (store.filled_q[r] != store.emptied_q[r]) == (count_q[r] != 0));
         lemma_head : assert (!ready || count_q[r] == 0 || (head == order_q[r][0] && store.tail_q[r] == tail));
       end
     end
 
-    for (genvar i = 0; i < Places; i++) begin : at
+    for (genvar i = 0; i < Entries; i++) begin : at
       always_ff @(posedge clk_i) begin
         if (!rst_i) begin
-          lemma_place : assert (i >= 32'(count_q[r]) || 32'(order_q[r][i]) < Places);
-          if (i + 1 < int'(Places))
-            lemma_next : assert (i + 1 >= 32'(count_q[r]) || store.next_q[order_q[r][i]] == order_q[r][(i+1)%Places]);
+          lemma_place : assert (i >= 32'(count_q[r]) || 32'(order_q[r][i]) < Entries);
+          if (i + 1 < int'(Entries))
+            lemma_next : assert (i + 1 >= 32'(count_q[r]) || store.next_q[order_q[r][i]] == order_q[r][(i+1)%Entries]);
         end
       end
     end

@@ -16,7 +16,7 @@ module relay_proof
     parameter int unsigned RoomBits = 2,
     localparam int unsigned Buffers = Links * Classes,
     localparam int unsigned Queues = 2 * Buffers + 1,
-    localparam int unsigned Places = Classes * Flits,  // of a memory
+    localparam int unsigned Entries = Classes * Flits,  // of a memory
     localparam int unsigned Batch = Flits / 4 > 0 ? Flits / 4 : 1,
     localparam int unsigned LinkWidth = Links > 1 ? $clog2(Links) : 1,
     localparam int unsigned ClassWidth = Classes > 1 ? $clog2(Classes) : 1,
@@ -24,7 +24,7 @@ module relay_proof
     localparam int unsigned VcWidth = Vcs > 1 ? $clog2(Vcs) : 1,
     localparam int unsigned BufferWidth = Buffers > 1 ? $clog2(Buffers) : 1,
     localparam int unsigned QueueWidth = $clog2(Queues),
-    localparam int unsigned PlaceWidth = $clog2(Places)
+    localparam int unsigned EntryWidth = $clog2(Entries)
 ) (
     input logic clk_i,
     input logic rst_i,
@@ -333,7 +333,7 @@ module relay_proof
     end
 
     for (genvar c = 0; c < Classes; c++) begin : buffer
-      wire told = tells[l%Lanes] && 32'(credit[l%Lanes].link) == l && 32'(credit[l%Lanes].route_class) == c;
+      wire credited = tells[l%Lanes] && 32'(credit[l%Lanes].link) == l && 32'(credit[l%Lanes].route_class) == c;
       wire [3:0] taken = in_valid[l] && begins && 32'(class_i[l]) == c ? 4'(flits_of(size)) : '0;
       wire [3:0] read = announced && in_valid[l] && 32'(class_i[l]) == c ? 4'd1 : '0;
       wire sends = goes[l%Lanes] && src_tag[l%Lanes].index == 0 && 32'(src_way[l%Lanes].link) == l &&
@@ -346,9 +346,9 @@ module relay_proof
           owed_q[l][c] <= '0;
           sent_q[l][c] <= '0;
         end else begin
-          room_q[l][c] <= room_q[l][c] - taken + (told ? 4'(credit[l%Lanes].count) : 4'd0);
+          room_q[l][c] <= room_q[l][c] - taken + (credited ? 4'(credit[l%Lanes].count) : 4'd0);
           held_q[l][c] <= held_q[l][c] + taken - read - 4'(left_flits[l][c]);
-          owed_q[l][c] <= (told ? 4'd0 : owed_q[l][c]) + read + 4'(left_flits[l][c]);
+          owed_q[l][c] <= (credited ? 4'd0 : owed_q[l][c]) + read + 4'(left_flits[l][c]);
           sent_q[l][c] <= sent_q[l][c] - returned[l][c] + (sends ? 4'(flits_of(src_tag[l%Lanes].size)) : 4'd0);
         end
       end
@@ -359,24 +359,24 @@ module relay_proof
       announced_q <= !rst_i && in_valid[l] && announced;
       announced_bit_q <= payload_i[l];
       if (!rst_i)
-        told_once : assert (announce_valid[l] == announced_q && (!announced_q || announce_context[l] == 5'(announced_bit_q)));
+        credited_once : assert (announce_valid[l] == announced_q && (!announced_q || announce_context[l] == 5'(announced_bit_q)));
     end
 
     // The places: those that hold a flit, and those of them whose packet is not whole, by channel.
-    logic [Places-1:0] used_q;
-    logic [Vcs-1:0][Places-1:0] coming_q;
-    tag_t [Places-1:0] place_tag_q;
+    logic [Entries-1:0] used_q;
+    logic [Vcs-1:0][Entries-1:0] coming_q;
+    tag_t [Entries-1:0] place_tag_q;
     logic [1:0] reads;
-    logic [1:0][PlaceWidth-1:0] read_place, free_read, free_write;  // and the readers' free ones
-    logic [1:0][PlaceWidth:0] free_count;
-    logic [1:0][Places-1:0][PlaceWidth-1:0] free_place;
-    wire [PlaceWidth-1:0] place = relay.links[l].memory.place;
-    logic [Places-1:0] arriving;
+    logic [1:0][EntryWidth-1:0] read_place, free_read, free_write;  // and the readers' free ones
+    logic [1:0][EntryWidth:0] free_count;
+    logic [1:0][Entries-1:0][EntryWidth-1:0] free_place;
+    wire [EntryWidth-1:0] place = relay.links[l].memory.place;
+    logic [Entries-1:0] arriving;
     always_comb begin
       arriving = '0;
       for (int v = 0; v < int'(Vcs); v++) arriving |= coming_q[v];
     end
-    wire [Places-1:0] entered = used_q & ~arriving;
+    wire [Entries-1:0] entered = used_q & ~arriving;
 
     always_ff @(posedge clk_i) begin
       for (int r = 0; r < 2; r++) if (reads[r]) used_q[read_place[r]] <= 1'b0;
@@ -400,15 +400,15 @@ module relay_proof
       assign busy[l][r] = relay.links[l].memory.readers[r].reader.busy_q;
       assign reads[r] = relay.links[l].memory.readers[r].reader.read;
       assign read_place[r] = relay.links[l].memory.readers[r].reader.read_place;
-      assign free_count[r] = (PlaceWidth + 1)'(relay.links[l].memory.readers[r].reader.free.count_q);
+      assign free_count[r] = (EntryWidth + 1)'(relay.links[l].memory.readers[r].reader.free.count_q);
       assign free_read[r] = relay.links[l].memory.readers[r].reader.free.read_q;
       assign free_write[r] = relay.links[l].memory.readers[r].reader.free.write_q;
-      for (genvar i = 0; i < Places; i++) begin : freed
+      for (genvar i = 0; i < Entries; i++) begin : freed
         assign free_place[r][i] = relay.links[l].memory.readers[r].reader.free.words_q[i];
       end
       assign reads_first[l][r] = relay.links[l].memory.readers[r].reader.first_q;
       wire host = relay.links[l].memory.readers[r].reader.host_q;
-      wire [PlaceWidth-1:0] next = relay.links[l].memory.readers[r].reader.next_q;
+      wire [EntryWidth-1:0] next = relay.links[l].memory.readers[r].reader.next_q;
       wire more = tag_read.size && !tag_read.index;
       network_header_t head;
       relay_header_t head_way;
@@ -432,11 +432,11 @@ module relay_proof
         end
       end
 
-      for (genvar p = 0; p < Places; p++) begin : at
+      for (genvar p = 0; p < Entries; p++) begin : at
         wire [255:0] kept = relay.links[l].memory.readers[r].reader.flits_q[p];
         wire network_header_t kept_header = network_header_t'(kept[47:0]);
         wire relay_header_t kept_way = relay_header_t'(kept[127:64]);
-        wire [PlaceWidth-1:0] follower = relay.links[l].memory.readers[r].reader.nexts_q[p];
+        wire [EntryWidth-1:0] follower = relay.links[l].memory.readers[r].reader.nexts_q[p];
         always_ff @(posedge clk_i) begin
           if (!rst_i && used_q[p]) begin
             lemma_kept : assert (tag_of(kept) == place_tag_q[p]);
@@ -452,13 +452,13 @@ module relay_proof
     end
 
     // Where each place is.
-    for (genvar p = 0; p < Places; p++) begin : place_
+    for (genvar p = 0; p < Entries; p++) begin : place_
       logic [3:0] times;
       always_comb begin
         times = 4'(used_q[p]) + 4'(p >= 32'(relay.links[l].memory.fresh_q));
         for (int r = 0; r < 2; r++)
-          for (int i = 0; i < int'(Places); i++)
-            times += 4'(i < 32'(free_count[r]) && 32'(free_place[r][PlaceWidth'((32'(free_read[r])+i)%Places)]) == p);
+          for (int i = 0; i < int'(Entries); i++)
+            times += 4'(i < 32'(free_count[r]) && 32'(free_place[r][EntryWidth'((32'(free_read[r])+i)%Entries)]) == p);
       end
 
       // Whether it is in its queue, as a packet's first flit, or is still to be read.
@@ -472,8 +472,8 @@ module relay_proof
           was_read |= busy[l][r] && reading[l][r].row == tag_here.row && ahead == 0 &&
               (tag_here.index <= reading[l][r].index || !one_packet(tag_here, reading[l][r]));
       end
-      wire [PlaceWidth+2:0] behind = relay.links[l].memory.queues.behind_q[p];
-      wire [PlaceWidth-1:0] follower = behind[PlaceWidth-1:0];
+      wire [EntryWidth+2:0] behind = relay.links[l].memory.queues.behind_q[p];
+      wire [EntryWidth-1:0] follower = behind[EntryWidth-1:0];
 
       always_ff @(posedge clk_i) begin
         if (!rst_i) begin
@@ -488,13 +488,13 @@ module relay_proof
               lemma_behind : assert (tag_here.index || 3'(ahead + 1) == length || (entered[follower] &&
                   place_tag_q[follower].row == tag_here.row && !place_tag_q[follower].index &&
                   place_tag_q[follower].number == 3'(tag_here.number + 1) &&
-                  behind[PlaceWidth+:3] == 3'(place_tag_q[follower].size)));
+                  behind[EntryWidth+:3] == 3'(place_tag_q[follower].size)));
             end
           end
         end
       end
 
-      for (genvar o = p + 1; o < Places; o++) begin : other_
+      for (genvar o = p + 1; o < Entries; o++) begin : other_
         always_ff @(posedge clk_i) begin
           if (!rst_i)
             lemma_unique : assert (!entered[p] || !entered[o] || tag_here.row != place_tag_q[o].row ||
@@ -506,10 +506,10 @@ module relay_proof
 
     // Packets that come.
     for (genvar v = 0; v < Vcs; v++) begin : coming
-      wire [PlaceWidth-1:0] head = relay.links[l].memory.coming_q[v].head;
+      wire [EntryWidth-1:0] head = relay.links[l].memory.coming_q[v].head;
       always_ff @(posedge clk_i) begin
         if (!rst_i) begin
-          lemma_open : assert (open_q[v] ? coming_q[v] == Places'(1) << head && used_q[head] &&
+          lemma_open : assert (open_q[v] ? coming_q[v] == Entries'(1) << head && used_q[head] &&
               relay.links[l].memory.coming_q[v].previous == head && place_tag_q[head] == tag_q[v] &&
               32'(relay.links[l].memory.coming_q[v].row) == 32'(tag_q[v].row) &&
               relay.links[l].memory.coming_q[v].size == 3'(tag_q[v].size) && tag_q[v].size && !tag_q[v].index && runs
@@ -529,19 +529,19 @@ module relay_proof
         being_read = 1'b0;
         for (int r = 0; r < 2; r++) being_read |= busy[l][r] && 32'(reading[l][r].row) == q;
         heads = '0;
-        for (int p = 0; p < int'(Places); p++)
+        for (int p = 0; p < int'(Entries); p++)
           heads += 3'(entered[p] && !place_tag_q[p].index && 32'(place_tag_q[p].row) == q);
       end
       wire [2:0] waiting = came_q[l][q] - out_q[l][q] - 3'(being_read);
       wire [2:0] first_number = out_q[l][q] + 3'(being_read);
-      wire [PlaceWidth+2:0] behind = relay.links[l].memory.queues.behind_read_q;
-      wire [PlaceWidth-1:0] head = follows ? behind[PlaceWidth-1:0] : relay.links[l].memory.queues.head_q[q];
-      wire [2:0] size_of_head = follows ? behind[PlaceWidth+:3] : relay.links[l].memory.queues.size_q[q];
-      wire [PlaceWidth-1:0] tail = relay.links[l].memory.queues.tail_q[q];
+      wire [EntryWidth+2:0] behind = relay.links[l].memory.queues.behind_read_q;
+      wire [EntryWidth-1:0] head = follows ? behind[EntryWidth-1:0] : relay.links[l].memory.queues.head_q[q];
+      wire [2:0] size_of_head = follows ? behind[EntryWidth+:3] : relay.links[l].memory.queues.size_q[q];
+      wire [EntryWidth-1:0] tail = relay.links[l].memory.queues.tail_q[q];
 
       always_ff @(posedge clk_i) begin
         if (!rst_i) begin
-          lemma_heads : assert (heads == waiting && (came_q[l][q] - out_q[l][q] <= 3'(Places + 1)));
+          lemma_heads : assert (heads == waiting && (came_q[l][q] - out_q[l][q] <= 3'(Entries + 1)));
           lemma_filled : assert (relay.links[l].memory.queues.filled_q[q] == (waiting != 0) &&
               (!follows || (waiting != 0 && being_read)));
           lemma_several : assert (waiting == 0 || relay.links[l].memory.queues.several_q[q] == (waiting > 1 || follows));
@@ -557,7 +557,7 @@ module relay_proof
       logic [3:0] sum;
       always_comb begin
         sum = '0;
-        for (int p = 0; p < int'(Places); p++) sum += 4'(used_q[p] && 32'(place_tag_q[p].route_class) == c);
+        for (int p = 0; p < int'(Entries); p++) sum += 4'(used_q[p] && 32'(place_tag_q[p].route_class) == c);
         for (int v = 0; v < int'(Vcs); v++) sum += 4'(open_q[v] && 32'(tag_q[v].route_class) == c);
         for (int r = 0; r < 2; r++)
           if (busy[l][r] && 32'(reading[l][r].route_class) == c) sum += reading[l][r].index ? 4'd2 : 4'd1;
@@ -577,8 +577,8 @@ module relay_proof
 
     always_ff @(posedge clk_i) begin
       if (!rst_i) begin
-        lemma_fifos : assert (32'(relay.links[l].memory.fresh_q) <= Places && 32'(free_read[0]) < Places &&
-            32'(free_read[1]) < Places && 32'(free_write[0]) < Places && 32'(free_write[1]) < Places);
+        lemma_fifos : assert (32'(relay.links[l].memory.fresh_q) <= Entries && 32'(free_read[0]) < Entries &&
+            32'(free_read[1]) < Entries && 32'(free_write[0]) < Entries && 32'(free_write[1]) < Entries);
         lemma_readers : assert (busy[l] != 2'b11 || reading[l][0].row != reading[l][1].row);
         lemma_follows : assert (!relay.links[l].memory.queues.follows_q ||
             32'(relay.links[l].memory.queues.follows_queue_q) < Queues);
@@ -784,7 +784,7 @@ module relay_proof
           tells_what_left : assert (!single_valid[p] || !names || (32'(credit[p].count) == 32'(owed_q[L][C]) &&
               32'(owed_q[L][C]) >= Batch && 32'(credit[p].destination) == 32'(neighbour_q[L]) &&
               32'(credit[p].edge_) == L % Lanes && single_vc[p] == 4'(channel_q[L])));
-          told_when_due : assert (32'(owed_q[L][C]) < Batch || single_valid[p]);
+          credited_when_due : assert (32'(owed_q[L][C]) < Batch || single_valid[p]);
           lemma_credits : assert (32'(relay.credits.credits_q[B]) <= Flits);
         end
       end

@@ -65,11 +65,11 @@ module slots_proof
   wire credits_come = flit_i && credits_come_i && !coming_q && all_loaded && edge_exists &&
       flit_count_i != 0 && 8'(flit_count_i) <= sent_q[flit_edge_i];
   wire begins = flit_i && !credits_come_i && !coming_q && all_loaded && edge_exists && credits_q[flit_edge_i] >= Flits;
-  wire goes_on = flit_i && coming_q;
+  wire continues = flit_i && coming_q;
   wire [EdgeWidth-1:0] flit_edge = coming_q ? coming_edge_q : flit_edge_i;
   wire [7:0] left = coming_q ? left_q : Flits;
   wire tail = left == 1;
-  wire flit_comes = begins || goes_on;
+  wire flit_comes = begins || continues;
   wire in_valid = flit_comes || credits_come;
 
   flit_t flit;
@@ -194,14 +194,14 @@ module slots_proof
   end
 
   wire [2:0] queued = 3'(slots.port[0].queue.count_q);
-  wire [Edges-1:0] told_already = slots.port[0].told_q;
+  wire [Edges-1:0] already_reported = slots.port[0].reported_q;
 
   for (genvar k = 0; k < Edges; k++) begin : edge_
     wire takes = step && from_i[k];
     wire sends = step && to_i[k];
-    wire told_now = tells && credit_edge == EdgeWidth'(k);
+    wire reported_now = tells && credit_edge == EdgeWidth'(k);
     wire returned = credits_come && flit_edge == EdgeWidth'(k);
-    wire [7:0] room = told_now ? 8'd0 : room_q[k];
+    wire [7:0] room = reported_now ? 8'd0 : room_q[k];
 
     assign can[k] = (!from_i[k] || whole_q[k] != 0) && (!to_i[k] || sent_q[k] + Flits <= Slot);
 
@@ -219,9 +219,9 @@ module slots_proof
         held_q[k] <= held_q[k] + (begins && flit_edge == EdgeWidth'(k) ? Flits : 8'd0) - (takes ? Flits : 8'd0);
         whole_q[k] <= whole_q[k] + (flit_comes && tail && flit_edge == EdgeWidth'(k) ? Flits : 8'd0) - (takes ? Flits : 8'd0);
         room_q[k] <= room + (takes ? Flits : 8'd0);
-        back_q[k] <= (back_i[k] ? 8'd0 : back_q[k]) + (told_now ? 8'(credit_count) : 8'd0);
+        back_q[k] <= (back_i[k] ? 8'd0 : back_q[k]) + (reported_now ? 8'(credit_count) : 8'd0);
         sent_q[k] <= sent_q[k] + (sends ? Flits : 8'd0) - (returned ? 8'(flit_count_i) : 8'd0);
-        due_q[k] <= (due_q[k] && !told_now) || (takes && (final_i || 32'(room + Flits) >= Batch));
+        due_q[k] <= (due_q[k] && !reported_now) || (takes && (final_i || 32'(room + Flits) >= Batch));
       end
     end
 
@@ -237,7 +237,7 @@ module slots_proof
       in_queue = '0;
       for (int i = 0; i < int'(Edges) + 1; i++)
         if (32'(i) < 32'(queued))
-          in_queue += 3'(slots.port[0].queue.words_q[3'(3'(slots.port[0].queue.read_q)+3'(i))%3'(Edges+1)][k] && (i != 0 || !told_already[k]));
+          in_queue += 3'(slots.port[0].queue.words_q[3'(3'(slots.port[0].queue.read_q)+3'(i))%3'(Edges+1)][k] && (i != 0 || !already_reported[k]));
     end
 
     always_ff @(posedge clk_i) begin
@@ -253,8 +253,8 @@ module slots_proof
         lemma_whole : assert (whole_q[k] + (mine ? Flits : 8'd0) == held_q[k]);
         lemma_not_before : assert (all_loaded || (held_q[k] == 0 && room_q[k] == 0 && back_q[k] == 0 && sent_q[k] == 0));
         lemma_due : assert (!due_q[k] || room_q[k] != 0);
-        lemma_room : assert (CountWidth'(slots.edge_[k].freed_q[0].flits - slots.edge_[k].told_q[0].flits) == CountWidth'(room_q[k]) &&
-            (slots.edge_[k].freed_q[0].due != slots.edge_[k].told_q[0].due) == due_q[k]);
+        lemma_room : assert (CountWidth'(slots.edge_[k].freed_q[0].flits - slots.edge_[k].reported_q[0].flits) == CountWidth'(room_q[k]) &&
+            (slots.edge_[k].freed_q[0].due != slots.edge_[k].reported_q[0].due) == due_q[k]);
         lemma_places : assert (arrived < Round && taken < Round &&
             32'(slots.link[0].edge_[k].arrived_q[0].offset) < SlotFlits &&
             32'(slots.link[0].edge_[k].taken_q[0].offset) < SlotFlits &&
@@ -298,14 +298,14 @@ module slots_proof
 
     always_ff @(posedge clk_i) begin
       if (!rst_i)
-        lemma_word : assert (32'(queued) <= i || (!word[Own] && (word[Own-1:0] & ~(i == 0 ? told_already : '0)) != 0));
+        lemma_word : assert (32'(queued) <= i || (!word[Own] && (word[Own-1:0] & ~(i == 0 ? already_reported : '0)) != 0));
     end
   end
 
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
       lemma_queue : assert ((running_q || queued == 0) && 32'(slots.port[0].queue.read_q) <= Edges &&
-          32'(slots.port[0].queue.write_q) <= Edges && (queued != 0 || told_already == '0));
+          32'(slots.port[0].queue.write_q) <= Edges && (queued != 0 || already_reported == '0));
       lemma_no_step : assert (running_q || loaded_q == 0);
     end
   end

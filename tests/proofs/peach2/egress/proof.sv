@@ -7,7 +7,7 @@ module egress_proof
     parameter int unsigned Rate = 16,
     parameter int unsigned Packets = 2,
     parameter int unsigned Units = 17,
-    parameter int unsigned ToldBytes = 8,
+    parameter int unsigned NoticeBytes = 8,
     parameter int unsigned Most = Rate  // bytes a cycle
 ) (
     input logic                 clk_i,
@@ -17,7 +17,7 @@ module egress_proof
     input logic                 in_valid_i,
     input logic [        127:0] in_bytes_i,
     input logic                 in_last_i,
-    input logic                 told_valid_i,
+    input logic                 notice_valid_i,
     input logic                 credit_valid_i,
     input logic [UnitsBits-1:0] credit_units_i
 );
@@ -32,7 +32,7 @@ module egress_proof
       .Rate(Rate),
       .Packets(Packets),
       .Units(Units),
-      .ToldBytes(ToldBytes)
+      .NoticeBytes(NoticeBytes)
   ) egress (
       .in_ready_o (in_ready),
       .in_data_i  (in_data),
@@ -76,7 +76,7 @@ module egress_proof
   wire [7:0] line_end = ((8'(at_q) + 8'(come_q)) / 8'd8 + 8'd1) * 8'd8 - 8'(at_q);
   wire [7:0] come = line_end < 8'(dwords_q) ? line_end : 8'(dwords_q);
   wire [9:0] bytes = (inside_q ? 10'd4 * (10'(come) - 10'(come_q)) : 10'd3 + (answers ? 10'd12 : 10'd16)) + (in_last_i ? 10'd5 : 10'd0);
-  wire [9:0] on_wires = (accept ? bytes : 10'd0) + (told_valid_i ? 10'(ToldBytes) : 10'd0);
+  wire [9:0] on_wires = (accept ? bytes : 10'd0) + (notice_valid_i ? 10'(NoticeBytes) : 10'd0);
 
   always_ff @(posedge clk_i) begin
     if (accept) begin
@@ -88,11 +88,11 @@ module egress_proof
     else if (accept) inside_q <= !in_last_i;
   end
 
-  logic told_q;
+  logic notice_q;
   always_ff @(posedge clk_i) begin
-    told_q <= told_valid_i;
+    notice_q <= notice_valid_i;
     passes : assume (!in_valid_i || inside_q || (request.length != 0 && request.length <= 10'd64));
-    no_faster_than_packets : assume (!told_valid_i || !told_q);
+    no_faster_than_packets : assume (!notice_valid_i || !notice_q);
   end
 
   // --- The other end: what it has, or is on its way there or back

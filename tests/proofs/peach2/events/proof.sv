@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // Things that happen at any places in any cycles, told whenever the other side likes. Any one place (where_q) is followed.
 module events_proof #(
-    parameter int unsigned Places = 3,
+    parameter int unsigned Sources = 3,
     parameter int unsigned Width = 2,
-    parameter int unsigned Others = Places - 1,  // told while a place waits
-    localparam int unsigned PlaceBits = $clog2(Places)
+    parameter int unsigned Others = Sources - 1,  // told while a place waits
+    localparam int unsigned EntryBits = $clog2(Sources)
 ) (
     input logic                              clk_i,
     input logic                              rst_i,
-    input logic [   Places-1:0]              happened_i,
-    input logic [   Places-1:0][  Width-1:0] note_i,
+    input logic [   Sources-1:0]              happened_i,
+    input logic [   Sources-1:0][  Width-1:0] note_i,
     input logic                              out_ready_i,
-    input logic [PlaceBits-1:0]              where_i
+    input logic [EntryBits-1:0]              where_i
 );
   logic out_valid;
-  logic [PlaceBits-1:0] out_place;
+  logic [EntryBits-1:0] out_place;
   logic [15:0] out_count;
   logic [Width-1:0] out_note;
 
   tw_reset_first surroundings (.*);
 
   tw_events #(
-      .Places(Places),
+      .Sources(Sources),
       .Width (Width)
   ) events (
       .out_valid_o(out_valid),
@@ -31,49 +31,49 @@ module events_proof #(
       .*
   );
 
-  logic [PlaceBits-1:0] where_q;
+  logic [EntryBits-1:0] where_q;
   logic [16:0] since_q;  // how often since it was told last, up to 65,535
   logic [Width-1:0] note_q;
-  logic [PlaceBits:0] others_q;  // told since it has something to tell
+  logic [EntryBits:0] others_q;  // told since it has something to tell
 
-  wire told = out_valid && out_ready_i;
+  wire delivered = out_valid && out_ready_i;
   wire here = out_place == where_q;
   wire happens = happened_i[where_q];
-  wire [16:0] left = told && here ? '0 : since_q;
+  wire [16:0] left = delivered && here ? '0 : since_q;
 
   always_ff @(posedge clk_i) begin
     if (happens) note_q <= note_i[where_q];
     if (rst_i) begin
-      where_q  <= 32'(where_i) < Places ? where_i : '0;
+      where_q  <= 32'(where_i) < Sources ? where_i : '0;
       since_q  <= '0;
       others_q <= '0;
     end else begin
       since_q <= left == 17'd65535 ? left : left + 17'(happens);
-      if (since_q == 0 || (told && here)) others_q <= '0;
-      else if (told) others_q <= others_q + 1'b1;
+      if (since_q == 0 || (delivered && here)) others_q <= '0;
+      else if (delivered) others_q <= others_q + 1'b1;
     end
   end
 
   // How far the place is from the one whose turn it is.
   wire [31:0] turn = 32'(events.arbiter.turn_q);
-  wire [31:0] distance = 32'(where_q) + (32'(where_q) < turn ? Places : 0) - turn;
+  wire [31:0] distance = 32'(where_q) + (32'(where_q) < turn ? Sources : 0) - turn;
 
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
-      told_in_full : assert (!out_valid || !here || out_count == since_q[15:0]);
-      told_once : assert (!out_valid || 32'(out_place) < Places && (!here || since_q != 0));
+      delivered_in_full : assert (!out_valid || !here || out_count == since_q[15:0]);
+      delivered_once : assert (!out_valid || 32'(out_place) < Sources && (!here || since_q != 0));
       last_note : assert (!out_valid || !here || out_note == note_q);
       never_idle : assert (since_q == 0 || out_valid);
       fair : assert (since_q == 0 || (out_valid && here) || 32'(others_q) < Others);
-      again : cover (told && here && since_q == 17'd3);
+      again : cover (delivered && here && since_q == 17'd3);
 
-      lemma_where : assert (32'(where_q) < Places);
+      lemma_where : assert (32'(where_q) < Sources);
       lemma_since : assert (32'(events.counts_q[where_q]) == 32'(since_q));
       lemma_note : assert (since_q == 0 || events.notes_q[where_q] == note_q);
-      lemma_turns : assert (since_q == 0 ? others_q == 0 : 32'(others_q) + distance < Places);
+      lemma_turns : assert (since_q == 0 ? others_q == 0 : 32'(others_q) + distance < Sources);
     end
   end
-  for (genvar i = 0; i < Places; i++) begin : each
+  for (genvar i = 0; i < Sources; i++) begin : each
     always_ff @(posedge clk_i) begin
       if (!rst_i) begin
         lemma_some : assert (events.some_q[i] == (events.counts_q[i] != 0));

@@ -89,7 +89,7 @@ module route_proof
           route.entries_q[IndexWidth'(watched_q)] == entry_q));
       as_the_table_says : assert (!elsewhere || (port == entry_q.port &&
           sinks == (Ejects && for_unit_i && entry_q.last_link)));
-      class_as_told : assert (!elsewhere || entry_q.keep_class || channels == told);
+      class_as_configured : assert (!elsewhere || entry_q.keep_class || channels == told);
       class_kept : assert (!elsewhere || !entry_q.keep_class || channels == own);
       host_at_home : assert (!here || (!sinks && (Ejects && for_unit_i ? channels == '0 :
           port == 6'(LinkPorts) && channels == any)));

@@ -29,11 +29,11 @@ module session_end_proof
     input logic [Window-1:0] held_i,
     input logic           begin_valid_i,
     input logic [31:0]    begin_number_i,
-    input vcsn_sequence_t heard_sequence_i,
-    input logic [$bits(frame_kind_e)-1:0] heard_kind_i,
-    input logic           heard_first_i,
-    input logic           heard_last_i,
-    input logic [Window-1:0] heard_received_i
+    input vcsn_sequence_t rx_sequence_i,
+    input logic [$bits(frame_kind_e)-1:0] rx_kind_i,
+    input logic           rx_first_i,
+    input logic           rx_last_i,
+    input logic [Window-1:0] rx_received_i
 );
   localparam int unsigned FramesBits = $clog2(Frames);
 
@@ -49,13 +49,13 @@ module session_end_proof
   typedef struct packed {
     logic valid, taken, sequenced, current;
   } frame_t;
-  frame_t comes_q, comes, ended_1q, ended_2q, heard_q;
+  frame_t comes_q, comes, ended_1q, ended_2q, rx_q;
   always_comb begin
     comes = comes_q;
     if (decides_i) comes = '{valid: 1'b1, taken: takes_i && !closing, sequenced: used, current: keeps && !closing};
   end
   wire commit = ended_1q.valid && ended_1q.taken && !rst_i;
-  wire heard_valid = ended_2q.valid && ended_2q.sequenced;
+  wire rx_valid = ended_2q.valid && ended_2q.sequenced;
 
   tw_session_end #(
       .Window (Window),
@@ -83,7 +83,7 @@ module session_end_proof
       .begin_again_o  (begins),
       .keep_o         (keep),
       .commit_i       (commit),
-      .heard_valid_i  (heard_valid),
+      .rx_valid_i  (rx_valid),
       .*
   );
 
@@ -131,8 +131,8 @@ module session_end_proof
     owes_1q <= owes_q;
     owed_1q <= owed_q;
     named_1q <= named_q;
-    header_q <= heard_sequence_i;
-    kind_q <= heard_kind_i;
+    header_q <= rx_sequence_i;
+    kind_q <= rx_kind_i;
     may_q <= !rst_i && may_send && frames_q != 0;
     may_say_q <= !rst_i && says;
     chosen_q <= !rst_i && chosen_i;
@@ -142,14 +142,14 @@ module session_end_proof
     ended_1q <= comes;
     ended_1q.valid <= comes.valid && ends_i && good_i && !rst_i;
     ended_2q <= ended_1q;
-    heard_q <= ended_2q;
+    rx_q <= ended_2q;
     if (open_valid_i) next_q <= open_number_i;
     if (rst_i) begin
       frames_q <= '0;
       reading_q <= 1'b0;
       comes_q.valid <= 1'b0;
       ended_2q.valid <= 1'b0;
-      heard_q.valid <= 1'b0;
+      rx_q.valid <= 1'b0;
       mine_q <= '0;
       has_partner_q <= 1'b0;
       decides_q <= 1'b0;
@@ -162,7 +162,7 @@ module session_end_proof
       reading_q <= (reading_q || chosen_i) && !done_i;
       comes_q <= comes;
       comes_q.valid <= comes.valid && !ends_i;
-      decides_q <= heard_valid && !closing && keeps;
+      decides_q <= rx_valid && !closing && keeps;
 
       if (takes) begin
         has_partner_q <= 1'b1;
@@ -186,7 +186,7 @@ module session_end_proof
         comes_q.current <= 1'b0;
         ended_1q.current <= 1'b0;
         ended_2q.current <= 1'b0;
-        heard_q.current <= 1'b0;
+        rx_q.current <= 1'b0;
         owes_q <= 1'b0;
         tries_q <= '0;
       end
@@ -199,11 +199,11 @@ module session_end_proof
     one_after_the_other : assume (!decides_i || (!comes_q.valid && !ended_1q.valid));
     ends_what_came : assume (!ends_i || comes.valid);
     releases_what_is_there : assume (!side.sender.release_q || frames_q != 0);  // as is proved of it
-    of_data : assume (!heard_valid || !ended_2q.taken || heard_kind_i == FrameKindData);
+    of_data : assume (!rx_valid || !ended_2q.taken || rx_kind_i == FrameKindData);
 
     if (!rst_i) begin
       takes_of_one : assert (!side.means || takes);
-      keeps_of_its_session : assert (!keep || (takes && kind_q == FrameKindData && heard_q.taken && heard_q.current));
+      keeps_of_its_session : assert (!keep || (takes && kind_q == FrameKindData && rx_q.taken && rx_q.current));
       sends_to_one : assert (!chosen_i || !keeps || (has_partner_q && says_sequence.session == mine_q && says_sequence.peer == partner_q));
       says_who_it_is : assert (!said_i || says_sequence.session == mine_q);
       names_its_partner :
@@ -232,7 +232,7 @@ module session_end_proof
       lemma_of_session : assert ((!decides_q || keeps) && (!owes_q || keeps || closing));
       lemma_drops : assert (!closing || keeps || side.stage_q != 3'd2);
       lemma_offers : assert (closing || owing_q == 0 || says || !(side.is_open && side.spent));
-      lemma_heard : assert (side.heard_q == decides_q && !(decides_q && heard_valid) &&
+      lemma_received : assert (side.rx_q == decides_q && !(decides_q && rx_valid) &&
                             (!decides || (side.sequence_q == header_q && side.kind_q == kind_q && side.to_me_q == (header_q.peer == mine_q) &&
                                           side.to_none_q == (header_q.peer == 0) && side.from_none_q == (header_q.session == 0) &&
                                           side.from_peer_q == (header_q.session == side.peer_q) &&
@@ -246,11 +246,11 @@ module session_end_proof
       lemma_rest : assert (!closing || side.stage_q < 3'd2 || side.drops_q == (side.rest_q != 0));
       lemma_reads : assert (side.reading_q == reading_q && (!closing || side.stage_q == 0 || !may_q) && (!closing || side.stage_q <= 3'd1 || !reading_q));
       lemma_written : assert (!(keeps || closing) || side.written_1q == (ended_2q.valid && ended_2q.taken));
-      lemma_written_before : assert (!keeps || closing || side.written_q == (heard_q.valid && heard_q.taken));
+      lemma_written_before : assert (!keeps || closing || side.written_q == (rx_q.valid && rx_q.taken));
       lemma_taken : assert (!closing || (!(ended_1q.valid && ended_1q.taken && side.stage_q != 0 && !side.received_q[0]) &&
                                          !(ended_2q.valid && ended_2q.taken && side.stage_q > 3'd1 && !side.received_q[1])));
-      lemma_current : assert (!keeps || closing || (!stale(comes_q) && !stale(ended_1q) && !stale(ended_2q) && !stale(heard_q)));
-      lemma_frame : assert (!(heard_q.valid && heard_q.taken) || !decides_q || kind_q == FrameKindData);
+      lemma_current : assert (!keeps || closing || (!stale(comes_q) && !stale(ended_1q) && !stale(ended_2q) && !stale(rx_q)));
+      lemma_frame : assert (!(rx_q.valid && rx_q.taken) || !decides_q || kind_q == FrameKindData);
       lemma_former : assert (!closing || !keeps || (32'(former_q) <= 32'(frames_q) && (side.stage_q < 3'd2 || former_q <= side.rest_q) &&
                              (side.stage_q < 3'd2 || side.rest_q <= frames_q) && (side.stage_q < 3'd3 || side.rest_q == 0)));
       lemma_released : assert (!closing || side.stage_q == 0 || !side.sender.release_q);

@@ -16,13 +16,13 @@ from thalweg.commands.named_files import InputFile, OutputFile
 from thalweg.commands.output import json_option, print_line, write_json
 from thalweg.errors import InputError
 from thalweg.launch import ending
-from thalweg.systems.vcsn._sim import Place
+from thalweg.systems.vcsn._sim import VirtualPort
 from thalweg.systems.vcsn.attach import DELIVERIES, MOST_NUMBER, Exchange, dropped, interfaces_of, place_of
 from thalweg.systems.vcsn.cluster import Cluster
 from thalweg.systems.vcsn.network import Network
 
 
-class VirtualPort(click.ParamType[list[int]]):
+class VirtualPortNumbers(click.ParamType[list[int]]):
     """Numbers separated by dots."""
 
     def __init__(self, name: str) -> None:
@@ -49,10 +49,10 @@ class VirtualPort(click.ParamType[list[int]]):
     help="Network interface (TAP, veth, ...) for external port 0; repeat for ports 1, 2, ...",
 )
 @click.option(
-    "--at", type=VirtualPort("port.virtual"), default="0.0", show_default=True, help="Virtual port of the node."
+    "--at", type=VirtualPortNumbers("port.virtual"), default="0.0", show_default=True, help="Virtual port of the node."
 )
 @click.option(
-    "--to", type=VirtualPort("node.port.virtual"), required=True, help="Virtual port at the other end of the circuit."
+    "--to", type=VirtualPortNumbers("node.port.virtual"), required=True, help="Virtual port at the other end of the circuit."
 )
 @click.option(
     "--send",
@@ -119,7 +119,7 @@ def command(
     if size and not receive:
         raise InputError("--bytes applies to received data; give --receive FILE, too")
     interfaces = interfaces_of(of, node, taps)
-    exchange = Exchange(of, Place(node, *at), Place(*to), send, receive, size or 0, delivery)
+    exchange = Exchange(of, VirtualPort(node, *at), VirtualPort(*to), send, receive, size or 0, delivery)
     exchange.check()
     network = of.attached(node, interfaces, ratio=ratio, limit_s=limit, pcap=str(pcap or ""), engine=engine)
     rows: list[dict[str, Any]] = []

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "peach2/places.hpp"
+#include "peach2/address_map.hpp"
 
 #include <cstdio>
 
@@ -13,7 +13,7 @@ std::string hex(std::uint64_t value) {
   return text;
 }
 
-std::string Place::name() const {
+std::string Location::name() const {
   const std::string number = std::to_string(node);
   switch (part) {
     case Part::processor:
@@ -35,13 +35,13 @@ std::string Place::name() const {
   return "nothing";
 }
 
-Place Places::locate(std::uint64_t address) const {
-  Place place;
+Location AddressMap::locate(std::uint64_t address) const {
+  Location place;
   if (address >> kNodeShift >= fabric_.nodes()) return place;
   place.node = static_cast<unsigned>(address >> kNodeShift);
   const auto memory = static_cast<unsigned>(address >> kMemoryShift) % 4;
   if (memory < kMemories) {
-    static constexpr Place::Part kParts[] = {Place::Part::processor, Place::Part::gpu0, Place::Part::gpu1};
+    static constexpr Location::Part kParts[] = {Location::Part::processor, Location::Part::gpu0, Location::Part::gpu1};
     place.part = kParts[memory];
     place.at = address % kProcessorBytes;
     place.size = kProcessorBytes;
@@ -49,14 +49,15 @@ Place Places::locate(std::uint64_t address) const {
   }
   if (address < hub_address(place.node)) return place;
   struct Range {
-    Place::Part part;
+    Location::Part part;
     std::uint64_t first, bytes;
   };
   const std::uint64_t at = address - hub_address(place.node);
   for (const auto& [part, first, bytes] :
-       {Range{Place::Part::hub_memory, 0, kMemoryBytes},
-        Range{Place::Part::calculator, kCalculatorAt, kCalculatorBytes}, Range{Place::Part::ram, kRamAt, ram_bytes()},
-        Range{Place::Part::registers, kRegistersAt, std::uint64_t{16} * kRegisters}})
+       {Range{Location::Part::hub_memory, 0, kMemoryBytes},
+        Range{Location::Part::calculator, kCalculatorAt, kCalculatorBytes},
+        Range{Location::Part::ram, kRamAt, ram_bytes()},
+        Range{Location::Part::registers, kRegistersAt, std::uint64_t{16} * kRegisters}})
     if (at >= first && at - first < bytes) {
       place.part = part;
       place.at = at - first;
@@ -65,39 +66,40 @@ Place Places::locate(std::uint64_t address) const {
   return place;
 }
 
-Place Places::within(const std::string& what, std::uint64_t address, std::uint64_t bytes) const {
+Location AddressMap::within(const std::string& what, std::uint64_t address, std::uint64_t bytes) const {
   const std::string of = what + " of " + std::to_string(bytes) + " bytes at " + hex(address) + ": ";
   require(bytes > 0 && bytes <= kMostBytes && bytes % 4 == 0 && address % 4 == 0,
           of + "the address is a multiple of 4, and so are the bytes, 4 to " + std::to_string(kMostBytes));
   const auto place = locate(address);
-  require(place.part != Place::Part::nothing,
+  require(place.part != Location::Part::nothing,
           of + "no node has that address; node k of 0 to " + std::to_string(fabric_.nodes() - 1) +
               " has 24 GByte of memories from k x 32 GByte on, and its hub the last GByte");
   require(bytes <= place.size - place.at,
           of + "they go past the end of " + place.name() + ", which has " + std::to_string(place.size) + " bytes");
-  if (place.part == Place::Part::processor)
+  if (place.part == Location::Part::processor)
     require(place.at + bytes <= kProgramBytes, of + "the last " + std::to_string(kReservedBytes >> 20) + " MByte of " +
                                                    place.name() + ", from " + std::to_string(kProgramBytes) +
                                                    " on, are the library's");
   return place;
 }
 
-Place Places::writable(const std::string& what, std::uint64_t address, std::uint64_t bytes) const {
+Location AddressMap::writable(const std::string& what, std::uint64_t address, std::uint64_t bytes) const {
   const auto place = within(what, address, bytes);
   const std::string of = what + " of " + std::to_string(bytes) + " bytes at " + hex(address) + ": ";
-  if (place.part == Place::Part::ram)
+  if (place.part == Location::Part::ram)
     require(place.at >= program_ram() && place.at + bytes <= 2 * program_ram(),
             of + "of " + place.name() + " a program has the bytes " + std::to_string(program_ram()) + " to " +
                 std::to_string(2 * program_ram() - 1) + "; the others are the library's");
-  if (place.part == Place::Part::calculator)
+  if (place.part == Location::Part::calculator)
     require(place.at % 16 == 0 && bytes % 16 == 0, of + place.name() + " takes beats of 16 bytes at multiples of 16");
-  if (place.part == Place::Part::registers)
+  if (place.part == Location::Part::registers)
     require(place.at >= 16 * kStartRegister,
             of + "the windows of hub " + std::to_string(place.node) + " are loaded together with those of all hubs");
   return place;
 }
 
-Place Places::readable(const std::string& what, unsigned node, std::uint64_t address, std::uint64_t bytes) const {
+Location AddressMap::readable(const std::string& what, unsigned node, std::uint64_t address,
+                              std::uint64_t bytes) const {
   const auto place = within(what, address, bytes);
   require(place.node == node, what + " of " + std::to_string(bytes) + " bytes at " + hex(address) + ": that is " +
                                   place.name() + "; hub " + std::to_string(node) +
@@ -105,7 +107,7 @@ Place Places::readable(const std::string& what, unsigned node, std::uint64_t add
   return place;
 }
 
-void Places::of_processor(const std::string& what, std::uint64_t at, std::uint64_t bytes) const {
+void AddressMap::of_processor(const std::string& what, std::uint64_t at, std::uint64_t bytes) const {
   require(at % 4 == 0 && at < kProgramBytes && bytes <= kProgramBytes - at,
           what + " at " + std::to_string(at) +
               " of the processor's memory: it is a multiple of 4, and lies before the last " +

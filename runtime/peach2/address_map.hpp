@@ -30,7 +30,7 @@ inline constexpr std::uint64_t kProxies = kProxy * kMostNodes;
 inline constexpr std::uint64_t kMostBytes = 1 << 30;
 
 /// A part of a node that has addresses.
-struct Place {
+struct Location {
   enum class Part { processor, gpu0, gpu1, hub_memory, calculator, ram, registers, nothing };
   unsigned node = 0;
   Part part = Part::nothing;
@@ -41,16 +41,16 @@ struct Place {
 };
 
 /// Which addresses a program of a cluster may use. All checks throw std::invalid_argument, one line.
-class Places {
+class AddressMap {
  public:
-  explicit Places(Fabric& fabric) : fabric_(fabric) {}
+  explicit AddressMap(Fabric& fabric) : fabric_(fabric) {}
 
-  [[nodiscard]] Place locate(std::uint64_t address) const;
+  [[nodiscard]] Location locate(std::uint64_t address) const;
   /// Bytes within one part, at a multiple of 4, outside of what the library keeps. `what`: the operation, for the message.
-  [[nodiscard]] Place writable(const std::string& what, std::uint64_t address, std::uint64_t bytes) const;
+  [[nodiscard]] Location writable(const std::string& what, std::uint64_t address, std::uint64_t bytes) const;
   /// The same of bytes that a hub's DMA controller reads: they lie in its own node.
-  [[nodiscard]] Place readable(const std::string& what, unsigned node, std::uint64_t address,
-                               std::uint64_t bytes) const;
+  [[nodiscard]] Location readable(const std::string& what, unsigned node, std::uint64_t address,
+                                  std::uint64_t bytes) const;
   /// Bytes of the processor's memory.
   void of_processor(const std::string& what, std::uint64_t at, std::uint64_t bytes) const;
 
@@ -69,7 +69,7 @@ class Places {
   [[nodiscard]] std::uint64_t context_bytes() const { return kCalculatorBytes / fabric_.config().contexts; }
 
  private:
-  [[nodiscard]] Place within(const std::string& what, std::uint64_t address, std::uint64_t bytes) const;
+  [[nodiscard]] Location within(const std::string& what, std::uint64_t address, std::uint64_t bytes) const;
 
   Fabric& fabric_;
 };

@@ -9,11 +9,11 @@
 
 namespace thalweg::mpi {
 
-class Places {
+class RankMap {
  public:
-  Places() = default;
+  RankMap() = default;
   /// nodes[i] is the node of rank i.
-  explicit Places(std::vector<NodeId> nodes);
+  explicit RankMap(std::vector<NodeId> nodes);
 
   /// The node of each rank.
   [[nodiscard]] const std::vector<NodeId>& nodes() const { return nodes_; }

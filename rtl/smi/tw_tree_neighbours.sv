@@ -4,7 +4,7 @@
 //
 // Order: of none. Latency: 7 cycles from an open, or 15 where the parent is not place 0. Throughput: one at a time. Storage: what it says,
 // and what it makes it of. Outputs are registers. Critical path: a product of 8 bits by 8, or an addition to it.
-module tw_places
+module tw_tree_neighbours
   import tw_spec_pkg::*;
   import tw_smi_pkg::*;
 (

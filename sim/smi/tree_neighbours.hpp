@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank's parent and children in a collective's tree, C++ model of rtl/smi/tw_places.sv.
+// A rank's parent and children in a collective's tree, C++ model of rtl/smi/tw_tree_neighbours.sv.
 #pragma once
 
 #include "smi/endpoint.hpp"
@@ -20,7 +20,7 @@ struct Member {
 };
 
 /// Known 7 cycles after an opening, or 15 where the parent is not the root.
-class Places {
+class TreeNeighbours {
  public:
   [[nodiscard]] bool valid() const { return valid_; }
   [[nodiscard]] unsigned parent() const { return parent_; }  ///< a rank of the cluster; without meaning at the root
@@ -37,7 +37,7 @@ class Places {
  private:
   void begin(const Open& open) {
     const unsigned place = (open.own + open.ranks - open.root) % open.ranks;
-    const unsigned before = open.arity * place;  // places up to and with the child before
+    const unsigned before = open.arity * place;  // tree up to and with the child before
     children_ = before + 1 < open.ranks ? std::min(open.arity, open.ranks - 1 - before) : 0;
     const bool near = place <= open.arity;
     const unsigned parent = near ? 0 : (place - 1) / open.arity;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bisim/main.hpp"
 #include "smi/open_ports.hpp"
-#include "smi/places.hpp"
+#include "smi/tree_neighbours.hpp"
 
 namespace {
 
@@ -9,20 +9,20 @@ using thalweg::smi::Open;
 using top::Inputs, top::Outputs;
 
 struct Twin {
-  thalweg::smi::Places places;
+  thalweg::smi::TreeNeighbours neighbours;
 
   void outputs(const Inputs&, Outputs& out) const {
-    out.out_valid_o.set(places.valid());
-    out.out_parent_o.set(places.parent());
-    out.out_children_o.set(places.children());
+    out.out_valid_o.set(neighbours.valid());
+    out.out_parent_o.set(neighbours.parent());
+    out.out_children_o.set(neighbours.children());
     top::member_t child;
-    child.own = places.child().own;
-    child.rank = places.child().rank;
+    child.own = neighbours.child().own;
+    child.rank = neighbours.child().rank;
     out.out_child_o.set(child);
   }
   void step(const Inputs& in) {
     const Open open = blocks::open_of(in.open_i.get());
-    places.step(in.open_valid_i.get() ? &open : nullptr);
+    neighbours.step(in.open_valid_i.get() ? &open : nullptr);
   }
 };
 

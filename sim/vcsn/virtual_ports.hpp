@@ -14,29 +14,29 @@
 namespace thalweg::vcsn {
 
 /// A virtual port of the cluster.
-struct Place {
+struct VirtualPort {
   unsigned node = 0, port = 0, virtual_port = 0;
 
-  friend auto operator<=>(const Place&, const Place&) = default;
+  friend auto operator<=>(const VirtualPort&, const VirtualPort&) = default;
 };
 
-[[nodiscard]] inline std::string to_string(const Place& place) {
+[[nodiscard]] inline std::string to_string(const VirtualPort& place) {
   return "virtual port " + std::to_string(place.port) + "." + std::to_string(place.virtual_port) + " of node " +
          std::to_string(place.node);
 }
 
-[[nodiscard]] inline Place place_of(const Circuit& row) {
+[[nodiscard]] inline VirtualPort virtual_port_of(const Circuit& row) {
   return {static_cast<unsigned>(row.address & 0xFFFF), static_cast<unsigned>(row.address >> 16 & 0xFF), row.port};
 }
-[[nodiscard]] inline Circuit circuit_to(const Place& place) {
+[[nodiscard]] inline Circuit circuit_to(const VirtualPort& place) {
   return {address_of(place.node, place.port), static_cast<std::uint8_t>(place.virtual_port)};
 }
 
 /// The virtual port at an input or output of a node's crossbar, if one is there.
-[[nodiscard]] inline std::optional<Place> virtual_port(const Node& of, unsigned number, unsigned place) {
+[[nodiscard]] inline std::optional<VirtualPort> virtual_port_at(const Node& of, unsigned number, unsigned place) {
   if (place < of.config.dmas || place >= of.sequencer_place(0)) return std::nullopt;
   const unsigned port = place - of.config.dmas;
-  return Place{number, port / of.config.virtual_ports, port % of.config.virtual_ports};
+  return VirtualPort{number, port / of.config.virtual_ports, port % of.config.virtual_ports};
 }
 
 [[nodiscard]] inline std::string engine_name(unsigned number, bool writes, unsigned engine) {
@@ -49,7 +49,7 @@ struct Place {
     return "kernel " + std::to_string(place - of.kernel_place(0)) + " of node " + std::to_string(number);
   if (place >= of.sequencer_place(0))
     return "sequencer " + std::to_string(place - of.sequencer_place(0)) + " of node " + std::to_string(number);
-  return to_string(*virtual_port(of, number, place));
+  return to_string(*virtual_port_at(of, number, place));
 }
 
 }  // namespace thalweg::vcsn

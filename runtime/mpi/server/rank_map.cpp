@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mpi/server/places.hpp"
+#include "mpi/server/rank_map.hpp"
 
 #include <algorithm>
 #include <utility>
 
 namespace thalweg::mpi {
 
-Places::Places(std::vector<NodeId> nodes) : nodes_(std::move(nodes)) {
+RankMap::RankMap(std::vector<NodeId> nodes) : nodes_(std::move(nodes)) {
   for (std::uint32_t rank = 0; rank < ranks(); ++rank) {
     const auto host = static_cast<std::size_t>(std::ranges::find(hosts_, nodes_[rank]) - hosts_.begin());
     if (host == hosts_.size()) {
