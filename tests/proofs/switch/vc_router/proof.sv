@@ -452,7 +452,7 @@ module vc_router_proof
         always_ff @(posedge clk_i) begin
           if (!rst_i) begin
             has_room : assert (!router.push[I] || count < Depth);
-            told : assert (in_back[p][v] == (count >= Depth - Late));
+            stops : assert (in_back[p][v] == (count >= Depth - Late));
             lemma_will_have_room : assert (count + $countones(may_come) <= Depth);
           end
         end
