@@ -52,7 +52,10 @@ class VirtualPortNumbers(click.ParamType[list[int]]):
     "--at", type=VirtualPortNumbers("port.virtual"), default="0.0", show_default=True, help="Virtual port of the node."
 )
 @click.option(
-    "--to", type=VirtualPortNumbers("node.port.virtual"), required=True, help="Virtual port at the other end of the circuit."
+    "--to",
+    type=VirtualPortNumbers("node.port.virtual"),
+    required=True,
+    help="Virtual port at the other end of the circuit.",
 )
 @click.option(
     "--send",
