@@ -95,7 +95,7 @@ class Stimulus {
     next.stray_valid_i.set(happens.chance(often_));
     blocks::fill(next.stray_address_i, happens);
     next.event_valid_i.set(happens.chance(often_));
-    next.event_place_i.set(happens.below(Control::kPlaces));
+    next.event_place_i.set(happens.below(Control::kSources));
     next.event_count_i.set(happens.below(65536));
     blocks::fill(next.event_note_i, happens);
   }

@@ -52,11 +52,11 @@ struct Twin {
   vcsn::Decoder decoder{domains.add({1, 0}), kAddress, circuits, none, no_sessions, 0, kMost};
   std::array<Beat, 3> beats;  ///< that came in this cycle and those before
   vcsn::Decoder::Verdict begun;
-  bool takes_words = false, receives = false;                           ///< its virtual port does; until the end
-  std::array<Received, 3> received;                                     ///< in this cycle and those before
-  std::optional<unsigned> indicated;                                    ///< a virtual port, in the cycle before
-  std::optional<std::pair<unsigned, std::uint32_t>> credit;             ///< alike
-  std::optional<std::pair<unsigned, std::vector<std::byte>>> received;  ///< of a session
+  bool takes_words = false, receives = false;                            ///< its virtual port does; until the end
+  std::array<Received, 3> received;                                      ///< in this cycle and those before
+  std::optional<unsigned> indicated;                                     ///< a virtual port, in the cycle before
+  std::optional<std::pair<unsigned, std::uint32_t>> credit;              ///< alike
+  std::optional<std::pair<unsigned, std::vector<std::byte>>> sequenced;  ///< of a session
   std::optional<std::pair<unsigned, std::optional<vcsn::Circuit>>> written;
 
   void outputs(const Inputs& in, Outputs& out) const {
@@ -79,8 +79,8 @@ struct Twin {
       out.credit_valid_o.set_bit(credit->first, true);
       out.credit_number_o.set(credit->second, credit->first);
     }
-    if (received) {
-      const auto& [port, frame] = *received;
+    if (sequenced) {
+      const auto& [port, frame] = *sequenced;
       const auto fields = header(frame);
       out.rx_valid_o.set_bit(port, true);
       out.rx_sequence_o.set(sequence(frame.data() + kHeaders), port);
@@ -121,13 +121,13 @@ struct Twin {
     received[1] = received[0];
     indicated.reset();
     credit.reset();
-    received.reset();
+    sequenced.reset();
     if (ended()) {
       const auto counts = end();
       ++(received[0].*counts);
       if (counts == &Received::indications) indicated = begun.port;
       const auto& frame = beats[1].frame;
-      if (counts == &Received::sequenced) received.emplace(begun.port, frame);
+      if (counts == &Received::sequenced) sequenced.emplace(begun.port, frame);
       if (counts == &Received::credits && frame.size() == kHeaders + vcsn::kWord) {
         std::uint32_t number = 0;
         std::memcpy(&number, frame.data() + kHeaders, sizeof number);
