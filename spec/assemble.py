@@ -40,13 +40,13 @@ JUMPS = ("eq", "ne", "lt", "ge")
 OPERATIONS = ("end", "set", "copy", *ARITHMETIC, *JUMPS, "call", "return_", "signal", "await", "move", "start", "join")
 SOURCES = ("op0", "op1", "res", "recv", "take")
 TARGETS = ("op0", "op1", "res", "send", "give", "put")
-PLACES = ("none", "op0", "op1", "res", "recv", "take", "send", "give", "put")
+OPERAND_KINDS = ("none", "op0", "op1", "res", "recv", "take", "send", "give", "put")
 MOST_IMMEDIATE = 15
 REGISTER_BITS = 48
 
 
 @dataclass(frozen=True)
-class Place:
+class Operand:
     """An operand or the result of a move: what it is, and the register with its address or rank."""
 
     kind: str = "none"
@@ -61,9 +61,9 @@ class Instruction:
     b: str = "zero"
     immediate: int | None = None  # in place of b
     target: int = 0  # of a jump: the instruction's number
-    x: Place = Place()
-    y: Place = Place()
-    z: Place = Place()
+    x: Operand = Operand()
+    y: Operand = Operand()
+    z: Operand = Operand()
     text: str = ""
 
 
@@ -136,18 +136,18 @@ def _instruction(words: list[str], labels: dict[str, int]) -> Instruction:
 
 def _move(name: str, words: list[str], text: str) -> Instruction:
     if len(words) == 3 and words[1] == ">":
-        return Instruction(name, x=_place(words[0], SOURCES), z=_place(words[2], TARGETS), text=text)
+        return Instruction(name, x=_operand(words[0], SOURCES), z=_operand(words[2], TARGETS), text=text)
     if len(words) == 5 and (words[1], words[3]) == ("+", ">"):
-        x, y = _place(words[0], SOURCES), _place(words[2], SOURCES)
-        return Instruction(name, x=x, y=y, z=_place(words[4], TARGETS), text=text)
+        x, y = _operand(words[0], SOURCES), _operand(words[2], SOURCES)
+        return Instruction(name, x=x, y=y, z=_operand(words[4], TARGETS), text=text)
     raise ValueError(f"'{text}' is not {name} X > Z or {name} X + Y > Z")
 
 
-def _place(word: str, allowed: tuple[str, ...]) -> Place:
+def _operand(word: str, allowed: tuple[str, ...]) -> Operand:
     kind, bracket, register = word.removesuffix("]").partition("[")
     if not bracket or not word.endswith("]") or kind not in allowed:
         raise ValueError(f"'{word}' is none of {', '.join(f'{kind}[r]' for kind in allowed)}")
-    return Place(kind, _register(register))
+    return Operand(kind, _register(register))
 
 
 def _register(word: str) -> str:
@@ -175,14 +175,14 @@ def _cpp(operation: str) -> str:
 def cpp(programs: Programs) -> str:
     """The programs as a C++ header."""
 
-    def place(of: Place) -> str:
-        return f"{{Place::{of.kind}, Register::{of.register}}}"
+    def operand(of: Operand) -> str:
+        return f"{{OperandKind::{of.kind}, Register::{of.register}}}"
 
     def line(of: Instruction) -> str:
         immediate = of.immediate if of.immediate is not None else -1
         fields = [f"Operation::{_cpp(of.operation)}"]
         fields += [f"Register::{register}" for register in (of.d, of.a, of.b)]
-        fields += [str(immediate), str(of.target), place(of.x), place(of.y), place(of.z), f'"{of.text}"']
+        fields += [str(immediate), str(of.target), operand(of.x), operand(of.y), operand(of.z), f'"{of.text}"']
         return f"    {{{', '.join(fields)}}},"
 
     begin = "\n".join(f'    {{"{name}", {at}}},' for name, at in programs.begin.items())
@@ -202,10 +202,10 @@ enum class Register : std::uint8_t {{ {", ".join(REGISTERS)} }};
 inline constexpr unsigned kRegisters = {len(REGISTERS)}, kRegisterBits = {REGISTER_BITS};
 enum class Operation : std::uint8_t {{ {operations} }};
 /// What an operand or the result of a move is.
-enum class Place : std::uint8_t {{ {", ".join(PLACES)} }};
+enum class OperandKind : std::uint8_t {{ {", ".join(OPERAND_KINDS)} }};
 
 struct Operand {{
-  Place place;
+  OperandKind kind;
   Register register_;
 }};
 struct Instruction {{
@@ -251,12 +251,12 @@ def sv(programs: Programs) -> str:
         fields = [f"Opcode{camel(of.operation)}"]
         fields += [f"Register{camel(register)}" for register in (d, a, b)]
         fields += [f"1'b{int(of.immediate is not None)}", f"4'd{of.immediate or 0}", f"{address}'d{of.target}"]
-        fields += [f"Place{camel(place.kind)}" for place in (of.x, of.y, of.z)]
+        fields += [f"Operand{camel(operand.kind)}" for operand in (of.x, of.y, of.z)]
         return f"      {address}'d{at}: return '{{{', '.join(fields)}}};  // {of.text}"
 
     registers = enum("register_e", "Of a call.", "Register", tuple(REGISTERS), 5)
     opcodes = enum("opcode_e", "As spec/accl/programs.txt has them.", "Opcode", OPERATIONS, 5)
-    places = enum("place_e", "What an operand or the result of a move is.", "Place", PLACES, 4)
+    kinds = enum("operand_kind_e", "What an operand or the result of a move is.", "Operand", OPERAND_KINDS, 4)
     begin = ",\n".join(
         f"    Program{''.join(map(camel, name.split('_')))} = {address}'d{at}" for name, at in programs.begin.items()
     )
@@ -268,14 +268,14 @@ package tw_accl_programs_pkg;
 
 {registers}
 {opcodes}
-{places}
+{kinds}
   typedef struct packed {{
     opcode_e operation;
     register_e d, a, b;  // of a move: of its result, operand 0 and operand 1
     logic has_immediate;  // in place of b
     logic [3:0] immediate;
     logic [InstructionBits-1:0] target;  // of a jump
-    place_e x, y, z;
+    operand_kind_e x, y, z;
   }} instruction_t;
 
   // Where programs begin.

@@ -442,7 +442,7 @@ class TrafficResult:
 
     @property
     def stuck(self) -> list[str]:
-        """who waits for whom, if nothing moves any more"""
+        """who waits for whom in a deadlock"""
 
 def run_traffic(fabric: NetworkConfig, traffic: TrafficConfig, progress: Callable[[int, int], bool] | None = None) -> TrafficResult:
     """

@@ -17,7 +17,7 @@ from thalweg.systems.accl.values import Communicator as Communicator
 from thalweg.systems.accl.values import Function as Function
 from thalweg.systems.accl.values import Packet as Packet
 from thalweg.systems.accl.values import Request as Request
-from thalweg.systems.accl.values import Started as Started
+from thalweg.systems.accl.values import StartedKernel as StartedKernel
 from thalweg.systems.accl.values import Stream as Stream
 
 __all__ = [
@@ -35,7 +35,7 @@ __all__ = [
     "Request",
     "Result",
     "Server",
-    "Started",
+    "StartedKernel",
     "Stream",
     "run",
     "run_attached",

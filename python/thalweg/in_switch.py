@@ -13,7 +13,7 @@ from thalweg.systems.mpi_fpga.cluster import Cluster as Switches
 
 CLOCK = "clock of the switches"  #: added to the clocks of the other cluster
 
-Made = TypeVar("Made", bound=Assembled)
+AnyAssembled = TypeVar("AnyAssembled", bound=Assembled)
 
 
 def load(name: Switches | str | Path, cluster: Assembled, ranks: int) -> Switches:
@@ -36,6 +36,6 @@ def load(name: Switches | str | Path, cluster: Assembled, ranks: int) -> Switche
     return switches
 
 
-def beside(cluster: Made, switches: Switches) -> Made:
+def beside(cluster: AnyAssembled, switches: Switches) -> AnyAssembled:
     """Returns the cluster with the switches' clock added."""
     return cluster.with_clock(CLOCK, ClockTable(frequency_mhz=switches.values.clock.frequency_mhz, phase_ns=0))

@@ -108,7 +108,7 @@ module tw_program_moves
   typedef enum logic [3:0] {
     Idle,
     Context,
-    Places,
+    Operands,
     Convert,
     Entry,  // of the counts
     Word,
@@ -163,59 +163,59 @@ module tw_program_moves
     if (ended_valid_i && ended_how_i == Cancelled) cancelled_q[ended_call] <= 1'b1;
   end
 
-  // Places.
+  // Operands and result.
   // verilator lint_off UNUSEDSIGNAL
-  function automatic size_t size_of_place(place_e place, call_t of);
-    unique case (place)
-      PlaceOp0: return of.x_size;
-      PlaceOp1: return of.y_size;
-      PlaceRes: return of.z_size;
+  function automatic size_t size_of_operand(operand_kind_e operand, call_t of);
+    unique case (operand)
+      OperandOp0: return of.x_size;
+      OperandOp1: return of.y_size;
+      OperandRes: return of.z_size;
       default:  return of.wire_size;
     endcase
   endfunction
-  function automatic logic in_memory(place_e place);
-    return place inside {PlaceOp0, PlaceOp1, PlaceRes};
+  function automatic logic in_memory(operand_kind_e operand);
+    return operand inside {OperandOp0, OperandOp1, OperandRes};
   endfunction
-  function automatic logic in_host(place_e place, call_t of);
-    return place == PlaceOp0 ? of.host[0] : place == PlaceOp1 ? of.host[1] : of.host[2];
+  function automatic logic in_host(operand_kind_e operand, call_t of);
+    return operand == OperandOp0 ? of.host[0] : operand == OperandOp1 ? of.host[1] : of.host[2];
   endfunction
-  function automatic logic is_stream(place_e place, call_t of);
-    return place == PlaceOp0 ? of.streams[0] : place == PlaceRes && of.streams[1];
+  function automatic logic is_stream(operand_kind_e operand, call_t of);
+    return operand == OperandOp0 ? of.streams[0] : operand == OperandRes && of.streams[1];
   endfunction
   // verilator lint_on UNUSEDSIGNAL
-  function automatic source_e source_of(place_e place, call_t of);
-    return place == PlaceNone ? FromNothing : !in_memory(place) ? FromMessage : is_stream(place, of) ? FromStream : FromMemory;
+  function automatic source_e source_of(operand_kind_e operand, call_t of);
+    return operand == OperandNone ? FromNothing : !in_memory(operand) ? FromMessage : is_stream(operand, of) ? FromStream : FromMemory;
   endfunction
   function automatic conversion_e conversion(size_t from, size_t to);
     return from == to ? ConvertNot : from > to ? Narrow : Widen;
   endfunction
 
-  wire place_e x_place = given_q.operation == OpcodeAwait ? PlaceRecv : given_q.x;
-  wire combined = given_q.y != PlaceNone;
-  wire x_message = !in_memory(x_place) && x_place != PlaceNone;
-  wire y_message = !in_memory(given_q.y) && given_q.y != PlaceNone;
+  wire operand_kind_e x_kind = given_q.operation == OpcodeAwait ? OperandRecv : given_q.x;
+  wire combined = given_q.y != OperandNone;
+  wire x_message = !in_memory(x_kind) && x_kind != OperandNone;
+  wire y_message = !in_memory(given_q.y) && given_q.y != OperandNone;
   wire configures = context_q.scenario == CallConfig;
-  wire sends = given_q.operation == OpcodeSignal || given_q.z inside {PlaceSend, PlaceGive, PlacePut};
-  wire message_kind_e kind = given_q.z == PlacePut ? MessageKindStream : context_q.collective ? MessageKindCollective : MessageKindMessage;
+  wire sends = given_q.operation == OpcodeSignal || given_q.z inside {OperandSend, OperandGive, OperandPut};
+  wire message_kind_e kind = given_q.z == OperandPut ? MessageKindStream : context_q.collective ? MessageKindCollective : MessageKindMessage;
   logic takes_q, sends_q, combined_q, second_q;
   size_t stored_q;
   entry_t take_q, send_q;
   logic [10:0] member_q;
 
   always_ff @(posedge clk_i) begin
-    if (state_q == Places) begin
+    if (state_q == Operands) begin
       move_q <= '0;
-      move_q.x_source <= source_of(x_place, context_q);
+      move_q.x_source <= source_of(x_kind, context_q);
       move_q.y_source <= source_of(given_q.y, context_q);
       move_q.wire_size <= context_q.wire_size;
       move_q.elements <= given_q.elements[39:0];
-      if (x_place != PlaceNone) move_q.x.size <= size_of_place(x_place, context_q);
-      if (in_memory(x_place)) begin
-        move_q.x.host <= in_host(x_place, context_q);
+      if (x_kind != OperandNone) move_q.x.size <= size_of_operand(x_kind, context_q);
+      if (in_memory(x_kind)) begin
+        move_q.x.host <= in_host(x_kind, context_q);
         move_q.x.at   <= given_q.x_at;
       end
       if (combined) begin
-        move_q.y.size <= size_of_place(given_q.y, context_q);
+        move_q.y.size <= size_of_operand(given_q.y, context_q);
         move_q.operation <= context_q.operation;
         move_q.datatype <= context_q.datatype;
       end
@@ -229,7 +229,7 @@ module tw_program_moves
         move_q.from_collective <= context_q.collective;
         move_q.from_tag <= context_q.collective ? context_q.collective_number : context_q.tag;
       end
-      move_q.z.size <= size_of_place(given_q.z, context_q);
+      move_q.z.size <= size_of_operand(given_q.z, context_q);
       if (in_memory(given_q.z)) begin
         move_q.target <= is_stream(given_q.z, context_q) ? ToStream : ToMemory;
         move_q.z.host <= in_host(given_q.z, context_q);
@@ -264,7 +264,7 @@ module tw_program_moves
     takes_q <= (x_message || y_message) && context_q.collective;
     sends_q <= sends;
     combined_q <= combined;
-    stored_q <= combined ? context_q.combined_size : size_of_place(x_place, context_q);
+    stored_q <= combined ? context_q.combined_size : size_of_operand(x_kind, context_q);
     take_q <= '{what: 2'd0, owner: OwnerBits'(call_q), rank: x_message ? given_q.x_at[RankBits-1:0] : given_q.y_at[RankBits-1:0]};
     send_q.rank <= given_q.z_at[RankBits-1:0];
     send_q.what <= kind == MessageKindCollective ? 2'd1 : kind == MessageKindStream ? 2'd2 : 2'd3;
@@ -353,8 +353,8 @@ module tw_program_moves
     else
       unique case (state_q)
         Idle: if ((end_valid_i || move_valid_i) && !clearing_q) state_q <= Context;
-        Context: state_q <= ends_q ? Configure : Places;
-        Places: state_q <= Convert;
+        Context: state_q <= ends_q ? Configure : Operands;
+        Operands: state_q <= Convert;
         Convert: state_q <= takes_q || sends_q ? Entry : Offer;
         Entry: state_q <= Word;
         Word: state_q <= Copy;

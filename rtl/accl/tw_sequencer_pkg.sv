@@ -8,7 +8,7 @@ package tw_sequencer_pkg;
   // Of a call's program: move or start; signal or await, which have no elements.
   typedef struct packed {
     opcode_e operation;
-    place_e x, y, z;
+    operand_kind_e x, y, z;
     value_t x_at, y_at, z_at;  // an address or a rank
     value_t elements;
     logic continues;  // the next move's result goes into the same packet of a kernel's stream

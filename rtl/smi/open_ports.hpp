@@ -11,7 +11,7 @@ namespace blocks {
 
 using thalweg::smi::Open;
 
-/// That follow in a circuit which carries the message.
+/// Number of packets in a circuit that carries the message.
 template <unsigned Bytes>
 [[nodiscard]] std::uint32_t circuit_packets(const Open& open) {
   const unsigned whole = thalweg::smi::payload_elements(Bytes, open.size);

@@ -210,7 +210,7 @@ std::vector<const Program::Running*> Program::circle() const {
 
 Stuck Program::stuck() const {
   const auto round = circle();
-  std::string text = "nothing can go on";
+  std::string text = "deadlock: no kernel can proceed";
   std::vector<Blocked> all;
   const auto add = [&](const Running& running) -> std::string {
     const auto& last = all.emplace_back(blocked(running));
@@ -223,7 +223,7 @@ Stuck Program::stuck() const {
     if (all.size() <= kLines) text += "\n  " + said;
   }
   if (all.size() > kLines) text += "\n  and " + std::to_string(all.size() - kLines) + " more";
-  if (!round.empty()) text += "\n  in a circle:";
+  if (!round.empty()) text += "\n  wait-for cycle:";
   for (const auto* running : round) text += "\n    " + add(*running);
   Stuck stuck(text, std::move(all));
   stuck.ticks_per_second = static_cast<double>(config_.ticks_per_second);

@@ -198,7 +198,7 @@ class Run {
         waits.push_back({.who = name_of(all_[who]), .what = "for a step that a restart ended", .since = engine_.now()});
     for (const auto& [who, at] : arrived_)
       waits.push_back({.who = name_of(all_[who]), .what = "at a barrier", .since = at});
-    std::string text = engine_.failure().value_or("nothing moves any more");
+    std::string text = engine_.failure().value_or("deadlock");
     const char* before = ": ";
     for (const Blocked& one : waits) {
       text += before + one.who + " waits " + one.what + (one.on.empty() ? "" : ", for " + one.on);

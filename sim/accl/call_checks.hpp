@@ -43,7 +43,7 @@ class CallChecks {
       require(end_of(member).has_value(), name + ": of the communicator at " + hex(call.communicator) + ", rank " +
                                               std::to_string(rank) + " (session " + std::to_string(member.session) +
                                               ", " + dotted(member.ip) + ":" + std::to_string(member.port) +
-                                              ") is no board of this cluster");
+                                              ") is not a board of this cluster");
     }
     return found;
   }

@@ -23,7 +23,7 @@
 
 namespace thalweg::accl {
 
-using spec::programs::Place;
+using spec::programs::OperandKind;
 
 /// Of a message that a move takes.
 struct Source {
@@ -82,7 +82,7 @@ struct Context {
   std::uint32_t communicator_id = 0, collective = 0;
   Arithmetic arithmetic{};
   Registers registers{};
-  ProgramPlace place{};
+  ProgramPosition position{};
   bool started = false, ending = false, reporting = false, ended = false;
 
   Move move{}, background{};                      ///< the program's, and the one that it has started

@@ -63,7 +63,7 @@ class HardwareMover final : public HardwarePorts {
   }
 
   [[nodiscard]] bool segment(Context& context, Move& move, Tick now) override {
-    if (move.continues && move.what->z.place == Place::res && context.call.streams(Role::res)) {
+    if (move.continues && move.what->z.kind == OperandKind::res && context.call.streams(Role::res)) {
       context.fail(code::kNotImplemented,
                    "the hardware gives a kernel's stream what comes in parts in several packets");
       context.resumes_at = now;

@@ -18,7 +18,7 @@ using spec::programs::Register;
 using Registers = std::array<std::uint64_t, spec::programs::kRegisters>;
 
 /// Where a call is in its program: the next instruction, and the one behind the last `call`.
-struct ProgramPlace {
+struct ProgramPosition {
   std::uint16_t next = 0, link = 0;
 };
 
@@ -70,12 +70,12 @@ inline constexpr Tick kAwaitCycles = 2;
 }
 
 /// Carries out an instruction that does not leave the program.
-constexpr void execute(const Instruction& one, Registers& registers, ProgramPlace& place) {
+constexpr void execute(const Instruction& one, Registers& registers, ProgramPosition& position) {
   using enum spec::programs::Operation;
   constexpr std::uint64_t kMask = (std::uint64_t{1} << spec::programs::kRegisterBits) - 1;
   const std::uint64_t a = registers[static_cast<std::size_t>(one.a)], b = second_of(one, registers);
   const auto write = [&](std::uint64_t value) { registers[static_cast<std::size_t>(one.d)] = value & kMask; };
-  const std::uint16_t after = static_cast<std::uint16_t>(place.next + 1);
+  const std::uint16_t after = static_cast<std::uint16_t>(position.next + 1);
   const auto jump = [&](bool taken) { return taken ? one.target : after; };
   std::uint16_t next = after;
   switch (one.operation) {
@@ -113,16 +113,16 @@ constexpr void execute(const Instruction& one, Registers& registers, ProgramPlac
       next = jump(a >= b);
       break;
     case call:
-      place.link = after;
+      position.link = after;
       next = one.target;
       break;
     case return_:
-      next = place.link;
+      next = position.link;
       break;
     default:
       break;
   }
-  place.next = next;
+  position.next = next;
 }
 
 }  // namespace thalweg::accl

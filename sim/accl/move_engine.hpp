@@ -83,14 +83,14 @@ class MoveEngine {
     if (move.for_room)
       return "for room to send to rank " + std::to_string(move.from) +
              " of its communicator, which has not taken the packets before";
-    std::string text = std::string(move.what->z.place == Place::give ? "for a place at" : "for a message from") +
+    std::string text = std::string(move.what->z.kind == OperandKind::give ? "for a place at" : "for a message from") +
                        " rank " + std::to_string(move.from) + " of its communicator";
     if (!context.is_collective() && context.call.tag != kAnyTag)
       text += " with tag " + std::to_string(context.call.tag);
     for (const Source& source : move.sources)
       if (source.claimed && source.channel.source == move.from)
         text += ", of which " + std::to_string(source.taken) + bytes;
-    if (move.what->x.place == Place::take)
+    if (move.what->x.kind == OperandKind::take)
       if (const auto found = come(move)) text += ", of which " + std::to_string(*found) + bytes;
     return text;
   }
@@ -104,24 +104,24 @@ class MoveEngine {
   [[nodiscard]] static unsigned combined_bytes(const Context& context) {
     return context.arithmetic.compressed ? context.arithmetic.compressed_bytes : context.arithmetic.bytes;
   }
-  static std::optional<Role> role_of(Place place) {
-    if (place == Place::op0) return Role::op0;
-    if (place == Place::op1) return Role::op1;
-    if (place == Place::res) return Role::res;
+  static std::optional<Role> role_of(OperandKind kind) {
+    if (kind == OperandKind::op0) return Role::op0;
+    if (kind == OperandKind::op1) return Role::op1;
+    if (kind == OperandKind::res) return Role::res;
     return std::nullopt;
   }
-  static bool receives(Place place) { return place == Place::recv || place == Place::take; }
+  static bool receives(OperandKind kind) { return kind == OperandKind::recv || kind == OperandKind::take; }
   /// The rank to which a move sends packets.
   static std::optional<std::uint64_t> sends_to(const Move& move) {
-    const auto place = move.what->z.place;
-    const bool sends = place == Place::send || place == Place::give || place == Place::put ||
+    const auto kind = move.what->z.kind;
+    const bool sends = kind == OperandKind::send || kind == OperandKind::give || kind == OperandKind::put ||
                        move.what->operation == spec::programs::Operation::signal;
     return sends ? std::optional(move.at[2]) : std::nullopt;
   }
   /// Of what a packet carries.
   [[nodiscard]] static spec::MessageKind kind_of(const Context& context, const Move& move) {
-    return move.offer                         ? spec::MessageKind::write
-           : move.what->z.place == Place::put ? spec::MessageKind::stream
+    return move.offer                              ? spec::MessageKind::write
+           : move.what->z.kind == OperandKind::put ? spec::MessageKind::stream
            : context.is_collective() || move.what->operation == spec::programs::Operation::signal
                ? spec::MessageKind::collective
                : spec::MessageKind::message;

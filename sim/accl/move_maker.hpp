@@ -24,18 +24,18 @@ class MoveMaker {
     using To = NodeCircuit::Target;
     const Instruction& what = *move.what;
     NodeCircuit::Move made;
-    const std::array<Place, 2> places{what.operation == spec::programs::Operation::await_ ? Place::recv : what.x.place,
-                                      what.y.place};
+    const std::array<OperandKind, 2> kinds{
+        what.operation == spec::programs::Operation::await_ ? OperandKind::recv : what.x.kind, what.y.kind};
     made.wire_bytes = std::max(1U, context.wire_bytes());
     made.elements = move.elements;
-    const bool combines = places[1] != Place::none;
+    const bool combines = kinds[1] != OperandKind::none;
     unsigned stored = made.wire_bytes;
     for (std::size_t k = 0; k < 2; ++k) {
-      if (places[k] == Place::none) continue;
+      if (kinds[k] == OperandKind::none) continue;
       auto& source = k == 0 ? made.x_source : made.y_source;
       auto& place = k == 0 ? made.x : made.y;
       place.bytes = made.wire_bytes;
-      if (const auto role = MoveEngine::role_of(places[k])) {
+      if (const auto role = MoveEngine::role_of(kinds[k])) {
         source = context.call.streams(*role) ? From::stream : From::memory;
         place.bytes = context.bytes(*role);
         place.host = context.call.in_host(*role);
@@ -60,7 +60,7 @@ class MoveMaker {
       made.datatype = static_cast<unsigned>(with.type);
     }
     made.z.bytes = made.wire_bytes;
-    if (const auto role = MoveEngine::role_of(what.z.place)) {
+    if (const auto role = MoveEngine::role_of(what.z.kind)) {
       made.target = context.call.streams(*role) ? To::stream : To::memory;
       made.z.bytes = context.bytes(*role);
       made.z.host = context.call.in_host(*role);

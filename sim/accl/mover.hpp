@@ -67,7 +67,7 @@ class Mover final : public MoveEngine {
   [[nodiscard]] std::vector<std::string> because(const Context& context, const Move& move) const override {
     std::vector<std::string> all;
     const Channel from = channel(context, move.from);
-    const auto later = move.what->z.place == Place::give ? 0 : receiver.buffers.behind_missing(from);
+    const auto later = move.what->z.kind == OperandKind::give ? 0 : receiver.buffers.behind_missing(from);
     if (later > 0)
       all.push_back("one is missing, and " + std::to_string(later) +
                     " later ones from that rank wait behind it, as messages are taken in the order of their sends");
@@ -79,8 +79,8 @@ class Mover final : public MoveEngine {
   [[nodiscard]] bool segment(Context& context, Move& move, Tick now) override {
     using spec::programs::Operation;
     const Instruction& what = *move.what;
-    if (what.x.place == Place::take && is_large(context, move)) return take(context, move, now);
-    if (what.z.place == Place::give && !move.offer && is_large(context, move)) {
+    if (what.x.kind == OperandKind::take && is_large(context, move)) return take(context, move, now);
+    if (what.z.kind == OperandKind::give && !move.offer && is_large(context, move)) {
       const auto found = receiver.offers.take(channel(context, move.at[2]), tag_of(context));
       if (!found) return wait(move, now, move.at[2]);
       if (found->length == 0)
@@ -98,9 +98,10 @@ class Mover final : public MoveEngine {
     const auto most = this->most(context, move);
     auto elements = std::min({move.elements - move.moved, most - move.moved % most,
                               room == kUnlimited ? most : room * packet_elements(context)});
-    std::array<Place, 2> places{what.operation == Operation::await_ ? Place::recv : what.x.place, what.y.place};
+    std::array<OperandKind, 2> kinds{what.operation == Operation::await_ ? OperandKind::recv : what.x.kind,
+                                     what.y.kind};
     for (std::size_t k = 0; k < 2; ++k) {
-      if (!receives(places[k])) continue;
+      if (!receives(kinds[k])) continue;
       Source& source = move.sources[k];
       if (!claim(context, source, move.at[k])) return wait(move, now, move.at[k]);
       const auto& message = receiver.buffers.message(source.channel, source.number);
@@ -125,16 +126,16 @@ class Mover final : public MoveEngine {
     std::vector<std::byte> data;
     unsigned bytes = context.wire_bytes();  // of an element of `data`
     for (std::size_t k = 0; k < 2; ++k) {
-      if (places[k] == Place::none) continue;
+      if (kinds[k] == OperandKind::none) continue;
       std::vector<std::byte> operand;
       unsigned stored = context.wire_bytes();
-      if (const auto role = role_of(places[k])) {
+      if (const auto role = role_of(kinds[k])) {
         stored = context.bytes(*role);
         read(context, move, *role, k, elements, operand);
       } else {
         fetch(context, move.sources[k], k, elements, operand, now);
       }
-      if (what.y.place != Place::none) {
+      if (what.y.kind != OperandKind::none) {
         convert(operand, stored, combined_bytes(context));
         stored = combined_bytes(context);
       }
@@ -148,7 +149,7 @@ class Mover final : public MoveEngine {
     }
     if (what.operation == Operation::signal)
       send(context, move, spec::MessageKind::collective, {});
-    else if (const auto role = role_of(what.z.place))
+    else if (const auto role = role_of(what.z.kind))
       write(context, move, *role, data, bytes);
     else if (what.operation != Operation::await_)
       dispatch(context, move, data, bytes);
@@ -169,9 +170,9 @@ class Mover final : public MoveEngine {
     for (const Move* move : {&context.move, &context.background}) {
       if (!move->what || move->waits == kNever || move->for_room || move->for_kernel) continue;
       const bool awaits = move->what->operation == spec::programs::Operation::await_;
-      const std::array<Place, 2> places{awaits ? Place::recv : move->what->x.place, move->what->y.place};
+      const std::array<OperandKind, 2> kinds{awaits ? OperandKind::recv : move->what->x.kind, move->what->y.kind};
       for (std::size_t k = 0; k < 2; ++k) {
-        if (!receives(places[k])) continue;
+        if (!receives(kinds[k])) continue;
         const Source& source = move->sources[k];
         const auto tag = tag_of(context);
         if (source.claimed
@@ -233,7 +234,7 @@ class Mover final : public MoveEngine {
     for (const Move* move : {&context.move, &context.background}) {
       for (const Source& source : move->sources)
         if (source.claimed) receiver.buffers.finish(source.channel, source.number);
-      if (move->what && move->what->x.place == Place::take && move->offer) receiver.places.erase(*move->offer);
+      if (move->what && move->what->x.kind == OperandKind::take && move->offer) receiver.places.erase(*move->offer);
     }
     if (context.is_collective()) receiver.buffers.end(context.communicator_id, context.collective);
     receiver.freed(now);
@@ -253,7 +254,8 @@ class Mover final : public MoveEngine {
 
  private:
   static bool reads_stream(const Context& context, const Move& move) {
-    return context.call.streams(Role::op0) && (move.what->x.place == Place::op0 || move.what->y.place == Place::op0);
+    return context.call.streams(Role::op0) &&
+           (move.what->x.kind == OperandKind::op0 || move.what->y.kind == OperandKind::op0);
   }
   /// Takes words from its kernel, for two segments at most: one that is moved, and the next one.
   void want(const Context& context, const Move& move) {
@@ -324,7 +326,7 @@ class Mover final : public MoveEngine {
       if (source.claimed) receiver.buffers.finish(source.channel, source.number);
     const bool background = &move == &context.background;
     // What follows may read what a move has written; what it has sent, it does not see.
-    const Tick then = role_of(move.what->z.place) ? std::max(context.effects, now + 1) : move.resumes_at;
+    const Tick then = role_of(move.what->z.kind) ? std::max(context.effects, now + 1) : move.resumes_at;
     if (!background)
       context.resumes_at = then;
     else if (context.resumes_at == kNever)

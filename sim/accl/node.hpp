@@ -410,7 +410,7 @@ class Node final : public Component, public AssembledNode {
     context[Register::e0] = context.bytes(Role::op0);
     context[Register::e1] = context.bytes(Role::op1);
     context[Register::er] = context.bytes(Role::res);
-    context.place.next = begin_of(call);
+    context.position.next = begin_of(call);
   }
   [[nodiscard]] static std::uint16_t begin_of(const Call& call) {
     auto name = name_of(static_cast<std::uint32_t>(call.scenario));

@@ -20,7 +20,7 @@ class NodeCircuit {
   enum class Does : std::uint8_t { begin, cancel, end_collective, clear };
   enum class Sets : std::uint8_t { buffer, sizes, communicator, end };
   enum class How : std::uint8_t { moved, differs, cancelled };
-  struct Place {
+  struct OperandAddress {
     bool host = false;
     std::uint64_t at = 0;
     unsigned bytes = 1;  ///< of an element
@@ -29,7 +29,7 @@ class NodeCircuit {
   struct Move {
     Source x_source = Source::nothing, y_source = Source::nothing;
     Target target = Target::nothing;
-    Place x{}, y{}, z{};
+    OperandAddress x{}, y{}, z{};
     unsigned operation = 0, datatype = 0;
     unsigned wire_bytes = 1;
     std::uint64_t elements = 0;
@@ -139,7 +139,7 @@ class NodeCircuit {
 /// A move as the port of a Verilated module has it: `Port` is the generated move_t.
 template <class Port>
 [[nodiscard]] Port move_of(const NodeCircuit::Move& move) {
-  const auto place = [](const NodeCircuit::Place& of) {
+  const auto place = [](const NodeCircuit::OperandAddress& of) {
     return decltype(Port::x){
         .host = of.host, .at = of.at, .size = log_of(of.bytes), .conversion = static_cast<unsigned>(of.conversion)};
   };

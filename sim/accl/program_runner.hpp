@@ -33,7 +33,7 @@ class ProgramRunner {
   void run(Context& context, Tick now) {
     using enum spec::programs::Operation;
     for (Tick cycles = kTurnCycles;;) {
-      const Instruction& one = spec::programs::kInstructions[context.place.next];
+      const Instruction& one = spec::programs::kInstructions[context.position.next];
       if (awaits_background(one.operation) &&
           context.background.what) {  // it continues when the background move has ended
         take(now, cycles + kAwaitCycles);
@@ -42,10 +42,10 @@ class ProgramRunner {
       }
       cycles += cycles_of(one, context.registers);
       if (!leaves_program(one.operation)) {
-        execute(one, context.registers, context.place);
+        execute(one, context.registers, context.position);
         continue;
       }
-      ++context.place.next;
+      ++context.position.next;
       if ((one.operation == move || one.operation == start) && context[Register::n] == 0) continue;
       context.resumes_at = take(now, cycles);
       if (one.operation == end) {

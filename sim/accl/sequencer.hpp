@@ -19,7 +19,7 @@ class Sequencer {
   /// As tw_sequencer_pkg has it.
   struct Move {
     spec::programs::Operation operation = spec::programs::Operation::move;
-    spec::programs::Place x{}, y{}, z{};
+    spec::programs::OperandKind x{}, y{}, z{};
     std::array<std::uint64_t, 3> at{};
     std::uint64_t elements = 0;
     bool continues = false;
@@ -65,7 +65,7 @@ class Sequencer {
     Call& of = calls_[in.load->call];
     if (in.load->to != 0 && in.load->to < of.registers.size()) of.registers[in.load->to] = in.load->data;
     if (!in.load->begins) return;
-    of.place = {in.load->program, 0};
+    of.position = {in.load->program, 0};
     of.stops = false;
     turns_.push_back(in.load->call);
   }
@@ -74,7 +74,7 @@ class Sequencer {
   enum class State : std::uint8_t { idle, turn, fetch, read, work, offer, end, leave };
   struct Call {
     Registers registers{};
-    ProgramPlace place{};
+    ProgramPosition position{};
     bool background = false;  ///< a background move is under way
     bool blocked = false;     ///< until it has ended
     bool stops = false;       ///< with no more instructions
@@ -83,7 +83,7 @@ class Sequencer {
   void run(const In& in, const std::optional<Ended>& ended) {
     using enum spec::programs::Operation;
     Call& of = calls_[call_];
-    const Instruction& one = spec::programs::kInstructions[of.place.next % spec::programs::kInstructions.size()];
+    const Instruction& one = spec::programs::kInstructions[of.position.next % spec::programs::kInstructions.size()];
     switch (state_) {
       case State::idle:
         if (turns_.empty()) break;
@@ -129,7 +129,7 @@ class Sequencer {
       left_ = cycles - 2;
       state_ = State::work;
     } else {
-      execute(one, of.registers, of.place);
+      execute(one, of.registers, of.position);
       state_ = State::fetch;
     }
   }
@@ -138,18 +138,18 @@ class Sequencer {
     const auto value = [&](Register name) { return of.registers[static_cast<std::size_t>(name)]; };
     state_ = State::fetch;
     if (!leaves_program(one.operation)) {
-      execute(one, of.registers, of.place);
+      execute(one, of.registers, of.position);
       writes_ = one.operation < eq;
       return;
     }
-    ++of.place.next;
+    ++of.position.next;
     const bool has_data = one.operation == spec::programs::Operation::move || one.operation == start;
     const std::uint64_t n = value(Register::n);
     if (has_data && n == 0) return;
     move_ = {.operation = one.operation,
-             .x = one.x.place,
-             .y = one.y.place,
-             .z = one.z.place,
+             .x = one.x.kind,
+             .y = one.y.kind,
+             .z = one.z.kind,
              .at = has_data ? std::array{value(one.x.register_), value(one.y.register_), value(one.z.register_)}
                             : std::array{value(one.a), std::uint64_t{0}, value(one.a)},
              .elements = has_data ? n : 0,

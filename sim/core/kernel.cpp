@@ -183,7 +183,7 @@ std::vector<Blocked> Kernels::blocked() const {
 }
 
 Stuck Kernels::stuck() const {
-  std::string text = "nothing can go on";
+  std::string text = "deadlock: no kernel can proceed";
   const Kernel* first = nullptr;
   const auto all = blocked();
   for (const auto& kernel : kernels_) {
@@ -195,7 +195,7 @@ Stuck Kernels::stuck() const {
   if (all.size() > kLines) text += "\n  and " + std::to_string(all.size() - kLines) + " more";
   if (!first) return Stuck(text, all);
   const auto round = circle(*first);
-  text += "\n  in a circle: ";
+  text += "\n  wait-for cycle: ";
   for (const auto* kernel : round) text += kernel->name() + " waits for ";
   return Stuck(text + round.front()->name(), all);
 }

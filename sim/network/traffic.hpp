@@ -47,7 +47,7 @@ struct TrafficResult {
   double accepted_load = 0;        ///< ejected flits per node and cycle
   bool complete = false;           ///< every packet that was created in the measured cycles was ejected
   bool verified = false;           ///< every flit arrived once, in order, at its destination, with its payload
-  std::vector<std::string> stuck;  ///< who waits for whom, if nothing moves any more; empty otherwise
+  std::vector<std::string> stuck;  ///< who waits for whom in a deadlock; empty otherwise
 };
 
 /// Called now and then with the cycles done and those to do; false ends the run early.

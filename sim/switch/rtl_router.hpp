@@ -14,8 +14,7 @@
 
 namespace thalweg {
 
-/// The first cycle in which a block of the hardware, "vc_router" or "collective_unit", shows something else than the simulator's, or
-/// one of its assertions fails.
+/// The first cycle in which a hardware block, "vc_router" or "collective_unit", diverges from the simulator or fails an assertion.
 struct RtlDifference : std::runtime_error {
   std::string block;
   NodeId node;

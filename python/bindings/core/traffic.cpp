@@ -59,7 +59,7 @@ void bind_traffic(nb::module_& module) {
       .def_ro("complete", &TrafficResult::complete, "every packet created in the measured cycles was ejected")
       .def_ro("verified", &TrafficResult::verified,
               "every flit arrived once, in order, where it should, with its payload")
-      .def_ro("stuck", &TrafficResult::stuck, "who waits for whom, if nothing moves any more");
+      .def_ro("stuck", &TrafficResult::stuck, "who waits for whom in a deadlock");
 
   module.def(
       "run_traffic", &run, nb::arg("fabric"), nb::arg("traffic"), nb::arg("progress") = nb::none(),

@@ -61,7 +61,7 @@ UNUSED = "#cbd5e1"
 
 
 @dataclass(frozen=True)
-class _Way:
+class _LinkDrawing:
     """A link, or one stub of a link that leaves its panel."""
 
     link: int  # number in the topology
@@ -79,7 +79,7 @@ class _Drawing:
     """The centers of nodes, the marks behind and beside them, and the legend."""
 
     centres: list[Point]
-    marks: list[str | _Way]
+    marks: list[str | _LinkDrawing]
     keys: list[tuple[str, int, str]]  # legend: colour, plane, text
     middle: Point | None = None  # center, if nodes are on a circle
 
@@ -109,7 +109,7 @@ def svg(
     ]
     if cluster.link_kinds:
         _name_links(cluster, drawing)
-    used = None if carried is None else _Used(topology, carried, unit)
+    used = None if carried is None else _LoadColors(topology, carried, unit)
     if used:
         drawing.keys = used.keys()
     halos, over = _over(drawing, overlay) if overlay else ([], [])
@@ -126,7 +126,7 @@ def svg(
     )
 
 
-class _Used:
+class _LoadColors:
     """Colors links by the load of their busier direction."""
 
     def __init__(self, topology: Topology, carried: Mapping[tuple[int, int], int], unit: str) -> None:
@@ -139,7 +139,7 @@ class _Used:
         a, port_a, b, port_b = self.links[link]
         return max(self.carried.get((a, port_a), 0), self.carried.get((b, port_b), 0))
 
-    def drawn(self, way: _Way) -> str:
+    def drawn(self, way: _LinkDrawing) -> str:
         a, port_a, b, port_b = self.links[way.link]
         there, back = self.carried.get((a, port_a), 0), self.carried.get((b, port_b), 0)
         busier = max(there, back)
@@ -249,7 +249,7 @@ def _name_links(cluster: Cluster, drawing: _Drawing) -> None:
         bow = _bow(
             drawing.centres[a], drawing.centres[b], min(44, math.dist(drawing.centres[a], drawing.centres[b]) / 8)
         )
-        drawing.marks.append(_Way(link, bow, _colour(-names.index(cluster.link_kinds[link]) - 1)))
+        drawing.marks.append(_LinkDrawing(link, bow, _colour(-names.index(cluster.link_kinds[link]) - 1)))
     for name in dict.fromkeys(cluster.link_kinds[first:]):
         drawing.keys.append((_colour(-names.index(name) - 1), 0, f"link {name}, additional"))
 
@@ -285,7 +285,7 @@ def _grid(topology: Topology) -> _Drawing:
         panel_top = MARGIN + 40 + panel // across * panel_height
         centres.append((panel_left + (column + 0.5) * CELL_WIDTH, panel_top + (row + 0.5) * CELL_HEIGHT))
 
-    marks: list[str | _Way] = []
+    marks: list[str | _LinkDrawing] = []
     for first in range(0, topology.shape_nodes if outer else 0, columns * rows):
         left, top = centres[first][0] - CELL_WIDTH / 2, centres[first][1] - CELL_HEIGHT / 2
         name = ", ".join(f"{_axis(2 + index)} = {value}" for index, value in enumerate(topology.coordinates[first][2:]))
@@ -301,7 +301,7 @@ def _grid(topology: Topology) -> _Drawing:
         if dimension < 2:
             wraps = topology.coordinates[b][dimension] < topology.coordinates[a][dimension]
             marks.append(
-                _Way(link, _way(centres[a], centres[b], dimension, wraps, 6 * plane), _colour(dimension), plane)
+                _LinkDrawing(link, _way(centres[a], centres[b], dimension, wraps, 6 * plane), _colour(dimension), plane)
             )
         else:
             marks += [_stub(link, centres[a], b, dimension, 1, plane), _stub(link, centres[b], a, dimension, -1, plane)]
@@ -337,14 +337,14 @@ def _colour(dimension: int) -> str:
     return COLOURS[dimension % len(COLOURS)]
 
 
-def _stub(link: int, centre: Point, other: int, dimension: int, way: int, plane: int) -> _Way:
+def _stub(link: int, centre: Point, other: int, dimension: int, way: int, plane: int) -> _LinkDrawing:
     """A link that leaves its panel: a stub at the box's right corners, upwards for larger and downwards for smaller coordinates."""
     right, start_y = centre[0] + BOX_WIDTH / 2 - 4 * plane, centre[1] - way * (BOX_HEIGHT / 2 - 4)
     end_y = start_y - way * (7 + 12 * (dimension - 2))
     colour = _colour(dimension)
     label = f'<text class="far" x="{right + 8:.1f}" y="{end_y + 3:.1f}" style="fill:{colour}">{other}</text>'
     path = f"M{right - 6:.1f} {start_y:.1f} L{right + 5:.1f} {end_y:.1f}"
-    return _Way(link, path, colour, plane, "" if plane else label)
+    return _LinkDrawing(link, path, colour, plane, "" if plane else label)
 
 
 def _fat_tree(topology: Topology) -> _Drawing:
@@ -372,7 +372,7 @@ def _fat_tree(topology: Topology) -> _Drawing:
         centres[host] = (left + HOST_WIDTH - BOX_WIDTH / 2, y + 70 + row * HOST_HEIGHT)
         buses[host] = left + 10
 
-    marks: list[str | _Way] = []
+    marks: list[str | _LinkDrawing] = []
     for link, (a, _, b, _) in enumerate(topology.of_shape.tolist()):
         (xa, ya), (xb, yb) = centres[a], centres[b]
         if level[a] == 0:
@@ -380,7 +380,7 @@ def _fat_tree(topology: Topology) -> _Drawing:
             path = f"{start} L{buses[a]:.1f} {ya:.1f} L{xa - BOX_WIDTH / 2:.1f} {ya:.1f}"
         else:
             path = f"M{xa:.1f} {ya - BOX_HEIGHT / 2:.1f} L{xb:.1f} {yb + BOX_HEIGHT / 2:.1f}"
-        marks.append(_Way(link, path, _colour(level[a])))
+        marks.append(_LinkDrawing(link, path, _colour(level[a])))
     keys = []
     for rank in range(height):
         ends = [(port_a, port_b) for a, port_a, _, port_b in topology.of_shape.tolist() if level[a] == rank]
@@ -399,10 +399,10 @@ def _around_switches(topology: Topology) -> _Drawing:
     middle = (MARGIN + CELL_WIDTH / 2 + radius + further, MARGIN + 50 + radius + further)
     centres = [(middle[0] + x * radius, middle[1] + y * radius) for x, y in _circle(range(topology.hosts)).values()]
     centres += [(middle[0] + (index - (switches - 1) / 2) * CELL_WIDTH, middle[1]) for index in range(switches)]
-    marks: list[str | _Way] = []
+    marks: list[str | _LinkDrawing] = []
     for link, (a, _, b, _) in enumerate(topology.of_shape.tolist()):
         (xa, ya), (xb, yb) = centres[a], centres[b]
-        marks.append(_Way(link, f"M{xa:.1f} {ya:.1f} L{xb:.1f} {yb:.1f}", _colour(b - topology.hosts)))
+        marks.append(_LinkDrawing(link, f"M{xa:.1f} {ya:.1f} L{xb:.1f} {yb:.1f}", _colour(b - topology.hosts)))
     keys = [
         (_colour(index), 0, f"port {index} of hosts, to node {topology.hosts + index}") for index in range(switches)
     ]
@@ -440,12 +440,12 @@ def _graph(topology: Topology) -> _Drawing:
     centres = [centre(*places[node]) for node in range(nodes)]
     ports = topology.shape_ports // topology.planes
     seen: dict[tuple[int, int], int] = {}
-    marks: list[str | _Way] = []
+    marks: list[str | _LinkDrawing] = []
     for link, (a, port_a, b, _) in enumerate(topology.of_shape.tolist()):
         pair = (min(a, b), max(a, b))
         index = seen[pair] = seen.get(pair, -1) + 1
         bow = 16 * ((index + 1) // 2) * (1 if index % 2 else -1)
-        marks.append(_Way(link, _bow(centres[pair[0]], centres[pair[1]], bow), COLOURS[0], port_a // ports))
+        marks.append(_LinkDrawing(link, _bow(centres[pair[0]], centres[pair[1]], bow), COLOURS[0], port_a // ports))
     keys = []
     for plane in range(topology.planes):
         port = plane * ports

@@ -122,7 +122,7 @@ class KindsTable(Table):
 
 KindTables = tuple[Mapping[str, type[NodeTable]], Mapping[str, type[LinkTable]]]
 KindOf = TypeVar("KindOf", bound=KindTable)
-Made = TypeVar("Made", bound="Assembled")
+AnyAssembled = TypeVar("AnyAssembled", bound="Assembled")
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +145,7 @@ class Assembled:
     LINKS: ClassVar[Mapping[str, type[LinkTable]]]
 
     @classmethod
-    def load(cls: type[Made], name: str | Path, faults: str | None = None) -> Made:
+    def load(cls: type[AnyAssembled], name: str | Path, faults: str | None = None) -> AnyAssembled:
         """Loads a preset or file of this system. Raises InputError."""
         if faults is not None:
             raise InputError(f"--faults {faults}: links of {name} do not model faults; leave the option out")
@@ -157,7 +157,7 @@ class Assembled:
         return cls.load_file(file, str(name))
 
     @classmethod
-    def load_file(cls: type[Made], file: Path, name: str | None = None) -> Made:
+    def load_file(cls: type[AnyAssembled], file: Path, name: str | None = None) -> AnyAssembled:
         """Loads a file of this system. Raises InputError."""
         values, locations = cls._read(file)
         read = parse(KindsTable, values, locations, str(file), file)
@@ -166,7 +166,7 @@ class Assembled:
         return made
 
     @classmethod
-    def _made(cls: type[Made], read: ClusterFile[KindsTable], name: str) -> Made:
+    def _made(cls: type[AnyAssembled], read: ClusterFile[KindsTable], name: str) -> AnyAssembled:
         node_kinds, link_kinds = cls._kinds(read)
         nodes = dict(_of_kinds(node_kinds, "node", read.values.node, read))
         links = dict(_of_kinds(link_kinds, "link", read.values.link, read))
@@ -184,7 +184,7 @@ class Assembled:
         return cls(name, read, nodes, links, *_joined(read, nodes, links))
 
     @classmethod
-    def part_of(cls: type[Made], whole: Assembled) -> Made:
+    def part_of(cls: type[AnyAssembled], whole: Assembled) -> AnyAssembled:
         """Returns the nodes of this class's types in a larger cluster, renumbered in order, and the links between them."""
         kinds = tuple(cls.NODES.values())
         own = [node for node, name in enumerate(whole.node_names) if isinstance(whole.nodes[name], kinds)]
@@ -210,7 +210,7 @@ class Assembled:
         """Returns the values of a file and the place of each. Raises InputError."""
         return layers(file, None)
 
-    def _loaded(self: Made, file: Path) -> Made:
+    def _loaded(self: AnyAssembled, file: Path) -> AnyAssembled:
         """Returns this cluster completed by files that its file refers to. Raises InputError."""
         return self
 
@@ -288,7 +288,7 @@ class Assembled:
         """Returns the period of a clock in ticks."""
         return int(self.ticks_per_second / self.clocks[clock].hertz)
 
-    def replace(self: Made, **values: Mapping[str, Any]) -> Made:
+    def replace(self: AnyAssembled, **values: Mapping[str, Any]) -> AnyAssembled:
         """Returns a copy with other values: `link={"ring": {"latency_ns": 300}}`, or `link={"latency_ns": 300}` if there
         is only one link type.
 
@@ -310,7 +310,7 @@ class Assembled:
         clocks = {value for table in tables for key, value in table if key.endswith("clock")}
         return {"clock": clocks, "node": set(self.node_names), "link": set(self.link_names)}
 
-    def _with(self: Made, values: Mapping[str, Any], name: str) -> Made:
+    def _with(self: AnyAssembled, values: Mapping[str, Any], name: str) -> AnyAssembled:
         now = self.file.values.model_dump(exclude_none=True) | {
             what: {key: table.model_dump(exclude_none=True) for key, table in tables.items()}
             for what, tables in (("clock", self.clocks), ("node", self.nodes), ("link", self.links))
@@ -328,7 +328,7 @@ class Assembled:
     def check(self) -> None:
         """Checks the system's requirements beyond the tables. Raises InputError."""
 
-    def with_clock(self: Made, name: str, clock: ClockTable) -> Made:
+    def with_clock(self: AnyAssembled, name: str, clock: ClockTable) -> AnyAssembled:
         """Returns a copy with a clock added or replaced."""
         clocks = {**self.clocks, name: clock}
         values = self.file.values.model_copy(update={"clock": clocks})

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
-from thalweg.cluster.kinds import LinkTable, Name, NodeTable
+from thalweg.cluster.kinds import Assembled, LinkTable, Name, NodeTable
 
 Share = Annotated[float, Field(ge=0, lt=1)]
 
@@ -64,6 +64,15 @@ class EthernetSwitch(NodeTable):
     @property
     def port_types(self) -> Mapping[str, str]:
         return {str(port): "Ethernet" for port in range(self.ports)}
+
+
+def check_buffers(cluster: Assembled, longest: int) -> None:
+    """Checks that Ethernet switches can hold a frame of `longest` bytes, without frame check sequence. Raises InputError."""
+    for name, table in cluster.nodes.items():
+        if isinstance(table, EthernetSwitch) and table.buffer_bytes < longest:
+            raise cluster.file.wrong(
+                f"buffer_bytes is {table.buffer_bytes}; must hold the longest frame, {longest} bytes", "node", name
+            )
 
 
 class OpticalSwitch(NodeTable):

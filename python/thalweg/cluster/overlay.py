@@ -10,7 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 
 
 @dataclass(frozen=True)
-class Joined:
+class Connection:
     """A connection between two nodes of a group."""
 
     group: str
@@ -27,7 +27,7 @@ class Overlay:
     what: str  #: what a group is, e.g. "partition"
     groups: Mapping[str, Sequence[int]]
     joins: str  #: what a connection is, e.g. "circuit"
-    joined: Sequence[Joined]
+    joined: Sequence[Connection]
 
 
 @runtime_checkable

@@ -21,7 +21,7 @@ Lines = Sequence[tuple[str, str]]
 check_option = click.option("--check", is_flag=True, help="Also print the sizes of the proof.")
 
 
-class Found(Protocol):
+class ClusterRoutes(Protocol):
     """Proved routes of a cluster."""
 
     @property
@@ -39,7 +39,7 @@ def into(out: Path | None) -> None:
             raise InputError(f"cannot be a directory: {error.strerror}", out) from error
 
 
-def show(found: Found, figures: Lines, out: Path | None, json_file: Path | None) -> None:
+def show(found: ClusterRoutes, figures: Lines, out: Path | None, json_file: Path | None) -> None:
     """Prints the figures and the result of the proof, writes the route files into `out`, and the proof as JSON."""
     for name, text in (*figures, ("proved", "every packet arrives, no wait-for cycle")):
         click.echo(f"{name:<15}{text}")

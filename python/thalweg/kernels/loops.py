@@ -55,7 +55,7 @@ class _Statement:
 
 
 @dataclass(frozen=True)
-class _Around:
+class _Enclosing:
     kind: str
     at: int
     end: int
@@ -186,7 +186,7 @@ class _Inserter:
     def _tokens(self, extent: Any) -> list[Token]:
         return self.source.tokens(extent.start.offset, extent.end.offset)
 
-    def _collect(self, cursor: Any, around: tuple[_Around, ...], function: _Function) -> None:
+    def _collect(self, cursor: Any, around: tuple[_Enclosing, ...], function: _Function) -> None:
         kind = cursor.kind.name
         extent = cursor.extent
         at, end = extent.start.offset, extent.end.offset
@@ -208,7 +208,7 @@ class _Inserter:
                 if kind == "COMPOUND_STMT"
                 else ()
             )
-            around = (*around, _Around(kind, at, end, places))
+            around = (*around, _Enclosing(kind, at, end, places))
         for child in children:
             self._collect(child, around, function)
 

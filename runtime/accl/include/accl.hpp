@@ -115,61 +115,61 @@ class ACCL {
                     communicatorId comm_id = GLOBAL_COMM, bool from_fpga = false,
                     dataType compress_dtype = dataType::none, bool run_async = false,
                     std::vector<ACCLRequest*> waitfor = {}) {
-    return send(Place(srcbuf, count, !from_fpga), count, dst, tag, comm_id, compress_dtype, run_async, waitfor);
+    return send(Operand(srcbuf, count, !from_fpga), count, dst, tag, comm_id, compress_dtype, run_async, waitfor);
   }
   ACCLRequest* send(dataType src_data_type, unsigned count, unsigned dst, unsigned tag = TAG_ANY,
                     communicatorId comm_id = GLOBAL_COMM, dataType compress_dtype = dataType::none,
                     bool run_async = false, std::vector<ACCLRequest*> waitfor = {}) {
-    return send(Place(src_data_type), count, dst, tag, comm_id, compress_dtype, run_async, waitfor);
+    return send(Operand(src_data_type), count, dst, tag, comm_id, compress_dtype, run_async, waitfor);
   }
   /// Sends into a stream of the destination's kernels, which get float16 if `compress_dtype` is float16.
   ACCLRequest* stream_put(BaseBuffer& srcbuf, unsigned count, unsigned dst, unsigned stream_id,
                           communicatorId comm_id = GLOBAL_COMM, bool from_fpga = false,
                           dataType compress_dtype = dataType::none, bool run_async = false,
                           std::vector<ACCLRequest*> waitfor = {}) {
-    return put(Place(srcbuf, count, !from_fpga), count, dst, stream_id, comm_id, compress_dtype, run_async, waitfor);
+    return put(Operand(srcbuf, count, !from_fpga), count, dst, stream_id, comm_id, compress_dtype, run_async, waitfor);
   }
   ACCLRequest* stream_put(dataType src_data_type, unsigned count, unsigned dst, unsigned stream_id,
                           communicatorId comm_id = GLOBAL_COMM, dataType compress_dtype = dataType::none,
                           bool run_async = false, std::vector<ACCLRequest*> waitfor = {}) {
-    return put(Place(src_data_type), count, dst, stream_id, comm_id, compress_dtype, run_async, waitfor);
+    return put(Operand(src_data_type), count, dst, stream_id, comm_id, compress_dtype, run_async, waitfor);
   }
   ACCLRequest* recv(BaseBuffer& dstbuf, unsigned count, unsigned src, unsigned tag = TAG_ANY,
                     communicatorId comm_id = GLOBAL_COMM, bool to_fpga = false,
                     dataType compress_dtype = dataType::none, bool run_async = false,
                     std::vector<ACCLRequest*> waitfor = {}) {
-    return recv(Place(dstbuf, count, !to_fpga), count, src, tag, comm_id, compress_dtype, run_async, waitfor);
+    return recv(Operand(dstbuf, count, !to_fpga), count, src, tag, comm_id, compress_dtype, run_async, waitfor);
   }
   ACCLRequest* recv(dataType dst_data_type, unsigned count, unsigned src, unsigned tag = TAG_ANY,
                     communicatorId comm_id = GLOBAL_COMM, dataType compress_dtype = dataType::none,
                     bool run_async = false, std::vector<ACCLRequest*> waitfor = {}) {
-    return recv(Place(dst_data_type), count, src, tag, comm_id, compress_dtype, run_async, waitfor);
+    return recv(Operand(dst_data_type), count, src, tag, comm_id, compress_dtype, run_async, waitfor);
   }
 
   ACCLRequest* copy(BaseBuffer& srcbuf, BaseBuffer& dstbuf, unsigned count, bool from_fpga = false,
                     bool to_fpga = false, bool run_async = false, std::vector<ACCLRequest*> waitfor = {}) {
-    return copy(Place(srcbuf, count, !from_fpga), Place(dstbuf, count, !to_fpga), count, run_async, waitfor);
+    return copy(Operand(srcbuf, count, !from_fpga), Operand(dstbuf, count, !to_fpga), count, run_async, waitfor);
   }
   ACCLRequest* copy_from_stream(BaseBuffer& dstbuf, unsigned count, bool to_fpga = false, bool run_async = false,
                                 std::vector<ACCLRequest*> waitfor = {}) {
-    return copy(Place(dstbuf.type()), Place(dstbuf, count, !to_fpga), count, run_async, waitfor);
+    return copy(Operand(dstbuf.type()), Operand(dstbuf, count, !to_fpga), count, run_async, waitfor);
   }
   ACCLRequest* copy_to_stream(BaseBuffer& srcbuf, unsigned count, bool from_fpga = false, bool run_async = false,
                               std::vector<ACCLRequest*> waitfor = {}) {
-    return copy(Place(srcbuf, count, !from_fpga), Place(srcbuf.type()), count, run_async, waitfor);
+    return copy(Operand(srcbuf, count, !from_fpga), Operand(srcbuf.type()), count, run_async, waitfor);
   }
   ACCLRequest* copy_from_to_stream(dataType dst_data_type, unsigned count, bool run_async = false,
                                    std::vector<ACCLRequest*> waitfor = {}) {
-    return copy(Place(dst_data_type), Place(dst_data_type), count, run_async, waitfor);
+    return copy(Operand(dst_data_type), Operand(dst_data_type), count, run_async, waitfor);
   }
   ACCLRequest* combine(unsigned count, reduceFunction function, BaseBuffer& val1, BaseBuffer& val2, BaseBuffer& result,
                        bool val1_from_fpga = false, bool val2_from_fpga = false, bool to_fpga = false,
                        bool run_async = false, std::vector<ACCLRequest*> waitfor = {}) {
     Call call{operation::combine, "combine", count, GLOBAL_COMM};
     call.function = static_cast<std::uint32_t>(function);
-    call.places[0] = Place(val1, count, !val1_from_fpga);
-    call.places[1] = Place(val2, count, !val2_from_fpga);
-    call.places[2] = Place(result, count, !to_fpga);
+    call.places[0] = Operand(val1, count, !val1_from_fpga);
+    call.places[1] = Operand(val2, count, !val2_from_fpga);
+    call.places[2] = Operand(result, count, !to_fpga);
     return make(call, run_async, waitfor);
   }
 
@@ -178,8 +178,8 @@ class ACCL {
                      bool run_async = false, std::vector<ACCLRequest*> waitfor = {}) {
     const bool is_root = get_comm_rank(comm_id) == root;
     Call call{operation::bcast, "bcast", count, comm_id, root};
-    call.places[0] = Place(buf, is_root ? count : 0, !from_fpga);
-    call.places[2] = Place(buf, is_root ? 0 : count, !to_fpga);
+    call.places[0] = Operand(buf, is_root ? count : 0, !from_fpga);
+    call.places[2] = Operand(buf, is_root ? 0 : count, !to_fpga);
     return make(call, run_async, waitfor, compress_dtype);
   }
   ACCLRequest* scatter(BaseBuffer& sendbuf, BaseBuffer& recvbuf, unsigned count, unsigned root,
@@ -187,8 +187,8 @@ class ACCL {
                        dataType compress_dtype = dataType::none, bool run_async = false,
                        std::vector<ACCLRequest*> waitfor = {}) {
     Call call{operation::scatter, "scatter", count, comm_id, root};
-    call.places[0] = Place(sendbuf, get_comm_rank(comm_id) == root ? all(count, comm_id) : 0, !from_fpga);
-    call.places[2] = Place(recvbuf, count, !to_fpga);
+    call.places[0] = Operand(sendbuf, get_comm_rank(comm_id) == root ? all(count, comm_id) : 0, !from_fpga);
+    call.places[2] = Operand(recvbuf, count, !to_fpga);
     return make(call, run_async, waitfor, compress_dtype);
   }
   ACCLRequest* gather(BaseBuffer& sendbuf, BaseBuffer& recvbuf, unsigned count, unsigned root,
@@ -196,44 +196,44 @@ class ACCL {
                       dataType compress_dtype = dataType::none, bool run_async = false,
                       std::vector<ACCLRequest*> waitfor = {}) {
     Call call{operation::gather, "gather", count, comm_id, root};
-    call.places[0] = Place(sendbuf, count, !from_fpga);
-    call.places[2] = Place(recvbuf, get_comm_rank(comm_id) == root ? all(count, comm_id) : 0, !to_fpga);
+    call.places[0] = Operand(sendbuf, count, !from_fpga);
+    call.places[2] = Operand(recvbuf, get_comm_rank(comm_id) == root ? all(count, comm_id) : 0, !to_fpga);
     return make(call, run_async, waitfor, compress_dtype);
   }
   ACCLRequest* allgather(BaseBuffer& sendbuf, BaseBuffer& recvbuf, unsigned count, communicatorId comm_id = GLOBAL_COMM,
                          bool from_fpga = false, bool to_fpga = false, dataType compress_dtype = dataType::none,
                          bool run_async = false, std::vector<ACCLRequest*> waitfor = {}) {
     Call call{operation::allgather, "allgather", count, comm_id};
-    call.places[0] = Place(sendbuf, count, !from_fpga);
-    call.places[2] = Place(recvbuf, all(count, comm_id), !to_fpga);
+    call.places[0] = Operand(sendbuf, count, !from_fpga);
+    call.places[2] = Operand(recvbuf, all(count, comm_id), !to_fpga);
     return make(call, run_async, waitfor, compress_dtype);
   }
   ACCLRequest* reduce(BaseBuffer& sendbuf, BaseBuffer& recvbuf, unsigned count, unsigned root, reduceFunction func,
                       communicatorId comm_id = GLOBAL_COMM, bool from_fpga = false, bool to_fpga = false,
                       dataType compress_dtype = dataType::none, bool run_async = false,
                       std::vector<ACCLRequest*> waitfor = {}) {
-    return reduce(Place(sendbuf, count, !from_fpga), at_root(recvbuf, count, root, comm_id, to_fpga), count, root, func,
-                  comm_id, compress_dtype, run_async, waitfor);
+    return reduce(Operand(sendbuf, count, !from_fpga), at_root(recvbuf, count, root, comm_id, to_fpga), count, root,
+                  func, comm_id, compress_dtype, run_async, waitfor);
   }
   ACCLRequest* reduce(dataType src_data_type, BaseBuffer& recvbuf, unsigned count, unsigned root, reduceFunction func,
                       communicatorId comm_id = GLOBAL_COMM, bool to_fpga = false,
                       dataType compress_dtype = dataType::none, bool run_async = false,
                       std::vector<ACCLRequest*> waitfor = {}) {
-    return reduce(Place(src_data_type), at_root(recvbuf, count, root, comm_id, to_fpga), count, root, func, comm_id,
+    return reduce(Operand(src_data_type), at_root(recvbuf, count, root, comm_id, to_fpga), count, root, func, comm_id,
                   compress_dtype, run_async, waitfor);
   }
   ACCLRequest* reduce(BaseBuffer& sendbuf, dataType dst_data_type, unsigned count, unsigned root, reduceFunction func,
                       communicatorId comm_id = GLOBAL_COMM, bool from_fpga = false,
                       dataType compress_dtype = dataType::none, bool run_async = false,
                       std::vector<ACCLRequest*> waitfor = {}) {
-    return reduce(Place(sendbuf, count, !from_fpga), Place(dst_data_type), count, root, func, comm_id, compress_dtype,
-                  run_async, waitfor);
+    return reduce(Operand(sendbuf, count, !from_fpga), Operand(dst_data_type), count, root, func, comm_id,
+                  compress_dtype, run_async, waitfor);
   }
   ACCLRequest* reduce(dataType src_data_type, dataType dst_data_type, unsigned count, unsigned root,
                       reduceFunction func, communicatorId comm_id = GLOBAL_COMM,
                       dataType compress_dtype = dataType::none, bool run_async = false,
                       std::vector<ACCLRequest*> waitfor = {}) {
-    return reduce(Place(src_data_type), Place(dst_data_type), count, root, func, comm_id, compress_dtype, run_async,
+    return reduce(Operand(src_data_type), Operand(dst_data_type), count, root, func, comm_id, compress_dtype, run_async,
                   waitfor);
   }
   ACCLRequest* allreduce(BaseBuffer& sendbuf, BaseBuffer& recvbuf, unsigned count, reduceFunction func,
@@ -242,8 +242,8 @@ class ACCL {
                          std::vector<ACCLRequest*> waitfor = {}) {
     Call call{operation::allreduce, "allreduce", count, comm_id};
     call.function = static_cast<std::uint32_t>(func);
-    call.places[0] = Place(sendbuf, count, !from_fpga);
-    call.places[2] = Place(recvbuf, count, !to_fpga);
+    call.places[0] = Operand(sendbuf, count, !from_fpga);
+    call.places[2] = Operand(recvbuf, count, !to_fpga);
     return make(call, run_async, waitfor, compress_dtype);
   }
   ACCLRequest* reduce_scatter(BaseBuffer& sendbuf, BaseBuffer& recvbuf, unsigned count, reduceFunction func,
@@ -252,16 +252,16 @@ class ACCL {
                               std::vector<ACCLRequest*> waitfor = {}) {
     Call call{operation::reduce_scatter, "reduce_scatter", count, comm_id};
     call.function = static_cast<std::uint32_t>(func);
-    call.places[0] = Place(sendbuf, all(count, comm_id), !from_fpga);
-    call.places[2] = Place(recvbuf, count, !to_fpga);
+    call.places[0] = Operand(sendbuf, all(count, comm_id), !from_fpga);
+    call.places[2] = Operand(recvbuf, count, !to_fpga);
     return make(call, run_async, waitfor, compress_dtype);
   }
   ACCLRequest* alltoall(BaseBuffer& sendbuf, BaseBuffer& recvbuf, unsigned count, communicatorId comm_id = GLOBAL_COMM,
                         bool from_fpga = false, bool to_fpga = false, dataType compress_dtype = dataType::none,
                         bool run_async = false, std::vector<ACCLRequest*> waitfor = {}) {
     Call call{operation::alltoall, "alltoall", count, comm_id};
-    call.places[0] = Place(sendbuf, all(count, comm_id), !from_fpga);
-    call.places[2] = Place(recvbuf, all(count, comm_id), !to_fpga);
+    call.places[0] = Operand(sendbuf, all(count, comm_id), !from_fpga);
+    call.places[2] = Operand(recvbuf, all(count, comm_id), !to_fpga);
     return make(call, run_async, waitfor, compress_dtype);
   }
   ACCLRequest* barrier(communicatorId comm_id = GLOBAL_COMM, std::vector<ACCLRequest*> waitfor = {}) {
@@ -354,7 +354,7 @@ class ACCL {
   static constexpr addr_t kMost = std::numeric_limits<std::uint32_t>::max();
   static constexpr unsigned kMostStreams = 247;
   using Call = detail::Call;
-  using Place = detail::Place;
+  using Operand = detail::Operand;
 
   void configure(cfgFunc function, unsigned count) {
     Call call{operation::config, "config", count, GLOBAL_COMM};
@@ -363,35 +363,35 @@ class ACCL {
   }
   // Calls.
 
-  ACCLRequest* send(const Place& source, unsigned count, unsigned dst, unsigned tag, communicatorId comm_id,
+  ACCLRequest* send(const Operand& source, unsigned count, unsigned dst, unsigned tag, communicatorId comm_id,
                     dataType compress, bool run_async, const std::vector<ACCLRequest*>& waitfor) {
     Call call{operation::send, "send", count, comm_id, dst, tag};
     call.places[0] = source;
     return make(call, run_async, waitfor, compress);
   }
-  ACCLRequest* put(const Place& source, unsigned count, unsigned dst, unsigned stream_id, communicatorId comm_id,
+  ACCLRequest* put(const Operand& source, unsigned count, unsigned dst, unsigned stream_id, communicatorId comm_id,
                    dataType compress, bool run_async, const std::vector<ACCLRequest*>& waitfor) {
     if (stream_id >= kMostStreams)
       throw std::invalid_argument(who() + "stream " + std::to_string(stream_id) + "; must be 0 to 246");
     Call call{operation::send, "stream_put", count, comm_id, dst, stream_id};
     call.places[0] = source;
-    call.places[2] = Place(source.type);
+    call.places[2] = Operand(source.type);
     return make(call, run_async, waitfor, compress);
   }
-  ACCLRequest* recv(const Place& result, unsigned count, unsigned src, unsigned tag, communicatorId comm_id,
+  ACCLRequest* recv(const Operand& result, unsigned count, unsigned src, unsigned tag, communicatorId comm_id,
                     dataType compress, bool run_async, const std::vector<ACCLRequest*>& waitfor) {
     Call call{operation::recv, "recv", count, comm_id, src, tag};
     call.places[2] = result;
     return make(call, run_async, waitfor, compress);
   }
-  ACCLRequest* copy(const Place& source, const Place& result, unsigned count, bool run_async,
+  ACCLRequest* copy(const Operand& source, const Operand& result, unsigned count, bool run_async,
                     const std::vector<ACCLRequest*>& waitfor) {
     Call call{operation::copy, "copy", count, GLOBAL_COMM};
     call.places[0] = source;
     call.places[2] = result;
     return make(call, run_async, waitfor);
   }
-  ACCLRequest* reduce(const Place& source, const Place& result, unsigned count, unsigned root, reduceFunction func,
+  ACCLRequest* reduce(const Operand& source, const Operand& result, unsigned count, unsigned root, reduceFunction func,
                       communicatorId comm_id, dataType compress, bool run_async,
                       const std::vector<ACCLRequest*>& waitfor) {
     Call call{operation::reduce, "reduce", count, comm_id, root};
@@ -400,7 +400,7 @@ class ACCL {
     call.places[2] = result;
     return make(call, run_async, waitfor, compress);
   }
-  Place at_root(BaseBuffer& buffer, unsigned count, unsigned root, communicatorId comm_id, bool to_fpga) {
+  Operand at_root(BaseBuffer& buffer, unsigned count, unsigned root, communicatorId comm_id, bool to_fpga) {
     return {buffer, get_comm_rank(comm_id) == root ? count : 0, !to_fpga};
   }
   [[nodiscard]] std::size_t all(unsigned count, communicatorId comm_id) {
@@ -426,7 +426,7 @@ class ACCL {
     if (wide != dataType::none) words[6] = static_cast<std::uint32_t>(get_arithmetic_config_addr({wide, narrow}));
     if (wide != narrow && compress == narrow) words[7] = detail::kOnWire;
     for (std::size_t k = 0; k < call.places.size(); ++k) {
-      const Place& place = call.places[k];
+      const Operand& place = call.places[k];
       if (wide != narrow && place.type == narrow) words[7] |= 1U << k;
       if (place.stream) words[8] |= k == 0 ? detail::kFromStream : detail::kToStream;
       if (!place.buffer && place.need > 0) throw std::invalid_argument(who() + call.name + ": a buffer is missing");
@@ -452,7 +452,7 @@ class ACCL {
   }
   /// Copies an operand to the memory, except where results of calls that the program has not waited for are newer. Keeps the memory allocated until the
   /// call has ended.
-  void use(ACCLRequest& request, const Call& call, const Place& place, std::size_t k) {
+  void use(ACCLRequest& request, const Call& call, const Operand& place, std::size_t k) {
     BaseBuffer& buffer = *place.buffer;
     const std::size_t bytes = place.need * detail::size_of(buffer.type());
     if (bytes > buffer.size())

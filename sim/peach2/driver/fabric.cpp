@@ -378,7 +378,7 @@ std::vector<Blocked> Fabric::blocked() const {
 Stuck Fabric::stuck(std::vector<Blocked> waits) {
   gave_up_ = false;
   if (waits.empty())
-    return Stuck("nothing moves any more: no processor waits, but a hub waits for answers or for room" + outstanding());
+    return Stuck("deadlock: no processor waits, but a hub waits for answers or for room" + outstanding());
   const auto ticks_per_second = static_cast<double>(this->ticks_per_second());
   std::string lines;
   for (const auto& wait : waits)

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from thalweg.accl import AcclError, Rank, run
 from thalweg.errors import FabricStopped
-from thalweg.systems.accl.newer import Newer
 from thalweg.systems.accl.report import counted
+from thalweg.systems.accl.unread_results import UnreadResults
 
 LONG = 4000
 
@@ -109,7 +109,7 @@ def test_places_of_results(seed: int) -> None:
         return set(range(of.address, of.address + of.array.nbytes))
 
     for _ in range(20):
-        newer, open_ = Newer(), list[Any]()
+        newer, open_ = UnreadResults(), list[Any]()
         for _ in range(60):
             if open_ and draw.random() < 0.3:
                 newer.remove(open_.pop(draw.randrange(len(open_))))

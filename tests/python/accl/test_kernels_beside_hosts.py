@@ -12,7 +12,7 @@ import pytest
 from thalweg.errors import InputError
 from thalweg.resources import resource
 from thalweg.systems.accl import attached_kernels
-from thalweg.systems.accl.attached_kernels import AttachedKernels, Chosen
+from thalweg.systems.accl.attached_kernels import AttachedKernels, KernelOption
 from thalweg.systems.accl.engine import make_engine
 from thalweg.systems.accl.kernels import Kernels
 
@@ -171,7 +171,7 @@ def compiled() -> Kernels:
 def test_kernels_that_are_none(kernel: str, says: str, compiled: Kernels, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(attached_kernels, "Kernels", lambda *_: compiled)
     with pytest.raises(InputError) as found:
-        AttachedKernels(make_engine("accl-u280-udp", 1), [Chosen.parse(kernel)], [], [])
+        AttachedKernels(make_engine("accl-u280-udp", 1), [KernelOption.parse(kernel)], [], [])
     assert str(found.value).startswith(says)
 
 

@@ -134,7 +134,7 @@ def test_113_a_member_that_is_nowhere_is_named() -> None:
     engine = make_engine("accl-u280-udp", 2)
     for k, word in enumerate([2, 0, 0x7F000001, 5500, 0, 0, 0, 1024, 0x7F000009, 5501, 0, 0, 77, 1024]):
         engine.write(0, 0x100 + 4 * k, word)
-    with pytest.raises(ValueError, match=r"rank 1 \(session 77, 127\.0\.0\.9:5501\) is no board of this cluster"):
+    with pytest.raises(ValueError, match=r"rank 1 \(session 77, 127\.0\.0\.9:5501\) is not a board of this cluster"):
         engine.call(0, 0, [3, 1, 0x100, 1, 0, 0, 0x200, 0, 0, 0, 0, 0, 0, 0, 0])
 
 

@@ -22,7 +22,7 @@ class Waits:
 def circle_of(lines: Sequence[str]) -> list[Waits]:
     """That of a report; what a kernel waits for without the elements that it has had."""
     found = []
-    for line in lines[lines.index("  in a circle:") + 1 :]:
+    for line in lines[lines.index("  wait-for cycle:") + 1 :]:
         match = re.match(
             r"    kernel (\w+) of rank (\d+) waits since cycle \d+ to (.*?)(?:, element .*|, for .*|; .*| \(.*)$",
             line,

@@ -44,7 +44,7 @@ def test_a_program_that_needs_buffers_stands_still_without_them(tmp_path: Path, 
     with pytest.raises(Stuck) as stuck:
         ring(tmp_path, "synchronous", n, 0)
     lines = stuck.value.lines
-    assert lines[:2] == ["nothing can go on", "  in a circle:"]
+    assert lines[:2] == ["deadlock: no kernel can proceed", "  wait-for cycle:"]
     assert [line.split(" waits ")[0].removeprefix("    kernel ring of ") for line in lines[2:]] in [
         [f"rank {(first + i) % 4}" for i in range(4)] for first in range(4)
     ]

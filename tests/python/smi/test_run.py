@@ -367,7 +367,7 @@ def test_a_deadlock(tmp_path: Path) -> None:
     run.kernel(source, "app", range(2))
     with pytest.raises(Stuck) as stuck:
         run.run()
-    round_ = stuck.value.lines[stuck.value.lines.index("  in a circle:") + 1 :]
+    round_ = stuck.value.lines[stuck.value.lines.index("  wait-for cycle:") + 1 :]
     assert len(round_) == 2
     assert "kernel app of rank 0 waits" in round_[0] and "pop from rank 1, port 0" in round_[0]
     assert f"({source}:5)" in round_[0] and "kernel app of rank 1" in round_[1]

@@ -151,7 +151,7 @@ def test_a_deadlock_is_drawn_up_to_there(tmp_path: Path, capsys: pytest.CaptureF
     assert [track.spans[0].about for track in run.recorded.timeline.tracks] == [{"ended": "no"}] * 2
     words = ["--cluster", "smi-noctua", "-n", "2", "--report", str(page), "--trace", str(trace)]
     assert cli.main(["smi", "run", str(source), *words]) == 3
-    assert "nothing can go on" in capsys.readouterr().err
+    assert "deadlock: no kernel can proceed" in capsys.readouterr().err
     assert "kernel app of rank 0 waits" in page.read_text() and read_trace(trace.read_bytes())
 
 

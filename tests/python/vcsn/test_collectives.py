@@ -144,7 +144,7 @@ def test_who_waits_is_said() -> None:
     with pytest.raises(FabricStopped) as caught:
         hosts.run(network, tables, program)
     assert str(caught.value) == (
-        "nothing moves any more: write engine 0 of node 0 waits for words, operation 7, for virtual port 1.0 of node 0; "
+        "deadlock: write engine 0 of node 0 waits for words, operation 7, for virtual port 1.0 of node 0; "
         "server 18 waits for the interrupt of transfer 7; server 19 waits at a barrier"
     )
 

@@ -393,7 +393,7 @@ TEST_F(ProgramTest, ReportsTheCircleOfADeadlock) {
       out.push<int>(in.pop<int>(kInt, 12), kInt, 13);
     });
   const auto said = failure<Stuck>();
-  const auto round = said.substr(said.find("in a circle:"));
+  const auto round = said.substr(said.find("wait-for cycle:"));
   EXPECT_TRUE(has(
       round,
       "kernel app of rank 0 waits since cycle 0 to pop from rank 2, port 3, element 1 of 1, for kernel app of rank 2"))

@@ -46,7 +46,7 @@ std::vector<Offered> of_runner(const Registers& registers, std::uint16_t program
   std::vector<Offered> made;
   Context context;
   context.registers = registers;
-  context.place.next = program;
+  context.position.next = program;
   ProgramRunner runner;
   Tick beside_ends = kNever;
   for (Tick now = begin;;) {

@@ -185,11 +185,11 @@ TEST_P(Both, WaitsSayWhoForWhomOnWhatSinceWhenAndWhere) {
   } catch (const Stuck& deadlock) {
     const std::string here = __FILE__;
     EXPECT_EQ(std::string(deadlock.what()),
-              "nothing can go on\n  one waits since tick 8 to pop from back, for two (" + here + ":" +
+              "deadlock: no kernel can proceed\n  one waits since tick 8 to pop from back, for two (" + here + ":" +
                   std::to_string(line + 5) + ")\n  two waits since tick 2 to pop from there, for one (" + here + ":" +
                   std::to_string(line + 9) +
                   ")\n  three waits since tick 2 to push into spare; nobody has used its other end (a.cl:40)"
-                  "\n  in a circle: one waits for two waits for one");
+                  "\n  wait-for cycle: one waits for two waits for one");
   }
 }
 

@@ -29,7 +29,7 @@ _CONFIGURATIONS_END = 0x1FC4
 
 
 @dataclass(frozen=True)
-class Chosen:
+class KernelOption:
     """A kernel given on the command line as `FILE.cpp:NAME[@RANK][:ARGUMENT=VALUE,...]`."""
 
     file: str
@@ -38,7 +38,7 @@ class Chosen:
     given: Mapping[str, str]
 
     @staticmethod
-    def parse(text: str) -> Chosen:
+    def parse(text: str) -> KernelOption:
         """Parses the option's value. Raises InputError."""
         file, _, rest = text.partition(":")
         named, _, arguments = rest.partition(":")
@@ -52,7 +52,7 @@ class Chosen:
         names = [argument for argument, _, _ in pairs]
         if twice := next((each for each in names if names.count(each) > 1), None):
             raise InputError(f"--kernels {text}: {twice} is given twice")
-        return Chosen(file, name, int(rank) if at else None, {argument: value for argument, _, value in pairs})
+        return KernelOption(file, name, int(rank) if at else None, {argument: value for argument, _, value in pairs})
 
 
 class AttachedKernels:
@@ -63,11 +63,15 @@ class AttachedKernels:
     """
 
     def __init__(
-        self, engine: Simulated, chosen: Sequence[Chosen], includes: Sequence[Path] = (), defines: Sequence[str] = ()
+        self,
+        engine: Simulated,
+        chosen: Sequence[KernelOption],
+        includes: Sequence[Path] = (),
+        defines: Sequence[str] = (),
     ) -> None:
         self._engine = engine
         self._compiled = {file: Kernels(file, includes, defines) for file in {each.file for each in chosen}}
-        self._chosen: dict[tuple[int, str], Chosen] = {}
+        self._chosen: dict[tuple[int, str], KernelOption] = {}
         self._streams: dict[tuple[int, str], KernelStream] = {}
         self._begun = False
         for each in chosen:
@@ -79,10 +83,10 @@ class AttachedKernels:
                 self._chosen[rank, each.name] = each
                 self._join(rank, each)
 
-    def _kernel(self, chosen: Chosen) -> Kernel:
+    def _kernel(self, chosen: KernelOption) -> Kernel:
         return self._compiled[chosen.file][chosen.name]
 
-    def _join(self, rank: int, chosen: Chosen) -> None:
+    def _join(self, rank: int, chosen: KernelOption) -> None:
         """Makes the streams, as data may come before the kernel starts, and checks the arguments."""
         arguments = {argument.name: argument for argument in self._kernel(chosen).arguments}
         kinds = {name: argument.kind for name, argument in arguments.items()}
@@ -125,7 +129,7 @@ class AttachedKernels:
                 return f"kernel {each.name}: argument {argument} is missing"
         return None
 
-    def _open(self, chosen: Chosen) -> list[str]:
+    def _open(self, chosen: KernelOption) -> list[str]:
         """Lists the arguments that the program gives, in order."""
         return [each.name for each in self._kernel(chosen).arguments if each.name not in chosen.given]
 
@@ -163,7 +167,7 @@ class AttachedKernels:
             )
         return self._start(rank, chosen, values)
 
-    def _start(self, rank: int, chosen: Chosen, values: dict[str, Any]) -> int:
+    def _start(self, rank: int, chosen: KernelOption, values: dict[str, Any]) -> int:
         compiled = self._compiled[chosen.file]
         for argument in self._kernel(chosen).arguments:
             if (text := chosen.given.get(argument.name)) is not None:

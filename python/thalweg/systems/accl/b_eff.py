@@ -37,7 +37,7 @@ from thalweg.systems.accl.operations import (
 )
 from thalweg.systems.accl.plots import latency_over_size
 from thalweg.systems.accl.running import Result, Run
-from thalweg.systems.accl.timelines import Made, recorded
+from thalweg.systems.accl.timelines import EndedCall, recorded
 from thalweg.systems.accl.values import Array, Stream
 from thalweg.trace.recorded import Recorded, in_turn
 
@@ -55,7 +55,7 @@ _LARGE = 1 << 20  #: bytes of a message, more than a segment
 _WORD = 16  #: elements per word of a kernel stream
 
 
-class _Took(NamedTuple):
+class _Timing(NamedTuple):
     """A rank's exchange: virtual times of its begin and end, and the data received."""
 
     begin_us: float
@@ -63,7 +63,7 @@ class _Took(NamedTuple):
     data: Array
 
 
-def _streamed(rank: Rank, caller: Rank, neighbour: int, mine: Array) -> _Took:
+def _streamed(rank: Rank, caller: Rank, neighbour: int, mine: Array) -> _Timing:
     """Exchanges data between streams of kernels of two boards."""
     rank.push(mine)
     sent = caller.stream_put(Stream(), mine.size, neighbour, stream_id=0)
@@ -73,18 +73,18 @@ def _streamed(rank: Rank, caller: Rank, neighbour: int, mine: Array) -> _Took:
     for request in after:
         request.wait()
     packet = put_of(rank)
-    return _Took(sent.begun_us, max(sent.ended_us, packet.at_us), packet.data[: mine.size])
+    return _Timing(sent.begun_us, max(sent.ended_us, packet.at_us), packet.data[: mine.size])
 
 
-def _buffered(rank: Rank, caller: Rank, neighbour: int, mine: Array) -> _Took:
+def _buffered(rank: Rank, caller: Rank, neighbour: int, mine: Array) -> _Timing:
     """Exchanges data between memories: sends, then receives."""
     send, recv = rank.create_buffer(mine), rank.create_buffer(mine.size)
     begin = caller.send(send, mine.size, neighbour, _MESSAGE).begun_us
     end = caller.recv(recv, mine.size, neighbour, _MESSAGE).ended_us
-    return _Took(begin, end, recv.array)
+    return _Timing(begin, end, recv.array)
 
 
-def _by_mpi(server: Server, rank: Rank, neighbour: int, mine: Array) -> _Took:
+def _by_mpi(server: Server, rank: Rank, neighbour: int, mine: Array) -> _Timing:
     """Exchanges data by host MPI: kernel run, copy from the board, MPI_Sendrecv, copy to the board, kernel run.
 
     In a `Server`, the board is across PCIe and takes the place of the host's memory.
@@ -104,10 +104,10 @@ def _by_mpi(server: Server, rank: Rank, neighbour: int, mine: Array) -> _Took:
     rank.pause(server.sync_us)
     adapter.copy(memory[1], board[1], n, from_fpga=True)
     rank.pause(server.invocation_us)
-    return _Took(begin, rank.now_us, board[1].array)
+    return _Timing(begin, rank.now_us, board[1].array)
 
 
-def _of_streaming_kernels(kernels: Kernels, rank: Rank, neighbour: int, mine: Array) -> _Took:
+def _of_streaming_kernels(kernels: Kernels, rank: Rank, neighbour: int, mine: Array) -> _Timing:
     """Runs HPCC FPGA's three streaming kernels, which move whole words of 64 bytes.
 
     One sends data to the engine, one receives data from it, and one calls it each time the receiver has a message.
@@ -125,10 +125,10 @@ def _of_streaming_kernels(kernels: Kernels, rank: Rank, neighbour: int, mine: Ar
     ]
     for each in started:
         each.wait()
-    return _Took(0, started[-1].cycles / ROUNDS / rank.clock_hz * 1e6, recv.array[: mine.size])
+    return _Timing(0, started[-1].cycles / ROUNDS / rank.clock_hz * 1e6, recv.array[: mine.size])
 
 
-def _of_buffered_kernel(kernels: Kernels, rank: Rank, neighbour: int, mine: Array) -> _Took:
+def _of_buffered_kernel(kernels: Kernels, rank: Rank, neighbour: int, mine: Array) -> _Timing:
     """Runs HPCC FPGA's buffered kernel, which calls the engine to send and then to receive. It uses addresses, not
     buffers."""
     send, recv = rank.create_buffer(mine), rank.create_buffer(mine.size)
@@ -137,7 +137,7 @@ def _of_buffered_kernel(kernels: Kernels, rank: Rank, neighbour: int, mine: Arra
     started = rank.start(kernels, "send_recv", given | _calls(rank, rank.kernel_port(), neighbour))
     started.wait()
     recv.sync_from_device()
-    return _Took(0, started.cycles / ROUNDS / rank.clock_hz * 1e6, recv.array)
+    return _Timing(0, started.cycles / ROUNDS / rank.clock_hz * 1e6, recv.array)
 
 
 def _calls(rank: Rank, port: KernelPort, neighbour: int) -> dict[str, Any]:
@@ -274,7 +274,9 @@ class _Series:
         parts = []
         for phase in self._phases:
             made, found = self._exchange(phase, size // ELEMENT)
-            exchanges = [Made(rank, self.label, took.begin_us, took.end_us) for rank, took in enumerate(found.values)]
+            exchanges = [
+                EndedCall(rank, self.label, took.begin_us, took.end_us) for rank, took in enumerate(found.values)
+            ]
             parts.append(recorded(self.cluster, made.network, exchanges))
         return in_turn("", parts)
 
@@ -293,7 +295,7 @@ class _Series:
         size = elements * ELEMENT
         others = [neighbour(rank, self.ranks, phase) for rank in range(self.ranks)]
 
-        def program(rank: Rank) -> _Took:
+        def program(rank: Rank) -> _Timing:
             turn(rank, self.cluster, [(one, another) for one, another in enumerate(others) if one < another])
             mine = self.data(rank.rank, elements)
             if isinstance(board, Server):

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from thalweg.systems.accl.chains import Chains, behind
 from thalweg.systems.accl.engine import End, Engine
 from thalweg.systems.accl.names import WITHOUT_DATA, scenario
+from thalweg.systems.accl.oversized_messages import beyond_buffers
 from thalweg.systems.accl.report import RankReport, counted
-from thalweg.systems.accl.room import beyond_buffers
 from thalweg.systems.accl.wire import PORTS
 
 _CONFIG = 0  # scenario

@@ -162,6 +162,7 @@ class Cluster(Assembled):
                 self._check_light(node, table)
             if isinstance(table, Board) and table.transport == "tcp":
                 self._check_windows(name, table)
+        leaves.check_buffers(self, max((self.board(node).longest for node in self.boards), default=0))
         if self.boards != list(range(len(self.boards))):
             raise self.file.wrong("boards must be numbered before switches", "topology.nodes")
 

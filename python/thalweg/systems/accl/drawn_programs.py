@@ -26,12 +26,12 @@ from thalweg.systems.accl.program_steps import (
     Array,
     Barrier,
     Collective,
-    Doing,
     Local,
     Long,
     Messages,
     Part,
     Put,
+    RankState,
     Relay,
     Step,
     Wait,
@@ -191,7 +191,7 @@ class Draw:
 
     def program(self, rank: Rank) -> tuple[dict[Any, Array], list[tuple[int, bytes]]]:
         """Runs the program on a rank; returns its results, and the packets at its kernel."""
-        on = Doing(rank, [rank.create_communicator(group) for group in self.groups], self.alone)
+        on = RankState(rank, [rank.create_communicator(group) for group in self.groups], self.alone)
         for step in self.steps:
             step.begin(on)
         on.wait(on.open)

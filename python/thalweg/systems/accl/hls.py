@@ -146,7 +146,7 @@ def rewrite(text: str, expand: loops.Expand = unexpanded) -> Rewritten:
     )
 
 
-class _Users:
+class _UserLines:
     """Which parts of a text are the user's files, by its line markers."""
 
     def __init__(self, text: str) -> None:
@@ -170,7 +170,7 @@ class _Pragmas:
 
     def __init__(self, source: Source, expand: loops.Expand) -> None:
         self.source = source
-        self.users = _Users(source.text)
+        self.users = _UserLines(source.text)
         self.regions: list[_Region] = []
         for cursor in self._in_files(source.declarations()):
             self._collect(cursor, None)

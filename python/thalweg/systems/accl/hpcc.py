@@ -27,7 +27,7 @@ from thalweg.systems.accl.kernels import Kernels
 from thalweg.systems.accl.launch import prepared, run_on
 from thalweg.systems.accl.library import Rank
 from thalweg.systems.accl.operations import BUFFERS, BY, ELEMENT, line_us, turn, way_us
-from thalweg.systems.accl.timelines import Made, recorded
+from thalweg.systems.accl.timelines import EndedCall, recorded
 from thalweg.systems.accl.values import Array, Buffer, Communicator, Stream
 from thalweg.trace.recorded import Recorded, in_turn
 
@@ -88,7 +88,7 @@ class Caller:
     def __init__(self, rank: Rank, kernels: Kernels, by: str, invocation_us: float) -> None:
         self.rank, self.engine = rank, rank.kernel() if by == "kernel" else rank
         self._kernels, self._invocation_us = kernels, invocation_us if by == "host" else 0.0
-        self.done: list[Made] = []  #: kernels and calls, for the timeline
+        self.done: list[EndedCall] = []  #: kernels and calls, for the timeline
 
     def start(self, name: str, arguments: Mapping[str, Any]) -> Request:
         self.rank.pause(self._invocation_us)
@@ -106,19 +106,19 @@ class Caller:
             self.note("bcast", begin)
 
     def note(self, name: str, begin_us: float) -> None:
-        self.done.append(Made(self.rank.rank, name, begin_us, self.rank.now_us))
+        self.done.append(EndedCall(self.rank.rank, name, begin_us, self.rank.now_us))
 
 
-class _Took(NamedTuple):
+class _Timing(NamedTuple):
     """Times and result of a rank's run."""
 
     begin_us: float
     end_us: float
     data: Array
-    calls: Sequence[Made]
+    calls: Sequence[EndedCall]
 
 
-def transpose(grid: Grid, caller: Caller, a: Array, b: Array) -> _Took:
+def transpose(grid: Grid, caller: Caller, a: Array, b: Array) -> _Timing:
     """Computes B plus the transposed A: each board exchanges its part with the board across the grid's diagonal.
 
     An optical switch connects these two first.
@@ -145,10 +145,10 @@ def transpose(grid: Grid, caller: Caller, a: Array, b: Array) -> _Took:
         each.wait()
         caller.note("stream_put" if each is put else "transpose", begin)
     end = rank.now_us
-    return _Took(begin, end, out.array.reshape(a.shape), caller.done)
+    return _Timing(begin, end, out.array.reshape(a.shape), caller.done)
 
 
-def factorize(grid: Grid, caller: Caller, a: Array) -> _Took:
+def factorize(grid: Grid, caller: Caller, a: Array) -> _Timing:
     """LU factorization without pivoting.
 
     Each step computes the block on the diagonal, then the blocks right of it and below it, which are broadcast along
@@ -194,7 +194,7 @@ def factorize(grid: Grid, caller: Caller, a: Array) -> _Took:
                 given = {"left_global_buffer": left[i], "top_global_buffer": top[j]}
                 caller.run("inner_update_mm0", place(i, j) | given)
     end = rank.now_us
-    return _Took(begin, end, matrix.array.reshape(a.shape), caller.done)
+    return _Timing(begin, end, matrix.array.reshape(a.shape), caller.done)
 
 
 def residual(a: Array, b: Array, factors: Array) -> float:
@@ -226,7 +226,7 @@ class Ptrans:
         """Pairs of boards that need a connection at the start."""
         return ()
 
-    def of(self, grid: Grid, caller: Caller, data: tuple[Array, Array]) -> _Took:
+    def of(self, grid: Grid, caller: Caller, data: tuple[Array, Array]) -> _Timing:
         return transpose(grid, caller, *(grid.of(caller.rank.rank, each) for each in data))
 
     def bound_us(self, grid: Grid) -> float:
@@ -260,7 +260,7 @@ class Linpack:
             if any(a == b for a, b in zip(places[one], places[another], strict=True)):
                 yield one, another
 
-    def of(self, grid: Grid, caller: Caller, data: tuple[Array, Array]) -> _Took:
+    def of(self, grid: Grid, caller: Caller, data: tuple[Array, Array]) -> _Timing:
         return factorize(grid, caller, grid.of(caller.rank.rank, data[0]))
 
     def bound_us(self, grid: Grid) -> float:
@@ -280,7 +280,7 @@ class Linpack:
 class _Run(NamedTuple):
     """Each rank's run, and the timeline."""
 
-    took: Sequence[_Took]
+    took: Sequence[_Timing]
     recorded: Recorded
 
 

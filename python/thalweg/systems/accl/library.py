@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from thalweg.errors import InputError
 from thalweg.systems.accl.kernels import KernelPort, Kernels, KernelStream, Memory, packed
-from thalweg.systems.accl.newer import Newer
 from thalweg.systems.accl.running import Run
+from thalweg.systems.accl.unread_results import UnreadResults
 from thalweg.systems.accl.values import (
     ALL,
     ANY_TAG,
@@ -29,7 +29,7 @@ from thalweg.systems.accl.values import (
     Packet,
     Place,
     Request,
-    Started,
+    StartedKernel,
     Stream,
     array_of,
     microseconds,
@@ -127,7 +127,7 @@ class Rank:
         self._memory = {False: 0, True: 0}
         self._exchange = _Exchange(0x8 + 28 * run.options.buffers)
         self._arithmetic: dict[tuple[str, str], int] = {}
-        self._newer = Newer()
+        self._newer = UnreadResults()
         self.world = self._initialize()
 
     @property
@@ -583,10 +583,10 @@ class Rank:
         max_cycles: int | None = None,
         patience: float = 60.0,
         **more: Any,
-    ) -> Started:
+    ) -> StartedKernel:
         """Starts a kernel, which runs concurrently with the program.
 
-        Buffers' arrays are copied to the memory first. `Started.wait` copies back those whose pointers are not const;
+        Buffers' arrays are copied to the memory first. `StartedKernel.wait` copies back those whose pointers are not const;
         until then calls do not overwrite them.
 
         Parameters
@@ -606,7 +606,7 @@ class Rank:
 
         Returns
         -------
-        Started
+        StartedKernel
             The running kernel.
 
         Raises
@@ -627,7 +627,7 @@ class Rank:
             if isinstance(buffer := given[argument.name], Buffer):
                 buffer.store_older()
                 results += [] if argument.constant else [buffer]
-        started = Started(self, f"kernel {name}", results)
+        started = StartedKernel(self, f"kernel {name}", results)
         self._run.start_kernel(
             started,
             rank=self._board,

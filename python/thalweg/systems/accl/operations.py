@@ -31,7 +31,7 @@ from thalweg.systems.accl.launch import prepared, run_on
 from thalweg.systems.accl.library import Rank
 from thalweg.systems.accl.running import Result, Run
 from thalweg.systems.accl.spec import AcclPacket
-from thalweg.systems.accl.timelines import Made, recorded
+from thalweg.systems.accl.timelines import EndedCall, recorded
 from thalweg.systems.accl.values import Array, Buffer, Function, Packet, Request, Stream
 from thalweg.systems.ethernet._sim import wire_bytes
 from thalweg.trace.recorded import Recorded, in_turn
@@ -221,7 +221,7 @@ class _Run:
         def simulated(begin_us: float, us: float) -> None:
             progress(_SET_UP + (_SIMULATED - _SET_UP) * min((us - begin_us) / expected_us, 1))
 
-        def program(rank: Rank) -> tuple[Array, list[Made]]:
+        def program(rank: Rank) -> tuple[Array, list[EndedCall]]:
             lengths = self.lengths(elements)
             send = rank.create_buffer(self.data(rank.rank, lengths[0]))
             recv = rank.create_buffer(lengths[1])
@@ -234,12 +234,12 @@ class _Run:
             requests = self.kind.call(caller, send, recv, elements, self.root)
             for request in requests:
                 request.wait()
-            calls = [Made(rank.rank, each.operation, each.begun_us, each.ended_us) for each in requests]
+            calls = [EndedCall(rank.rank, each.operation, each.begun_us, each.ended_us) for each in requests]
             if not streams:
                 return recv.array, calls
             rank.barrier()
             packet = put_of(rank)
-            calls.append(Made(rank.rank, _TO_KERNEL, calls[0].begin_us, packet.at_us))
+            calls.append(EndedCall(rank.rank, _TO_KERNEL, calls[0].begin_us, packet.at_us))
             return packet.data[:elements], calls
 
         return made, run_on(made, program)

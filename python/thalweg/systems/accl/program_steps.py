@@ -86,7 +86,7 @@ def start(
 
 
 @dataclass
-class Doing:
+class RankState:
     """State of a rank that runs a program."""
 
     rank: Rank
@@ -134,7 +134,7 @@ class Doing:
 class Step:
     """A step of a program on some ranks. Results are identified by the step's key, or by a pair of it and a number."""
 
-    def begin(self, on: Doing) -> None:
+    def begin(self, on: RankState) -> None:
         """Executes the step on a rank; called on every rank."""
 
     def right(self, rank: int) -> dict[Any, Array]:
@@ -166,7 +166,7 @@ class Collective(Step):
     from_stream: set[int]
     to_stream: set[int]
 
-    def begin(self, on: Doing) -> None:
+    def begin(self, on: RankState) -> None:
         comm = on.comms[self.group]
         if comm is None:
             return
@@ -238,7 +238,7 @@ class Messages(Step):
     def data(self, k: int) -> Array:
         return data_of(self.key + k, self.source, self.parts[k].count, self.parts[k].dtype)
 
-    def begin(self, on: Doing) -> None:
+    def begin(self, on: RankState) -> None:
         comm = on.comms[self.group]
         if on.number == self.source:
             for k, part in enumerate(self.parts):
@@ -280,7 +280,7 @@ class Put(Step):
     def data(self) -> Array:
         return data_of(self.key, self.source, self.part.count, self.part.dtype)
 
-    def begin(self, on: Doing) -> None:
+    def begin(self, on: RankState) -> None:
         if on.number != self.source:
             return
         part = self.part
@@ -310,7 +310,7 @@ class Relay(Step):
     chain: bool
     by_kernel: tuple[bool, bool]  #: callers; the same without chain
 
-    def begin(self, on: Doing) -> None:
+    def begin(self, on: RankState) -> None:
         count, kind, tag = self.count, "int32", self.key
         if on.number == self.source:
             send = on.source(data_of(self.key, self.source, count, kind), False)
@@ -353,7 +353,7 @@ class Local(Step):
     def data(self, rank: int, operand: int) -> Array:
         return data_of(self.key + operand, rank, self.count, self.dtype)
 
-    def begin(self, on: Doing) -> None:
+    def begin(self, on: RankState) -> None:
         caller = on.caller(self.by_kernel[on.number])
         one = on.source(self.data(on.number, 0), self.hosts[0], on.number in self.from_stream)
         to = on.target(self.key, self.count, self.dtype, self.hosts[1])
@@ -393,7 +393,7 @@ class Long(Step):
     function: Function | None  #: None: a message
     by_kernel: list[bool]  #: caller of each rank
 
-    def begin(self, on: Doing) -> None:
+    def begin(self, on: RankState) -> None:
         if on.number not in (self.source, self.destination):
             return
         comm, caller = on.comms[self.group], on.caller(self.by_kernel[on.number])
@@ -428,7 +428,7 @@ class Barrier(Step):
     by_kernel: list[bool]
     together: bool  #: all ranks wait for all their calls
 
-    def begin(self, on: Doing) -> None:
+    def begin(self, on: RankState) -> None:
         if self.together:
             on.wait(on.open)
         if comm := on.comms[self.group]:
@@ -445,7 +445,7 @@ class Wait(Step):
     ranks: set[int]
     limit_us: float | None  #: None: until all its calls have ended
 
-    def begin(self, on: Doing) -> None:
+    def begin(self, on: RankState) -> None:
         if on.number not in self.ranks:
             return
         if self.limit_us is None:

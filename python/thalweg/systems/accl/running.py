@@ -16,8 +16,8 @@ from thalweg.lost import counted
 from thalweg.systems.accl._sim import Misuse, Network
 from thalweg.systems.accl.chains import Chains, behind
 from thalweg.systems.accl.names import NOT_READY, RECEIVE_TIME_OUT, return_bits
+from thalweg.systems.accl.oversized_messages import beyond_buffers
 from thalweg.systems.accl.report import Lines, first_of
-from thalweg.systems.accl.room import beyond_buffers
 
 if TYPE_CHECKING:
     from thalweg.systems.accl.values import Request

@@ -13,7 +13,7 @@ from thalweg.trace import Recorded, Span, Timeline
 from thalweg.trace.recorded import with_links
 
 
-class Made(NamedTuple):
+class EndedCall(NamedTuple):
     """A call that has ended; times in us."""
 
     rank: int
@@ -22,9 +22,9 @@ class Made(NamedTuple):
     end_us: float
 
 
-def recorded(cluster: Cluster, network: Network, calls: Iterable[Made]) -> Recorded:
+def recorded(cluster: Cluster, network: Network, calls: Iterable[EndedCall]) -> Recorded:
     """Returns a timeline that begins with the first of the calls."""
-    of_ranks: dict[int, list[Made]] = {}
+    of_ranks: dict[int, list[EndedCall]] = {}
     for call in calls:
         of_ranks.setdefault(call.rank, []).append(call)
     begin = min(call.begin_us for of_rank in of_ranks.values() for call in of_rank)

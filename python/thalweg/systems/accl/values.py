@@ -304,7 +304,7 @@ class Request:
 
 
 @dataclass(eq=False)
-class Started(Request):
+class StartedKernel(Request):
     """A kernel started by `Rank.start`.
 
     `wait` waits for its end. A kernel that restarts (`ap_ctrl_none`, or a free-running one) never ends.

@@ -136,7 +136,7 @@ class Operation:
         return cycle
 
 
-class Kept(NamedTuple):
+class RecordedOperation(NamedTuple):
     """A recorded operation: node, kind (such as `chain`), and details for the timeline."""
 
     node: int
@@ -513,7 +513,7 @@ class Hubs:
         self.nodes = [Node(self, number) for number in range(self._sim.nodes)]
         self.cycles_per_us = self._sim.cycles_per_second / 1e6
         self.stops = 0  #: number of stopped runs, which discard pending operations
-        self._kept: list[Kept] | None = [] if record else None
+        self._kept: list[RecordedOperation] | None = [] if record else None
 
     def group(self, nodes: Sequence[int], at: int, how: Reduction | None = None) -> Group:
         """Creates a group of nodes that reduce together.
@@ -572,7 +572,7 @@ class Hubs:
         if self._kept is not None:
             from thalweg.systems.peach2 import timelines
 
-            self._kept.append(Kept(node, name, operation, timelines.about(name, arguments)))
+            self._kept.append(RecordedOperation(node, name, operation, timelines.about(name, arguments)))
 
     def run(self) -> None:
         """Executes all operations.

@@ -11,7 +11,7 @@ from thalweg.trace import Recorded, Span, Timeline
 from thalweg.trace.recorded import with_links
 
 if TYPE_CHECKING:
-    from thalweg.systems.peach2.hubs import Hubs, Kept
+    from thalweg.systems.peach2.hubs import Hubs, RecordedOperation
 
 
 _MEMORIES = ("the processor", "GPU 0", "GPU 1", "the hub")
@@ -43,7 +43,7 @@ def about(name: str, arguments: Sequence[Any]) -> dict[str, object]:
     return {}
 
 
-def of_hubs(hubs: Hubs, kept: Sequence[Kept], title: str) -> Recorded:
+def of_hubs(hubs: Hubs, kept: Sequence[RecordedOperation], title: str) -> Recorded:
     """Returns the timeline; operations without an end extend to the last known time."""
     timeline = Timeline(title)
     spans = [(one, one.operation.span_us) for one in kept]

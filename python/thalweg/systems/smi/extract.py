@@ -51,7 +51,7 @@ def _quotient(a: int, b: int) -> int:
 
 
 @dataclass(frozen=True)
-class Found:
+class ExtractedOperation:
     """An operation, and the place where it is first opened."""
 
     type: str
@@ -96,7 +96,7 @@ def extract(
         A port or type is not a compile-time constant, or two operations use a port in conflicting ways.
     """
     sources = [files] if isinstance(files, Path) else list(files)
-    merged: dict[tuple[str, int], Found] = {}
+    merged: dict[tuple[str, int], ExtractedOperation] = {}
     for source in sources:
         for found in find(source, includes, defines):
             key = (found.type, found.port)
@@ -126,7 +126,7 @@ def extract(
     return whole
 
 
-def find(source: Path, includes: Sequence[Path] = (), defines: Sequence[str] = ()) -> list[Found]:
+def find(source: Path, includes: Sequence[Path] = (), defines: Sequence[str] = ()) -> list[ExtractedOperation]:
     """Returns all calls that open a channel, in textual order; for templates, one per instantiation. Raises InputError."""
     if not source.is_file():
         raise InputError(f"there is no file {source}")
@@ -170,7 +170,7 @@ class _Reader:
         self._template.argtypes, self._template.restype = [cindex.Cursor], cindex.Cursor
         self.uses: dict[str, list[tuple[int, ...]]] = {}
 
-    def found(self) -> Iterator[Found]:
+    def found(self) -> Iterator[ExtractedOperation]:
         self._collect()
         for cursor in self._cursors():
             if cursor.kind == self.kinds.CALL_EXPR and cursor.spelling.removesuffix("_ad") in _CALLS:
@@ -181,7 +181,7 @@ class _Reader:
                 if file and not file.name.endswith("/smi.hpp"):
                     yield from self._channels(cursor)
 
-    def _channels(self, cursor: Any) -> Iterator[Found]:
+    def _channels(self, cursor: Any) -> Iterator[ExtractedOperation]:
         """Yields channels of smi.hpp in the type of a variable, of a constructed object, or of a list of ports."""
         where = f"{cursor.location.file}:{cursor.location.line}"
         matches = list(_CHANNEL.finditer(cursor.type.get_canonical().spelling))
@@ -197,7 +197,7 @@ class _Reader:
                 port = int(port_text) if port_text.isdigit() else self._value(expression, values)
                 if port is None:
                     raise InputError(f"{where}: the port of a {name}_channel is not a compile-time constant")
-                yield Found(
+                yield ExtractedOperation(
                     type=_KINDS.get(name, name),
                     port=port,
                     data_type=data_type,
@@ -273,7 +273,7 @@ class _Reader:
             self._all_templates = [cursor for cursor in self._cursors() if cursor.kind == self.kinds.FUNCTION_TEMPLATE]
         return self._all_templates
 
-    def _one(self, cursor: Any, values: Mapping[str, int]) -> Found:
+    def _one(self, cursor: Any, values: Mapping[str, int]) -> ExtractedOperation:
         name = cursor.spelling
         kind, type_at, port_at, op_at = _CALLS[name.removesuffix("_ad")]
         arguments = list(cursor.get_arguments())
@@ -291,7 +291,7 @@ class _Reader:
         port = constant(port_at, "the port")
         if not 0 <= port <= 255:
             raise InputError(f"{where}: port is {port}; it must be 0 to 255")
-        return Found(
+        return ExtractedOperation(
             type=kind,
             port=port,
             data_type=_TYPES[constant(type_at, "the datatype", _TYPES)],

@@ -42,7 +42,7 @@ ROUNDS = 20
 
 
 @dataclass(frozen=True)
-class Ran:
+class BenchmarkRun:
     """A run of the benchmark's kernels."""
 
     result: Result
@@ -86,14 +86,14 @@ class _Micro:
             arguments["wrong"] = self.wrong[-1]
         self.run.kernel(self.file, kernel, rank, **arguments)
 
-    def end(self) -> Ran:
+    def end(self) -> BenchmarkRun:
         result = self.run.run()
-        return Ran(result, all(buffer.array[0] == 0 for buffer in self.wrong), self.run.recorded)
+        return BenchmarkRun(result, all(buffer.array[0] == 0 for buffer in self.wrong), self.run.recorded)
 
 
 def pushes(
     cluster: Cluster, element: str, count: int, peer: int, senders: int, engine: str = "sim", record: bool = False
-) -> Ran:
+) -> BenchmarkRun:
     """Sends `count` elements from each of several kernels of rank 0, each at its own port, to another rank."""
     ports = range(senders)
     endpoints = [("push", port) for port in ports] + [("pop", port) for port in ports]
@@ -113,7 +113,9 @@ def ping_pong_us(cluster: Cluster, element: str, peer: int) -> tuple[float, bool
     return ran.result.cycle(0, "asks") / ran.result.hertz * 1e6 / (2 * ROUNDS), ran.right
 
 
-def behind(cluster: Cluster, element: str, count: int, peer: int, to: int, record: bool = False) -> tuple[float, Ran]:
+def behind(
+    cluster: Cluster, element: str, count: int, peer: int, to: int, record: bool = False
+) -> tuple[float, BenchmarkRun]:
     """Returns the time in us of one element to rank `to`, pushed after half of another kernel's `count` elements for
     `peer`."""
     endpoints = [("push", 0), ("pop", 0), ("pop", 1), ("pop", 2)]
@@ -130,7 +132,7 @@ def behind(cluster: Cluster, element: str, count: int, peer: int, to: int, recor
     return (ran.result.cycle(to, "takes_1") - count // 2) / ran.result.hertz * 1e6, ran
 
 
-def injects(cluster: Cluster, messages: int, reads: int, engine: str = "sim", record: bool = False) -> Ran:
+def injects(cluster: Cluster, messages: int, reads: int, engine: str = "sim", record: bool = False) -> BenchmarkRun:
     """Sends messages of one element from a kernel whose send kernel has one more input than links."""
     cluster = cluster.with_node(reads=reads)
     links = cluster.node.links
@@ -163,14 +165,14 @@ def collective(
     engine: str = "sim",
     in_switch: Switches | None = None,
     record: bool = False,
-) -> Ran:
+) -> BenchmarkRun:
     micro = _Micro(cluster, element, [(operation, 0)], engine, ranks, in_switch, record)
     for rank in range(ranks):
         micro.start(f"{operation}s", rank, True, n=count, root=root)
     return micro.end()
 
 
-def _recorder(title: str, once: Callable[[Row], Ran]) -> Callable[[Sequence[Row]], Recorded]:
+def _recorder(title: str, once: Callable[[Row], BenchmarkRun]) -> Callable[[Sequence[Row]], Recorded]:
     """Returns a function that repeats each row's run and records it."""
 
     def one(row: Row) -> Recorded:
@@ -229,7 +231,7 @@ def push(
     if bad := [size for size in wanted if size % (senders * BYTES[element])]:
         raise InputError(f"{bad[0]} bytes are less than an element for each of {senders} senders")
 
-    def once(size: int, record: bool = False) -> Ran:
+    def once(size: int, record: bool = False) -> BenchmarkRun:
         return pushes(cluster, element, size // BYTES[element] // senders, peer, senders, engine, record)
 
     def measure(progress: Progress, _: int) -> Iterator[Measured]:
@@ -274,7 +276,7 @@ def latency(
     wanted = _sizes(sizes, element)
     peer = peer_at(cluster, hops)
 
-    def once(size: int, record: bool = False) -> tuple[float, Ran]:
+    def once(size: int, record: bool = False) -> tuple[float, BenchmarkRun]:
         return behind(cluster, element, size // BYTES[element], peer, peer, record)
 
     def measure(progress: Progress, _: int) -> Iterator[Measured]:
@@ -363,7 +365,7 @@ def _collective(operation: str) -> Callable[..., Plan]:
         on = cluster.with_node(**{key: value for key, value in changed.items() if value is not None})
         far = int(cluster.topology.distances[root, :taking].max())
 
-        def once(size: int, record: bool = False) -> Ran:
+        def once(size: int, record: bool = False) -> BenchmarkRun:
             count = size // BYTES[element]
             return collective(on, operation, element, count, taking, root, engine, switches, record)
 
@@ -411,7 +413,7 @@ def trees(cluster: Cluster, *, element: str = "float", ranks: int = 0, arity: in
     linear, tree = cluster.with_node(arity=0, any_order=False), cluster.with_node(arity=arity, any_order=False)
     unordered = linear.with_node(any_order=True)
 
-    def once(operation: str, size: int) -> Ran:
+    def once(operation: str, size: int) -> BenchmarkRun:
         return collective(tree, operation, element, size // BYTES[element], taking, 0, record=True)
 
     def measure(progress: Progress, _: int) -> Iterator[Measured]:

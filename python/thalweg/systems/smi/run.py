@@ -96,7 +96,7 @@ class Buffer:
 
 
 @dataclass(frozen=True)
-class Ended:
+class KernelEnd:
     """The end of a kernel."""
 
     rank: int
@@ -121,7 +121,7 @@ class Result:
         Clock of the ranks in Hz.
     """
 
-    kernels: list[Ended]
+    kernels: list[KernelEnd]
     warnings: list[str]  #: e.g. data that no kernel has popped
     elements: int  #: number of elements pushed and popped by kernels
     hertz: float
@@ -437,7 +437,10 @@ class Run:
         except ValueError as error:
             raise InputError(str(error)) from None
         result = Result(
-            [Ended(rank, name, cycle if ended else None, serves) for rank, name, serves, ended, cycle in run.started()],
+            [
+                KernelEnd(rank, name, cycle if ended else None, serves)
+                for rank, name, serves, ended, cycle in run.started()
+            ],
             [*run.warnings, *_dropped(run)],
             run.elements,
             run.hertz,

@@ -20,7 +20,7 @@ from pydantic import Field
 from thalweg.cluster import toml_lines
 from thalweg.cluster.file import Location as Line
 from thalweg.cluster.file import Table, validated, wrong_at
-from thalweg.cluster.overlay import Joined, Overlay
+from thalweg.cluster.overlay import Connection, Overlay
 from thalweg.cluster.toml_lines import KeyPath
 from thalweg.errors import InputError
 from thalweg.systems.vcsn._sim import VirtualPort
@@ -139,7 +139,7 @@ class Circuits:
 
     def overlay(self) -> Overlay:
         joined = [
-            Joined(name, one.node, other.node, f"{one} - {other}", one.port)
+            Connection(name, one.node, other.node, f"{one} - {other}", one.port)
             for name, circuits in self.circuits.items()
             for one, other in circuits
         ]

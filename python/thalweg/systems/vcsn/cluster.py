@@ -157,6 +157,7 @@ class Cluster(Assembled):
             raise self.file.wrong("all FPGAs of a cluster must be of one kind, with equal values", "topology.nodes")
         if len(self.fpgas) < 2:
             raise self.file.wrong(f"{len(self.fpgas)} FPGAs; a cluster needs at least two", "topology")
+        leaves.check_buffers(self, self.longest)
         if self.servers and self.servers != list(range(self.hardware, self.topology.nodes)):
             raise self.file.wrong("servers must have the last node numbers, after FPGAs and switches", "topology.nodes")
         for name, table in self.nodes.items():
@@ -362,7 +363,7 @@ class Cluster(Assembled):
         try:
             network.attach(
                 lines=[(outside[port], node, name) for port, name in interfaces.items()],
-                longest=14 + (VcsnHeader.BITS + VcsnSequence.BITS) // 8 + self.frame_words * WORD,
+                longest=self.longest,
                 ratio=ratio,
                 limit_s=limit_s,
             )
@@ -391,6 +392,11 @@ class Cluster(Assembled):
         from thalweg.systems.vcsn import circuit_file
 
         return circuit_file.schema()
+
+    @property
+    def longest(self) -> int:
+        """Bytes of the longest frame, without the frame check sequence."""
+        return 14 + (VcsnHeader.BITS + VcsnSequence.BITS) // 8 + self.frame_words * WORD
 
     @property
     def frame_words(self) -> int:

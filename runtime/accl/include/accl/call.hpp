@@ -17,14 +17,14 @@
 namespace ACCL::detail {
 
 /// An operand or result: elements of a buffer, whose array is copied to or from the board's memory, or a kernel's stream.
-struct Place {
-  Place() = default;
+struct Operand {
+  Operand() = default;
   /// Programs of ACCL's driver pass a dereferenced null pointer for unused operands; the compiler must not assume that a reference is never null.
-  Place(BaseBuffer& of, std::size_t elements, bool copies) : buffer(&of), need(elements), sync(copies) {
+  Operand(BaseBuffer& of, std::size_t elements, bool copies) : buffer(&of), need(elements), sync(copies) {
     asm("" : "+r"(buffer));
     if (buffer) type = buffer->type();
   }
-  explicit Place(dataType of_stream) : type(of_stream), stream(true) {}
+  explicit Operand(dataType of_stream) : type(of_stream), stream(true) {}
 
   BaseBuffer* buffer = nullptr;
   dataType type = dataType::none;
@@ -39,18 +39,18 @@ struct Call {
   unsigned root = 0;
   unsigned tag = TAG_ANY;
   std::uint32_t function = 0;
-  std::array<Place, 3> places{};
+  std::array<Operand, 3> places{};
 };
 
 /// Throws std::invalid_argument if the result overlaps an operand, as the engine writes results while it still reads operands. They may be equal, and a
 /// rank's block may be at its position among the blocks of all ranks. `rank` is the caller's in its communicator; `who` is a prefix of the message.
 inline void check_overlap(const Call& call, unsigned rank, const std::string& who) {
-  const Place& result = call.places[2];
+  const Operand& result = call.places[2];
   if (!result.buffer || result.need == 0) return;
   const auto element = static_cast<std::int64_t>(size_of(result.type));
   const auto own = std::int64_t{rank} * call.count * element;
   for (std::size_t k = 0; k < 2; ++k) {
-    const Place& place = call.places[k];
+    const Operand& place = call.places[k];
     if (!place.buffer || place.need == 0 || place.buffer->is_host_only() != result.buffer->is_host_only()) continue;
     const auto behind = static_cast<std::int64_t>(result.buffer->address() - place.buffer->address());
     if (behind >= static_cast<std::int64_t>(place.need * size_of(place.type)) ||

@@ -13,7 +13,7 @@
 
 namespace {
 
-using thalweg::accl::Place, thalweg::accl::ProgramMoves, thalweg::accl::Scenario, thalweg::accl::Unit;
+using thalweg::accl::OperandKind, thalweg::accl::ProgramMoves, thalweg::accl::Scenario, thalweg::accl::Unit;
 using thalweg::spec::programs::Operation;
 using top::Inputs, top::Outputs, top::Parameters;
 using Circuit = thalweg::accl::NodeCircuit;
@@ -66,9 +66,9 @@ struct Twin {
       const auto from = in.move_data_i.get();
       next.move = {.number = static_cast<unsigned>(in.move_call_i.get()),
                    .move = {.operation = static_cast<Operation>(from.operation),
-                            .x = static_cast<Place>(from.x),
-                            .y = static_cast<Place>(from.y),
-                            .z = static_cast<Place>(from.z),
+                            .x = static_cast<OperandKind>(from.x),
+                            .y = static_cast<OperandKind>(from.y),
+                            .z = static_cast<OperandKind>(from.z),
                             .at = {from.x_at, from.y_at, from.z_at},
                             .elements = from.elements}};
     }
@@ -244,22 +244,23 @@ class Stimulus {
     next.end_call_i.set(of_);
     if (ending_) return;
     const auto place = [&](bool any, auto... more) {
-      return static_cast<Place>(any ? dice.pick(Place::op0, Place::op1, Place::res, more...)
-                                    : dice.pick(Place::op0, Place::op1, Place::res));
+      return static_cast<OperandKind>(any ? dice.pick(OperandKind::op0, OperandKind::op1, OperandKind::res, more...)
+                                          : dice.pick(OperandKind::op0, OperandKind::op1, OperandKind::res));
     };
     const bool remote = remote_[of_], collective = collects_[of_];
     Operation operation = dice.chance(300) ? Operation::start : Operation::move;
-    Place x = place(remote, Place::recv, Place::take, Place::recv), y = Place::none;
-    if (dice.chance(400)) y = place(remote && x != Place::recv && x != Place::take, Place::recv, Place::take);
-    Place z = place(remote, Place::send, Place::give, Place::put, Place::send);
-    if (z == Place::put && collective) z = Place::send;
+    OperandKind x = place(remote, OperandKind::recv, OperandKind::take, OperandKind::recv), y = OperandKind::none;
+    if (dice.chance(400))
+      y = place(remote && x != OperandKind::recv && x != OperandKind::take, OperandKind::recv, OperandKind::take);
+    OperandKind z = place(remote, OperandKind::send, OperandKind::give, OperandKind::put, OperandKind::send);
+    if (z == OperandKind::put && collective) z = OperandKind::send;
     if (collective && dice.chance(100)) {
       operation = dice.chance(500) ? Operation::signal : Operation::await_;
-      x = y = z = Place::none;
+      x = y = z = OperandKind::none;
     }
     const auto at = [&](bool rank) { return rank ? dice.below(ranks_) : dice.bits() & 0xFFFF'FFFF'FFFF; };
-    const auto receives = [](Place of) { return of == Place::recv || of == Place::take; };
-    const bool sends = z == Place::send || z == Place::give || z == Place::put;
+    const auto receives = [](OperandKind of) { return of == OperandKind::recv || of == OperandKind::take; };
+    const bool sends = z == OperandKind::send || z == OperandKind::give || z == OperandKind::put;
     const bool empty = operation == Operation::signal || operation == Operation::await_;
     next.move_data_i.set({.operation = static_cast<std::uint64_t>(operation),
                           .x = static_cast<std::uint64_t>(x),

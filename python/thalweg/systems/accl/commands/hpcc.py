@@ -46,7 +46,7 @@ def _command(name: str) -> click.Command:
             click.option(
                 "--orders",
                 metavar="N,...",
-                help="Rows of the matrix  [default: two and four blocks per board in each direction; 256,512]",
+                help="Rows of the matrix [default: two and four blocks per board in each direction; 256,512]",
             ),
             click.option(
                 "--block",

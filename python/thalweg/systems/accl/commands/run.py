@@ -99,9 +99,9 @@ def command(
     engine = make_engine(cluster, ranks, str(pcap or ""), in_switch)
     attached = None
     if kernels:
-        from thalweg.systems.accl.attached_kernels import AttachedKernels, Chosen
+        from thalweg.systems.accl.attached_kernels import AttachedKernels, KernelOption
 
-        attached = AttachedKernels(engine, [Chosen.parse(each) for each in kernels], includes, defines)
+        attached = AttachedKernels(engine, [KernelOption.parse(each) for each in kernels], includes, defines)
         if (line := attached.missing()) and not uses_library(found):
             raise InputError(f"{line}; only a program with accl.hpp can start it")
     with ending.noticed() as notice:

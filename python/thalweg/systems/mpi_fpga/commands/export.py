@@ -47,7 +47,7 @@ class Combination(click.ParamType[tuple[Operator, Datatype]]):
     type=Combination(),
     multiple=True,
     metavar="OPERATOR:TYPE",
-    help="Operator and type of the lanes, e.g. sum:float64; may be repeated.  [default: all]",
+    help="Operator and type of the lanes, e.g. sum:float64; may be repeated. [default: all]",
 )
 @click.option(
     "--operators",

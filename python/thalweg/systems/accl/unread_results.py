@@ -46,7 +46,7 @@ class _Places:
 
 
 @dataclass
-class Newer:
+class UnreadResults:
     """Results of a rank's requests that the program has not read."""
 
     _unread: dict[Request, None] = field(default_factory=dict)
