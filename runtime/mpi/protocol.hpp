@@ -157,7 +157,7 @@ struct Slot {
   std::uint32_t wait_count = 0;
   std::uint32_t need = 0;
   std::uint16_t function = 0;  ///< of the call that parked
-  bool alert = false;          ///< it goes on as soon as anything `happened`, too
+  bool alert = false;          ///< also resumes the rank once anything `happened`
   bool yields = false;         ///< it waits for nothing, and only lets the others get on
   bool was_outside = false;    ///< of one that yields: it has ended a call that the fabric knows nothing of
   std::atomic<bool> progressing_mpi{false};  ///< the rank is progressing the MPI library's queues

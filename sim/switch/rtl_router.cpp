@@ -80,7 +80,7 @@ class RtlRouter::Comparison {
     while (next_ < now) step(next_, quiet_, quiet_.back);
   }
 
-  /// A cycle; `shown` is what the RTL shows after it, `reported` what it told its senders in it: credits, or changes of stop bits.
+  /// Compares a cycle: `shown` are the RTL's outputs after it, `reported` the credits or changes of stop bits sent upstream.
   void step(Tick now, const RouterModel::Outputs& shown,
             const std::array<std::uint16_t, RouterModel::kMaxPorts>& reported) {
     scheduler_.advance(now + 1);

@@ -3,7 +3,7 @@
 module events_proof #(
     parameter int unsigned Sources = 3,
     parameter int unsigned Width = 2,
-    parameter int unsigned Others = Sources - 1,  // told while a place waits
+    parameter int unsigned Others = Sources - 1,  // events of other sources that may be delivered while one waits
     localparam int unsigned EntryBits = $clog2(Sources)
 ) (
     input logic                              clk_i,
@@ -34,7 +34,7 @@ module events_proof #(
   logic [EntryBits-1:0] where_q;
   logic [16:0] since_q;  // how often since it was told last, up to 65,535
   logic [Width-1:0] note_q;
-  logic [EntryBits:0] others_q;  // told since it has something to tell
+  logic [EntryBits:0] others_q;  // events of others delivered while this one waits
 
   wire delivered = out_valid && out_ready_i;
   wire here = out_place == where_q;
