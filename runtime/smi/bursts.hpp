@@ -9,18 +9,19 @@
 
 namespace thalweg::smi {
 
-/// As burst-coalesced units of OpenCL compilers for FPGAs: an access in the memory's words of a burst that is being collected, or in those
-/// next to it, becomes part of it. A burst is asked for when it ends with its block, when the access next to it is in the next block, or when
-/// kOpen others have been used since. Loads and stores have bursts of their own.
+/// Modelled on the burst-coalesced units of OpenCL compilers for FPGAs: an access to the memory words of an open burst,
+/// or to adjacent words, joins it. A burst is requested when it reaches the end of its block, when the adjacent access is
+/// in the next block, or when it is the least recently used of kOpen bursts and another one needs its entry. Loads and
+/// stores have separate bursts.
 class Bursts {
  public:
-  static constexpr std::uint64_t kBlock = 1024;  ///< bytes of a burst, at most, and what they are aligned to
+  static constexpr std::uint64_t kBlock = 1024;  ///< maximum size and alignment of a burst in bytes
   static constexpr unsigned kOpen = 16;
 
-  /// `word_bytes`: what memory moves at least, a power of two.
+  /// `word_bytes`: smallest transfer of the memory, a power of two.
   explicit Bursts(unsigned word_bytes) : word_bits_(static_cast<unsigned>(std::countr_zero(word_bytes))) {}
 
-  /// Calls ask(address, bytes, writes) for each burst that ends.
+  /// Calls ask(address, bytes, writes) for each completed burst.
   template <class Ask>
   void use(std::uint64_t address, std::uint64_t bytes, bool writes, const Ask& ask) {
     while (bytes > 0) {
@@ -30,7 +31,7 @@ class Bursts {
       bytes -= part;
     }
   }
-  /// All of them, at the kernel's end.
+  /// Requests all open bursts, at the kernel's end.
   template <class Ask>
   void end(const Ask& ask) {
     for (auto& burst : open_) finish(burst, ask);
@@ -38,7 +39,7 @@ class Bursts {
 
  private:
   struct Burst {
-    std::uint64_t begin = 0, end = 0;  ///< empty: none
+    std::uint64_t begin = 0, end = 0;  ///< equal: no burst
     bool writes = false;
     std::uint64_t used = 0;
   };
@@ -69,7 +70,7 @@ class Bursts {
     burst = {part.begin, part.end, part.writes, uses_};
     if (burst.end - burst.begin == kBlock) finish(burst, ask);
   }
-  /// The burst that a part touches; otherwise the one that was used longest ago.
+  /// Returns the index of the burst that `part` touches, otherwise the least recently used one.
   [[nodiscard]] unsigned place(const Burst& part) const {
     unsigned oldest = 0;
     for (unsigned i = 0; i < kOpen; ++i) {

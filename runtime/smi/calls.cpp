@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What compiled kernels call (device/calls.h).
+// Functions that compiled kernels call (device/calls.h).
 #include <array>
 
 #include "smi/running.hpp"

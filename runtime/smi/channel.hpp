@@ -22,19 +22,19 @@ struct Channel {
   std::uint32_t is = 0;    ///< kOpened
   std::uint16_t port = 0;  ///< endpoint of the rank
   std::uint8_t kind = 0;   ///< smi__kind
-  std::uint8_t type = 0;   ///< as smi.h has it
+  std::uint8_t type = 0;   ///< SMI_Datatype
   std::uint32_t count = 0;
-  std::uint32_t done = 0;   ///< calls that have been made
-  std::uint32_t calls = 0;  ///< that are made in all
-  std::uint32_t owed = 0;   ///< own elements that are given and not yet taken back
+  std::uint32_t done = 0;   ///< calls made
+  std::uint32_t calls = 0;  ///< total number of calls
+  std::uint32_t owed = 0;   ///< elements of the root's own part that were pushed and not yet popped
   const char* file = nullptr;
   std::uint32_t line = 0;
   std::int32_t degree = -1;
   std::uint16_t own = 0, root = 0, first = 0, ranks = 0;
   std::int16_t stride = 1;
-  std::int16_t peer = -1;  ///< rank of the whole cluster; -1: there is none
+  std::int16_t peer = -1;  ///< rank of the whole cluster; -1: none
   std::uint8_t op = 0, size = 0;
-  bool entered = false;  ///< its first element has been given or asked for
+  bool entered = false;  ///< its first call has been made
 
   [[nodiscard]] unsigned rank(unsigned member) const {
     return static_cast<unsigned>(first + stride * static_cast<int>(member));
@@ -51,14 +51,14 @@ static_assert(sizeof(Channel) <= 64, "it lies in the 64 bytes of an SMI_Channel"
 [[nodiscard]] EndpointKind endpoint_kind(unsigned kind);
 [[nodiscard]] std::string kind_name(EndpointKind kind);
 
-/// What a program does that it must not; what() names rank, kernel and line.
+/// A program's violation of SMI's rules; what() names rank, kernel and line.
 class Misuse : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// Holds the ends of channels against each other: the n-th channel of a sender with the n-th of its receiver, the n-th of a
-/// collective's ranks.
+/// Compares the ends of channels: the n-th channel of a sender with the n-th of its receiver, and the n-th collective of
+/// all ranks of a communicator.
 class Agreement {
  public:
   struct End {
@@ -71,11 +71,11 @@ class Agreement {
     std::uint32_t window = 0, per_packet = 0, tile = 0;
   };
 
-  /// Throws Misuse where the other end of it was opened and is of another count, type or protocol.
+  /// Throws Misuse if the other end is open and differs in count, type or protocol.
   void point_to_point(unsigned from, unsigned to, unsigned port, bool sends, const End& end);
   /// The same for a rank of a communicator.
   void collective(const Channel& channel, unsigned port, const End& end);
-  /// Of the collectives of a kind and port that a rank has begun: the ranks that have begun fewer of them.
+  /// Returns the ranks that have begun fewer collectives of this kind and port than `rank`.
   [[nodiscard]] std::vector<unsigned> missing(unsigned kind, unsigned port, unsigned rank) const;
 
  private:
@@ -83,7 +83,7 @@ class Agreement {
     std::deque<End> sent, received;
   };
   struct Rounds {
-    std::size_t before = 0;  ///< rounds that all have opened
+    std::size_t before = 0;  ///< rounds that all ranks have opened
     std::deque<std::pair<End, unsigned>> open;
     std::vector<std::size_t> next;
   };

@@ -20,7 +20,7 @@ DeviceMemory::~DeviceMemory() {
 
 Buffer& DeviceMemory::add(std::string name, unsigned rank, unsigned bank, std::size_t bytes) {
   const auto first = granules_.size();
-  const auto number = bytes / kGranule + 1;  // the last one is never full: what runs over the end stays in it
+  const auto number = bytes / kGranule + 1;  // the last granule is never full, and catches overruns
   auto* at = base_ + kReserved / 2 + first * kGranule;
   if ((first + number) * kGranule > kReserved / 2 || mprotect(at, number * kGranule, PROT_READ | PROT_WRITE) != 0)
     throw std::bad_alloc();

@@ -33,7 +33,7 @@ void Program::give(PortState& state, const Channel& channel, const smi__variable
   state.port.in->push(element, at(place));
 }
 
-/// The element that was pushed last is the only one under way, as its packet is full with one and the next one needs its credit.
+/// The last pushed element is the only one in flight: a packet holds one element, and the next one needs its credit.
 void Program::wait_for_pop(Running& running, PortState& state, const smi__place& place) {
   state.not_popped = &running;
   running.kernel->block({"push into", &state.port.in->reader, at(place)});
@@ -64,7 +64,7 @@ void Program::collective(Running& running, Channel& channel, unsigned kind, cons
   check_type(running, channel, send, place);
   if (receive.data != send.data) check_type(running, channel, receive, place);
   const bool root = channel.own == channel.root;
-  /// Of its own part a root knows what it gets: it takes it back as hardware's pipeline would, later than it gives it.
+  /// A root already knows its own part: it pops it up to kLag elements after pushing it, as a hardware pipeline would.
   constexpr unsigned kLag = 3;
   const auto take_back = [&](unsigned left) {
     for (; channel.owed > left; --channel.owed) static_cast<void>(state.port.out->pop(at(place)));

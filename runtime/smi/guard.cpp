@@ -17,14 +17,14 @@
 
 namespace thalweg::smi {
 
-/// What a handler leaves; all of it is plain memory.
+/// Record of the signal handler, in plain memory.
 struct Guard::Record {
   int signal, code, kernel, frames;
   bool overflow;
   std::uintptr_t address;
   Tick cycle;
   unsigned patience;
-  std::array<void*, 64> code_at;  ///< the code before these, from inside
+  std::array<void*, 64> code_at;  ///< return addresses, innermost first
 };
 
 namespace {
@@ -32,7 +32,7 @@ namespace {
 constexpr std::size_t kHandlerStack = std::size_t{256} << 10;
 constexpr std::array kFaults{SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
 
-// Of the process of the run: a handler gets nothing else.
+// State of the run's process; a handler has no other argument.
 Guard::Record* left = nullptr;
 const Program* watched = nullptr;
 std::uint64_t seen = 0;
@@ -48,7 +48,7 @@ void* instruction(const ucontext_t& context) {
 #endif
 }
 
-/// Where a call of no function at all would have returned to.
+/// Return address of a call through an invalid function pointer.
 void* return_address(const ucontext_t& context) {
 #if defined(__x86_64__)
   return *reinterpret_cast<void**>(context.uc_mcontext.gregs[REG_RSP]);
@@ -97,7 +97,7 @@ void handle(int signal, siginfo_t* info, void* context) {
   _exit(1);
 }
 
-/// Whether an instruction is what clang puts where a divisor is 0: the number of the check is in it.
+/// Returns whether an instruction is clang's trap for a zero divisor, which contains the number of the check.
 bool is_of_division(const void* instruction) {
 #if defined(__x86_64__)
   return std::memcmp(instruction, "\x67\x0f\xb9\x40\x03", 5) == 0;
@@ -122,9 +122,9 @@ void Guard::watch(unsigned patience) {
   left = record_;
   watched = &program_;
   record_->patience = patience;
-  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // what kernels have printed is there when they fail
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // a failing kernel's output is not lost
   std::array<void*, 4> first{};
-  backtrace(first.data(), static_cast<int>(first.size()));  // loads what it needs
+  backtrace(first.data(), static_cast<int>(first.size()));  // loads its library, which a handler must not
   void* memory = mmap(nullptr, kHandlerStack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
   const stack_t stack{.ss_sp = memory, .ss_flags = 0, .ss_size = kHandlerStack};

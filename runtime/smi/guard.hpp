@@ -9,23 +9,24 @@
 
 namespace thalweg::smi {
 
-/// Kernels are compiled code that may do anything: a wild pointer writes wherever it points, exit() ends its process. Only another
-/// process is safe from that. So the signal's handler saves no more than where it was, in memory that both processes share, and the
-/// other one makes a line of it.
+/// Kernels are compiled code: a wild pointer may write anywhere, and exit() ends the process. Only another process is safe
+/// from that. The signal handler therefore only saves the code addresses in shared memory, and the waiting process formats
+/// the message.
 class Guard {
  public:
-  /// Throws std::bad_alloc. Before the process of the run is forked.
+  /// Call before the run's process is forked. Throws std::bad_alloc.
   explicit Guard(const Program& program);
   ~Guard();
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
 
-  /// In the process of the run: a fault ends it, and so do `patience` seconds of processor time in which no kernel has used a channel or
-  /// memory; 0: never.
+  /// Call in the run's process. A fault ends it, as do `patience` seconds of processor time in which no kernel uses a
+  /// channel or memory; 0: no limit.
   void watch(unsigned patience);
-  /// Of the run that has ended: "app.cl:7: rank 0, kernel app: divides an integer by zero"; empty where nothing was left.
+  /// Returns why the run ended, such as "app.cl:7: rank 0, kernel app: divides an integer by zero"; empty without a
+  /// fault.
   [[nodiscard]] std::string fault() const;
-  /// Whether it was its patience that ended.
+  /// Returns whether the run ended because its patience expired.
   [[nodiscard]] bool impatient() const;
 
   struct Record;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A library of kernels as python/thalweg/systems/smi/compile.py makes them, loaded for one rank: each rank has its own static variables.
+// A kernel library built by python/thalweg/systems/smi/compile.py, loaded for one rank: each rank has its own static
+// variables.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +19,14 @@ class Library {
  public:
   using Call = void (*)(void**);
 
-  /// Loads a copy. Throws std::runtime_error where it can't be loaded, or is no such library.
+  /// Loads a copy. Throws std::runtime_error if it cannot be loaded or is not a kernel library.
   Library(const std::string& file, const smi__calls& calls, std::uintptr_t memory, std::size_t memory_bytes,
           unsigned rank);
 
-  /// Null where it has no such kernel.
+  /// Returns null if it has no such kernel.
   [[nodiscard]] Call kernel(const std::string& name) const;
   [[nodiscard]] std::vector<std::string> lines(const void* code) const { return loaded_.lines(code); }
-  /// The channel of its program that lies at a place; throws std::logic_error where none does.
+  /// Returns the channel of the program at address `place`; throws std::logic_error if there is none.
   [[nodiscard]] Pipe& pipe(const void* place) {
     const auto at = reinterpret_cast<std::uintptr_t>(place) - first_;
     if (at >= by_place_.size() || !by_place_[at]) no_pipe();
@@ -41,7 +42,7 @@ class Library {
   unsigned rank_;
   std::map<std::uintptr_t, std::unique_ptr<Pipe>> pipes_;
   std::uintptr_t first_ = 0;
-  std::vector<Pipe*> by_place_;  ///< from the first place on: channels lie beside each other
+  std::vector<Pipe*> by_place_;  ///< by address, relative to the first channel's: channels are adjacent in memory
 };
 
 }  // namespace thalweg::smi

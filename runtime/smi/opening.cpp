@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens a program's channels: what a kernel asks for, what the other ends have, and the protocol of the message.
+// Opens a program's channels: checks the arguments and the other ends, and selects the message's protocol.
 #include <algorithm>
 
 #include "smi/running.hpp"
@@ -60,7 +60,8 @@ void Program::open(Running& running, Channel& channel, const smi__open& open) {
     channel.peer = static_cast<std::int16_t>(channel.rank(static_cast<unsigned>(open.peer)));
 }
 
-/// At the first use of a channel. What is opened and never used, as at the border of a grid, is nothing that hardware sees.
+/// Enters a channel, and opens it in hardware at its first use. Hardware never sees channels that are opened and not
+/// used, such as those at the border of a grid.
 Program::PortState& Program::enter(Running& running, Channel& channel, unsigned kind, const smi__place& place) {
   if (channel.is != Channel::kOpened || channel.port >= ranks_[running.rank].ports.size())
     wrong(running, place, "the channel has not been opened");
@@ -106,7 +107,7 @@ Program::PortState& Program::enter(Running& running, Channel& channel, unsigned 
   return state;
 }
 
-/// Has every other rank of the channel the port's other end?
+/// Checks that each other rank of the channel has the matching endpoint.
 void Program::check_others(const Running& running, const Channel& channel, const EndpointOf& own) const {
   const auto needs = [&](unsigned rank, EndpointKind kind) {
     if (!port_of(rank, kind, own.port))

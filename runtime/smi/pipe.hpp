@@ -15,11 +15,11 @@
 
 namespace thalweg::smi {
 
-/// Holds `depth` values, and as many more as are written or read in one cycle: an unrolled loop makes a wider channel. What is
-/// written is seen a cycle later, room is seen a cycle after a value was read.
+/// Holds `depth` values, and more if more are written or read in one cycle: an unrolled loop makes a wider channel. A
+/// value is visible one cycle after it was written, and free space one cycle after a value was read.
 class Pipe : public StreamRing<std::vector<std::byte>> {
  public:
-  /// Of values of so many bytes.
+  /// `bytes`: size of a value.
   Pipe(std::string called, std::size_t bytes, std::size_t depth)
       : StreamRing(std::move(called), least(depth), std::vector<std::byte>(bytes)),
         bytes_(bytes),
@@ -36,13 +36,13 @@ class Pipe : public StreamRing<std::vector<std::byte>> {
     await_word(kernel, "read from", where);
     get(kernel, value);
   }
-  /// False: there was no room in this cycle.
+  /// Returns false if the channel is full in this cycle.
   [[nodiscard]] bool try_write(Kernel& kernel, const void* value) {
     if (!has_room(kernel, room(kernel))) return false;
     put(kernel, value);
     return true;
   }
-  /// False: there was no value in this cycle.
+  /// Returns false if the channel is empty in this cycle.
   [[nodiscard]] bool try_read(Kernel& kernel, void* value) {
     reader.bind(kernel);
     if (!has_word(kernel)) return false;
@@ -51,7 +51,7 @@ class Pipe : public StreamRing<std::vector<std::byte>> {
   }
 
  private:
-  /// How many in a cycle.
+  /// Counts values per cycle and keeps the maximum.
   struct Burst {
     Tick tick = -1;
     std::int64_t now = 0, most = 1;
@@ -61,13 +61,13 @@ class Pipe : public StreamRing<std::vector<std::byte>> {
       tick = at;
       most = std::max(most, now);
     }
-    /// Those of a cycle, with the one to come.
+    /// The maximum if one more value follows at `at`.
     [[nodiscard]] std::int64_t with(Tick at) const { return std::max(most, at == tick ? now + 1 : 1); }
   };
 
   static std::int64_t least(std::size_t depth) { return static_cast<std::int64_t>(std::max<std::size_t>(depth, 2)); }
 
-  /// The value whose room the next one takes.
+  /// The index of the value whose slot the next one takes.
   [[nodiscard]] std::int64_t room(Kernel& kernel) {
     writer.bind(kernel);
     return freed_by(std::max(depth_, 2 * std::max(written_.with(kernel.tick()), read_.most)) +

@@ -95,7 +95,8 @@ Handle Program::start(Running& running, bool serves) {
   return static_cast<Handle>(running.number);
 }
 
-/// Calls a kernel. What it throws and nobody catches is a fault of its own; what the runtime throws goes to the caller of run().
+/// Calls a kernel. An uncaught exception of the kernel is its fault; exceptions of the runtime are passed to the caller
+/// of run().
 void Program::call(Running& running) const {
   try {
     running.call();
@@ -172,7 +173,7 @@ std::string Program::late(const Running& running, std::span<void* const> code) c
          ", the limit; where that is no endless loop, allow more (--max-cycles)";
 }
 
-/// Of the first kernel that should have ended.
+/// The message for the first kernel that should have ended.
 std::string Program::late() const {
   const auto first = std::find_if(running_.begin(), running_.end(),
                                   [](const Running& running) { return !running.is_over && !running.kernel->serves(); });

@@ -25,19 +25,20 @@
 
 namespace thalweg::smi {
 
-/// A kernel has not ended by the limit.
+/// A kernel has not finished by the cycle limit.
 class Late : public Stuck {
  public:
   using Stuck::Stuck;
 };
 
-/// Kernels that were started, by their numbers as handles; they may run ahead of time, so that an end is known before now() is there.
+/// Runs kernels; their numbers are the handles. Kernels may run ahead of time, so an end may be known before now()
+/// reaches it.
 class Program final : public Engine {
  public:
-  /// Of a kernel, in bytes: arrays are there that are on-chip memory in hardware.
+  /// Stack of a kernel in bytes, which holds arrays that are on-chip memory in hardware.
   static constexpr std::size_t kStack = std::size_t{16} << 20;
 
-  /// What a kernel has of an endpoint, and what the endpoint waits for.
+  /// A kernel's streams to an endpoint, and the reason why the endpoint waits.
   struct Port {
     EndpointOf endpoint;
     Stream<Open>* open = nullptr;
@@ -46,22 +47,22 @@ class Program final : public Engine {
     std::function<std::string()> waits;
   };
   struct Config {
-    unsigned world = 0;  ///< ranks of SMI_COMM_WORLD, the first ones; 0: all
+    unsigned world = 0;  ///< number of ranks of SMI_COMM_WORLD, from rank 0; 0: all
     unsigned packet_bytes = 32;
-    bool eager = true;  ///< always; or where a message has as many elements as the asynchronicity degree, at most
-    bool synchronous = false;  ///< a push returns when its element has been popped: the asynchronicity degree is 0
-    bool circuits = false;     ///< carry eager messages of more than a packet
-    unsigned arity = 0;        ///< of collectives' trees; 0: all are children of the root
+    bool eager = true;         ///< all messages; false: only messages of at most the asynchronicity degree
+    bool synchronous = false;  ///< a push returns when its element has been popped (asynchronicity degree 0)
+    bool circuits = false;     ///< for eager messages of more than one packet
+    unsigned arity = 0;        ///< of collective trees; 0: all ranks are children of the root
     unsigned tile = 32;
-    unsigned children = 15;  ///< that a reduction collects from, at most
+    unsigned children = 15;  ///< maximum number of children in a reduction
     bool any_order = false;
-    unsigned banks = 4;  ///< of a rank's memory
+    unsigned banks = 4;  ///< memory banks of a rank
     BankTiming bank{};
     std::int64_t ticks_per_second = 1'000'000;
-    std::function<std::vector<Lost>()> lost{};  ///< by the ranks' nodes; nothing: none is
+    std::function<std::vector<Lost>()> lost{};  ///< packets dropped by the nodes; empty: none
   };
 
-  /// `ports` by rank.
+  /// `ports` are indexed by rank.
   Program(Domains& time, Domain& clock, const Config& config, std::vector<std::vector<Port>> ports);
   ~Program() override;
   Program(const Program&) = delete;
@@ -69,23 +70,23 @@ class Program final : public Engine {
 
   [[nodiscard]] unsigned ranks() const { return static_cast<unsigned>(ranks_.size()); }
 
-  /// Memory of a rank's bank, zeros. Throws std::invalid_argument where there is no such bank.
+  /// Allocates a zeroed buffer in a bank. Throws std::invalid_argument if the bank does not exist.
   Buffer& buffer(unsigned rank, unsigned bank, const std::string& name, std::size_t bytes);
 
-  /// An argument is its bytes, or a buffer.
+  /// A kernel argument: its bytes, or a buffer.
   struct Argument {
     std::vector<std::byte> bytes;
     Buffer* buffer = nullptr;
   };
-  /// Starts a kernel of a library in the next cycle. Of ranks 0, 1, ... the communicator is the first argument of type SMI_Comm that has no
-  /// bytes. A kernel that `serves` need not end. Throws std::runtime_error where library or kernel are not there.
+  /// Starts a kernel of a library in the next cycle. A communicator (SMI_Comm) is passed as its bytes. A kernel that
+  /// `serves` need not end. Throws std::runtime_error if the library or the kernel does not exist.
   Handle start(unsigned rank, const std::string& library, const std::string& kernel, std::vector<Argument> arguments,
                bool serves = false);
 
-  /// The same of C++ code, which calls smi_calls().
+  /// Starts C++ code that calls smi_calls() as a kernel.
   Handle start(unsigned rank, const std::string& kernel, std::function<void()> call, bool serves = false);
-  /// Until all that don't serve have ended. Throws Misuse, or Stuck with who waits for whom, or that says who has not ended by the
-  /// limit.
+  /// Runs until all kernels that do not serve have ended. Throws Misuse, Stuck with the blocked kernels, or Late with a
+  /// kernel that has not ended by the limit.
   void run();
   [[nodiscard]] Tick now() const override { return time_.now(); }
   [[nodiscard]] std::int64_t ticks_per_second() const override { return config_.ticks_per_second; }
@@ -96,7 +97,7 @@ class Program final : public Engine {
   [[nodiscard]] std::vector<Blocked> blocked() const override { return stuck().blocked; }
   [[nodiscard]] std::vector<Lost> lost() const override { return config_.lost ? config_.lost() : std::vector<Lost>{}; }
 
-  /// Kernels that are started from then on record their stalls.
+  /// Kernels started afterwards record their stalls.
   void record() { kernels_.record(); }
   /// The last cycle in which a kernel that does not serve may end.
   void limit(Tick cycle) { limit_ = cycle; }
@@ -105,45 +106,44 @@ class Program final : public Engine {
     unsigned rank = 0;
     std::string kernel;
     bool serves = false, ended = false;
-    Tick cycle = 0;                  ///< in which it ended
-    const Stalls* stalls = nullptr;  ///< null where they are not recorded
+    Tick cycle = 0;                  ///< of its end
+    const Stalls* stalls = nullptr;  ///< null if not recorded
   };
   [[nodiscard]] std::vector<Started> started() const;
-  /// What the program does that may be meant otherwise, each of them once.
+  /// Suspicious behaviour of the program, each warning once.
   [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
-  /// Elements that kernels have given and taken.
+  /// Number of elements that kernels have pushed and popped.
   [[nodiscard]] std::uint64_t elements() const { return elements_; }
 
   struct Running;
-  /// Grows whenever a kernel uses a channel or memory, or ends. Read by a signal's handler.
+  /// Increases whenever a kernel uses a channel or memory, or ends. Read by a signal handler.
   [[nodiscard]] std::uint64_t progress() const { return uses_ + elements_; }
-  /// Of a kernel, in the order in which they were started; read by a signal's handler.
+  /// Number of a kernel, in starting order. Read by a signal handler.
   [[nodiscard]] int number(const Running& running) const;
-  /// "app.cl:7: rank 0, kernel app: " of a kernel by its number and the code before some addresses, from inside.
+  /// Returns "app.cl:7: rank 0, kernel app: " for a kernel number and return addresses, innermost first.
   [[nodiscard]] std::string place(int kernel, std::span<void* const> code) const;
 
  private:
   friend struct Calls;
 
-  /// An endpoint and who uses it.
+  /// An endpoint and its users.
   struct PortState {
     Port port;
     Running* user = nullptr;
-    Running* not_popped = nullptr;  ///< a synchronous push's, whose element has not been popped
+    Running* not_popped = nullptr;  ///< kernel in a synchronous push whose element has not been popped
     Tick popped_at = 0;
-    Running* opener = nullptr;  ///< who has opened a channel on it, and perhaps not used it
+    Running* opener = nullptr;  ///< first kernel that opened a channel on it, used or not
     smi__place used{};
-    Channel now{};  ///< a copy of the last one that was entered
+    Channel now{};  ///< copy of the last channel that was entered
     bool unfinished = false;
-    bool circuit = false;  ///< it is one
+    bool circuit = false;  ///< the message is a circuit
     std::uint32_t per_packet = 1,
-                  flushed = 0;  ///< of that one: how many a packet has, and are in those that were flushed
-    std::map<unsigned, std::uint64_t>
-        passed{};  ///< elements of push and pop channels that have ended, by the other rank
+                  flushed = 0;                   ///< of `now`: elements per packet, and elements up to the last flush
+    std::map<unsigned, std::uint64_t> passed{};  ///< elements of finished push and pop channels, by the other rank
 
-    /// Elements that its kernels have pushed to a rank, or popped from it.
+    /// Number of elements that its kernels have pushed to, or popped from, rank `other`.
     [[nodiscard]] std::uint64_t moved(unsigned other) const;
-    /// Is its user in a call on it?
+    /// True if its user is inside a call on it.
     [[nodiscard]] bool in_call() const;
   };
   struct Rank {
@@ -164,7 +164,7 @@ class Program final : public Engine {
   void submit(Running& running, PortState& state, Channel& channel, const smi__place& place);
   [[nodiscard]] Open protocol(const Running& running, const Channel& channel, unsigned port);
   void give(PortState& state, const Channel& channel, const smi__variable& value, bool flush, const smi__place& place);
-  /// The rank that the element is of, where it has come by a pop.
+  /// Returns the element's source rank; meaningful for a pop.
   unsigned take(PortState& state, const Channel& channel, const smi__variable& to, const smi__place& place);
   void collective(Running& running, Channel& channel, unsigned kind, const smi__variable& send,
                   const smi__variable& receive, const smi__place& place);
@@ -203,10 +203,10 @@ class Program final : public Engine {
   std::vector<std::string> warnings_;
   std::uint64_t elements_ = 0, uses_ = 0;
   Tick limit_ = kNever;
-  Kernels kernels_;  // ends first: kernels are unwound
+  Kernels kernels_;  // destroyed first: unwinds kernels
 };
 
-/// What a kernel calls: smi.h's functions.
+/// The functions of smi.h that kernels call.
 [[nodiscard]] const smi__calls& smi_calls();
 
 }  // namespace thalweg::smi

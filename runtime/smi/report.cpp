@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why nothing can go on: which kernel waits for which, over ports and channels, and the circle in it.
+// Deadlock reports: which kernel waits for which, over ports and channels, and the wait-for cycle.
 #include <algorithm>
 
 #include "smi/running.hpp"
@@ -26,7 +26,7 @@ const Program::PortState* Program::port_of(unsigned rank, EndpointKind kind, uns
   return nullptr;
 }
 
-/// The one kernel of a rank that has not ended; null where there are others.
+/// Returns the only kernel of a rank that has not ended; null if there is none or more than one.
 const Program::Running* Program::only_kernel_of(unsigned rank, const Running* but) const {
   const Running* found = nullptr;
   for (const auto& running : running_) {
@@ -37,7 +37,7 @@ const Program::Running* Program::only_kernel_of(unsigned rank, const Running* bu
   return found;
 }
 
-/// Who uses a port, has opened it, or is the only one who can.
+/// Returns the kernel that uses a port or has opened it, otherwise the only candidate.
 const Program::Running* Program::kernel_of(unsigned rank, EndpointKind kind, unsigned port, Blocked& blocked) const {
   const auto* state = port_of(rank, kind, port);
   if (state && (state->user || state->opener)) return state->user ? state->user : state->opener;
@@ -45,7 +45,7 @@ const Program::Running* Program::kernel_of(unsigned rank, EndpointKind kind, uns
   return state ? only_kernel_of(rank) : nullptr;
 }
 
-/// Elements that have left a rank's kernel in packets, and have not been popped.
+/// Number of elements in flight: sent in packets and not yet popped.
 std::uint64_t Program::under_way(unsigned from, unsigned to, unsigned port) const {
   const auto ended = [](const PortState& state, unsigned other) {
     const auto found = state.passed.find(other);
@@ -64,8 +64,8 @@ std::uint64_t Program::under_way(unsigned from, unsigned to, unsigned port) cons
   return left > popped ? left - popped : 0;
 }
 
-/// Where packets stand still though both of their kernels wait for them: the kernel that does not take what has come to its port, which
-/// fills the network; of several, the one with the most for its buffer.
+/// If packets are blocked although both of their kernels wait for them, another kernel does not pop its port, and the
+/// network is full of its packets. Returns that kernel; of several, the one with the most elements relative to its buffer.
 const Program::Running* Program::waited_for_by_network(Blocked& blocked) const {
   const Running* found = nullptr;
   double most = 0;
@@ -106,7 +106,7 @@ const Program::Running* Program::waited_for_to_push(const Running& running, Bloc
   if (config_.eager && channel.count > state.port.endpoint.buffer * most_elements(config_.packet_bytes, channel.size))
     blocked.because("the channel is eager, and its message of " + std::to_string(channel.count) +
                     " elements is larger than the buffers on its way");
-  // The one that it pushes to, or, where that has got all, one of those before, whose credits are missing.
+  // The current destination, or, if it has received everything, an earlier one whose credits are missing.
   std::vector<unsigned> peers{static_cast<unsigned>(channel.peer)};
   for (const auto& [peer, elements] : state.passed) peers.push_back(peer);
   for (const auto peer : peers) {
@@ -133,7 +133,7 @@ const Program::Running* Program::waited_for_to_pop(const Running& running, Block
   return kernel_of(peer, EndpointKind::push, port, blocked);
 }
 
-/// A rank that has not begun it, or has stopped in the middle.
+/// Returns the kernel of a rank that has not begun the collective or has stopped in the middle.
 const Program::Running* Program::waited_for_by_all(const Running& running, Blocked& blocked) const {
   const auto& channel = running.now.port->now;
   const auto port = running.now.port->port.endpoint.port;
@@ -153,7 +153,7 @@ const Program::Running* Program::waited_for_by_all(const Running& running, Block
   return found ? found : waited_for_by_network(blocked);
 }
 
-/// Whom it waits for, as far as that can be said, and how.
+/// Returns the kernel that `running` waits for, null if unknown, and describes the wait in `blocked`.
 const Program::Running* Program::waited_for(const Running& running, Blocked& blocked) const {
   const auto& wait = running.kernel->waits();
   if (!running.now.port) {
@@ -193,7 +193,7 @@ Blocked Program::blocked(const Running& running) const {
   return blocked;
 }
 
-/// The kernels that wait for each other in a circle; none where there is no such circle.
+/// Returns the kernels of a wait-for cycle; empty if there is none.
 std::vector<const Program::Running*> Program::circle() const {
   std::vector<const Running*> way;
   for (const auto& running : running_) {
@@ -236,7 +236,7 @@ std::uint64_t Program::PortState::moved(unsigned other) const {
   return (ended == passed.end() ? 0 : ended->second) + (is_now ? now.done : 0);
 }
 
-/// Data that no kernel has taken. Kernels that serve may still take or give more.
+/// Warns of data that no kernel has received. Kernels that serve may still receive or send more.
 void Program::warn_of_unread() {
   const auto serves = [](const Running* user) { return user && !user->is_over; };
   for (unsigned from = 0; from < ranks(); ++from) {

@@ -16,16 +16,16 @@ namespace thalweg::smi {
 struct Program::Running {
   Running(Program& in, unsigned of_rank, std::string called) : program(in), rank(of_rank), name(std::move(called)) {}
 
-  /// Its load and store units for a bank.
+  /// The kernel's load and store units for a bank.
   struct Use {
-    Bursts bursts;  ///< not yet requested
+    Bursts bursts;  ///< open bursts, not yet requested
     BankPort port;
   };
-  /// What it is in.
+  /// The call that the kernel is in.
   struct Now {
     const char* note = "";
     smi__place place{};
-    const PortState* port = nullptr;  ///< null: a channel of its rank
+    const PortState* port = nullptr;  ///< null: a channel between kernels of its rank
   };
 
   void turn(kernel__loop& loop, const void* from) {
@@ -37,7 +37,7 @@ struct Program::Running {
   unsigned rank;
   int number = 0;
   std::string name;
-  const void* thrown = nullptr;  ///< the last exception of its own
+  const void* thrown = nullptr;  ///< its last exception
   const void* thrown_from = nullptr;
   Library* library = nullptr;
   std::function<void()> call;

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-# Programs of SMI in a CMake project: one call finds a program's operations, makes what they need of a rank, and routes the cluster.
+# SMI programs in a CMake project: one call extracts a program's operations, generates a rank's endpoints, and routes
+# the cluster.
 #
-#   include(ThalwegSmi.cmake)   # thalweg smi cmake says where it is
+#   include(ThalwegSmi.cmake)   # thalweg smi cmake prints its path
 #   thalweg_smi_target(NAME
-#       CLUSTER smi-noctua            # a preset, a cluster file, or a topology file (JSON), whose programs are the kernels by their names
-#       KERNELS first.cl second.cl    # a program each
+#       CLUSTER smi-noctua            # a preset, a cluster file, or a topology file (JSON) whose programs are kernel names
+#       KERNELS first.cl second.cl    # one program each
 #       [INCLUDES DIR ...] [DEFINES NAME=VALUE ...]
-#       [READS 8] [MAX_RANKS 8])      # consecutive reads, ranks at most
+#       [READS 8] [MAX_RANKS 8])      # maximum number of consecutive reads, and of ranks
 #
-# The target NAME makes, in the folder NAME of the build, for each program P: P.json, its operations; smi_P.json, the simulator's endpoints;
-# smi_P.h, a header for the host; smi_P.sv, the top of the hardware; and routes/, the tables of all ranks. The interface library
-# NAME_headers has the headers, and is made after them.
+# The target NAME generates, in the folder NAME of the build, for each program P: P.json, its operations; smi_P.json, the
+# simulator's endpoints; smi_P.h, a header for the host; smi_P.sv, the top of the hardware; and routes/, the tables of all
+# ranks. The interface library NAME_headers has the include path, and depends on them.
 include_guard(GLOBAL)
 cmake_minimum_required(VERSION 3.16)
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// OpenCL C's functions of one element or vector, for the processor; a kernel that calls another one is refused by name when it is
-// loaded.
+// OpenCL C's built-in functions on scalars and vectors, compiled for the processor. Loading a kernel that calls another
+// built-in fails with its name.
 
 #define OVER __attribute__((overloadable))
 
@@ -216,7 +216,7 @@ VECTORS_IN_MEMORY(ulong)
 VECTORS_IN_MEMORY(float)
 VECTORS_IN_MEMORY(double)
 
-// What a kernel does is in the order of its text, so fences have nothing to do. A kernel is one work item.
+// A kernel is one work item whose accesses are in program order, so fences do nothing.
 OVER void mem_fence(cl_mem_fence_flags flags) {}
 OVER void read_mem_fence(cl_mem_fence_flags flags) {}
 OVER void write_mem_fence(cl_mem_fence_flags flags) {}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Between compiled kernels and the runtime that they run in: the runtime puts a table of functions into each library of kernels.
- * Plain C, for both sides.
+ * Interface between compiled kernels and their runtime, which sets a table of functions in each kernel library. Plain
+ * C, for both sides.
  */
 #ifndef SMI_CALLS_H
 #define SMI_CALLS_H
@@ -12,7 +12,7 @@ extern "C" {
 
 enum { SMI__CALLS_VERSION = 4 };
 
-/* Of a variable that a call gets: what smi.h's SMI__TYPE says of it. */
+/* A variable passed to a call, with the type and size from smi.h's SMI__TYPE. */
 struct smi__variable {
   void* data;
   int type;
@@ -46,25 +46,25 @@ struct smi__calls {
   void (*read)(void* channel, void* value, unsigned long size, struct smi__place place);
   int (*try_write)(void* channel, const void* value, unsigned long size, struct smi__place place);
   int (*try_read)(void* channel, void* value, unsigned long size, struct smi__place place);
-  /* A turn of a loop begins, in the code before `from`; the loop is left. */
+  /* An iteration starts; the loop ends. `from` is the return address. */
   void (*turn)(struct kernel__loop* loop, const void* from);
   void (*leave)(struct kernel__loop* loop);
   void (*begin_pipeline)(struct kernel__loop* loop, long depth, const void* from);
-  /* Calls of the C library by the code before `from`: that ends the process, and what is thrown. */
+  /* C library calls that end the process, and exceptions. */
   void (*exits)(int code, const void* from);
   void (*throws)(const void* thrown, const void* from);
-  /* Memory of a bank, or none at all, is about to be read or written, by the code before `from`. */
+  /* An access to a bank's memory or an invalid address, before it happens. */
   void (*memory)(unsigned long address, unsigned long bytes, int writes, const void* from);
-  /* Called by a library that is asked for its channels. */
+  /* A library's smi__channels() calls it for each channel. */
   void (*channel)(void* to, void* place, unsigned long bytes, unsigned long element, long depth, const char* name);
 };
 
-/* What a library of kernels exports: */
-/*   struct smi__library smi__library, and of each kernel void smi__call_NAME(void** arguments) */
+/* Exports of a kernel library: */
+/*   struct smi__library smi__library, and void smi__call_NAME(void** arguments) for each kernel */
 struct smi__library {
   int version;
   const struct smi__calls* calls;
-  unsigned long memory, memory_bytes; /* the addresses that all banks' memory lies in */
+  unsigned long memory, memory_bytes; /* address range of all banks' memory */
 };
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What python/thalweg/systems/smi/rewrite.py calls for each channel that a program declares.
+ * Function that sources rewritten by python/thalweg/systems/smi/rewrite.py call for each declared channel.
  */
 #ifndef SMI_CHANNELS_H
 #define SMI_CHANNELS_H

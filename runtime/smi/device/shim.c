@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Goes into each library of kernels: what smi.h declares, and what the compiler calls before it uses memory, as calls of the runtime.
+ * Part of each kernel library: forwards the functions of smi.h and the compiler's hooks of memory accesses to the
+ * runtime.
  */
 #define _GNU_SOURCE
 #include <string.h>
@@ -125,7 +126,7 @@ static inline void uses(unsigned long address, unsigned long bytes, int writes, 
     CALLS->memory(address, bytes, writes, from);
 }
 
-/* What would end the process of the run without a word. */
+/* Functions that would end the run's process silently. */
 #define EXITS(name)              \
   void __wrap_##name(int code) { \
     CALLS->exits(code, FROM);    \
@@ -135,7 +136,7 @@ EXITS(_exit)
 EXITS(_Exit)
 EXITS(quick_exit)
 
-/* Of kernels in C++ only. */
+/* Present in C++ kernels only. */
 __attribute__((weak, noreturn)) void __real___cxa_throw(void* thrown, void* type, void (*destroy)(void*));
 __attribute__((noreturn)) void __wrap___cxa_throw(void* thrown, void* type, void (*destroy)(void*)) {
   CALLS->throws(thrown, FROM);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * SMI, the streaming message interface, for kernels in OpenCL C, C and C++ that run in simulated time. Names, order of arguments and
- * values are those of the paper (T. De Matteis et al., SC '19) and of its public reference implementation.
+ * SMI, the streaming message interface, for kernels in OpenCL C, C and C++ that run in simulated time. Names, argument
+ * order and values follow the paper (T. De Matteis et al., SC '19) and its public reference implementation.
  *
- * Each call gets to know the line that it stands in, and the type of the C variable. With SMI_EXTRACT they are plain functions, for
- * tools that look for them.
+ * Macros pass each call's source line and the type of its C variable. With SMI_EXTRACT the calls are plain functions,
+ * for tools that search for them.
  */
 #ifndef SMI_H
 #define SMI_H
 
 typedef enum { SMI_INT = 1, SMI_FLOAT = 2, SMI_DOUBLE = 3, SMI_CHAR = 4, SMI_SHORT = 5 } SMI_Datatype;
 #if defined(__clang__) && !defined(SMI_EXTRACT)
-/* What other implementations have and this one refuses. */
+/* Names of other implementations that this one rejects. */
 #define SMI__NO_VECTOR \
   __attribute__((unavailable("SMI's datatypes are scalars here: push the elements of a vector one by one")))
 #define SMI__NO_VECTORS(type) \
@@ -41,7 +41,7 @@ SMI__NO_ITEM(get_group_id);
 #endif
 typedef enum { SMI_ADD = 0, SMI_MAX = 1, SMI_MIN = 2 } SMI_Op;
 
-/* A channel's state; nothing in it is for users. */
+/* Opaque state of a channel. */
 #define SMI__CHANNEL(name)  \
   typedef struct name {     \
     unsigned long smi__[8]; \
@@ -53,7 +53,7 @@ SMI__CHANNEL(SMI_ScatterChannel);
 SMI__CHANNEL(SMI_GatherChannel);
 #undef SMI__CHANNEL
 
-/* Own rank, ranks; and which those are in the cluster: first, first + stride, ... */
+/* Own rank, number of ranks, and first and stride: its ranks in the cluster are first, first + stride, ... */
 #ifdef __clang__
 typedef int SMI_Comm __attribute__((ext_vector_type(4)));
 #else
@@ -68,9 +68,9 @@ typedef int SMI_Comm __attribute__((vector_size(16)));
 #define SMI__PLACE void*
 #endif
 
-#define CLK_CHANNEL_MEM_FENCE 0x10 /* all that a kernel does is in order here */
+#define CLK_CHANNEL_MEM_FENCE 0x10 /* all accesses of a kernel are in program order */
 
-/* What a pointer points to: a datatype of the above, 0 where that is not known, 6 for what is none of them. */
+/* Type that a pointer points to: SMI_Datatype, 0 if unknown, 6 for all other types. */
 #ifdef __cplusplus
 template <class T>
 constexpr int smi__type_of() {
@@ -189,7 +189,7 @@ int SMI_Comm_rank(SMI_Comm comm);
 
 #define SMI_Comm_rank(comm) ((comm)[0])
 #define SMI_Comm_size(comm) ((comm)[1])
-/* Ranks first, first + stride, ... of a communicator, size of them; the caller has to be one. */
+/* The communicator of ranks first, first + stride, ..., size in total; the caller must be a member. */
 #define SMI_Comm_range(comm, first, stride, size) smi__range(comm, first, stride, size, SMI__LINE)
 
 #define SMI_Open_send_channel_ad(count, type, destination, port, comm, asynch_degree) \
@@ -205,7 +205,7 @@ int SMI_Comm_rank(SMI_Comm comm);
 #define SMI_Open_gather_channel_ad(send_count, recv_count, type, port, root, comm, asynch_degree) \
   smi__open_gather(send_count, recv_count, type, port, root, comm, asynch_degree, SMI__LINE)
 
-/* -1: the degree is what the port's buffer holds. */
+/* -1: the asynchronicity degree is the capacity of the port's buffer. */
 #define SMI_Open_send_channel(count, type, destination, port, comm) \
   smi__open_send(count, type, destination, port, comm, -1, SMI__LINE)
 #define SMI_Open_receive_channel(count, type, source, port, comm) \
@@ -232,7 +232,7 @@ int SMI_Comm_rank(SMI_Comm comm);
 #define SMI_Gather(chan, send_data, rcv_data) \
   smi__gather(chan, send_data, SMI__TYPE(send_data), rcv_data, SMI__TYPE(rcv_data), SMI__LINE)
 
-/* Channels between the kernels of a rank, as Intel's compiler has them. */
+/* Channels between the kernels of a rank, as in Intel's OpenCL compiler. */
 #if !defined(__cplusplus)
 #define write_channel_intel(channel, value)                            \
   ({                                                                   \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * SMI for kernels in C++20: channels that know their datatype and port when they are compiled. They are those of smi.h, use the same hardware, and take
- * the same cycles.
+ * SMI for kernels in C++20: channels whose datatype and port are known at compile time. They wrap the channels of
+ * smi.h, use the same hardware, and take the same number of cycles.
  *
  *   using app = smi::ports<smi::send_channel<float, 0>, smi::receive_channel<float, 0>>;   // each port once, with one type
  *
@@ -21,14 +21,14 @@ namespace smi {
 template <class T>
 concept element = (smi__type_of<T>() >= SMI_INT && smi__type_of<T>() <= SMI_SHORT);
 
-/* A line of the program, for reports. */
+/* A source line of the program, for messages. */
 struct place {
   const char* file;
   int line;
   static constexpr place here(const char* file = __builtin_FILE(), int line = __builtin_LINE()) { return {file, line}; }
 };
 
-/* Ranks that belong together; all of them, where nothing else is said. */
+/* A group of ranks; by default all of them. */
 class communicator {
  public:
   communicator() : of_(smi__world()) {}
@@ -36,7 +36,7 @@ class communicator {
 
   int rank() const { return of_[0]; }
   int size() const { return of_[1]; }
-  /* Of it the ranks first, first + stride, ..., `size` of them; the caller has to be one. */
+  /* The communicator of its ranks first, first + stride, ..., `size` in total; the caller must be a member. */
   communicator range(int first, int stride, int size, place at = place::here()) const {
     return smi__range(of_, first, stride, size, at.file, at.line);
   }
@@ -48,7 +48,7 @@ class communicator {
 
 enum class kind { send, receive, broadcast, scatter, gather, reduce };
 
-/* What channels have in common. A channel is its kernel's own: it can be moved, not copied. */
+/* Common part of all channels. A channel belongs to one kernel: it can be moved, not copied. */
 template <kind Kind, element T, int Port, class Opened>
 class opened_channel {
   static_assert(Port >= 0 && Port < 256, "a port is a number from 0 to 255");
@@ -70,7 +70,7 @@ class opened_channel {
   Opened opened_;
 };
 
-/* `count` elements to a rank. Without a degree of asynchronicity it is what the port's buffer holds. */
+/* Sends `count` elements to a rank. The default asynchronicity degree is the capacity of the port's buffer. */
 template <element T, int Port>
 class send_channel : public opened_channel<kind::send, T, Port, SMI_Channel> {
   using base = opened_channel<kind::send, T, Port, SMI_Channel>;
@@ -83,12 +83,12 @@ class send_channel : public opened_channel<kind::send, T, Port, SMI_Channel> {
   void push(const U& value, place at = place::here()) {
     give(value, 0, at);
   }
-  /* Its packet leaves at once. */
+  /* Sends the packet at once, even if it is not full. */
   template <class U>
   void push_flush(const U& value, place at = place::here()) {
     give(value, 1, at);
   }
-  /* One after the other, a cycle each. */
+  /* Pushes one value per cycle. */
   template <class Range>
   void push_all(const Range& values, place at = place::here()) {
     for (const auto& value : values) push(value, at);
@@ -105,7 +105,7 @@ class send_channel : public opened_channel<kind::send, T, Port, SMI_Channel> {
   }
 };
 
-/* `count` elements from a rank: popped, or all that are left, `for (T value : channel)`. */
+/* Receives `count` elements from a rank, by pop(), or all remaining ones by `for (T value : channel)`. */
 template <element T, int Port>
 class receive_channel : public opened_channel<kind::receive, T, Port, SMI_Channel> {
   using base = opened_channel<kind::receive, T, Port, SMI_Channel>;
@@ -123,7 +123,7 @@ class receive_channel : public opened_channel<kind::receive, T, Port, SMI_Channe
   int left() const { return left_; }
 
   struct end_of_message {};
-  /* Each look at an element takes it. */
+  /* Each dereference pops an element. */
   class iterator {
    public:
     iterator(receive_channel& from, place at) : from_(&from), at_(at) {}
@@ -142,7 +142,7 @@ class receive_channel : public opened_channel<kind::receive, T, Port, SMI_Channe
   int left_;
 };
 
-/* `count` elements of the root's, to all ranks. */
+/* Broadcasts `count` elements of the root to all ranks. */
 template <element T, int Port>
 class broadcast_channel : public opened_channel<kind::broadcast, T, Port, SMI_BChannel> {
   using base = opened_channel<kind::broadcast, T, Port, SMI_BChannel>;
@@ -151,14 +151,14 @@ class broadcast_channel : public opened_channel<kind::broadcast, T, Port, SMI_BC
   broadcast_channel(int count, int root, const communicator& comm = {}, int degree = -1, place at = place::here())
       : base(smi__open_bcast(count, base::type, Port, root, comm, degree, at.file, at.line)) {}
 
-  /* The root's value. */
+  /* Returns the root's value. */
   T share(T value = {}, place at = place::here()) {
     smi__bcast(&this->opened_, &value, base::type, sizeof(T), at.file, at.line);
     return value;
   }
 };
 
-/* `count` elements of each rank, combined for the root. */
+/* Reduces `count` elements of each rank to the root. */
 template <element T, int Port, SMI_Op Op>
 class reduce_channel : public opened_channel<kind::reduce, T, Port, SMI_RChannel> {
   using base = opened_channel<kind::reduce, T, Port, SMI_RChannel>;
@@ -167,7 +167,7 @@ class reduce_channel : public opened_channel<kind::reduce, T, Port, SMI_RChannel
   reduce_channel(int count, int root, const communicator& comm = {}, int degree = -1, place at = place::here())
       : base(smi__open_reduce(count, base::type, Op, Port, root, comm, degree, at.file, at.line)) {}
 
-  /* At the root what comes of all ranks' values. */
+  /* Returns the combined value at the root. */
   T combine(const T& value, place at = place::here()) {
     T all{};
     smi__reduce(&this->opened_, &value, base::type, sizeof(T), &all, base::type, sizeof(T), at.file, at.line);
@@ -175,7 +175,7 @@ class reduce_channel : public opened_channel<kind::reduce, T, Port, SMI_RChannel
   }
 };
 
-/* `count` elements for each rank, which the root gives in the order of the ranks. */
+/* Scatters `count` elements to each rank, which the root passes in rank order. */
 template <element T, int Port>
 class scatter_channel : public opened_channel<kind::scatter, T, Port, SMI_ScatterChannel> {
   using base = opened_channel<kind::scatter, T, Port, SMI_ScatterChannel>;
@@ -184,7 +184,7 @@ class scatter_channel : public opened_channel<kind::scatter, T, Port, SMI_Scatte
   scatter_channel(int count, int root, const communicator& comm = {}, int degree = -1, place at = place::here())
       : base(smi__open_scatter(count, count, base::type, Port, root, comm, degree, at.file, at.line)) {}
 
-  /* The root gives a value for each element of all ranks; it gets those of its own, as the others do. */
+  /* The root passes a value for each element of all ranks. All ranks, including the root, receive their own part. */
   T part(const T& value = {}, place at = place::here()) {
     T own{};
     smi__scatter(&this->opened_, &value, base::type, sizeof(T), &own, base::type, sizeof(T), at.file, at.line);
@@ -192,7 +192,7 @@ class scatter_channel : public opened_channel<kind::scatter, T, Port, SMI_Scatte
   }
 };
 
-/* `count` elements of each rank, which the root gets in the order of the ranks. */
+/* Gathers `count` elements of each rank, which the root receives in rank order. */
 template <element T, int Port>
 class gather_channel : public opened_channel<kind::gather, T, Port, SMI_GatherChannel> {
   using base = opened_channel<kind::gather, T, Port, SMI_GatherChannel>;
@@ -201,7 +201,7 @@ class gather_channel : public opened_channel<kind::gather, T, Port, SMI_GatherCh
   gather_channel(int count, int root, const communicator& comm = {}, int degree = -1, place at = place::here())
       : base(smi__open_gather(count, count, base::type, Port, root, comm, degree, at.file, at.line)) {}
 
-  /* The root gets an element of all ranks at each call; its own count where it is its turn. */
+  /* Each call at the root returns one element; its own values are used in its turn. */
   T collect(const T& value = {}, place at = place::here()) {
     T all{};
     smi__gather(&this->opened_, &value, base::type, sizeof(T), &all, base::type, sizeof(T), at.file, at.line);
@@ -209,7 +209,7 @@ class gather_channel : public opened_channel<kind::gather, T, Port, SMI_GatherCh
   }
 };
 
-/* The one of some channels that has a kind and a port. */
+/* Finds the channel of a kind and port. */
 template <kind Kind, int Port, class... Channels>
 struct find {
   static_assert(Port < 0, "the program has no such port");
@@ -222,18 +222,18 @@ struct find<Kind, Port, First, Others...> {
   using type = First;
 };
 
-/* Can both be a program's? A port is used once, or to send and to receive elements of one type. */
+/* True if a program may have both: a port is used once, or for both sending and receiving elements of one type. */
 template <class A, class B>
 constexpr bool agree =
     A::port != B::port || (A::of_kind != B::of_kind && A::of_kind <= kind::receive && B::of_kind <= kind::receive &&
                            __is_same(typename A::value_type, typename B::value_type));
 
-/* All channels of a program; send<3>, reduce<4>, ... are those of its ports. */
+/* All channels of a program; send<3>, reduce<4>, ... are the channels by port. */
 template <class... Channels>
 struct ports {
   template <class A>
   static constexpr int clashes = (0 + ... + !agree<A, Channels>);
-  static_assert((0 + ... + clashes<Channels>) == sizeof...(Channels),  // each with itself
+  static_assert((0 + ... + clashes<Channels>) == sizeof...(Channels),  // each one clashes with itself only
                 "a port is used twice, or with two types");
 
   template <int Port>
