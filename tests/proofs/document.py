@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes into docs/proofs.csv what `thalweg rtl prove [BLOCK...] --json FILE` found of its blocks, in place of what stands there of
-them. A result that is not as it should be ends it, and nothing is written.
+"""Writes the results of `thalweg rtl prove [BLOCK...] --json FILE` into docs/proofs.csv, replacing the rows of the same
+blocks. Stops without writing if any result is unexpected.
 
-    tests/proofs/document.py FILE
+tests/proofs/document.py FILE
 """
 
 from __future__ import annotations

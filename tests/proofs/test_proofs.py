@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do the proofs of the hardware's properties go through, and does each notice a bug? docs/proofs.md says how they are made."""
+"""Do all proofs of the hardware's properties succeed, and does each detect a bug? See docs/proofs.md for the method."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_killed(proof: Proof, mutant: Mutant) -> None:
 
 
 def test_every_mutant_fits_the_sources() -> None:
-    """Whoever rewrites a line that a mutant changes finds out in the quick tests, and gives the mutant its new text."""
+    """A change to a line that a mutant rewrites fails here, in the quick tests; the mutant then needs its new text."""
     counts = {mutant.name: (PROVER.root / mutant.file).read_text().count(mutant.old) for _, mutant in MUTANTS}
     assert {name: count for name, count in counts.items() if count != 1} == {}
     assert len(counts) == len(MUTANTS), "two mutants have one name"
@@ -62,7 +62,7 @@ def test_every_mutant_fits_the_sources() -> None:
 
 @pytest.mark.parametrize("proof", PROOFS, ids=lambda proof: proof.name)
 def test_every_property_has_a_mutant(proof: Proof) -> None:
-    """But what only has to be reached."""
+    """Except for covers, which only have to be reached."""
     source = (PROVER.root / "tests/proofs" / proof.name / "proof.sv").read_text()
     shared = "".join(path.read_text() for path in (PROVER.root / "tests/proofs").glob("*.sv"))
     killed = {name for mutant in proof.mutants for name in mutant.kills}

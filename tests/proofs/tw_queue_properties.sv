@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a queue owes to those on either side of it.
+// Properties of a queue at its input and output.
 //
-// Any one word that goes in may be the watched one (watch_i, free to the tool). It is followed by counting the words that
-// are in front of it, and has to stand at the output when there is none. So none is lost, invented, altered or overtaken.
+// Any word that enters may be the watched one (watch_i, free to the tool). It is tracked by counting the words ahead of
+// it, and must be at the output when there are none. So no word is lost, invented, altered or overtaken.
 module tw_queue_properties #(
     parameter int unsigned Width = 1,
     parameter int unsigned Depth = 1,
-    parameter bit Prompt = 1'b1,  /// takes a word whenever there is room, and shows one whenever it has one
+    parameter bit Prompt = 1'b1,  /// accepts a word whenever there is room, and shows one whenever it holds one
     localparam int unsigned CountWidth = $clog2(Depth + 2)
 ) (
     input  logic                  clk_i,
@@ -18,7 +18,7 @@ module tw_queue_properties #(
     input  logic                  out_valid_i,
     input  logic                  out_ready_i,
     input  logic [     Width-1:0] out_data_i,
-    output logic [CountWidth-1:0] held_o       /// words that went in and did not come out
+    output logic [CountWidth-1:0] held_o       /// words that entered and have not left
 );
   logic [CountWidth-1:0] held_q, ahead_q;
   logic watched_q, stalled_q;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The surroundings of every proof: reset in the first cycle, when registers and memories hold anything; later whenever it
-// pleases the tool.
+// The reset assumption of every proof: reset in the first cycle, when registers and memories hold any values, and at any
+// later time.
 module tw_reset_first (
     input logic clk_i,
     input logic rst_i

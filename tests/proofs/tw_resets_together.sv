@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The resets of two clocks: asserted together, each until both clocks have had an edge in it; so at first, when registers and memories
-// hold anything, and later whenever it pleases the tool. In a step (clk_i) a clock has an edge where its input is 1.
+// The resets of two clocks: asserted together, each until both clocks have had an edge under reset; at first, when registers and
+// memories hold any values, and at any later time. In a step (clk_i) a clock has an edge if its input is 1.
 module tw_resets_together (
     input  logic clk_i,
     input  logic wr_clk_i,
     input  logic wr_rst_i,
     input  logic rd_clk_i,
     input  logic rd_rst_i,
-    output logic rst_o      /// what came before is forgotten
+    output logic rst_o      /// previous state is discarded
 );
   logic resetting_q = 1'b1, wr_done_q = 1'b0, rd_done_q = 1'b0;
   logic wr_live_q = 1'b0, rd_live_q = 1'b0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// rtl/common/tw_async_fifo.sv without its time, for blocks behind one: words come out as the proof's inputs have them, in any cycle. That the
-// crossing keeps them and their order is proved of it alone.
+// Abstraction of rtl/common/tw_async_fifo.sv without its latency, for blocks behind one: words come out in any cycle, as free inputs of the
+// proof decide. That the crossing keeps all words and their order is proved separately.
 module tw_async_fifo #(
     parameter int unsigned Width  = 32,
     parameter int unsigned Depth  = 16,

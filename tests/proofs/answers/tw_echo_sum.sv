@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands for a request's checksum: it is right or not in any cycle, as a bit that comes in, which is free, says then.
+// Abstraction of a request's checksum: a free input bit decides in each cycle whether it is right.
 module tw_echo_sum
   import tw_ethernet_pkg::*;
 (

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// rtl/peach2/tw_windows.sv with any windows: whatever is asked has any answer, in its time: what `load_window_i`, which the proof leaves
-// free, says then.
+// Abstraction of rtl/peach2/tw_windows.sv with arbitrary windows: each query gets an arbitrary answer after the usual latency, namely
+// the value of `load_window_i` in that cycle, which the proof leaves free.
 module tw_windows
   import tw_peach2_pkg::*;
 #(

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any calls, with any ranges of memory, streams and messages. A call takes the number that is offered, and stays until it is taken; it ends
-// at any time after its program has begun.
+// Environment: any calls with any memory ranges, streams and messages. A call takes the number offered to it and is held until it is
+// accepted. It ends at any time after its program has begun.
 //
-// Two calls conflict if one must not begin before the other has ended. Addresses have three bits that may be 1, one in each piece that
-// the block compares. How they follow from a call's registers is compared with the C++ model only (tests/blocks/accl/call_order).
+// Two calls conflict if one must not begin before the other has ended. Only three address bits may be 1, one in each piece that the block
+// compares. The derivation of the addresses from a call's registers is compared only with the C++ model (tests/blocks/accl/call_order).
 module call_order_proof
   import tw_accl_programs_pkg::*;
   import tw_sequencer_pkg::*;
@@ -47,9 +47,9 @@ module call_order_proof
   wire enters = call_valid_i && call_ready;
   wire begins = begin_valid && begin_ready_i;
 
-  // Of each number: given to a call that has not entered; its call has entered and not begun; has begun and not ended.
+  // Per number: assigned to a call that has not entered; its call has entered but not begun; its call has begun but not ended.
   logic [Calls-1:0] given_q, entered_q, begun_q;
-  logic [Calls-1:0][Calls-1:0] before_q;  // the second call entered before the first one, and both have not ended
+  logic [Calls-1:0][Calls-1:0] before_q;  // the second call entered before the first, and neither has ended
   program_e [Calls-1:0] program_q;
   wire [CallBits-1:0] own = call_i.number[CallBits-1:0];
   wire [Calls-1:0] under_way = entered_q | begun_q;
@@ -91,7 +91,7 @@ module call_order_proof
     end
   end
 
-  // What the block has stored of calls.
+  // Copies of the block's stored state of each call.
   typedef struct packed {
     logic there, host, writes;
     logic [50:0] first, behind;
@@ -105,14 +105,14 @@ module call_order_proof
   } messages_t;
   range_t [Calls-1:0][2:0] rows;
   messages_t [Calls-1:0] messages;
-  range_t [2:0] ranges;  // of the call that is being compared
+  range_t [2:0] ranges;  // of the call that is being compared with the others
   for (genvar c = 0; c < Calls; c++) begin : stored
     assign messages[c] = order.others_q[c];
     for (genvar k = 0; k < 3; k++) assign rows[c][k] = order.rows_q[4*c+k];
   end
   assign ranges = order.ranges_q;
 
-  // In pieces, as the block compares.
+  // Compares piece by piece, as the block does.
   function automatic logic less(logic [50:0] one, logic [50:0] other);
     return one[50:34] < other[50:34] || (one[50:34] == other[50:34] && (one[33:17] < other[33:17] ||
         (one[33:17] == other[33:17] && one[16:0] < other[16:0])));
@@ -123,7 +123,7 @@ module call_order_proof
       overlap |= own[k].there && other.there && own[k].host == other.host && (own[k].writes || other.writes) &&
           less(own[k].first, other.behind) && less(other.first, own[k].behind);
   endfunction
-  // Messages that could be taken for one another, a kernel's stream, or a config call.
+  // True if the two calls have messages that could be confused, share a kernel's stream, or include a config call.
   function automatic logic share(messages_t one, messages_t other);
     return one.scenario == CallConfig || other.scenario == CallConfig || (one.streams & other.streams) != 0 ||
         (one.scenario == other.scenario && one.scenario inside {CallSend, CallRecv} &&
@@ -131,7 +131,7 @@ module call_order_proof
          (one.tag == other.tag || one.tag == '1 || other.tag == '1));
   endfunction
 
-  // The scan of the calls under way, row by row, and its two stages.
+  // The scan over the active calls, row by row, and its two pipeline stages.
   logic [1:0] row_1q, row_2q;
   logic reset_1q, reset_2q;  // one and two cycles ago
   always_ff @(posedge clk_i) begin
@@ -175,7 +175,7 @@ module call_order_proof
     end
   end
 
-  // By number.
+  // State per call number.
   logic [Calls-1:0] offered, chosen;
   always_comb begin
     offered = '0;
@@ -204,7 +204,7 @@ module call_order_proof
     end
   end
 
-  // How long a call takes to enter, while no other one has the turn: bounds by state, with operands and results in blocks.
+  // Cycles for a call to enter while no other call has its turn: upper bounds by state, with operands and results in blocks.
   localparam int unsigned Bound = 40 + 3 * (Calls - 1);
   logic [7:0] elapsed_q;
   logic [31:0] before_operand, adds, bound;
@@ -255,7 +255,7 @@ module call_order_proof
     end
   end
 
-  // The earlier calls that begin_call must not pass.
+  // The earlier calls that begin_call must not overtake.
   logic [Calls-1:0] passes;
   for (genvar o = 0; o < Calls; o++) begin : earlier
     logic [Calls-1:0] conflicts;

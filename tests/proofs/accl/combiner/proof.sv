@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words that come at both inputs in any cycles, of packets of x that are combined or pass. The lanes are built for sums of int8, of whose
-// lowest bit both operands are free: the sum's is 1 where they differ. What becomes of one bit of a word becomes of all.
+// Environment: words at both inputs in any cycles; packets of x are combined or pass. The lanes are built for sums of int8. The lowest
+// bits of both operands are free, and the sum's lowest bit is 1 where they differ. The result for one bit holds for all.
 module combiner_proof
   import tw_spec_pkg::*;
 #(
@@ -56,7 +56,7 @@ module combiner_proof
   );
 
   wire takes = x_valid_i && x_ready;
-  logic [$clog2(Latency+3)-1:0] waits_q;  // cycles in which a word was held, and none at the output
+  logic [$clog2(Latency+3)-1:0] waits_q;  // cycles in which a word was held but none was at the output
 
   always_ff @(posedge clk_i) begin
     waits_q <= rst_i || held == 0 || out_valid ? 0 : waits_q + 1'b1;

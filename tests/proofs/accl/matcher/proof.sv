@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any operations, and buffers that are written and read at any time: one that has been read is not of a message that is finished or ended meanwhile.
+// Environment: any operations; buffers are written and read at any time. No buffer that has been read belongs to a message that finishes or ends
+// meanwhile.
 module matcher_proof
   import tw_matcher_pkg::*;
 #(
@@ -49,7 +50,7 @@ module matcher_proof
   wire [31:0] from = matcher.arrives ? Early : Scan;
   wire frees_all = matcher.ends || (matcher.finishes && matcher.claimed_slot_q);
 
-  // By buffer: whether it is of the message, and of the segment that is sought; of those whose buffers are freed.
+  // Per buffer: no write outstanding; belongs to the message sought; to the segment sought; to the messages whose buffers are freed.
   logic [Buffers-1:0] quiet, message, segment, belongs;
   for (genvar b = 0; b < Buffers; b++) begin : buffer
     wire channel = matcher.keys_q[b].communicator == matcher.sought_q.communicator && matcher.keys_q[b].collective == matcher.sought_q.collective &&
@@ -60,7 +61,7 @@ module matcher_proof
     assign belongs[b] = matcher.ends ? channel && matcher.sought_q.collective : message[b];
   end
 
-  // By slot: whether it has the message that is sought.
+  // Per slot: holds the message sought.
   logic [Slots-1:0] has;
   for (genvar i = 0; i < Slots; i++) begin : slot
     assign has[i] = matcher.claimed_q[i] && matcher.slot_keys_q[i].communicator == matcher.sought_q.communicator && matcher.slot_keys_q[i].source == matcher.sought_q.source &&

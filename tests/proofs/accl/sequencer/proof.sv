@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls of any programs whose moves end at any time: only what is under way ends, and only a call that is not under way is loaded.
+// Environment: calls of any programs whose moves end at any time. Only active moves end, and only an inactive call is loaded.
 module sequencer_proof
   import tw_accl_programs_pkg::*;
   import tw_sequencer_pkg::*;
@@ -44,7 +44,7 @@ module sequencer_proof
   wire [31:0] state = 32'(sequencer.state_q);
   wire starts = move.operation == OpcodeStart;
 
-  // Of each call: it has begun and not ended; its move and its background move are under way.
+  // Per call: it has begun and not ended; its move is active; its background move is active.
   logic [Calls-1:0] active_q, moves_q, background_q;
 
   always_ff @(posedge clk_i) begin
@@ -60,7 +60,8 @@ module sequencer_proof
     end
   end
 
-  // Where calls are: in the queue of turns, in their turn, with a move or the end of one, or waiting for the background move.
+  // State of each call: in the queue of turns, executing its turn, with an active or just ended move, or waiting for the
+  // background move.
   logic [Calls-1:0] ends, has_turn;
   for (genvar c = 0; c < Calls; c++) begin : call
     logic [Calls-1:0] places;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 module arbiter_proof #(
     parameter int unsigned Inputs = 4,
-    parameter int unsigned Others = Inputs - 1,  // that may be served while a requester waits
+    parameter int unsigned Others = Inputs - 1,  // maximum number of other requesters served while one waits
     localparam int unsigned IndexWidth = Inputs > 1 ? $clog2(Inputs) : 1
 ) (
     input logic                  clk_i,
@@ -25,7 +25,7 @@ module arbiter_proof #(
       .*
   );
 
-  // Any one requester, and how many others were served since it has been asking without a pause.
+  // An arbitrary requester, and the number of others served during its uninterrupted request.
   logic [IndexWidth-1:0] who_q;
   logic [IndexWidth:0] others_q;
 

@@ -50,7 +50,7 @@ module async_fifo_proof #(
       .*
   );
 
-  // A pointer of the other side, on its way through the synchronizer: from what it is (0) to what is seen (Stages + 1).
+  // The other side's pointer along the synchronizer: from the current value (0) to the visible one (Stages + 1).
   localparam int unsigned Bits = $clog2(Depth) + 1;
   typedef logic [Bits-1:0] pointer_t;
   pointer_t written[Stages+2], read[Stages+2];
@@ -71,7 +71,7 @@ module async_fifo_proof #(
     end
   end
 
-  logic in_order;  // no one sees more than there is, nor less than was seen before
+  logic in_order;  // no side sees more than exists, or less than it saw before
   always_comb begin
     in_order = 1'b1;
     for (int unsigned i = 0; i <= Stages; i++) begin
@@ -80,7 +80,8 @@ module async_fifo_proof #(
     end
   end
 
-  // Edges for which a side has not seen what there is: the synchronizer's, and one where its first flip-flop took what was.
+  // Edges in which a side has not yet seen the other's pointer: those of the synchronizer, and one if its first flip-flop
+  // took the old value.
   logic [$clog2(Stages+4)-1:0] rd_waits_q, wr_waits_q;
   pointer_t stored;
   logic seen;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Places are taken wherever there is room, and words come for them at any time. That none is lost, altered or overtaken behind its
-// place is tw_ram_fifo's, which is shown again for those that come.
+// Entries are reserved whenever there is room, and their words arrive at any time. That no word is lost, altered or overtaken
+// after it arrives is a property of tw_ram_fifo, which is proved again here.
 module credited_fifo_proof #(
     parameter int unsigned Depth = 2
 ) (
@@ -28,7 +28,7 @@ module credited_fifo_proof #(
       .*
   );
 
-  // Every word that comes is pushed.
+  // Every arriving word is pushed.
   tw_queue_properties #(
       .Width (1),
       .Depth (Depth + 1),
@@ -44,7 +44,7 @@ module credited_fifo_proof #(
   logic [CountBits-1:0] under_way_q;
   wire [31:0] place = 32'(credited.fifo.memory.read_q) + 32'(queue.ahead_q) - 32'(out_valid);
   wire [31:0] wrapped = place < Depth ? place : place - Depth;
-  logic waited_q;  // a word was held, and none at the output
+  logic waited_q;  // a word was held, and none was at the output
 
   always_ff @(posedge clk_i) begin
     waited_q <= !rst_i && held != 0 && !out_valid;

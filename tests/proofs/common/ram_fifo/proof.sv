@@ -28,7 +28,7 @@ module ram_fifo_proof #(
       .*
   );
 
-  // A word more than in memory: the one at the output.
+  // One word more than the memory holds: the one at the output.
   tw_queue_properties #(
       .Width(Width),
       .Depth(Depth + 1),
@@ -43,7 +43,7 @@ module ram_fifo_proof #(
 
   wire [31:0] place = 32'(fifo.memory.read_q) + 32'(queue.ahead_q) - 32'(out_valid);
   wire [31:0] wrapped = place < Depth ? place : place - Depth;
-  logic waited_q;  // a word was held, and none at the output
+  logic waited_q;  // a word was held, and none was at the output
 
   always_ff @(posedge clk_i) begin
     waited_q <= !rst_i && held != 0 && !out_valid;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests of any bytes and lengths, with any gaps, that are committed or dropped with their last word or later. An answer is watched by counting the
-// answers that wait.
+// Environment: requests of any bytes and lengths, with any gaps, committed or dropped with their last word or later. An answer is watched by counting
+// the answers that wait.
 module answers_proof
   import tw_ethernet_pkg::*;
 #(
@@ -18,7 +18,7 @@ module answers_proof
     input logic                tx_ready_i
 );
   logic tx_valid, tx_last;
-  logic inside_q, ended_q;  // a request has begun, and its last word has come
+  logic inside_q, ended_q;  // a request has begun; its last word has arrived
   udp_end_t own;
 
   tw_reset_first surroundings (.*);
@@ -54,7 +54,7 @@ module answers_proof
     nothing_behind_the_last : assume (!ask_valid_i || !ended_q);
   end
 
-  // Answers that have been committed and have not left, and words of the one that leaves.
+  // Committed answers that have not left, and words of the answer that is leaving.
   localparam int unsigned CountBits = $clog2(Words + 3) + 1;
   logic [CountBits-1:0] waiting_q, left_q;
   wire pop = tx_valid && tx_ready_i;

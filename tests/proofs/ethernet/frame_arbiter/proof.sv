@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames of any lengths at all inputs, with any gaps. Of a word a free bit is followed, and beside it the number of its input.
+// Environment: frames of any lengths at all inputs, with any gaps. Of each word, one free bit and the number of its input are
+// tracked.
 module frame_arbiter_proof
   import tw_ethernet_pkg::*;
 #(
     parameter int unsigned Inputs = 2,
-    parameter int unsigned Others = Inputs - 1  // frames that may end while an input waits
+    parameter int unsigned Others = Inputs - 1  // maximum number of frames that end while an input waits
 ) (
     input logic              clk_i,
     input logic              rst_i,
@@ -49,7 +50,7 @@ module frame_arbiter_proof
 
   wire [Inputs-1:0] moves = in_valid_i & in_ready;
   logic [Inputs-1:0] ends, waits_q;
-  logic inside_q, taking_q, idle_q;  // a frame has begun at the output, and at an input
+  logic inside_q, taking_q, idle_q;  // a frame has begun at the output; at an input
   logic [NumberBits-1:0] number_q;
   logic [Inputs-1:0] from_q;
   assign ends = moves & in_last_i;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words that come in any cycles in which it has a place, commits and drops at any time. Any one word may be the watched one: it is followed by
-// counting the words in front of it.
+// Environment: words arrive in any cycles in which there is room; commits and drops at any time. Any one word may be the watched one: it is
+// tracked by counting the words ahead of it.
 module frame_fifo_proof #(
     parameter int unsigned Depth = 4,
     parameter int unsigned Room  = 1,
@@ -32,9 +32,9 @@ module frame_fifo_proof #(
   );
 
   typedef logic [CountBits-1:0] count_t;
-  count_t kept_q, open_q;  // words of committed frames, and of the one that comes
-  count_t ahead_q;  // of the watched one
-  logic [1:0] waits_q;  // cycles since a committed word could be at the output
+  count_t kept_q, open_q;  // words of committed frames, and of the arriving one
+  count_t ahead_q;  // words ahead of the watched one
+  logic [1:0] waits_q;  // cycles since a committed word could have been at the output
   logic watched_q, committed_q, word_q, stalled_q, stalled_word_q;
   wire pop = out_valid && out_ready_i;
   wire count_t open = open_q + count_t'(in_valid_i);

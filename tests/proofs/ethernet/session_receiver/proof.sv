@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames of any numbers that begin, end and are kept in a receive buffer with slots as they may, and leave it in order; frames of data, acknowledgements
-// and questions that are heard, and what is said, at any time. Against it stand the frames that have been kept and have left, and what was said
-// of them and is known.
+// Environment: frames of any numbers begin, end and are kept in a receive buffer with slots, and leave it in order. Data frames, acknowledgements and
+// requests for acknowledgement arrive, and acknowledgements are sent, at any time. The reference state: which frames have been kept and have left, and
+// which acknowledgements were sent and are known to the sender.
 module session_receiver_proof #(
     parameter int unsigned Window = 2,
     parameter int unsigned Resend = 8,
@@ -13,7 +13,7 @@ module session_receiver_proof #(
     input logic                  begin_valid_i,
     input logic [NumberBits-1:0] begin_number_i,
     input logic                  commit_i,       // the frame has ended
-    input logic                  keep_i,         // the one that ended two cycles ago
+    input logic                  keep_i,         // keeps the frame that ended two cycles ago
     input logic                  left_i,
     input logic                  rx_valid_i,
     input logic [NumberBits-1:0] rx_base_i,
@@ -36,10 +36,10 @@ module session_receiver_proof #(
     return SlotBits'(of % number_t'(Window));
   endfunction
 
-  // Frames: the next one to leave, and those that were kept; the one that comes, with a free slot, and those that have ended, of which one may be kept.
+  // Frames: the next one to leave, and those that were kept; the arriving one, with a free slot, and those that have ended, of which one may be kept.
   typedef struct packed {
     logic valid;
-    logic fits;  // by the frames that had left when it began
+    logic fits;  // relative to the frames that had left when it began
     number_t number;
   } frame_t;
   number_t left_q, taken_q;
@@ -82,14 +82,14 @@ module session_receiver_proof #(
     return one && 32'(count) != Due ? count + 1'b1 : count;
   endfunction
 
-  // What it says of: the state of the cycle before, and what was said last; whether its sender has named that.
+  // The state one cycle ago, and the last acknowledgement sent; known: its sender has confirmed that number.
   number_t left_1q, said_q;
   logic [Window-1:0] bits_q;
-  logic known_q, spoke_q, more_q;  // frames have left of which it did not say
-  // Numbers that were asked for.
+  logic known_q, spoke_q, more_q;  // frames have left that it did not acknowledge
+  // Numbers that were queried.
   logic asked_1q, asked_2q;
   logic fits_1q, fits_2q, fits_q;
-  // Cycles: since it said something; since something has come or left, or it was asked, and it has said nothing.
+  // Cycles since the last acknowledgement; since a frame arrived or left, or a request for acknowledgement, without an acknowledgement after it.
   logic [$clog2(Resend+2)-1:0] age_q;
   wait_t news_q, questions_q;
   some_t came_q, went_q;
@@ -99,7 +99,7 @@ module session_receiver_proof #(
   logic [Window-1:0] turned;
   always_comb for (int unsigned k = 0; k < Window; k++) turned[k] = held_q[slot_of(left_q+number_t'(k))];
 
-  // A frame that may be kept has a slot of its own, and the window stays around it.
+  // A frame that may be kept has a slot of its own and stays within the window.
   function automatic logic alone(frame_t frame, frame_t one, frame_t other);
     return !frame.valid || (!held_q[slot_of(frame.number)] && !(one.valid && slot_of(one.number) == slot_of(frame.number)) &&
                             !(other.valid && slot_of(other.number) == slot_of(frame.number)) &&

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames that come into the send buffer at any time, a line that takes what is offered when it likes and reads it for as long as it likes, and any
-// acknowledgements at any time. Against them stand the frames that were sent and released, what acknowledgements said, as far as they were
-// looked at while they fitted, and the frame that the buffer shows.
+// Environment: frames enter the send buffer at any time; the line accepts an offered frame at any time and reads it for any time; any acknowledgements
+// arrive at any time. The reference state: the frames sent and released, the contents of the acknowledgements that were valid when they were evaluated,
+// and the frame that the buffer shows.
 module session_sender_proof #(
     parameter int unsigned Window = 2,
     parameter int unsigned Frames = 2,
     parameter int unsigned Resend = 4,
     parameter int unsigned Reorder = 1,
     parameter int unsigned NumberBits = 4,
-    // Cycles without an acknowledgement, on a line that takes and reads at once what is offered, until the first frame that has not come is sent again,
+    // Cycles without an acknowledgement, on a line that accepts and reads each offer at once, until the first missing frame is sent again
     parameter int unsigned Again = 60,
-    parameter int unsigned Leaves = 60,  // and until those have left that the last one acknowledged
+    parameter int unsigned Leaves = 60,  // and until the frames covered by the last acknowledgement have left
     localparam int unsigned FramesBits = $clog2(Frames)
 ) (
     input logic                  clk_i,
@@ -23,7 +23,7 @@ module session_sender_proof #(
     input logic [    Window-1:0] rx_received_i
 );
   typedef logic [NumberBits-1:0] number_t;
-  localparam logic [3:0] Withdraw = 4'd1, Low = 4'd2, Mark = 4'd6;  // as of the sender's stages
+  localparam logic [3:0] Withdraw = 4'd1, Low = 4'd2, Mark = 4'd6;  // the sender's stages
   localparam int unsigned EntryBits = Window > 1 ? $clog2(Window) : 1;
 
   logic select_valid, release_frame, next_valid, next_new;
@@ -60,15 +60,15 @@ module session_sender_proof #(
   logic offered_q, chosen_q, reading_q;
   number_t read_q;
 
-  // The numbers of frames: the next new one, the oldest that is in the buffer, and the one up to which all are acknowledged; those that have come.
+  // Frame numbers: the next new one, the oldest in the buffer, and the first that is not acknowledged cumulatively; the frames that have arrived.
   number_t sent_q, left_q, taken_q;
   logic [Window-1:0] come_q;
   wire number_t under_way = sent_q - left_q;
-  // The frame that the buffer shows, if none was released since it was selected.
+  // The frame that the buffer shows, valid if none was released since it was selected.
   logic shows_q;
   number_t shown_q;
 
-  // The acknowledgement that came last, and whether it fitted then.
+  // The last acknowledgement, and whether it was valid when it arrived.
   number_t rx_q;
   logic [Window-1:0] bits_q;
   logic fitted_q;
@@ -85,7 +85,7 @@ module session_sender_proof #(
       if (number_t'(k) < sent_q - base) under_mask[place_of(base+number_t'(k))] = 1'b1;
   end
 
-  // The first frame that has not come, if there is one.
+  // The first missing frame, if any.
   logic misses;
   number_t missing;
   always_comb begin
@@ -99,7 +99,7 @@ module session_sender_proof #(
     end
   end
 
-  // Cycles in which the line does at once what it may, and nothing is heard.
+  // Cycles in which the line acts as soon as it may and no acknowledgement arrives.
   logic [$clog2(Again+1)-1:0] again_q;
   logic [$clog2(Leaves+1)-1:0] leaves_q;
   number_t missing_q;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Datagrams of any lengths, with any gaps, and a MAC that takes words when it likes. What words have is left out.
+// Environment: datagrams of any lengths, with any gaps, and a MAC that accepts words at any time. The contents of words
+// are not checked.
 module udp_sender_proof
   import tw_ethernet_pkg::*;
 #(
@@ -32,7 +33,7 @@ module udp_sender_proof
       .*
   );
 
-  // Words in the FIFO, and with those on the way to it.
+  // Words in the FIFO, and including those in flight to it.
   localparam int unsigned Room = 12;
   wire [$clog2(Words):0] there = sender.fifo.write_q - sender.fifo.read_q;
   logic [7:0] all;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two ports that face each other, each with a sender and a receiver. A flit that is sent in a cycle enters the buffer
-// behind the link Latency + 1 cycles later, and what a receiver shows reaches the sender Latency - 1 cycles later
-// (docs/router.md); a latency of 0 stands for a link that takes any time, another one for each flit and each credit.
+// Two ports that face each other, each with a sender and a receiver. A flit enters the buffer behind the link Latency +
+// 1 cycles after it is sent, and a receiver's signal reaches the sender Latency - 1 cycles later (docs/router.md).
+// Latency 0 stands for a link with an arbitrary latency, different for each flit and each credit.
 module flow_proof #(
     parameter bit          Credits     = 1'b1,
     parameter int unsigned LeftDepth   = 8,
@@ -13,8 +13,8 @@ module flow_proof #(
     input logic       rst_i,
     input logic [1:0] wants_i,    // [port]: has something to send
     input logic [1:0] takes_i,    // takes a flit out of its buffer, if there is one
-    input logic [1:0] arrives_i,  // of a link that takes any time: a flit arrives at this port
-    input logic [1:0] returns_i   // and a credit
+    input logic [1:0] arrives_i,  // for a link of arbitrary latency: a flit arrives at this port
+    input logic [1:0] returns_i   // a credit arrives
 );
   localparam int unsigned Depths[2] = '{LeftDepth, RightDepth};
 
@@ -44,13 +44,13 @@ module flow_proof #(
 
     assign send[p] = wants_i[p] && ready[p];
 
-    // The buffer of this port, and the link from the other port to this one. These count without regard to depths.
+    // The buffer of this port, and the link from the other port to this one. These counts ignore the depths.
     logic [7:0] held_q, coming_q, returning_q;
 
     assign pop[p] = takes_i[p] && held_q != 0;
 
     if (Latency == 0) begin : any_time
-      // A pulse on back_o is on its way from the cycle in which it is there.
+      // A pulse on back_o is in flight from the cycle in which it appears.
       wire [7:0] returning = returning_q + 8'(back_out[1-p]);
 
       assign push[p] = arrives_i[p] && coming_q != 0;
@@ -87,7 +87,7 @@ module flow_proof #(
       end
     end
 
-    // The sender that feeds this port's buffer, and what has happened to its credits.
+    // The sender that feeds this port's buffer, and the location of its credits.
     if (Credits) begin : account
       wire [31:0] total = 32'(port[1-p].flow.credits.credits_q) + 32'(coming_q) + 32'(held_q) + 32'(back_out[p]) +
           32'(port[1-p].returning_q);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One end of a link, whose router and wire do what the tool likes: any frames come, with any check. What is proved of its session
-// alone (session) and of its replay alone (replay) holds of both together, as nothing passes between them but what is said here.
+// One end of a link with an unconstrained router and wire: any frames arrive, with any check. The proofs of its session alone
+// (session) and of its replay alone (replay) hold for both together, as they exchange nothing but the signals named here.
 module link_end_proof
   import tw_link_pkg::*;
   import tw_network_pkg::*;

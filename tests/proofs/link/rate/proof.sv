@@ -2,7 +2,7 @@
 module rate_proof #(
     parameter int unsigned Flits  = 1,
     parameter int unsigned Cycles = 1,
-    parameter int unsigned Most   = Flits  // sends in any Cycles cycles
+    parameter int unsigned Most   = Flits  // maximum sends in any Cycles cycles
 ) (
     input logic clk_i,
     input logic rst_i,
@@ -23,7 +23,8 @@ module rate_proof #(
       .*
   );
 
-  // Any one window of consecutive cycles: how long it is, how many sends it has seen, whether there always was something.
+  // An arbitrary window of consecutive cycles: its length, its number of sends, and whether there always was something to
+  // send.
   localparam int unsigned CountWidth = $clog2(Cycles + 1);
   logic open_q, busy_q;
   logic [CountWidth-1:0] cycles_q, sends_q;
@@ -48,7 +49,7 @@ module rate_proof #(
 
   wire in_window = begins || open_q;
 
-  // What the accumulator has gained since the window began, and what the sends have cost.
+  // The accumulator's gain since the window began, and the cost of the sends.
   wire [31:0] gains = first_level_q + 32'(cycles_q) * Flits;
   wire [31:0] costs = 32'(rate.level_q) + 32'(sends_q) * Cycles;
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two ends and the wires between them. Each place of a wire takes what the place before it has, or keeps what it has, and the last one
-// is delivered or not, as the tool likes: so frames get lost, come several times in a row, and take any time. Words go one way:
-// the other way's need nothing of these but the frames that they share.
+// Two ends and the wires between them. Each entry of a wire loads the entry before it or keeps its frame, and the last one is
+// delivered or not, nondeterministically: frames get lost, are repeated, and take any time. Words go in one direction; those of the
+// other direction share only the frames with them.
 module replay_proof #(
     parameter int unsigned Width  = 1,
     parameter int unsigned Window = 2,
-    parameter int unsigned Entries = 1,  // of a wire: frames on their way, beside the one in the sender's register
-    // Cycles without a fault until every word has come out: the wire there, back and there again, the words, and five registers
+    parameter int unsigned Entries = 1,  // of a wire: frames in flight, beside the one in the sender's register
+    // Fault-free cycles until every word has come out: the wire there, back and there again, the words, and five registers
     parameter int unsigned Calm   = 3 * Entries + Window + 5
 ) (
     input logic              clk_i,
@@ -121,7 +121,7 @@ module replay_proof #(
     end
   end
 
-  // Any one word may be the watched one; the words in front of it are counted, and it has to come out when there is none.
+  // Any one word may be the watched one; the words ahead of it are counted, and it must come out when there are none.
   logic [SequenceBits-1:0] held_q, ahead_q;
   logic watched_q;
   logic [Width-1:0] word_q;
@@ -143,7 +143,7 @@ module replay_proof #(
     end
   end
 
-  // Frames move and are delivered, and nothing new is given.
+  // Frames move and are delivered, and no new word is given.
   logic [$clog2(Calm+1)-1:0] calm_q;
 
   wire calm = near_takes_i && far_takes_i && &there_moves_i && &back_moves_i && there_delivers_i && back_delivers_i && !push;

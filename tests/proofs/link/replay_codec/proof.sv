@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one end says to the other over a wire that loses, repeats, delays and damages frames. Each place of the wire takes what the
-// place before it has, or keeps what it has, and the last one is delivered or not, as the tool likes; with Damage any few bits of
-// it may be wrong on the way, or any that are within 32 of each other.
+// The state that one end sends to the other over a wire that loses, repeats, delays and damages frames. Each entry of the wire
+// loads the entry before it or keeps its frame, and the last one is delivered or not, nondeterministically. With Damage, any few
+// bits of it may be wrong, or any bits within 32 of each other.
 module replay_codec_proof
   import tw_link_pkg::*;
 #(
     parameter bit          Credits = 1'b1,
     parameter bit          Damage  = 1'b0,
-    parameter int unsigned Wrong   = 5,  // bits of a frame, at most, wherever they are
+    parameter int unsigned Wrong   = 5,  // maximum number of wrong bits in a frame, at any positions
     parameter int unsigned Vcs     = 2,
     parameter int unsigned Depth   = 3,  // flits that a buffer holds
     parameter int unsigned Entries  = 1,  // of the wire, beside the sender's register
@@ -29,10 +29,10 @@ module replay_codec_proof
     input logic                 takes_i,
     input logic [   Entries-1:0] moves_i,
     input logic                 delivers_i,
-    input logic [ReplayBits-1:0] replay_i,     // what the far replay says: request, expected, epoch, sequence, word
+    input logic [ReplayBits-1:0] replay_i,     // state of the far replay: request, expected, epoch, sequence, word
     input logic                 another_i,     // the far session is not the one that the near end knows
-    input logic [FrameBits-1:0] flips_i,       // the bits of a frame that go wrong: a few,
-    input logic                 burst_i,       // or of these, from at_i on
+    input logic [FrameBits-1:0] flips_i,       // the bits of a frame that are inverted: a few,
+    input logic                 burst_i,       // or the burst starting at at_i
     input logic [         31:0] burst_bits_i,
     input logic [          5:0] at_i
 );
@@ -44,7 +44,7 @@ module replay_codec_proof
     return ~crc;
   endfunction
 
-  // What a frame tells that was delivered whole.
+  // Contents of a frame that was delivered undamaged.
   typedef struct packed {
     logic whole;
     logic [FlowBits-1:0] flow;
@@ -58,7 +58,7 @@ module replay_codec_proof
   logic peer_valid;
   logic [ReplayBits-1:0] peer;
   session_t peer_session;
-  granted_t [1:0] granted_q;  // in the cycle before, and in the one before that
+  granted_t [1:0] granted_q;  // one and two cycles ago
 
   localparam session_t Near = '{up: 1'b1, knows: 1'b1, number: 1'b1, default: '0};
   localparam session_t Far = '{up: 1'b1, knows: 1'b1, echo: 1'b1, default: '0};
@@ -187,7 +187,7 @@ module replay_codec_proof
       else if (32'(calm_q) != Calm) calm_q <= calm_q + 1;
     end
 
-    // A flit needs a credit, is in the buffer at once, and gives the credit back when it leaves.
+    // A flit needs a credit, enters the buffer at once, and returns the credit when it leaves.
     for (genvar v = 0; v < int'(Vcs); v++) begin : channel
       logic [CountBits:0] credits_q, held_q;
 
@@ -205,8 +205,8 @@ module replay_codec_proof
         end
       end
 
-      // Counts since the last credit that came out. They grow from stage to stage, from what is told back to what was returned; a
-      // stage that tells of another channel is passed over.
+      // Counts since the last credit that came out. They grow from stage to stage, from the reported ones back to the returned
+      // ones; a stage that reports another channel is skipped.
       logic [Entries+2:0][CountBits-1:0] count;
       logic [Entries+2:0] ordered;
 

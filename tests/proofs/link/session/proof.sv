@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two ends, each reset and held whenever the tool likes, and the wires between them, whose frames outlive a reset. Once the near end may
-// lose its power, when nothing is under way: then another one is there, whose number is what it is at first. Each place of a wire
-// takes what the place before it has, or keeps what it has, and the last one is delivered or not, as the tool likes: so frames get
-// lost, come several times in a row, and take any time.
+// Two ends, each reset and held at any time, and the wires between them, whose frames survive a reset. Once, the near end may lose its power while no frame is in flight: it is then
+// replaced by another one with the initial session number. Each entry of a wire loads the entry before it or keeps its frame, and the last one is delivered or not,
+// nondeterministically: frames get lost, are repeated, and take any time.
 module session_proof
   import tw_link_pkg::*;
 #(
-    parameter int unsigned Entries = 1,  // of a wire: frames on their way, beside the one in the sender's register
-    // Cycles without a fault, a reset or a hold until both ends are up: two ways there and two back
+    parameter int unsigned Entries = 1,  // of a wire: frames in flight, beside the one in the sender's register
+    // Cycles without a fault, a reset or a hold until both ends are up: two round trips
     parameter int unsigned Calm   = 4 * (Entries + 1)
 ) (
     input logic              clk_i,
@@ -22,13 +21,13 @@ module session_proof
     input logic              there_delivers_i,
     input logic              back_delivers_i
 );
-  // A frame, and what is true of it and not said.
+  // A frame, with auxiliary state that is not transmitted.
   typedef struct packed {
     logic     valid;
     session_t session;
     logic     later;        // of a session of the near end after the watched one
-    logic     later_known;  // the far end's: it has its echo from such a frame
-    logic     after_loss;   // the far end's: of a session that follows a lost one
+    logic     later_known;  // of the far end: its echo comes from such a frame
+    logic     after_loss;   // of the far end: its session follows a lost one
   } frame_t;
 
   frame_t [Entries:0] there, back;
@@ -76,8 +75,8 @@ module session_proof
       .lost_o(far_lost)
   );
 
-  // Any one end of a session in which the near end was up may be the watched one: where it was not, nothing was said in it. The far end's sessions before and after are told apart by
-  // whose frame gave them their echo.
+  // Any end of a session in which the near end was up may be the watched one: while it was not up, nothing was sent. The far end's sessions before and after are distinguished by the
+  // frame that gave them their echo.
   logic later_q, later_known_q, after_loss_q, took_earlier_q, noticed_q;
 
   wire near_flush = powered_again_q ? near[1].session.flush_d : near[0].session.flush_d;
@@ -126,7 +125,7 @@ module session_proof
     end
   end
 
-  // Both ends are reset together, and let go one after the other, and there is nothing else.
+  // Both ends are reset together and released one after the other, with no other disturbance.
   logic near_went_q, far_went_q, disturbed_q;
   logic [$clog2(Calm+1)-1:0] calm_q;
 

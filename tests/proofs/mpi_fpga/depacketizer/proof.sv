@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packets with as many flits as their bytes need, and more; any pauses on both sides. What goes into the register at the output is
-// looked at: it is a tw_skid, and that one's proof says that it loses nothing.
+// Environment: packets with as many flits as their bytes need, or more; any pauses on both sides. The input of the output register
+// is checked: the register is a tw_skid, whose own proof shows that it loses nothing.
 module depacketizer_proof (
     input logic         clk_i,
     input logic         rst_i,
     input logic         in_valid_i,
-    input logic [  3:0] in_data_i,   // a bit of each lane
+    input logic [  3:0] in_data_i,   // one bit of each lane
     input logic         in_tail_i,
     input logic         in_wide_i,
     input logic [ 10:0] in_bytes_i,
@@ -30,16 +30,16 @@ module depacketizer_proof (
       .*
   );
 
-  // --- Bytes of the packet, and those of them that have gone out
+  // --- Bytes of the packet, and bytes already sent
 
-  logic open_q;  // some of it has come, and it has not gone out to its end
+  logic open_q;  // the packet has begun to arrive, and is not yet sent completely
   logic [11:0] reported_q, gone_q;
 
   wire takes = in_valid_i && in_ready;
   wire [11:0] reported = takes && !inside_q ? 12'(in_bytes_i) : reported_q;
   wire goes = words.goes;
   wire last = words.all_go;
-  wire comes = inside_q || !open_q;  // its tail has not come before
+  wire comes = inside_q || !open_q;  // its tail has not arrived yet
   wire [5:0] bytes = words.full ? 6'd32 : 6'(words.all_bytes);
 
   logic stalled_q;

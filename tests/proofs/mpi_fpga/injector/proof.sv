@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A port with sources that do anything, but for what a packet is: its edges and its length stay, and its words come in their order,
-// with any pauses. Words name their source and their place in the packet; the injector only stores that part of them.
+// Environment: sources are unconstrained except for the packet format: a packet's edges and length are constant, and its words come
+// in order, with any pauses. Words carry their source and their index in the packet; the injector only stores that part of them.
 module injector_proof
   import tw_spec_pkg::*, tw_mpi_fpga_spec_pkg::*, tw_network_pkg::*;
 #(
@@ -32,12 +32,12 @@ module injector_proof
     input logic [Sources-1:0]              src_urgent_i,
     input logic [Sources-1:0]              src_header_i,
     input logic [Sources-1:0][  Edges-1:0] edges_i,       // of the next packet
-    input logic [Sources-1:0][        1:0] last_i,        // the place of its last word
+    input logic [Sources-1:0][        1:0] last_i,        // index of its last word
     input logic [Sources-1:0][VcWidth-1:0] vc_i,
 
-    input logic [Vcs-1:0] back_i  // a flit leaves the router's buffer, if there is one; or it says stop
+    input logic [Vcs-1:0] back_i  // a flit leaves the router's buffer, if there is one; or stop is asserted
 );
-  localparam logic [1:0] Single = 2'd3;  // what is from source p names p + 1; credits have 0 there
+  localparam logic [1:0] Single = 2'd3;  // words from source p carry p + 1; credits carry 0
 
   typedef struct packed {
     logic [1:0] neighbour;
@@ -58,7 +58,7 @@ module injector_proof
     else if (loads) loaded_q[edge_index_i] <= 1'b1;
   end
 
-  // --- What comes in
+  // --- Inputs
 
   logic [Sources-1:0][1:0] place_q, last_q;
   logic [Sources-1:0][Edges-1:0] edges_q, sent_q;
@@ -156,7 +156,7 @@ module injector_proof
 
   tw_reset_first surroundings (.*);
 
-  // --- What has to be on the port in the next cycle
+  // --- The expected flit on the port in the next cycle
 
   wire far_t credit_far = far_q[credit_edge_i];
   far_t far;
@@ -190,7 +190,7 @@ module injector_proof
 
   wire [Sources+1:0] taken = {ready, credit_ready && credit_valid, single_ready && single_valid};
 
-  // And of the port alone: the packet that is open on it.
+  // Checks of the port alone: the packet that is open on it.
   logic open_q;
   logic [1:0] from_q, at_q;
   logic [3:0] channel_q;

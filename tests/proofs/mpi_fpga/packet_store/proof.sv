@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A host that puts packets of any size, for any process, into places that are its own, and units that take what there is, at any
-// pace. The packets of each process, and those that were taken and whose places the host has not got back, are followed in their
-// order; of the flits, any one that the tool likes is watched.
+// Environment: a host puts packets of any size, for any process, into entries that it owns; units take available packets at any
+// pace. The packets of each process, and the packets taken whose entries have not been returned to the host, are tracked in
+// order. Any one flit is watched.
 module packet_store_proof #(
     parameter int unsigned Units = 2,
     parameter int unsigned Processes = 2,
@@ -36,13 +36,13 @@ module packet_store_proof #(
 
   tw_reset_first surroundings (.*);
 
-  // --- Where the places are: with the host, filled, with a packet of a process, taken
+  // --- State of the entries: owned by the host, being filled, holding a packet of a process, taken
 
   logic [Entries-1:0] free_q;
   logic [Entries-1:0][2:0] size_q;
   logic open_q;
   logic [EntryWidth-1:0] open_place_q;
-  logic [6:0] flit_q;  // the next one of the packet that is put in
+  logic [6:0] flit_q;  // index of the next flit of the packet that is written
   logic [Processes-1:0][Entries-1:0][EntryWidth-1:0] order_q;
   logic [Processes-1:0][CountWidth-1:0] count_q;
   logic [Entries-1:0][EntryWidth-1:0] taken_q;
@@ -50,7 +50,7 @@ module packet_store_proof #(
   logic [CountWidth-1:0] taken_count_q;
 
   wire tells = free_valid && free_ready_i;
-  logic [Entries-1:0] free;  // the host may fill a place at once
+  logic [Entries-1:0] free;  // entries that the host may fill at once
   always_comb for (int p = 0; p < int'(Entries); p++) free[p] = free_q[p] || (tells && 32'(free_place) == p);
 
   wire begins = put_i && ready && !open_q && 32'(put_place_i) < Entries && free[put_place_i] && 32'd1 << put_size_i <= Flits;
@@ -145,7 +145,7 @@ module packet_store_proof #(
     taken_count_q <= rst_i ? '0 : taken_end + CountWidth'(takes);
   end
 
-  // --- The watched flit, until the host gets its place back
+  // --- The watched flit, until its entry is returned to the host
 
   logic watched_q, word_q;
   logic [EntryWidth-1:0] place_q;
@@ -162,7 +162,7 @@ module packet_store_proof #(
     else if (tells && free_place == place_q) watched_q <= 1'b0;
   end
 
-  // --- What comes out
+  // --- Outputs
 
   logic arrived_q, stalled_q, finished;
   logic [ProcessWidth-1:0] arrived_process_q;
@@ -204,7 +204,7 @@ module packet_store_proof #(
     end
   end
 
-  // A place is in how many of these?
+  // Each entry is in exactly one of these states.
   for (genvar p = 0; p < Entries; p++) begin : place
     logic [7:0] times;
     always_comb begin

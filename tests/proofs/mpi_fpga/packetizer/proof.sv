@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams of any length and type, one after another; words that come and flits that are taken with any pauses. What goes into the
-// register at the output is looked at: it is a tw_skid, and that one's proof says that it loses nothing.
+// Environment: streams of any length and type, one after another; words arrive and flits are accepted with any pauses. The input
+// of the output register is checked: the register is a tw_skid, whose own proof shows that it loses nothing.
 module packetizer_proof
   import tw_spec_pkg::*, tw_mpi_fpga_spec_pkg::*;
 (
@@ -10,7 +10,7 @@ module packetizer_proof
     input descriptor_t       start_descriptor_i,
     input logic        [2:0] start_size_i,
     input logic              in_valid_i,
-    input logic        [3:0] in_data_i,           // a bit of each lane
+    input logic        [3:0] in_data_i,           // one bit of each lane
     input logic              out_ready_i
 );
   logic start_ready, in_ready, out_valid, out_head, out_tail;
@@ -30,10 +30,10 @@ module packetizer_proof
       .*
   );
 
-  // --- The stream that is made, and the packet of it
+  // --- The stream that is produced, and its current packet
 
   logic stream_q, first_q, open_q;
-  logic [7:0] left_q;  // flits of the packet
+  logic [7:0] left_q;  // remaining flits of the packet
   descriptor_t descriptor_q;
 
   wire starts = start_valid_i && start_ready;

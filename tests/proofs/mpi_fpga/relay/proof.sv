@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A relay whose table says anything, between neighbours that keep to its room and to what they were told: packets and credits that
-// come over its links in any order, mixed by flit, and packets of the own host; takers and a host with any pauses.
+// Environment: a relay with any table, between neighbours that respect its buffers and their credits. Packets and credits arrive
+// over its links in any order, interleaved by flit, and so do packets of the own host; receivers and the host pause at any time.
 //
-// Flits carry a tag, which the relay only stores: what they are of, and their packet's number among those of its link and queue in
-// the order of their last flits. The tool guesses it with the first flit, and a packet ends if the guess was right.
+// Flits carry a tag, which the relay only stores: their packet's link and queue, and its number among the packets of that link and
+// queue in the order of their last flits. The tool guesses this number with the first flit, and a packet may end only if the guess
+// was right.
 module relay_proof
   import tw_spec_pkg::*, tw_mpi_fpga_spec_pkg::*, tw_network_pkg::*;
 #(
@@ -35,10 +36,10 @@ module relay_proof
     input logic [ClassWidth-1:0] load_class_i,
     input logic                  load_keep_i,
     input logic [ClassWidth-1:0] load_layer_i,
-    input logic                  load_node_i,   // of a neighbour: a bit of its number
+    input logic                  load_node_i,   // of a neighbour: one bit of its number
     input logic                  load_vc_i,
 
-    // [link]: a flit comes on this channel; what a head says
+    // [link]: a flit arrives on this channel; fields of a head flit
     input logic [Links-1:0]                 come_i,
     input logic [Links-1:0][VcWidth-1:0]    vc_i,
     input logic [Links-1:0][1:0]            kind_i,
@@ -51,7 +52,7 @@ module relay_proof
     input logic [Links-1:0][LinkWidth-1:0]  credit_link_i,
     input logic [Links-1:0][2:0]            credit_count_i,
 
-    // [lane]: the own host's next word is there
+    // [lane]: the own host's next word is available
     input logic [Lanes-1:0]                own_i,
     input logic [Lanes-1:0][NodeWidth-1:0] own_receiver_i,
     input logic [Lanes-1:0]                own_size_i,
@@ -66,7 +67,7 @@ module relay_proof
     logic                  watched;
     logic                  payload;
     logic [LinkWidth-1:0]  link;
-    logic [ClassWidth-1:0] route_class;  // that it takes here
+    logic [ClassWidth-1:0] route_class;  // its route class at this node
     logic [QueueWidth-1:0] row;
     logic [2:0]            number;
     logic                  size;
@@ -76,7 +77,7 @@ module relay_proof
   function automatic tag_t tag_of(logic [255:0] data);
     return data[255-:$bits(tag_t)];
   endfunction
-  // The same but for the place in the packet, and for what is in it.
+  // True if both tags are of the same packet; index and contents may differ.
   function automatic logic one_packet(tag_t a, tag_t b);
     return {a.own, a.link, a.route_class, a.row, a.number, a.size} == {b.own, b.link, b.route_class, b.row, b.number, b.size};
   endfunction
@@ -175,7 +176,7 @@ module relay_proof
       .announce_source_o()
   );
 
-  // --- What leaves
+  // --- Outputs
 
   wire [Lanes-1:0] goes = src_valid & src_ready_i;
   wire [Lanes-1:0] tells = single_valid & single_ready_i;
@@ -193,7 +194,7 @@ module relay_proof
     end
   end
 
-  // Packets' last flits, by the link over which they came and their queue.
+  // Tail flits that leave, by the packet's input link and queue.
   logic [Links-1:0][Queues-1:0] left;
   logic [Links-1:0][Classes-1:0][2:0] left_flits;
   always_comb begin
@@ -211,9 +212,9 @@ module relay_proof
     end
   end
 
-  // --- What comes over the links, and what the relay has of it
+  // --- Arrivals over the links, and the relay's state of them
 
-  logic watched_q, watched_now_q;  // the watched flit has come, and is the one that came last
+  logic watched_q, watched_now_q;  // the watched flit has arrived; it is the one that arrived last
   logic word_q, word_size_q;
   logic [1:0] word_kind_q;
   logic [NodeWidth-1:0] word_receiver_q;
@@ -222,9 +223,9 @@ module relay_proof
   logic [Links-1:0][1:0] come_kind;
   logic [Links-1:0] come_size;
   logic [Links-1:0][NodeWidth-1:0] come_receiver;
-  logic [Links-1:0][Queues-1:0][2:0] came_q, out_q;  // the number of the next packet that comes, that leaves
-  logic [Links-1:0][Classes-1:0][3:0] room_q, held_q, owed_q;  // of a buffer: at the neighbour's; taken here; free and not told
-  logic [Links-1:0][Classes-1:0][3:0] sent_q;  // and to the one at the other end: what took room there
+  logic [Links-1:0][Queues-1:0][2:0] came_q, out_q;  // the number of the next packet that arrives; that leaves
+  logic [Links-1:0][Classes-1:0][3:0] room_q, held_q, owed_q;  // of a buffer: free at the neighbour; occupied here; freed, not credited
+  logic [Links-1:0][Classes-1:0][3:0] sent_q;  // occupied at the other end by sent packets
   logic [Links-1:0][Classes-1:0][3:0] returned;
   logic [Links-1:0][1:0] busy;
   tag_t [Links-1:0][1:0] reading;  // the reader's flit
@@ -238,7 +239,7 @@ module relay_proof
   end
 
   for (genvar l = 0; l < Links; l++) begin : link
-    logic [Vcs-1:0] open_q;  // a packet, of which a flit is to come; its first one
+    logic [Vcs-1:0] open_q;  // a packet with outstanding flits; its first flit
     tag_t [Vcs-1:0] tag_q;
 
     wire [VcWidth-1:0] vc = 32'(vc_i[l]) < Vcs ? vc_i[l] : '0;
@@ -362,12 +363,12 @@ module relay_proof
         credited_once : assert (announce_valid[l] == announced_q && (!announced_q || announce_context[l] == 5'(announced_bit_q)));
     end
 
-    // The places: those that hold a flit, and those of them whose packet is not whole, by channel.
+    // The entries: occupied ones, and those of incomplete packets, by channel.
     logic [Entries-1:0] used_q;
     logic [Vcs-1:0][Entries-1:0] coming_q;
     tag_t [Entries-1:0] place_tag_q;
     logic [1:0] reads;
-    logic [1:0][EntryWidth-1:0] read_place, free_read, free_write;  // and the readers' free ones
+    logic [1:0][EntryWidth-1:0] read_place, free_read, free_write;  // and the readers' free entries
     logic [1:0][EntryWidth:0] free_count;
     logic [1:0][Entries-1:0][EntryWidth-1:0] free_place;
     wire [EntryWidth-1:0] place = relay.links[l].memory.place;
@@ -451,7 +452,7 @@ module relay_proof
       end
     end
 
-    // Where each place is.
+    // State of each entry.
     for (genvar p = 0; p < Entries; p++) begin : place_
       logic [3:0] times;
       always_comb begin
@@ -461,11 +462,11 @@ module relay_proof
             times += 4'(i < 32'(free_count[r]) && 32'(free_place[r][EntryWidth'((32'(free_read[r])+i)%Entries)]) == p);
       end
 
-      // Whether it is in its queue, as a packet's first flit, or is still to be read.
+      // Whether the entry is in its queue, as a packet's first flit, or is still to be read.
       wire tag_t tag_here = place_tag_q[p];
       wire [2:0] ahead = tag_here.number - out_q[l][tag_here.row];
       wire [2:0] length = came_q[l][tag_here.row] - out_q[l][tag_here.row];
-      logic was_read;  // or one of the packet behind it
+      logic was_read;  // it was read, or a packet behind it was
       always_comb begin
         was_read = 1'b0;
         for (int r = 0; r < 2; r++)
@@ -504,7 +505,7 @@ module relay_proof
       end
     end
 
-    // Packets that come.
+    // Arriving packets.
     for (genvar v = 0; v < Vcs; v++) begin : coming
       wire [EntryWidth-1:0] head = relay.links[l].memory.coming_q[v].head;
       always_ff @(posedge clk_i) begin
@@ -653,7 +654,7 @@ module relay_proof
       end
     end
 
-    // The packet that is open on the lane, of which this was the first flit; and towards the host.
+    // The packet that is open on the lane, with its first flit's tag; and the one open towards the host.
     logic open_q, host_open_q;
     tag_t tag_q, host_tag_q;
     logic stalled_q, single_stalled_q;
@@ -708,13 +709,13 @@ module relay_proof
       end
     end
 
-    // What the relay is doing.
+    // State of the relay.
     wire own_now = relay.lanes[p].lane.own_q;
     wire [LinkWidth-1:0] from = relay.lanes[p].lane.from_q;
     wire reader = relay.lanes[p].lane.reader_q;
     wire [LinkWidth-1:0] host_from = relay.lanes[p].host.from_q;
     wire host_reader = relay.lanes[p].host.reader_q;
-    logic [7:0] readers, host_readers;  // that read for the lane, and for its host
+    logic [7:0] readers, host_readers;  // readers that read for the lane; for its host
     always_comb begin
       readers = '0;
       host_readers = '0;
@@ -756,7 +757,7 @@ module relay_proof
       end
     end
 
-    // Which of them the tag names, so that a reader's lane is known.
+    // The reader that the tag names, so that its lane is known.
     for (genvar l = 0; l < Links; l++) begin : of_link
       for (genvar r = 0; r < 2; r++) begin : of_reader
         always_ff @(posedge clk_i) begin
@@ -768,7 +769,7 @@ module relay_proof
       end
     end
 
-    // Credits, of both sides.
+    // Credits in both directions.
     for (genvar i = 0; i < (Links + Lanes - 1 - p) / Lanes * Classes; i++) begin : buffer_
       localparam int unsigned L = p + i / Classes * Lanes;
       localparam int unsigned C = i % Classes;
@@ -796,7 +797,7 @@ module relay_proof
     end
   end
 
-  // --- What was loaded
+  // --- Loaded configuration
 
   for (genvar l = 0; l < Links; l++) begin : loaded
     always_ff @(posedge clk_i) begin

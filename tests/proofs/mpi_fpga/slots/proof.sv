@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Slots of one link and one row between peers that keep to their credits. Packets, all of one length, come over the link with any
-// pauses; steps take them and send others, of any edges, at any pace that the banks can have, and a unit begins one when it has
-// read the one before. Credits that are told take any time, two cycles at least.
+// Environment: slots of one link and one row, between peers that respect their credits. Packets, all of one length, arrive over
+// the link with any pauses. Steps consume them and send others, for any edges, at any pace that the banks support; a unit starts a
+// step once it has read the one before. Credits take any time to return, at least two cycles.
 module slots_proof
   import tw_spec_pkg::*, tw_mpi_fpga_spec_pkg::*, tw_network_pkg::*;
 #(
@@ -10,7 +10,7 @@ module slots_proof
     parameter int unsigned Batch = 2,
     parameter int unsigned Size = 1,     // log2 of a packet's flits
     parameter int unsigned Units = 2,
-    parameter int unsigned Paces = 3,    // the slowest, at most 4
+    parameter int unsigned Paces = 3,    // the slowest pace, at most 4
     localparam int unsigned EdgeWidth = Edges > 1 ? $clog2(Edges) : 1,
     localparam int unsigned UnitWidth = Units > 1 ? $clog2(Units) : 1,
     localparam int unsigned CountWidth = $clog2(SlotFlits + 1),
@@ -20,11 +20,11 @@ module slots_proof
     input logic rst_i,
 
     input logic                 load_i,
-    input logic                 flit_i,          // the next one comes, or the first of a packet
-    input logic                 credits_come_i,  // instead of a packet, and so many
+    input logic                 flit_i,          // the next flit of a packet, or the first one, arrives
+    input logic                 credits_come_i,  // a credit packet with this count arrives instead
     input logic [EdgeWidth-1:0] flit_edge_i,
     input logic [CountWidth-1:0] flit_count_i,
-    input logic [Edges-1:0]     back_i,          // what was told has come to the sender
+    input logic [Edges-1:0]     back_i,          // outstanding credits reach the sender
     input logic                 step_i,
     input logic [Edges-1:0]     from_i,
     input logic [Edges-1:0]     to_i,
@@ -35,7 +35,7 @@ module slots_proof
 );
   localparam logic [7:0] Flits = 8'd1 << Size;
   localparam logic [7:0] Slot = 8'(SlotFlits);
-  localparam logic [4:0] Round = 5'(2 * SlotFlits);  // twice round a slot; narrow, as remainders are large circuits
+  localparam logic [4:0] Round = 5'(2 * SlotFlits);  // twice the length of a slot; narrow, as remainders are large circuits
 
   logic status_valid, status_free, credit_valid;
   logic [3:0] status_pace;
@@ -46,11 +46,11 @@ module slots_proof
 
   tw_reset_first surroundings (.*);
 
-  // --- Of each edge: its sender's credits; flits in its slot or of a packet that has begun, those of whole packets, and room that
-  // is not told; credits on their way. And what was sent to the other end, and is not told.
+  // --- Per edge: the sender's credits; flits in its slot or of a packet that has begun; flits of complete packets; freed space
+  // that is not credited; credits in flight; and flits sent to the other end that are not credited.
 
   logic [Edges-1:0][7:0] credits_q, held_q, whole_q, room_q, back_q, sent_q;
-  logic [Edges-1:0] due_q;  // room of it is to be told
+  logic [Edges-1:0] due_q;  // its freed space must be credited
   logic [EdgeWidth:0] loaded_q;
   logic running_q;
 
@@ -58,7 +58,7 @@ module slots_proof
   wire loads = load_i && status_valid && !all_loaded;
 
   // The link.
-  logic coming_q;  // a packet, of which flits are to come
+  logic coming_q;  // a packet with outstanding flits
   logic [EdgeWidth-1:0] coming_edge_q;
   logic [7:0] left_q;
   wire edge_exists = 32'(flit_edge_i) < Edges;
@@ -225,13 +225,13 @@ module slots_proof
       end
     end
 
-    // Where the slot's packets begin and end, both modulo two ways round it.
+    // Head and tail positions of the slot's packets, both modulo twice the slot's length.
     wire [4:0] arrived = 5'(slots.link[0].edge_[k].arrived_q[0].lap ? SlotFlits : 0) + 5'(slots.link[0].edge_[k].arrived_q[0].offset);
     wire [4:0] taken = 5'(slots.link[0].edge_[k].taken_q[0].lap ? SlotFlits : 0) + 5'(slots.link[0].edge_[k].taken_q[0].offset);
     wire [4:0] writing = 5'(slots.link[0].writing_q[0].at.lap ? SlotFlits : 0) + 5'(slots.link[0].writing_q[0].at.offset);
     wire mine = coming_q && coming_edge_q == EdgeWidth'(k);
 
-    // How often the edge stands in the queue of the port.
+    // Number of entries of the edge in the queue of the port.
     logic [2:0] in_queue;
     always_comb begin
       in_queue = '0;
@@ -272,7 +272,7 @@ module slots_proof
     end
   end
 
-  // Where packets have one flit, a flit is read with its step, and those of the slot are what is unread.
+  // With packets of one flit, a flit is read in its step, and the unread flits are those of the slot.
   if (Size == 0) begin : single
     wire [Edges*SlotFlits-1:0] unread;
 
@@ -290,7 +290,7 @@ module slots_proof
     end
   end
 
-  // The queue of the port: its words are not empty, the first one is not told to its end.
+  // The queue of the port: its words are not empty, and the first one is not completely credited.
   for (genvar i = 0; i < Edges + 1; i++) begin : waiting
     localparam int unsigned Own = Edges;
     wire [2:0] at = 3'(3'(slots.port[0].queue.read_q) + 3'(i)) % 3'(Edges + 1);

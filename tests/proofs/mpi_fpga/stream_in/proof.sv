@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Beats with any pauses, and a router that takes flits and gives credits back, or stops the sender, as it likes.
+// Environment: beats with any pauses; a router that accepts flits and returns credits, or stops the sender, at any
+// time.
 module stream_in_proof
   import tw_network_pkg::*;
 #(
@@ -46,10 +47,10 @@ module stream_in_proof
       .back_i(back)
   );
 
-  // The beats that were taken, the first of them at place 0.
+  // The accepted beats, the first of them at index 0.
   beat_t [3:0] beats_q;
   logic [2:0] count_q;
-  logic open_q;       // a packet, of which this was the last flit's channel
+  logic open_q;       // a packet is open; channel of its last flit
   logic [3:0] vc_q;
 
   wire takes = beat_i && ready;

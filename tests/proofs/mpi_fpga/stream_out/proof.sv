@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A router that keeps to the credits, or to the stops, and sends whole packets, those of several channels mixed as it likes, and a
-// host that takes beats when it likes. With stops a flit can still come two cycles after a stop has.
+// Environment: a router that respects credits or stops and sends whole packets, those of several channels interleaved arbitrarily;
+// a host that accepts beats at any time. With stops, a flit can still arrive two cycles after a stop.
 //
-// Bits of a flit that are only stored say which one it is: of its channel's flits, and of all packets in the order of their heads.
+// Bits of a flit that are only stored identify it: its index among its channel's flits, and its packet's among all packets in the
+// order of their heads.
 module stream_out_proof
   import tw_network_pkg::*;
 #(
@@ -18,7 +19,7 @@ module stream_out_proof
     input logic tail_i,
     input logic ready_i
 );
-  localparam int unsigned Packets = Vcs * Depth + 1;  // that the order has room for
+  localparam int unsigned Packets = Vcs * Depth + 1;  // capacity of the order
   localparam int unsigned IndexWidth = Depth > 1 ? $clog2(Depth) : 1;
 
   typedef struct packed {
@@ -33,7 +34,7 @@ module stream_out_proof
   logic [Vcs-1:0] back;
   flit_t in_flit;
 
-  // What has come
+  // Arrived flits and packets
   logic [Vcs-1:0][2:0] came_q;
   logic [Vcs-1:0][3:0] packet_q;  // of the last flit
   logic [Vcs-1:0] inside_q, may_send;
@@ -78,9 +79,9 @@ module stream_out_proof
     end
   end
 
-  // What has left
+  // Departed flits and packets
   logic [Vcs-1:0][2:0] left_q;
-  logic [3:0] ended_q;  // packets
+  logic [3:0] ended_q;  // packets that have ended
   logic open_q, vc_q, stalled_q;
   logic [256:0] stalled_beat_q;
 
@@ -110,7 +111,7 @@ module stream_out_proof
     end
   end
 
-  // The skid, and what is open behind it
+  // The skid, and the packet that is open behind it
   wire tag_t main = stream.skid.main_q[$bits(tag_t)-1:0];
   wire tag_t spare = stream.skid.spare_q[$bits(tag_t)-1:0];
   wire main_valid = stream.skid.main_valid_q;
@@ -151,9 +152,9 @@ module stream_out_proof
     wire [3:0] count = 4'(stream.channel[v].buffer.count_q);
     wire [3:0] outside = 4'(main_valid && main.vc == 1'(v)) + 4'(spare_valid && spare.vc == 1'(v));
     logic [Depth-1:0][256:0] words;
-    // Of the flit at each place, the last one being the next to come: it is a head; its packet is in its turn.
+    // Of the flit at each index, the last one being the next to arrive: it is a head; it is that packet's turn.
     logic [Depth:0] starts, known;
-    logic [Depth:0][3:0] ends_before;  // ends of packets in front of it
+    logic [Depth:0][3:0] ends_before;  // ends of packets ahead of it
     logic [Depth-1:0] kept;
     logic [3:0] entries;
 

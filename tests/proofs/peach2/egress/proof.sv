@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packets of any kind and length that an ingress lets pass, with any pauses, to another end that keeps so many packets and units, and
-// gives them back when it likes, in any parts. Of the words' data one bit is looked at; they are only stored.
+// Environment: packets of any kind and length that an ingress passes, with any pauses. The other end buffers a limited number of
+// packets and units, and returns them at any time, in any portions. One bit of the words' data is checked, as they are only stored.
 module egress_proof
   import tw_spec_pkg::*, tw_peach2_pkg::*;
 #(
@@ -8,12 +8,12 @@ module egress_proof
     parameter int unsigned Packets = 2,
     parameter int unsigned Units = 17,
     parameter int unsigned NoticeBytes = 8,
-    parameter int unsigned Most = Rate  // bytes a cycle
+    parameter int unsigned Most = Rate  // bytes per cycle
 ) (
     input logic                 clk_i,
     input logic                 rst_i,
     input logic                 watch_i,
-    input logic                 start_i,        // a window of time begins
+    input logic                 start_i,        // a time window begins
     input logic                 in_valid_i,
     input logic [        127:0] in_bytes_i,
     input logic                 in_last_i,
@@ -56,7 +56,7 @@ module egress_proof
       .*
   );
 
-  // --- The packet that comes in, and its bytes on the wires
+  // --- The arriving packet, and its bytes on the wires
 
   // verilator lint_off UNUSEDSIGNAL
   wire pcie_memory_write_t request = pcie_memory_write_of(in_bytes_i);
@@ -66,13 +66,13 @@ module egress_proof
   wire answers = is_completion(in_data);
   wire accept = in_valid_i && in_ready;
 
-  logic inside_q;  // words of a packet are to come
-  logic [6:0] come_q, dwords_q;  // double words that have come, of so many
-  logic [2:0] at_q;  // the first one's place in its line
+  logic inside_q;  // words of a packet are outstanding
+  logic [6:0] come_q, dwords_q;  // double words that have arrived, and their total
+  logic [2:0] at_q;  // position of the first one in its line
   wire begins = accept && !inside_q;
   wire [6:0] units = reads ? 7'd0 : (request.length[6:0] + 7'd3) / 7'd4;
 
-  // A line ends where the next multiple of eight double words does.
+  // A line ends at the next multiple of eight double words.
   wire [7:0] line_end = ((8'(at_q) + 8'(come_q)) / 8'd8 + 8'd1) * 8'd8 - 8'(at_q);
   wire [7:0] come = line_end < 8'(dwords_q) ? line_end : 8'(dwords_q);
   wire [9:0] bytes = (inside_q ? 10'd4 * (10'(come) - 10'(come_q)) : 10'd3 + (answers ? 10'd12 : 10'd16)) + (in_last_i ? 10'd5 : 10'd0);
@@ -95,7 +95,7 @@ module egress_proof
     no_faster_than_packets : assume (!notice_valid_i || !notice_q);
   end
 
-  // --- The other end: what it has, or is on its way there or back
+  // --- The other end: packets and units that it holds or that are in flight to or from it
 
   logic [15:0] packets_q, units_q;
 
@@ -110,7 +110,7 @@ module egress_proof
     end
   end
 
-  // --- A window of time, from any cycle on: bytes of packets, and of what is told, that came in it; and what its cycles carry
+  // --- A time window starting at any cycle: bytes of packets and notices that arrived in it, and the capacity of its cycles
 
   logic open_q;
   logic [15:0] carried_q, bytes_q, owed_q;
@@ -131,7 +131,7 @@ module egress_proof
       owed_q <= owed_q + 16'(on_wires) < 16'(Rate) ? '0 : owed_q + 16'(on_wires) - 16'(Rate);
     end
   end
-  // All that came before this cycle has gone out at its end.
+  // Everything that arrived before this cycle has left by its end.
   wire all_out = (held == 2'd0 || out_valid) && counts && open_q;
 
   always_ff @(posedge clk_i) begin

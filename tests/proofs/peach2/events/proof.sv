@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Things that happen at any places in any cycles, told whenever the other side likes. Any one place (where_q) is followed.
+// Environment: events of any sources in any cycles, delivered whenever the other side is ready. Any one source (where_q)
+// is tracked.
 module events_proof #(
     parameter int unsigned Sources = 3,
     parameter int unsigned Width = 2,
-    parameter int unsigned Others = Sources - 1,  // events of other sources that may be delivered while one waits
+    parameter int unsigned Others = Sources - 1,  // maximum number of events of other sources delivered while one waits
     localparam int unsigned EntryBits = $clog2(Sources)
 ) (
     input logic                              clk_i,
@@ -32,7 +33,7 @@ module events_proof #(
   );
 
   logic [EntryBits-1:0] where_q;
-  logic [16:0] since_q;  // how often since it was told last, up to 65,535
+  logic [16:0] since_q;  // number of events since its last delivery, at most 65,535
   logic [Width-1:0] note_q;
   logic [EntryBits:0] others_q;  // events of others delivered while this one waits
 
@@ -54,7 +55,7 @@ module events_proof #(
     end
   end
 
-  // How far the place is from the one whose turn it is.
+  // Distance of the source from the one whose turn it is.
   wire [31:0] turn = 32'(events.arbiter.turn_q);
   wire [31:0] distance = 32'(where_q) + (32'(where_q) < turn ? Sources : 0) - turn;
 

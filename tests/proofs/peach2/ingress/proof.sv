@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words of any packets, right ones or not, with any pauses, and any answers of the windows (tests/proofs/answers). Any one word is
-// watched: its place in the store, its packet's verdict, and what happens to it. Of the words' data one bit is looked at; they are only
-// stored. With Units, what comes is a sender's that keeps to so many credits.
+// Environment: words of any packets, valid or not, with any pauses, and any answers of the windows (tests/proofs/answers). Any one word
+// is watched: its position in the store, its packet's verdict, and whether it is sent or dropped. One bit of the words' data is
+// checked, as they are only stored. With Units, the sender respects that many credits.
 module ingress_proof
   import tw_spec_pkg::*, tw_peach2_pkg::*;
 #(
@@ -17,7 +17,7 @@ module ingress_proof
     input logic         watch_i,
     input logic [ 15:0] own_i,
     input logic [ 15:0] owners_i,    // with an answer of the windows
-    input window_t      answer_i,    // of the windows, to what was asked two cycles ago
+    input window_t      answer_i,    // answer of the windows to the query of two cycles ago
     input logic         in_valid_i,
     input logic [127:0] in_bytes_i,
     input logic         in_last_i,
@@ -82,10 +82,10 @@ module ingress_proof
     source_t source;
   } header_t;
 
-  // --- What comes in, and what has to become of it
+  // --- The input, and the expected verdict
 
   wire accept = in_valid_i && in_ready;
-  logic inside_q;  // words of a packet are to come
+  logic inside_q;  // words of a packet are outstanding
   wire begins = accept && !inside_q;
   // verilator lint_off UNUSEDSIGNAL
   wire pcie_memory_write_t request = pcie_memory_write_of(in_bytes_i);
@@ -102,15 +102,15 @@ module ingress_proof
       led: request.tag > 8'd15,
       source: Cable ? '{node: request.requester[11:8], port: request.requester[2:0]} : '{node: 4'd5, port: Port}
   };
-  header_t header_q, judged_q;  // a cycle ago, two
+  header_t header_q, judged_q;  // one cycle ago; two cycles ago
   logic asked_q, found_q;
 
-  // The port where the windows send it, as they say in this cycle.
+  // The destination port according to the windows' answer in this cycle.
   wire hit = answer_i.used;
   wire [2:0] to = answer_i.to;
   wire bus_or_host = to == North || to == Bus;
   wire [10:0] page_end = 11'(judged_q.address[9:0]) + 11'(judged_q.length);
-  wire [29:0] from = {judged_q.address[27:0], 2'd0};  // bytes of the hub's own
+  wire [29:0] from = {judged_q.address[27:0], 2'd0};  // byte address within the hub
   wire [29:0] behind = from + 30'(12'(judged_q.length) * 12'd4);
   wire a_register = to == Bus && from >= 30'h38000000 && from < 30'h38001000 && (from < 30'h38000400 || behind > 30'h38000410);
   refusal_e reason;
@@ -162,10 +162,10 @@ module ingress_proof
     else if (accept) inside_q <= !in_last_i;
   end
 
-  // --- The store: words and packets in it, which of them are their packets' last, verdicts
+  // --- The store: its words and packets, which words are the last of their packets, and the verdicts
 
   number_t held_q, packets_q;
-  wire leaves = ingress.leaves;  // a word: it goes out, or is dropped
+  wire leaves = ingress.leaves;  // a word is sent or dropped
   wire ends = leaves && out_last;
 
   always_ff @(posedge clk_i) begin
@@ -181,7 +181,7 @@ module ingress_proof
   wire number_t at_output = number_t'(ingress.store.valid_q);
   wire number_t judged = number_t'(ingress.verdicts.count_q);
   logic [Words:0] lasts, bits;
-  logic [Words+1:0][15:0] lasts_to;  // lasts before a place
+  logic [Words+1:0][15:0] lasts_to;  // number of last words before a position
   always_comb begin
     lasts_to = '0;
     for (int unsigned k = 0; k <= Words; k++) begin
@@ -215,12 +215,12 @@ module ingress_proof
   // --- The watched word
 
   logic watched_q, bit_q, last_q, known_q, whole_q;
-  logic [1:0] since_q;  // its packet began
+  logic [1:0] since_q;  // cycles since its packet began
   number_t ahead_q, packets_ahead_q;
   verdict_t verdict_q;
   wire watches = !watched_q && accept && watch_i;
   wire front = watched_q && ahead_q == 0;
-  logic left_q, left_last_q, any_left_q;  // it has left, and was its packet's last; any word has
+  logic left_q, left_last_q, any_left_q;  // it has left, and was its packet's last; any word has left
   logic [UnitsBits-1:0] left_units_q;
 
   always_ff @(posedge clk_i) begin
@@ -299,7 +299,7 @@ module ingress_proof
     end
   end
 
-  // --- A sender that keeps to its credits
+  // --- A sender that respects its credits
 
   if (Units != 0) begin : sender
     typedef struct packed {
@@ -308,8 +308,8 @@ module ingress_proof
     } packet_t;
     packet_t [Packets:0] packets;  // in the store, the oldest first
     packet_t [Packets:0] kept_q;
-    logic [4:0] come_q, gone_q;  // words of the newest and of the oldest
-    number_t sent_q, units_q;  // that have not come back
+    logic [4:0] come_q, gone_q;  // words of the newest that have arrived; words of the oldest that have left
+    number_t sent_q, units_q;  // credits of packets and units that have not returned
 
     wire [2:0] line_at = header.answer ? completion.lower_address[4:2] : request.address[2:0];
     wire packet_t packet = '{

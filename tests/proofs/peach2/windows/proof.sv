@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Windows that are loaded and pages that are asked for as the tool likes. Of any one window (which_i) it is followed whether it is
-// the first that has the page.
+// Environment: windows are loaded and pages are looked up at any time. For any one window (which_i), the proof tracks whether it
+// is the first that contains the page.
 module windows_proof
   import tw_peach2_pkg::*;
 #(
@@ -35,11 +35,11 @@ module windows_proof
     logic asked, own, any, first;
     logic [2:0] to;
   } answer_t;
-  answer_t [1:0] answers_q;  // a cycle old, two
+  answer_t [1:0] answers_q;  // one cycle ago; two cycles ago
 
   logic [IndexWidth-1:0] which_q, which_before_q;
 
-  // What was loaded, and which windows have the page.
+  // The loaded windows, and those that contain the page.
   window_t [Windows-1:0] loaded_q;
   logic [Windows-1:0] has, has_q;
 
@@ -65,7 +65,7 @@ module windows_proof
     end
   end
 
-  logic decides;  // which_i is the first that has it
+  logic decides;  // which_i is the first window that contains it
   logic [2:0] first_to;
   always_comb begin
     decides = 1'b0;

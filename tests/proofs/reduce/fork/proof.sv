@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packets for any outputs, for which room was taken; outputs that read them as they like. A packet's words are counted from the
-// head of the one that an output reads: of any one word, the watched one, that says when it has to be at the output.
+// Environment: packets for any outputs, for which room was reserved; outputs read them at any time. A packet's words are counted
+// from the head of the packet that an output reads: for any one word, the watched one, the count determines when it must be at the
+// output.
 module fork_proof #(
     parameter int unsigned Outputs = 2,
     parameter int unsigned Width = 1,
@@ -40,9 +41,10 @@ module fork_proof #(
   );
 
   for (genvar o = 0; o < Outputs; o++) begin : copy
-    // Words that have come since the head of the packet in front, those of them that were read, and those of a packet that is held.
+    // Words that have arrived since the head of the front packet; words of it already read; words of a held packet; words reserved
+    // but not arrived.
     logic [7:0] come_q, read_q, open_q, awaited_q;
-    logic inside_q, held_q;  // a packet, of which words are to come; it is held
+    logic inside_q, held_q;  // a packet with outstanding words; it is held
     logic stalled_q;
     logic [Width-1:0] stalled_data_q;
     logic stalled_last_q;
@@ -71,7 +73,7 @@ module fork_proof #(
       end
     end
 
-    // The watched word, from the cycle in which it comes in, and how many have come before it.
+    // The watched word, from the cycle in which it arrives, and the number of words that arrived before it.
     logic watched_q, last_q;
     logic [7:0] ahead_q;
     logic [Width-1:0] word_q;
@@ -88,7 +90,7 @@ module fork_proof #(
       last_q <= last;
     end
 
-    logic again_q;  // the watched word is in a packet that comes again
+    logic again_q;  // the watched word is in a packet that is replayed
 
     always_ff @(posedge clk_i) begin
       again_q <= !rst_i && watched_q && (again_q || (ends && out_again_i[o]));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pop into which the network gives what it likes, and whose kernel opens and takes as it likes. Elements are bytes, zeros but for any one
-// of them, which is followed by counting those in front of it. Packets with credits are those of the channel that is open when they are given.
+// Environment: any packets from the network; the kernel opens channels and takes elements at any time. Elements are bytes, all zero except one
+// arbitrary element, which is tracked by counting the elements ahead of it. Packets with credits belong to the channel that is open when they
+// are delivered.
 module pop_proof
   import tw_smi_pkg::*;
   import tw_smi_spec_pkg::*;
@@ -66,9 +67,9 @@ module pop_proof
   wire ends = gives && in_main == 1;
   wire packets_t returning = (pop.out.main_valid_q ? pop.out.main_q[15:0] : '0) + (pop.out.spare_valid_q ? pop.out.spare_q[15:0] : '0);
 
-  packets_t taken_q;  // packets with credits whose last element was given, and whose credits have not left
-  logic [4:0] ahead_q;  // elements that are given before the watched one
-  rank_t watched_from_q, from_q;  // the watched one's, and the last credited packet's
+  packets_t taken_q;  // credited packets whose last element was delivered and whose credits have not been sent
+  logic [4:0] ahead_q;  // elements delivered before the watched one
+  rank_t watched_from_q, from_q;  // source of the watched one; of the last credited packet
 
   always_ff @(posedge clk_i) begin
     if (ends && main.operation == OperationReceive) from_q <= main.source;

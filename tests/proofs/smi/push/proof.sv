@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A push whose kernel opens and gives what it likes, into a network that takes packets and returns credits as it likes, but none that it
-// has not. Elements are bytes, zeros but for any one of them, which is followed by counting those in front of it.
+// Environment: the kernel opens channels and pushes any elements; the network accepts packets and returns credits at any time, but only
+// credits that it holds. Elements are bytes, all zero except one arbitrary element, which is tracked by counting the elements ahead of
+// it.
 module push_proof
   import tw_smi_pkg::*;
   import tw_smi_spec_pkg::*;
 #(
-    parameter int unsigned Less = 0,  // packets of a window that are never sent before others come back
+    parameter int unsigned Less = 0,  // packets of a window that are never sent before others return
     localparam int unsigned PacketBytes = 8,
     localparam int unsigned PacketBits = 8 * PacketBytes,
     localparam int unsigned Most = PacketBytes - HeaderBits / 8  // elements of a packet
@@ -47,7 +48,7 @@ module push_proof
   wire smi_header_t sent = packet_data[HeaderBits-1:0];
   wire packets_t grant = control_valid_i ? control_data_i[HeaderBits+:16] : '0;
 
-  // What is inside: behind the packer, in it. The count is in the packet's own header there, but for the packer's.
+  // Contents: packets behind the packer, and the packer itself. A packet's header holds its count, except in the packer.
   wire smi_header_t main = push.out.main_q[HeaderBits-1:0];
   wire smi_header_t spare = push.out.spare_q[HeaderBits-1:0];
   wire [4:0] in_main = push.out.main_valid_q ? main.count : '0;
@@ -58,9 +59,9 @@ module push_proof
       packets_t'(in_main != 0 && main.operation == OperationReceive) +
       packets_t'(in_spare != 0 && spare.operation == OperationReceive);
 
-  packets_t unreturned_q;  // of packets with credits
-  logic [4:0] ahead_q;  // elements that go out before the watched one
-  rank_t to_q;  // the watched one's, and whether its packet needs a credit
+  packets_t unreturned_q;  // packets with credits
+  logic [4:0] ahead_q;  // elements that leave before the watched one
+  rank_t to_q;  // destination of the watched one, and whether its packet needs a credit
   logic credited_q;
 
   always_ff @(posedge clk_i) begin
@@ -83,7 +84,7 @@ module push_proof
     bytes : assume (open_i.size == 0 && open_i.per_packet >= 1 && open_i.per_packet <= Most);
   end
 
-  // Element `index` is the watched one where it should be, and nowhere else.
+  // True if element `index` is the watched one at its expected position and nowhere else.
   function automatic logic right(logic [Most-1:0][7:0] data, logic [4:0] count, logic [4:0] first);
     right = 1'b1;
     for (int unsigned i = 0; i < Most; i++)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words at any inputs; what is shown goes or doesn't, as the tool likes. Each input's words are followed as a queue's, from where they come
-// to where they go out when it is its turn. With Circuits, those of an input's message go to one output; the inputs whose messages have
-// begun, and the outputs that they have, are kept here from what goes out.
+// Environment: words at any inputs; the word shown is accepted at any time. Each input's words are tracked as a queue, from their arrival
+// to their departure in the input's turn. With Circuits, all words of an input's message go to one output; the inputs with open messages
+// and the outputs they hold are derived here from the words that leave.
 module poller_proof #(
     parameter int unsigned Inputs = 3,
     parameter int unsigned Reads  = 2,
@@ -65,7 +65,7 @@ module poller_proof #(
         .*
     );
 
-    // Of a message's words the output is the same.
+    // All words of a message have the same output.
     logic within_q;
     logic [ToWidth-1:0] to_q;
     always_ff @(posedge clk_i) begin
@@ -77,7 +77,7 @@ module poller_proof #(
       else one_output : assume (!within_q || in_to_i[i] == to_q);
     end
 
-    // Is its message in the middle, where it goes out, and whose output is it?
+    // Whether its message is open at the output side, and the output that it holds.
     logic holds_q;
     logic [ToWidth-1:0] has_q;
     always_ff @(posedge clk_i) begin
@@ -94,7 +94,7 @@ module poller_proof #(
       assign by_others[o] = o != i && holds[o] && has[o] == poller.to[i];
     end
 
-    logic [SinceWidth-1:0] since_q;  // cycles that others have had
+    logic [SinceWidth-1:0] since_q;  // cycles in which others had their turn
     always_ff @(posedge clk_i) begin
       since_q <= rst_i || turn ? '0 : since_q + 1'b1;
       if (!rst_i) begin
@@ -114,7 +114,7 @@ module poller_proof #(
     assign turns[i] = input_[i].turn;
   end
 
-  // Words of one input on end.
+  // Consecutive words of one input.
   logic [SinceWidth-1:0] reads_q;
   logic [Inputs-1:0] before_q;
   wire again = before_q == turns;

@@ -23,7 +23,7 @@ module route_proof
     input logic         for_unit_i,
     input logic [  3:0] vc_i
 );
-  // Any node's table, and any one destination in it.
+  // The table of an arbitrary node, and an arbitrary destination in it.
   logic [15:0] self_q, watched_q;
   logic reachable_q;
   route_entry_t entry_q;
@@ -63,7 +63,7 @@ module route_proof
       .*
   );
 
-  // The masks of the packet's message class, and the first of them that holds its virtual channel.
+  // The masks of the packet's message class, and the first of them that contains its virtual channel.
   logic [RouteClasses-1:0][Vcs-1:0] masks;
   logic [Vcs-1:0] own, any;
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packets of any length at any inputs, for any outputs; each word waits until it is taken. From any one input (from_q) to any one output
-// (to_q) words are followed; what goes into an output's register is looked at: it is a tw_skid, and that one's proof says that it
-// loses nothing.
+// Environment: packets of any length at any inputs, for any outputs; each word waits until it is accepted. Words are tracked from any
+// one input (from_q) to any one output (to_q). The inputs of the output registers are checked: each register is a tw_skid, whose own
+// proof shows that it loses nothing.
 module stream_switch_proof #(
     parameter int unsigned Inputs = 3,
     parameter int unsigned Outputs = 2,
-    parameter int unsigned Others = Inputs - 1,  // packets that go before one that waits
+    parameter int unsigned Others = Inputs - 1,  // maximum number of packets that go before one that waits
     localparam int unsigned Width = 1,
     localparam int unsigned ToWidth = Outputs > 1 ? $clog2(Outputs) : 1,
     localparam int unsigned FromWidth = Inputs > 1 ? $clog2(Inputs) : 1
@@ -38,7 +38,7 @@ module stream_switch_proof #(
       .*
   );
 
-  logic [Inputs-1:0] pops, inside_q, shown_q, last_q;  // a word is taken; words of its packet are to come
+  logic [Inputs-1:0] pops, inside_q, shown_q, last_q;  // a word is taken; words of its packet are outstanding
   logic [Inputs-1:0][Width-1:0] data_q;
   logic [Inputs-1:0][ToWidth-1:0] to_now_q;
   assign pops = in_valid_i & in_ready;
@@ -57,7 +57,7 @@ module stream_switch_proof #(
     end
   end
 
-  // What goes into the outputs' registers, and from which input.
+  // Inputs of the output registers, and the input port that each comes from.
   logic [Outputs-1:0] pushes, room, busy, ends, open_q;
   logic [Outputs-1:0][Width-1:0] pushed;
   logic [Outputs-1:0][FromWidth-1:0] from_whom, open_from_q;
@@ -99,7 +99,7 @@ module stream_switch_proof #(
 
   logic [FromWidth-1:0] from_q;
   logic [ToWidth-1:0] to_q;
-  logic [FromWidth:0] others_q;  // packets that began at its output since the input's packet waits
+  logic [FromWidth:0] others_q;  // packets that began at its output while the input's packet waits
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       from_q <= 32'(from_i) < Inputs ? from_i : '0;

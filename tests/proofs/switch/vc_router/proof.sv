@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A router between neighbours that keep to the credits, or to the stops, and send whole packets, and do anything else that they
-// like. With stops flits still come for as many cycles as the margin has flits; a receiver that stops the router has three.
+// A router between neighbours that respect the credits or the stops and send whole packets, and are otherwise unconstrained.
+// With stops, flits still arrive for as many cycles as the margin has flits; a receiver that stops the router has a margin of
+// three.
 //
-// Any one flit is watched, and with it its packet: bits of their data that the router only stores say so. A flit that is
-// ejected needs no credit, nor does one that sinks: the next router ejects it.
+// Any one flit is watched, and with it its packet: data bits that the router only stores mark them. A flit that is ejected
+// needs no credit, nor does one that sinks: the next router ejects it.
 module vc_router_proof
   import tw_network_pkg::*;
 #(
@@ -14,7 +15,7 @@ module vc_router_proof
     parameter int unsigned PeerDepth = 2,
     parameter bit Credits = 1'b1,
     parameter int unsigned Margin = 1,  // of the router's links
-    parameter int unsigned LocalMargin = 0,  // and of its local ports
+    parameter int unsigned LocalMargin = 0,  // of its local ports
     parameter int unsigned Nodes = 3,
     parameter int unsigned RouteClasses = 1,
     parameter logic [RouteClasses*Vcs-1:0] VcMask = '1,
@@ -34,7 +35,7 @@ module vc_router_proof
     input logic                 table_reachable_i,
     input route_entry_t         table_entry_i,
 
-    // [input port]: there is a flit, for this channel; it is its packet's last; what a head says
+    // [input port]: a flit arrives for this channel; it is a tail; fields of a head flit
     input logic [Inputs-1:0]                valid_i,
     input logic [Inputs-1:0][  VcWidth-1:0] vc_i,
     input logic [Inputs-1:0]                tail_i,
@@ -42,25 +43,25 @@ module vc_router_proof
     input logic [Inputs-1:0]                for_unit_i,
     input logic [Inputs-1:0]                payload_i,
     input logic [Inputs-1:0]                watch_i,         // the flit is the watched one
-    input logic [Inputs-1:0]                watch_packet_i,  // and the packet, if this is its head
+    input logic [Inputs-1:0]                watch_packet_i,  // the packet is the watched one, if this is its head
 
     input logic [Outputs-1:0][Vcs-1:0] returns_i,  // [output channel]: a flit leaves the receiver's buffer, if it holds one
-    input logic [      LinkPorts-1:0] ready_i     // [link]: it takes flits
+    input logic [      LinkPorts-1:0] ready_i     // [link]: it accepts flits
 );
-  // The router only stores this part of a flit's data. It tells of each flit what is to become of it.
+  // The part of a flit's data that the router only stores. It holds the flit's expected route.
   typedef struct packed {
     logic watched;
     logic payload;
     logic mine;    // of the watched packet
     logic sinks;
-    logic lost;    // can go nowhere
+    logic lost;    // has no route
     logic [OutWidth-1:0] port;
     logic [1:0] index;  // in its packet, modulo 4
   } tag_t;
 
   localparam int unsigned TagLow = 256 - $bits(tag_t);
 
-  // A flit where the router keeps it, and as the next one of a channel.
+  // A flit as the router stores it, and as the next one of a channel.
   typedef struct packed {
     tag_t tag;
     logic [TagLow-1:0] header;
@@ -97,7 +98,7 @@ module vc_router_proof
   endfunction
 
   logic [NodeWidth-1:0] self_q;
-  logic running_q;  // flits have come: the table stays as it is
+  logic running_q;  // flits have arrived: the table no longer changes
 
   tw_reset_first surroundings (.*);
 
@@ -150,19 +151,19 @@ module vc_router_proof
     end
   end
 
-  // --- What comes in
+  // --- Inputs
 
   tag_t [Inputs-1:0] in_tag;
   logic [Inputs-1:0] watched_in, ejects;
-  logic went_q, came_q, packet_went_q;  // the watched flit; the watched packet's head
+  logic went_q, came_q, packet_went_q;  // the watched flit went in, came out; the watched packet's head went in
   flit_t watched_q;
 
   for (genvar p = 0; p < Inputs; p++) begin : source
     logic [Vcs-1:0][3:0] credits_q;
     localparam int unsigned Late = p < LinkPorts ? Margin : LocalMargin;
-    logic [Vcs-1:0][Late:0] stops;  // that one, the one of the cycle before, and so on
+    logic [Vcs-1:0][Late:0] stops;  // of this cycle, of the cycle before, and so on
     logic [Vcs-1:0][Late:0] stops_q;
-    logic [Vcs-1:0] inside_q, ejecting_q;  // a packet, of which flits are to come
+    logic [Vcs-1:0] inside_q, ejecting_q;  // a packet with outstanding flits
     tag_t [Vcs-1:0] tag_q;
     logic [16:0] header;
 
@@ -220,13 +221,13 @@ module vc_router_proof
     end
   end
 
-  // --- What is inside, and in how many places the watched flit is
+  // --- Contents, and the number of locations of the watched flit
 
   logic [Inputs-1:0][Vcs-1:0][Depth-1:0] watched_in_buffer;
   logic [Inputs-1:0] watched_leaving, watched_dropped, drops;
   logic [Outputs-1:0] watched_out;
   logic [LinkPorts-1:0] watched_ejected;
-  next_t [Inputs*Vcs-1:0] front;  // the flit that leaves an input channel next, in its buffer or still to come
+  next_t [Inputs*Vcs-1:0] front;  // the flit that leaves an input channel next, in its buffer or still to arrive
 
   wire word_t watched_word = {watched_q.data, watched_q.head, watched_q.tail};
 
@@ -336,7 +337,7 @@ module vc_router_proof
     end
   end
 
-  // --- What comes out
+  // --- Outputs
 
   for (genvar o = 0; o < Outputs; o++) begin : sink
     wire tag_t tag = out_flit[o].data[255-:$bits(tag_t)];
@@ -375,7 +376,7 @@ module vc_router_proof
       wire shown = out_valid[o] && 32'(out_flit[o].vc) == w;
       wire crosses = router.crossing_q[o] && 32'(leaving.vc) == w;
 
-      // Flow control: flits that the receiver holds, or owes a credit for, and with those that are on their way to it.
+      // Flow control: flits that the receiver holds or owes a credit for, and with them those in flight to it.
       logic [3:0] held_q;
       wire arrives = shown && !tag.sinks;
       wire leaves = returns_i[o][w] && held_q != 0;
@@ -403,8 +404,8 @@ module vc_router_proof
         end
       end
 
-      // The channel's flits: those that have left, the one in the output register, the one that crosses the switch, and then
-      // the next of the input channel that has it.
+      // The channel's flits in order: those that have left, the one in the output register, the one that crosses the switch,
+      // and the next one of the input channel that holds the output channel.
       wire inside_after_shown = shown ? !out_flit[o].tail : inside_q[w];
       wire tag_t tag_after_shown = shown ? tag : tag_q[w];
       wire inside_after_all = crosses ? !leaving.tail : inside_after_shown;
@@ -447,7 +448,7 @@ module vc_router_proof
         end
       end else begin : margin
         localparam int unsigned Late = p < LinkPorts ? Margin : LocalMargin;
-        wire [Late:0] may_come = ~source[p].stops[v] & ~(Late + 1)'(1);  // one for each cycle before that was no stop
+        wire [Late:0] may_come = ~source[p].stops[v] & ~(Late + 1)'(1);  // one bit for each previous cycle without a stop
 
         always_ff @(posedge clk_i) begin
           if (!rst_i) begin

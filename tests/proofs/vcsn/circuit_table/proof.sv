@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows that are written at any time, and frames of any source to any virtual port. Against it stand the rows that were written, whole, and the
-// frame and the rows of the cycle before.
+// Environment: rows are written at any time, and frames arrive from any source for any virtual port. The reference state: the complete rows
+// written, and the frame and the rows of the cycle before.
 module circuit_table_proof
   import tw_vcsn_pkg::*;
 #(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames where they may begin, credits of any words that the other end has taken, some of them late, words that leave the receive buffer at any
-// time, and settings while nothing moves. Against it stand the words that were sent, that the other end has taken, and that have left.
+// Environment: frames begin where they may; credits for words that the other end has taken arrive, some of them late; words leave the receive
+// buffer at any time; settings change while nothing moves. The reference state: the words sent, taken by the other end, and taken out of the
+// receive buffer.
 module credits_proof #(
     parameter int unsigned Ports = 2,
     parameter int unsigned FrameWords = 3,
@@ -27,7 +28,7 @@ module credits_proof #(
   logic [Ports-1:0] held, report;
   typedef logic [NumberBits-1:0] number_t;
   logic [Ports-1:0][NumberBits-1:0] report_number;
-  localparam number_t Late = number_t'(1) << (NumberBits - 2);  // a credit comes with fewer words taken since
+  localparam number_t Late = number_t'(1) << (NumberBits - 2);  // lag of a credit: fewer words than this were taken since
 
   tw_reset_first surroundings (.*);
 
@@ -44,14 +45,14 @@ module credits_proof #(
   );
 
   for (genvar i = 0; i < Ports; i++) begin : port
-    number_t sent_q, theirs_q, ours_q, reported_q;  // words: sent, taken by the other end, that have left here, reported of them
+    number_t sent_q, theirs_q, ours_q, reported_q;  // words: sent, taken by the other end, left here, reported as left
     logic [CreditsBits-1:0] limit_q, period_q, limit_1q, period_1q;  // in force; set in the cycle before
     logic sets_1q, sets_2q, held_q, sent_before_q, taken_q;
     wire sets = forget_i[i] || (set_valid_i && set_port_i == PortBits'(i));
     wire uses = set_valid_i && set_port_i == PortBits'(i);
     wire number_t under_way = sent_q - theirs_q;
     wire takes = takes_i[i] && under_way != 0;
-    wire number_t known_way = sent_q - credits.port[i].known_q;  // under way, as far as is known here
+    wire number_t known_way = sent_q - credits.port[i].known_q;  // in flight, as far as known here
     wire number_t gains = number_t'(credits.port[i].gain_q);
     wire number_t more = credits.port[i].number_q - credits.port[i].known_q;
 

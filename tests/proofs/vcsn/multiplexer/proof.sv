@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames at any ports, sent slowly or not, that may be withdrawn, and any settings at any time. Against it stand what is left of each frame's time at its
-// pace, from the product of the two, and the choice by its definition.
+// Environment: frames at any ports, sent slowly or not, that may be withdrawn, and any settings at any time. The reference state: the rest of each
+// frame's time at its pace, from the product of the two, and the choice by its definition.
 module multiplexer_proof #(
     parameter int unsigned Ports = 2,
     parameter int unsigned FrameWords = 3,
@@ -43,12 +43,12 @@ module multiplexer_proof #(
 
   logic [Ports-1:0][PriorityBits-1:0] priorities_q;
   logic [Ports-1:0][PaceBits-1:0] paces_q, slows_q;
-  left_t [Ports-1:0][1:0] left_q;  // of a frame's time at its pace, in 1/256 cycles; at the slow one, where it was sent so
-  logic [WordsBits-1:0] busy_q;  // cycles for which the line is taken
+  left_t [Ports-1:0][1:0] left_q;  // rest of a frame's time at its pace, in 1/256 cycles; at the slow pace if it was sent so
+  logic [WordsBits-1:0] busy_q;  // cycles for which the line is busy
   logic [PortBits-1:0] last_q;
   logic [Ports-1:0] expected_q, may, expected;
 
-  // The first after the last one, of those of the highest priority that may.
+  // The next port in turn after the last one, among the eligible ports of the highest priority.
   always_comb begin
     logic [PortBits-1:0] port;
     logic [PriorityBits-1:0] most;
@@ -133,7 +133,7 @@ module multiplexer_proof #(
   end
 endmodule
 
-// What is left of a frame's time at a pace, from their product, and what the block counts of it.
+// The rest of a frame's time at a pace, from their product, and the block's count of it.
 module multiplexer_proof_pacer #(
     parameter int unsigned FrameWords = 3,
     parameter int unsigned PaceBits = 10,
@@ -164,7 +164,7 @@ module multiplexer_proof_pacer #(
 
   wire left_t takes = left_t'(pace_i) * (left_t'(words_i) + 1'b1);
   wire left_t left = sends_i ? takes : left_q;
-  // Of the word that is counted, and of those to come.
+  // Of the word that is counted, and of the following ones.
   wire left_t counted = left_t'(word_i) + 1'b1 + (more_i ? left_t'(more_words_i) * (left_t'(kept_i) + left_t'(257)) : '0);
 
   always_ff @(posedge clk_i) begin

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames that begin where there is room, with any pauses, and are kept or thrown away after their last words; the crossing takes words when it
-// likes. Of words that are kept any one is followed (watch_i chooses it as it comes). The buffer begins again where that is allowed.
+// Environment: frames begin when there is room, arrive with any pauses, and are kept or dropped after their last words; the crossing accepts
+// words at any time. Any one word that arrives is tracked (watch_i chooses it). The buffer restarts where that is allowed.
 module receive_buffer_proof #(
     parameter int unsigned Words = 5,
     parameter int unsigned FrameWords = 2
@@ -54,9 +54,9 @@ module receive_buffer_proof #(
   wire [10:0] shown = {first, last, channel, data};
   wire goes = valid && shell_ready_i;
 
-  // Words that are kept and have not gone, and those of the frame that comes.
+  // Kept words that have not left, and words of the arriving frame.
   logic [7:0] stored_q, part_q;
-  // The watched word, how many are before it, and whether it is kept.
+  // The watched word, the number of words ahead of it, and whether it is kept.
   logic watched_q, kept_q;
   logic [7:0] ahead_q;
   logic [10:0] sought_q;

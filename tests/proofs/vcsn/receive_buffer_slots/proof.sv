@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A receive buffer with slots: frames begin for any slot, are taken where there is room, end or are thrown away, and are kept two cycles later or not; the
-// crossing takes words when it likes, and the buffer begins again where that is allowed. Of words that come any one is followed (watch_i
-// chooses it), by its slot and its place in the frame; against what goes stands the word that is due, in the order of slots.
+// A receive buffer with slots. Environment: frames begin for any slot, are accepted where there is room, end or are dropped, and are kept two cycles later
+// or not; the crossing accepts words at any time, and the buffer restarts where that is allowed. Any one arriving word is tracked (watch_i chooses it) by
+// its slot and its index in the frame, and compared with the word that leaves in the order of slots.
 module receive_buffer_slots_proof #(
     parameter int unsigned Words = 4,
     parameter int unsigned FrameWords = 2,
@@ -72,13 +72,13 @@ module receive_buffer_slots_proof #(
   logic begun_q, free_q;  // in the cycle before; its slot was free
   frame_t open_q, ended_1q, ended_2q;
   wire open = open_q.valid || take_i;
-  // Frames that are kept, and have not gone; the slot that is next, and how many words of it have gone.
+  // Kept frames that have not left; the next slot, and the number of its words that have left.
   logic [Window-1:0] kept_q;
   part_t [Window-1:0] words_q;
   slot_t next_q;
   part_t gone_q;
   wire ends = goes && gone_q + 1'b1 == words_q[next_q];
-  logic ended_q;  // it did in the cycle before
+  logic ended_q;  // a frame ended in the cycle before
   // The watched word.
   typedef enum logic [1:0] {
     None,
@@ -90,13 +90,13 @@ module receive_buffer_slots_proof #(
   slot_t slot_q;
   part_t place_q;
   logic [10:0] sought_q;
-  logic [3:0] waits_q;  // cycles in which one is kept that is next, and none is offered
+  logic [3:0] waits_q;  // cycles in which the next frame is kept, but not offered
 
   function automatic logic [Window-1:0] bit_of(logic is, slot_t slot);
     return Window'(is) << slot;
   endfunction
 
-  // Frames whose reading has begun, and that have not gone; what is left of the one that is read, and where.
+  // Frames whose reading has begun and that have not left; the slot that is being read, and the number of its words already read.
   slot_t reading;
   part_t behind;
   assign reading = store.order_q - 1'b1;

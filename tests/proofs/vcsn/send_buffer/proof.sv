@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words that come out of the crossing in any cycle, and a reader that reads a frame's words, with any pauses, and pops it with its last one or
-// later. Words are followed as a queue's, and so are frames, as they follow from the words that came.
+// Environment: words leave the crossing in any cycle; a reader reads a frame's words, with any pauses, and pops the frame with its last word
+// or later. Words are tracked as a queue, and so are frames, which follow from the words that arrived.
 module send_buffer_proof #(
     parameter int unsigned Words = 4,
     parameter int unsigned FrameWords = 3,
@@ -55,8 +55,8 @@ module send_buffer_proof #(
       .*
   );
 
-  // What has come and gone.
-  logic [7:0] stored_q, part_q, open_q, taken_q;  // words, those of a frame that is not whole, frames, words of the front one
+  // Arrivals and departures.
+  logic [7:0] stored_q, part_q, open_q, taken_q;  // words, words of the incomplete frame, frames, words of the front one
   logic first_q;
   wire accept = shell_valid_i && ready;
   wire ends = accept && (shell_last_i || 32'(part_q) + 1 == FrameWords);
@@ -76,7 +76,7 @@ module send_buffer_proof #(
     end
   end
 
-  // A word more than in memory: the one that was read.
+  // One word more than the memory holds: the one that was read.
   tw_queue_properties #(
       .Width (1),
       .Depth (Words + 1),
@@ -111,8 +111,8 @@ module send_buffer_proof #(
   wire [Index-1:0] place = buffer.read_q + Index'(words.ahead_q) - Index'(word_valid);
   wire [FrameIndex-1:0] frame_place = buffer.oldest_q + FrameIndex'(frames.ahead_q);
 
-  logic [7:0] whole;  // words of whole frames
-  logic formed;  // of one word to FrameWords each
+  logic [7:0] whole;  // words of complete frames
+  logic formed;  // each has one to FrameWords words
   always_comb begin
     whole = '0;
     formed = 1'b1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A send buffer that keeps frames, or does not, as a session begins and ends: frames are selected, read, read again and released, with any pauses; without,
-// they are read once and popped. Of words that come any one is followed (watch_i chooses it), by its place in its frame and the frames before that,
-// and of frames any one's description.
+// A send buffer that keeps frames during a session, and does not otherwise. Frames that are kept are selected, read, read again and released, with any
+// pauses; others are read once and popped. Any one arriving word is tracked (watch_i chooses it) by its index in its frame and the number of frames ahead,
+// and so is any one frame's description.
 module send_buffer_kept_proof #(
     parameter int unsigned Words = 4,
     parameter int unsigned FrameWords = 3,
@@ -61,26 +61,27 @@ module send_buffer_kept_proof #(
       .*
   );
 
-  // Whole frames that are there, from the oldest on, and the words of the one that is not whole.
+  // Complete frames from the oldest on, and the words of the incomplete one.
   count_t count_q;
   words_t [Frames-1:0] words_q;
   words_t part_q;
-  index_t base_q;  // where the oldest one's first word is
+  index_t base_q;  // index of the oldest one's first word
   logic first_q;
   wire accept = shell_valid_i && ready;
   wire ends = accept && (shell_last_i || 32'(part_q) + 1 == FrameWords);
   wire leaves = mac_release_i || mac_pop_i;
-  // The one that is selected, by those before it; it was in the cycle before; its words that were read. The buffer shows it, as none was released since.
+  // The selected frame, as the number of frames ahead of it; it was selected in the cycle before; its words already read. The buffer shows it if none was
+  // released since.
   logic there_q, loads_q, shows_q;
   count_t shown_q;
   words_t taken_q;
   logic keep_q;
-  // What was released in the cycle before.
+  // The frame released in the cycle before.
   logic left_q;
   words_t left_words_q;
-  logic [7:0] stored_q, begun_q;  // places that are taken, of words and of frames
+  logic [7:0] stored_q, begun_q;  // occupied entries, of words and of frames
 
-  // Words of frames before one.
+  // Number of words of the frames ahead of `frame`.
   function automatic index_t offset_of(count_t frame);
     offset_of = '0;
     for (int unsigned i = 0; i < Frames; i++) if (i < 32'(frame)) offset_of += index_t'(words_q[i]);
@@ -94,7 +95,7 @@ module send_buffer_kept_proof #(
   wire [Description-1:0] shown = {frame_words, frame_single, frame_first, frame_last, frame_channel};
   wire reads_it = mac_read_i && watched_q && shown_q == ahead_q && taken_q == place_q;
 
-  // Words of whole frames; each has one at least, and FrameWords at most, and the buffer has it so.
+  // Words of complete frames; each has one to FrameWords words, and the buffer's records agree.
   logic [7:0] whole;
   logic formed;
   always_comb begin

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// An end of a session on a network that may deliver anything at any time, with an encoder and a decoder that do what they may, buffers, and a host that opens sessions whenever
-// it likes. In one session it may have one partner, that is, the other end's session that it has taken a frame of: what it takes is of the
-// partner and names this session, and its data name the partner. With both ends so, each in a session takes what the other one sent in
-// one session to it, and nothing else; that a session's numbers start anew with it is proved of its halves.
+// One end of a session on a network that may deliver anything at any time, with an encoder and a decoder that act within their contracts, buffers, and a host that opens
+// sessions at any time. In one session it has at most one partner, the other end's session that it has accepted a frame of: each frame that it accepts comes from the partner
+// and names this session, and its data frames name the partner. If both ends behave so, each accepts in a session only frames that the other one sent to it in one session;
+// that a session's numbers start anew with it is proved of its halves.
 module session_end_proof
   import tw_vcsn_pkg::*;
   import tw_vcsn_spec_pkg::*;
@@ -20,10 +20,10 @@ module session_end_proof
     input logic           chosen_i,
     input logic           done_i,
     input logic           said_i,
-    input logic           decides_i,   // the decoder, what a frame is for
-    input logic           takes_i,     // its words
-    input logic           ends_i,      // the frame has
-    input logic           good_i,      // and is whole
+    input logic           decides_i,   // the decoder decides on a frame
+    input logic           takes_i,     // its words are taken
+    input logic           ends_i,      // the frame has ended
+    input logic           good_i,      // and is valid
     input logic           idle_i,
     input logic           left_i,
     input logic [Window-1:0] held_i,
@@ -45,7 +45,7 @@ module session_end_proof
 
   tw_reset_first surroundings (.*);
 
-  // A frame that comes: whose words are taken; of a session's header; of the session that there is.
+  // An arriving frame: its words are taken; it has a session's header; it belongs to the current session.
   typedef struct packed {
     logic valid, taken, sequenced, current;
   } frame_t;
@@ -89,10 +89,10 @@ module session_end_proof
 
   // The encoder.
   logic may_q, may_say_q, chosen_q, said_q, reading_q;
-  // This session and its partner, if it has one; the one that asked last.
+  // This session and its partner, if it has one; the last session that asked.
   session_t next_q, mine_q, partner_q, asked_q;
   logic has_partner_q;
-  // What was heard in the cycle before.
+  // The header received in the cycle before.
   logic decides_q;
   vcsn_sequence_t header_q;
   logic [$bits(frame_kind_e)-1:0] kind_q;
@@ -106,11 +106,11 @@ module session_end_proof
   wire refused = decides && refusal && state.open && header_q.peer == mine_q && header_q.number == 32'(partner_q);
   wire ends = refused || (decides && to_me && stranger);
   wire owes = header_q.session != 0 && (ends || (decides && !refusal && !question && !to_me));
-  // The refusal that it owes, for how long; the end that it knows of.
+  // The refusal that it owes, and for how long; the end that it knows of.
   logic owes_q, ended_q;
   session_t owed_q, named_q;
   logic [2:0] owing_q;
-  // Frames that were in the send buffer when the session was to end; tries without an answer.
+  // Frames in the send buffer when the session was to end; attempts without an answer.
   logic [FramesBits:0] former_q;
   logic [$clog2(Tries+2)-1:0] tries_q;
   logic was_silent_q;
@@ -120,7 +120,7 @@ module session_end_proof
     return frame.valid && frame.taken && !frame.current;
   endfunction
 
-  // As of the cycle in which it was chosen, which is the one before.
+  // State in the cycle of the choice, which is the one before.
   session_t partner_1q, asked_1q, owed_1q, named_1q;
   logic has_partner_1q, owes_1q;
 
@@ -198,7 +198,7 @@ module session_end_proof
     of_what_it_says : assume (!said_i || (may_say_q && !said_q && !chosen_i));
     one_after_the_other : assume (!decides_i || (!comes_q.valid && !ended_1q.valid));
     ends_what_came : assume (!ends_i || comes.valid);
-    releases_what_is_there : assume (!side.sender.release_q || frames_q != 0);  // as is proved of it
+    releases_what_is_there : assume (!side.sender.release_q || frames_q != 0);  // as proved of the sender
     of_data : assume (!rx_valid || !ended_2q.taken || rx_kind_i == FrameKindData);
 
     if (!rst_i) begin
