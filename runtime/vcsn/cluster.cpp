@@ -114,7 +114,7 @@ bool Cluster::reaches(const Station& one, const Station& other) const {
 std::map<unsigned, std::vector<unsigned>> Cluster::group_ports(const Station& source,
                                                                const std::vector<Station>& members) const {
   std::map<unsigned, std::optional<Station>> above;
-  std::map<Station, Station> last;  ///< of each external port that it reaches: the switch and its port
+  std::map<Station, Station> last;  ///< switch and switch port of each reachable external port
   std::deque<unsigned> queue;
   if (const auto first = peers_.find(source); first != peers_.end() && networks_.contains(first->second.first)) {
     above[first->second.first] = std::nullopt;

@@ -43,7 +43,7 @@ void Collective::lay_out() {
   const auto& fpga = cluster_.fpga(cluster_.fpgas().front());
   const std::uint64_t padded = words_of(size_) * kWord;
   const unsigned root = schedule_.root;
-  std::map<std::pair<unsigned, unsigned>, std::uint64_t> used;  // bytes of nodes' banks
+  std::map<std::pair<unsigned, unsigned>, std::uint64_t> used;  // bytes used in each node's bank
   std::map<unsigned, unsigned> came;
   const auto put = [&](unsigned node, unsigned bank, unsigned block) {
     bank %= fpga.banks;
@@ -54,7 +54,7 @@ void Collective::lay_out() {
     return after_[{node, block}] = at;
   };
 
-  std::map<unsigned, const Move*> first;  // of each block
+  std::map<unsigned, const Move*> first;  // first move of each block
   for (const Stage& stage : schedule_.stages)
     for (const Move& move : stage.moves)
       for (const unsigned block : move.blocks) first.emplace(block, &move);
@@ -135,7 +135,7 @@ Program Collective::program(Network& network, unsigned server) const {
       }
     for (const Placed& placed : stages_[number]) {
       if (contains(own, placed.move.destination)) co_yield Interrupt{placed.handle};
-      // What has not left its engine would go by the next stage's crossbar.
+      // Data still in the engine would pass the crossbar as set for the next stage.
       if (contains(own, placed.move.source)) co_yield Interrupt{kReads + placed.handle};
     }
     if (number + 1 == stages_.size()) break;
@@ -145,14 +145,15 @@ Program Collective::program(Network& network, unsigned server) const {
     co_yield Work{costs.crossbar};
     set(network, own, stages_[number + 1], stages_[number]);
     co_yield Barrier{};
-    if (again) {  // what these ports have sent has arrived now
+    if (again) {  // everything that these ports sent has arrived
       for (Program part = wire(network, costs, own, number + 1); const auto step = part();) co_yield *step;
       co_yield Barrier{};
     }
   }
 }
 
-/// Writes circuit tables: every row before the first stage, so that no earlier circuit remains, and before later stages the rows that change.
+/// Writes circuit tables: before the first stage all rows, so that no earlier circuit remains, and before later stages
+/// the rows that change.
 Program Collective::wire(Network& network, const ServerCosts& costs, const Nodes& own, std::size_t stage) const {
   if (cluster_.is_direct()) co_return;
   std::map<VirtualPort, VirtualPort> peers;
@@ -170,8 +171,8 @@ Program Collective::wire(Network& network, const ServerCosts& costs, const Nodes
       }
 }
 
-/// Sets the crossbars of a server's FPGAs: to this stage's moves, and to nothing else but what passes through in the stage before, which this
-/// server does not see the end of.
+/// Sets the crossbars of a server's FPGAs to this stage's moves. Routes of packets that pass through in the previous
+/// stage remain, since this server does not see their end.
 void Collective::set(Network& network, const Nodes& own, const std::vector<Placed>& stage,
                      const std::vector<Placed>& before) const {
   std::set<std::pair<unsigned, unsigned>> passing;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transfers between the memories of FPGAs as servers' programs run them, stage by stage: the five steps of section 4.1 (rows of the circuit tables,
-// crossbars, write engines, read engines, interrupts), with a barrier after each stage (section 5.1).
+// Transfers between FPGA memories, run by the servers' programs in stages of five steps (section 4.1: rows of the
+// circuit tables, crossbars, write engines, read engines, interrupts), with a barrier after each stage (section 5.1).
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace thalweg::vcsn {
 
-/// A move with where its blocks are in both memories, and the engines that move them.
+/// A move with the addresses of its blocks in both memories, and the DMA engines that execute it.
 struct Placed {
   Move move;
   std::vector<Segment> read{}, write{};
@@ -21,35 +21,36 @@ struct Placed {
   Handle handle = 0;
 };
 
-/// Handles of reads are so much above those of their writes.
+/// Offset of a read's handle from its write's.
 inline constexpr Handle kReads = Handle{1} << 32;
 
-/// Addresses of blocks, by node and block.
+/// Address of each (node, block).
 using Addresses = std::map<std::pair<unsigned, unsigned>, std::uint64_t>;
 
-/// One transfer over a circuit between two virtual ports: block 0.
+/// A schedule of one transfer over a circuit between two virtual ports: block 0.
 [[nodiscard]] Schedule transfer_schedule(const VirtualPort& from, const VirtualPort& to);
 
-/// A schedule on a cluster: blocks of `size` bytes. What the root sends or receives over different external ports lies in different banks, and so
-/// does what a node receives in one stage and sends in the next one, where there are enough: no bank is read and written at once, or twice.
-/// An allgather's nodes all do as the root, but for their own block, which both ports send.
+/// A schedule on a cluster, with blocks of `size` bytes. The root's blocks are in a separate bank for each external
+/// port, and the blocks that a node receives alternate between banks from stage to stage, if there are enough banks. So
+/// no bank has two accesses at once. In an allgather all nodes do as the root, except that both ports send a node's own
+/// block.
 class Collective {
  public:
-  /// `cluster` outlives it. Throws std::invalid_argument where an FPGA that takes part is in no server.
+  /// `cluster` must outlive it. Throws std::invalid_argument if a participating FPGA is in no server.
   Collective(const Cluster& cluster, Schedule schedule, std::uint64_t size);
 
   [[nodiscard]] const Schedule& schedule() const { return schedule_; }
   [[nodiscard]] const std::vector<std::vector<Placed>>& stages() const { return stages_; }
-  /// Where blocks are before, all places that they come to, and where they belong in the end.
+  /// Initial addresses of blocks, all addresses, and final addresses.
   [[nodiscard]] const Addresses& before() const { return before_; }
   [[nodiscard]] const Addresses& after() const { return after_; }
   [[nodiscard]] Addresses ends() const;
-  /// That a bank holds.
+  /// Maximum number of bytes used in a bank.
   [[nodiscard]] std::uint64_t most_bytes() const { return most_bytes_; }
 
-  /// Runs the programs of all servers that take part; the time in us. Throws Stuck.
+  /// Runs the programs of all participating servers; returns the time in us. Throws Stuck.
   double run(Network& network, const RunOptions& options = {}) const;
-  /// Of a server, for its FPGAs. Both outlive it.
+  /// Returns a server's program for its FPGAs. This object and `network` must outlive it.
   [[nodiscard]] Program program(Network& network, unsigned server) const;
 
  private:

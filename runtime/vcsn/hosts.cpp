@@ -12,7 +12,7 @@
 namespace thalweg::vcsn {
 namespace {
 
-/// Handles of kernels' steps are at and above it.
+/// First handle of kernels' steps.
 constexpr Handle kKernels = Handle{1} << 48;
 
 std::string name_of(const Kernel& kernel) {
@@ -21,7 +21,7 @@ std::string name_of(const Kernel& kernel) {
 
 class Run {
  public:
-  static constexpr double kEnd = 0x1p62;  ///< ticks, half of what their type holds
+  static constexpr double kEnd = 0x1p62;  ///< ticks, half of the range of Tick
 
   Run(Network& network, const std::map<std::int64_t, Server>& servers, const std::vector<Kernel>& kernels,
       const RunOptions& options)
@@ -167,7 +167,7 @@ class Run {
     ++all_[who].open;
   }
 
-  /// Ends a barrier that all programs have come to that have not ended.
+  /// Ends a barrier that all unfinished programs have reached.
   void release() {
     if (arrived_.empty() || arrived_.size() != servers_) return;
     Tick last = 0;
@@ -215,15 +215,15 @@ class Run {
   Engine& engine_;
   const RunOptions& options_;
   double per_us_;
-  std::vector<One> all_;     ///< servers by their numbers, then kernels
-  std::size_t servers_ = 0;  ///< whose programs have not ended
-  std::size_t awaited_ = 0;  ///< kernels, too
+  std::vector<One> all_;     ///< servers by number, then kernels
+  std::size_t servers_ = 0;  ///< servers whose programs have not ended
+  std::size_t awaited_ = 0;  ///< kernels that have not ended and do not serve
   std::set<std::pair<Tick, Who>> due_;
   std::map<Handle, Tick> completed_;
   std::multimap<Handle, Who> waiting_;  ///< several servers may wait for one transfer
-  Handle steps_;                        ///< of kernels, the next one
+  Handle steps_;                        ///< handle of the next step of a kernel
   std::set<Handle> receives_;
-  std::vector<std::pair<Who, Tick>> arrived_;  ///< at the barrier
+  std::vector<std::pair<Who, Tick>> arrived_;  ///< programs at the barrier
   Tick last_barrier_, end_;
 };
 

@@ -10,7 +10,8 @@
 
 namespace thalweg::vcsn {
 
-/// A coroutine that `co_yield`s steps; each `co_yield` returns a Given. What it refers to, captures of a lambda too, has to outlive it.
+/// A coroutine that `co_yield`s steps; each `co_yield` returns a Given. Everything it refers to, including captures of
+/// a lambda, must outlive it.
 template <class Step, class Given>
 class Routine {
  public:
@@ -36,7 +37,8 @@ class Routine {
     void unhandled_exception() { failed = std::current_exception(); }
   };
 
-  /// The next step; none where it has ended. `given`: what the step before gave. Throws what the coroutine throws.
+  /// Returns the next step; nullopt at the end. `given`: result of the previous step. Rethrows exceptions of the
+  /// coroutine.
   std::optional<Step> operator()(std::optional<Given> given = {}) const {
     if (!handle_ || of().done()) return std::nullopt;
     auto& promise = of().promise();

@@ -12,10 +12,10 @@ namespace thalweg::vcsn {
 namespace {
 
 using Nodes = std::vector<unsigned>;
-/// The move of a block from a node to the one above on a side, where links are given.
+/// Returns the move of a block from a node to its parent on one side.
 using StepOf = std::function<Move(unsigned node, unsigned above, unsigned side)>;
 
-/// What nodes hold that has not moved on.
+/// Blocks at nodes that have not been forwarded.
 class Holding {
  public:
   explicit Holding(const Nodes& nodes) {
@@ -33,7 +33,7 @@ class Holding {
     return taken;
   }
   Nodes take(unsigned node) { return take(node, blocks_.at(node).size()); }
-  /// Nodes but the root get what has come.
+  /// Adds a stage's received blocks to all nodes except the root.
   void pass(const Stage& stage, unsigned root) {
     for (const Move& move : stage.moves)
       if (move.destination != root)
@@ -44,7 +44,7 @@ class Holding {
   std::map<unsigned, Nodes> blocks_;
 };
 
-/// The next block of each node of a chain to the one above, the first node's to the root.
+/// Adds moves of the next block of each node of a chain to its parent; the first node's parent is the root.
 void up(Stage& stage, Holding& holding, const Nodes& chain, unsigned root, const StepOf& step, unsigned side,
         bool heads = true) {
   unsigned above = root;
@@ -65,7 +65,7 @@ Nodes without(const Nodes& nodes, unsigned root) {
   return others;
 }
 
-/// Over circuits: up by the first virtual port, to the last one of a node that passes it on.
+/// Moves over circuits leave by the first virtual port, and arrive at the last one of a forwarding node.
 StepOf over_circuits(unsigned root, unsigned virtual_ports) {
   return [=](unsigned node, unsigned above, unsigned port) {
     return Move{node, {port, 0}, above, {port, above == root ? 0 : virtual_ports - 1}};
@@ -216,7 +216,7 @@ Schedule allgather_ring(const Nodes& nodes, unsigned ports) {
 
 namespace {
 
-/// Two FPGAs at least, each once.
+/// Checks that there are at least two FPGAs, all different.
 void check(const Cluster& cluster, const Nodes& nodes, const std::string& what) {
   std::set<unsigned> known;
   for (const unsigned node : nodes) {
@@ -237,7 +237,7 @@ Schedule gather_schedule(const Cluster& cluster, const std::string& by, const No
     require(by == "ring",
             "a gather by " + by + " takes circuits; " + cluster.name() + " has serial links, and can do it by ring");
     return ring_of(nodes, root, 2, [&](unsigned node, unsigned above, unsigned side) {
-      // Port 0 leads to larger numbers, port 1 to smaller ones, as the nodes behind the root go.
+      // Port 0 leads to larger numbers, port 1 to smaller ones, in the order of the nodes after the root.
       return step_over_links(cluster, node, above, nodes.size() == 2 ? std::nullopt : std::optional(1 - side));
     });
   }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gather, scatter and allgather as stages of transfers between nodes' memories: by ring, by tree, and by re-wiring (section 5 of the paper).
-//
-// A stage's transfers go at once; the next stage begins when all have ended. Blocks are the nodes' own data, by the nodes' numbers.
+// Gather, scatter and allgather as stages of transfers between nodes' memories: ring, tree and re-wiring (section 5 of
+// the paper).
+// A stage's transfers are concurrent; the next stage begins when all have ended. A block is a node's own data, and has
+// the node's number.
 #pragma once
 
 #include <optional>
@@ -15,12 +16,12 @@
 
 namespace thalweg::vcsn {
 
-/// An external port and a virtual port of it.
+/// An external port and one of its virtual ports.
 using Port = std::pair<unsigned, unsigned>;
 
-/// Blocks from a node's memory to another's.
+/// Moves blocks from one node's memory to another's.
 struct Move {
-  /// A node whose crossbar passes them on: the ports that they come in at and leave by.
+  /// A node whose crossbar forwards them, with input and output port.
   using Pass = std::tuple<unsigned, Port, Port>;
 
   unsigned source = 0;
@@ -31,55 +32,58 @@ struct Move {
   std::vector<Pass> passes{};
 };
 
-/// Transfers that go at once.
+/// Concurrent transfers.
 struct Stage {
   std::vector<Move> moves;
 };
 
 /// The stages of a gather to a root, of a scatter from it, or of an allgather, whose root is the first node.
 struct Schedule {
-  /// A circuit: nodes and ports of both ends.
+  /// A circuit: node and port of both ends.
   using Link = std::tuple<unsigned, Port, unsigned, Port>;
 
   unsigned root = 0;
   std::vector<Stage> stages{};
   bool rewired = false;     ///< each stage opens the circuits of its own moves
-  bool everywhere = false;  ///< every node gets all blocks, over all its external ports at once
-  bool steps = false;       ///< only the rows that it needs are written before the first stage
-  std::set<Link> others{};  ///< circuits that are opened before the first stage, too
+  bool everywhere = false;  ///< every node receives all blocks, over all its external ports concurrently
+  bool steps = false;       ///< only the rows that the first stage needs are written before it
+  std::set<Link> others{};  ///< additional circuits, opened before the first stage
 
-  /// The circuits that are opened before a stage. Unless it is rewired, all are opened before the first stage.
+  /// Circuits to open before a stage. Unless `rewired`, all are opened before the first stage.
   [[nodiscard]] std::set<Link> circuits(std::size_t stage) const;
-  /// The nodes that take part: sources, destinations, nodes that pass packets on, and ends of other circuits.
+  /// All participating nodes: sources, destinations, forwarding nodes, and ends of other circuits.
   [[nodiscard]] std::set<unsigned> nodes() const;
-  /// Whether a port is joined with another one for a stage that has sent in the stage before.
+  /// True if a stage connects a port that has sent in the previous stage to another port.
   [[nodiscard]] bool sends_again(std::size_t stage) const;
 };
 
-/// A block from an FPGA to another over serial links; between them are others' crossbars. `first`: the port that it leaves by. Throws
-/// std::invalid_argument.
+/// Moves a block between FPGAs over serial links; crossbars of FPGAs between them forward it. `first`: output port at
+/// `source`. Throws std::invalid_argument.
 [[nodiscard]] Move step_over_links(const Cluster& cluster, unsigned source, unsigned destination,
                                    std::optional<unsigned> first = {});
 
-/// To `root` from branches at all its virtual ports (Figures 10 and 12). Each is a chain along which every node passes a block on in every
-/// stage. The first virtual ports' branches come first, one at each external port; what the others have gathered meanwhile at their first node
-/// follows in a stage for each further virtual port.
+/// Gathers to `root` from branches at all its virtual ports (Figures 10 and 12). Each branch is a chain in which every
+/// node forwards a block per stage. The branches of the first virtual ports are received first, one at each external
+/// port. The blocks that the other branches have meanwhile gathered at their first node follow, one stage per further
+/// virtual port.
 [[nodiscard]] Schedule tree(const std::vector<unsigned>& nodes, unsigned root, unsigned ports, unsigned virtual_ports);
-/// To `root` from both sides of a ring (Figures 10 and 11), a block a stage; with one external port from one side.
+/// Gathers to `root` from both sides of a ring (Figures 10 and 11), a block per stage; with one external port from one
+/// side.
 [[nodiscard]] Schedule ring(const std::vector<unsigned>& nodes, unsigned root, unsigned ports, unsigned virtual_ports);
-/// Straight to `root`, as many nodes a stage as it has external ports; each stage has circuits of its own (Equation 5).
+/// Gathers directly to `root`, in each stage from as many nodes as it has external ports; each stage has its own
+/// circuits (Equation 5).
 [[nodiscard]] Schedule relink(const std::vector<unsigned>& nodes, unsigned root, unsigned ports,
                               unsigned virtual_ports);
-/// Around a ring both ways, one way with one external port: each node passes the block on that has come last, its own first. A line carries one
-/// stream each way.
+/// Sends around a ring in both directions, or in one with one external port. Each node first sends its own block, then
+/// forwards the last received one. A line carries one stream in each direction.
 [[nodiscard]] Schedule allgather_ring(const std::vector<unsigned>& nodes, unsigned ports);
 
-/// Of a cluster's FPGAs. `by`: tree, ring or relink over circuits; a direct network, whose ports 0 lead to larger numbers around a ring, has ring.
-/// Throws std::invalid_argument.
+/// Returns a gather's schedule on a cluster. `by`: tree, ring or relink over circuits; only ring in a direct network,
+/// where ports 0 must lead to larger numbers around the ring. Throws std::invalid_argument.
 [[nodiscard]] Schedule gather_schedule(const Cluster& cluster, const std::string& by,
                                        const std::vector<unsigned>& nodes, unsigned root);
 [[nodiscard]] Schedule allgather_schedule(const Cluster& cluster, const std::vector<unsigned>& nodes);
-/// A gather the other way round: each node gets its own block (section 6.6.1).
+/// Reverses a gather: each node receives its own block (section 6.6.1).
 [[nodiscard]] Schedule scatter(const Schedule& gather);
 
 }  // namespace thalweg::vcsn

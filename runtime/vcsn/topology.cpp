@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::array kShapes{"line", "ring", "mesh", "torus", "star", "tree"};
 constexpr std::size_t kMostNodes = 4096;
-/// Of 1,500 random graphs with all virtual ports in use, 6 took a second one, and none a third.
+/// Of 1,500 random graphs with all virtual ports in use, 6 needed a second attempt, and none a third.
 constexpr unsigned kAttempts = 20;
 
 template <class Range>
@@ -31,7 +31,7 @@ std::string joined(const Range& parts, const char* between) {
   return text;
 }
 
-/// Of places 0 to count - 1, those of a grid with the first dimension fastest.
+/// Edges of a grid of positions 0 to count - 1, with the first dimension fastest.
 std::vector<std::pair<std::size_t, std::size_t>> grid(std::span<const std::int64_t> size, std::size_t count,
                                                       bool wrapped) {
   std::vector<std::pair<std::size_t, std::size_t>> edges;
@@ -47,8 +47,9 @@ std::vector<std::pair<std::size_t, std::size_t>> grid(std::span<const std::int64
   return edges;
 }
 
-/// Assigns external ports to edges, one edge after another. An edge without a free port displaces others, which move to other ports, as in an
-/// augmenting path. The search does not try all ways; where it fails, it begins again with the edge that found none.
+/// Assigns external ports to edges, one edge after another. An edge without a free port displaces others to other
+/// ports, as in an augmenting path. The search is not exhaustive; if it fails, it restarts with the edge that found no
+/// port.
 class Mapping {
  public:
   Mapping(const Topology& topology, const Cluster& cluster) : topology_(topology), cluster_(cluster) {
@@ -84,7 +85,7 @@ class Mapping {
   }
 
  private:
-  using Ports = std::pair<unsigned, unsigned>;  // at both ends of an edge
+  using Ports = std::pair<unsigned, unsigned>;  // ports at both ends of an edge
 
   void check() const {
     const std::string& name = topology_.name;
@@ -106,7 +107,7 @@ class Mapping {
     }
   }
 
-  /// Station ports of two nodes between which frames go.
+  /// External ports of two nodes between which the network carries frames.
   [[nodiscard]] std::vector<Ports> options(unsigned a, unsigned b) const {
     std::vector<Ports> found;
     for (const unsigned one : cluster_.joined(a))
@@ -181,7 +182,7 @@ class Mapping {
 
   const Topology& topology_;
   const Cluster& cluster_;
-  std::vector<Assigned> assigned_;  ///< edges with their ports, in the order in which they have got them
+  std::vector<Assigned> assigned_;  ///< edges with their ports, in order of assignment
   std::map<Station, unsigned> used_;
 };
 
@@ -203,7 +204,7 @@ Topology Topology::of(const std::string& shape, std::span<const std::int64_t> no
     require(!size.empty(), "a " + shape + " has a size: its nodes in each dimension");
     require(std::ranges::min(size) >= 2, "every size of a " + shape + " is at least 2");
     std::size_t all = 1;
-    for (const std::int64_t each : size)  // what is too large is as wrong as one more
+    for (const std::int64_t each : size)  // saturates: any larger product is rejected as well
       all = std::min(all * std::min(static_cast<std::size_t>(each), kMostNodes + 1), kMostNodes + 1);
     require(all <= kMostNodes,
             "a " + shape + " of " + joined(size, "x") + "; there may be " + std::to_string(kMostNodes) + " nodes");

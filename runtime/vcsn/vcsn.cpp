@@ -11,10 +11,10 @@
 namespace thalweg::vcsn {
 namespace {
 
-/// Bytes on a PCIe link of a posted write to a register of 8 bytes: sequence number, header with a 64-bit address, data and LCRC (PCI Express
-/// Base Specification 3.0, sections 2.2.4 and 4.2.2).
+/// Bytes of a posted write to an 8-byte register on a PCIe link: sequence number, header with a 64-bit address, data
+/// and LCRC (PCI Express Base Specification 3.0, sections 2.2.4 and 4.2.2).
 constexpr double kStoreBytes = 32;
-/// Most cycles of the line's clock that a row takes to cross into it through two registers.
+/// Maximum cycles of the line's clock for a row to cross into its domain through two registers.
 constexpr double kCrossingCycles = 3;
 
 double store_us(const Slot& slot) {
@@ -65,7 +65,7 @@ Rewired Vcsn::rewire(const std::vector<Ends>& circuits, const std::vector<unsign
 
 void Vcsn::multicast(const VirtualPort& source, const std::vector<VirtualPort>& members) {
   for (const VirtualPort& member : members)
-    static_cast<void>(network_.changes({{source, member}}, cluster_.fpgas()));  // refuses it before anything is written
+    static_cast<void>(network_.changes({{source, member}}, cluster_.fpgas()));  // throws before anything is written
   group(source, members);
   for (const VirtualPort& member : members) network_.set_circuit(member, source);
   network_.set_multicast(source, static_cast<std::uint8_t>(members.front().virtual_port));
@@ -88,7 +88,7 @@ void Vcsn::group(const VirtualPort& source, const std::vector<VirtualPort>& memb
   for (const auto& [number, ports] : cluster_.group_ports(from, to)) network_.set_group(number, source, ports);
 }
 
-/// Where frames go between two virtual ports; what is no virtual port is refused elsewhere.
+/// Checks that the network connects two virtual ports; invalid ports are rejected elsewhere.
 void Vcsn::check(const VirtualPort& one, const VirtualPort& other) const {
   const Station a{one.node, one.port}, b{other.node, other.port};
   for (const Station& each : {a, b})
@@ -100,7 +100,7 @@ void Vcsn::check(const VirtualPort& one, const VirtualPort& other) const {
 
 namespace {
 
-/// The rows of each FPGA, and of each server.
+/// Number of rows of each FPGA, and of each server.
 std::map<unsigned, double> by_card(const std::vector<TableRow>& rows) {
   std::map<unsigned, double> counts;
   for (const auto& [at, to] : rows) ++counts[at.node];
@@ -127,12 +127,12 @@ double Vcsn::least_us(const std::vector<TableRow>& rows, Way by) const {
   return least;
 }
 
-/// Of a row of several: the slower of the slot and of the shell, which takes one a cycle.
+/// Time per row: the slower of the slot and the shell, which accepts one per cycle.
 double Vcsn::row_us(const Slot& slot) const {
   return std::max(store_us(slot), 1 / cluster_.shell_mhz());
 }
 
-/// Until the first row of a slot is in the table.
+/// Time until the first row of a slot is in the table.
 double Vcsn::first_us(const Slot& slot) const {
   return slot.latency_us + kCrossingCycles / cluster_.line_mhz();
 }

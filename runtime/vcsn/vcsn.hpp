@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations of a program on virtual circuits: opens and closes them, re-wires whole topologies in one call, and divides the cluster into
-// partitions. Tables are written at once but by `rewire_in_time`; hosts.hpp has programs that take a
-// server's time, collectives.hpp transfers. Invalid arguments throw std::invalid_argument with
-// one line, and change nothing.
+// Operations on virtual circuits: opens and closes them, re-wires whole topologies in one call, and divides the cluster
+// into partitions. Except in `rewire_in_time`, writing tables takes no simulated time; hosts.hpp has programs that take
+// a server's time, collectives.hpp transfers. Invalid arguments throw std::invalid_argument with one line, and change
+// nothing.
 #pragma once
 
 #include <map>
@@ -18,11 +18,13 @@
 
 namespace thalweg::vcsn {
 
-/// Who writes the rows of a re-wiring. Registers: servers write all rows back to back; a row is one register of 64 bits, and an FPGA
-/// accepts one per cycle. Servers: by their programs, of which each row takes the software's time (t of the paper's Table 5); a barrier follows.
+/// How the rows of a re-wiring are written. registers: servers write all rows back to back; a row is one 64-bit
+/// register, and an FPGA accepts one per cycle. servers: by their programs, in which each row takes the software's time
+/// (t of the paper's Table 5); a barrier follows.
 enum class Way { registers, servers };
 
-/// The rows that a re-wiring has written, and the time in us of writing them; none where one of the FPGAs is in no server.
+/// The rows that a re-wiring has written, and the times to write them in us; nullopt if one of the FPGAs is in no
+/// server.
 struct Rewired {
   std::vector<TableRow> rows;
   std::optional<double> registers_us, servers_us;
@@ -30,7 +32,7 @@ struct Rewired {
 
 class Vcsn {
  public:
-  /// Both outlive it.
+  /// Both must outlive it.
   Vcsn(const Cluster& cluster, Network& network) : cluster_(cluster), network_(network) {}
   Vcsn(const Vcsn&) = delete;
   Vcsn& operator=(const Vcsn&) = delete;
@@ -38,7 +40,7 @@ class Vcsn {
   [[nodiscard]] const Cluster& cluster() const { return cluster_; }
   [[nodiscard]] Network& network() { return network_; }
 
-  /// Joins two virtual ports that have no circuits.
+  /// Opens a circuit between two virtual ports that have none.
   void open(const VirtualPort& one, const VirtualPort& other);
   /// Closes the circuit of a virtual port, at both ends.
   void close(const VirtualPort& end);
@@ -55,26 +57,26 @@ class Vcsn {
   Rewired rewire(const std::vector<Ends>& circuits) { return rewire(circuits, cluster_.fpgas()); }
   Rewired rewire(const std::vector<Ends>& circuits, const std::vector<unsigned>& nodes);
   Rewired rewire(const Topology& topology) { return rewire(mapped(topology, cluster_)); }
-  /// A circuit from one end to several, which are the same virtual port of their external ports: the rows of all of them, and the ports of
-  /// switches, on a tree that no frame takes twice. Only the source sends.
+  /// Opens a circuit from `source` to several members, which have the same virtual port number. Writes the rows of all,
+  /// and the group's ports of the switches on a tree, so that no frame is duplicated. Only the source sends.
   void multicast(const VirtualPort& source, const std::vector<VirtualPort>& members);
-  /// Sets the ports of switches alone.
+  /// Sets only the group's ports of the switches.
   void group(const VirtualPort& source, const std::vector<VirtualPort>& members);
 
-  /// A lower bound on the time of writing rows, in us: by registers, of the PCIe slot with the most rows; by servers, of the software of the
-  /// server with the most.
+  /// A lower bound on the time to write rows, in us. registers: time of the PCIe slot with the most rows; servers:
+  /// software time of the server with the most rows.
   [[nodiscard]] double least_us(const std::vector<TableRow>& rows, Way by) const;
 
   /// Runs a re-wiring of all FPGAs in simulated time. Other traffic continues; completions of other operations during that time are discarded.
-  /// Throws Stuck, too.
+  /// May also throw Stuck.
   struct Written {
-    std::vector<std::pair<Tick, TableRow>> rows;  ///< each with the tick of its write
+    std::vector<std::pair<Tick, TableRow>> rows;  ///< with the tick of each write
     double us = 0;
   };
   Written rewire_in_time(const std::vector<Ends>& circuits, Way by, const RunOptions& options = {});
 
   class Partition;
-  /// Moves FPGAs into a partition, out of the one they are in. Refused where a circuit would cross the partition's boundary.
+  /// Moves FPGAs from their partitions into this one. Throws if a circuit would cross the partition's boundary.
   Partition& partition(const std::string& name, const std::vector<std::int64_t>& nodes);
   [[nodiscard]] const std::map<std::string, std::unique_ptr<Partition>>& partitions() const { return partitions_; }
 
@@ -97,15 +99,15 @@ class Vcsn::Partition {
  public:
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const std::vector<unsigned>& nodes() const { return nodes_; }
-  /// An FPGA's number; refused where it is another partition's.
+  /// Returns an FPGA's number; throws if it is in another partition.
   unsigned own(std::int64_t node) const;
-  /// The network, for a call that names this FPGA alone.
+  /// The network, for a call on this FPGA only.
   [[nodiscard]] Network& network(unsigned node) {
     static_cast<void>(own(node));
     return vcsn_.network();
   }
   [[nodiscard]] std::map<VirtualPort, VirtualPort> circuits() { return vcsn_.circuits(nodes_); }
-  /// What its FPGAs have dropped.
+  /// Packets that its FPGAs have dropped.
   [[nodiscard]] std::vector<Lost> lost() const;
   Rewired rewire(const std::vector<Ends>& circuits) { return vcsn_.rewire(circuits, nodes_); }
   Rewired rewire(const Topology& topology) { return rewire(mapped(topology, vcsn_.cluster_)); }
