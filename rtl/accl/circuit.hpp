@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Verilated tw_accl_node and tw_accl_engine have in common: clocks, and the ports of memory, kernels and MAC.
+// Common part of the Verilated tw_accl_node and tw_accl_engine: clocks, and the ports of memory, kernels and MAC.
 #pragma once
 
 #include <cstdint>
@@ -29,12 +29,12 @@ class Circuit : public thalweg::accl::NodeCircuit, private engine::Edges<Vtop> {
  protected:
   explicit Circuit(unsigned number) : Edges(number) {}
 
-  /// Once, with the inputs that stay constant.
+  /// Sets the remaining constant inputs and resets the model; called once.
   void start(std::uint64_t address, std::uint32_t ip, std::uint16_t port) {
     in_.mac_own_i.set({.address = address, .ip = ip, .port = port});
     in_.engine_to_kernel_ready_i.set(1);
     reset(in_);
-    for (unsigned edge = 0; edge < 16; ++edge) evaluate(kAll);  // its FIFOs are ready
+    for (unsigned edge = 0; edge < 16; ++edge) evaluate(kAll);  // until the FIFOs are ready
   }
   static constexpr Limits limits_of(unsigned slots, unsigned calls) {
     return {.slots = slots,
@@ -46,7 +46,7 @@ class Circuit : public thalweg::accl::NodeCircuit, private engine::Edges<Vtop> {
             .packet_bytes = Parameters::PacketBytes,
             .calls = calls};
   }
-  /// The ports that only one of the modules has.
+  /// Drives and samples the ports that only one of the modules has.
   virtual void set(const Inputs& from) = 0;
   virtual void get(Outputs& to) const = 0;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the blocks of ACCL's offload engine share: words of the data path, and jobs of its plug-ins.
+// Shared by the blocks of ACCL's offload engine: words of the data path, and jobs of its plug-ins.
 package tw_accl_pkg;
   import tw_spec_pkg::*;
   import tw_reduce_pkg::pairs_t;
@@ -7,20 +7,20 @@ package tw_accl_pkg;
   localparam int unsigned WordBytes = 64;
   localparam int unsigned WordBits = 8 * WordBytes;
 
-  typedef logic [WordBits-1:0] word_t;  // the byte of the lowest address in bits 7 to 0
+  typedef logic [WordBits-1:0] word_t;  // lowest address in bits 7 to 0
 
   typedef enum logic [1:0] {
     ConvertNot,
-    Narrow,  // float32 to float16: rounded to nearest even, with subnormals, infinities and NaNs as the processor makes them
+    Narrow,  // float32 to float16: rounded to nearest even; subnormals, infinities and NaNs as on the processor
     Widen  // float16 to float32
   } conversion_e;
 
-  // Whether so many elements of float16, modulo 32, fill no more than half of the last word that they need.
+  // Returns whether this number of float16 elements, modulo 32, fills at most half of its last word.
   function automatic logic fill_half(logic [4:0] elements);
     return elements != 0 && elements <= 16;
   endfunction
 
-  // What elements can be combined, and how.
+  // Supported pairs of data type and operator.
   function automatic pairs_t accl_pairs();
     accl_pairs = '0;
     for (int unsigned t = 0; t < 32; t++)
@@ -29,10 +29,10 @@ package tw_accl_pkg;
       accl_pairs[t][o] = operator_e'(4'(o)) inside {OperatorSum, OperatorProd, OperatorMin, OperatorMax};
   endfunction
 
-  // What the plug-ins do with a stream of words.
+  // Processing of a stream of words in the plug-ins.
   typedef struct packed {
     logic combines;
-    operator_e operation;  // of elements of `datatype`
+    operator_e operation;  // on elements of `datatype`
     datatype_e datatype;
     conversion_e x, y;  // of the operands, before they are combined
     conversion_e z;  // of the result

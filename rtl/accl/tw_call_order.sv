@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides when calls begin: a call waits for each one before it that uses what it writes, writes what it uses, has the same kernel's stream, or whose messages
-// could be taken for its own. A config call and others wait for each other. It also gives calls their numbers.
+// Decides when calls begin. A call waits for each earlier one that uses what it writes, writes what it uses, uses the same kernel's stream, or whose messages
+// could match its own. Config calls wait for all other calls, and these for them. Also allocates the numbers of calls.
 //
-// It listens to the registers that tw_call_port loads. A call comes behind its registers, and is taken when it is known what it waits for. One that waits for none is offered with the begin of its program.
+// Snoops the registers that tw_call_port loads. A call follows its registers, and is accepted when its dependences are known. A call without dependences is offered together with its program's start address.
 //
-// Order: calls are taken in order. Latency: 15 cycles from a call to its begin, if no other call has the turn, 3 more for each call under way, and 14 for each of its
-// operands and result that has a block for each rank. Throughput: one call at a time, alike. Storage: 3 ranges of bytes of each call, and
-// Calls * Calls flags. Outputs depend on registers alone. Critical path: a comparison of 17 bits.
+// Order: calls are accepted in order. Latency: 15 cycles from a call to its begin if no other call is offered, plus 3 for each active call and 14 for each
+// operand or result with a block per rank. Throughput: one call in that time. Storage: 3 byte ranges per call, and
+// Calls * Calls flags. Outputs depend only on registers. Critical path: a comparison of 17 bits.
 module tw_call_order
   import tw_accl_programs_pkg::*;
   import tw_sequencer_pkg::*;
   import tw_call_pkg::*;
 #(
-    parameter int unsigned Calls     = 8,  /// under way at once, a power of two, 2 to 16
+    parameter int unsigned Calls     = 8,  /// active at once; a power of two, 2 to 16
     localparam int unsigned CallBits = $clog2(Calls)
 ) (
     input logic clk_i,
     input logic rst_i,
 
-    output logic                number_valid_o,  /// a number that no call has
+    output logic                number_valid_o,  /// a free call number
     input  logic                number_ready_i,
     output logic [CallBits-1:0] number_data_o,
 
-    input logic      load_valid_i,     /// a call's register is loaded
+    input logic      load_valid_i,     /// snoops a call's registers as they are loaded
     input register_e load_register_i,
     input value_t    load_data_i,
 
@@ -37,7 +37,7 @@ module tw_call_order
     output logic [CallBits-1:0] begin_call_o,
     output program_e            begin_at_o,
 
-    input logic                ended_valid_i,  /// a call: its number is free
+    input logic                ended_valid_i,  /// a call has ended; its number becomes free
     input logic [CallBits-1:0] ended_call_i
 );
   if (Calls < 2 || Calls > 16 || (Calls & (Calls - 1)) != 0) begin : check_calls
@@ -54,7 +54,7 @@ module tw_call_order
   typedef logic [Chunks-1:0][Chunk-1:0] sum_t;
   typedef struct packed {
     logic there, host, writes;
-    sum_t first, behind;  // its first byte, and the one behind its last
+    sum_t first, behind;  // first byte, and first byte after the end
   } range_t;
   typedef struct packed {
     scenario_e scenario;
@@ -66,9 +66,9 @@ module tw_call_order
   typedef enum logic [2:0] {
     Idle,
     Prepare,
-    Low,  // of a sum
+    Low,  // half of a sum
     High,
-    Scan,  // the calls under way
+    Scan,  // all active calls
     Judge,
     Enter
   } state_e;
@@ -76,7 +76,7 @@ module tw_call_order
   state_e state_q;
   number_t number_q;
 
-  // Numbers: taken until their calls have ended.
+  // Call numbers are allocated until their calls have ended.
   flags_t taken_q, under_way_q;
   logic offers_q, frees;
   number_t offered_q, free;
@@ -103,11 +103,11 @@ module tw_call_order
     end
   end
 
-  // The call's registers, and the call.
+  // Registers and fields of the call.
   logic [2:0][47:0] at_q;
   value_t spare_q, part_q, flat_q;
   logic [RankBits-1:0] size_q;
-  logic [2:0] stores_q, host_q;  // elements have bytes; in the host's memory
+  logic [2:0] stores_q, host_q;  // elements have bytes; they are in host memory
   logic [2:0][1:0] sizes_q;
   logic [31:0] count_q;
   messages_t messages_q;
@@ -144,7 +144,7 @@ module tw_call_order
     has_spare_q <= spare_q != 0;
   end
 
-  // Which bytes it uses: of operand 0, of operand 1 or a spare buffer, of the result.
+  // Byte ranges: operand 0, operand 1 or the spare buffer, the result.
   logic [1:0] which_q;
   logic [3:0] adds_q;
   logic there_q, writes_q;
@@ -198,7 +198,7 @@ module tw_call_order
     end
   end
 
-  // Those of the calls under way.
+  // Ranges and messages of the active calls.
   localparam int unsigned RangeBits = $bits(range_t);
   localparam int unsigned MessagesBits = $bits(messages_t);
   logic [RangeBits-1:0] rows_q[4*Calls];
@@ -268,7 +268,7 @@ module tw_call_order
     end
   end
 
-  // Which it waits for.
+  // Dependences of each call.
   flags_t [Calls-1:0] waits_q;
   flags_t waiting_q, ready_q, ended, entered, chosen;
   logic begins_q;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls of ACCL's engine: what they do, with ACCL's numbers, and what the blocks of its control plane hand on of one.
+// Calls of ACCL's engine: scenarios with ACCL's numbers, and the description of a call that the control plane's blocks exchange.
 package tw_call_pkg;
   import tw_spec_pkg::*;
   import tw_accl_programs_pkg::*;
@@ -22,7 +22,7 @@ package tw_call_pkg;
     CallNop = 8'd255
   } scenario_e;
 
-  // Bits of a return code.
+  // Bits of the return code.
   typedef enum logic [31:0] {
     CodeTimeOut = 32'h0000_0800,
     CodeNotImplemented = 32'h0000_4000,
@@ -34,7 +34,7 @@ package tw_call_pkg;
     CodeNotReady = 32'h8000_0000
   } code_e;
 
-  // What elements are combined by, and their size: of a function of an arithmetic configuration, whose number is less than 24.
+  // Operator, data type and element size of a function number (below 24) in an arithmetic configuration.
   typedef struct packed {
     operator_e operation;
     datatype_e datatype;
@@ -42,23 +42,23 @@ package tw_call_pkg;
   } unit_t;
 
   typedef struct packed {
-    logic [7:0] number;  // of those under way
-    logic [1:0] port;  // by which it came
-    program_e begin_at;  // its program: nop, where it has a code
+    logic [7:0] number;  // among the active calls
+    logic [1:0] port;  // the port it came from
+    program_e begin_at;  // its program; nop if it has a return code
     logic [31:0] code;
     scenario_e scenario;
-    logic [7:0] setting;  // of a config call; 255: none
+    logic [7:0] setting;  // of a config call; 255: invalid
     logic [31:0] count;
     logic has_communicator, collective;
-    logic [7:0] communicator;  // the board's number of it
-    logic [12:0] communicator_at;  // where it is in the exchange memory
+    logic [7:0] communicator;  // the board's index of it
+    logic [12:0] communicator_at;  // its address in the exchange memory
     logic [7:0] rank, root;
     logic [31:0] tag, collective_number;
     operator_e operation;
     datatype_e datatype;
-    logic [1:0] x_size, y_size, z_size, wire_size, combined_size;  // logarithms of elements' bytes
-    logic [2:0] host;  // the operands 0 and 1 and the result are in the host's memory
-    logic [1:0] streams;  // operand 0, the result
+    logic [1:0] x_size, y_size, z_size, wire_size, combined_size;  // log2 of an element's bytes
+    logic [2:0] host;  // in host memory: operand 0, operand 1, result
+    logic [1:0] streams;  // operand 0, result
   } call_t;
 
   function automatic unit_t unit_of(logic [4:0] number);
@@ -99,12 +99,12 @@ package tw_call_pkg;
   function automatic logic combines(scenario_e scenario);
     return scenario inside {CallCombine, CallReduce, CallAllreduce, CallReduceScatter};
   endfunction
-  // Whether operand 0, or the result, can be a kernel's stream.
+  // Operand 0 and result that can be a kernel's stream.
   function automatic logic [1:0] can_stream(scenario_e scenario);
     can_stream[0] = scenario inside {CallCopy, CallCombine, CallReduce, CallSend, CallGather};
     can_stream[1] = scenario inside {CallCopy, CallCombine, CallReduce, CallSend, CallRecv, CallBcast, CallScatter, CallReduceScatter};
   endfunction
-  // Which of the operands 0 and 1 and the result it has.
+  // Operand 0, operand 1 and result that the scenario has.
   function automatic logic [2:0] uses(scenario_e scenario, logic is_root);
     unique case (scenario)
       CallCombine: return 3'b111;

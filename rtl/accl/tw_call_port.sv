@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes calls: the 15 words of each, what the exchange memory has for it (its communicator, the configuration of its elements, tuning), and the registers
-// with which its program begins. A call that the engine cannot carry out runs no moves: its program is `nop`, and it has a return code.
+// Accepts calls: reads the 15 words of each, then its communicator, arithmetic configuration and tuning from the exchange memory, and loads the
+// registers of its program. A call that the engine cannot execute runs the program `nop`, and has a return code.
 //
-// What is not checked: whether memory was allocated, and whether all ranks of a communicator call the same. A communicator is one that was set, at the address where it is in the
-// exchange memory. call_o goes out when the call's registers have been taken, and the call begins with it.
+// Not checked: whether memory was allocated, and whether all ranks of a communicator make the same call. A communicator is known if it was set at the call's address in the
+// exchange memory. call_o is offered after the call's registers have been accepted, and starts the call.
 //
-// Order: calls stay in order; the registers of one come before it, and those of the next one after it. Latency: 28 cycles from the first word that is accepted to
-// call_valid_o, if words and answers of the exchange memory (of 3 cycles) come without pauses. Quotients of the plan are counted, and come on top: where short blocks may go straight
-// to a rank, 2 cycles and one for each receive buffer that every other rank may fill; for a broadcast of many parts 2 cycles, one for each buffer that a part fills, and one for each part
-// for which a quarter of the buffers has room; where these are not two parts, one for each 8 buffers, at least one. Throughput: one call at a time. Storage: a call's words and
-// what was read for it, and of each communicator an address and a count. Outputs depend on registers alone. Critical path: from the number of registers that were loaded over
-// the next one to that number.
+// Order: calls stay in order; a call's registers come before it, those of the next call after it. Latency: 28 cycles from its first accepted word to
+// call_valid_o, if words and answers of the exchange memory (latency 3) come without gaps. Divisions are done by counting, and add to this: where short blocks may go directly
+// to a rank, 2 cycles and one for each receive buffer that every other rank may fill; for a broadcast of many parts, 2 cycles, one for each buffer that a part fills, and one for each part
+// that fits into a quarter of the buffers; if fewer than two parts fit, one for each 8 buffers, at least one. Throughput: one outstanding call. Storage: a call's words and
+// the answers to its reads; an address and a count for each communicator. Outputs depend only on registers. Critical path: from the count of loaded registers through
+// the next register to that count.
 module tw_call_port
   import tw_spec_pkg::*;
   import tw_accl_programs_pkg::*;
@@ -19,36 +19,36 @@ module tw_call_port
 #(
     parameter int unsigned Communicators = 8,     /// a power of two, 2 to 16
     parameter int unsigned Ranks         = 64,    /// of a communicator, at most 64
-    parameter bit          Arithmetic    = 1'b1,  /// whether the board combines
-    parameter bit          Conversions   = 1'b1,  /// whether it converts
+    parameter bit          Arithmetic    = 1'b1,  /// the board can combine
+    parameter bit          Conversions   = 1'b1,  /// the board can convert
     localparam int unsigned IndexBits    = $clog2(Communicators)
 ) (
     input logic clk_i,
     input logic rst_i,
 
-    input logic                 set_valid_i,    /// a communicator
+    input logic                 set_valid_i,    /// sets a communicator
     input logic [IndexBits-1:0] set_index_i,
     input logic                 set_known_i,
-    input logic [         12:0] set_at_i,       /// where it is in the exchange memory
-    input logic                 clear_i,        /// collectives are counted anew; between two calls
+    input logic [         12:0] set_at_i,       /// its address in the exchange memory
+    input logic                 clear_i,        /// resets the counts of collectives; between two calls
     input logic [          6:0] buffers_i,      /// receive buffers, at most 64; constant during a call
-    input logic [          9:0] grains_i,       /// of a receive buffer, each of 512 bytes; at most 512
+    input logic [          9:0] grains_i,       /// 512-byte units of a receive buffer, at most 512
 
-    input  logic        word_valid_i,   /// of calls
+    input  logic        word_valid_i,   /// words of calls
     output logic        word_ready_o,
     input  logic [31:0] word_data_i,
-    input  logic [ 1:0] word_port_i,    /// which one the call came by
-    input  logic        number_valid_i, /// a number that no call under way has
+    input  logic [ 1:0] word_port_i,    /// the port that the call comes from
+    input  logic        number_valid_i, /// a free call number
     output logic        number_ready_o,
     input  logic [ 7:0] number_data_i,
 
-    output logic        access_valid_o,  /// reads of the exchange memory, as of tw_exchange_ports
+    output logic        access_valid_o,  /// reads of the exchange memory, as in tw_exchange_ports
     input  logic        access_ready_i,
     output logic [31:0] access_at_o,
     input  logic        answer_valid_i,
-    input  logic [31:0] answer_data_i,   /// 0, where there is no such word
+    input  logic [31:0] answer_data_i,   /// 0 if the word does not exist
 
-    output logic            load_valid_o,     /// as of tw_sequencer; none begins a call
+    output logic            load_valid_o,     /// as in tw_sequencer; none starts a call
     input  logic            load_ready_i,
     output logic      [7:0] load_call_o,
     output register_e       load_register_o,
@@ -74,23 +74,23 @@ module tw_call_port
   localparam logic [4:0] Loads = 5'd24;
 
   typedef logic [IndexBits-1:0] index_t;
-  typedef logic [1:0] size_t;  // logarithm of an element's bytes
+  typedef logic [1:0] size_t;  // log2 of an element's bytes
   typedef enum logic [3:0] {
-    Collect,  // words and answers come
+    Collect,  // words and answers arrive
     Second,
     Third,
     Decide,
-    Room,  // counts receive buffers that each of the other ranks may fill
+    Room,  // counts the receive buffers that each other rank may fill
     Compare,
-    Least,  // counts receive buffers that a part fills
-    Ahead,  // counts parts for which there is room
+    Least,  // counts the receive buffers that a part fills
+    Ahead,  // counts the parts that fit
     Ready
   } plan_e;
 
   plan_e plan_q;
   wire done = call_valid_o && call_ready_i;
 
-  // Words.
+  // Words of the call.
   logic [3:0] words_q;
   logic [31:0] scenario_q, count_q, communicator_q, root_q, function_q, tag_q, arithmetic_q;
   logic [3:0] compression_q;
@@ -132,7 +132,7 @@ module tw_call_port
     else if (word_valid_i && word_ready_o) words_q <= words_q + 4'd1;
   end
 
-  // Reads, as soon as their addresses are there.
+  // Reads of the exchange memory, each as soon as its address is known.
   logic [3:0] reads_q, answers_q;
   logic access_q;
   logic [13:0] access_at_q, function_at_q, base;
@@ -212,7 +212,7 @@ module tw_call_port
         default: {few_fits_q, few_q} <= {answer_fits, answer_data_i[6:0]};
       endcase
 
-  // What follows from words and answers, in the cycles behind them: its communicator,
+  // Derived from words and answers one cycle later: the communicator,
   logic [Communicators-1:0] known_q, hits_q;
   logic [Communicators-1:0][12:0] known_at_q;
   logic [Communicators-1:0][31:0] collectives_q;
@@ -245,7 +245,7 @@ module tw_call_port
     found_q <= hit_q && communicator_fits_q && member_q && in_range_q && members_end_q <= 14'h1FF8;
   end
 
-  // how its elements are stored and combined,
+  // sizes and arithmetic of the elements,
   logic exists_q, remote_q, collects_q, rooted_q, combines_q, empty_q, plain_q;
   logic [2:0] uses_q, wide_q;
   logic [1:0] streams_not_q;
@@ -282,7 +282,7 @@ module tw_call_port
     fits_unit_q <= has_function_q && !plain_q && found_unit_q.size == combined_size_q;
   end
 
-  // and which way its blocks may go. A part of a broadcast has part_q * 64 elements, a receive buffer segment_q * 64.
+  // and the routes of blocks. A part of a broadcast has part_q * 64 elements, a receive buffer segment_q * 64.
   logic spares_q, flat_wanted_q, parts_wanted_q, keeps_q;
   logic above_q, same_q, above_low_q, same_low_q, rest_q, small_q;
   logic [26:0] part_q;
@@ -298,7 +298,7 @@ module tw_call_port
     others_q <= size_q < 7'd2 ? 7'd1 : size_q - 7'd1;
     keeps_q <= is_root_q || (!stream_q[1] && !plain_q && z_size_q >= wire_size_q);
     flat_wanted_q <= !compression_q[3] && (scenario inside {CallGather, CallAllgather, CallAlltoall, CallAllreduce} || (scenario == CallReduce && spares_q));
-    // Whether there are more than 8 parts.
+    // More than 8 parts.
     above_q <= 11'(count_q[31:25]) > part_q[26:16];
     same_q <= 11'(count_q[31:25]) == part_q[26:16];
     above_low_q <= count_q[24:9] > part_q[15:0];
@@ -308,7 +308,7 @@ module tw_call_port
     parts_wanted_q <= scenario == CallBcast && spares_q && part_q != 0 && !is_few_q;
   end
 
-  // Quotients: left_q is divided by the other ranks, or by need_q, and total_q is the product of the quotient.
+  // Quotients by repeated subtraction: left_q is divided by the number of other ranks or by need_q; total_q accumulates the product of the quotient.
   logic in_parts_q, flat_q, limited_q;
   logic [5:0] left_q, need_q;
   logic [15:0] total_q;
@@ -363,7 +363,7 @@ module tw_call_port
       endcase
   end
 
-  // Its return code, and its number among the communicator's collectives.
+  // Return code, and number among the communicator's collectives.
   logic not_implemented_q, wrong_size_q, wrong_arithmetic_q, wrong_compression_q;
   logic [15:0] low_q, high_q;
   wire checked = exists_q && !empty_q;
@@ -380,7 +380,7 @@ module tw_call_port
       low_q <= collective_q[15:0] + 16'd1;
       high_q <= collective_q[31:16] + 16'(collective_q[15:0] == '1);
     end
-    if (plan_q == Ahead && stream_q[1] && !is_root_q) not_implemented_q <= 1'b1;  // packets of several moves
+    if (plan_q == Ahead && stream_q[1] && !is_root_q) not_implemented_q <= 1'b1;  // a packet would span several moves
   end
 
   for (genvar i = 0; i < Communicators; i++) begin : communicator
@@ -393,7 +393,7 @@ module tw_call_port
     end
   end
 
-  // Its number, and its registers.
+  // Number and registers of the call.
   logic has_number_q, load_q;
   logic [7:0] number_q;
   logic [4:0] loads_q;
@@ -476,7 +476,7 @@ module tw_call_port
         next_value = scenario != CallBcast || keeps_spare_q ? spare_q : '0;
         loadable = ready;
       end
-      5'd20: begin  // behind the spare buffer's, which it depends on
+      5'd20: begin  // after RegisterSpare, as it depends on keeps_spare_q
         next_register = RegisterE1;
         next_value = bytes_of(y_size_q);
       end

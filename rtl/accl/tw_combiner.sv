@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Combines two streams of words, element by element, or passes the words of x. What is done to a packet of x comes beside each of
-// its words; a packet that is combined takes one of y with as many words.
+// Combines two streams of words element by element, or passes the words of x. The operation of a packet of x accompanies each of
+// its words. A combined packet takes one packet of y with the same number of words.
 //
-// The lanes cannot wait for whoever takes the results, so that a result has a place in a FIFO before its operands go into them.
-// What passes goes beside them, as late as they are.
+// The lanes cannot be stalled, so a FIFO entry is reserved for a result before its operands enter the lanes.
+// Passed words go around the lanes with the same delay.
 //
-// Order: that of x. Latency: Latency + 2 cycles; one where nothing is combined. Throughput: a word a cycle. Storage: Latency + 3
-// words in distributed RAM, one at the output, those of the lanes, and a shift register for words that pass. x_ready_o and y_ready_o
-// depend on what is offered at both inputs, out_data_o is a register. Critical path: that of tw_lane, or from the valids over the
-// FIFO's count of places.
+// Order: that of x. Latency: Latency + 2 cycles; one if nothing can be combined. Throughput: a word per cycle. Storage: Latency + 3
+// words in distributed RAM, one at the output, those of the lanes, and a shift register for passed words. x_ready_o and y_ready_o
+// depend on both inputs' valid signals, out_data_o is a register. Critical path: that of tw_lane, or from the valid signals through the
+// FIFO's credit count.
 module tw_combiner
   import tw_spec_pkg::*, tw_reduce_pkg::*, tw_accl_pkg::*;
 #(
     parameter int unsigned Latency = 14,  /// of the lanes, in cycles, at least 1
-    /// What can be combined, bit [datatype][operator]; where it is none, x_combines_i is 0 and y takes nothing.
+    /// Supported pairs, bit [datatype][operator]. If there are none, x_combines_i is 0 and y is never read.
     parameter pairs_t Pairs = accl_pairs()
 ) (
     input logic clk_i,
@@ -23,14 +23,14 @@ module tw_combiner
     output logic      x_ready_o,
     input  word_t     x_data_i,
     input  logic      x_last_i,
-    input  logic      x_combines_i,   /// alike with all words of a packet
-    input  operator_e x_operation_i,  /// where it combines, alike
-    input  datatype_e x_datatype_i,   /// alike
+    input  logic      x_combines_i,   /// constant within a packet
+    input  operator_e x_operation_i,  /// if it combines; constant within a packet
+    input  datatype_e x_datatype_i,   /// constant within a packet
 
     input  logic  y_valid_i,
     output logic  y_ready_o,
     input  word_t y_data_i,
-    input  logic  y_last_i,   /// with the word that is combined with the last one of x
+    input  logic  y_last_i,   /// with the word that is combined with the last word of x
 
     output logic  out_valid_o,
     input  logic  out_ready_i,

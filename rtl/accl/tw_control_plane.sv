@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// The control plane of ACCL's engine: takes calls, decides when they begin, runs their programs, and gives their moves to tw_move_engine. The host has the exchange memory
-// beside it, in which communicators are announced (tw_communicators). Config calls set receive buffers, time-out and limits (tw_configuration). Moves that wait for too long are
+// The control plane of ACCL's engine: accepts calls, decides when they begin, runs their programs, and sends their moves to tw_move_engine. The host also accesses the exchange memory,
+// through which communicators are announced (tw_communicators). Config calls set receive buffers, time-out and limits (tw_configuration). Moves that wait too long are
 // cancelled, and end their call with a return code (tw_time_outs).
 //
-// A reset (config call 0) ends all calls that have been taken before it; it has to be taken itself, so at most Calls - 1 of them are under way. While a config call is under
-// way no other is taken. access_ready_o is low for up to 2,500 cycles where the host has completed a communicator.
+// A reset (config call 0) ends all calls accepted before it. It must be accepted itself, so at most Calls - 1 other calls may be active. While a config call is active,
+// no other call is accepted. access_ready_o is low for up to 2,500 cycles after the host has completed a communicator.
 //
-// Order: calls of a port are taken in order, behind communicators that were written before, and may end in another order; ports take turns, call by call. Latency: that of its blocks, and a cycle before a call's first
-// word. Throughput: one call, one instruction and one move at a time. Storage: that of its blocks, and 8 accesses of the exchange memory. Outputs depend on registers alone; call_ready_o,
-// too. Critical path: that of its blocks.
+// Order: calls of a port are accepted in order, after communicators written before them, and may end out of order; ports are served round-robin, one call each. Latency: that of its blocks, and a cycle before a call's
+// first word. Throughput: one call, one instruction and one move in flight. Storage: that of its blocks, and 8 accesses of the exchange memory. All outputs, including call_ready_o, depend only on
+// registers. Critical path: that of its blocks.
 module tw_control_plane
   import tw_mover_pkg::*;
   import tw_accl_programs_pkg::*;
   import tw_sequencer_pkg::*;
   import tw_call_pkg::*;
 #(
-    parameter int unsigned Ports         = 3,     /// of calls, 2 to 4
-    parameter int unsigned Calls         = 8,     /// under way at once, a power of two, 2 to 16
-    parameter int unsigned Communicators = 8,     /// as of tw_call_port
+    parameter int unsigned Ports         = 3,     /// for calls, 2 to 4
+    parameter int unsigned Calls         = 8,     /// active at once; a power of two, 2 to 16
+    parameter int unsigned Communicators = 8,     /// as in tw_call_port
     parameter int unsigned Ranks         = 64,    /// a power of two, 2 to 64
-    parameter int unsigned Buffers       = 16,    /// as of tw_configuration
+    parameter int unsigned Buffers       = 16,    /// as in tw_configuration
     parameter int unsigned MostPackets   = 64,
     parameter int unsigned PacketBytes   = 4096,
-    parameter int unsigned CyclesPerUs   = 250,   /// as of tw_time_outs
+    parameter int unsigned CyclesPerUs   = 250,   /// as in tw_time_outs
     parameter bit          Arithmetic    = 1'b1,
     parameter bit          Conversions   = 1'b1,
     localparam int unsigned IndexBits    = $clog2(Communicators),
@@ -31,8 +31,8 @@ module tw_control_plane
     input logic clk_i,
     input logic rst_i,
 
-    input  logic [31:0] identity_i,       /// of the exchange memory, as of tw_exchange_ports
-    input  logic        access_valid_i,   /// the host's
+    input  logic [31:0] identity_i,       /// of the exchange memory, as in tw_exchange_ports
+    input  logic        access_valid_i,   /// from the host
     output logic        access_ready_o,
     input  logic        access_write_i,
     input  logic [31:0] access_at_i,
@@ -41,28 +41,28 @@ module tw_control_plane
     output logic        answer_refused_o,
     output logic [31:0] answer_data_o,
 
-    input  logic [Ports-1:0]       call_valid_i,  /// words of calls, 15 each
+    input  logic [Ports-1:0]       call_valid_i,  /// words of calls, 15 per call
     output logic [Ports-1:0]       call_ready_o,
     input  logic [Ports-1:0][31:0] call_data_i,
     output logic                   status_valid_o,
     input  logic                   status_ready_i,
     output logic            [ 1:0] status_port_o,
-    output logic            [ 7:0] status_count_o, /// calls of that port before it, modulo 256
-    output logic            [31:0] status_code_o,  /// 0: all went well
+    output logic            [ 7:0] status_count_o, /// earlier calls of that port, modulo 256
+    output logic            [31:0] status_code_o,  /// 0: success
 
-    output logic           set_valid_o,     /// of tw_move_engine
+    output logic           set_valid_o,     /// to tw_move_engine
     output setting_t       set_o,
     output logic     [7:0] own_o,           /// this board's session
-    output logic           command_valid_o,  /// as of tw_mover
+    output logic           command_valid_o,  /// as in tw_mover
     input  logic           command_ready_i,
     output command_e       command_kind_o,
     output logic     [7:0] command_slot_o,
-    output logic           move_valid_o,     /// whether it has a move
+    output logic           move_valid_o,     /// true if the command has a move
     output move_t          move_data_o,
     input  logic           ended_valid_i,
     input  logic     [7:0] ended_slot_i,
     input  end_e           ended_how_i,
-    input  logic [Slots-1:0] waits_i,       /// a move in this slot waits for a message, or its kernel
+    input  logic [Slots-1:0] waits_i,       /// the move in this slot waits for a message or its kernel
     input  logic           moves_i,
     input  logic     [7:0] moves_slot_i
 );
@@ -75,11 +75,11 @@ module tw_control_plane
 
   typedef logic [CallBits-1:0] number_t;
 
-  // Ports take turns. Behind a config call none has one until that has ended.
+  // Round-robin arbitration of the ports. After a config call no port is granted until that call has ended.
   logic inside_q, word_ready, configures_q, resets_q, host_ready;
   logic [1:0] owner_q, next;
   logic [3:0] words_q;
-  wire may = inside_q && !configures_q && host_ready;  // a communicator is announced first
+  wire may = inside_q && !configures_q && host_ready;  // announcing a communicator has priority
   wire word_valid = may && call_valid_i[owner_q[$clog2(Ports)-1:0]];
 
   always_comb begin
@@ -103,7 +103,7 @@ module tw_control_plane
     end
   end
 
-  // The exchange memory: its second port is the engine's; who is first in this list has it.
+  // The engine's port of the exchange memory, with fixed priority in the order of this list.
   typedef enum logic [2:0] {
     OfSession,  // of a rank
     OfCall,

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts the elements of packets from float32 to float16 or back, or leaves them as they are. Elements are dense, from byte 0 of a
-// packet's first word on: two words become one, or one becomes two. What lies behind the last element of a packet that is
-// converted follows from what lies behind it at the input, and may be anything.
+// Converts the elements of packets from float32 to float16 or back, or passes them unchanged. Elements are dense from byte 0 of a
+// packet's first word: two words become one, or one becomes two. In a converted packet, the bytes after the last element are derived
+// from the corresponding input bytes and have no meaning.
 //
-// What is done to a packet comes beside each of its words. in_half_i counts with the last word of what is widened: it becomes one
-// word where its elements fill no more than half of it (tw_accl_pkg::fill_half).
+// The conversion of a packet accompanies each of its words. in_half_i applies to the last word of a packet to be widened: that word
+// becomes one word if its elements fill at most half of it (tw_accl_pkg::fill_half).
 //
-// Order: kept. Latency: seven cycles from the word that completes a result to the result; one where no conversions are built.
-// Throughput: a word a cycle of the longer one of the two streams. Storage: eight words in distributed RAM, one at the output,
-// two halves, and the pipeline, whose delays are shift registers. in_ready_o depends on registers alone, out_data_o is a register.
-// Critical path: from the FIFO's output over its counts, or that of tw_narrow.
+// Order: kept. Latency: seven cycles from the word that completes a result to the result; one without conversions.
+// Throughput: a word per cycle on the longer of the two streams. Storage: eight words in distributed RAM, one at the output,
+// two halves, and the pipeline, whose delays are shift registers. in_ready_o depends only on registers, out_data_o is a register.
+// Critical path: from the FIFO's output through its counts, or that of tw_narrow.
 module tw_converter
   import tw_accl_pkg::*;
 #(
-    parameter bit Conversions = 1'b1  /// are built; otherwise in_conversion_i is ConvertNot
+    parameter bit Conversions = 1'b1  /// built in; otherwise in_conversion_i is ConvertNot
 ) (
     input logic clk_i,
     input logic rst_i,
@@ -22,7 +22,7 @@ module tw_converter
     output logic        in_ready_o,
     input  word_t       in_data_i,
     input  logic        in_last_i,
-    input  conversion_e in_conversion_i,  /// alike with all words of a packet
+    input  conversion_e in_conversion_i,  /// constant within a packet
     input  logic        in_half_i,
 
     output logic  out_valid_o,
@@ -63,14 +63,14 @@ module tw_converter
       logic last;
     } step_t;
 
-    // What goes into the pipeline: a word, or the upper half of the one before.
+    // Input of the pipeline: a word, or the upper half of the previous one.
     logic room, second_q, upper_valid_q, upper_last_q;
     half_t upper_q;
     wire accept = in_valid_i && in_ready_o;
     wire narrows = in_conversion_i == Narrow;
     wire widens = in_conversion_i == Widen;
     wire rest = upper_valid_q && room;
-    wire first = narrows && !second_q && !in_last_i;  // of two
+    wire first = narrows && !second_q && !in_last_i;  // of two words
     wire more = widens && !(in_last_i && in_half_i);
     wire makes = rest || (accept && !first);
     wire half_t to_widen = upper_valid_q ? upper_q : in_data_i[HalfBits-1:0];
@@ -115,7 +115,7 @@ module tw_converter
         .out_o(passed_2q)
     );
 
-    // The words that leave it.
+    // Output of the pipeline.
     logic [Cycles:1] valid_q;
     step_t [Cycles-1:1] step_q;
     logic last_5q;

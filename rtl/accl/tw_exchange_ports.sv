@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The exchange memory of ACCL's engine, 8 KiB of words that a host and the engine read and write. Its end is checked: an access beyond it, or between two
-// words, is refused. The word of the identity is constant.
+// The exchange memory of ACCL's engine: 8 KiB, read and written in words by the host and the engine. An access beyond its end, or not aligned to a
+// word, is refused. The word with the identity is constant.
 //
-// Port 0 is the host's, port 1 the engine's. Of two accesses in one cycle each sees the memory before it, and the host's write comes first.
+// Port 0 is the host's, port 1 the engine's. Two accesses in one cycle both see the memory before either; the host's write is performed first.
 //
-// Order: kept at each port. Latency: 3 cycles; a cycle more for a write of the engine beside one of the host's. 2,048 cycles from a reset on all words are
-// set to 0. Throughput: an access a cycle at each port; a write of the engine waits while the host writes. Storage: two block RAMs of 2,048 words; outputs are registers, or
-// depend on registers alone. Critical path: from the addresses to which of the two writes.
+// Order: kept at each port. Latency: 3 cycles; one more for an engine write that collides with a host write. All words are cleared in the first 2,048 cycles after
+// reset. Throughput: one access per cycle at each port; an engine write waits while the host writes. Storage: two block RAMs of 2,048 words. Outputs are registers, or
+// depend only on registers. Critical path: from the addresses to the choice of the write.
 module tw_exchange_ports (
     input logic clk_i,
     input logic rst_i,
@@ -16,11 +16,11 @@ module tw_exchange_ports (
     input  logic [1:0]       access_valid_i,
     output logic [1:0]       access_ready_o,
     input  logic [1:0]       access_write_i,
-    input  logic [1:0][31:0] access_at_i,      /// bytes
+    input  logic [1:0][31:0] access_at_i,      /// byte address
     input  logic [1:0][31:0] access_data_i,
-    output logic [1:0]       answer_valid_o,   /// for a cycle; in order, one for each access
+    output logic [1:0]       answer_valid_o,   /// for one cycle; in order, one for each access
     output logic [1:0]       answer_refused_o,
-    output logic [1:0][31:0] answer_data_o     /// that was read; else 0
+    output logic [1:0][31:0] answer_data_o     /// the word read; 0 for writes and refused accesses
 );
   localparam int unsigned Words = 2048;
   localparam int unsigned AddressBits = $clog2(Words);
@@ -64,7 +64,7 @@ module tw_exchange_ports (
     end
   end
 
-  // One of them writes.
+  // Only one port writes per cycle.
   wire engine_writes = !writes[0];
   wire stores = clearing_q || (writes != 0 && !access_q[engine_writes].refused);
   wire address_t write_at = clearing_q ? clear_q : access_q[engine_writes].at;

@@ -1,54 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
-// The matcher of receive buffers: a table of the segments of messages that buffers hold, and of the messages that moves have claimed. It decides
-// where a packet's payload goes, and finds what a move waits for.
+// The matcher of receive buffers: a table of the message segments in buffers, and of the messages that moves have claimed. It decides
+// where a packet's payload goes, and finds the data that a move waits for.
 //
-// Packets of a segment are at multiples of packet_words and come in any order. A segment is full when all have come and are written. Messages of a
-// rank of a communicator are counted. Find claims the first one whose tag fits and that nobody has claimed, where all before it have come; of a
-// collective, it claims the message whose number is given. The segments of a claimed message are found one after another, from Take to Take. Finish
-// frees the buffers of its message. What comes of that later is Repeated; of a collective it is kept until the End, and Repeated from then on.
-// A slot whose Find has claimed nothing waits. A packet that `reserves` gets the last free buffer only where a slot waits for it or has its message.
+// Packets of a segment start at multiples of packet_words and arrive in any order. A segment is full when all have arrived and are written. Messages of a
+// rank of a communicator are counted. Find claims the first unclaimed message whose tag matches, if all messages before it have arrived; for a
+// collective, it claims the message with the given number. The segments of a claimed message are found one after another, from Take to Take. Finish
+// frees the buffers of its message. Packets of the message that arrive later are Repeated; those of a collective are kept until the End, and Repeated from then on.
+// A slot whose Find has claimed nothing waits. A packet that `reserves` gets the last free buffer only if a slot waits for it or has its message.
 //
-// A message has no room whose number is Window or more ahead of the first one that is not finished. End is of a collective that is less ahead of the
-// first one of its communicator that has not ended. A buffer that is free is given out when everything that was kept in it is written.
+// A message whose number is Window or more ahead of the first unfinished one gets NoRoom. End must be within Window of the first
+// collective of its communicator that has not ended. A free buffer is allocated only when all data kept in it are written.
 //
-// Before the scan, an operation looks at the row that is the right one while packets come in order. An Arrive looks at the segment in which the last packet of
-// its source was kept, and is over if the packet continues it. A Find of a slot that has claimed a message looks at the segment of which the slot has taken a
-// part, or else at the one that followed it in its message.
+// Before the scan, an operation compares a predicted row, which matches while packets arrive in order. An Arrive checks the segment in which the last packet of
+// its source was kept, and is complete if the packet continues it. A Find of a slot that has claimed a message checks the segment that the slot has partly
+// taken, or else the one that followed it in its message.
 //
-// Order: kept. Latency: with Rows = the larger one of Buffers and Slots, from a request to its answer Rows + 13 cycles of an Arrive, 8 of one that continues a segment;
-// Rows + 15 of a Find, 12 where the first row is the right one; Rows + 19 of Finish and End; 11 of Take; Communicators * (Ranks + 1) + 2 of Clear. Throughput: one
-// request at a time; the next one is taken in the cycle of the answer, after a reset when all is cleared. Storage: memories of Buffers and of Slots keys, of
-// Buffers bitmaps of MostPackets bits, four counts of packets and a buffer, of Slots sizes and buffers, of Ranks buffers, and of 32 + 3 * Window bits for each
-// communicator and each of its ranks; outputs of all but the counts of writes are registered. The answer is a register. Critical path: from the step over the
+// Order: kept. Latency, with Rows = max(Buffers, Slots), from a request to its answer: Arrive Rows + 13 cycles, 8 if it continues a segment;
+// Find Rows + 15, 12 if the predicted row matches; Finish and End Rows + 19; Take 11; Clear Communicators * (Ranks + 1) + 2. Throughput: one
+// outstanding request; the next one is accepted in the cycle of the answer, and after a reset when the table is cleared. Storage: memories of Buffers and of Slots keys, of
+// Buffers bitmaps of MostPackets bits, four packet counts and a buffer, of Slots sizes and buffers, of Ranks buffers, and of 32 + 3 * Window bits for each
+// communicator and each of its ranks; all memories but the counts of writes have registered outputs. The answer is a register. Critical path: from the step through the
+// window of messages to the state.
 // window of messages to the state.
 module tw_matcher
   import tw_matcher_pkg::*;
 #(
     parameter int unsigned Buffers       = 16,  /// 2 to 128
-    parameter int unsigned Slots         = 16,  /// operands of moves that receive, 2 to 128
+    parameter int unsigned Slots         = 16,  /// operands of receiving moves, 2 to 128
     parameter int unsigned Communicators = 8,   /// a power of two, 2 to 16
     parameter int unsigned Ranks         = 64,  /// of a communicator, a power of two, at least 2
     parameter int unsigned MostPackets   = 64,  /// of a segment, a power of two, 2 to 256
-    parameter int unsigned Window        = 32   /// messages that are counted, a power of two, at least 2, at most 2 * Rows + 6
+    parameter int unsigned Window        = 32   /// messages in the window, a power of two, at least 2, at most 2 * Rows + 6
 ) (
     input logic clk_i,
     input logic rst_i,
 
-    input settings_t                            settings_i,           /// as communicators, constant but while all is empty
+    input settings_t                            settings_i,           /// like the communicators, constant unless the table is empty
     input logic      [Communicators-1:0]        communicator_valid_i,
     input logic      [Communicators-1:0] [31:0] communicator_id_i,
 
     input  logic     request_valid_i,
     output logic     request_ready_o,
     input  request_t request_data_i,
-    output logic     answer_valid_o,   /// for a cycle; in order, one for each request
+    output logic     answer_valid_o,   /// for one cycle; in order, one for each request
     output answer_t  answer_data_o,
-    output logic     news_o,           /// a segment is full, or the first packet of a message has come; a Find that found nothing may find it
+    output logic     news_o,           /// a segment is full, or a message's first packet has arrived; a Find that found nothing may now succeed
 
     // verilator lint_off UNUSEDSIGNAL
-    input logic       written_valid_i,   /// a kept packet's payload has been written to memory; not of a message without data
+    input logic       written_valid_i,   /// a kept packet's payload has been written to memory; not for a message without data
     input logic [7:0] written_buffer_i,
-    input logic       release_valid_i,   /// a buffer all of which was taken has been read; before its move's Finish; not of a message without data
+    input logic       release_valid_i,   /// a completely taken buffer has been read; before its move's Finish; not for a message without data
     input logic [7:0] release_buffer_i
     // verilator lint_on UNUSEDSIGNAL
 );
@@ -62,7 +63,7 @@ module tw_matcher
   localparam int unsigned WindowBits = $clog2(Window);
   localparam int unsigned States = Communicators * (Ranks + 1);
   localparam int unsigned StateBits = $clog2(States);
-  localparam int unsigned SizeBits = 22;  // of bytes of a buffer
+  localparam int unsigned SizeBits = 22;  // of a buffer's bytes
 
   if (Buffers < 2 || Buffers > 128 || Slots < 2 || Slots > 128) begin : check_rows
     $error("tw_matcher: Buffers and Slots must be 2 to 128");
@@ -83,8 +84,8 @@ module tw_matcher
     $error("tw_matcher: Window must be a power of two, at least 2, at most 2 * Rows + 6");
   end
 
-  // The steps of an operation. In step Load a slot's row is there, in step First it is known what the row is that is looked at first; row k of the buffers and
-  // that of the slots are read in step Scan and k, of an Arrive in step Early and k, and count in step Settle at last.
+  // Steps of an operation. In step Load a slot's row is available, in step First the comparison of the predicted row; row k of the buffers and
+  // of the slots is read in step Scan + k, in an Arrive in step Early + k, and has its effect by step Settle.
   localparam int unsigned Load = 3, Early = 4, First = 6, Scan = 7, Settle = Scan + Rows + 3, Write = Settle + 8;
   localparam int unsigned StepBits = $clog2(Write + 1);
 
@@ -92,33 +93,33 @@ module tw_matcher
   typedef logic [SlotBits-1:0] slot_t;
   typedef logic [RowBits-1:0] index_t;
   typedef logic [SizeBits-1:0] size_t;
-  typedef logic [WindowBits-1:0] place_t;  // of a message in the window
+  typedef logic [WindowBits-1:0] place_t;  // position of a message in the window
   typedef logic [PacketBits:0] count_t;  // of packets
 
-  // A segment in a buffer, or how much of its message a slot has taken.
+  // Key of a segment in a buffer, or a slot's position in its message.
   typedef struct packed {
     logic [CommunicatorBits-1:0] communicator;
     logic [RankBits-1:0] source;
     logic collective;
     logic [31:0] tag, number;
     logic [63:0] length;
-    logic [63:0] segment;  // of a slot: the next one that is taken, or that is taken in part
-    size_t size;  // of the segment; of a slot: so much of it has been taken
+    logic [63:0] segment;  // of a slot: the next segment, or the one partly taken
+    size_t size;  // bytes of the segment; of a slot: bytes taken of it
   } key_t;
   // Packets of a segment.
   typedef struct packed {
     logic [MostPackets-1:0] come;
     count_t arrived;
-    count_t total;  // 0 until the last one has come
-    count_t kept;  // with data, of all segments that the buffer has had
+    count_t total;  // 0 until the last one has arrived
+    count_t kept;  // with data, over all segments that the buffer has held
   } progress_t;
-  // Messages of a rank, from `next` on. Of a communicator, collectives that are `done`.
+  // Messages of a rank, starting at number `next`. For a communicator, its collectives; only `done` is used.
   typedef struct packed {
     logic [31:0] next;
     logic [Window-1:0] come, claimed, done;
   } state_t;
 
-  logic [StepBits-1:0] step_q;  // 0: it waits for a request
+  logic [StepBits-1:0] step_q;  // 0: waits for a request
   request_t request_q;
   logic clearing_q, clear_answers_q;
   logic [StateBits-1:0] clear_q;
@@ -137,8 +138,8 @@ module tw_matcher
 
   assign request_ready_o = step_q == 0 && !clearing_q;
 
-  logic continues_q;  // a packet its source's last segment, in order
-  logic at_once;  // the row that is looked at first is found
+  logic continues_q;  // the packet continues its source's last segment in order
+  logic at_once;  // the predicted row matches
 
   always_ff @(posedge clk_i) begin
     if (accept) request_q <= request_data_i;
@@ -172,7 +173,7 @@ module tw_matcher
   logic written_q, release_q;
   buffer_t written_buffer_q, release_buffer_q;
 
-  // Packets of which the writes have ended: of each buffer in all, as `kept`.
+  // Packets of each buffer whose writes have completed, counted like `kept`.
   count_t done_q[Buffers], kept_q[Buffers];
   wire buffer_t clear_buffer = clear_q[BufferBits-1:0];
 
@@ -185,8 +186,8 @@ module tw_matcher
     else if (written_q) done_q[written_buffer_q] <= done_q[written_buffer_q] + 1'b1;
   end
 
-  // Up to step Load: what is looked for.
-  logic [Communicators-1:0][1:0] halves_q;  // of an id are the same
+  // Up to step Load: the key to search for.
+  logic [Communicators-1:0][1:0] halves_q;  // matching halves of an id
   logic [Communicators-1:0] ids_q;
   logic stray_q, claimed_slot_q, exact_q;
   logic [CommunicatorBits-1:0] id_index;
@@ -194,7 +195,7 @@ module tw_matcher
   key_t keys_q[Buffers], slot_keys_q[Slots];
   key_t entry_1q, slot_1q, sought_q;
   size_t lefts_q[Slots];
-  size_t left_q;  // of the segment that a slot takes
+  size_t left_q;  // bytes left of the segment that a slot takes
 
   always_comb begin
     id_index = '0;
@@ -217,14 +218,14 @@ module tw_matcher
       };
   end
 
-  // Of the message in the state's row.
-  localparam int unsigned StateFrom = 8;  // it is there
+  // The message's position in the window.
+  localparam int unsigned StateFrom = 8;  // step in which the state is available
   state_t states_q[States];
   state_t read_q, read_2q, state_q;
   logic [StateBits-1:0] state_address_q;
   logic [31:0] ahead_q;
-  logic inside_q, behind_q;  // the window
-  logic [Window-1:0] eligible_q;  // can be claimed
+  logic inside_q, behind_q;  // the message is in, or behind the window
+  logic [Window-1:0] eligible_q;  // messages that can be claimed
   logic [WindowBits:0] shifts_q;
   logic [31:0] next_q;
   wire place_t place = ahead_q[WindowBits-1:0];
@@ -234,7 +235,7 @@ module tw_matcher
     for (int unsigned i = 0; i < Window; i++) reached[i] = &(come | ~(Window'((64'd2 << i) - 1)));
   endfunction
 
-  // Bits of messages behind the first one that is done, and the second one if it is.
+  // Shifts out the first message, which is done, and also the second one if it is done.
   function automatic logic [Window-1:0] behind_done(logic [Window-1:0] bits);
     bits >>= 1;
     return state_q.done[1] ? bits >> 1 : bits;
@@ -260,26 +261,26 @@ module tw_matcher
       .over_o()
   );
 
-  // The row that is looked at first. Buffers: of a source, the one that its last packet was kept in; of a slot, the one that it has found, and whether there
-  // is more in it; of a buffer, the one that was given to its message next.
+  // Predicted rows. Buffer by source: where its last packet was kept; by slot: the one found last, and whether it is partly
+  // taken; by buffer: the one allocated next to the same message.
   buffer_t lasts_q[Ranks], picks_q[Slots], nexts_q[Buffers];
   logic [Slots-1:0] partial_q;
   logic [Buffers-1:0] chained_q;
   buffer_t last_q, chosen_q, first_q;
   logic first_is_q;
 
-  // The scan, of buffers and of slots beside each other. Stage 1: the row; 2: what parts of it are as sought; 3: what it is.
+  // The scan, over buffers and slots in parallel. Stage 1: the row; 2: its fields compared with the key; 3: the results.
   typedef struct packed {
     logic entry, slot;
     index_t index;
   } at_t;
   at_t at_0, at_1q, at_2q, at_3q;
   logic used_1q, whole_1q, claimed_1q, waits_1q;
-  logic quiet_1q, allowed_1q;  // all that was kept is written; the buffer is one of those in use
+  logic quiet_1q, allowed_1q;  // all kept data are written; the buffer is configured
   typedef struct packed {
     logic communicator, source, any;
     logic [1:0] tag, number, size;
-    logic [3:0] length, segment, below;  // below: what is sought is, of the chunks of the segment
+    logic [3:0] length, segment, below;  // below: the key's chunk is less than the row's
     place_t place;
   } same_t;
   same_t entry_2q, slot_2q;
@@ -291,7 +292,7 @@ module tw_matcher
   // verilator lint_off UNUSEDSIGNAL
   row_t entry_3q, slot_3q;
   // verilator lint_on UNUSEDSIGNAL
-  logic free_3q, full_3q, waits_3q;  // of a slot, `fits` is that it has the message
+  logic free_3q, full_3q, waits_3q;  // of a slot, `fits`: it has claimed the message
 
   function automatic logic scans(int unsigned rows);
     return arrives ? 32'(step_q) >= Early && 32'(step_q) < Early + rows : 32'(step_q) >= Scan && 32'(step_q) < Scan + rows;
@@ -377,17 +378,17 @@ module tw_matcher
     end
   end
 
-  // What the scan has found.
-  logic hit_q, hit_size_q, differs_q;  // the packet's segment, and its size is the same; its message is another one
-  logic below_q;  // a slot has taken its segment
-  logic message_q, wanted_q;  // its message, or that of another slot, has been claimed; a slot waits for it, or has claimed it
+  // Results of the scan.
+  logic hit_q, hit_size_q, differs_q;  // the packet's segment is in a buffer; with the same size; its message's tag or length differs
+  logic below_q;  // a slot has already taken the packet's segment
+  logic message_q, wanted_q;  // a slot (in a Find: another one) has claimed the message; a slot waits for it, or has claimed it
   logic free_q, free_more_q;
   buffer_t hit_index_q, free_index_q;
-  logic best_q, found_q, full_q;  // a message that can be claimed, or is; what is taken next of it; and it is full
+  logic best_q, found_q, full_q;  // a message is claimed, or can be; its next segment is in a buffer; and is full
   place_t best_place_q;
-  index_t pick_q;  // a row of that message: what is taken next of it, or any
-  logic known_q;  // another segment of the packet's message is in a buffer
-  logic follows_q;  // the row that is looked at first is one
+  index_t pick_q;  // row of that message: its next segment, or any
+  logic known_q;  // a segment of the packet's message is in a buffer
+  logic follows_q;  // the predicted row has a segment of the message
 
   wire better_3 = !best_q || (!exact_q && entry_3q.place < best_place_q);
   wire equal_3 = exact_q || entry_3q.place == best_place_q;
@@ -447,10 +448,10 @@ module tw_matcher
     end
   end
 
-  // A packet: where it is, and whether its header can be.
-  logic [63:0] rest, remain;  // from the segment's begin to it, and to the message's end
+  // Position of a packet, and checks of its header.
+  logic [63:0] rest, remain;  // bytes from the segment's start to the packet, and to the message's end
   logic rest_over, remain_over, too_long, too_large;
-  size_t left;  // of the segment, from the packet on
+  size_t left;  // bytes of the segment from the packet on
   logic left_over;
   logic large_q, far_q, short_q, all_q, packet_q, empty_q, no_bytes_q, malformed_q, ends_segment_q, size_q;
   wire [15:0] bytes = request_q.bytes[15:0];
@@ -509,8 +510,8 @@ module tw_matcher
 
   progress_t progress_q, progress_d;
 
-  // Its number in the segment, by long division.
-  localparam int unsigned Divide = 6;  // the step with rest
+  // The packet's index in its segment, by long division.
+  localparam int unsigned Divide = 6;  // the step in which rest is valid
   logic [15:0] dividend_q, divisor_q;
   logic [PacketBits-1:0] packet_number_q;
   logic [PacketBits-1:0] dividing_q;
@@ -518,7 +519,7 @@ module tw_matcher
 
   always_ff @(posedge clk_i) begin
     dividing_q <= PacketBits'({dividing_q, in_step(Divide)});
-    if (in_step(First)) packet_number_q <= progress_q.arrived[PacketBits-1:0];  // of one that continues a segment
+    if (in_step(First)) packet_number_q <= progress_q.arrived[PacketBits-1:0];  // for a packet that continues a segment
     if (in_step(Divide)) begin
       dividend_q <= rest[SizeBits-1:6];
       divisor_q  <= 16'(settings_i.packet_words) << (PacketBits - 1);
@@ -542,14 +543,14 @@ module tw_matcher
           (empty_q != no_bytes_q) || dividend_q != '0 || rest[5:0] != '0;
   end
 
-  // What becomes of it.
+  // Verdict on a packet.
   progress_t progresses_q[Buffers];
   buffer_t entry_q;
   logic come_q, old_q, far_message_q, no_free_q, differs_hit_q;
   verdict_e verdict, verdict_q;
-  wire kept = arrives && verdict_q == Kept;  // in step Write
+  wire kept = arrives && verdict_q == Kept;  // valid in step Write
 
-  // Whether all packets of a segment that have come were in order, and the words before the next one.
+  // Packets of the segment have arrived in order so far; words before the next one.
   logic [Buffers-1:0] ordered_q;
   logic [15:0] behinds_q[Buffers];
   logic [15:0] behind_first_q, behind_packet_q;
@@ -580,10 +581,10 @@ module tw_matcher
     if (!no_bytes_q) progress_d.kept += 1'b1;
   end
 
-  // What a slot takes, and what is there for it.
+  // Bytes that a slot takes, and bytes available to it.
   size_t position, left_then, there;
   logic [63:0] segment_then;
-  logic ended_q;  // all of the segment has been taken
+  logic ended_q;  // the whole segment has been taken
 
   tw_chunked_sum #(
       .Bits(SizeBits)
@@ -655,7 +656,7 @@ module tw_matcher
   wire writes_entry = writes && kept && !hit_q;
   wire writes_slot = writes && (finds || takes);
   wire keeps = (writes && kept) || continues_q;
-  logic fills_q;  // what has been written is of a segment all of which has come
+  logic fills_q;  // the written packet belongs to a segment that has arrived completely
   count_t done_then_q, kept_then_q;
 
   always_ff @(posedge clk_i) begin
@@ -684,7 +685,7 @@ module tw_matcher
     read_q <= states_q[state_address_q];
     read_2q <= read_q;
 
-    // The state.
+    // State of the window.
     if (in_step(StateFrom - 1)) begin
       state_q  <= read_2q;
       shifts_q <= '0;
@@ -753,7 +754,7 @@ module tw_matcher
     if (clearing_q || (writes && (counts || (!sought_q.collective && (kept || (finds && claims_q))))))
       states_q[clearing_q ? clear_q : state_address_q] <= clearing_q ? '0 : state_q;
 
-    // The rows that are looked at first.
+    // Predicted rows.
     if (keeps) begin
       lasts_q[request_q.source[RankBits-1:0]] <= entry_q;
       behinds_q[entry_q] <= behind_packet_q;
@@ -783,7 +784,7 @@ module tw_matcher
     if (writes && finds && (claims_q || found_then_q)) partial_q[slot] <= 1'b1;
     if (writes && takes && ended_q) partial_q[slot] <= 1'b0;
 
-    // News.
+    // Notifications.
     fills_q <= !rst_i && written_q && !clearing_q && whole_q[written_buffer_q];
     done_then_q <= done_q[written_buffer_q] + 1'b1;
     kept_then_q <= kept_q[written_buffer_q];

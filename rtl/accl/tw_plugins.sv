@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plug-ins of ACCL's data path: a job's operands are converted, combined, and the result is converted, word by word.
+// The plug-ins of ACCL's data path: convert a job's operands, combine them, and convert the result, word by word.
 //
-// A job's words are those of a packet of x, up to its last one, and where it combines of one of y; x and y have the same number of
-// words once they are converted. A job that does not combine takes no y. Words may be offered before their job is there.
+// A job takes the words of one packet of x, up to its last one, and of one packet of y if it combines. After conversion, x and y have the
+// same number of words. A job that does not combine takes no y. Words may be offered before their job.
 //
-// Order: that of jobs. Latency: from a job to the cycle in which its words are taken two cycles; from a word to the result that it
-// completes those of tw_converter, of tw_combiner, and of tw_converter again: 7 + 16 + 7 with lanes of 14, and 3 where nothing is
-// built. Throughput: a word a cycle of the longest one of the streams, without a pause between jobs. Storage: for each converter and
-// the combiner Jobs jobs in memory and one at the output; that of three converters and of the combiner. All outputs depend on
-// registers alone, out_data_o is a register. Critical path: that of tw_combiner.
+// Order: that of jobs. Latency: two cycles from a job to the cycle in which its words are accepted; from a word to the result that it
+// completes, that of tw_converter, tw_combiner, and tw_converter again: 7 + 16 + 7 with lanes of 14, and 3 if nothing is built
+// in. Throughput: a word per cycle on the longest of the streams, without gaps between jobs. Storage: for each converter and
+// the combiner, Jobs jobs in memory and one at the output; that of three converters and the combiner. All outputs depend only on
+// registers, out_data_o is a register. Critical path: that of tw_combiner.
 module tw_plugins
   import tw_spec_pkg::*, tw_reduce_pkg::*, tw_accl_pkg::*;
 #(
-    parameter bit Conversions = 1'b1,  /// are built; otherwise no job converts
-    parameter pairs_t Pairs = accl_pairs(),  /// what can be combined, as tw_combiner's; where it is none, no job combines
+    parameter bit Conversions = 1'b1,  /// built in; otherwise no job converts
+    parameter pairs_t Pairs = accl_pairs(),  /// supported pairs, as in tw_combiner; if there are none, no job combines
     parameter int unsigned Latency = 14,  /// of the lanes, in cycles, at least 1
-    parameter int unsigned Jobs = 32  /// that have begun and not ended, or wait; at least 2, and 32 for a word a cycle where each job has one
+    parameter int unsigned Jobs = 32  /// active or waiting jobs; at least 2, and 32 for a word per cycle with one-word jobs
 ) (
     input logic clk_i,
     input logic rst_i,
@@ -39,7 +39,7 @@ module tw_plugins
     output word_t out_data_o,
     output logic  out_last_o
 );
-  // What a converter and the combiner do with a job's words. Each of them has its own queue, as it comes to a job at another time.
+  // A job's parameters for a converter and the combiner. Each has its own queue, as it reaches the job at a different time.
   typedef struct packed {
     conversion_e conversion;
     logic half;
@@ -100,7 +100,7 @@ module tw_plugins
       .out_data_o (job),
       .count_o    ()
   );
-  // The last one to be done with a job: where it has room, the others have.
+  // Jobs leave this queue last: if it has room, the others have too.
   tw_ram_fifo #(
       .Width($bits(convert_t)),
       .Depth(Jobs)

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Translates the moves of programs into commands of tw_move_engine: it adds the places of operands and results, conversions, the table entry of a rank, and the
+// Translates the moves of programs into commands of tw_move_engine: adds the addresses of operands and results, conversions, a rank's table entry, and the
 // number of a message. Call k has two slots: 2 k for the moves of its program, and 2 k + 1 for its background move.
 //
-// call_i describes a call before its first move; the status of the call frees its number. After a collective the move engine gets a command that removes its
-// messages. A move that was cancelled, or whose message has the wrong length, ends its call with a return code. A config call is handed on at its end. In a reset all other calls end with
+// call_i describes a call before its first move; the call's status frees its number. After a collective, a command to the move engine removes its
+// messages. A move that was cancelled, or whose message has the wrong length, ends its call with a return code. A config call is executed at its end. A reset ends all other calls with
 // a return code.
 //
-// Order: moves stay in order; the end of a call comes behind its moves. Latency: 4 cycles from a move to its command, 6 more where it takes a message of
-// a collective, and 7 more where it sends, if the exchange memory answers within 7; 4 cycles from a call's end to its status, without those of a config call; one from the end of a move. Throughput:
-// one move, or end of a call, at a time. After a reset, and clear_i, all counts are cleared in as many cycles as there are. Storage: a memory of Calls descriptions, one of
-// 4 * Ranks counts of each of the calls or communicators. Outputs depend on registers alone. Critical path: from a call's description over the size of an element.
+// Order: moves stay in order; a call's end follows its moves. Latency: 4 cycles from a move to its command, 6 more if it receives a message of
+// a collective, and 7 more if it sends, if the exchange memory answers within 7; 4 cycles from a call's end to its status, plus the time of a config call; one from the end of a move. Throughput:
+// one move or call end in flight. After a reset, and after clear_i, clearing the counts takes a cycle for each. Storage: a memory of Calls descriptions, one of
+// 4 * Ranks counts for each call or communicator. Outputs depend only on registers. Critical path: from a call's description through an element's size.
 module tw_program_moves
   import tw_spec_pkg::*;
   import tw_accl_spec_pkg::*;
@@ -19,7 +19,7 @@ module tw_program_moves
   import tw_sequencer_pkg::*;
   import tw_call_pkg::*;
 #(
-    parameter int unsigned Calls         = 8,   /// under way at once, a power of two, 2 to 64
+    parameter int unsigned Calls         = 8,   /// active at once; a power of two, 2 to 64
     parameter int unsigned Communicators = 8,   /// a power of two, 2 to 16
     parameter int unsigned Ranks         = 64,  /// a power of two, 2 to 64
     localparam int unsigned CallBits     = $clog2(Calls),
@@ -28,16 +28,16 @@ module tw_program_moves
     input logic clk_i,
     input logic rst_i,
 
-    input logic                 set_valid_i,     /// a communicator's identity, in packets
+    input logic                 set_valid_i,     /// sets a communicator's identity, for packets
     input logic [IndexBits-1:0] set_index_i,
     input logic [         31:0] set_identity_i,
-    input logic                 clear_i,         /// messages are counted anew; while no call is under way
+    input logic                 clear_i,         /// resets the counts of messages; while no call is active
 
-    input logic  call_valid_i,  /// begins
+    input logic  call_valid_i,  /// a call is accepted
     // verilator lint_off UNUSEDSIGNAL
     input call_t call_i,
 
-    input  logic                         move_valid_i,  /// as of tw_sequencer
+    input  logic                         move_valid_i,  /// as in tw_sequencer
     output logic                         move_ready_o,
     input  logic          [CallBits-1:0] move_call_i,
     input  program_move_t                move_data_i,
@@ -50,14 +50,14 @@ module tw_program_moves
     output logic                         program_beside_o,
     output logic                         program_stops_o,
 
-    output logic        access_valid_o,  /// reads of the exchange memory, as of tw_exchange_ports
+    output logic        access_valid_o,  /// reads of the exchange memory, as in tw_exchange_ports
     input  logic        access_ready_i,
     output logic [31:0] access_at_o,
     input  logic        answer_valid_i,
     // verilator lint_off UNUSEDSIGNAL
     input  logic [31:0] answer_data_i,
 
-    output logic           command_valid_o,  /// as of tw_mover
+    output logic           command_valid_o,  /// as in tw_mover
     input  logic           command_ready_i,
     output command_e       command_kind_o,
     output logic     [7:0] command_slot_o,
@@ -68,7 +68,7 @@ module tw_program_moves
     input  end_e           ended_how_i,
 
     input  logic        resets_i,
-    output logic        config_valid_o,    /// as of tw_configuration
+    output logic        config_valid_o,    /// as in tw_configuration
     output logic [ 7:0] config_setting_o,
     output logic [31:0] config_count_o,
     input  logic        config_done_i,
@@ -77,7 +77,7 @@ module tw_program_moves
     output logic                status_valid_o,
     input  logic                status_ready_i,
     output logic [         1:0] status_port_o,
-    output logic [CallBits-1:0] status_call_o,   /// its number is free
+    output logic [CallBits-1:0] status_call_o,   /// this number becomes free
     output logic [        31:0] status_code_o
 );
   if (Calls < 2 || Calls > 64 || (Calls & (Calls - 1)) != 0) begin : check_calls
@@ -94,13 +94,13 @@ module tw_program_moves
   localparam int unsigned OwnerBits = CallBits > IndexBits ? CallBits : IndexBits;
 
   typedef logic [CallBits-1:0] call_number_t;
-  typedef logic [1:0] size_t;  // logarithm of an element's bytes
+  typedef logic [1:0] size_t;  // log2 of an element's bytes
   typedef struct packed {
     logic [1:0] what;
     logic [OwnerBits-1:0] owner;
     logic [RankBits-1:0] rank;
   } entry_t;
-  // Messages that were counted for a collective, which has a communicator and a number in it. Others have 0.
+  // Count of a collective's messages, with the collective's communicator and number; both are 0 for other messages.
   typedef struct packed {
     logic [3:0] communicator;
     logic [31:0] number, count;
@@ -116,7 +116,7 @@ module tw_program_moves
     Same,
     Count,
     Store,
-    Session,  // of the rank to which it sends
+    Session,  // of the destination rank
     Offer,
     Configure,
     Status,

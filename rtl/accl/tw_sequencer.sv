@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the programs of calls (spec/accl/programs.txt). One call's program runs at a time, up to its next move or its end; a background move (`start`) is
-// offered on the way.
+// Runs the programs of calls (spec/accl/programs.txt): one call's program up to its next move or its end, then the next call's. A background move (`start`) is
+// offered without such a change.
 //
-// A call that is not under way is loaded, a register at a time, all but zero; with the last one it begins at the instruction load_program_i. Each move
-// that was offered ends once. One that stops its call lets it run no more instructions; it ends when its moves have. What takes moves has room for two of each call.
+// The registers of an inactive call, except RegisterZero, are loaded one by one; the last load starts the call at load_program_i. Each offered move
+// ends once. After a move that stops its call, the call executes no more instructions, and ends when its moves have. The receiver of moves has room for two per call.
 //
-// Order: calls go on in the order in which they have begun or their moves have ended. Latency: if no other call has the sequencer, 4 cycles from a move's end,
-// or 3 from a call's last register, to its next instruction. An instruction takes 4 cycles, a jump 5, call, return and join 2, a product 5 and one for each bit of
-// its second factor, at least one, a quotient 52, and a move without elements 7. A move is offered after 7, a call's end after 2. Throughput: one instruction at a
-// time; 4 cycles from a move that was taken to the next call's first instruction, one to the instruction behind a `start`. Storage: a memory of Calls * 32 registers
-// with two read ports, three flags and two instructions' numbers of each call, a queue of Calls; outputs are registers, and load_ready_o depends on registers alone.
-// Critical path: the carries of 16 bits of a sum.
+// Order: calls resume in the order in which they have begun or their moves have ended. Latency: if no other call runs, 4 cycles from a move's end,
+// or 3 from a call's last register, to its next instruction. An instruction takes 4 cycles; a jump 5; call, return and join 2; a product 5 plus one for each bit of
+// its second factor, at least one; a quotient 52; a move without elements 7. A move is offered after 7, a call's end after 2. Throughput: one instruction in
+// flight; 4 cycles from an accepted move to the next call's first instruction, one to the instruction after a `start`. Storage: a memory of Calls * 32 registers
+// with two read ports, three flags and two instruction addresses per call, a queue of Calls. Outputs are registers; load_ready_o depends only on registers.
+// Critical path: the 16-bit carry chain of a sum.
 module tw_sequencer
   import tw_accl_programs_pkg::*;
   import tw_sequencer_pkg::*;
 #(
-    parameter int unsigned Calls = 16,  /// under way at once, a power of two, 2 to 64
+    parameter int unsigned Calls = 16,  /// active at once; a power of two, 2 to 64
     localparam int unsigned CallBits = $clog2(Calls)
 ) (
     input logic clk_i,
     input logic rst_i,
 
-    input  logic                       load_valid_i,     /// a call's register
+    input  logic                       load_valid_i,     /// loads a call's register
     output logic                       load_ready_o,
     input  logic      [  CallBits-1:0] load_call_i,
     input  register_e                  load_register_i,
@@ -33,9 +33,9 @@ module tw_sequencer
     input  logic                         move_ready_i,
     output logic          [CallBits-1:0] move_call_o,
     output program_move_t                move_data_o,
-    input  logic                         ended_valid_i,  /// a move
+    input  logic                         ended_valid_i,  /// a move has ended
     input  logic          [CallBits-1:0] ended_call_i,
-    input  logic                         ended_background_i, /// the background move
+    input  logic                         ended_background_i, /// it was the background move
     input  logic                         ended_stops_i,
 
     output logic                end_valid_o,
@@ -46,7 +46,7 @@ module tw_sequencer
     $error("tw_sequencer: Calls must be a power of two, 2 to 64");
   end
 
-  localparam int unsigned Chunk = 16;  // bits of a register that are added in a cycle
+  localparam int unsigned Chunk = 16;  // bits of a register that are added per cycle
   localparam int unsigned Chunks = RegisterBits / Chunk;
   localparam int unsigned CountBits = $clog2(RegisterBits);
 
@@ -54,20 +54,20 @@ module tw_sequencer
   typedef logic [InstructionBits-1:0] address_t;
   typedef enum logic [3:0] {
     Idle,
-    Turn,  // a call's turn begins
+    Turn,  // a call is resumed
     Fetch,
     Read,
-    Data,  // the registers that were read are there
+    Data,  // the registers are read
     Multiply,
-    Carry,  // a product's carries are left
+    Carry,  // adds the remaining carries of a product
     Divide,
-    Rest,  // of a move's registers
+    Rest,  // remaining registers of a move
     Last,
     Add,
     Decide,
     Offer,
     End,
-    Leave  // a turn ends
+    Leave  // the call is suspended
   } state_e;
 
   state_e state_q;
@@ -81,7 +81,7 @@ module tw_sequencer
   wire has_data = operation inside {OpcodeMove, OpcodeStart};
   wire jumps = operation inside {OpcodeEq, OpcodeNe, OpcodeLt, OpcodeGe};
 
-  // What has ended.
+  // Moves that have ended.
   logic ended_q, ended_background_q, stop_q;
   call_t ended_call_q;
 
@@ -98,7 +98,7 @@ module tw_sequencer
 
   assign load_ready_o = !ended_q && !write_q && !leaves;
 
-  // Of each call: its background move is under way; it waits for that; it runs no more instructions.
+  // Per call: its background move is active; it waits for that move; it executes no more instructions.
   logic [Calls-1:0] background_q, blocked_q, stopped_q;
   wire ends_background = ended_q && ended_background_q && ended_call_q == call_q;
   wire waits = operation inside {OpcodeEnd, OpcodeJoin, OpcodeStart} && background_q[call_q] && !ends_background;
@@ -119,7 +119,7 @@ module tw_sequencer
     end
   end
 
-  // Calls that may go on.
+  // Calls that can resume.
   logic turn_valid, turns_ready;
   call_t turn;
   logic [$clog2(Calls+1)-1:0] unused_count;
@@ -140,7 +140,7 @@ module tw_sequencer
       .count_o    (unused_count)
   );
 
-  // Where they are in their programs.
+  // Program counters and return addresses.
   logic [2*InstructionBits-1:0] places_q[Calls];
 
   always_ff @(posedge clk_i) if (begins || leaves) places_q[leaves?call_q : load_call_i] <= leaves ? {next_q, link_q} : {load_program_i, address_t'('0)};
@@ -177,7 +177,7 @@ module tw_sequencer
     second_zero_q <= second == RegisterZero;
   end
 
-  // What is added, compared, multiplied and divided.
+  // Operands of sums, comparisons, products and quotients.
   value_t a_q, b_q;
   logic subtracts_q, exclusive_q;
   logic [Chunks-1:0][Chunk-1:0] product_q;
@@ -230,7 +230,7 @@ module tw_sequencer
     end
   end
 
-  // A sum of each chunk without and with a carry, of which one is taken in the next cycle.
+  // Carry-select adder: the sum of each chunk without and with carry; the choice is made in the next cycle.
   logic [Chunks-1:0][Chunk:0] without_q, with_q;
   logic [Chunks-1:0] equal_q, empty_q;
   logic [Chunks-1:0] carry;

@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reports the ends of calls: writes the cycles that a call took and its return code to the exchange memory, and then offers its status, with the port that it came by and how many calls
-// that port had given before it.
+// Reports the ends of calls: writes a call's duration in cycles and its return code to the exchange memory, then offers its status, with its port and the number of
+// calls accepted before it from that port.
 //
-// Cycles are counted from a call's first word on; 2**32 of them begin anew.
+// Cycles are counted from a call's first word, modulo 2**32.
 //
-// Order: kept. Latency: 6 cycles, if the exchange memory takes words at once. Throughput: alike. Storage: a time and a number of each of Calls. Outputs depend on registers
-// alone. Critical path: a difference of 16 bits.
+// Order: kept. Latency: 6 cycles, if the exchange memory accepts words at once. Throughput: one call in that time. Storage: a time and a number for each of Calls. Outputs depend only on
+// registers. Critical path: a difference of 16 bits.
 module tw_call_report
   import tw_call_pkg::*;
 #(
-    parameter int unsigned Ports = 3,  /// of calls, 2 to 4
-    parameter int unsigned Calls = 8,  /// under way at once, a power of two
+    parameter int unsigned Ports = 3,  /// for calls, 2 to 4
+    parameter int unsigned Calls = 8,  /// active at once; a power of two
     localparam int unsigned CallBits = $clog2(Calls)
 ) (
     input logic clk_i,
     input logic rst_i,
 
-    input logic                first_i,       /// a call's first word is taken
-    input logic                call_valid_i,  /// the call begins
+    input logic                first_i,       /// a call's first word is accepted
+    input logic                call_valid_i,  /// a call is accepted
     input logic [CallBits-1:0] call_number_i,
     input logic [         1:0] call_port_i,
 
-    input  logic                end_valid_i,   /// a call
+    input  logic                end_valid_i,   /// a call has ended
     output logic                end_ready_o,
     input  logic [CallBits-1:0] end_number_i,
     input  logic [         1:0] end_port_i,
     input  logic [        31:0] end_code_i,
 
-    output logic        access_valid_o,  /// writes to the exchange memory, as of tw_exchange_ports
+    output logic        access_valid_o,  /// writes to the exchange memory, as in tw_exchange_ports
     input  logic        access_ready_i,
     output logic [31:0] access_at_o,
     output logic [31:0] access_data_o,
@@ -44,7 +44,7 @@ module tw_call_report
   typedef enum logic [2:0] {
     Idle,
     Fetch,
-    Low,  // of the difference
+    Low,  // half of the difference
     High,
     WriteCycles,
     WriteCode,
@@ -52,7 +52,7 @@ module tw_call_report
   } state_e;
 
   state_e state_q;
-  logic [15:0] low_q, high_q;  // the cycle
+  logic [15:0] low_q, high_q;  // cycle counter
   logic carries_q;
   logic [31:0] first_q, end_q, begin_q;
   logic [31:0] begins_q[Calls];

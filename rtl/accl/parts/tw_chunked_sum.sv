@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sum or the difference of two numbers that stay the same for some cycles, 16 bits a cycle.
+// The sum or difference of two numbers that are held for several cycles, 16 bits per cycle.
 //
-// Order: none. Latency: a cycle for each chunk of 16 bits, from which on both are the same; chunk k needs those of its inputs in cycle k. Throughput:
-// one in as many cycles. Storage: the result and the carries. Outputs are registers. Critical path: the carries of a chunk.
+// Order: none. Latency: a cycle for each chunk of 16 bits, counted from when both inputs are stable; chunk k of the inputs is used in cycle k.
+// Throughput: one in that time. Storage: the result and the carries. Outputs are registers. Critical path: the carries of a chunk.
 module tw_chunked_sum #(
     parameter int unsigned Bits = 64,  /// of a number, at least 1
     parameter bit Subtracts = 1'b0
@@ -10,8 +10,8 @@ module tw_chunked_sum #(
     input  logic            clk_i,
     input  logic [Bits-1:0] a_i,
     input  logic [Bits-1:0] b_i,
-    output logic [Bits-1:0] sum_o,   /// or a_i - b_i
-    output logic            over_o   /// the carry; where it subtracts, b_i is larger
+    output logic [Bits-1:0] sum_o,   /// a_i + b_i, or a_i - b_i
+    output logic            over_o   /// the carry; when subtracting, b_i > a_i
 );
   localparam int unsigned Chunk = 16;
   localparam int unsigned Chunks = (Bits + Chunk - 1) / Chunk;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Announces communicators. It watches what the host writes to the exchange memory, and announces a communicator when the last word of its last member has been
-// written: its address, and the identity that packets have, a CRC-32C of all members' IP addresses, ports and sessions, and of the number of communicators of the same
-// members before it. An IP address is at least 2**24, and the words of members are written in ascending order.
+// Announces communicators. Monitors the host's writes to the exchange memory, and announces a communicator when the last word of its last member has been
+// written: its address, and the identity used in packets, a CRC-32C of all members' IP addresses, ports and sessions, and of the number of earlier communicators with the same
+// members. Assumes that IP addresses are at least 2**24, and that the words of members are written in ascending order.
 //
-// A communicator is known from then on; one that is written at the same address replaces it. One for which the table has no place is not announced.
+// A communicator is valid from then on, and replaces one at the same address. One for which the table has no free entry is not announced.
 //
-// Order: of writes kept. Latency: 2 cycles for a write; the last word of a member takes 6 more, with the answer of the exchange memory, and the last one of a communicator 34 for
-// each member and 3 for each place of the table, and 16. Throughput: alike, as the host waits. Storage: an address and a CRC for each of Communicators. Outputs depend on registers
-// alone. Critical path: eight bits of the CRC.
+// Order: of writes kept. Latency: 2 cycles for a write; 6 more for the last word of a member, including the answer of the exchange memory; for the last word of a communicator another
+// 34 for each member, 3 for each table entry, and 16. Throughput: one write in that time, as the host waits. Storage: an address and a CRC for each of Communicators. Outputs depend
+// only on registers. Critical path: eight bits of the CRC.
 module tw_communicators #(
     parameter int unsigned Communicators = 8,   /// a power of two, 2 to 16
     parameter int unsigned Ranks         = 64,  /// of a communicator, at most 64
@@ -16,23 +16,23 @@ module tw_communicators #(
     input logic clk_i,
     input logic rst_i,
 
-    input  logic        write_valid_i,  /// by the host
-    output logic        write_ready_o,  /// also before it reads
+    input  logic        write_valid_i,  /// from the host
+    output logic        write_ready_o,  /// also gates its reads
     input  logic [31:0] write_at_i,
     input  logic [31:0] write_data_i,
 
-    output logic        access_valid_o,  /// reads of the exchange memory, as of tw_exchange_ports
+    output logic        access_valid_o,  /// reads of the exchange memory, as in tw_exchange_ports
     input  logic        access_ready_i,
     output logic [31:0] access_at_o,
     input  logic        answer_valid_i,
     input  logic [31:0] answer_data_i,
 
-    output logic                 set_valid_o,    /// a communicator
+    output logic                 set_valid_o,    /// announces a communicator
     input  logic                 set_ready_i,
     output logic [IndexBits-1:0] set_index_o,
     output logic [         12:0] set_at_o,
     output logic [         31:0] set_identity_o,
-    output logic [          7:0] own_o           /// this board's session in it
+    output logic [          7:0] own_o           /// this board's session in the latest one
 );
   localparam int unsigned MemberBytes = 24;
 
@@ -49,8 +49,8 @@ module tw_communicators #(
     Answer,
     Check,
     Judge,
-    Mix,  // bytes into the CRC
-    Look,  // at a place of the table
+    Mix,  // adds bytes to the CRC
+    Look,  // reads a table entry
     Match,
     Note,
     Close,
@@ -62,13 +62,13 @@ module tw_communicators #(
     Ip,
     Port,
     Session,
-    Before  // how many of the same members
+    Before  // number of communicators with the same members
   } word_e;
 
   state_e state_q;
   word_e word_q;
 
-  // The host's writes: members that follow each other.
+  // The host's writes: consecutive members.
   address_t at_q, next_q, port_at_q, last_at_q, begin_q;
   logic large_q, empty_q, inside_q, follows_q, is_port_q, is_last_q, tracks_q, ports_fit_q;
   logic [8:0] members_q;
@@ -101,12 +101,12 @@ module tw_communicators #(
     else if (state_q == Track && inside_q && large_q) tracks_q <= 1'b1;
   end
 
-  // Words that are read.
+  // Words read from the exchange memory.
   address_t read_at_q, next_at_q;
   logic [3:0] stride_q;
   logic [31:0] data_q, crc_q, members_crc_q;
   logic [5:0] rank_q, member_q;
-  logic [2:0] bytes_q;  // that are left, less one
+  logic [2:0] bytes_q;  // remaining bytes, minus one
   logic fits_q, is_member_q, last_member_q, few_q, mixed_q;
 
   always_ff @(posedge clk_i) begin
@@ -120,7 +120,7 @@ module tw_communicators #(
   assign access_valid_o = state_q == Ask;
   assign access_at_o = 32'(read_at_q);
 
-  // CRC-32C of one more byte, as tw_crc32.
+  // CRC-32C extended by one byte, as in tw_crc32.
   function automatic logic [31:0] crc_of(logic [31:0] crc, logic [7:0] data);
     crc_of = crc ^ 32'(data);
     for (int unsigned i = 0; i < 8; i++) crc_of = (crc_of >> 1) ^ (crc_of[0] ? 32'h82F6_3B78 : '0);

@@ -1,50 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
-// Carries out config calls: receive buffers from the exchange memory (1), the time-out (2), the limits of eager messages (3) and of rendezvous (4), and what is left of a reset (0)
-// when all calls have ended. After rst_i it has no receive buffers.
+// Executes config calls: receive buffers from the exchange memory (1), time-out (2), limits of eager messages (3) and of rendezvous (4), and the last part of a reset (0),
+// after all calls have ended. There are no receive buffers after rst_i.
 //
-// Order: one call at a time. Latency: 2 cycles for a time-out, 8 where one word is read, 14 and 10 for each receive buffer for those, if the exchange memory
-// answers within 3. Throughput: alike. Storage: a few registers.
-// Outputs depend on registers alone. Critical path: a comparison of 16 bits.
+// Order: one outstanding call. Latency: 2 cycles for a time-out, 8 if one word is read, 14 plus 10 per receive buffer to set those, if the exchange memory
+// answers within 3. Throughput: one call in that time. Storage: a few registers.
+// Outputs depend only on registers. Critical path: a comparison of 16 bits.
 module tw_configuration
   import tw_mover_pkg::*;
   import tw_matcher_pkg::settings_t;
   import tw_call_pkg::*;
 #(
-    parameter int unsigned Buffers     = 16,   /// receive buffers at most, 2 to 64
-    parameter int unsigned MostPackets = 64,   /// of a receive buffer
-    parameter int unsigned PacketBytes = 4096  /// of a packet's payload at most, a multiple of 64
+    parameter int unsigned Buffers     = 16,   /// maximum number of receive buffers, 2 to 64
+    parameter int unsigned MostPackets = 64,   /// per receive buffer
+    parameter int unsigned PacketBytes = 4096  /// maximum payload of a packet, a multiple of 64
 ) (
     input logic clk_i,
     input logic rst_i,
 
-    input  logic        config_valid_i,    /// a call, while no other is under way; until it is done
+    input  logic        config_valid_i,    /// a config call, while no other call is active; held until done
     input  logic [ 7:0] config_setting_i,
     input  logic [31:0] config_count_i,
     output logic        config_done_o,
     output logic [31:0] config_code_o,
 
-    output logic        access_valid_o,  /// of the exchange memory, as of tw_exchange_ports
+    output logic        access_valid_o,  /// exchange memory, as in tw_exchange_ports
     input  logic        access_ready_i,
     output logic        access_write_o,
     output logic [31:0] access_at_o,
     input  logic        answer_valid_i,
     input  logic [31:0] answer_data_i,
 
-    output logic     set_valid_o,    /// of tw_move_engine
+    output logic     set_valid_o,    /// to tw_move_engine
     output setting_t set_o,
     output logic     empty_valid_o,  /// empties all receive buffers
     input  logic     empty_ready_i,
 
-    output logic        clear_o,     /// messages and collectives are counted anew
+    output logic        clear_o,     /// resets the counts of messages and collectives
     output logic [ 6:0] buffers_o,
-    output logic [ 9:0] grains_o,    /// of a receive buffer, each of 512 bytes
+    output logic [ 9:0] grains_o,    /// 512-byte units of a receive buffer
     output logic [31:0] time_out_o   /// microseconds; 0: none
 );
   if (Buffers < 2 || Buffers > 64) begin : check_buffers
     $error("tw_configuration: Buffers must be 2 to 64");
   end
 
-  localparam int unsigned GrainBits = 9;  // logarithm of a grain's bytes
+  localparam int unsigned GrainBits = 9;  // log2 of a grain's bytes
   localparam int unsigned MostGrains = MostPackets * PacketBytes > 512 << GrainBits ? 512 : MostPackets * PacketBytes >> GrainBits;
   localparam logic [12:0] BufferBytes = 13'h4;
   localparam logic [12:0] FirstAddress = 13'hC;  // of a receive buffer
@@ -59,13 +59,13 @@ module tw_configuration
     Compare,
     Sizes,
     Empty,
-    Mark,  // that it is not configured
+    Mark,  // as not configured
     Done
   } state_e;
   typedef enum logic [1:0] {
     Count,
     Bytes,
-    Low,  // of an address
+    Low,  // half of an address
     High
   } word_e;
 
@@ -82,7 +82,7 @@ module tw_configuration
   wire count_fits = data_q[31:7] == 0 && 32'(data_q[6:0]) <= Buffers && data_q[6:0] != 7'd1;
   wire bytes_fit = data_q[31:20] == 0 && data_q[GrainBits-1:0] == 0 && 32'(data_q[19:GrainBits]) <= MostGrains;
 
-  // Limits: the count beside the bytes of a receive buffer, or the limit of eager messages.
+  // Limits: the call's count is compared with the size of a receive buffer, or with the limit of eager messages.
   wire [31:0] limit = is_eager ? data_q : eager_q;
   logic low_less_q, low_same_q, high_less_q, high_same_q;
   wire less = high_less_q || (high_same_q && low_less_q);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// ACCL's data path: carries out moves between a board's memory, its kernels and other ranks. A control plane cuts operations into moves; the
-// network's packets and the memory's words come and go by streams.
+// ACCL's data path: executes moves between a board's memory, its kernels and other ranks. A control plane divides operations into moves; packets
+// and memory words are streams.
 //
-// Order: that of its blocks. Latency: that of its blocks, and of the memory. Throughput: a word a cycle within a piece. Storage: that of its blocks, and Room
+// Order: that of its blocks. Latency: that of its blocks, and of the memory. Throughput: a word per cycle within a piece. Storage: that of its blocks, and Room
 // words of each stream. Critical path: that of its blocks.
 module tw_move_engine
   import tw_accl_pkg::*;
@@ -10,21 +10,21 @@ module tw_move_engine
   import tw_mover_pkg::*;
   import tw_reduce_pkg::pairs_t;
 #(
-    parameter int unsigned Slots         = 16,  /// moves under way, a power of two, at least 2, at most 128
-    parameter int unsigned Buffers       = 16,  /// as of tw_matcher
+    parameter int unsigned Slots         = 16,  /// active moves, a power of two, at least 2, at most 128
+    parameter int unsigned Buffers       = 16,  /// as in tw_matcher
     parameter int unsigned Communicators = 8,
     parameter int unsigned Ranks         = 64,
     parameter int unsigned MostPackets   = 64,
-    parameter int unsigned Room          = 512, /// words of the streams from and to kernels
-    parameter bit Conversions            = 1'b1,  /// whether it converts between float16 and float32
-    parameter pairs_t Pairs              = accl_pairs()  /// what it combines
+    parameter int unsigned Room          = 512, /// words of the FIFOs from and to kernels
+    parameter bit Conversions            = 1'b1,  /// can convert between float16 and float32
+    parameter pairs_t Pairs              = accl_pairs()  /// supported pairs to combine
 ) (
     input logic clk_i,
     input logic rst_i,
 
     input  logic       set_valid_i,
     input  setting_t   set_i,
-    input  logic       command_valid_i,  /// as of tw_mover
+    input  logic       command_valid_i,  /// as in tw_mover
     output logic       command_ready_o,
     input  command_e   command_kind_i,
     input  logic [7:0] command_slot_i,
@@ -40,7 +40,7 @@ module tw_move_engine
     output logic             moves_o,
     output logic [      7:0] moves_slot_o,
 
-    output logic [1:0]                request_valid_o,  /// of the operands, as of tw_operand
+    output logic [1:0]                request_valid_o,  /// operands, as in tw_operand
     input  logic [1:0]                request_ready_i,
     output logic [1:0]                request_host_o,
     output address_t [1:0]            request_at_o,
@@ -49,7 +49,7 @@ module tw_move_engine
     output logic [1:0]                answer_ready_o,
     input  logic [1:0][ WordBits-1:0] answer_data_i,
 
-    output logic [1:0]                write_valid_o,  /// of the result, as of tw_result; of what comes
+    output logic [1:0]                write_valid_o,  /// 0: results, as in tw_result; 1: received packets
     input  logic [1:0]                write_ready_i,
     output logic [1:0]                write_host_o,
     output address_t [1:0]            write_at_o,
@@ -69,13 +69,13 @@ module tw_move_engine
     output logic                to_kernel_last_o,    /// of a message
     output logic [         7:0] to_kernel_number_o,
 
-    output logic                packet_valid_o,  /// as of tw_result
+    output logic                packet_valid_o,  /// as in tw_result
     input  logic                packet_ready_i,
     output logic [WordBits-1:0] packet_data_o,
     output logic                packet_last_o,
     output logic [         7:0] packet_to_o,
     output logic [        15:0] packet_bytes_o,
-    input  logic [1:0]               in_valid_i,  /// packets, as of tw_receiver
+    input  logic [1:0]               in_valid_i,  /// packets, as in tw_receiver
     output logic [1:0]               in_ready_o,
     input  logic [1:0][WordBits-1:0] in_data_i,
     input  logic [1:0]               in_last_i,
@@ -101,7 +101,7 @@ module tw_move_engine
     end
   end
 
-  // The matcher is asked by the mover and the receiver, by turns.
+  // Round-robin arbitration of mover and receiver for the matcher.
   logic [1:0] ask_valid, ask_ready;
   request_t [1:0] ask;
   logic match_ready, match_answers, match_news, owner_q;
@@ -117,7 +117,7 @@ module tw_move_engine
   logic [7:0] written_buffer, release_buffer;
   logic [1:0] releases;
   logic [1:0][7:0] released;
-  // Of two operands one is a message.
+  // At most one of the two operands is a message.
   assign release_valid = releases != 0;
   assign release_buffer = releases[0] ? released[0] : released[1];
 
@@ -276,7 +276,7 @@ module tw_move_engine
       .out_last_o (out_last)
   );
 
-  // As many as there are pieces between the operands and the result.
+  // One entry for each piece between the operands and the result.
   logic next_valid, next_ready;
   result_t next;
   tw_fifo #(
@@ -329,7 +329,7 @@ module tw_move_engine
       .done_o         (done)
   );
 
-  // To the kernel: what has a place here, or comes from other ranks, whose packets stay whole.
+  // To the kernel: queued words of local moves, and packets of other ranks, which are not interleaved.
   tw_ram_fifo #(
       .Width(WordBits + 9),
       .Depth(Room)

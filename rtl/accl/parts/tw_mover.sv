@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Carries out moves, a piece at a time: those that can go on take turns, so that a move that waits for a message, or for its kernel, lets the others pass. It
-// cuts messages into segments, which fill a receive buffer each, and those into packets. What other ranks have sent goes to memory in pieces of up to 8 KiB.
+// Executes moves piece by piece. Ready moves take turns, so a move that waits for a message or its kernel does not block the others.
+// Messages are cut into segments, each of which fills a receive buffer, and segments into packets. Received messages go to memory in pieces of up to 8 KiB.
 //
-// Order: of a move's pieces kept. Latency: fourteen cycles from a move to its first piece; where it takes a message, that of tw_matcher's answers, too.
-// Throughput: a piece in fourteen cycles, alike. Storage: Slots moves in memory, and Buffers addresses in another. Critical path: from the state over what becomes
+// Order: of a move's pieces kept. Latency: fourteen cycles from a move to its first piece, plus that of tw_matcher's answers if it receives a message.
+// Throughput: a piece in that time. Storage: Slots moves in one memory, and Buffers addresses in another. Critical path: from the state through the update
 // of a move to the flags of its slot.
 module tw_mover
   import tw_accl_spec_pkg::*;
@@ -11,9 +11,9 @@ module tw_mover
   import tw_matcher_pkg::*;
   import tw_mover_pkg::*;
 #(
-    parameter int unsigned Slots   = 16,   /// moves under way, a power of two, at least 2, at most 256
+    parameter int unsigned Slots   = 16,   /// active moves, a power of two, at least 2, at most 256
     parameter int unsigned Buffers = 16,   /// receive buffers, at least 2, at most 256
-    parameter int unsigned Room    = 512   /// words of the streams from and to kernels, at most 2048
+    parameter int unsigned Room    = 512   /// words of the FIFOs from and to kernels, at most 2048
 ) (
     input logic clk_i,
     input logic rst_i,
@@ -28,32 +28,32 @@ module tw_mover
     output logic     command_ready_o,
     input  command_e command_i,
     // verilator lint_off UNUSEDSIGNAL
-    input  logic [7:0] command_slot_i,  /// of a move; nothing is under way in it that begins
+    input  logic [7:0] command_slot_i,  /// of a move; BeginMove needs an idle slot
     // verilator lint_on UNUSEDSIGNAL
     input  move_t    command_data_i,
 
-    output logic        ended_valid_o,  /// moves
+    output logic        ended_valid_o,  /// moves have ended
     input  logic        ended_ready_i,
     output logic [ 7:0] ended_slot_o,
     output end_e        ended_how_o,
-    output logic [63:0] ended_length_o, /// bytes of a message that differs
+    output logic [63:0] ended_length_o, /// bytes of a message of a different length
 
-    output logic [Slots-1:0] message_waits_o,  /// of each move: it waits for a message
-    output logic [Slots-1:0] kernel_waits_o,   /// for data from its kernel, or for room
+    output logic [Slots-1:0] message_waits_o,  /// per move: it waits for a message
+    output logic [Slots-1:0] kernel_waits_o,   /// per move: it waits for data from its kernel, or for room
     output logic             moves_o,          /// a piece of the move in this slot begins
     output logic [      7:0] moves_slot_o,
 
-    output logic     ask_valid_o,     /// tw_matcher
+    output logic     ask_valid_o,     /// requests to tw_matcher
     input  logic     ask_ready_i,
     output request_t ask_o,
     input  logic     answer_valid_i,
     input  answer_t  answer_i,
-    input  logic     news_i,          /// what was not found may be found now
+    input  logic     news_i,          /// a Find that found nothing may now succeed
 
     input logic stream_came_i,  /// a word from a kernel
     input logic stream_left_i,  /// a word to a kernel
 
-    output logic     x_valid_o,  /// operands, as of tw_operand
+    output logic     x_valid_o,  /// operands, as in tw_operand
     input  logic     x_ready_i,
     output operand_t x_o,
     output logic     y_valid_o,
@@ -68,20 +68,20 @@ module tw_mover
     input  logic    result_ready_i,
     output result_t result_o,
 
-    input  logic  [1:0] done_valid_i,  /// as of tw_result
+    input  logic  [1:0] done_valid_i,  /// as in tw_result
     output logic  [1:0] done_ready_o,
     input  done_t [1:0] done_i
 );
-  localparam int unsigned MemoryBytes = 8192;  // of a piece at most, or as a packet has
+  localparam int unsigned MemoryBytes = 8192;  // maximum of a piece, unless a packet is larger
   localparam int unsigned SlotBits = $clog2(Slots);
   localparam int unsigned RoomBits = $clog2(Room + 1);
   localparam int unsigned BufferBits = $clog2(Buffers);
   typedef logic [SlotBits-1:0] slot_t;
 
-  // How far a move has come, beside it: bytes of its message.
+  // A move and its progress in bytes of its message.
   typedef struct packed {
     move_t move;
-    logic [47:0] length, moved, segment;  // the segment's begin
+    logic [47:0] length, moved, segment;  // start of the current segment
   } row_t;
 
   typedef enum logic [4:0] {
@@ -89,22 +89,22 @@ module tw_mover
     Command,
     Load,
     Look,
-    Ask,  // for the message
+    Ask,  // the matcher for the message
     Answer,
     Judge,
-    Size0,  // what is left of the message, of its segment, of the segment that has come
-    Size1,  // the least of them
+    Size0,  // bytes left of the message and the segment, and available ones
+    Size1,  // their minimum
     Size2,
     Size3,  // in elements
-    Size4,  // in bytes of each place
-    Size5,  // and in words
+    Size4,  // in bytes of each operand and the result
+    Size5,  // in words
     Check,
     Issue,
-    Taken,  // of the message
-    Empty,  // a collective has ended, or all is empty
+    Taken,  // reports the bytes to the matcher
+    Empty,  // a collective has ended, or the matcher is emptied
     Reported,
-    Done,  // with a piece
-    Over,  // with the message
+    Done,  // a piece is complete
+    Over,  // finishes the message
     Forgotten,
     Report
   } state_e;
@@ -123,11 +123,11 @@ module tw_mover
 
   // Moves.
   row_t rows_q[Slots];
-  logic [Slots-1:0] busy_q;  // from its begin to its report
-  logic [Slots-1:0] active_q;  // it has pieces that are still to go
-  logic [Slots-1:0] message_q, kernel_q;  // what it waits for
+  logic [Slots-1:0] busy_q;  // from begin to report
+  logic [Slots-1:0] active_q;  // it has more pieces
+  logic [Slots-1:0] message_q, kernel_q;  // waiting for a message; for its kernel
   logic [Slots-1:0] cancels_q, takes_q;
-  logic [Slots-1:0][3:0] pieces_q;  // on their way
+  logic [Slots-1:0][3:0] pieces_q;  // in flight
   slot_t slot_q;
   row_t row_q;
   command_e command_q;
@@ -135,7 +135,7 @@ module tw_mover
   end_e how_q;
   logic last_q;
 
-  // The next slot that can go on, behind the last one: as it was three cycles ago.
+  // Round-robin choice of the next ready slot, from flags of three cycles ago.
   logic [Slots-1:0] ready_q, behind_last_q;
   logic any_q;
   slot_t next_q, first;
@@ -164,7 +164,7 @@ module tw_mover
   logic [PieceBits-1:0] x_bytes_q, y_bytes_q, z_bytes_q;
   address_t found_at_q;
 
-  // Words from kernels that no piece takes, and places for words to them that none has.
+  // Words from kernels that are not assigned to a piece, and free entries for words to kernels.
   logic [RoomBits-1:0] have_q, room_q;
 
   wire move_t move = row_q.move;
@@ -173,7 +173,7 @@ module tw_mover
   wire from_stream = !bare && (move.x_source == FromStream || move.y_source == FromStream);
   wire to_stream = !bare && move.target == ToStream;
   logic [RoomBits-1:0] words_in_q, words_out_q;  // of the piece, from and to a kernel
-  logic sent_q;  // a piece has left in the cycle before
+  logic sent_q;  // a piece was issued in the previous cycle
   wire starved = words_in_q > have_q || words_out_q > room_q;
   wire sent = state_q == Issue && x_ready_i && y_ready_i && plugin_ready_i && result_ready_i;
   wire releases = found_q.bytes == 32'(piece_q);
@@ -186,7 +186,7 @@ module tw_mover
   assign done_ready_o = state_q != Free ? 2'b00 : {done_pick, !done_pick};
   assign command_ready_o = to_command;
 
-  // What happens lets those that wait look again; also the one that looks while it happens.
+  // Notifications wake waiting moves, and are held for the move that is being examined.
   logic news_q, kernel_news_q;
   wire news = news_i || state_q == Forgotten;
   wire kernel_news = stream_came_i || stream_left_i;
@@ -272,7 +272,7 @@ module tw_mover
   assign moves_o = sent;
   assign moves_slot_o = 8'(slot_q);
 
-  // Where a move goes on, or begins.
+  // The next position of a move, or its first.
   row_t on;
   always_comb begin
     on = row_q;
@@ -291,7 +291,7 @@ module tw_mover
     if (sent || state_q == Command && command_q == BeginMove) rows_q[slot_q] <= on;
     found_at_q <= buffers_q[found_q.buffer[BufferBits-1:0]] + 48'(found_q.offset);
 
-    // What other ranks have sent is moved to memory in larger pieces than it came in.
+    // Received data go to memory in larger pieces than packets.
     most_q <= takes && move.target == ToMemory ? memory_most_q : packet_most_q;
     left_q <= row_q.length - row_q.moved;
     behind_q <= row_q.length - row_q.segment;
@@ -358,7 +358,7 @@ module tw_mover
               takes_q[slot_q] <= new_q.x_source == FromMessage || new_q.y_source == FromMessage;
             end
             CancelMove:
-            if (busy_q[slot_q]) begin  // or else it has ended
+            if (busy_q[slot_q]) begin  // otherwise it has ended
               active_q[slot_q]  <= 1'b0;
               message_q[slot_q] <= 1'b0;
               kernel_q[slot_q]  <= 1'b0;
@@ -399,7 +399,7 @@ module tw_mover
           active_q[slot_q] <= !is_last_q;
           state_q <= takes && !bare ? Taken : Free;
         end
-        Taken: if (ask_ready_i) state_q <= Free;  // whose answer says nothing
+        Taken: if (ask_ready_i) state_q <= Free;  // its answer has no information
         Empty: if (ask_ready_i) state_q <= Reported;
         Reported: if (answer_valid_i) state_q <= Free;
         Done: begin

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// A float16 of a float32: rounded to nearest even, with subnormals and infinities. A NaN keeps its sign and the higher bits of its
+// Converts float32 to float16: rounded to nearest even, with subnormals and infinities. A NaN keeps its sign and the upper bits of its
 // payload, and becomes quiet, as in x86 and Arm processors.
 //
-// Order: kept. Latency: four cycles. Throughput: a number a cycle. Storage: about a result a stage, none of it reset. Critical path:
-// the bit in which the coarse shift gathers what falls out, or the carry chain of the rounding and the choice behind it.
+// Order: kept. Latency: four cycles. Throughput: a number per cycle. Storage: about a result per stage, none of it reset. Critical
+// path: the sticky bit of the coarse shift, or the carry chain of the rounding and the selection behind it.
 module tw_narrow (
     input  logic        clk_i,
     input  logic [31:0] wide_i,
     output logic [15:0] narrow_o
 );
-  // Of a float32's exponent: the lowest with which a float16 is normal, and the lowest with which it is infinite.
+  // Exponents of a float32: the lowest that gives a normal float16, and the lowest that gives infinity.
   localparam logic [7:0] Normal = 8'd113;
   localparam logic [7:0] Infinite = 8'd143;
 
@@ -17,11 +17,11 @@ module tw_narrow (
     logic sign;
     logic nan;
     logic infinite;
-    logic [4:0] exponent;  // less the hidden bit; 0 of subnormal numbers
+    logic [4:0] exponent;  // minus the hidden bit; 0 for subnormal numbers
   } kind_t;
-  typedef logic [12:0] significand_t;  // hidden bit, fraction, the bit below it, and whether any is below that
+  typedef logic [12:0] significand_t;  // hidden bit, fraction, guard bit, sticky bit
 
-  // Shifts right; what falls out stays in the lowest bit.
+  // Right shift; the lowest bit is sticky.
   function automatic significand_t jam(significand_t value, int unsigned by);
     significand_t shifted, lost;
     shifted = value >> by;
@@ -29,7 +29,7 @@ module tw_narrow (
     return {shifted[12:1], shifted[0] || lost != 0};
   endfunction
 
-  // 0: what it is. A subnormal number is shifted to the right; by 12 nothing is left but the lowest bit.
+  // 0: classification. A subnormal number is shifted right; by 12 only the sticky bit is left.
   kind_t kind_0, kind_1q, kind_2q, kind_3q;
   significand_t significand_1q, coarse, coarse_2q, fine;
   logic [3:0] shift, shift_1q;
@@ -49,7 +49,7 @@ module tw_narrow (
     end
   end
 
-  // 1 and 2: shifted, and whether it is rounded up.
+  // 1 and 2: shift, and the decision to round up.
   always_comb begin
     unique case (shift_1q[3:2])
       2'd0: coarse = significand_1q;
@@ -65,7 +65,7 @@ module tw_narrow (
     endcase
   end
 
-  // 3: rounded, packed.
+  // 3: rounding and packing.
   logic [10:0] significand_3q;
   logic up_3q;
   logic [14:0] magnitude;

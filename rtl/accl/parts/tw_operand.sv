@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads an operand's pieces: from memory, or from a kernel's stream. The memory is asked for pieces ahead of those whose words are passed on.
+// Reads an operand's pieces from memory or from a kernel's stream. Memory requests run ahead of the words that are passed on.
 //
-// Order: kept. Latency: three cycles from a job to its request; a word passes in the cycle in which it is there. Throughput: a word a
-// cycle. Storage: Ahead jobs. Requests are registers; words pass through a gate. Critical path: from the words that are left over out_last_o to the next job.
+// Order: kept. Latency: three cycles from a job to its request; a word passes in the cycle in which it is available. Throughput: a word per
+// cycle. Storage: Ahead jobs. Requests are registers; words pass through a gate. Critical path: from the remaining words through out_last_o to the next job.
 module tw_operand
   import tw_accl_pkg::*;
   import tw_mover_pkg::*;
@@ -21,10 +21,10 @@ module tw_operand
     output logic                 request_host_o,
     output address_t             request_at_o,
     output logic [PieceBits-1:0] request_bytes_o,
-    input  logic                 answer_valid_i,   /// words, dense from byte 0 on
+    input  logic                 answer_valid_i,   /// words, dense from byte 0
     output logic                 answer_ready_o,
     input  logic [ WordBits-1:0] answer_data_i,
-    input  logic                 stream_valid_i,   /// the kernel's
+    input  logic                 stream_valid_i,   /// from the kernel
     output logic                 stream_ready_o,
     input  logic [ WordBits-1:0] stream_data_i,
 
@@ -33,17 +33,17 @@ module tw_operand
     output logic [WordBits-1:0] out_data_o,
     output logic                out_last_o,   /// of a piece
 
-    output logic       release_o,  /// a receive buffer, whose words have passed
+    output logic       release_o,  /// all words of this receive buffer have passed
     output logic [7:0] buffer_o
 );
   typedef struct packed {
     logic stream;
-    logic [PieceWords:0] more;  // words behind the first one
+    logic [PieceWords:0] more;  // after the first one
     logic releases;
     logic [7:0] buffer;
   } passing_t;
 
-  // A job waits for its request, and then for its words.
+  // A job waits for its request to be accepted, and then for its words.
   logic waits_q, passing_ready;
   operand_t job_q;
   wire asks = job_q.source != FromStream;
@@ -68,7 +68,7 @@ module tw_operand
       .count_o    ()
   );
 
-  logic now_q;  // there is a piece whose words pass
+  logic now_q;  // a piece is passing
   passing_t piece_q;
   wire comes = piece_q.stream ? stream_valid_i : answer_valid_i;
   wire pass = out_valid_o && out_ready_i;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes packets of other ranks and of its own: parts of messages into receive buffers, and what is for a kernel to its stream. A packet for
-// which there is no receive buffer waits, and those behind it. Headers are looked at while the words of the packets before them pass.
+// Receives packets from other ranks and from this one: parts of messages go into receive buffers, data for a kernel to its stream. A packet without a
+// free receive buffer waits, and blocks those behind it. Headers are processed while the words of earlier packets pass.
 //
-// Of a message to a kernel the next part alone is taken; what comes behind one that is missing is dropped and counted, up to the next message.
+// Of a message to a kernel only the next part is accepted; parts after a missing one are dropped and counted, up to the next message.
 //
-// Order: kept of each input; they take turns. Latency: that of tw_matcher's answer and ten cycles to a packet's first word, to a kernel thirteen. Throughput: a packet in
-// two cycles more than it has words behind its header, but in no less than two cycles more than tw_matcher takes; to a kernel in six cycles at least. Storage: Headers headers, Words words,
-// Writes packets that the memory has not written yet, Buffers addresses, and of each other rank the next part for a kernel, in memories. Critical path: the
-// choice between the inputs.
+// Order: kept for each input; inputs are served round-robin. Latency: that of tw_matcher's answer and ten cycles to a packet's first word; thirteen to a kernel. Throughput: a packet
+// in its words after the header plus two cycles, but at least tw_matcher's time plus two cycles; to a kernel, at least six cycles. Storage: Headers headers, Words words,
+// Writes packets whose writes are outstanding, Buffers addresses, and for each other rank the next part for a kernel, in memories. Critical path: the
+// arbitration of the inputs.
 module tw_receiver
   import tw_accl_spec_pkg::*;
   import tw_accl_pkg::*;
@@ -17,10 +17,10 @@ module tw_receiver
     parameter int unsigned Buffers      = 16,   /// receive buffers, at least 2, at most 256
     parameter int unsigned Communicators = 8,   /// at least 2, a power of two
     parameter int unsigned Ranks        = 64,   /// of a communicator, a power of two
-    parameter int unsigned Writes       = 16,   /// packets that are being written, at least 2
-    parameter int unsigned Headers      = 4,    /// of packets that nobody has looked at, at least 2
-    parameter int unsigned Words        = 64,   /// of packets that have not been passed on, at least 2
-    parameter int unsigned Again        = 32    /// cycles until a packet that waits asks again, a power of two
+    parameter int unsigned Writes       = 16,   /// outstanding writes of packets, at least 2
+    parameter int unsigned Headers      = 4,    /// queued headers of packets, at least 2
+    parameter int unsigned Words        = 64,   /// queued words of packets, at least 2
+    parameter int unsigned Again        = 32    /// cycles until a packet without a buffer retries, a power of two
 ) (
     input logic clk_i,
     input logic rst_i,
@@ -30,23 +30,23 @@ module tw_receiver
     input logic [Communicators-1:0]       communicator_valid_i,
     input logic [Communicators-1:0][31:0] communicator_id_i,
 
-    input  logic [1:0]               in_valid_i,  /// packets, whole
+    input  logic [1:0]               in_valid_i,  /// whole packets
     output logic [1:0]               in_ready_o,
     input  logic [1:0][WordBits-1:0] in_data_i,
     input  logic [1:0]               in_last_i,
-    input  logic [1:0][        15:0] in_bytes_i,  /// of the packet, with its first word
+    input  logic [1:0][        15:0] in_bytes_i,  /// of the packet, valid with its first word
 
-    output logic     ask_valid_o,     /// tw_matcher
+    output logic     ask_valid_o,     /// requests to tw_matcher
     input  logic     ask_ready_i,
     output request_t ask_o,
     input  logic     answer_valid_i,
     input  answer_t  answer_i,
-    output logic       written_valid_o,  /// as of tw_matcher
+    output logic       written_valid_o,  /// as in tw_matcher
     output logic [7:0] written_buffer_o,
 
-    output logic                 write_valid_o,  /// as of tw_result
+    output logic                 write_valid_o,  /// as in tw_result
     input  logic                 write_ready_i,
-    output address_t             write_at_o,     /// of the board's memory
+    output address_t             write_at_o,     /// in board memory
     output logic [PieceBits-1:0] write_bytes_o,
     output logic                 data_valid_o,
     input  logic                 data_ready_i,
@@ -56,9 +56,9 @@ module tw_receiver
 
     output logic                stream_valid_o,
     input  logic                stream_ready_i,
-    output logic [WordBits-1:0] stream_data_o,   /// zero behind the last byte
+    output logic [WordBits-1:0] stream_data_o,   /// zero after the last byte
     output logic                stream_end_o,    /// a packet's last word
-    output logic                stream_last_o,   /// a message's
+    output logic                stream_last_o,   /// a message's last word
     output logic [         7:0] stream_number_o,
 
     output logic [$bits(taken_t)-1:0][31:0] counts_o  /// of packets
@@ -68,11 +68,11 @@ module tw_receiver
   localparam int unsigned RankBits = $clog2(Ranks);
 
   typedef enum logic [2:0] {
-    Free,  // for a header
-    Ask,  // for a buffer
+    Free,  // idle
+    Ask,  // requests a buffer
     Answer,
     Pause,
-    Expect  // whether it is the next part for a kernel
+    Expect  // checks whether it is the next part for a kernel
   } state_e;
   state_e state_q;
 
@@ -81,15 +81,15 @@ module tw_receiver
     if (set_valid_i && set_i.kind == SetBuffer)
       buffers_q[set_i.index[BufferBits-1:0]] <= set_i.value[AddressBits-1:0];
 
-  // Inputs: headers go one way, words another.
+  // Inputs: headers and words go into separate FIFOs.
   typedef struct packed {
-    logic bare;  // no words follow it
-    logic cut;  // in its header
+    logic bare;  // no words follow the header
+    logic cut;  // within its header
     logic for_buffer, for_kernel;
     logic [15:0] bytes;  // of the packet
     accl_packet_t header;
   } head_t;
-  logic from_q, inside_q, body_q;  // in a packet, behind its header
+  logic from_q, inside_q, body_q;  // in a packet, after its header
   wire pick = !in_valid_i[!from_q] ? from_q : !from_q;
   wire comes = inside_q && in_valid_i[from_q];
   wire comes_last = in_last_i[from_q];
@@ -142,7 +142,7 @@ module tw_receiver
       .count_o    ()
   );
 
-  // The packet whose header is looked at.
+  // The packet whose header is being processed.
   // verilator lint_off UNUSEDSIGNAL
   accl_packet_t header_q;
   // verilator lint_on UNUSEDSIGNAL
@@ -152,7 +152,7 @@ module tw_receiver
   wire refused = head.cut || !(head.for_buffer || head.for_kernel);
   assign looked = begins;
 
-  // What is expected of each other rank's messages to kernels.
+  // The next expected part of each rank's messages to kernels.
   typedef struct packed {
     logic [31:0] number;
     logic [47:0] offset;
@@ -175,29 +175,29 @@ module tw_receiver
     has_begun_q <= begun_q[row];
   end
 
-  // It begins a message, or is behind what has come of it. What is older came before.
+  // The part begins a message, or follows the last part of it. Older parts are duplicates.
   logic later_q, same_number_q, same_offset_q, starts_q;
   wire fits = known_q && (has_begun_q && same_number_q ? same_offset_q : starts_q && (later_q || !has_begun_q));
   logic [47:0] behind_q;
-  logic whole_q;  // a message's last part
+  logic whole_q;  // the message's last part
 
   logic [$clog2(Again)-1:0] pause_q;
-  logic [2:0] steps_q;  // until it is known whether a part is the next one
+  logic [2:0] steps_q;  // until the comparison is complete
   wire expects = state_q == Expect && steps_q == 0;
 
-  // What has been decided of it, whose words leave in the cycle behind that.
+  // The decision; the packet's words may leave one cycle later.
   // verilator lint_off UNUSEDSIGNAL
   answer_t found_q;
   // verilator lint_on UNUSEDSIGNAL
   logic refused_q, fits_q;
   logic decided_q;
-  wire stuck = leave_q && !way_ready;  // words wait for room to leave
+  wire stuck = leave_q && !way_ready;  // the FIFO of decisions is full
   wire drops = refused_q || (header_q.kind == MessageKindStream ? !fits_q : found_q.verdict != Kept);
   wire answered = state_q == Answer && answer_valid_i;
 
-  // Where its words go.
+  // Destination of a packet's words.
   typedef struct packed {
-    logic drops, writes;  // or else they are for a kernel
+    logic drops, writes;  // otherwise for a kernel
     address_t at;
     logic [PieceBits-1:0] bytes;
     logic [7:0] buffer, stream;
@@ -221,7 +221,7 @@ module tw_receiver
       .out_data_o (way),
       .count_o    ()
   );
-  logic room_q;  // for another one that is being written, as none begins in the cycle behind another
+  logic room_q;  // for another outstanding write; writes never start in consecutive cycles
   assign goes = way_valid && !passes_q && (!way.writes || (write_ready_i && room_q));
 
   taken_t count, count_q;
@@ -346,7 +346,7 @@ module tw_receiver
     end
   end
 
-  // Packets that are being written.
+  // Outstanding writes of packets.
   logic pending_valid;
   tw_fifo #(
       .Width(8),

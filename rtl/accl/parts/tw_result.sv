@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes the results of pieces to where they go: to memory, to a kernel's stream, or to another rank as a packet; and says when
-// each is there.
+// Sends the results of pieces to memory, to a kernel's stream, or to another rank as a packet; and reports when
+// each has arrived.
 //
-// Order: kept; that pieces are done is said in this order of those for memory, and of the others. Latency: two cycles from a job to its first word, if
-// that is there; a packet's header comes before it. Throughput: a word a cycle, but for two cycles between pieces. Storage: Writes pieces
-// that the memory has not written yet. Critical path: the mask of a stream's last word.
+// Order: kept; completions are in order among pieces for memory, and among the others. Latency: two cycles from a job to its first word, if
+// that is available; a packet's header precedes it. Throughput: a word per cycle, plus two cycles between pieces. Storage: Writes pieces
+// whose writes are outstanding. Critical path: the mask of a stream's last word.
 module tw_result
   import tw_accl_spec_pkg::*;
   import tw_accl_pkg::*;
   import tw_mover_pkg::*;
 #(
-    parameter int unsigned Writes = 16  /// pieces that are being written, at least 2
+    parameter int unsigned Writes = 16  /// outstanding writes, at least 2
 ) (
     input logic clk_i,
     input logic rst_i,
@@ -19,12 +19,12 @@ module tw_result
     output logic    job_ready_o,
     input  result_t job_i,
 
-    input  logic                in_valid_i,  /// words of pieces that have any
+    input  logic                in_valid_i,  /// words of pieces that have data
     output logic                in_ready_o,
     input  logic [WordBits-1:0] in_data_i,
     input  logic                in_last_i,
 
-    output logic                 write_valid_o,  /// to the memory: what is to be written, and its words
+    output logic                 write_valid_o,  /// to the memory: requests and data
     input  logic                 write_ready_i,
     output logic                 write_host_o,
     output address_t             write_at_o,
@@ -33,7 +33,7 @@ module tw_result
     input  logic                 data_ready_i,
     output logic [ WordBits-1:0] data_o,
     output logic                 data_last_o,
-    input  logic                 written_i,      /// the first of those that are being written is there
+    input  logic                 written_i,      /// the oldest outstanding write is complete
 
     output logic                stream_valid_o,
     input  logic                stream_ready_i,
@@ -48,13 +48,13 @@ module tw_result
     output logic [         7:0] packet_to_o,
     output logic [        15:0] packet_bytes_o,
 
-    output logic  [1:0] done_valid_o,  /// pieces: of memory, and others
+    output logic  [1:0] done_valid_o,  /// completed pieces; 0: for memory, 1: others
     input  logic  [1:0] done_ready_i,
     output done_t [1:0] done_o
 );
   typedef enum logic [2:0] {
     Free,
-    Ask,  // the memory
+    Ask,  // requests a write
     Header,
     Pass,
     Done
@@ -74,7 +74,7 @@ module tw_result
   assign data_o = in_data_i;
   assign data_last_o = in_last_i;
 
-  // What is behind a stream's last byte is zero.
+  // Bytes after a stream's last one are zero.
   logic [WordBytes-1:0] keep_q;
   always_comb begin
     stream_data_o = in_data_i;
@@ -127,7 +127,7 @@ module tw_result
     end
   end
 
-  // Pieces that are being written, and how many of the first have been.
+  // Outstanding writes, and the number of completed ones.
   localparam int unsigned CountBits = $clog2(Writes + 1);
   logic there, written;
   logic [CountBits-1:0] written_q;

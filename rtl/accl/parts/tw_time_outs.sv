@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cancels the moves of calls one of whose moves waits for too long: for a message, or for its kernel. In a reset it cancels all moves, again and again.
+// Cancels the moves of calls one of whose moves waits too long for a message or its kernel. During a reset it cancels all moves, repeatedly.
 //
-// A wait ends when a piece of its move begins, or the move ends. A microsecond is counted for all waits at once, and a call's moves are cancelled when it has waited for
-// the time-out, and a microsecond longer at most.
+// A wait ends when a piece of its move begins, or the move ends. All waits are counted in common microseconds: a call's moves are cancelled after the time-out
+// or at most a microsecond later.
 //
-// Order: by slots. Latency: 7 cycles for each slot, beside those in which the move engine takes no command. Throughput: all slots within a microsecond. Storage: 32 bits and two
-// flags of each slot. Outputs depend on registers alone. Critical path: a sum of 16 bits.
+// Order: by slots. Latency: 7 cycles for each slot, plus those in which the move engine accepts no command. Throughput: all slots within a microsecond. Storage: 32 bits and two
+// flags per slot. Outputs depend only on registers. Critical path: a sum of 16 bits.
 module tw_time_outs #(
-    parameter int unsigned Slots       = 16,   /// of moves, a power of two, 2 to 128; a call has two that follow each other
+    parameter int unsigned Slots       = 16,   /// of moves, a power of two, 2 to 128; a call has two consecutive ones
     parameter int unsigned CyclesPerUs = 250,  /// more than 7 * Slots
     localparam int unsigned SlotBits   = $clog2(Slots)
 ) (
@@ -17,7 +17,7 @@ module tw_time_outs #(
     input logic [31:0] time_out_i,  /// microseconds; 0: none
     input logic        resets_i,
 
-    input logic [Slots-1:0] waits_i,        /// as of tw_mover
+    input logic [Slots-1:0] waits_i,        /// as in tw_mover
     input logic             moves_i,
     // verilator lint_off UNUSEDSIGNAL
     input logic [      7:0] moves_slot_i,
@@ -42,7 +42,7 @@ module tw_time_outs #(
     Judge,
     Store,
     Cancel,
-    Beside  // the other move of the call
+    Beside  // cancels the other move of the call
   } state_e;
 
   state_e state_q;
@@ -63,7 +63,7 @@ module tw_time_outs #(
     end
   end
 
-  // Of each slot: its move waits; and none has counted that yet.
+  // Of each slot: its move waits; the wait was not counted yet.
   logic [Slots-1:0] waits_q, fresh_q, over;
   wire cancels = cancel_valid_o && cancel_ready_i;
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The float32 of the same value as a float16. A NaN keeps its sign and payload, and becomes quiet, as in x86 and Arm processors.
+// Converts float16 to float32, exactly. A NaN keeps its sign and payload, and becomes quiet, as in x86 and Arm processors.
 //
-// Order: kept. Latency: two cycles. Throughput: a number a cycle. Storage: about an operand a stage, none of it reset. Critical path:
-// the count of leading zeros of a subnormal number, or the shift by it.
+// Order: kept. Latency: two cycles. Throughput: a number per cycle. Storage: about an operand per stage, none of it reset. Critical
+// path: the count of leading zeros of a subnormal number, or the shift by it.
 module tw_widen (
     input  logic        clk_i,
     input  logic [15:0] narrow_i,
     output logic [31:0] wide_o
 );
-  // The difference of the exponents' biases; the exponent of the largest subnormal number of float16, too.
+  // Difference of the exponents' biases; also the exponent of float16's largest subnormal number.
   localparam logic [7:0] Bias = 8'd112;
 
   logic sign_q, zero, zero_q;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory ports of an ACCL board as AMD's AXI DataMover has them (PG022), with 64 bits of address and without a tag. Bit 48 of an address stands for the host's memory.
+// Memory ports of an ACCL board with the interface of AMD's AXI DataMover (PG022), with 64-bit addresses and no tags. Bit 48 of an address selects the host's memory.
 //
-// Order: kept. Latency: none. Throughput: that of the ports. Storage: what the last word of each of two writes has, and a bit for each DataMover. Critical path: the number of bytes of a write to its
-// mask.
+// Order: kept. Latency: none. Throughput: that of the ports. Storage: the byte mask of the last word for each of two writes, and a bit for each DataMover. Critical path: from a write's number of bytes
+// to its mask.
 module tw_accl_data_movers
   import tw_accl_pkg::*;
   import tw_mover_pkg::*;
@@ -13,12 +13,12 @@ module tw_accl_data_movers
     input logic clk_i,
     input logic rst_i,
 
-    input  logic [1:0]                 request_host_i,  /// of x and y, as of tw_accl_node
+    input  logic [1:0]                 request_host_i,  /// of x and y, as in tw_accl_node
     input  address_t [1:0]             request_at_i,
     input  logic [1:0][ PieceBits-1:0] request_bytes_i,
-    output logic [1:0][AccessBits-1:0] read_data_o,     /// DataMover's commands
+    output logic [1:0][AccessBits-1:0] read_data_o,     /// DataMover commands
 
-    input  logic [1:0]                 write_valid_i,   /// of z and of what is received, alike
+    input  logic [1:0]                 write_valid_i,   /// of z, and of received data
     input  logic [1:0]                 write_ready_i,
     input  logic [1:0]                 write_host_i,
     input  address_t [1:0]             write_at_i,
@@ -36,7 +36,7 @@ module tw_accl_data_movers
   localparam int unsigned HostBit = AddressBits;  // of an address
   localparam int unsigned Okay = 7;  // of a status
 
-  // A command for the memory: bytes, an incrementing address, with an end of its own.
+  // A DataMover command: bytes and incrementing address, terminated by EOF.
   function automatic logic [AccessBits-1:0] access(logic host, address_t at, logic [PieceBits-1:0] bytes);
     access = '0;
     access[22:0] = 23'(bytes);
@@ -53,7 +53,7 @@ module tw_accl_data_movers
       write_data_o[k] = access(write_host_i[k], write_at_i[k], write_bytes_i[k]);
       data_keep_o[k]  = data_last_i[k] ? last_keep_q[k] : '1;
     end
-  // A write's words come behind its command.
+  // A write's words follow its command.
   always_ff @(posedge clk_i)
     for (int unsigned k = 0; k < 2; k++)
       if (write_valid_i[k] && write_ready_i[k])

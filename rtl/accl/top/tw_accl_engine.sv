@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A board with ACCL's whole engine: tw_control_plane and tw_accl_node. Hosts and kernels give it calls, a host has the exchange memory, and sets the table of ends, which in a
-// board is the network stack's: where a session's datagrams go.
+// A board with ACCL's complete engine: tw_control_plane and tw_accl_node. Hosts and kernels make calls; a host accesses the exchange memory, and sets the table of ends, the
+// UDP address of each session, which on a board is in the network stack.
 //
-// Order: that of its parts. Latency: that of its parts. Throughput: that of its parts. Storage: that of its parts. Critical path: that of its parts, and which command the data path is given.
+// Order: that of its parts. Latency: that of its parts. Throughput: that of its parts. Storage: that of its parts. Critical path: that of its parts, and the choice of the data path's command.
 module tw_accl_engine
   import tw_accl_pkg::*;
   import tw_mover_pkg::*;
@@ -11,10 +11,10 @@ module tw_accl_engine
   import tw_ethernet_pkg::received_t;
   import tw_ethernet_pkg::answered_t;
 #(
-    parameter int unsigned Ports         = 3,     /// as of tw_control_plane: hosts', and the last one kernels'
+    parameter int unsigned Ports         = 3,     /// as in tw_control_plane: for hosts, and the last one for kernels
     parameter int unsigned Calls         = 8,
     parameter int unsigned CyclesPerUs   = 250,
-    parameter int unsigned Buffers       = 16,    /// as of tw_accl_node
+    parameter int unsigned Buffers       = 16,    /// as in tw_accl_node
     parameter int unsigned Communicators = 8,
     parameter int unsigned Ranks         = 64,
     parameter int unsigned MostPackets   = 64,
@@ -34,12 +34,12 @@ module tw_accl_engine
     input udp_end_t mac_own_i,            /// constant
     input logic [31:0] engine_identity_i, /// of the exchange memory; constant
 
-    input  logic        engine_end_valid_i,  /// of a session
+    input  logic        engine_end_valid_i,  /// UDP address of a session
     output logic        engine_end_ready_o,
     input  logic [ 7:0] engine_end_session_i,
     input  udp_end_t    engine_end_i,
 
-    input  logic        engine_access_valid_i,  /// the host's, as of tw_exchange_ports
+    input  logic        engine_access_valid_i,  /// from the host, as in tw_exchange_ports
     output logic        engine_access_ready_o,
     input  logic        engine_access_write_i,
     input  logic [31:0] engine_access_at_i,
@@ -48,18 +48,18 @@ module tw_accl_engine
     output logic        engine_exchange_refused_o,
     output logic [31:0] engine_exchange_data_o,
 
-    input  logic [Ports-1:0]       engine_call_valid_i,  /// words of calls, 15 each
+    input  logic [Ports-1:0]       engine_call_valid_i,  /// words of calls, 15 per call
     output logic [Ports-1:0]       engine_call_ready_o,
     input  logic [Ports-1:0][31:0] engine_call_data_i,
-    output logic                   engine_status_valid_o,  /// as of tw_control_plane
+    output logic                   engine_status_valid_o,  /// as in tw_control_plane
     input  logic                   engine_status_ready_i,
     output logic            [ 1:0] engine_status_port_o,
     output logic            [ 7:0] engine_status_count_o,
     output logic            [31:0] engine_status_code_o,
-    output logic [Slots-1:0]       engine_message_waits_o,  /// moves of calls, as of tw_mover
+    output logic [Slots-1:0]       engine_message_waits_o,  /// moves of calls, as in tw_mover
     output logic [Slots-1:0]       engine_kernel_waits_o,
 
-    output logic [1:0]                engine_request_valid_o,  /// as of tw_accl_node, to the end
+    output logic [1:0]                engine_request_valid_o,  /// from here on as in tw_accl_node
     input  logic [1:0]                engine_request_ready_i,
     output logic [1:0]                engine_request_host_o,
     output address_t [1:0]            engine_request_at_o,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tw_accl_engine with streams at its ports, which `thalweg rtl export` gives flat names: the exchange memory as AXI4-Lite, and the memory's ports as those of tw_accl_data_movers.
+// tw_accl_engine with stream ports, to which `thalweg rtl export` gives flat names. The exchange memory is AXI4-Lite; memory ports are those of tw_accl_data_movers.
 //
 // Order: that of the engine. Latency: that of the engine. Throughput: that of the engine. Storage: that of the engine, of tw_accl_exchange and of tw_accl_data_movers. Critical path: that of the
 // engine.
@@ -11,7 +11,7 @@ module tw_accl_engine_top
   import tw_ethernet_pkg::received_t;
   import tw_ethernet_pkg::answered_t;
 #(
-    parameter int unsigned Ports         = 3,     /// as of tw_accl_engine
+    parameter int unsigned Ports         = 3,     /// as in tw_accl_engine
     parameter int unsigned Calls         = 8,
     parameter int unsigned CyclesPerUs   = 250,
     parameter int unsigned Buffers       = 16,
@@ -35,13 +35,13 @@ module tw_accl_engine_top
     input udp_end_t    mac_own_i,          /// constant
     input logic [31:0] engine_identity_i,  /// constant
 
-    input  logic         engine_end_valid_i,  /// a session's: its number in the lowest byte, the end from byte 4 on
+    input  logic         engine_end_valid_i,  /// UDP address of a session: the session in the lowest byte, the address from byte 4 on
     output logic         engine_end_ready_o,
     // verilator lint_off UNUSEDSIGNAL
     input  logic [127:0] engine_end_data_i,
     // verilator lint_on UNUSEDSIGNAL
 
-    input  logic        engine_axil_awvalid_i,  /// as of tw_accl_exchange
+    input  logic        engine_axil_awvalid_i,  /// as in tw_accl_exchange
     output logic        engine_axil_awready_o,
     input  logic [31:0] engine_axil_awaddr_i,
     input  logic        engine_axil_wvalid_i,
@@ -62,20 +62,20 @@ module tw_accl_engine_top
     input  logic [Ports-1:0]       engine_call_valid_i,
     output logic [Ports-1:0]       engine_call_ready_o,
     input  logic [Ports-1:0][31:0] engine_call_data_i,
-    output logic                   engine_result_valid_o,  /// a call's status: its code, the number of calls before it
+    output logic                   engine_result_valid_o,  /// a call's status: its code, and the number of calls before it
     input  logic                   engine_result_ready_i,
     output logic [           63:0] engine_result_data_o,
     output logic [            1:0] engine_result_port_o,
     output logic [      Slots-1:0] engine_message_waits_o,
     output logic [      Slots-1:0] engine_kernel_waits_o,
 
-    output logic [1:0]                 engine_read_valid_o,  /// of x and y: DataMover's commands
+    output logic [1:0]                 engine_read_valid_o,  /// of x and y: DataMover commands
     input  logic [1:0]                 engine_read_ready_i,
     output logic [1:0][AccessBits-1:0] engine_read_data_o,
     input  logic [1:0]                 engine_word_valid_i,
     output logic [1:0]                 engine_word_ready_o,
     input  logic [1:0][  WordBits-1:0] engine_word_data_i,
-    output logic [1:0]                 engine_write_valid_o,  /// of z and of what is received, alike
+    output logic [1:0]                 engine_write_valid_o,  /// of z, and of received data
     input  logic [1:0]                 engine_write_ready_i,
     output logic [1:0][AccessBits-1:0] engine_write_data_o,
     output logic [1:0]                 engine_data_valid_o,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host's port of the exchange memory, as of tw_exchange_ports, as an AXI4-Lite subordinate. One access at a time; an access that the memory refuses, and a write of less than a word, which
-// is not given to it, get SLVERR.
+// The host's port of the exchange memory (tw_exchange_ports) as an AXI4-Lite subordinate. One outstanding access. SLVERR answers accesses that the memory refuses, and writes of less than a word, which
+// are not performed.
 //
-// Order: writes are kept in order, and reads; of a write and a read that have come each takes its turn. Latency: 2 cycles more than the memory's until the response is valid. Throughput: one access per response,
-// and 3 cycles. Storage: one write and one read. Outputs depend on registers alone. Critical path: between two states.
+// Order: kept among writes, and among reads; a write and a read that are both waiting alternate. Latency: that of the memory plus 2 cycles to a valid response. Throughput: one access per response
+// plus 3 cycles. Storage: one write and one read. Outputs depend only on registers. Critical path: between two states.
 module tw_accl_exchange (
     input logic clk_i,
     input logic rst_i,
@@ -26,7 +26,7 @@ module tw_accl_exchange (
     output logic [31:0] axil_rdata_o,
     output logic [ 1:0] axil_rresp_o,
 
-    output logic        access_valid_o,  /// as of tw_exchange_ports
+    output logic        access_valid_o,  /// as in tw_exchange_ports
     input  logic        access_ready_i,
     output logic        access_write_o,
     output logic [31:0] access_at_o,

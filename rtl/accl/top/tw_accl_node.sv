@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A board with ACCL's data path: tw_move_engine, and tw_udp_port in the MAC's clock. What a rank sends to itself stays on the board.
-// A packet for which there is no room when it comes is dropped, and counted. engine_rst_i and mac_rst_i are asserted together: each lasts until both
-// clocks have had an edge in it.
+// A board with ACCL's data path: tw_move_engine, and tw_udp_port in the MAC's clock domain. Packets of a rank to itself stay on the board.
+// A packet that arrives without room for it is dropped and counted. engine_rst_i and mac_rst_i are asserted together, each until both
+// clocks have had an edge.
 //
-// Order: that of its parts. Latency: that of its parts, and of tw_async_fifo each way. Throughput: a word a cycle of the slower clock. Storage: that of its parts, ReceiveWords of
-// packets that have come, and OwnWords of those from the board itself. Critical path: that of its parts.
+// Order: that of its parts. Latency: that of its parts, and of a tw_async_fifo in each direction. Throughput: a word per cycle of the slower clock. Storage: that of its parts,
+// ReceiveWords of received packets, and OwnWords of packets to the board itself. Critical path: that of its parts.
 module tw_accl_node
   import tw_accl_pkg::*;
   import tw_mover_pkg::*;
@@ -13,7 +13,7 @@ module tw_accl_node
   import tw_ethernet_pkg::received_t;
   import tw_ethernet_pkg::answered_t;
 #(
-    parameter int unsigned Slots         = 16,  /// as of tw_move_engine
+    parameter int unsigned Slots         = 16,  /// as in tw_move_engine
     parameter int unsigned Buffers       = 16,
     parameter int unsigned Communicators = 8,
     parameter int unsigned Ranks         = 64,
@@ -22,7 +22,7 @@ module tw_accl_node
     parameter bit          Conversions   = 1'b1,
     parameter pairs_t      Pairs         = accl_pairs(),
     parameter int unsigned Ends          = 64,   /// boards, a power of two, at most 256
-    parameter int unsigned PacketBytes   = 4096, /// of a packet's payload at most, a multiple of 64
+    parameter int unsigned PacketBytes   = 4096, /// maximum payload of a packet, a multiple of 64
     parameter int unsigned ReceiveWords  = 1024, /// a power of two
     parameter int unsigned OwnWords      = 256   /// a power of two
 ) (
@@ -31,11 +31,11 @@ module tw_accl_node
     input logic     mac_clk_i,
     input logic     mac_rst_i,
     input udp_end_t mac_own_i,    /// constant
-    input logic [7:0] engine_own_i, /// where it is in the table of ends; constant
+    input logic [7:0] engine_own_i, /// this board's index in the table of ends; constant
 
     input  logic       engine_set_valid_i,
     input  setting_t   engine_set_i,
-    input  logic       engine_command_valid_i,  /// as of tw_mover
+    input  logic       engine_command_valid_i,  /// as in tw_mover
     output logic       engine_command_ready_o,
     input  command_e   engine_command_kind_i,
     input  logic [7:0] engine_command_slot_i,
@@ -51,7 +51,7 @@ module tw_accl_node
     output logic             engine_moves_o,
     output logic [      7:0] engine_moves_slot_o,
 
-    output logic [1:0]                engine_request_valid_o,  /// of the operands, as of tw_operand
+    output logic [1:0]                engine_request_valid_o,  /// operands, as in tw_operand
     input  logic [1:0]                engine_request_ready_i,
     output logic [1:0]                engine_request_host_o,
     output address_t [1:0]            engine_request_at_o,
@@ -60,7 +60,7 @@ module tw_accl_node
     output logic [1:0]                engine_answer_ready_o,
     input  logic [1:0][ WordBits-1:0] engine_answer_data_i,
 
-    output logic [1:0]                engine_write_valid_o,  /// of the result, as of tw_result; of what comes
+    output logic [1:0]                engine_write_valid_o,  /// 0: results, as in tw_result; 1: received packets
     input  logic [1:0]                engine_write_ready_i,
     output logic [1:0]                engine_write_host_o,
     output address_t [1:0]            engine_write_at_o,
@@ -81,7 +81,7 @@ module tw_accl_node
     output logic [         7:0] engine_to_kernel_number_o,
 
     output logic [$bits(taken_t)-1:0][31:0] engine_counts_o,
-    output logic [31:0] engine_own_dropped_o,  /// packets to itself, for which there was no room
+    output logic [31:0] engine_own_dropped_o,  /// packets to itself, dropped without room
 
     output logic                mac_tx_valid_o,
     input  logic                mac_tx_ready_i,
@@ -95,9 +95,9 @@ module tw_accl_node
     input  logic                mac_rx_error_i,
     output logic [$bits(received_t)-1:0][31:0] mac_received_o,
     output logic [$bits(answered_t)-1:0][31:0] mac_answered_o,
-    output logic [31:0]         mac_dropped_o   /// datagrams for which there was no room
+    output logic [31:0]         mac_dropped_o   /// received datagrams, dropped without room
 );
-  localparam int unsigned FrameWords = 1 + PacketBytes / WordBytes;  // of a datagram's data
+  localparam int unsigned FrameWords = 1 + PacketBytes / WordBytes;  // of a datagram's payload
   localparam int unsigned EndBits = $clog2(Ends);
 
   if (PacketBytes % WordBytes != 0 || PacketBytes > 8896) begin : check_packets
@@ -121,7 +121,7 @@ module tw_accl_node
     if (engine_set_valid_i && engine_set_i.kind == SetEnd)
       ends_q[engine_set_i.index[EndBits-1:0]] <= udp_end_t'(engine_set_i.value);
 
-  // What leaves: its end is looked up behind a register.
+  // Outgoing packets: the destination is looked up in a registered stage.
   logic packet_valid, packet_ready, packet_last, sent_valid, sent_ready, own_q;
   logic [WordBits-1:0] packet_data;
   logic [7:0] packet_to;
@@ -210,7 +210,7 @@ module tw_accl_node
     else if (sent_free) sent_valid <= packet_valid;
   end
 
-  // To itself: the frame is dropped as a whole where there is no room at its begin.
+  // Packets to itself: without room at its start, a whole packet is dropped.
   logic own_inside_q, own_drops_q, own_room;
   wire own_valid = sent_valid && own_q;
   wire own_drops = own_inside_q ? own_drops_q : !own_room;
@@ -241,7 +241,7 @@ module tw_accl_node
       .out_data_o ({in_bytes[1], in_last[1], in_data[1]})
   );
 
-  // Across the clocks.
+  // Clock domain crossing.
   logic out_valid, out_ready;
   outgoing_t out;
   logic crossing_ready;
@@ -302,7 +302,7 @@ module tw_accl_node
       .answered_o (mac_answered_o)
   );
 
-  // A datagram that finds no room is dropped, and one that is longer than the board's packets.
+  // Drops datagrams without room, and those longer than the board's packets.
   logic refuses_q;
   wire refuses = come_first ? !come_room || 32'(come_bytes) > WordBytes * FrameWords : refuses_q;
   always_ff @(posedge mac_clk_i) begin

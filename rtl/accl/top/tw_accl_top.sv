@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tw_accl_node with streams at its ports, which `thalweg rtl export` gives flat names: settings, commands and moves that have ended in words whose
-// fields are whole bytes, and the memory's ports as those of tw_accl_data_movers.
+// tw_accl_node with stream ports, to which `thalweg rtl export` gives flat names. Settings, commands and ended moves are words with
+// byte-aligned fields; memory ports are those of tw_accl_data_movers.
 //
 // Order: that of the node. Latency: that of the node. Throughput: that of the node. Storage: that of the node and of tw_accl_data_movers. Critical path: that of the node.
 module tw_accl_top
@@ -13,7 +13,7 @@ module tw_accl_top
   import tw_ethernet_pkg::received_t;
   import tw_ethernet_pkg::answered_t;
 #(
-    parameter int unsigned Slots         = 16,    /// as of tw_accl_node
+    parameter int unsigned Slots         = 16,    /// as in tw_accl_node
     parameter int unsigned Buffers       = 16,
     parameter int unsigned Communicators = 8,
     parameter int unsigned Ranks         = 64,
@@ -49,13 +49,13 @@ module tw_accl_top
     output logic             engine_moves_o,
     output logic [      7:0] engine_moves_slot_o,
 
-    output logic [1:0]                 engine_read_valid_o,  /// of x and y: DataMover's commands
+    output logic [1:0]                 engine_read_valid_o,  /// of x and y: DataMover commands
     input  logic [1:0]                 engine_read_ready_i,
     output logic [1:0][AccessBits-1:0] engine_read_data_o,
     input  logic [1:0]                 engine_word_valid_i,
     output logic [1:0]                 engine_word_ready_o,
     input  logic [1:0][  WordBits-1:0] engine_word_data_i,
-    output logic [1:0]                 engine_write_valid_o,  /// of z and of what is received, alike
+    output logic [1:0]                 engine_write_valid_o,  /// of z, and of received data
     input  logic [1:0]                 engine_write_ready_i,
     output logic [1:0][AccessBits-1:0] engine_write_data_o,
     output logic [1:0]                 engine_data_valid_o,
@@ -94,7 +94,7 @@ module tw_accl_top
     output logic [$bits(answered_t)-1:0][31:0] mac_answered_o,
     output logic [31:0]                        mac_dropped_o
 );
-  // A command: fields of whole bytes, the last one in the lowest.
+  // A command: byte-aligned fields, the last one in the lowest bits.
   typedef struct packed {
     logic [31:0] to_number, to_tag, to_communicator, from_number, from_tag;
     logic [15:0] from, from_communicator, own_rank;
