@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values, flags and descriptors as the bytes that a processor stores.
+// Converts values, flags and descriptors to the bytes that a processor stores.
 #pragma once
 
 #include <algorithm>
@@ -24,9 +24,9 @@ void append(std::vector<std::byte>& to, const T& value) {
   to.insert(to.end(), bytes.begin(), bytes.end());
 }
 
-/// Of copies that have been checked: they lead from each to the next one, from `at` on.
+/// Returns linked descriptors of checked copies, to be stored at `at`.
 [[nodiscard]] std::vector<std::byte> descriptors(const std::vector<Copy>& copies, std::uint64_t at);
-/// A flag in a line of its own, and descriptors behind it.
+/// Returns a line with a flag, followed by descriptors.
 [[nodiscard]] inline std::vector<std::byte> flagged(std::uint32_t flag, const std::vector<std::byte>& descriptors) {
   std::vector<std::byte> block(kLine + descriptors.size());
   std::memcpy(block.data(), &flag, sizeof flag);

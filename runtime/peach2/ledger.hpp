@@ -15,10 +15,10 @@
 
 namespace thalweg::peach2 {
 
-/// When an operation began and ended, in cycles of the packets' clock; before that, negative.
+/// Begin and end of an operation, in cycles of the packet clock; negative before.
 struct Times {
   Tick begin = -1, end = -1;
-  std::string error;  ///< why it has not done what it should; a line
+  std::string error;  ///< reason if it failed, one line
   std::string what;   ///< the operation, for messages
   Handle handle = 0;
 };
@@ -29,16 +29,17 @@ class Ledger {
   void writes(unsigned node, std::uint64_t to, std::uint64_t bytes, const std::shared_ptr<Times>& of) {
     writes_.push_back({node, to, bytes, of});
   }
-  /// The chain at `start` has been started in that hub. Chains of one place are started one behind the other.
+  /// Records the start of the chain at `start` in a hub. Chains at one address are started one after another.
   void started(unsigned hub, std::uint64_t start, const std::shared_ptr<Times>& of) {
     chains_.push_back({hub, start, of});
   }
 
-  /// A host resets that hub: chains that it gives up were given up on purpose.
+  /// Records that a host resets the hub, so its aborted chains are intended.
   void gives_up(unsigned hub) { reset_.insert(hub); }
 
-  /// When all is quiet: operations of which something has failed get an error. Returns a line for each failure, but for those behind
-  /// the first few. A chain that the host gave up is a failure only of an operation of which none was reported before.
+  /// Sets the errors of failed operations once all is idle. Returns a line for each of the first failures, and the
+  /// number of the others. A chain that the host has aborted is a failure only if its operation has not been reported
+  /// before.
   std::string settle(Fabric& fabric) {
     lines_.clear();
     const Report report = fabric.report();
@@ -64,7 +65,7 @@ class Ledger {
     unsigned hub;
     std::uint64_t start;
     std::shared_ptr<Times> of;
-    bool reported = false;  ///< that it has not ended, here or by the processor that waits for it
+    bool reported = false;  ///< as not ended, here or by the processor that waits for it
   };
 
   void failed(const std::string& why, Times& of) {
@@ -105,8 +106,8 @@ class Ledger {
   }
 
   std::vector<Write> writes_;
-  std::vector<Chain> chains_;  ///< whose end has not been seen
-  std::set<unsigned> reset_;   ///< hubs, since `settle`
+  std::vector<Chain> chains_;  ///< chains whose end has not been reported
+  std::set<unsigned> reset_;   ///< hubs reset since `settle`
   std::vector<std::string> lines_;
 };
 

@@ -9,7 +9,7 @@
 
 namespace thalweg::peach2 {
 
-// --- What operations are made of
+// --- Parts of operations
 
 void Peach2::check_node(unsigned node) const {
   require(node < nodes_.size(),
@@ -33,7 +33,7 @@ Counts Peach2::counts(unsigned node) {
 
 std::string Peach2::settle() {
   auto lines = ledger_.settle(fabric_);
-  // All is quiet: a chain that has failed writes no flag any more.
+  // All is idle: a failed chain will not write its flag.
   for (auto& node : nodes_)
     if (node.due && !node.due->of->error.empty()) node.due.reset();
   return lines;
@@ -129,7 +129,7 @@ Outcome Peach2::reset(unsigned node) {
   const auto limit = [&](std::uint64_t units) {
     processor.store(register_address(node, kTimeoutRegister), bytes_of(units));
   };
-  if (std::exchange(state.restarted, false)) {  // a hub gives up reads only after a time-out
+  if (std::exchange(state.restarted, false)) {  // a hub abandons reads only after a time-out
     const unsigned units = state.timeout ? state.timeout : kLongestAnswer;
     purge();
     if (state.timeout == 0) limit(units);
@@ -137,7 +137,7 @@ Outcome Peach2::reset(unsigned node) {
     if (state.timeout == 0) limit(0);
   }
   purge();
-  processor.work(2 * kPurgeCycles, ends(times));  // a chain that starts sooner is given up too
+  processor.work(2 * kPurgeCycles, ends(times));  // a chain that starts sooner is aborted, too
   ledger_.gives_up(node);
   return times;
 }
@@ -247,7 +247,7 @@ Outcome Peach2::add_chain(unsigned node, const std::vector<Copy>& copies, Descri
                           std::shared_ptr<Times> of) {
   auto& state = nodes_[node];
   auto& processor = fabric_.node(node).processor();
-  // Two areas take turns: what is in one has been waited for when it comes again.
+  // Two areas alternate: a chain has been waited for before its area is reused.
   const std::uint32_t sequence = ++state.sequence;
   const bool ram = in == Descriptors::ram;
   const std::uint64_t at = ram ? hub_address(node, kRamAt) + sequence % 2 * map_.chain_area()

@@ -22,23 +22,24 @@
 
 namespace thalweg::peach2 {
 
-/// Bytes to copy: their number and the addresses are multiples of 4.
+/// A copy; addresses and bytes are multiples of 4.
 struct Copy {
   std::uint64_t to = 0, from = 0, bytes = 0;
 };
-/// Records that lie behind each other: an address of this node, a multiple of 16, and bytes.
+/// Ranges of consecutive records: an address of this node, a multiple of 16, and bytes.
 using Sources = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
 
-/// Where the DMA controller finds its descriptors: in the hub's working RAM, where the host stores them, or in the host's memory.
+/// Location of the DMA controller's descriptors: the hub's working RAM, where the host stores them, or the host's
+/// memory.
 enum class Descriptors { ram, host };
 
-/// What the calculator is to do.
+/// Operation of the calculator.
 struct Reduction {
   unsigned context = 0;
   spec::Operator op = spec::Operator::sum;
   spec::Datatype type = spec::Datatype::float32;
   unsigned record_bytes = 32;
-  bool tree = false;  ///< all fields of a record to one
+  bool tree = false;  ///< reduces all fields of a record to one
 
   friend bool operator==(const Reduction&, const Reduction&) = default;
 };
@@ -50,97 +51,99 @@ class Peach2 {
 
   [[nodiscard]] Fabric& fabric() { return fabric_; }
 
-  /// Until all operations have ended, and everything is quiet. Throws Stuck: processors wait, and nothing moves.
+  /// Runs until all operations have ended and the network is idle. Throws Stuck if processors wait and nothing else
+  /// happens.
   void run();
-  /// What the hub of a node has counted: its registers are read, which takes time. Refused where the node has operations that have not ended.
+  /// Reads the counters of a node's hub, which takes simulated time. Throws if the node has unfinished operations.
   [[nodiscard]] Counts counts(unsigned node);
 
   static constexpr std::size_t kMostStored = 1 << 24;
   static constexpr unsigned kLongestAnswer = 64;  ///< units of kTimeoutUnit, 262 us at 250 MHz
-  /// The processor writes bytes itself, to wherever the address is: into its own memory without a cost.
+  /// The processor stores bytes to any address; stores to its own memory take no time.
   Outcome store(unsigned node, std::uint64_t to, std::span<const std::byte> data);
-  /// Until the 32 bits at a place of the processor's memory have a value.
+  /// Waits until a 32-bit word of the processor's memory has a value.
   Outcome await(unsigned node, std::uint64_t at, std::uint32_t value);
-  /// Works for so many cycles.
+  /// The processor computes for `cycles`.
   Outcome work(unsigned node, Tick cycles);
-  /// From memory to memory of the node, by the processor's and the GPU's own means.
+  /// Copies between memories of the node, by the processor's and the GPU's own means.
   Outcome copy(unsigned node, Processor::MemoryAddress to, Processor::MemoryAddress from, std::uint64_t bytes);
 
-  /// The DMA controller copies from the node's own memories, one after the other; at the end the processor is told. With `waits` it
-  /// goes on only then.
+  /// The DMA controller executes copies from the node's own memories in order, and notifies the processor at the end.
+  /// With `waits` the processor waits for that.
   Outcome chain(unsigned node, const std::vector<Copy>& copies, Descriptors in = Descriptors::ram, bool waits = true);
   Outcome put(unsigned node, std::uint64_t to, std::uint64_t from, std::uint64_t bytes,
               Descriptors in = Descriptors::ram, bool waits = true) {
     return chain(node, {{to, from, bytes}}, in, waits);
   }
 
-  /// The hub of the node that `from` is of copies to this node: packets that read go to no other node, so the processor writes
-  /// what that hub is to do into a place of its own in the hub's working RAM, starts it, and waits for the flag behind the data.
+  /// The hub of the node of `from` copies to this node. Read packets do not leave a node, so the processor writes
+  /// descriptors into its slot of that hub's working RAM, starts the chain, and waits for the flag that follows the
+  /// data.
   Outcome get(unsigned node, std::uint64_t to, std::uint64_t from, std::uint64_t bytes);
 
-  /// The data at `from` are copied into the node's calculator, and its result to `to`. The host looks for the result and starts its
-  /// copy; or nobody does, `by_hub`: the calculator starts it.
+  /// Copies data from `from` into the node's calculator, and its result to `to`. The copy of the result is started by
+  /// the calculator if `by_hub`, otherwise by the host, which polls for the result.
   Outcome reduce(unsigned node, std::uint64_t to, const Sources& from, const Reduction& how = {}, bool by_hub = true);
 
-  /// Nodes that reduce together: the first one is the root.
+  /// A group of nodes that reduce together; the first one is the root.
   class Group;
-  /// Each of them has its results at `at` of its processor's memory. Takes the contexts from `how.context` on: two, or three where
-  /// there are more nodes than a calculator has places for. An operation of all its nodes, each of which goes on when those that it
-  /// will write to are set up.
+  /// Makes a group, an operation of all its nodes. Each node receives results at `at` of its processor's memory. Uses
+  /// two contexts from `how.context`, or three if there are more nodes than record slots in a calculator. A node's
+  /// operation ends when the nodes that it will write to are set up.
   Group group(const std::vector<unsigned>& nodes, std::uint64_t at, const Reduction& how = {});
-  /// One of the group's nodes brings its data; all nodes have to. No host takes part in between.
+  /// Contributes the data of one of the group's nodes; all nodes must call it. No host is involved in between.
   Outcome reduce(Group& group, unsigned node, const Sources& from);
 
-  /// After Stuck: what processors have left undone is forgotten. Contexts are set up anew when they are used again; groups of which an
-  /// operation was left are void.
+  /// After Stuck: discards the processors' remaining operations. Contexts are set up again at their next use; existing
+  /// groups become invalid.
   void recover();
 
-  /// After run: operations of which a write was refused or dropped, or a chain was given up, get an error. Returns a line for
-  /// each such write and chain.
+  /// After run: sets an error of each operation of which a write was rejected or dropped, or a chain was aborted.
+  /// Returns a line for each such write and chain.
   [[nodiscard]] std::string settle();
 
-  /// Gives up the chain that a channel of the hub's DMA controller is at: 0 that of starts, 1 that of results. The hub counts it as a fault.
-  /// Throws std::invalid_argument where there is no such channel.
+  /// Aborts the current chain of a channel of the hub's DMA controller: 0 for started chains, 1 for chains of results.
+  /// The hub counts it as a fault. Throws std::invalid_argument if there is no such channel.
   Outcome abort(unsigned node, unsigned channel = 0);
-  /// Both channels, and the chains that wait; after a restart of the host also reads that have had no answer within the time-out, or within
-  /// kLongestAnswer units where there is none.
+  /// Aborts both channels and the waiting chains; after a restart of the host also reads that were not answered within
+  /// the time-out, or within kLongestAnswer units if there is none.
   Outcome reset(unsigned node);
-  /// From then on a read of a chain that so many cycles pass without an answer of gives up the chain; 0: none does. Rounded up to units
+  /// Sets the time-out for answers to a chain's reads, after which the chain is aborted; 0: none. Rounded up to units
   /// of kTimeoutUnit.
   Outcome timeout(unsigned node, std::uint64_t cycles);
-  /// The host's root complex is reset by itself: it forgets reads that it has not answered.
+  /// Resets only the host's root complex, which drops reads that it has not answered.
   Outcome restart_host(unsigned node);
-  /// Nodes that may write the hub's registers beside its host: a bit each.
+  /// Sets which nodes may write the hub's registers besides its host, one bit per node.
   Outcome owners(unsigned node, std::uint32_t nodes);
 
-  /// The calculator's place for a beat's address in a context.
+  /// Calculator address of a beat of a context.
   [[nodiscard]] std::uint64_t calculator(unsigned node, unsigned context, std::uint64_t at = 0) const;
 
  private:
-  /// Who writes to a context. A program's own writes and the library's don't mix, as neither sees the other's.
+  /// Writer of a context. Writes of the program and of the library must not mix, since neither sees the other's.
   enum class Owner { nobody, program, reductions, group };
   struct SetUp {
     Reduction how;
     std::uint32_t beats = 0;
-    bool starts = false;  ///< a chain, when there is a result
+    bool starts = false;  ///< a result starts a chain
     friend bool operator==(const SetUp&, const SetUp&) = default;
   };
   struct Context {
     Owner owner = Owner::nobody;
-    std::optional<SetUp> set_up;  ///< as the processor's last store has it
-    std::uint32_t results = 0;    ///< of reductions
+    std::optional<SetUp> set_up;  ///< of the processor's last store
+    std::uint32_t results = 0;    ///< number of reductions
   };
   struct NodeState {
     explicit NodeState(unsigned all) : contexts(all) {}
-    std::uint32_t sequence = 0;  ///< of chains
+    std::uint32_t sequence = 0;  ///< number of chains
     std::uint32_t gets = 0;
     struct Due {
       std::uint32_t sequence;
       std::shared_ptr<const Times> of;
     };
-    std::optional<Due> due;  ///< the chain that has not been waited for
-    bool restarted = false;  ///< the host, since the last reset
-    unsigned timeout = 0;    ///< in units, when all operations have ended
+    std::optional<Due> due;  ///< the last chain, if not waited for
+    bool restarted = false;  ///< the host has restarted since the last reset
+    unsigned timeout = 0;    ///< in units, after all queued operations
     unsigned timeout_now = 0;
     std::vector<Context> contexts;
   };
@@ -153,17 +156,17 @@ class Peach2 {
   void check_area(std::size_t descriptors) const;
   void check_group(const std::vector<unsigned>& nodes, std::uint64_t at, const Reduction& how) const;
   void writable(const std::string& what, std::uint64_t to, std::uint64_t bytes) const;
-  /// Calls visit(node, context) for each context whose beats or register are among those bytes.
+  /// Calls visit(node, context) for each context whose beats or register overlap the range.
   template <class Visit>
   void each_context(std::uint64_t to, std::uint64_t bytes, Visit&& visit) const;
 
-  // From here on nothing is refused.
-  /// A program writes there: contexts among it are its own from now on.
+  // The following methods check nothing.
+  /// Records a program's write: contexts in the range belong to the program afterwards.
   void claim(std::uint64_t to, std::uint64_t bytes);
   [[nodiscard]] std::shared_ptr<Times> begin(unsigned node, const std::string& what, const std::string& about = "");
   [[nodiscard]] Processor::Then ends(const std::shared_ptr<Times>& times);
   void stores(unsigned node, std::uint64_t to, std::span<const std::byte> data, const Processor::Then& then = {});
-  /// `of`: the operation that it is a part of, or null where it is one itself.
+  /// `of`: the operation that the chain is part of; null: the chain itself.
   Outcome add_chain(unsigned node, const std::vector<Copy>& copies, Descriptors in, bool waits,
                     std::shared_ptr<Times> of = {});
   void launch(unsigned node, std::uint64_t chain, const Processor::Then& then = {});
@@ -176,7 +179,7 @@ class Peach2 {
   queue::Timeline operations_{fabric_};
   AddressMap map_;
   std::vector<NodeState> nodes_;
-  std::uint32_t groups_ = 0;  ///< made so far
+  std::uint32_t groups_ = 0;  ///< number of groups made
   std::uint32_t recoveries_ = 0;
   Ledger ledger_;
 };
@@ -184,15 +187,15 @@ class Peach2 {
 class Peach2::Group {
  public:
   [[nodiscard]] const std::vector<unsigned>& nodes() const { return nodes_; }
-  /// Of a node's reductions, the number that its flag has when the last one is there.
+  /// Value of a node's flag after its last reduction.
   [[nodiscard]] std::uint32_t sequence(unsigned node) const { return sequence_.at(node); }
 
  private:
   friend Peach2;
-  std::uint32_t age_ = 0;  ///< how often its Peach2 had recovered
+  std::uint32_t age_ = 0;  ///< recoveries of its Peach2 before it was made
   std::vector<unsigned> nodes_;
   std::uint64_t at_ = 0;
-  std::uint64_t flag_ = 0;  ///< the root's, in its hub's working RAM
+  std::uint64_t flag_ = 0;  ///< address of the root's flag in its hub's working RAM
   Reduction how_;
   std::vector<std::uint32_t> sequence_;  ///< by node
 };

@@ -11,9 +11,9 @@
 namespace thalweg::peach2 {
 namespace {
 
-constexpr unsigned kMostRecord = 8;  ///< beats: a context's register has log2 of them in 2 bits
+constexpr unsigned kMostRecord = 8;  ///< beats; a context's register has their log2 in 2 bits
 
-/// Where a node has a group's last record, and behind it the flag.
+/// Address of a group's last record at a node, followed by its flag.
 constexpr std::uint64_t group_result(unsigned context) {
   return kGroupResults + kHead * context;
 }
@@ -26,7 +26,7 @@ std::uint64_t total(const Sources& from) {
 
 }  // namespace
 
-/// How a group's nodes are combined: all at the root, or by leaders whose records the root combines.
+/// Structure of a group: the root combines all records, or those of leaders.
 struct Peach2::Shape {
   Shape(unsigned sums, std::size_t nodes, const Reduction& how)
       : all(nodes), most(sums * 16 / how.record_bytes), levels(nodes > most ? 2 : 1) {}
@@ -75,7 +75,7 @@ void Peach2::check_area(std::size_t descriptors) const {
                                           " are needed: a cluster with more ram_bits or fewer contexts has them");
 }
 
-// --- Of a node
+// --- Reductions of a node
 
 void Peach2::set_up(unsigned node, const Reduction& how, std::uint64_t bytes, bool by_hub) {
   auto& context = nodes_[node].contexts[how.context];
@@ -135,7 +135,7 @@ Outcome Peach2::reduce(unsigned node, std::uint64_t to, const Sources& from, con
   return times;
 }
 
-// --- Of groups
+// --- Groups
 
 void Peach2::check_group(const std::vector<unsigned>& nodes, std::uint64_t at, const Reduction& how) const {
   check(how);
@@ -163,14 +163,14 @@ void Peach2::check_group(const std::vector<unsigned>& nodes, std::uint64_t at, c
     }
 }
 
-/// Stores what a group's processors and hubs have to know before the first reduction.
+/// Sets up a group's processors and hubs before the first reduction.
 class Peach2::Making {
  public:
   Making(Peach2& hubs, const std::vector<unsigned>& nodes, const Reduction& how, const Shape& shape,
          std::uint32_t number)
       : hubs_(hubs), nodes_(nodes), how_(how), shape_(shape), number_(number) {}
 
-  /// Record and flag stand together in the head of the last context's area, and go out as one.
+  /// Record and flag are adjacent in the head of the last context's area, and are sent as one.
   [[nodiscard]] std::uint64_t head(unsigned node) const { return hub_address(node, area(top())); }
 
   void all() {
@@ -182,7 +182,8 @@ class Peach2::Making {
       if (node == leader) lead(i);
     }
     root_chain();
-    // Nobody writes to a calculator before its processor has read in its hub: what it stored before is there then.
+    // No node writes to a calculator before that node's processor has read a register of its hub, which shows that its
+    // earlier stores have arrived.
     for (std::size_t i = 0; i < nodes_.size(); i += shape_.most) announce(i);
   }
 
@@ -213,12 +214,12 @@ class Peach2::Making {
     hubs_.set_up(node, again, records * record(), true);
   }
   [[nodiscard]] std::vector<Copy> to_members(std::vector<Copy> copies, std::size_t first) const {
-    for (std::size_t i = members(first); i-- > 0;)  // the leader itself at last: after that it may begin anew
+    for (std::size_t i = members(first); i-- > 0;)  // the leader last, since it may then begin the next reduction
       copies.push_back(
           {memory_address(nodes_[first + i], kProcessor, group_result(own())), head(nodes_[first]), record() + 4});
     return copies;
   }
-  /// A leader's calculator combines its members' records, and what it has goes to the root's.
+  /// A leader's calculator combines its members' records, and its result is copied to the root's calculator.
   void lead(std::size_t first) {
     const unsigned node = nodes_[first];
     combine(node, next(), members(first));
@@ -226,7 +227,7 @@ class Peach2::Making {
     chain(
         node, next(),
         {{hubs_.calculator(root(), top(), first / shape_.most * record()), hubs_.calculator(node, next()), record()}});
-    // Another leader gets record and flag, and then its start: it hands them on to its own.
+    // Other leaders receive record and flag, then a start, and copy them to their members.
     if (node != root()) chain(node, top(), to_members({}, first));
   }
   [[nodiscard]] std::uint64_t start_of(std::size_t first) const {
@@ -298,7 +299,7 @@ Outcome Peach2::reduce(Group& group, unsigned node, const Sources& from) {
   const std::uint32_t sequence = ++group.sequence_[node];
   if (node == group.nodes_.front()) stores(node, group.flag_, bytes_of(sequence));
   add_chain(node, into_calculator(node, from, group.how_), Descriptors::ram, false, times);
-  // The hub writes to a place of the library's: what a program has at `at` is never taken for a flag.
+  // The hub writes to the library's memory, so data of the program at `at` are never taken for a flag.
   const std::uint64_t at = group.at_, result = group_result(group.how_.context);
   fabric_.node(node).processor().await(result + record, sequence,
                                        [this, node, at, result, record, end = ends(times)](Tick cycle) {
