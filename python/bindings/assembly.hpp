@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A cluster of kinds, as Python describes it (`Assembled.assembly` of thalweg/cluster/kinds.py), for the bindings of systems.
+// Converts Python's description of a cluster of kinds (`Assembled.assembly` in thalweg/cluster/kinds.py), for the
+// systems' bindings.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -54,14 +55,14 @@ inline Description description_of(const nanobind::dict& given) {
   return description;
 }
 
-/// Tuples of node, port, ticks of a window, and what there was in each window.
+/// Converts to tuples of node, port, ticks per window, and words of each window.
 inline nanobind::list list_of(const std::vector<LinkUse>& uses) {
   nanobind::list all;
   for (const auto& use : uses) all.append(nanobind::make_tuple(use.node, use.port, use.window, use.words));
   return all;
 }
 
-/// Of each direction of a link that has carried something: node and port that send, ticks of a window, and the words of each window.
+/// Returns, for each used direction of a link: sending node and port, ticks per window, and words of each window.
 inline nanobind::list link_use(const Assembly& assembly) {
   return list_of(assembly.link_use());
 }

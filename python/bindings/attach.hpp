@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Python sees of an engine whose lines lead to network interfaces, in its system's extension.
+// Binds an engine whose lines are attached to network interfaces, in its system's extension.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -16,8 +16,8 @@
 #include "attach/attached.hpp"
 #include "cluster/assembly.hpp"
 
-/// `attach` and what follows from it. `self.network` is the engine, with its `assembly()`; `self.attached` is a
-/// std::optional<Attached> behind it.
+/// Binds `attach` and its related methods. `self.network` is the engine, with its `assembly()`; `self.attached` is a
+/// std::optional<Attached>, declared after it.
 template <class Bound>
 void bind_attached_of(nanobind::class_<Bound>& bound) {
   namespace nb = nanobind;

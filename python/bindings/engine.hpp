@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Python sees of every engine, in its system's extension.
+// Binds the interface of all engines, in their system's extension.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -11,7 +11,7 @@
 
 #include "cluster/engine.hpp"
 
-/// A list of thalweg.errors.Blocked.
+/// Converts to a list of thalweg.errors.Blocked.
 inline nanobind::list records_of(std::span<const thalweg::Blocked> all, double ticks_per_second) {
   const auto make = nanobind::module_::import_("thalweg.errors").attr("Blocked");
   nanobind::list made;
@@ -21,14 +21,14 @@ inline nanobind::list records_of(std::span<const thalweg::Blocked> all, double t
   return made;
 }
 
-/// Tuples of node, what it dropped, and how many.
+/// Converts to tuples of node, kind of dropped items, and count.
 inline nanobind::list records_of(std::span<const thalweg::Lost> all) {
   nanobind::list made;
   for (const auto& lost : all) made.append(nanobind::make_tuple(lost.node, lost.what, lost.count));
   return made;
 }
 
-/// Runs an engine without the interpreter's lock; what completed.
+/// Advances an engine without the interpreter's lock, and returns the completions.
 inline std::vector<thalweg::Completion> advance_of(thalweg::Engine& engine, thalweg::Tick until) {
   const nanobind::gil_scoped_release released;
   std::vector<thalweg::Completion> completed;
@@ -39,7 +39,7 @@ inline std::vector<thalweg::Completion> advance_of(thalweg::Engine& engine, thal
 /// `engine(self)` is the engine of a bound object.
 template <class Bound, class EngineOf>
 void bind_engine_of(nanobind::class_<Bound>& bound, EngineOf engine) {
-  nanobind::module_::import_("thalweg._core");  // what engines complete, and the errors they raise
+  nanobind::module_::import_("thalweg._core");  // has completions and errors
   bound.def_prop_ro(
            "now", [engine](Bound& self) { return engine(self).now(); }, "in ticks")
       .def_prop_ro("ticks_per_second", [engine](Bound& self) { return engine(self).ticks_per_second(); })

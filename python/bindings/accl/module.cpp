@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Boards with offload engines, for Python.
+// Python bindings of boards with offload engines.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
@@ -44,7 +44,7 @@ class Boards {
                        choice ? *choice : mpi_fpga::Choice());
   }
 
-  /// Of the hardware's boards, by libraries of rtl/accl; none: the simulator is alone.
+  /// Makes Verilated boards from libraries of rtl/accl, by rank; returns an empty function without libraries.
   static Network::MakeCircuit maker(const std::map<unsigned, std::string>& libraries) {
     if (libraries.empty()) return {};
     return [libraries](unsigned rank, const ethernet::UdpEnd& own) {
@@ -67,19 +67,20 @@ class Boards {
 
   Network network;
   std::optional<in_switch::AcclCollectives> switches;
-  std::map<unsigned, std::vector<Transaction>> recorded;  ///< of ranks
+  std::map<unsigned, std::vector<Transaction>> recorded;  ///< by rank
   std::optional<KernelProgram> program;
   std::vector<KernelProgram::Pipe*> pipes;
   std::optional<attach::Attached> attached;
 
-  /// While time moves: faults of kernels are theirs.
+  /// Attributes faults to kernels while time advances.
   [[nodiscard]] std::unique_ptr<Faults> watch() const {
     return program ? std::make_unique<Faults>(KernelProgram::fault_of) : nullptr;
   }
   [[nodiscard]] Engine& engine() { return attached ? static_cast<Engine&>(*attached) : network; }
 };
 
-/// An argument of a kernel: a number, a stream by its number, or memory: host, address, bytes, name of the AXI port.
+/// Converts a kernel argument: a number, the number of a stream, or memory (host, address, bytes, name of the AXI
+/// port).
 KernelProgram::Argument argument_of(const nb::handle& given, std::deque<KernelProgram::Region>& regions,
                                     const std::vector<KernelProgram::Pipe*>& pipes) {
   const auto parts = nb::cast<nb::tuple>(given);
@@ -104,7 +105,7 @@ KernelProgram::Argument argument_of(const nb::handle& given, std::deque<KernelPr
   return made;
 }
 
-/// By name: texts of instructions, and of a jump the number of its target.
+/// Returns each program's instructions as text, with the target's number for jumps, by program name.
 nb::dict programs() {
   using thalweg::spec::programs::kBegin, thalweg::spec::programs::kInstructions, thalweg::spec::programs::Operation;
   nb::dict made;
@@ -131,7 +132,7 @@ std::span<const std::byte> bytes_of(const nb::bytes& data) {
 }  // namespace
 
 NB_MODULE(_sim, module) {
-  nb::module_::import_("thalweg.systems.mpi_fpga._sim");  // whose switches may have collectives
+  nb::module_::import_("thalweg.systems.mpi_fpga._sim");  // its switches may execute collectives
   module.doc() = "ACCL: boards with offload engines.";
 
   nb::class_<Boards> bound(module, "Network");

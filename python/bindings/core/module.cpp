@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every system's extension is built on: one function per file of this folder.
+// The extension that all systems' extensions use: one function per file of this folder.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/vector.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// NetworkConfig and its parts, field by field; tables go in as numpy arrays.
+// Binds the fields of NetworkConfig and its parts; tables are passed as numpy arrays.
 #include "network/network.hpp"
 
 #include <nanobind/nanobind.h>
@@ -39,7 +39,7 @@ void set_layer(NetworkConfig& config, Table layer) {
 }
 
 void set_reroute(FaultConfig& faults, nb::callable reroute) {
-  // Held by pointer: configurations are copied and dropped by threads that don't hold the interpreter.
+  // Held by pointer: threads without the interpreter's lock copy and destroy configurations.
   const std::shared_ptr<nb::callable> held(new nb::callable(std::move(reroute)), [](nb::callable* callable) {
     const nb::gil_scoped_acquire acquired;
     delete callable;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Networks of computers and Ethernet switches, for Python.
+// Python bindings of networks of computers and Ethernet switches.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -14,7 +14,7 @@ using namespace thalweg::ethernet;
 
 namespace {
 
-/// A network, and what Python says to it.
+/// The bound network.
 class Bound {
  public:
   Bound(const nb::dict& description, const std::string& capture) : network(description_of(description), capture) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What FabricConfig has beside its network, field by field.
+// Binds the fields of FabricConfig that are not part of NetworkConfig.
 #include "mpi_fpga/config.hpp"
 
 #include <nanobind/nanobind.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The simulated fabric as an engine: operations on buffers in, completions out.
+// Binds the simulated fabric as an engine, which takes operations on buffers and returns completions.
 #include "mpi_fpga/driver/fabric.hpp"
 
 #include <nanobind/nanobind.h>
@@ -49,7 +49,7 @@ class Buffer {
   Py_buffer view_{};
 };
 
-/// A value of a specification's enumeration.
+/// Converts a number to a value of one of the specification's enumerations.
 template <class Enum, std::size_t N>
 Enum named(unsigned value, const std::array<std::string_view, N>&) {
   if (value >= N) throw std::invalid_argument(std::to_string(value) + " is no value of the enumeration");
@@ -65,7 +65,7 @@ std::vector<Block> blocks_of(const std::optional<Blocks>& given) {
   return blocks;
 }
 
-/// An engine that holds the buffers of what was given to it.
+/// An engine that keeps the buffers of its operations alive.
 template <class Simulated>
 class PythonFabric {
  public:
@@ -136,12 +136,11 @@ class PythonFabric {
     if (held_.contains(handle)) throw std::invalid_argument("the handle is in use");
   }
 
-  std::unordered_map<Handle, Held>
-      held_;  ///< of handles that are in use; outlives the fabric, which refers to the memory
+  std::unordered_map<Handle, Held> held_;  ///< buffers by handle; outlive the fabric, which refers to them
   Simulated fabric_;
 };
 
-/// What all of them have.
+/// Binds the common methods of all fabrics.
 template <class Simulated>
 nb::class_<PythonFabric<Simulated>> bind_fabric(nb::module_& module, const char* name, const char* what) {
   using Bound = PythonFabric<Simulated>;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The server of `thalweg run`: an MPI program's communication on a simulated fabric.
+// Binds the server of `thalweg run`, which executes an MPI program's communication on a simulated fabric.
 #include "mpi/server/server.hpp"
 
 #include <nanobind/nanobind.h>
@@ -44,7 +44,7 @@ std::unique_ptr<CollectiveEngine> fabric_of(const FabricConfig& config, const st
   return std::make_unique<Fabric>(config);
 }
 
-/// The server, and the fabric that it runs on.
+/// The server with its fabric.
 class SimulatedServer {
  public:
   SimulatedServer(const FabricConfig& config, std::vector<NodeId> nodes, int listener,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clusters of PEACH2's hubs, for Python.
+// Python bindings of clusters of PEACH2 hubs.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/pair.h>
@@ -28,13 +28,13 @@ using namespace thalweg::peach2;
 
 namespace {
 
-constexpr unsigned kHubMemory = kMemories;  ///< behind the host's memories: the hub's own
+constexpr unsigned kHubMemory = kMemories;  ///< the hub's own memory, numbered after the host's
 
 std::span<const std::byte> view(const nb::bytes& data) {
   return {static_cast<const std::byte*>(data.data()), data.size()};
 }
 
-/// The hubs of a library of rtl/peach2/hub.cpp.
+/// Makes Verilated hubs from a library of rtl/peach2/hub.cpp.
 Fabric::MakeHub hardware(const std::string& library) {
   auto* make = function_of<HubCircuit*(unsigned, unsigned)>(library, "peach2_make_hub");
   return [make](const Hub::Config& config, std::uint16_t own, unsigned node, Domain&, Domain&) {
@@ -42,20 +42,20 @@ Fabric::MakeHub hardware(const std::string& library) {
   };
 }
 
-/// Writes were refused or dropped: what() is a line for each.
+/// Writes were rejected or dropped; what() has a line for each.
 class WritesLost : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// A fabric with its front, and what Python says to it.
+/// The bound fabric with its front.
 class Hubs {
  public:
   using Number = std::uint64_t;
-  using WindowOf = std::tuple<Number, Number, Number, Number>;  // to, mask, lower, upper
+  using WindowOf = std::tuple<Number, Number, Number, Number>;  // output port, mask, lower, upper
   using Windows = std::vector<std::vector<WindowOf>>;
 
-  /// `library`: of the hardware's hub, or empty.
+  /// `library`: library of Verilated hubs, or empty for the simulator's.
   Hubs(const nb::dict& description, const Windows& windows, const std::string& library)
       : fabric_(description_of(description), tables_of(windows), library.empty() ? Fabric::sim_hub : hardware(library)),
         front_(fabric_) {}
@@ -181,7 +181,7 @@ class Hubs {
             "node " + std::to_string(node) + "; the last one is " + std::to_string(fabric_.nodes() - 1));
     return static_cast<unsigned>(node);
   }
-  /// A memory that has those bytes, outside of what the library keeps.
+  /// Returns the memory that contains a range, which must not overlap the library's part.
   SparseMemory& place(Number number, Number memory, Number at, Number count) {
     auto& node = fabric_.node(of(number));
     require(memory <= kHubMemory,
@@ -215,7 +215,7 @@ NB_MODULE(_sim, module) {
           "__init__",
           [](Reduction* made, std::uint64_t context, unsigned op, unsigned type, std::uint64_t record_bytes,
              bool tree) {
-            // What is too large for the front is too large for its checks, too.
+            // The front's checks reject the saturated value as well.
             const auto at_most = [](std::uint64_t value) {
               return static_cast<unsigned>(std::min<std::uint64_t>(value, ~0u));
             };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clusters of SMI and the kernels that run on them, for Python.
+// Python bindings of SMI clusters and the kernels that run on them.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
@@ -27,7 +27,7 @@ namespace {
 
 using EndpointTuple = std::tuple<unsigned, unsigned, unsigned, unsigned>;  // kind, port, buffer in packets, size
 
-/// The hardware of libraries of rtl/smi/node.cpp, by rank; the simulator's where a rank has none.
+/// Makes Verilated nodes from libraries of rtl/smi/node.cpp, by rank; the simulator's for ranks without one.
 Fabric::MakeNode hardware(const std::vector<std::string>& libraries) {
   if (libraries.empty()) return Fabric::sim_node;
   return [&libraries](const NodeModel::Config& config, Domain& clock) -> std::unique_ptr<NodeModel> {
@@ -40,7 +40,7 @@ Fabric::MakeNode hardware(const std::vector<std::string>& libraries) {
 
 constexpr const char* kSwitches = "clock of the switches";  ///< as in thalweg/in_switch.py
 
-/// A fabric and the program on it.
+/// A fabric and its program.
 class Run {
  public:
   Run(const nb::dict& description, const std::vector<std::vector<EndpointTuple>>& endpoints, unsigned ranks,
@@ -99,14 +99,14 @@ class Run {
     buffers_.push_back(&program_->buffer(rank, bank, name, bytes));
     return buffers_.size() - 1;
   }
-  /// The buffer's bytes themselves.
+  /// A view of a buffer's bytes, without a copy.
   static nb::ndarray<nb::numpy, std::uint8_t> view(nb::handle self, std::size_t number) {
     auto& run = nb::cast<Run&>(self);
     auto& buffer = *run.buffers_.at(number);
     const std::size_t shape[] = {buffer.bytes};
     return nb::ndarray<nb::numpy, std::uint8_t>(buffer.at, 1, shape, self);
   }
-  /// An argument is bytes, or the number of a buffer.
+  /// Each argument is bytes, or the number of a buffer.
   void start(unsigned rank, const std::string& library, const std::string& kernel, const nb::list& arguments,
              bool serves) {
     std::vector<Program::Argument> made;
@@ -136,7 +136,7 @@ class Run {
     return all;
   }
   void record() { program_->record(); }
-  /// Of each kernel: a list of causes, each with spans, in ticks.
+  /// Returns, for each kernel, a list of causes of stalls, each with spans in ticks.
   [[nodiscard]] nb::list stalls() const {
     nb::list all;
     for (const auto& kernel : program_->started()) {
@@ -176,7 +176,7 @@ class Run {
 }  // namespace
 
 NB_MODULE(_sim, module) {
-  nb::module_::import_("thalweg.systems.mpi_fpga._sim");  // whose switches may serve collectives
+  nb::module_::import_("thalweg.systems.mpi_fpga._sim");  // its switches may execute collectives
   module.doc() = "Clusters of SMI, and the kernels that run on them.";
   nb::exception<Misuse>(module, "Misuse");
   nb::exception<NodeDifference>(module, "Difference");

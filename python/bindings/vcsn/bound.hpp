@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A network with its front, and what Python says to it.
+// The bound network with its front.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -22,10 +22,10 @@
 
 namespace thalweg::vcsn {
 
-/// Its name tells it from those of other extensions.
+/// The namespace distinguishes it from other extensions' Bound.
 class Bound {
  public:
-  /// `part`: of the cluster; none: the whole.
+  /// `part`: description of a part of the cluster; none: the whole.
   Bound(const Cluster& cluster, const std::string& capture, const std::map<unsigned, std::string>& libraries,
         const std::optional<nanobind::dict>& part)
       : network(part ? description_of(*part) : cluster.hardware(), capture, maker(libraries)),
@@ -35,7 +35,7 @@ class Bound {
   Vcsn front;
   std::optional<attach::Attached> attached;
 
-  /// Of the hardware's nodes, by libraries of rtl/vcsn; none: the simulator is alone.
+  /// Makes Verilated nodes from libraries of rtl/vcsn, by number; returns an empty function without libraries.
   static Network::MakeCircuit maker(const std::map<unsigned, std::string>& libraries) {
     if (libraries.empty()) return {};
     return [libraries](unsigned number, const std::vector<std::uint64_t>& addresses) {
@@ -48,7 +48,7 @@ class Bound {
   [[nodiscard]] Engine& engine() { return attached ? static_cast<Engine&>(*attached) : network; }
 };
 
-/// What a front refuses is an InputError.
+/// Converts the front's std::invalid_argument to InputError.
 template <class Call>
 decltype(auto) refused(Call&& call) {
   try {
@@ -65,11 +65,11 @@ decltype(auto) refused(Call&& call) {
   return by == "servers" ? Way::servers : Way::registers;
 }
 
-/// What is not of the simulator alone: clusters, topologies, re-wirings and partitions.
+/// Binds topologies, re-wirings and partitions, which the front adds to the simulator.
 void bind_front(nanobind::class_<Bound>& bound);
-/// Programs and transfers by schedules.
+/// Binds programs, and transfers by schedules.
 void bind_programs(nanobind::module_& module, nanobind::class_<Bound>& bound);
-/// The types that `Network` takes, before it.
+/// Binds the types of `Network`'s parameters, which must precede it.
 void bind_clusters(nanobind::module_& module);
 
 }  // namespace thalweg::vcsn

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The front of clusters with virtual circuits, for Python.
+// Python bindings of the front of clusters with virtual circuits.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs of servers and kernels, and transfers by schedules, for Python. Python's programs are generators; steps are the dataclasses of
-// thalweg.systems.vcsn.hosts.
+// Python bindings of programs of servers and kernels, and of transfers by schedules. Python programs are generators;
+// steps are the dataclasses of thalweg.systems.vcsn.hosts.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
@@ -43,7 +43,7 @@ bool reads(nb::handle step, const char* name, T& value) {
   return nb::try_cast(step.attr(name), value);
 }
 
-/// The next object of an iterator, which gets a value; null at its end.
+/// Sends a value to an iterator, and returns its next object; null at the end.
 nb::object sent(nb::handle iterator, nb::handle value) {
   PyObject* result = nullptr;
   switch (PyIter_Send(iterator.ptr(), value.ptr(), &result)) {
@@ -106,7 +106,7 @@ nb::object words_of(const Hosts& hosts, const std::optional<Taken>& taken) {
   return hosts.words(nb::bytes(taken->bytes.data(), taken->bytes.size()), taken->ends, taken->channel);
 }
 
-/// A program in C++, as an iterator of Python.
+/// A C++ program as a Python iterator.
 struct Steps {
   Program program;
   Hosts hosts{};
@@ -122,7 +122,7 @@ RunOptions options_of(Bound& self, bool late) {
 using Programs = std::vector<std::tuple<std::int64_t, nb::dict, nb::object>>;
 using Kernels = std::vector<std::tuple<unsigned, unsigned, nb::object, bool>>;
 
-/// Throws WrongProgram.
+/// Returns `program`; throws WrongProgram if it is not a generator.
 nb::handle checked(const nb::object& program, const std::string& who) {
   if (PyIter_Check(program.ptr())) return program;
   throw WrongProgram("the program of " + who + " is " + shown(program) + "; it is a generator");
