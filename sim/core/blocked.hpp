@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who waits for whom: what each system reports when nothing can go on.
+// Wait-for records, which each system reports in a deadlock.
 #pragma once
 
 #include <stdexcept>
@@ -15,20 +15,20 @@ namespace thalweg {
 struct Blocked {
   std::string who{};    ///< "kernel app of rank 1"
   std::string what{};   ///< "to pop from rank 0, port 3, element 1 of 8", "for 5 at 64 of its memory"
-  std::string on{};     ///< whose turn it is, named as that one's `who`; empty where it is not known
-  std::string why{};    ///< more about it
-  Tick since = 0;       ///< in ticks from the begin
-  std::string where{};  ///< "app.cl:12", the line that waits; empty where there is none
+  std::string on{};     ///< the `who` of the one that must act; empty if unknown
+  std::string why{};    ///< further details
+  Tick since = 0;       ///< in ticks from the start
+  std::string where{};  ///< "app.cl:12", the waiting line; empty if none
 
   void because(const std::string& reason) { why += (why.empty() ? "" : "; ") + reason; }
-  /// A line for people, in which the time stands as `time` says it.
+  /// One line for users; `time` is the formatted `since`.
   [[nodiscard]] std::string line(const std::string& time) const {
     return who + " waits since " + time + " " + what + (on.empty() ? "" : ", for " + on) +
            (why.empty() ? "" : "; " + why) + (where.empty() ? "" : " (" + where + ")");
   }
 };
 
-/// Nothing can go on, though work is left: what() is for people, `blocked` has the same as records.
+/// Deadlock: work is left, but nothing can proceed. what() is for users, `blocked` has the same as records.
 class Stuck : public std::runtime_error {
  public:
   explicit Stuck(const std::string& text, std::vector<Blocked> all = {})

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clocks. The components of a clock have their own scheduler, which counts the clock's cycles. With several clocks, time is in ticks
-// on which the edges of all clocks fall; only clock crossings convert between them.
+// Clocks. Each clock has its own scheduler, which counts the clock's cycles. With several clocks, time is in ticks on
+// which the edges of all clocks fall; only clock crossings convert between them.
 #pragma once
 
 #include <algorithm>
@@ -22,13 +22,13 @@ struct Clock {
   [[nodiscard]] constexpr Tick cycle_from(Tick tick) const {
     return tick == kNever ? kNever : tick <= phase ? 0 : (tick - phase + period - 1) / period;
   }
-  /// The first cycle whose edge is later than `tick`: the first that sees what was written then.
+  /// The first cycle whose edge is later than `tick`: the first that sees a value written at `tick`.
   [[nodiscard]] constexpr Tick cycle_after(Tick tick) const { return tick == kNever ? kNever : cycle_from(tick + 1); }
 };
 
 class Domains;
 
-/// The components of one clock: their scheduler's time is the clock's cycles.
+/// The components of one clock. The scheduler counts the clock's cycles.
 class Domain {
  public:
   Domain(Domains& all, Clock domain_clock, Tick horizon) : clock(domain_clock), scheduler(horizon), all_(&all) {}
@@ -36,11 +36,12 @@ class Domain {
   const Clock clock;
   Scheduler scheduler;
 
-  /// Steps a component in a cycle, for one of another clock: the cycle's edge is later than that being stepped.
+  /// Steps a component in a cycle. From a step of another clock, the cycle's edge must be later than the one being
+  /// stepped.
   void wake(ComponentId id, Tick cycle);
 
-  /// The first cycle in which a component can be woken now. In a step of another clock it is that of the first edge later than the
-  /// one being stepped: the scheduler, which knows its own steps alone, may be behind it.
+  /// The first cycle in which a component can be woken now. In a step of another clock, it is the cycle of the first
+  /// edge later than the one being stepped: this scheduler knows only its own steps and may lag behind.
   [[nodiscard]] Tick next() const;
 
   /// The tick of the next step, kNever if nothing is awake.
@@ -50,34 +51,35 @@ class Domain {
   Domains* all_;
 };
 
-/// Several clocks' components, stepped in the order of their edges. Edges of one tick are one instant: what is written at
-/// an edge is seen by other clocks at strictly later ones alone. Where order counts, the clock that was added first is first.
+/// The components of several clocks, stepped in the order of their edges. Edges at the same tick are one instant: a
+/// value written at an edge is visible to other clocks only at strictly later edges. Where order matters, clocks are
+/// stepped in the order of add().
 class Domains {
  public:
-  /// Before time starts; `horizon` is the scheduler's, in cycles. The reference stays valid.
+  /// Call before time starts. `horizon` is the scheduler's, in cycles. The reference stays valid.
   Domain& add(Clock clock, Tick horizon = 64) { return domains_.emplace_back(*this, clock, horizon); }
 
   /// All edges before this tick have been stepped.
   [[nodiscard]] Tick now() const { return now_; }
 
-  /// Steps everything that is due before tick `until`; afterwards now() is `until`, or the tick after an interrupt.
+  /// Steps everything due before tick `until`; afterwards now() is `until`, or the tick after an interrupt.
   void advance(Tick until) {
     until_ = std::max(now_, until);
     for (;;) {
       Domain* first = nullptr;
-      Tick due = kNever, end = until_;  // of the first one alone: what others have before it comes first
+      Tick due = kNever, end = until_;  // end of this domain's turn: earlier steps of the others go first
       for (auto& domain : domains_) {
         const Tick at = domain.next_due();
         if (at < due) {
           first = &domain;
-          end = std::min(end, due);  // at the same tick it comes after those before it
+          end = std::min(end, due);  // at the same tick, earlier domains go first
           due = at;
         } else {
           end = std::min(end, at == kNever ? at : at + 1);
         }
       }
       if (due >= until_) break;
-      // This clock advances alone until another clock has an earlier step, or is woken by it.
+      // This clock advances alone until another clock has an earlier step or is woken by this one.
       const Running running{running_ = first};
       first->scheduler.advance(first->clock.cycle_from(end));
     }
@@ -100,7 +102,7 @@ class Domains {
 
  private:
   friend Domain;
-  /// Until its end a domain is stepped; a step may throw.
+  /// Marks a domain as being stepped until end of scope, because a step may throw.
   struct Running {
     Domain*& which;
     ~Running() { which = nullptr; }
@@ -123,7 +125,7 @@ inline void Domain::wake(ComponentId id, Tick cycle) {
   if (all_->running_ && all_->running_ != this) all_->running_->scheduler.interrupt();
 }
 
-/// Whom a crossing wakes: a component of a clock, or nobody.
+/// The component of a clock that a crossing wakes; none if unbound.
 class Waker {
  public:
   void bind(Domain& domain, ComponentId component) {

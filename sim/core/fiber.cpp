@@ -10,8 +10,8 @@
 #include <new>
 #include <utility>
 
-// The switch saves what a call has to keep (System V ABI for x86-64, AAPCS64) on the stack that it leaves, and takes it from the
-// other one. THALWEG_UCONTEXT: by the C library, which makes a system call for each switch.
+// The switch saves the callee-saved registers (System V ABI for x86-64, AAPCS64) on the current stack and restores them
+// from the other. THALWEG_UCONTEXT uses the C library instead, which makes a system call for each switch.
 #if !defined(THALWEG_UCONTEXT) && !defined(__x86_64__) && !defined(__aarch64__)
 #define THALWEG_UCONTEXT
 #endif
@@ -32,9 +32,9 @@
 
 #ifndef THALWEG_UCONTEXT
 extern "C" {
-/// Leaves a stack, whose place goes to `*from`, for the one whose place is `to`.
+/// Saves the current stack pointer in `*from` and switches to the stack with pointer `to`.
 void thalweg_switch_stack(void** from, void* to);
-/// Where a new stack starts: calls a function with a value, which both are in saved registers.
+/// Entry of a new stack: calls a function with an argument; both are in callee-saved registers.
 void thalweg_start_stack();
 }
 
@@ -83,14 +83,15 @@ thalweg_start_stack:
 )");
 
 namespace {
-/// What the switch takes from a stack; the last is where it goes.
+/// Frame that the switch pops from a stack; the last field is the return address.
 struct Saved {
   std::uint32_t sse_control, x87_control;
   std::uint64_t r15, r14, r13, r12, rbx, rbp, to;
 };
 
 void* start(std::byte* top, void (*call)(thalweg::Fiber*), thalweg::Fiber* value) {
-  auto* saved = reinterpret_cast<Saved*>(top - sizeof(Saved));  // thalweg_start_stack stands before a call: at 16 n
+  auto* saved = reinterpret_cast<Saved*>(top - sizeof(Saved));  // thalweg_start_stack executes a call: the stack is
+                                                                // aligned to 16 bytes
   *saved = {};
   asm volatile("stmxcsr %0\n fnstcw %1" : "=m"(saved->sse_control), "=m"(saved->x87_control));
   saved->r12 = reinterpret_cast<std::uint64_t>(value);
@@ -153,7 +154,7 @@ thalweg_start_stack:
 )");
 
 namespace {
-/// What the switch takes from a stack; x30 is where it goes.
+/// Frame that the switch pops from a stack; x30 is the return address.
 struct Saved {
   std::uint64_t x19, x20, x21_to_x28[8], x29, x30, d8_to_d15[8], fpcr, unused;
 };
@@ -233,7 +234,7 @@ void Fiber::to(bool inside, bool last) {
 #else
   (void)last;
 #endif
-  // A switch in the midst of a catch block takes what is being handled along.
+  // A switch inside a catch block must carry the exceptions being handled.
   auto* handled = reinterpret_cast<Exceptions*>(abi::__cxa_get_globals());
   std::swap(*handled, exceptions_);
 #ifdef THALWEG_UCONTEXT

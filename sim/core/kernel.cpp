@@ -9,7 +9,7 @@
 namespace thalweg {
 
 namespace {
-constexpr std::size_t kLines = 20;  ///< of a report
+constexpr std::size_t kLines = 20;  ///< maximum lines of a report
 }
 
 thread_local Kernel* Kernel::current_ = nullptr;
@@ -65,7 +65,7 @@ void Kernel::end() {
 void Kernel::suspend() {
   if (!cancelled_) fiber_.suspend();
   if (cancelled_ && !std::uncaught_exceptions())
-    throw Cancelled{};  // not out of a destructor that the first one called
+    throw Cancelled{};  // not from a destructor that runs during the first throw
 }
 
 void Kernel::cancel() {
@@ -74,12 +74,12 @@ void Kernel::cancel() {
   auto* outer = std::exchange(current_, this);
   try {
     fiber_.resume();
-  } catch (...) {  // what a destructor of the kernel's threw has nobody to go to
+  } catch (...) {  // an exception from a destructor of the kernel has no receiver
   }
   current_ = outer;
 }
 
-/// Out of line, so that kernels that record nothing pay for a test alone.
+/// Out of line, so that kernels without recording pay only for a test.
 void Kernel::record_stall(Tick until, Cause cause) {
   stalls_->add(tick_, until, cause);
 }
@@ -162,7 +162,7 @@ Blocked blocked(const Kernel& kernel) {
           .where = wait.where.text()};
 }
 
-/// The kernels that wait for each other in a circle, from the one that is reached first; empty if there is none.
+/// Returns the kernels of the wait-for cycle that is reached from `from`, or none if there is no cycle.
 std::vector<const Kernel*> circle(const Kernel& from) {
   std::vector<const Kernel*> way;
   for (const auto* kernel = &from; kernel && kernel->waits().to; kernel = kernel->waits().other->kernel()) {

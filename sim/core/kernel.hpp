@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels: user code that runs in simulated time, as plain calls on its own stack.
 //
-// A kernel is in a cycle of its clock. It uses each end of a stream at most once per cycle; a second use is in the next cycle, so a
-// loop takes as many cycles as its pipeline would. Data carry the tick at which they became available. A kernel can therefore run
-// ahead of others as long as these ticks are known, with the same timing as if all were stepped cycle by cycle.
+// A kernel has a current cycle of its clock. It uses each end of a stream at most once per cycle; a second use moves it
+// to the next cycle, so a loop takes as many cycles as its pipeline would. Data carry the tick at which they became
+// available. A kernel can therefore run ahead of others as long as these ticks are known, with the same timing as in
+// cycle-by-cycle stepping.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,7 @@
 
 namespace thalweg {
 
-/// A line of the code that runs as a kernel.
+/// A source line of a kernel's code.
 struct SourceLine {
   const char* file = "";
   unsigned line = 0;
@@ -34,17 +35,17 @@ struct SourceLine {
   [[nodiscard]] std::string text() const { return std::string(file) + ":" + std::to_string(line); }
 };
 
-/// What can be used once a cycle by its kernel: the tick of its last use.
+/// A resource that its kernel can use once per cycle: the tick of the last use.
 struct OncePerCycle {
   Tick used = -1;
 };
 
 class StreamEnd;
 
-/// What a kernel stands still for.
+/// The operation that a kernel is blocked in.
 struct Wait {
-  const char* to = nullptr;          ///< "push into", "pop from"; none: it does not wait
-  const StreamEnd* other = nullptr;  ///< the stream's other end: who has to do something
+  const char* to = nullptr;          ///< "push into", "pop from"; null: it does not wait
+  const StreamEnd* other = nullptr;  ///< the stream's other end, whose user must act
   SourceLine where{"", 0};
   Tick since = 0;
 };
@@ -54,49 +55,49 @@ class Kernels;
 class Kernel : public Component {
  public:
   struct Options {
-    bool serves = false;      ///< goes on for ever: that it waits at the end is no deadlock
-    void* context = nullptr;  ///< what its code finds at current().context()
+    bool serves = false;      ///< runs forever: it does not count as deadlocked when it waits
+    void* context = nullptr;  ///< user data, returned by current().context()
     std::size_t stack_bytes = Fiber::kStack;
   };
 
-  /// The kernel whose code calls. Throws std::logic_error outside of one.
+  /// The calling kernel. Throws std::logic_error outside of kernels.
   static Kernel& current();
   static bool inside() { return current_ != nullptr; }
 
   [[nodiscard]] const std::string& name() const { return name_; }
-  /// The edge of its cycle, in ticks.
+  /// The edge of the current cycle, in ticks.
   [[nodiscard]] Tick tick() const { return tick_; }
   [[nodiscard]] Tick cycle() const { return (tick_ - domain_.clock.phase) / domain_.clock.period; }
   [[nodiscard]] bool ended() const { return fiber_.done(); }
   [[nodiscard]] bool serves() const { return serves_; }
   [[nodiscard]] const Wait& waits() const { return wait_; }
   [[nodiscard]] void* context() const { return context_; }
-  /// Ticks that it has stood still, in all.
+  /// Total stalled ticks.
   [[nodiscard]] Tick stalled() const { return stalled_; }
-  /// When, and for what; null where it is not recorded.
+  /// Stalls with times and causes; null if not recorded.
   [[nodiscard]] const Stalls* stalls() const { return stalls_.get(); }
   [[nodiscard]] Domain& domain() { return domain_; }
   [[nodiscard]] Tick period() const { return domain_.clock.period; }
-  /// Whether its code has used an address just below its stack. Called by a signal's handler.
+  /// True if an address lies in the guard page below the stack. Called by a signal handler.
   [[nodiscard]] bool overflowed(const void* at) const { return fiber_.overflowed(at); }
 
-  /// Called in it: takes so many cycles. Throws std::invalid_argument for less than none.
+  /// Called in the kernel: consumes `cycles`. Throws std::invalid_argument if negative.
   void pause(Tick cycles);
 
-  /// Ticks from the begin of a pipeline's turn to its end; 0 outside of pipelines.
+  /// Pipeline depth: ticks from the start of an iteration to its end; 0 outside of pipelines.
   [[nodiscard]] Tick depth_ticks() const { return depth_ticks_; }
-  /// The same in cycles: turns that are under way at once.
+  /// The same in cycles: the number of iterations in flight.
   [[nodiscard]] Tick depth() const { return depth_; }
 
-  // What streams and memories are made of; all are called in it.
+  // Primitives of streams and memories; called in the kernel, except awake().
 
-  /// Before a use: a second one of its cycle ends the cycle.
+  /// Before a use of a port: a second use in a cycle moves to the next cycle.
   void open(const OncePerCycle& port) {
     if (port.used == tick_) skip_to(tick_ + domain_.clock.period);
   }
-  /// After it.
+  /// After a use.
   void close(OncePerCycle& port) { port.used = tick_; }
-  /// Goes on in the first cycle whose edge is later than `tick`: until then it stalls for that cause.
+  /// Stalls with this cause until the first cycle whose edge is later than `tick`.
   void continue_after(Tick tick, Cause cause) {
     if (tick < tick_) return;
     const auto next = first_after(tick);
@@ -105,20 +106,20 @@ class Kernel : public Component {
       record_stall(next, cause);
     skip_to(next);
   }
-  /// Goes on at an edge, where it is not there yet; that is no standing still.
+  /// Advances to `edge` if it lies ahead; not counted as a stall.
   void reach(Tick edge) {
     if (edge > tick_) skip_to(edge);
   }
-  /// Nothing comes later that others do before the kernel's cycle.
+  /// Waits until all others have been stepped up to the kernel's cycle.
   void synchronize() {
     if (tick_ > stepped_) suspend_until(tick_);
   }
-  /// Stands still until somebody calls awake().
+  /// Blocks until awake() is called.
   void block(const Wait& wait);
-  /// Called by others: what it waits for was done at `tick`.
+  /// Called by others: the awaited event happened at `tick`.
   void awake(Tick tick) { domain_.wake(id_, domain_.clock.cycle_after(tick)); }
 
-  /// Made by Kernels::add().
+  /// Called by Kernels::add().
   Kernel(Kernels& all, std::string name, Domain& domain, std::function<void()> body, const Options& options);
   bool step(Tick cycle) override;
 
@@ -151,8 +152,8 @@ class Kernel : public Component {
   Domain& domain_;
   ComponentId id_ = 0;
   Tick tick_ = 0;
-  Tick limit_ = 0;    ///< it may run ahead of the others as far as this
-  Tick stepped_ = 0;  ///< all that is before this has been stepped
+  Tick limit_ = 0;    ///< tick up to which it may run ahead of the others
+  Tick stepped_ = 0;  ///< everything before this tick has been stepped
   Tick stalled_ = 0;
   Tick depth_ = 0, depth_ticks_ = 0;
   bool serves_, cancelled_ = false;
@@ -162,18 +163,18 @@ class Kernel : public Component {
   Fiber fiber_;
 };
 
-/// In a kernel: a loop whose turns overlap. A turn begins `interval` cycles after the one before, and those that it stood still. What it pushes
-/// leaves `depth` cycles later; the room is taken when it is pushed, as in a pipeline that stops for nothing that is in it. At the
-/// end of the scope the pipeline runs empty.
+/// A pipelined loop in a kernel. An iteration starts `interval` cycles after the previous one, plus stalls. Pushed data
+/// leave `depth` cycles later. Space is claimed at the push, as in a pipeline that never stalls for data already
+/// inside. At the end of the scope the pipeline drains.
 class Pipeline {
  public:
-  /// Throws std::invalid_argument where the interval is not positive, the depth negative.
+  /// Throws std::invalid_argument if the interval is not positive or the depth is negative.
   explicit Pipeline(Tick interval = 1, Tick depth = 0);
   ~Pipeline() noexcept(false);
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
 
-  /// At the begin of each turn.
+  /// Call at the start of each iteration.
   void turn();
 
  private:
@@ -188,33 +189,34 @@ class Pipeline {
 /// The kernels of a simulation.
 class Kernels {
  public:
-  /// `ahead`: cycles that a kernel may run ahead of the others; 0 steps them cycle by cycle, with the same result.
+  /// `ahead`: cycles that a kernel may run ahead of the others; 0 steps cycle by cycle, with the same result.
   explicit Kernels(Domains& time, Tick ahead = 4096) : time_(time), ahead_(ahead) {}
-  /// Kernels that have not ended are unwound: what they hold is freed.
+  /// Unwinds the stacks of unfinished kernels, which frees their objects.
   ~Kernels();
   Kernels(const Kernels&) = delete;
   Kernels& operator=(const Kernels&) = delete;
 
-  /// Those that are added from then on record their stalls.
+  /// Kernels added from now on record their stalls.
   void record() { records_ = true; }
 
-  /// Starts in its clock's next cycle. Between two advances, or in a step; the reference stays valid.
+  /// The kernel starts in its clock's next cycle. Call between two advances or in a step. The reference stays valid.
   Kernel& add(std::string name, Domain& domain, std::function<void()> body, const Kernel::Options& options = {});
 
-  /// Until all that don't serve have ended: true; or until tick `until`: false. Throws Stuck, or what a kernel threw.
+  /// Returns true once all non-serving kernels have ended, false at tick `until`. Throws Stuck, or a kernel's
+  /// exception.
   bool run(Tick until = kNever);
-  /// Until tick `until`, or the tick after an interrupt; at most for a long stretch. Throws what a kernel threw.
+  /// Advances to `until`, to the tick after an interrupt, or by 2^40 ticks. Rethrows a kernel's exception.
   void advance(Tick until);
 
-  /// Those that don't serve and have not ended.
+  /// The number of non-serving kernels that have not ended.
   [[nodiscard]] std::size_t running() const { return running_; }
-  /// Of these, each that waits.
+  /// Those of them that wait.
   [[nodiscard]] std::vector<Blocked> blocked() const;
 
  private:
   friend Kernel;
 
-  /// Nothing can go on: a line for each kernel that waits, and who waits for whom in a circle.
+  /// Deadlock report: a line per waiting kernel, and the wait-for cycle.
   [[nodiscard]] Stuck stuck() const;
 
   Domains& time_;

@@ -6,7 +6,7 @@
 
 namespace thalweg {
 
-/// Spreads the bits of a word: the output function of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014, figure 15).
+/// Mixes the bits of a word: the output function of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014, figure 15).
 [[nodiscard]] constexpr std::uint64_t mix(std::uint64_t z) {
   z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
   z = (z ^ z >> 27) * 0x94d049bb133111ebu;

@@ -6,7 +6,7 @@
 
 namespace thalweg {
 
-/// Throws where a configuration is not right; `what` says what would be.
+/// Throws std::invalid_argument(what) unless `right`; `what` states the requirement.
 inline void require(bool right, const std::string& what) {
   if (!right) throw std::invalid_argument(what);
 }

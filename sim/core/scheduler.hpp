@@ -17,30 +17,32 @@ namespace thalweg {
 
 using ComponentId = std::uint32_t;
 
-/// What is scheduled: a node, a switch, a host. Its inner blocks are plain values that its step() steps.
+/// A schedulable unit: a node, a switch, a host. Its inner blocks are plain values, stepped by its step().
 class Component {
  public:
   virtual ~Component() = default;
-  /// One clock cycle. Reads only what was written for `now`, writes only for later. True: step me in the next one too.
+  /// One clock cycle. Reads only values written for `now`, writes only for later cycles. Returns true to be stepped in
+  /// the next cycle too.
   virtual bool step(Tick now) = 0;
 };
 
-/// Steps the components that are awake, tick by tick. Wakes in the near future are bits of a wheel, others wait in a
-/// heap.
+/// Steps the components that are awake, tick by tick. Wakes in the near future are bits of a timing wheel, others are
+/// in a heap.
 class Scheduler {
  public:
-  /// `horizon`: how far ahead a wake costs one bit; no less than the longest latency of a wire is a good choice.
+  /// `horizon`: ticks ahead that the wheel covers, where a wake costs one bit; should be at least the longest wire
+  /// latency.
   explicit Scheduler(Tick horizon = 64, Tick start = 0)
       : now_(start),
         slots_(static_cast<Tick>(std::bit_ceil(static_cast<std::uint64_t>(std::max<Tick>(horizon + 1, 64))))),
         any_(static_cast<std::size_t>(slots_ / 64)) {}
 
-  /// The next tick that has not been stepped, or the one that is.
+  /// The tick being stepped, or the next to be stepped.
   [[nodiscard]] Tick now() const { return now_; }
   /// The first tick in which a component can be woken now.
   [[nodiscard]] Tick next() const { return now_ + (stepping_ ? 1 : 0); }
 
-  /// The component must outlive the scheduler's use; it is first stepped when somebody wakes it.
+  /// The component must outlive the scheduler's use. It is first stepped when woken.
   ComponentId add(Component& component) {
     components_.push_back(&component);
     const auto words = (components_.size() + 63) / 64;
@@ -55,7 +57,8 @@ class Scheduler {
     return static_cast<ComponentId>(components_.size() - 1);
   }
 
-  /// Steps component `id` in tick `at`: later than the tick being stepped, or from now() on between two advances.
+  /// Steps component `id` in tick `at`, which must be later than the tick being stepped; between two advances, now() or
+  /// later.
   void wake(ComponentId id, Tick at) {
     if (at - now_ < slots_) [[likely]]
       mark(id, at);
@@ -63,7 +66,7 @@ class Scheduler {
       far_.emplace(at, id);
   }
 
-  /// Steps everything that is due before `until`; afterwards now() is `until`, or the tick after an interrupt.
+  /// Steps everything due before `until`; afterwards now() is `until`, or the tick after an interrupt.
   void advance(Tick until) {
     interrupted_ = stepping_ = false;  // a step may have thrown
     while (!interrupted_) {
@@ -116,7 +119,7 @@ class Scheduler {
         const auto id = static_cast<ComponentId>(word * 64 + static_cast<unsigned>(std::countr_zero(bits)));
         if (components_[id]->step(now_)) mark(id, now_ + 1);
       }
-    // It would be stepped when the wheel comes round.
+    // The component would be stepped a wheel revolution late.
     if (any_[slot / 64] >> slot % 64 & 1) [[unlikely]]
       throw std::logic_error("a component was woken in the tick that was being stepped");
   }
@@ -127,7 +130,7 @@ class Scheduler {
   Tick slots_;
   std::size_t words_ = 0;
   std::vector<std::uint64_t> wheel_;  ///< a row per slot, a bit per component
-  std::vector<std::uint64_t> any_;    ///< a bit per slot: its row is not empty
+  std::vector<std::uint64_t> any_;    ///< a bit per slot: 1 if its row is not empty
   std::priority_queue<Wake, std::vector<Wake>, std::greater<>> far_;
   std::vector<Component*> components_;
   bool interrupted_ = false, stepping_ = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stalls of a kernel and their reasons, for timelines, in a bounded number of spans.
+// Stalls of a kernel with their causes, for timelines, in a bounded number of spans.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace thalweg {
 
-/// What a kernel stalls for: "push into" and a stream's name, which lives as long as the kernel, or "memory" alone.
+/// Cause of a stall: "push into" with a stream's name, which must outlive the kernel; or "memory" alone.
 struct Cause {
   const char* what = "";
   const std::string* of = nullptr;
@@ -21,17 +21,17 @@ struct Cause {
 
 class Stalls {
  public:
-  /// `stalled` ticks between `begin` and `end`: several stalls that are near to each other are one span.
+  /// `stalled` ticks between `begin` and `end`. A span merges stalls that are close together.
   struct Span {
     Tick begin = 0, end = 0, stalled = 0;
   };
   struct Of {
     Cause cause;
     std::vector<Span> spans{};
-    Tick gap = 0;  ///< between spans that are joined, at most
+    Tick gap = 0;  ///< maximum distance of stalls that are merged
   };
 
-  /// Stalls of a cause come in their order.
+  /// Stalls of one cause are added in order of time.
   void add(Tick begin, Tick end, const Cause& cause) {
     const auto same = [&](const Of& one) { return one.cause.of == cause.of && one.cause.what == cause.what; };
     auto found = std::find_if(all_.begin(), all_.end(), same);
@@ -47,8 +47,9 @@ class Stalls {
   [[nodiscard]] const std::vector<Of>& all() const { return all_; }
 
  private:
-  static constexpr std::size_t kMost = 512;  ///< spans of a cause
-  static constexpr Tick kWindows = 1024;  ///< a gap is no shorter than this part of the time, so that few joins suffice
+  static constexpr std::size_t kMost = 512;  ///< maximum spans per cause
+  static constexpr Tick kWindows = 1024;     ///< minimum gap is the elapsed time divided by this, so that few merges
+                                             ///< suffice
 
   static void append(Of& of, const Span& span) {
     if (of.spans.empty() || span.begin - of.spans.back().end > of.gap) {

@@ -14,15 +14,16 @@
 
 namespace thalweg {
 
-/// Holds `depth` words. A word is seen `latency` cycles of its writer's clock after it was pushed, at the earliest at its reader's
-/// next edge after that; the room of one that was popped, at its writer's next edge. A kernel's calls block in simulated time; a
-/// component, or code between two advances, asks first, with the tick of its edge.
+/// A FIFO of `depth` words. A pushed word becomes visible `latency` cycles of the writer's clock later, at the reader's
+/// next edge. The space of a popped word becomes visible at the writer's next edge. Calls of kernels block in simulated
+/// time. Components, and code between two advances, first ask whether they can push or pop, with the tick of their
+/// edge.
 template <class T>
 class Stream : public StreamRing<T> {
  public:
   using StreamRing<T>::name, StreamRing<T>::writer, StreamRing<T>::reader;
 
-  /// Throws std::invalid_argument where depth or latency are not positive.
+  /// Throws std::invalid_argument unless depth and latency are positive.
   explicit Stream(std::string called, std::size_t depth = 2, Tick latency = 1)
       : StreamRing<T>(std::move(called), static_cast<std::int64_t>(depth)),
         depth_(static_cast<std::int64_t>(depth)),
@@ -31,7 +32,7 @@ class Stream : public StreamRing<T> {
     require(latency > 0, "stream " + name + " has a latency of a cycle or more");
   }
 
-  // Of kernels.
+  // For kernels.
 
   void push(const T& value, SourceLine where) {
     auto& kernel = writer.taken();
@@ -51,7 +52,7 @@ class Stream : public StreamRing<T> {
   }
   [[nodiscard]] T pop(std::source_location where = std::source_location::current()) { return pop(SourceLine(where)); }
 
-  /// Uses the end in this cycle either way. False: there was no room in this cycle.
+  /// Uses the end in this cycle in either case. Returns false if there is no space in this cycle.
   [[nodiscard]] bool try_push(const T& value) {
     auto& kernel = writer.taken();
     kernel.open(writer.port_);
@@ -60,7 +61,7 @@ class Stream : public StreamRing<T> {
     if (can) put(kernel, value);
     return can;
   }
-  /// Uses the end in this cycle either way. False: there was no word in this cycle.
+  /// Uses the end in this cycle in either case. Returns false if there is no word in this cycle.
   [[nodiscard]] bool try_pop(T& value) {
     auto& kernel = reader.taken();
     kernel.open(reader.port_);
@@ -70,10 +71,10 @@ class Stream : public StreamRing<T> {
     return can;
   }
 
-  /// Has room for at least so many words. Between two advances, or in a kernel before the stream is used.
+  /// Raises the depth to at least `depth` words. Call between two advances, or in a kernel before the stream is used.
   void deepen(std::size_t depth) { depth_ = std::max(depth_, static_cast<std::int64_t>(depth)); }
 
-  /// Whether a push would find room in this cycle, or a pop a word; the end is not used.
+  /// True if a push would find space, or a pop a word, in this cycle. Does not use the end.
   [[nodiscard]] bool takes() {
     auto& kernel = writer.taken();
     return this->has_room(kernel, room(kernel));
@@ -83,9 +84,9 @@ class Stream : public StreamRing<T> {
     return this->has_word(kernel);
   }
 
-  // Of components, in the step of the edge at `now`; each at most once in it.
+  // For components, in the step of the edge at `now`; each at most once per step.
 
-  /// Is there room for a word? If not, the writer is woken when there is.
+  /// True if there is space for a word. If not, the writer is woken when there is.
   [[nodiscard]] bool can_push(Tick now) {
     const auto freed = wanted_ = pushed_ - depth_;
     if (full(freed))
@@ -96,13 +97,13 @@ class Stream : public StreamRing<T> {
       return true;
     return false;
   }
-  /// Only where can_push().
+  /// Requires can_push().
   void push_at(Tick now, const T& value) {
     this->next() = value;
     this->add(now + (latency_ - 1) * writer.period_);
   }
 
-  /// Is there a word? If not, the reader is woken when there is.
+  /// True if there is a word. If not, the reader is woken when there is.
   [[nodiscard]] bool can_pop(Tick now) {
     if (empty())
       reader.waits_ = true;
@@ -112,9 +113,9 @@ class Stream : public StreamRing<T> {
       return true;
     return false;
   }
-  /// The next word; only where can_pop().
+  /// The next word; requires can_pop().
   [[nodiscard]] const T& front() const { return slot(popped_).value; }
-  /// Only where can_pop(). The reader is woken when it can pop the next one.
+  /// Requires can_pop(). The reader is woken when it can pop the next word.
   T pop_at(Tick now) {
     T value = this->remove(now);
     if (empty())
@@ -128,7 +129,7 @@ class Stream : public StreamRing<T> {
   using StreamRing<T>::slot, StreamRing<T>::empty, StreamRing<T>::full, StreamRing<T>::pushed_, StreamRing<T>::popped_,
       StreamRing<T>::wanted_;
 
-  /// A pipeline has room for what is in it.
+  /// Words in a pipeline occupy its stages in addition to the stream's depth.
   [[nodiscard]] std::int64_t room(const Kernel& kernel) { return this->freed_by(depth_ + kernel.depth()); }
   void put(Kernel& kernel, const T& value) {
     kernel.close(writer.port_);

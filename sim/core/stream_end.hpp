@@ -9,15 +9,15 @@
 
 namespace thalweg {
 
-/// One end of a stream: the kernel that uses it, from its first use on, or a component.
+/// One end of a stream. A kernel owns it from its first use; or a component is bound to it.
 class StreamEnd {
  public:
-  /// Of the stream of that name.
+  /// `stream`: the stream's name; kept by reference.
   explicit StreamEnd(const std::string& stream) : stream_(stream) {}
   StreamEnd(const StreamEnd&) = delete;
   StreamEnd& operator=(const StreamEnd&) = delete;
 
-  /// It is this kernel's. Throws std::invalid_argument where it is somebody else's.
+  /// Binds the end to a kernel. Throws std::invalid_argument if another kernel or component uses it.
   void bind(Kernel& kernel) {
     if (kernel_ == &kernel) [[likely]]
       return;
@@ -26,7 +26,7 @@ class StreamEnd {
     is_left_ = false;
     period_ = kernel.domain().clock.period;
   }
-  /// It is a component's, which goes by this name in reports and is woken when a word or room is there that it has waited for.
+  /// Binds the end to a component, which is named `name` in reports and woken when the awaited word or space is there.
   void bind(std::string name, Domain& domain, ComponentId component) {
     take(name);
     name_ = std::move(name);
@@ -35,13 +35,13 @@ class StreamEnd {
     domain_ = &domain;
   }
 
-  /// At its kernel's end, in simulated time: another kernel may use it from then on.
+  /// Called at the kernel's end, in simulated time: another kernel may then use the stream's end.
   void leave(const Kernel& kernel) { is_left_ |= kernel_ == &kernel; }
 
   [[nodiscard]] const std::string& stream() const { return stream_; }
-  /// Whose it is; none: a component's, or nobody has used it.
+  /// The kernel at this end; null if a component uses it, or none yet.
   [[nodiscard]] const Kernel* kernel() const { return kernel_; }
-  /// The name of whoever it is; empty: nobody has used it.
+  /// The name of the kernel or component at this end; empty if none yet.
   [[nodiscard]] const std::string& who() const { return kernel_ ? kernel_->name() : name_; }
 
  private:
@@ -50,7 +50,7 @@ class StreamEnd {
   template <class T>
   friend class Stream;
 
-  /// The calling kernel.
+  /// Binds the end to the calling kernel.
   Kernel& taken() {
     auto& kernel = Kernel::current();
     bind(kernel);
@@ -60,7 +60,7 @@ class StreamEnd {
     require((!kernel_ || is_left_) && !domain_,
             "stream " + stream_ + ": " + who() + " and " + name + " use an end of it that one alone can use");
   }
-  /// Ends its wait: what it waits for was done at `tick`.
+  /// Wakes the waiting user; the awaited event happened at `tick`.
   void awake(Tick tick) {
     waits_ = false;
     if (kernel_)

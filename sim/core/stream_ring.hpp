@@ -14,8 +14,8 @@
 
 namespace thalweg {
 
-/// The ring under streams: words in order, each with the ticks after which it and its room are seen, and the two ends. Streams add how many
-/// words it has room for, and how many a cycle moves.
+/// The ring buffer of streams: words in order, each with the ticks after which the word and its free slot become
+/// visible, and both ends. Derived streams define the capacity and the words per cycle.
 template <class T>
 class StreamRing {
  public:
@@ -25,18 +25,18 @@ class StreamRing {
   const std::string name;
   StreamEnd writer{name}, reader{name};
 
-  /// Words that have been pushed, and those of them that have not been popped; by a kernel in a cycle to come as well.
+  /// Words pushed, and words pushed but not yet popped. Both include actions of kernels that run ahead.
   [[nodiscard]] std::size_t pushed() const { return static_cast<std::size_t>(pushed_); }
   [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(pushed_ - popped_); }
 
  protected:
   struct Slot {
     T value{};
-    Tick pushed = -1;  ///< seen after this tick
-    Tick popped = -1;  ///< its room is seen after this tick
+    Tick pushed = -1;  ///< visible after this tick
+    Tick popped = -1;  ///< its free slot is visible after this tick
   };
 
-  /// With places for `words`; `empty`: what a place holds that has not been used.
+  /// With slots for `words`; `empty`: initial value of a slot.
   StreamRing(std::string called, std::int64_t words, T empty = {}) : name(std::move(called)), empty_(std::move(empty)) {
     grow(words);
   }
@@ -45,18 +45,18 @@ class StreamRing {
   [[nodiscard]] Slot& slot(std::int64_t index) { return slots_[static_cast<std::size_t>(index & mask_)]; }
   [[nodiscard]] const Slot& slot(std::int64_t index) const { return slots_[static_cast<std::size_t>(index & mask_)]; }
 
-  /// The word whose room the next one takes, in a stream of so many words.
+  /// Index of the word whose slot the next push reuses, with a capacity of `words`.
   [[nodiscard]] std::int64_t freed_by(std::int64_t words) {
     if (words > mask_ + 1) [[unlikely]]
       grow(words);
     return pushed_ - words;
   }
-  /// Is there no room, before the word `freed` has been popped?
+  /// True if word `freed` has not been popped, so that a push has no space.
   [[nodiscard]] bool full(std::int64_t freed) const { return freed >= popped_; }
-  /// Is there no word?
   [[nodiscard]] bool empty() const { return popped_ == pushed_; }
 
-  /// Blocks the writer's kernel until the room of the word `freed` is seen; `to`: the operation in reports, "push into".
+  /// Blocks the writer's kernel until the slot of word `freed` is visibly free; `to`: the operation in reports, "push
+  /// into".
   void await_room(Kernel& kernel, std::int64_t freed, const char* to, SourceLine where) {
     if (full(freed)) [[unlikely]] {
       writer.waits_ = true;
@@ -73,7 +73,7 @@ class StreamRing {
     }
     kernel.continue_after(slot(popped_).pushed, {to, &name});
   }
-  /// The same without waiting, as seen in the kernel's cycle.
+  /// Non-blocking forms of the two above, evaluated in the kernel's cycle.
   [[nodiscard]] bool has_room(Kernel& kernel, std::int64_t freed) {
     if (full(freed)) kernel.synchronize();
     return !full(freed) && slot(freed).popped < kernel.tick();
@@ -83,15 +83,15 @@ class StreamRing {
     return !empty() && slot(popped_).pushed < kernel.tick();
   }
 
-  /// The place of the next word.
+  /// The slot of the next push.
   [[nodiscard]] T& next() { return slot(pushed_).value; }
-  /// Pushes the word that has been written there; it is seen after a tick. Wakes the reader if it waits for it.
+  /// Pushes the word written to next(); it is visible after tick `seen`. Wakes a waiting reader.
   void add(Tick seen) {
     slot(pushed_++).pushed = seen;
     if (reader.waits_) [[unlikely]]
       reader.awake(seen);
   }
-  /// Pops the next word, whose room is seen after a tick. Wakes the writer if it waits for it.
+  /// Pops the next word; its slot is visibly free after tick `seen`. Wakes a waiting writer.
   const T& remove(Tick seen) {
     auto& first = slot(popped_++);
     first.popped = seen;
@@ -101,7 +101,7 @@ class StreamRing {
   }
 
   std::int64_t pushed_ = 0, popped_ = 0;
-  std::int64_t wanted_ = 0;  ///< the word whose room the writer waits for
+  std::int64_t wanted_ = 0;  ///< index of the word whose slot the writer waits for
 
  private:
   void grow(std::int64_t words) {

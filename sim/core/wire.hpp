@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registered wires between components. A value written for tick t is visible in tick t only, whatever the order of
-// steps.
+// Registered wires between components. A value written for tick t is visible in tick t only, independent of the order
+// of steps.
 #pragma once
 
 #include <array>
@@ -14,13 +14,13 @@
 
 namespace thalweg {
 
-/// What reaches a block in one tick; the reader says what the bits stand for.
+/// Arrivals at a block in one tick; the reader defines the meaning of the bits.
 struct Arrivals {
-  std::uint64_t events = 0;  ///< what has no value: credits, changes of stop bits
+  std::uint64_t events = 0;  ///< events without a value: credits, changes of stop bits
   std::uint64_t words = 0;   ///< inputs at which a value has arrived
 };
 
-/// The reader's end of all wires that lead to one block: tells what arrives when, and wakes the component around it.
+/// The reader's end of all wires into one block: records arrivals per tick, and wakes the enclosing component.
 class Inbox {
  public:
   void bind(Scheduler& scheduler, ComponentId component) {
@@ -28,7 +28,7 @@ class Inbox {
     component_ = component;
   }
 
-  /// Makes room for a wire of that latency. Before the first write.
+  /// Makes room for a wire of this latency. Call before the first write.
   void reserve(Tick latency) {
     const auto slots = std::bit_ceil(static_cast<std::uint64_t>(latency) + 1);
     if (slots <= std::uint64_t{mask_} + 1) return;
@@ -49,7 +49,7 @@ class Inbox {
   Arrivals take(Tick now) { return std::exchange(slot(now), {}); }
 
  private:
-  static constexpr unsigned kNear = 4;  ///< nearly all wires are short: their slots are in place
+  static constexpr unsigned kNear = 4;  ///< most wires have a latency below this; their slots need no allocation
 
   Arrivals& slot(Tick at) {
     const auto index = static_cast<std::size_t>(at) & mask_;
@@ -63,11 +63,11 @@ class Inbox {
   std::vector<Arrivals> far_;
 };
 
-/// Single bits, each an event of its own: credits that return, stop bits that change.
+/// Single bits, each an independent event: returning credits, changes of stop bits.
 class EventWire {
  public:
   EventWire() = default;
-  /// Bit b, written here, is the reader's bit b + shift.
+  /// Bit b, written here, arrives as the reader's bit b + shift.
   EventWire(Inbox& reader, unsigned shift, Tick latency)
       : reader_(&reader), shift_(shift), latency_(static_cast<std::uint32_t>(latency)) {
     reader.reserve(latency);
@@ -81,7 +81,7 @@ class EventWire {
   std::uint32_t latency_ = 1;
 };
 
-/// One bit that is looked at and wakes nobody: what is written in a tick is read from the next one on.
+/// A polled bit that wakes no component. A value written in a tick is visible from the next tick on.
 class Level {
  public:
   explicit Level(bool level) : before_(level), level_(level) {}
