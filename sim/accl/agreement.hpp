@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the members of a communicator call the same as their next collective. A board does not see the others' calls, and messages of the same
-// sizes would give wrong data; the simulation sees them all.
+// Checks that the members of a communicator call the same collective next. A board does not see the others' calls, and
+// messages of equal sizes would silently give wrong data; the simulation sees all calls.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ namespace thalweg::accl {
 
 class Agreement {
  public:
-  /// A member's call of a collective. Returns how it differs from that of the first member; empty where it does not.
+  /// Enters a member's call of a collective. Returns how it differs from the first member's call; empty if it matches.
   [[nodiscard]] std::string enter(const Context& context) {
     const std::pair key{context.communicator_id, context.collective};
     const auto [found, is_first] =
@@ -37,14 +37,14 @@ class Agreement {
     return differs;
   }
 
-  /// A member counts the communicator's collectives anew.
+  /// Call when a member restarts its count of the communicator's collectives.
   void forget(std::uint32_t communicator) {
     std::erase_if(open_, [communicator](const auto& one) { return one.first.first == communicator; });
   }
 
  private:
   static constexpr std::size_t kMost =
-      4096;  ///< that are open; not all have an end where members are outside of the simulation
+      4096;  ///< open collectives; some never complete, if members are outside of the simulation
 
   struct First {
     std::string what;
@@ -62,7 +62,7 @@ class Agreement {
     if (combines(call.scenario)) text += ", function " + std::to_string(call.function);
     return text;
   }
-  /// Ranks may have floating-point numbers of different sizes, one of them compressed.
+  /// Ranks may have floating-point types of different sizes, if one of them is compressed.
   static std::optional<std::string> type(const Context& context) {
     using enum spec::Datatype;
     if (context.units && context.call.scenario != Scenario::barrier)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plug-ins of the engine's data path: what combines elements, and what makes float32 of float16 and back.
+// Plug-ins of the engine's data path: arithmetic on elements, and conversion between float32 and float16.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@
 
 namespace thalweg::accl {
 
-/// What a function of an arithmetic configuration does. Below 10 the numbers are ACCL's.
+/// Operator and type of a function of an arithmetic configuration. Numbers below 10 are ACCL's.
 struct Unit {
   spec::Operator op;
   spec::Datatype type;
@@ -35,7 +35,7 @@ struct Unit {
   return type == int8 ? 1 : type == float16 ? 2 : type == float32 || type == int32 ? 4 : 8;
 }
 
-/// The float16 nearest to a float32, ties to even, and the float32 of a float16, both as their bits.
+/// The float16 nearest to a float32, ties to even, and the float32 of a float16; both as bit patterns.
 [[nodiscard]] inline std::uint16_t narrowed(std::uint32_t wide) {
   return std::bit_cast<std::uint16_t>(static_cast<_Float16>(std::bit_cast<float>(wide)));
 }
@@ -43,7 +43,8 @@ struct Unit {
   return std::bit_cast<std::uint32_t>(static_cast<float>(std::bit_cast<_Float16>(narrow)));
 }
 
-/// Elements of `from` bytes as elements of `to` bytes: as they are, or between float32 and float16, rounded to nearest even.
+/// Converts elements of `from` bytes to `to` bytes: between float32 and float16, rounded to nearest even; unchanged if
+/// equal.
 inline void convert(std::vector<std::byte>& data, unsigned from, unsigned to) {
   if (from == to) return;
   const auto elements = data.size() / from;
@@ -63,7 +64,7 @@ inline void convert(std::vector<std::byte>& data, unsigned from, unsigned to) {
   }
   data = std::move(made);
 }
-/// Whether convert() can.
+/// True if convert() supports these sizes.
 [[nodiscard]] constexpr bool converts(unsigned from, unsigned to) {
   return from == to || (from == 4 && to == 2) || (from == 2 && to == 4);
 }

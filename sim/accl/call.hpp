@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A call of the offload engine, as ACCL's command streams carry it, and what its end says.
+// A call of the offload engine, as ACCL's command streams carry it, and its return code.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace thalweg::accl {
 
-/// What a call does. The numbers are ACCL's.
+/// Operation of a call; ACCL's numbers.
 enum class Scenario : std::uint32_t {
   config,
   copy,
@@ -30,7 +30,7 @@ enum class Scenario : std::uint32_t {
   nop = 255
 };
 
-/// By a scenario's number; empty where there is none.
+/// Name of a scenario by number; empty if there is no such scenario.
 [[nodiscard]] constexpr std::string_view name_of(std::uint32_t scenario) {
   constexpr std::array<std::string_view, 14> kNames{"config",    "copy",           "combine", "send",    "recv",
                                                     "bcast",     "scatter",        "gather",  "reduce",  "allgather",
@@ -39,7 +39,7 @@ enum class Scenario : std::uint32_t {
   return scenario < kNames.size() ? kNames[scenario] : std::string_view{};
 }
 
-/// Whether a call names a rank.
+/// True if a call names a root, source or destination rank.
 [[nodiscard]] constexpr bool is_rooted(Scenario scenario) {
   using enum Scenario;
   return scenario == send || scenario == recv || scenario == bcast || scenario == scatter || scenario == gather ||
@@ -50,7 +50,7 @@ enum class Scenario : std::uint32_t {
   return scenario == combine || scenario == reduce || scenario == allreduce || scenario == reduce_scatter;
 }
 
-/// What a config call sets, in its field `function`.
+/// Settings of a config call, in its field `function`.
 enum class Setting : std::uint32_t { reset, enable_packets, time_out, most_eager, most_rendezvous };
 
 inline constexpr std::uint32_t kAnyTag = 0xFFFF'FFFF;
@@ -62,15 +62,15 @@ enum class Role : std::uint8_t { op0, op1, res };
 struct Call {
   Scenario scenario = Scenario::nop;
   std::uint32_t count = 0;         ///< elements
-  std::uint32_t communicator = 0;  ///< its address in the exchange memory
-  std::uint32_t root = 0;          ///< or source, or destination
+  std::uint32_t communicator = 0;  ///< address in the exchange memory
+  std::uint32_t root = 0;          ///< or source, or destination rank
   std::uint32_t function = 0;
-  std::uint32_t tag = kAnyTag;   ///< of a send with a stream as its result: the number of the peer's stream
+  std::uint32_t tag = kAnyTag;   ///< of a send whose result is a stream: number of the peer's stream
   std::uint32_t arithmetic = 0;  ///< address of the arithmetic configuration
   std::uint32_t compression =
-      0;  ///< bits 0 to 2: operand 0, 1, result are in the compressed type; 3: it is so on the wire
+      0;  ///< bits 0 to 2: operand 0, 1, result are in the compressed type; 3: compressed on the wire
   std::uint32_t stream =
-      0;  ///< bit 0, 1: operand 0, the result is a stream; 8 to 10: operand 0, 1, result are in the host's memory
+      0;  ///< bits 0, 1: operand 0, result is a stream; 8 to 10: operand 0, 1, result are in host memory
   std::array<std::uint64_t, 3> address{};  ///< of operand 0, 1, result
 
   [[nodiscard]] static constexpr Call of(std::span<const std::uint32_t, kCallWords> word) {
@@ -105,7 +105,7 @@ struct Call {
   }
 };
 
-/// Bits of a return code, with ACCL's numbers; 0: all went well.
+/// Bits of a return code, with ACCL's numbers; 0: success.
 namespace code {
 inline constexpr std::uint32_t kReceiveTimeOut = 1 << 11, kNotImplemented = 1 << 14, kEagerLimit = 1 << 16,
                                kRendezvousLimit = 1 << 17, kSize = 1 << 18, kArithmetic = 1 << 19,

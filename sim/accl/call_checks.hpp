@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a board can carry out a call: its communicator, types and functions, streams, and the memory that it uses.
+// Checks whether a board can execute a call: its communicator, types and functions, streams, and memory.
 #pragma once
 
 #include <cstddef>
@@ -22,11 +22,12 @@ namespace thalweg::accl {
 
 class CallChecks {
  public:
-  /// What is given outlives it.
+  /// The arguments must outlive the object.
   CallChecks(const NodeConfig& config, const ExchangeMemory& exchange, const Memory& device, const Memory& host)
       : config_(config), exchange_(exchange), device_(device), host_(host) {}
 
-  /// The communicator of a call when it is given; none of a local one. `end_of`: where a member is. Throws std::invalid_argument where the call is none.
+  /// Returns the communicator of a submitted call; none for a local call. `end_of` maps a member to its UDP endpoint.
+  /// Throws std::invalid_argument if the call is invalid.
   [[nodiscard]] std::optional<Communicator> communicator(
       const Call& call, const std::function<std::optional<ethernet::UdpEnd>(const Member&)>& end_of) const {
     const std::string name(name_of(static_cast<std::uint32_t>(call.scenario)));
@@ -47,14 +48,15 @@ class CallChecks {
     }
     return found;
   }
-  /// Looks up how a call's elements are stored and combined, and whether its operands are in memory that was allocated. Where it cannot be
-  /// carried out it fails.
+  /// Looks up the types and functions of a call's elements, and checks that its operands are in allocated memory. Fails
+  /// the call if it cannot be executed.
   void operator()(Context& context) const {
     if (elements(context))
       for (const Range& range : ranges_of(context))
         if (!(range.host ? host_ : device_).has(range.begin, range.end - range.begin)) missing(context, range);
   }
-  /// How a call's elements are stored and combined; false where it has none, or there is no such configuration.
+  /// Looks up the types and functions of a call's elements. Returns false if it has no elements, or no such arithmetic
+  /// configuration exists.
   bool elements(Context& context) const {
     const Call& call = context.call;
     if (call.scenario == Scenario::config || call.scenario == Scenario::nop || call.scenario == Scenario::barrier ||
@@ -81,13 +83,13 @@ class CallChecks {
       context.fail(code::kArithmetic, "no function " + std::to_string(call.function) + " for its type");
     return true;
   }
-  /// Whether a bcast in parts has its spare buffer.
+  /// Checks that the spare buffer of a bcast in parts is in allocated memory.
   void spare(Context& context) const {
     if (const auto at = context[Register::spare]; context.call.scenario == Scenario::bcast && at != 0)
       if (!device_.has(at, context[Register::part] * context.bytes(Role::op1)))
         context.fail(code::kSize, "the spare buffer is not in memory that was allocated");
   }
-  /// The same for a call that no units beside the engine carry out.
+  /// Checks the plug-in for arithmetic, which calls executed by collective units do not need.
   void plugin(Context& context) const {
     if (!config_.arithmetic && combines(context.call.scenario) && context.call.count > 0)
       context.fail(code::kArithmetic, "its board has no plug-in for arithmetic");
@@ -103,7 +105,7 @@ class CallChecks {
     using enum Scenario;
     return scenario == copy || scenario == combine || scenario == config || scenario == nop;
   }
-  /// Whether an operand or result can be a kernel's stream: its program reads or writes it once, from its begin to its end.
+  /// True if an operand or result can be a kernel's stream: the program must access it once, from start to end.
   static bool can_stream(Scenario scenario, Role role) {
     using enum Scenario;
     if (scenario == copy || scenario == combine || scenario == reduce) return true;

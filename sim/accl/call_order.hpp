@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides when the hardware's calls begin, cycle by cycle: what Node::begins does. C++ model of rtl/accl/tw_call_order.sv.
+// Decides when the hardware's calls start, cycle by cycle, as Node::begins does. C++ model of
+// rtl/accl/tw_call_order.sv.
 #pragma once
 
 #include <algorithm>
@@ -21,8 +22,8 @@ class CallOrder {
  public:
   struct In {
     bool number_ready = false, begin_ready = false;
-    std::optional<CallPort::Load> load{};        ///< a register
-    std::optional<ProgramMoves::Begins> call{};  ///< taken where ready()
+    std::optional<CallPort::Load> load{};        ///< a register write
+    std::optional<ProgramMoves::Begins> call{};  ///< taken if ready()
     std::optional<unsigned> ended{};
   };
   struct Begin {
@@ -93,7 +94,7 @@ class CallOrder {
                             {static_cast<unsigned>((*this)[Register::e0]), static_cast<unsigned>((*this)[Register::e1]),
                              static_cast<unsigned>((*this)[Register::er]), 0, 0});
     left_ = kRanges + kEnters;
-    // A sum for each bit of the number of ranks.
+    // Block sums take a cycle per bit of the number of ranks.
     using enum Scenario;
     const bool is_root = context.communicator.rank == context.call.root;
     const auto scenario = context.call.scenario;

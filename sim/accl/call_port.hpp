@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes calls for the hardware's sequencer, cycle by cycle: what Node::prepare does, from a call's words and the words of the exchange memory. C++ model of
-// rtl/accl/tw_call_port.sv.
+// Takes calls for the hardware's sequencer, cycle by cycle, as Node::prepare does, from a call's words and the words of
+// the exchange memory. C++ model of rtl/accl/tw_call_port.sv.
 #pragma once
 
 #include <algorithm>
@@ -27,19 +27,19 @@ namespace thalweg::accl {
 
 class CallPort {
  public:
-  /// From the first word of a call that needs no quotient until it begins.
+  /// Latency from a call's first word to its start, for calls without divisions.
   static constexpr Tick kCycles = 28;
 
   struct Communicator {
     unsigned index = 0;
     bool known = false;
-    std::uint32_t at = 0;  ///< in the exchange memory
+    std::uint32_t at = 0;  ///< address in the exchange memory
   };
   struct In {
     std::optional<Communicator> set{};
     bool clear = false;
     MoveEngine::Buffers buffers{};
-    std::optional<std::uint32_t> word{};  ///< taken where word_ready()
+    std::optional<std::uint32_t> word{};  ///< taken if word_ready()
     unsigned port = 0;
     std::optional<unsigned> number{};
     bool access_ready = false, load_ready = false, call_ready = false;
@@ -49,7 +49,7 @@ class CallPort {
     Register to{};
     std::uint64_t data = 0;
   };
-  /// A call that begins, with number(). What it has of its elements is 0 where it moves none.
+  /// A call that starts, with number(). Its element sizes are 0 if it moves no elements.
   struct Begins {
     unsigned port = 0;
     std::uint16_t begin_at = 0;
@@ -58,9 +58,9 @@ class CallPort {
     unsigned communicator = 0;
     std::uint32_t rank = 0, collective_number = 0;
     std::optional<Unit> unit;
-    std::array<unsigned, 3> bytes{};  ///< of elements
+    std::array<unsigned, 3> bytes{};  ///< element sizes
     unsigned wire_bytes = 0, combined_bytes = 0;
-    bool exists = true;  ///< there is such a scenario
+    bool exists = true;  ///< false: the scenario is unknown
     Call call{};
   };
 
@@ -70,11 +70,11 @@ class CallPort {
   [[nodiscard]] bool word_ready() const { return words_ < kCallWords; }
   [[nodiscard]] bool number_ready() const { return !number_; }
   [[nodiscard]] unsigned number() const { return number_.value_or(0); }
-  /// The address that it reads.
+  /// The exchange-memory address to read.
   [[nodiscard]] std::optional<std::uint32_t> access() const { return access_; }
   [[nodiscard]] const std::optional<Load>& load() const { return load_; }
   [[nodiscard]] bool begins() const { return loads_ == kLoads.size() && !load_; }
-  /// Of a call that begins.
+  /// The call that starts; valid if begins().
   [[nodiscard]] const Begins& call() const { return made_; }
 
   void step(const In& in) {
@@ -115,7 +115,7 @@ class CallPort {
 
  private:
   static constexpr unsigned kReads = 11;
-  static constexpr Tick kPrepares = 4;  ///< cycles, from the last answer on
+  static constexpr Tick kPrepares = 4;  ///< cycles after the last answer
   static constexpr std::array kLoads{Register::a,    Register::b,    Register::c,     Register::i,    Register::j,
                                      Register::k,    Register::left, Register::count, Register::n,    Register::root,
                                      Register::rank, Register::size, Register::next,  Register::prev, Register::op0,
@@ -154,7 +154,7 @@ class CallPort {
                                                 ExchangeMemory::kBroadcastFlat};
     return all[read];
   }
-  /// By its lowest bits, as it matters before it is known whether there is one.
+  /// From the lowest 8 bits, since it is used before the scenario is checked.
   [[nodiscard]] Scenario scenario() const {
     return static_cast<Scenario>(static_cast<std::uint32_t>(call_.scenario) & 0xFF);
   }
@@ -175,7 +175,7 @@ class CallPort {
       left_ = kPrepares - 1 + prepare(in.buffers);
     }
   }
-  /// Carries out what the simulator does with a call. Returns the cycles in which quotients are counted.
+  /// Prepares a call as the simulator does. Returns the cycles of its divisions.
   Tick prepare(const MoveEngine::Buffers& buffers) {
     ExchangeMemory exchange;
     for (unsigned k = kReads; k-- > 0;) static_cast<void>(exchange.write(address_of(k), asked_[k]));
@@ -214,7 +214,7 @@ class CallPort {
     const Tick cycles = CollectivePlan{config_, exchange}(context, buffers, std::max<std::uint64_t>(1, call_.count));
     const bool in_parts = scenario() == Scenario::bcast && context[Register::part] != call_.count;
     if (in_parts && context.communicator.rank != call_.root && call_.streams(Role::res))
-      context.code |= code::kNotImplemented;  // the hardware has one packet for each move
+      context.code |= code::kNotImplemented;  // the hardware has one packet per move
     made_.rank = asked_[1] & 127;
     made_.code = context.code;
     made_.begin_at = begin_of(context.code == 0 ? call_ : Call{});
@@ -227,7 +227,7 @@ class CallPort {
     made_.call.scenario = made_.exists ? scenario() : Scenario::nop;
     return cycles;
   }
-  /// Addresses have 48 bits.
+  /// Fails a call whose addresses exceed 48 bits.
   static void check_addresses(Context& context) {
     const auto blocks = blocks_of(context);
     for (const Role role : {Role::op0, Role::op1, Role::res}) {
@@ -283,7 +283,7 @@ class CallPort {
         return 0;
     }
   }
-  /// Of an operand or the result, before the call is prepared.
+  /// Element size of an operand or the result, before the call is prepared.
   [[nodiscard]] unsigned bytes_of(Role role) const {
     ExchangeMemory exchange;
     for (unsigned k = 10; k-- > 0;) static_cast<void>(exchange.write(address_of(k), asked_[k]));
@@ -295,9 +295,9 @@ class CallPort {
   const NodeConfig config_;
   std::vector<Known> known_;
   unsigned most_ranks_;
-  Memory memory_{"", 1};  ///< is not looked at
+  Memory memory_{"", 1};  ///< unused by the checks made here
   std::array<std::uint32_t, kCallWords> word_{};
-  std::array<std::uint32_t, kReads> asked_{};  ///< answers
+  std::array<std::uint32_t, kReads> asked_{};  ///< words read from the exchange memory
   Call call_{};
   unsigned words_ = 0, reads_ = 0, answers_ = 0, port_ = 0;
   std::size_t loads_ = 0;
@@ -305,7 +305,7 @@ class CallPort {
   std::optional<std::uint32_t> access_;
   std::optional<Load> load_;
   bool prepared_ = false;
-  Tick left_ = 0;  ///< cycles until its registers are known
+  Tick left_ = 0;  ///< cycles until all registers are known
   Context context_;
   Begins made_;
 };

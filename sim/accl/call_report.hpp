@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reports the ends of the hardware's calls, cycle by cycle: what Node::report does. C++ model of rtl/accl/parts/tw_call_report.sv.
+// Reports completions of the hardware's calls, cycle by cycle, as Node::report does. C++ model of
+// rtl/accl/parts/tw_call_report.sv.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +19,13 @@ class CallReport {
     unsigned number = 0, port = 0;
   };
   struct Status {
-    unsigned port = 0, count = 0;  ///< calls of that port before it
+    unsigned port = 0, count = 0;  ///< `count`: earlier calls of that port, modulo 256
     std::uint32_t code = 0;
   };
   struct In {
     bool first = false;  ///< a call's first word is taken
     std::optional<Begins> call{};
-    std::optional<ProgramMoves::Status> end{};  ///< until ends()
+    std::optional<ProgramMoves::Status> end{};  ///< held while its status is not taken
     bool access_ready = false, status_ready = false;
   };
 
@@ -57,7 +58,7 @@ class CallReport {
       count_ = calls_[in.end->number].count;
       ++state_;
     }
-    // The upper half of the cycle follows the lower one by a cycle.
+    // The upper half of the cycle counter follows the lower half one cycle later.
     const std::uint32_t carry = carries_ ? 0x1'0000 : 0;
     carries_ = (now_ & 0xFFFF) == 0xFFFF;
     now_ = ((now_ & 0xFFFF'0000) + carry) | ((now_ + 1) & 0xFFFF);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which way the blocks of a collective go: straight from rank to rank, around the ring, or in parts. All ranks have to choose alike, so it follows
-// from the operation, the count and how boards are set up, and not from where a rank has its operands.
+// Chooses the algorithm of a collective: direct (flat) from rank to rank, around the ring, or pipelined in parts. All
+// ranks must choose alike. The choice therefore depends on the operation, the count and the boards' configuration, not
+// on where a rank has its operands.
 #pragma once
 
 #include <algorithm>
@@ -18,11 +19,11 @@ namespace thalweg::accl {
 
 class CollectivePlan {
  public:
-  /// What is given outlives it.
+  /// The arguments must outlive the object.
   CollectivePlan(const NodeConfig& config, const ExchangeMemory& exchange) : config_(config), exchange_(exchange) {}
 
-  /// Sets the registers of a call by which its program chooses. `most`: elements that surely have room on their way around a circle. Returns
-  /// the cycles in which the hardware (call_port.hpp) counts the quotients.
+  /// Sets the registers by which a call's program chooses. `most`: elements that always have buffer space on their path
+  /// around a cycle. Returns the cycles in which the hardware (call_port.hpp) computes the quotients.
   Tick operator()(Context& context, const MoveEngine::Buffers& buffers, std::uint64_t most) const {
     const Call& call = context.call;
     context[Register::most] = call.scenario == Scenario::bcast ? call.count : most;
@@ -37,11 +38,12 @@ class CollectivePlan {
   }
 
  private:
-  static constexpr std::uint64_t kLeastParts = 8;  ///< of a bcast in parts; it takes longer with fewer
-  static constexpr std::uint32_t kOperand1 = 2;    ///< its bit of compression flags and of places in the host's memory
+  static constexpr std::uint64_t kLeastParts = 8;  ///< parts of a bcast in parts; with fewer it takes longer
+  static constexpr std::uint32_t kOperand1 = 2;    ///< its bit in the compression flags and in the host-memory flags
 
-  /// Elements up to which a collective goes straight from rank to rank. They have to find room at one rank, in half of its receive
-  /// buffers; with sessions in half of a window. What is rounded on the wire goes one way around.
+  /// Computes the maximum number of elements for a direct (flat) collective. They must fit into half of one rank's
+  /// receive buffers; with sessions, into half of a window. Elements compressed on the wire take one fixed path,
+  /// because of rounding.
   Tick flat(Context& context, const MoveEngine::Buffers& buffers) const {
     using enum Scenario;
     const Call& call = context.call;
@@ -59,12 +61,14 @@ class CollectivePlan {
     context[Register::flat] = std::min(bytes, room) / std::max(1U, context.wire_bytes());
     return config_.reliable ? 0 : static_cast<Tick>(each + 2);
   }
-  /// Whether a bcast goes in parts from rank to rank: by its size, as only one rank knows that its result is a kernel's stream.
+  /// Decides whether a bcast is pipelined in parts: by its size, as only one rank knows that its result is a kernel's
+  /// stream.
   Tick divide(Context& context, const MoveEngine::Buffers& buffers) const {
     Call& call = context.call;
     const auto spare = std::exchange(context[Register::spare], 0);
     const std::uint64_t wire = std::max(1U, context.wire_bytes());
-    // The spare buffer has four times these bytes, and elements in it have up to twice those on the wire. Of a kernel's stream, parts are whole words.
+    // The spare buffer has four times these bytes; its elements have up to twice the bytes on the wire. For a kernel's
+    // stream, parts are whole words.
     const auto most = 2 * std::uint64_t{exchange_.tuning(ExchangeMemory::kReduceFlat)} / wire;
     const auto part = most - most % kWord;
     if (spare == 0 || part == 0 || call.count <= kLeastParts * part ||
@@ -72,7 +76,7 @@ class CollectivePlan {
       return 0;
     Tick cycles = 0;
     if (!config_.reliable) {
-      // A quarter of the receive buffers is for segments of parts and for an answer of the next rank to each part.
+      // A quarter of the receive buffers is for the segments of parts, and for an answer of the next rank to each part.
       auto segment = std::max<std::uint64_t>(1, buffers.bytes / wire);
       if (segment >= kWord) segment -= segment % kWord;
       const auto needed = (part + segment - 1) / segment + 1;

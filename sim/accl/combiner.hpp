@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Combines two streams of words, or passes one, C++ model of rtl/accl/tw_combiner.sv.
+// Combines two streams of words, or forwards one. C++ model of rtl/accl/tw_combiner.sv.
 #pragma once
 
 #include <array>
@@ -20,16 +20,16 @@ class Combiner {
  public:
   struct In {
     DataWord word;
-    std::optional<Unit> unit;  ///< what it is combined by, alike with all words of a packet; none: it passes
+    std::optional<Unit> unit;  ///< operation, the same for all words of a packet; none: forward x
   };
 
-  /// `built`: it can combine; `latency`: of the lanes, at least 1.
+  /// `built`: the arithmetic lanes exist; `latency`: of the lanes, at least 1.
   Combiner(bool built, unsigned latency) : built_(built), fifo_(latency + 3), due_(latency) {}
 
-  /// Cycles from a word to its result, whether it is combined or passes.
+  /// Cycles from a word to its result, both combined and forwarded.
   [[nodiscard]] static constexpr unsigned latency(bool built, unsigned lanes) { return built ? lanes + 2 : 1; }
 
-  /// Where x and y are offered, or null: whether they are taken.
+  /// Ready signals of x and y. Arguments: the offered words, or null.
   [[nodiscard]] bool x_ready(const In* x, const DataWord* y) const {
     return built_ ? fifo_.room() && (!x || !x->unit || y) : skid_.ready();
   }
@@ -37,7 +37,7 @@ class Combiner {
   [[nodiscard]] bool valid() const { return built_ ? fifo_.valid() : skid_.valid(); }
   [[nodiscard]] const DataWord& front() const { return built_ ? fifo_.front() : skid_.front(); }
 
-  /// One clock edge. x, y: words that are offered, or nullptr; taken where they are ready. pop: what is at the front is taken.
+  /// One clock edge. x, y: offered words or nullptr, taken if ready. pop: the front word is taken.
   void step(const In* x, const DataWord* y, bool pop) {
     if (!built_) return skid_.step(x ? &x->word : nullptr, pop);
     const bool takes = x && x_ready(x, y);
@@ -58,7 +58,7 @@ class Combiner {
   bool built_;
   Skid<DataWord> skid_;
   CreditedFifo<DataWord> fifo_;
-  std::vector<std::optional<DataWord>> due_;  ///< what leaves the lanes, by cycle, in a circle
+  std::vector<std::optional<DataWord>> due_;  ///< outputs of the lanes by cycle, a ring
   std::size_t now_ = 0;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Announces communicators that the host writes to the hardware's exchange memory, cycle by cycle. C++ model of rtl/accl/parts/tw_communicators.sv.
+// Announces communicators that the host writes to the hardware's exchange memory, cycle by cycle. C++ model of
+// rtl/accl/parts/tw_communicators.sv.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +24,7 @@ class Communicators {
     std::uint32_t at = 0, identity = 0;
   };
   struct In {
-    std::optional<Write> write{};  ///< by the host, where ready()
+    std::optional<Write> write{};  ///< by the host, taken if ready()
     bool access_ready = false, set_ready = false;
     std::optional<std::uint32_t> answer{};
   };
@@ -31,7 +32,7 @@ class Communicators {
   Communicators(unsigned communicators, unsigned ranks) : rows_(communicators), ranks_(ranks) {}
 
   [[nodiscard]] bool ready() const { return state_ == State::idle; }
-  /// The address that it reads.
+  /// The exchange-memory address to read.
   [[nodiscard]] std::optional<std::uint32_t> access() const {
     return state_ == State::ask ? std::optional(at_) : std::nullopt;
   }
@@ -39,7 +40,7 @@ class Communicators {
     if (state_ != State::set) return std::nullopt;
     return Set{index_, begin_, identity_};
   }
-  /// This board's session.
+  /// This board's session number.
   [[nodiscard]] std::uint32_t own() const { return own_; }
 
   void step(const In& in) {
@@ -82,11 +83,11 @@ class Communicators {
   struct Row {
     bool known = false;
     std::uint32_t at = 0;
-    std::vector<std::uint64_t> members{};  ///< words of its identity
+    std::vector<std::uint64_t> members{};  ///< words hashed into its identity
   };
   static constexpr std::uint32_t kLeastIp = 1 << 24, kMemberBytes = 24;
 
-  /// Notes a word that the host has written; true where it may be the last one of a communicator.
+  /// Records a word written by the host. Returns true if it may be the last word of a communicator.
   bool tracks() {
     const auto [at, data] = write_;
     if (at >= ExchangeMemory::kBytes || at % 4 != 0) return false;
@@ -105,7 +106,8 @@ class Communicators {
     last_ = at;
     return false;
   }
-  /// By the word that was read: the next state, in this cycle or behind those in which bytes go into the identity.
+  /// Evaluates the word read and sets the next state, at once or after the cycles that hash its bytes into the
+  /// identity.
   void judge() {
     state_ = State::ask;
     const auto next = [&](std::uint32_t bytes) { at_ = (at_ + bytes) & 0x1FFF; };
@@ -145,7 +147,7 @@ class Communicators {
       state_ = State::judge;
     }
   }
-  /// Its place in the table, and the number of communicators with the same members before it.
+  /// Finds the communicator's table index, and counts communicators with the same members at lower addresses.
   State look() {
     if (mixing_) {
       mixing_ = false;
@@ -173,8 +175,8 @@ class Communicators {
   unsigned ranks_;
   State state_ = State::idle;
   Write write_;
-  std::optional<std::uint32_t> last_{};  ///< where the last IP address was written
-  std::uint32_t begin_ = 0, count_ = 0;  ///< of members that follow each other
+  std::optional<std::uint32_t> last_{};  ///< address of the last IP address written
+  std::uint32_t begin_ = 0, count_ = 0;  ///< base address and number of consecutive members
   bool ports_fit_ = true, mixing_ = false;
   std::uint32_t at_ = 0, data_ = 0, rank_ = 0, member_ = 0, own_ = 0;
   unsigned word_ = 0, index_ = 0;

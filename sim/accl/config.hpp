@@ -13,34 +13,36 @@
 
 namespace thalweg::accl {
 
-/// What the engine's processor takes for a call: until its first move, and from the end of its last move to its result.
+/// Cycles of the engine's processor per call: before the first move, and from the end of the last move to the result.
 struct Handling {
   Tick command = 0, result = 0;
 };
 
-/// A node. Times are in cycles of its engine's clock, those of the line in the line's.
+/// Configuration of a node. Times are in cycles of the engine's clock, except those of the line, in cycles of the
+/// line's clock.
 struct NodeConfig {
   Tick cycles_per_us = 250;
-  double memory_bytes_per_cycle = 56;  ///< of each port of the board's memory
-  double memory_latency = 30;          ///< from a read to its first word, and from the last word of a write to its end
-  double host_bytes_per_cycle = 48;    ///< of the host's memory, across PCIe
+  double memory_bytes_per_cycle = 56;  ///< per port of the board's memory
+  double memory_latency = 30;          ///< from a read to its first word, and from the last word of a write to its
+                                       ///< completion
+  double host_bytes_per_cycle = 48;    ///< of host memory, across PCIe
   double host_latency = 250;
   std::uint64_t memory_limit = std::uint64_t{1}
-                               << 33;          ///< bytes that can be allocated, of the board's memory and of the host's
+                               << 33;          ///< bytes that can be allocated, each in board memory and host memory
   bool arithmetic = true, compression = true;  ///< plug-ins
-  bool reliable = false;                       ///< packets that are lost are sent again
-  bool rendezvous = false;                     ///< large messages go straight to their places
-  Tick invocation = 0;                         ///< from a host's call to its command
-  std::map<Scenario, Handling> processor{};    ///< of operations that take more than a sequencer in hardware
-  unsigned contexts = 64;                      ///< calls that are under way at once
-  std::uint32_t packet_bytes = 4096;           ///< of a packet's payload at most
-  Tick port_latency = 60;                      ///< of the UDP stack and the MAC, each way
-  std::uint64_t fifo_bytes = 65'536;           ///< of packets for which there is no receive buffer yet
-  std::uint64_t send_bytes = 16'384;           ///< that the engine may be ahead of the line
-  std::optional<ethernet::TcpConfig> tcp{};    ///< where it is reliable by TCP; in the line's cycles
-  ethernet::SessionConfig session{};           ///< of a connection, where it is reliable; in the line's cycles
+  bool reliable = false;                       ///< lost packets are retransmitted
+  bool rendezvous = false;                     ///< large messages are written directly to their destination buffers
+  Tick invocation = 0;                         ///< cycles from a host's call to its command
+  std::map<Scenario, Handling> processor{};    ///< operations that take longer than a hardware sequencer
+  unsigned contexts = 64;                      ///< maximum number of calls in flight
+  std::uint32_t packet_bytes = 4096;           ///< maximum payload of a packet
+  Tick port_latency = 60;                      ///< of the UDP stack and the MAC, per direction
+  std::uint64_t fifo_bytes = 65'536;           ///< for packets that still have no receive buffer
+  std::uint64_t send_bytes = 16'384;           ///< bytes by which the engine may run ahead of the line
+  std::optional<ethernet::TcpConfig> tcp{};    ///< if reliable by TCP; in the line's cycles
+  ethernet::SessionConfig session{};           ///< per connection, if reliable; in the line's cycles
 
-  /// Where it is reliable: packets of the largest size that can be sent while the other engine takes none.
+  /// If reliable: maximum-size packets that can be sent while the other engine accepts none.
   [[nodiscard]] std::size_t window() const {
     return tcp ? tcp->window / (kPacketHeader + packet_bytes) : session.window;
   }

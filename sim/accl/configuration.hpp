@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Carries out the hardware's config calls, cycle by cycle: what Node::configure does. C++ model of rtl/accl/parts/tw_configuration.sv.
+// Executes the hardware's config calls, cycle by cycle, as Node::configure does. C++ model of
+// rtl/accl/parts/tw_configuration.sv.
 #pragma once
 
 #include <algorithm>
@@ -21,12 +22,12 @@ class Configuration {
     std::uint32_t count = 0;
   };
   struct In {
-    std::optional<Call> call{};  ///< until done()
+    std::optional<Call> call{};  ///< held until done()
     bool access_ready = false, empty_ready = false;
     std::optional<std::uint32_t> answer{};
   };
 
-  /// Receive buffers at most, packets of each, and bytes of a packet.
+  /// Maximum number of receive buffers, packets per buffer, and bytes per packet.
   Configuration(unsigned buffers, unsigned packets, std::uint32_t packet_bytes)
       : most_(buffers),
         most_bytes_(std::min<std::uint64_t>(std::uint64_t{packets} * packet_bytes / kGrain, 512) * kGrain),
@@ -47,7 +48,7 @@ class Configuration {
     return NodeCircuit::Setting{
         NodeCircuit::Sets::sizes, buffer_, {last << 24 | next_.bytes / 64 << 8 | packet_bytes_ / 64, 0, 0}};
   }
-  /// The move engine has to empty all receive buffers.
+  /// Request to the move engine to empty all receive buffers.
   [[nodiscard]] bool empties() const { return state_ == State::empty; }
   [[nodiscard]] bool clears() const { return state_ == State::sizes && (starts_ || resets_); }
   [[nodiscard]] const MoveEngine::Buffers& buffers() const { return buffers_; }
@@ -104,7 +105,7 @@ class Configuration {
  private:
   enum class State : std::uint8_t { start, idle, ask, answer, judge, compare, sizes, empty, mark, done };
   static constexpr std::uint32_t kGrain = 512;
-  static constexpr unsigned kCount = 0, kBytes = 1, kLow = 2, kHigh = 3;  ///< words that are read
+  static constexpr unsigned kCount = 0, kBytes = 1, kLow = 2, kHigh = 3;  ///< words to read
 
   void begin(const Call& call) {
     word_ = call.setting == 3 ? kBytes : kCount;
@@ -130,7 +131,7 @@ class Configuration {
         code_ = code::kNotImplemented;
     }
   }
-  /// By the word that was read of receive buffers.
+  /// Evaluates a word of the receive buffers' configuration.
   State judge() {
     const unsigned word = word_;
     switch (word) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connections of a board with others, over a network that loses, repeats and reorders datagrams: every packet arrives once and in order, or is
-// counted. Each has a session (ethernet/session.hpp), which begins with the first packet, either way.
+// Reliable connections between boards, over a network that loses, duplicates and reorders datagrams: every packet
+// arrives once and in order, or is counted as lost. Each connection has a session (ethernet/session.hpp), which starts
+// with the first packet in either direction.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +28,7 @@ class Connections final : public Component, public Transport {
  public:
   using Session = ethernet::Session<SendWindow, ReceiveWindow>;
 
-  /// What is given outlives it. It has the port's received datagrams.
+  /// The arguments must outlive the object. Takes over the port's received datagrams.
   Connections(const ethernet::SessionConfig& config, UdpPort& udp, Domain& line, ethernet::Frames& frames)
       : config_(config), udp_(udp), domain_(line), frames_(frames), id_(line.scheduler.add(*this)) {
     udp_.receive = [this](const ethernet::FrameRef& frame, Tick first, Tick end) {
@@ -76,7 +77,7 @@ class Connections final : public Component, public Transport {
       if (all_[k].session.used()) restart(k, now);
   }
   void leave(unsigned connection, Tick tick) override {
-    if (all_[connection].to == udp_.own) return;  // it has no session
+    if (all_[connection].to == udp_.own) return;  // a board has no session with itself
     const Tick cycle = domain_.clock.cycle_after(tick);
     all_[connection].receive.leave(cycle);
     wake(cycle);
@@ -118,8 +119,9 @@ class Connections final : public Component, public Transport {
 
  private:
   static constexpr unsigned kMost = 512;         ///< connections
-  static constexpr Tick kBegins = 16;            ///< cycles in which a session has begun
-  static constexpr std::uint64_t kAhead = 2048;  ///< bytes that wait in the UDP stack at most when a packet is chosen
+  static constexpr Tick kBegins = 16;            ///< cycles to start a session
+  static constexpr std::uint64_t kAhead = 2048;  ///< maximum number of bytes waiting in the UDP stack when a packet is
+                                                 ///< chosen
 
   struct Connection {
     Connection(const ethernet::UdpEnd& peer, Lane of, const ethernet::SessionConfig& config)
@@ -130,8 +132,8 @@ class Connections final : public Component, public Transport {
     SendWindow send;
     ReceiveWindow receive;
     Session session;
-    std::uint16_t number = 0;  ///< of the session that was opened last
-    Tick heard = 0;            ///< the cycle in which it hears the last packet that came
+    std::uint16_t number = 0;  ///< of the session opened last
+    Tick heard = 0;            ///< cycle in which it processes the last received packet
   };
   struct Datagram {
     ethernet::FrameRef frame;
@@ -216,7 +218,7 @@ class Connections final : public Component, public Transport {
     }
     if (later != kNever) wake(later);
   }
-  /// The cycle in which its last word has been read.
+  /// Returns the cycle in which the packet's last word has been read.
   Tick send(const Connection& of, spec::AcclPacket header, std::span<const std::byte> data,
             const ethernet::Sequence& sequence, Tick now) {
     header.session = sequence.session;
@@ -237,8 +239,8 @@ class Connections final : public Component, public Transport {
   ComponentId id_;
   std::deque<Connection> all_;
   std::deque<Datagram> waiting_;
-  std::size_t next_ = 0;  ///< the first connection that may send
-  Tick free_ = 0;         ///< the cycle from which on the next packet is chosen
+  std::size_t next_ = 0;  ///< first connection in the round-robin order
+  Tick free_ = 0;         ///< first cycle in which the next packet may be chosen
   std::uint64_t malformed_ = 0;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A call that is under way: its registers, and how far its move has come.
+// State of a call in flight: its registers and the progress of its moves.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ namespace thalweg::accl {
 
 using spec::programs::OperandKind;
 
-/// Of a message that a move takes.
+/// A message that a move receives.
 struct Source {
   bool claimed = false;
   Channel channel{};
@@ -33,50 +33,50 @@ struct Source {
   std::uint64_t taken = 0;  ///< bytes
 };
 
-/// What a move has come to. Its operands are as they were when it began.
+/// State of a move. Its operands have the values at its start.
 struct Move {
-  const Instruction* what = nullptr;  ///< null: there is none
-  std::array<std::uint64_t, 3> at{};  ///< of operand 0, 1, result: the address or the rank
+  const Instruction* what = nullptr;  ///< null: no move
+  std::array<std::uint64_t, 3> at{};  ///< of operand 0, 1, result: the address or rank
   std::uint64_t elements = 0, moved = 0;
   std::array<Source, 2> sources{};
-  std::optional<std::uint32_t> number{};  ///< of the message that it sends
-  std::optional<std::uint32_t> offer{};   ///< of the place that it has offered, or that it writes to
-  bool eager = false;                     ///< its message goes through receive buffers, whatever its size
-  std::vector<std::byte> word{};          ///< of a kernel's stream: left of a word
-  bool continues = false;                 ///< the next move's result goes into the same packet of a kernel's stream
-  Tick resumes_at = 0;                    ///< the cycle in which it does
-  Tick waits = kNever;                    ///< the cycle since which it waits for a message or an offer
-  std::uint32_t from = 0;                 ///< whose: a rank
+  std::optional<std::uint32_t> number{};  ///< of the message being sent
+  std::optional<std::uint32_t> offer{};   ///< of the rendezvous offer that it made or writes to
+  bool eager = false;                     ///< its message uses receive buffers, whatever its size
+  std::vector<std::byte> word{};          ///< of a kernel's stream: rest of a word
+  bool continues = false;                 ///< the next move's result continues the same packet of a kernel's stream
+  Tick resumes_at = 0;                    ///< cycle in which the move resumes
+  Tick waits = kNever;                    ///< start of its wait for a message or an offer
+  std::uint32_t from = 0;                 ///< rank from which the message or offer comes
   bool for_kernel = false;                ///< it waits for its kernel's stream
   bool for_room = false;                  ///< it waits until it can send
 };
 
-/// Elements of a call, some of each block, for collective units beside the engine.
+/// A piece of a call for collective units: some elements of each block.
 struct UnitPiece {
-  std::uint64_t elements = 0;            ///< of a block
-  std::vector<std::byte> send, receive;  ///< as on the wire, block by block
-  Tick done = kNever;                    ///< the cycle from which on its result is there
+  std::uint64_t elements = 0;            ///< per block
+  std::vector<std::byte> send, receive;  ///< in wire format, block by block
+  Tick done = kNever;                    ///< first cycle in which its result is available
 };
 
-/// How far a call of these units has come: pieces are read, submitted and written one behind the other.
+/// State of a call in collective units: pieces are read, submitted and written in order.
 struct UnitCall {
   spec::Operator op = spec::Operator::none;
   spec::Datatype type = spec::Datatype::byte;
-  std::uint64_t piece = 1;  ///< elements of a block in a piece at most
-  unsigned algorithm = 0;   ///< by the units' number
-  Move in{}, out{};         ///< of operand 0, and of the result
-  bool submitted = false;   ///< all pieces
+  std::uint64_t piece = 1;  ///< maximum elements of a block per piece
+  unsigned algorithm = 0;   ///< by the units' numbering
+  Move in{}, out{};         ///< reads of operand 0, and writes of the result
+  bool submitted = false;   ///< all pieces are submitted
   std::deque<std::shared_ptr<UnitPiece>> under_way{};
-  Tick waits = kNever;  ///< the cycle since which it waits
+  Tick waits = kNever;  ///< start of its wait
 };
 
 struct Context {
   Call call;
   unsigned port = 0;
   Handle handle = 0;
-  std::optional<std::size_t> kernel{};  ///< the pair of streams by which a kernel has given it
-  Tick called = 0;                      ///< when the host or kernel gave it
-  std::uint64_t order = 0;              ///< in which the board was given its calls
+  std::optional<std::size_t> kernel{};  ///< index of the stream pair of the kernel that submitted the call
+  Tick called = 0;                      ///< time of submission by the host or kernel
+  std::uint64_t order = 0;              ///< sequence number of the board's calls
 
   Communicator communicator{};
   std::uint32_t communicator_id = 0, collective = 0;
@@ -85,15 +85,15 @@ struct Context {
   ProgramPosition position{};
   bool started = false, ending = false, reporting = false, ended = false;
 
-  Move move{}, background{};                      ///< the program's, and the one that it has started
-  std::optional<UnitCall> units{};                ///< where units beside the engine carry it out, without a program
+  Move move{}, background{};                      ///< of the program, and the one that it started in the background
+  std::optional<UnitCall> units{};                ///< if units beside the engine execute it, without a program
   std::map<std::uint32_t, std::uint32_t> sent{};  ///< messages of a collective, by rank
-  std::vector<std::byte> result{};                ///< of a packet to a kernel's stream, what has gone out
+  std::vector<std::byte> result{};                ///< data sent so far of a packet to a kernel's stream
 
-  Tick resumes_at = 0;  ///< the cycle in which its program does
-  Tick effects = 0;     ///< the cycle from which on all that it has done is seen
+  Tick resumes_at = 0;  ///< cycle in which its program resumes
+  Tick effects = 0;     ///< first cycle in which all its effects are visible
   std::uint32_t code = 0;
-  std::string why{};  ///< where the code is not 0
+  std::string why{};  ///< if the code is not 0
 
   [[nodiscard]] std::uint64_t& operator[](Register name) { return registers[static_cast<std::size_t>(name)]; }
   [[nodiscard]] std::uint64_t operator[](Register name) const { return registers[static_cast<std::size_t>(name)]; }
@@ -109,20 +109,20 @@ struct Context {
   [[nodiscard]] bool is_collective() const {
     return call.scenario != Scenario::send && call.scenario != Scenario::recv && !communicator.members.empty();
   }
-  /// The call ends with that bit of its return code.
+  /// Sets a bit of the call's return code, which ends the call.
   void fail(std::uint32_t bit, const std::string& reason) {
     code |= bit;
     why += (why.empty() ? "" : "; ") + reason;
   }
 };
 
-/// Bytes of memory that a call reads or writes.
+/// Range of memory that a call reads or writes.
 struct Range {
   bool host, writes;
   std::uint64_t begin, end;
 };
 
-/// Blocks of `count` elements that a call reads as operands 0 and 1, and writes.
+/// Number of blocks of `count` elements that a call reads as operands 0 and 1, and writes as the result.
 [[nodiscard]] inline std::array<std::uint64_t, 3> blocks_of(const Context& context) {
   const Call& call = context.call;
   const auto size = context.communicator.members.size();
@@ -170,7 +170,7 @@ struct Range {
   return blocks;
 }
 
-/// What a call reads and writes at most.
+/// Upper bound of the memory that a call reads and writes.
 [[nodiscard]] inline std::vector<Range> ranges_of(const Context& context) {
   const Call& call = context.call;
   const auto blocks = blocks_of(context);
@@ -193,8 +193,8 @@ struct Range {
   return all;
 }
 
-/// Whether the later one has to wait for the earlier one: it uses what the other one writes, or the same stream, or its messages could be
-/// taken for those of the other.
+/// True if the later call must wait for the earlier: they share memory that one of them writes, or a stream, or their
+/// messages could be confused.
 [[nodiscard]] inline bool conflicts(const Context& earlier, const Context& later) {
   const Call &a = earlier.call, &b = later.call;
   if (a.scenario == Scenario::config || b.scenario == Scenario::config) return true;

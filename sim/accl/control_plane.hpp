@@ -35,12 +35,12 @@ class ControlPlane {
   };
   struct In {
     std::uint32_t identity = 0;                         ///< of the exchange memory
-    std::optional<ExchangePorts::Access> access{};      ///< the host's
+    std::optional<ExchangePorts::Access> access{};      ///< by the host
     std::vector<std::optional<std::uint32_t>> words{};  ///< of calls, by port
     bool status_ready = false, command_ready = false;
     std::optional<ProgramMoves::Ended> ended{};
-    std::uint64_t waits = 0;          ///< moves, by slots
-    std::optional<unsigned> moves{};  ///< the slot of which a piece begins
+    std::uint64_t waits = 0;          ///< waiting moves, a bit per slot
+    std::optional<unsigned> moves{};  ///< slot of a move whose next piece starts
   };
 
   explicit ControlPlane(const Limits& limits)
@@ -73,7 +73,7 @@ class ControlPlane {
       return NodeCircuit::Setting{NodeCircuit::Sets::communicator, one->index, {one->identity, 1, 0}};
     return std::nullopt;
   }
-  /// This board's session.
+  /// This board's session number.
   [[nodiscard]] std::uint32_t own() const { return communicators_.own(); }
 
   void step(const In& in) {
@@ -186,9 +186,9 @@ class ControlPlane {
   }
 
  private:
-  // Users of the exchange memory: who comes first has it.
+  // Users of the exchange memory, in order of priority.
   static constexpr std::size_t kOfSession = 0, kOfCall = 1, kOfConfiguration = 2, kOfCommunicator = 3, kOfReport = 4;
-  static constexpr std::size_t kUsers = 8;  ///< accesses under way
+  static constexpr std::size_t kUsers = 8;  ///< maximum accesses in flight
 
   [[nodiscard]] std::array<std::optional<ExchangePorts::Access>, 5> asks(
       const std::optional<ProgramMoves::Status>& end) const {
@@ -198,7 +198,7 @@ class ControlPlane {
     return {read(moves_.access()), read(port_.access()), configuration_.access(), read(communicators_.access()),
             report_.access(end)};
   }
-  /// Ports take turns.
+  /// Round-robin arbitration of the ports, per call.
   void turn(const In& in, bool word) {
     if (inside_) {
       if (word && ++words_ == kCallWords) inside_ = false;
@@ -222,10 +222,10 @@ class ControlPlane {
   TimeOuts time_outs_;
   ProgramMoves moves_;
   CallReport report_;
-  bool inside_ = false;                       ///< a call
-  bool configures_ = false, resets_ = false;  ///< a config call is under way, or one that resets
+  bool inside_ = false;                       ///< the words of a call are being taken
+  bool configures_ = false, resets_ = false;  ///< a config call is in flight; a reset is in flight
   unsigned owner_ = 0, words_ = 0;
-  std::deque<std::size_t> users_;  ///< of accesses under way
+  std::deque<std::size_t> users_;  ///< of accesses in flight, in order
 };
 
 }  // namespace thalweg::accl

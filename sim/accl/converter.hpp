@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts the elements of packets, word by word, C++ model of rtl/accl/tw_converter.sv.
+// Converts the elements of packets, word by word. C++ model of rtl/accl/tw_converter.sv.
 #pragma once
 
 #include <algorithm>
@@ -23,28 +23,28 @@ struct DataWord {
   bool last = false;
 };
 
-/// Of elements: none; float32 to float16; float16 to float32.
+/// Conversion of elements: none; float32 to float16; float16 to float32.
 enum class Conversion : std::uint8_t { none, narrow, widen };
 
 class Converter {
  public:
   struct In {
     DataWord word;
-    Conversion conversion = Conversion::none;  ///< alike with all words of a packet
-    bool half = false;  ///< with the last word of what is widened: its elements fill no more than half of it
+    Conversion conversion = Conversion::none;  ///< the same for all words of a packet
+    bool half = false;                         ///< with the last word to widen: its elements fill at most half of it
   };
 
-  /// `conversions`: are built.
+  /// `conversions`: the conversion logic exists.
   explicit Converter(bool conversions) : built_(conversions), fifo_(kCycles + 3) {}
 
-  /// Cycles from the word that completes a result to the result, whether it converts or not.
+  /// Cycles from the word that completes a result to the result, with and without conversion.
   [[nodiscard]] static constexpr unsigned latency(bool conversions) { return conversions ? kCycles + 2 : 1; }
 
   [[nodiscard]] bool ready() const { return built_ ? fifo_.room() && !upper_ : skid_.ready(); }
   [[nodiscard]] bool valid() const { return built_ ? fifo_.valid() : skid_.valid(); }
   [[nodiscard]] const DataWord& front() const { return built_ ? fifo_.front() : skid_.front(); }
 
-  /// One clock edge. in: a word that is offered, or nullptr; taken when ready(). pop: what is at the front is taken.
+  /// One clock edge. in: an offered word or nullptr, taken if ready(). pop: the front word is taken.
   void step(const In* in, bool pop) {
     if (!built_) return skid_.step(in ? &in->word : nullptr, pop);
     std::optional<DataWord> made;
@@ -60,10 +60,10 @@ class Converter {
   }
 
  private:
-  static constexpr unsigned kCycles = 5;  ///< of the pipeline
+  static constexpr unsigned kCycles = 5;  ///< pipeline depth
   using Half = std::array<std::uint16_t, 16>;
 
-  /// What is complete with the word.
+  /// Returns the output word that this word completes, if any.
   std::optional<DataWord> accept(const In& in) {
     if (in.conversion == Conversion::none) return in.word;
     if (in.conversion == Conversion::widen) {
@@ -92,8 +92,8 @@ class Converter {
   Skid<DataWord> skid_;
   CreditedFifo<DataWord> fifo_;
   std::array<std::optional<DataWord>, kCycles> delayed_;
-  std::optional<Half> first_;      ///< of two words that become one
-  std::optional<DataWord> upper_;  ///< the second word of what is widened
+  std::optional<Half> first_;      ///< first of two narrowed words that are packed into one
+  std::optional<DataWord> upper_;  ///< second output word of a widened word
 };
 
 }  // namespace thalweg::accl

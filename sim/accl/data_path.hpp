@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine's data path: two operands from memory, receive buffers or a kernel's stream are converted and combined, and the result goes to
-// memory, a stream or the network, a word of 64 bytes a cycle. What it moves in one go is a step here, with the times of its first and its last
-// word, which follow from the rates of the memory's ports, of the path and of the line.
+// The engine's data path. Two operands from memory, receive buffers or a kernel's stream are converted and combined,
+// and the result goes to memory, a stream or the network, 64 bytes per cycle. The model moves a segment in one step.
+// The times of its first and last word follow from the rates of the memory ports, of the path and of the line.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@
 
 namespace thalweg::accl {
 
-/// Data that have left for a kernel, up to the end of a packet; the number of its stream, and the cycle in which its last word is there.
+/// A packet for a kernel, with its stream number, and the cycle in which its last word is available.
 struct KernelPacket {
   unsigned stream = 0;
   std::vector<std::byte> data;
@@ -31,7 +31,7 @@ struct KernelPacket {
 
 class DataPath {
  public:
-  /// Cycles in which the first and the last word are there.
+  /// Cycles in which the first and the last word are available.
   struct Times {
     double first = 0, last = 0;
   };
@@ -42,24 +42,25 @@ class DataPath {
         reads_{ports(config), ports(config)},
         writes_(ports(config)) {}
 
-  std::function<void(char port, bool host, std::uint64_t address, std::size_t bytes)> seen;  ///< as of Transaction
+  std::function<void(char port, bool host, std::uint64_t address, std::size_t bytes)>
+      seen;  ///< arguments as in Transaction
 
-  /// The cycle from which on it takes another segment.
+  /// The first cycle in which it accepts another segment.
   [[nodiscard]] Tick free() const { return cycle(free_); }
-  /// Begins with a segment.
+  /// Starts a segment.
   void begin(Tick now) {
     now_ = free_ = static_cast<double>(now);
     times_ = {now_, now_};
   }
-  /// It takes no other segment before that cycle.
+  /// Accepts no other segment before cycle `until`.
   void hold(Tick until) { free_ = std::max(free_, static_cast<double>(until)); }
-  /// Of the segment, behind the plug-ins.
+  /// Times of the segment's words after the plug-ins.
   [[nodiscard]] Times times(std::size_t bytes) const {
     const double first = times_.first + plugins_;
     return {first, std::max(times_.last + plugins_, first + static_cast<double>(bytes) / kWord)};
   }
 
-  /// Operand `operand` from memory.
+  /// Reads operand `operand` from memory.
   void read(unsigned operand, bool host, std::uint64_t address, std::span<std::byte> data) {
     seen(static_cast<char>('x' + operand), host, address, data.size());
     memories_[host]->read(address, data);
@@ -69,20 +70,20 @@ class DataPath {
     times_.last = std::max(times_.last, last + port.latency());
     free_ = std::max(free_, last);
   }
-  /// The result to memory; the cycle from which on it is seen.
+  /// Writes the result to memory. Returns the first cycle in which it is visible.
   Tick write(bool host, std::uint64_t address, std::span<const std::byte> data) {
     seen('z', host, address, data.size());
     memories_[host]->write(address, data);
     MemoryPort& port = writes_[host];
     const auto [first, end] = times(data.size());
     const double last = port.take(first, end, data.size());
-    free_ = std::max(free_, now_ + last - first);  // the next segment's first word is there when the port is free
+    free_ = std::max(free_, now_ + last - first);  // the next segment's first word arrives when the port is free
     return cycle(last + port.latency());
   }
 
-  // For units beside the path: times of the memories' ports alone.
+  // For units beside the data path: only the memory ports' times count.
 
-  /// An operand by the port of operand 0: when the port has taken it, and when its last word is there.
+  /// Reads an operand through the port of operand 0. Returns when the port is free, and when the last word arrives.
   std::pair<double, double> fetch(Tick now, bool host, std::uint64_t address, std::span<std::byte> data) {
     seen('x', host, address, data.size());
     memories_[host]->read(address, data);
@@ -90,7 +91,7 @@ class DataPath {
     const double last = port.take(static_cast<double>(now), 0, data.size());
     return {last, last + port.latency()};
   }
-  /// A result: when the port has taken it, and when it is seen.
+  /// Writes a result. Returns when the port is free, and when the result is visible.
   std::pair<double, double> store(Tick now, bool host, std::uint64_t address, std::span<const std::byte> data) {
     seen('z', host, address, data.size());
     memories_[host]->write(address, data);
@@ -99,7 +100,7 @@ class DataPath {
     return {last, last + port.latency()};
   }
 
-  /// From a kernel; padded to whole words.
+  /// Appends data from a kernel, padded to whole words.
   void give(std::span<const std::byte> data) {
     for (std::size_t at = 0; at < data.size(); at += kWord) {
       std::array<std::byte, kWord> word{};
@@ -108,19 +109,19 @@ class DataPath {
       input_.push_back(word);
     }
   }
-  /// Words from kernels that it holds.
+  /// Number of buffered words from kernels.
   [[nodiscard]] std::size_t words() const { return input_.size(); }
-  /// Whether the kernel's stream has so many bytes, of which `word` are left of a word.
+  /// True if the kernel's stream has this many bytes; `word` holds the rest of a partly used word.
   [[nodiscard]] bool has(std::size_t bytes, std::span<const std::byte> word) const {
     return bytes <= word.size() + input_.size() * kWord;
   }
-  /// An operand from the kernel's stream, only where it has(); what is left of its last word stays in `word`.
+  /// Pops an operand from the kernel's stream; requires has(). The rest of its last word stays in `word`.
   void pop(std::vector<std::byte>& word, std::span<std::byte> data) {
     pull(word, data);
     times_.last = std::max(times_.last, now_ + static_cast<double>(data.size()) / kWord);
     free_ = std::max(free_, times_.last);
   }
-  /// The same for units beside the path.
+  /// The same for units beside the data path.
   void pull(std::vector<std::byte>& word, std::span<std::byte> data) {
     while (word.size() < data.size()) {
       word.insert(word.end(), input_.front().begin(), input_.front().end());
@@ -133,13 +134,13 @@ class DataPath {
   static Tick cycle(double at) { return static_cast<Tick>(std::ceil(at)); }
 
  private:
-  using Ports = std::array<MemoryPort, 2>;  ///< to the board's memory and the host's
+  using Ports = std::array<MemoryPort, 2>;  ///< to board memory and host memory
   static Ports ports(const NodeConfig& config) {
     return {MemoryPort(config.memory_bytes_per_cycle, config.memory_latency),
             MemoryPort(config.host_bytes_per_cycle, config.host_latency)};
   }
 
-  const double plugins_;  ///< cycles from their input to their output, which do not depend on what they do
+  const double plugins_;  ///< plug-in latency in cycles, the same for all operations
   std::array<Memory*, 2> memories_;
   std::array<Ports, 2> reads_;  ///< of each operand
   Ports writes_;

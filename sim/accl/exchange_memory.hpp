@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words that a host and the engine share, as ACCL's driver lays them out: receive buffers, communicators, arithmetic
-// configurations from the begin, registers at the end.
+// The exchange memory, shared by host and engine, with the layout of ACCL's driver: receive buffers, communicators and
+// arithmetic configurations from the start, registers at the end.
 #pragma once
 
 #include <algorithm>
@@ -20,34 +20,34 @@ struct Member {
   friend bool operator==(const Member&, const Member&) = default;
 };
 struct Communicator {
-  std::uint32_t rank = 0;  ///< of the node whose memory it is in
+  std::uint32_t rank = 0;  ///< of this board
   std::vector<Member> members;
 
   friend bool operator==(const Communicator&, const Communicator&) = default;
 };
-/// How elements of a type are stored, sent and combined.
+/// Storage, wire format and operations of elements of a type.
 struct Arithmetic {
-  unsigned bytes = 0, compressed_bytes = 0;  ///< of an element
-  bool compressed = false;                   ///< it is combined in the compressed type
-  std::vector<std::uint32_t> functions;      ///< by a call's function: which unit
+  unsigned bytes = 0, compressed_bytes = 0;  ///< per element
+  bool compressed = false;                   ///< combines in the compressed type
+  std::vector<std::uint32_t> functions;      ///< unit number, indexed by a call's function
 };
 
 class ExchangeMemory {
  public:
   static constexpr std::uint32_t kBytes = 0x2000;
   static constexpr std::uint32_t kBuffers = 0x0, kBufferBytes = 0x4, kFirstBuffer = 0x8, kBufferWords = 7;
-  // Tuning, as ACCL's driver sets it: bytes up to which gathers, and reductions to a root, go straight from rank to rank.
+  // Tuning registers of ACCL's driver: maximum bytes for which gathers, and reductions to a root, are direct (flat).
   static constexpr std::uint32_t kGatherFlat = 0x1FC8, kReduceFlat = 0x1FD4;
-  static constexpr std::uint32_t kBroadcastFlat = 0x1FCC;  ///< ranks up to which a bcast does
+  static constexpr std::uint32_t kBroadcastFlat = 0x1FCC;  ///< maximum ranks for a direct (flat) bcast
   static constexpr std::uint32_t kSpare = 0x1FD8;          ///< address of a spare buffer, low and high word
   static constexpr std::uint32_t kCycles = 0x1FF0, kConfigured = 0x1FF4, kIdentity = 0x1FF8, kReturnCode = 0x1FFC;
 
-  /// None where there is no such word.
+  /// Returns none if there is no such word.
   [[nodiscard]] std::optional<std::uint32_t> read(std::uint64_t address) const {
     if (address >= kBytes || address % 4 != 0) return std::nullopt;
     return words_[address / 4];
   }
-  /// False where there is none. What the identity is written with has no effect.
+  /// Returns false if there is no such word. The identity register ignores writes.
   bool write(std::uint64_t address, std::uint32_t value) {
     if (address >= kBytes || address % 4 != 0) return false;
     if (address != kIdentity) words_[address / 4] = value;
@@ -55,7 +55,7 @@ class ExchangeMemory {
   }
   void set_identity(std::uint32_t identity) { words_[kIdentity / 4] = identity; }
 
-  /// None where its words do not fit, or its rank is none of its members.
+  /// Returns none if the words are no communicator: the size is out of range, or the rank is no member.
   [[nodiscard]] std::optional<Communicator> communicator(std::uint32_t address) const {
     const auto size = word(address), rank = word(address + 4);
     if (address % 4 != 0 || address < kFirstBuffer || size == 0 || size > kBytes / kMemberBytes || rank >= size ||
@@ -68,7 +68,7 @@ class ExchangeMemory {
     }
     return made;
   }
-  /// The address of a communicator whose last word this is; none where it is none's.
+  /// The address of the communicator whose last word is at `address`, if any.
   [[nodiscard]] std::optional<std::uint32_t> completed_by(std::uint64_t address) const {
     for (std::uint32_t size = 1; size <= kBytes / kMemberBytes; ++size) {
       const std::uint64_t before = 4 + size * kMemberBytes;
@@ -82,9 +82,9 @@ class ExchangeMemory {
     }
     return std::nullopt;
   }
-  /// What all members know a communicator by, which is at an address: its ranks, and how many communicators of these ranks stand before it.
-  /// All members have made them in one order, and their driver places them one behind the other. The hardware finds it out while the host
-  /// writes the table.
+  /// Identity of a communicator, equal on all members: a CRC of its ranks and of the number of communicators with the
+  /// same ranks at lower addresses. All members create communicators in the same order, and their driver allocates
+  /// ascending addresses. The hardware computes it while the host writes the table.
   [[nodiscard]] std::uint32_t identify(const Communicator& of, std::uint32_t address) const {
     std::vector<std::uint64_t> words;
     for (const Member& member : of.members) {
@@ -98,7 +98,7 @@ class ExchangeMemory {
     words.push_back(before);
     return crc32(words, static_cast<unsigned>(64 * words.size()));
   }
-  /// None where it is none.
+  /// Returns none if the words are no arithmetic configuration.
   [[nodiscard]] std::optional<Arithmetic> arithmetic(std::uint32_t address) const {
     const auto functions = word(address + 20);
     if (address % 4 != 0 || address < kFirstBuffer || address + 28 > kBytes || functions > 32 ||
@@ -110,7 +110,7 @@ class ExchangeMemory {
     for (std::uint32_t k = 0; k < functions; ++k) made.functions.push_back(word(address + 28 + 4 * k));
     return made;
   }
-  /// The addresses of the receive buffers; none where their number does not fit.
+  /// The addresses of the receive buffers; none if their number does not fit.
   [[nodiscard]] std::optional<std::vector<std::uint64_t>> buffers() const {
     const auto count = word(kBuffers);
     if (kFirstBuffer + std::uint64_t{count} * 4 * kBufferWords > kBytes) return std::nullopt;
@@ -127,7 +127,7 @@ class ExchangeMemory {
 
  private:
   static constexpr std::uint32_t kMemberBytes = 24;
-  static constexpr std::uint32_t kLeastIp = 1 << 24;  ///< other words are less
+  static constexpr std::uint32_t kLeastIp = 1 << 24;  ///< all other words of a communicator are smaller
 
   [[nodiscard]] std::uint32_t word(std::uint32_t address) const { return read(address).value_or(0); }
 

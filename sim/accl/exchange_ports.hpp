@@ -14,7 +14,7 @@ namespace thalweg::accl {
 
 class ExchangePorts {
  public:
-  /// Of port 0, the host's, and port 1, the engine's.
+  /// Access of port 0 (host) or port 1 (engine).
   struct Access {
     bool write = false;
     std::uint32_t at = 0, data = 0;
@@ -25,7 +25,7 @@ class ExchangePorts {
   };
 
   [[nodiscard]] bool ready(std::size_t port) const { return left_ == 0 && !(port == 1 && waits()); }
-  /// In this cycle.
+  /// The answer in this cycle.
   [[nodiscard]] const std::optional<Answer>& answer(std::size_t port) const { return answers_[port]; }
 
   void step(const std::array<std::optional<Access>, 2>& in, std::uint32_t identity) {
@@ -57,7 +57,7 @@ class ExchangePorts {
   ExchangeMemory memory_;
   std::array<std::optional<Access>, 2> accesses_{};
   std::array<std::optional<Answer>, 2> read_{}, answers_{};
-  unsigned left_ = ExchangeMemory::kBytes / 4;  ///< cycles until all words are 0
+  unsigned left_ = ExchangeMemory::kBytes / 4;  ///< cycles until all words are cleared after reset
 };
 
 }  // namespace thalweg::accl

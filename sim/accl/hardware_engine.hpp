@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hardware that is a board's whole engine (rtl/accl/top/tw_accl_engine.sv): it takes calls and the host's writes to the exchange memory, and says when calls have ended.
+// Hardware that is a board's whole engine (rtl/accl/top/tw_accl_engine.sv). It takes calls and the host's writes to the
+// exchange memory, and reports completions of calls.
 #pragma once
 
 #include <algorithm>
@@ -23,14 +24,14 @@ class HardwareEngine final : public HardwarePorts {
   /// As HardwarePorts.
   using HardwarePorts::HardwarePorts;
 
-  std::function<void(Context& context, Tick now)> ended;  ///< with a return code
+  std::function<void(Context& context, Tick now)> ended;  ///< called with the return code set
 
-  /// The host writes the exchange memory. Calls wait until all that was written before them is there.
+  /// A host write to the exchange memory. Calls wait until all earlier writes are done.
   void write(std::uint32_t at, std::uint32_t data) {
     writes_.push_back({at, data});
     wake();
   }
-  /// A call, by its port, from its cycle `resumes_at` on.
+  /// Submits a call at its port, from its cycle `resumes_at` on.
   void call(Context context) {
     const Tick from = context.resumes_at;
     if (context.call.scenario == Scenario::config && context.call.function == 2) times_ = context.call.count != 0;
@@ -41,12 +42,12 @@ class HardwareEngine final : public HardwarePorts {
     else
       begins_.push_back(from);
   }
-  /// Wakes it where a call begins; in a step of the node. The next cycle in which one does.
+  /// Called in the node's step: wakes the hardware for calls that start. Returns the next cycle in which a call starts.
   [[nodiscard]] Tick begin(Tick now) {
     if (std::erase_if(begins_, [now](Tick from) { return from <= now; }) > 0) wake();
     return begins_.empty() ? kNever : *std::ranges::min_element(begins_);
   }
-  /// Calls that have not ended, and whether it has taken them.
+  /// Visits calls that have not ended, with a flag whether the hardware has taken them.
   template <class See>
   void open(const See& see) const {
     for (const auto& port : under_way_)
@@ -92,7 +93,7 @@ class HardwareEngine final : public HardwarePorts {
       queues_[k].pop_front();
     }
     if (out.status) end(*out.status, now);
-    // Time-outs are counted while moves wait.
+    // The hardware counts time-outs while moves wait.
     return any || out.status || (times_ && (out.message_waits | out.kernel_waits) != 0);
   }
   void end(const NodeCircuit::Status& status, Tick now) {
@@ -105,17 +106,17 @@ class HardwareEngine final : public HardwarePorts {
     ended(context, now);
     waker_.wake(now + 1);
   }
-  /// The exchange memory and counts of messages are cleared in 2,048 cycles.
+  /// Clearing the exchange memory and the message counts takes 2,048 cycles.
   [[nodiscard]] unsigned quiet() const override { return 4096; }
 
   using UnderWay = std::pair<unsigned, Context>;
 
   std::deque<NodeCircuit::Word> writes_;
   std::array<std::deque<Context>, kPorts> queues_;
-  std::array<unsigned, kPorts> given_{}, counts_{};     ///< words of a call; calls
-  std::array<std::deque<UnderWay>, kPorts> under_way_;  ///< by their numbers at the port
-  std::vector<Tick> begins_;                            ///< cycles in which calls begin
-  bool times_ = false;                                  ///< there is a time-out
+  std::array<unsigned, kPorts> given_{}, counts_{};     ///< words given of the current call; number of calls taken
+  std::array<std::deque<UnderWay>, kPorts> under_way_;  ///< by call number at the port
+  std::vector<Tick> begins_;                            ///< cycles in which calls start
+  bool times_ = false;                                  ///< a time-out is set
 };
 
 }  // namespace thalweg::accl

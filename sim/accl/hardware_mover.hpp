@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hardware that carries out a board's moves (rtl/accl/top/tw_accl_node.sv): the sequencer that gives it the moves is the simulator's.
+// Hardware that executes a board's moves (rtl/accl/top/tw_accl_node.sv). The sequencer that issues them is the
+// simulator's.
 #pragma once
 
 #include <algorithm>
@@ -70,7 +71,7 @@ class HardwareMover final : public HardwarePorts {
       return true;
     }
     const auto free = std::ranges::find_if(slots_, [](const Slot& slot) { return !slot.busy; });
-    if (free == slots_.end()) {  // one of those that are under way ends
+    if (free == slots_.end()) {  // a slot becomes free when a move in flight ends
       waiting_.push_back(&move);
       move.resumes_at = kNever;
       return false;
@@ -105,7 +106,7 @@ class HardwareMover final : public HardwarePorts {
   }
 
  private:
-  static constexpr std::uint32_t kGrain = 512;  ///< bytes, of which a receive buffer has a multiple
+  static constexpr std::uint32_t kGrain = 512;  ///< granularity of receive buffers in bytes
 
   struct Slot {
     bool busy = false;
@@ -113,7 +114,7 @@ class HardwareMover final : public HardwarePorts {
     Move* move = nullptr;
     std::uint32_t of = 0, communicator = 0;
   };
-  /// The hardware's number of its communicator.
+  /// The hardware's index of the call's communicator.
   [[nodiscard]] unsigned number_of(const Context& context) const {
     const auto found = communicators_.find(context.communicator_id);
     return found == communicators_.end() ? 0 : found->second;
@@ -144,7 +145,7 @@ class HardwareMover final : public HardwarePorts {
     return out.ended;
   }
   [[nodiscard]] unsigned quiet() const override { return 512; }
-  /// What moves wait for; a piece that moves ends it.
+  /// Records waiting moves. A wait ends when a piece moves.
   void wait(const NodeCircuit::Outputs& out, Tick now) {
     for (auto bits = out.message_waits | out.kernel_waits; bits != 0; bits &= bits - 1) {
       const auto slot = static_cast<unsigned>(std::countr_zero(bits));
@@ -175,12 +176,11 @@ class HardwareMover final : public HardwarePorts {
   }
 
   std::vector<Slot> slots_;
-  std::vector<Move*> waiting_;  ///< for a slot
+  std::vector<Move*> waiting_;  ///< moves that wait for a slot
   std::deque<NodeCircuit::Command> commands_;
   std::map<std::uint32_t, unsigned> communicators_;
   MoveMaker moves_;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>>
-      ending_;  ///< collectives some of whose moves are not given up yet
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> ending_;  ///< ended collectives with moves still to be cancelled
   std::size_t buffers_ = 0;
   std::uint32_t buffer_bytes_ = 0;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ports of hardware that is a board's engine or its data path (rtl/accl/top): memory, kernels and MAC, which are the simulator's. Unlike the simulator's mover it goes
-// cycle by cycle.
+// Ports of the hardware that is a board's engine or data path (rtl/accl/top): memory, kernels and MAC, which the
+// simulator models. Unlike the simulator's mover, it runs cycle by cycle.
 #pragma once
 
 #include <algorithm>
@@ -31,9 +31,10 @@ namespace thalweg::accl {
 
 class HardwarePorts : public MoveEngine {
  public:
-  static constexpr std::size_t kWords = 16;  ///< of kernels, that wait for the hardware
+  static constexpr std::size_t kWords = 16;  ///< maximum words from kernels that wait for the hardware
 
-  /// What is given outlives it. `ends`: of all boards. `waker`: of the node. Throws std::invalid_argument.
+  /// The arguments must outlive the object. `ends`: of all boards. `waker`: of the node. Throws std::invalid_argument
+  /// if the hardware supports fewer boards or a smaller payload.
   HardwarePorts(const NodeConfig& config, Memory& device, Memory& host, UdpPort& udp, Domain& engine,
                 KernelStreams& kernels, ethernet::Frames& frames, Waker waker,
                 const std::vector<ethernet::UdpEnd>& ends, std::unique_ptr<NodeCircuit> circuit)
@@ -96,7 +97,7 @@ class HardwarePorts : public MoveEngine {
     settings_.push_back({what, index, value});
     wake();
   }
-  /// Both clocks run from their next cycles on.
+  /// Runs both clocks from their next cycles on.
   void wake() {
     quiet_ = 0;
     if (std::exchange(awake_, true)) return;
@@ -112,8 +113,8 @@ class HardwarePorts : public MoveEngine {
   NodeCircuit::Limits limits_;
 
  private:
-  static constexpr std::size_t kRequests = 8, kWrites = 4;  ///< that a memory's port has under way
-  static constexpr Tick kMacCycles = 128;                   ///< that the MAC may be ahead of the line
+  static constexpr std::size_t kRequests = 8, kWrites = 4;  ///< maximum in flight per memory port
+  static constexpr Tick kMacCycles = 128;                   ///< cycles by which the MAC may run ahead of the line
 
   struct Reader {
     struct Word {
@@ -122,7 +123,7 @@ class HardwarePorts : public MoveEngine {
     };
     double free = 0;
     std::deque<Word> words;
-    std::deque<std::size_t> requests;  ///< words of each that are to be taken
+    std::deque<std::size_t> requests;  ///< remaining words of each request
   };
   struct Writer {
     struct Write {
@@ -148,7 +149,7 @@ class HardwarePorts : public MoveEngine {
   };
 
   [[nodiscard]] Domain& line() const { return *udp_.port.domain; }
-  /// A word; what memory or the MAC has behind the last byte is not zero.
+  /// A word; bytes past the end are not zero, as from real memory or a MAC.
   static Data data_of(std::span<const std::byte> bytes) {
     Data data;
     data.fill(0xA5A5A5A5A5A5A5A5);
@@ -173,7 +174,7 @@ class HardwarePorts : public MoveEngine {
       const Writer& writer = writers_[k];
       auto& write = in_.writes[k];
       write.accepts = writer.open.size() < kWrites;
-      write.takes = !writer.open.empty() && writer.free < at + 1;  // as a word ends within a cycle
+      write.takes = !writer.open.empty() && writer.free < at + 1;  // the previous word ends within this cycle
       write.written = !writer.written.empty() && writer.written.front() <= now;
     }
     in_.from_kernel = !from_kernel_.empty();
@@ -324,9 +325,9 @@ class HardwarePorts : public MoveEngine {
   std::array<Reader, 2> readers_;
   std::array<Writer, 2> writers_;
   std::deque<Data> from_kernel_;
-  std::map<unsigned, std::vector<std::byte>> packets_;  ///< for kernels, by stream
+  std::map<unsigned, std::vector<std::byte>> packets_;  ///< incomplete packets to kernels, by stream
   std::deque<Beat> beats_;
-  std::vector<std::byte> frame_;  ///< of which the MAC has words
+  std::vector<std::byte> frame_;  ///< words already given to the MAC
   bool awake_ = false;
   unsigned quiet_ = 0;
   std::array<std::uint32_t, 6> counts_{};

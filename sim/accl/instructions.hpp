@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Instructions of the programs of calls (spec/accl/programs.txt): what they do, and how long they take in rtl/accl/tw_sequencer.sv.
+// Instructions of call programs (spec/accl/programs.txt): semantics, and cycles in rtl/accl/tw_sequencer.sv.
 #pragma once
 
 #include <algorithm>
@@ -17,31 +17,31 @@ using spec::programs::Instruction;
 using spec::programs::Register;
 using Registers = std::array<std::uint64_t, spec::programs::kRegisters>;
 
-/// Where a call is in its program: the next instruction, and the one behind the last `call`.
+/// A call's position in its program: the next instruction, and the return address of the last `call`.
 struct ProgramPosition {
   std::uint16_t next = 0, link = 0;
 };
 
-/// From a call that may go on to its next instruction.
+/// Cycles from a runnable call to its next instruction.
 inline constexpr Tick kTurnCycles = 4;
-/// Until an instruction is found to wait for its call's background move.
+/// Cycles to detect that an instruction waits for its call's background move.
 inline constexpr Tick kAwaitCycles = 2;
 
-/// Whether it waits for the call's background move.
+/// True if the instruction waits for the call's background move.
 [[nodiscard]] constexpr bool awaits_background(spec::programs::Operation operation) {
   using enum spec::programs::Operation;
   return operation == end || operation == join || operation == start;
 }
-/// Whether its call stops until a move or the call has ended, or starts a move.
+/// True if the instruction stops its call until a move or the call has ended, or starts a move.
 [[nodiscard]] constexpr bool leaves_program(spec::programs::Operation operation) {
   using enum spec::programs::Operation;
   return operation == end || operation == start || operation == move || operation == signal || operation == await_;
 }
-/// Of an instruction in b: a register or its immediate.
+/// The second operand of an instruction: register b or the immediate.
 [[nodiscard]] constexpr std::uint64_t second_of(const Instruction& one, const Registers& registers) {
   return one.immediate >= 0 ? static_cast<std::uint64_t>(one.immediate) : registers[static_cast<std::size_t>(one.b)];
 }
-/// Up to the next instruction, or until what a move or a call's end needs is there.
+/// Cycles until the next instruction, or until the operands of a move or of a call's end are available.
 [[nodiscard]] constexpr Tick cycles_of(const Instruction& one, const Registers& registers) {
   using enum spec::programs::Operation;
   switch (one.operation) {
@@ -55,9 +55,9 @@ inline constexpr Tick kAwaitCycles = 2;
     case lt:
     case ge:
       return 5;
-    case mul:  // a cycle for each bit of b
+    case mul:  // a cycle per significant bit of b
       return 5 + static_cast<Tick>(std::max(1, static_cast<int>(std::bit_width(second_of(one, registers)))));
-    case div:  // a cycle for each bit of a register
+    case div:  // a cycle per bit of a register
       return 4 + spec::programs::kRegisterBits;
     case move:
     case start:
@@ -69,7 +69,7 @@ inline constexpr Tick kAwaitCycles = 2;
   }
 }
 
-/// Carries out an instruction that does not leave the program.
+/// Executes an instruction that does not leave the program.
 constexpr void execute(const Instruction& one, Registers& registers, ProgramPosition& position) {
   using enum spec::programs::Operation;
   constexpr std::uint64_t kMask = (std::uint64_t{1} << spec::programs::kRegisterBits) - 1;

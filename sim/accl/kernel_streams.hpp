@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine's ends of the streams between it and its board's kernels: commands and their status, data to the engine, and data from it by the
-// number of the stream. A word a cycle goes through each.
+// The engine's ends of the streams between engine and kernels: commands and their status, data to the engine, and data
+// from it by stream number. Each stream transfers a word per cycle.
 #pragma once
 
 #include <algorithm>
@@ -24,8 +24,8 @@
 
 namespace thalweg::accl {
 
-/// A word as kernels have it (runtime/accl/include/ap_axi_sdata.h): its data, keep, strb, user, id and dest with 8 bytes each, and a byte that is
-/// not 0 in a packet's last word.
+/// A stream word in the kernels' format (runtime/accl/include/ap_axi_sdata.h): data, then keep, strb, user, id and dest
+/// with 8 bytes each, and a byte that is nonzero in a packet's last word.
 using StreamWord = std::vector<std::byte>;
 using Words = Stream<StreamWord>;
 
@@ -45,12 +45,13 @@ inline constexpr std::size_t kSideband = 41, kCommandBytes = 4, kDataBytes = 64;
 
 class KernelStreams {
  public:
-  /// `submit`: a call of a pair of streams for commands and status.
+  /// `submit`: called with a call and the index of its pair of command and status streams.
   KernelStreams(std::string owner, Domain& domain, ComponentId component,
                 std::function<void(std::size_t pair, const Call&)> submit)
       : owner_(std::move(owner)), domain_(domain), component_(component), submit_(std::move(submit)) {}
 
-  /// Called between two advances, before kernels use them: a stream has `depth` words from its first request on.
+  /// Called between two advances, before kernels use the streams. The first request creates a stream with `depth`
+  /// words.
   [[nodiscard]] Words& commands(std::size_t pair) { return *pair_of(pair).commands; }
   [[nodiscard]] Words& status(std::size_t pair) { return *pair_of(pair).status; }
   [[nodiscard]] Words& to_engine(std::size_t depth) {
@@ -69,9 +70,10 @@ class KernelStreams {
     return *out.stream;
   }
 
-  /// Whether words for this number go to a kernel.
+  /// True if this stream number leads to a kernel.
   [[nodiscard]] bool has(unsigned number) const { return outs_.contains(number); }
-  /// In the step of the engine: words for a kernel, of which the first and the last are there in these cycles; `last`: they end a packet.
+  /// In the engine's step: words for a kernel, whose first and last are available in these cycles; `last`: they end a
+  /// packet.
   void deliver(unsigned number, std::span<const std::byte> data, double first, double end, bool last) {
     Out& out = outs_.at(number);
     const std::size_t words = (data.size() + kDataBytes - 1) / kDataBytes;
@@ -84,19 +86,19 @@ class KernelStreams {
     }
     again_ = true;
   }
-  /// A call of this pair has ended.
+  /// Sends the return code of a call of this pair.
   void end(std::size_t pair, std::uint32_t code) {
     pairs_[pair].codes.push_back(code);
     again_ = true;
   }
-  /// The engine takes data from its kernels as long as it has fewer words than these.
+  /// The engine pops data from its kernels while it has fewer words than this.
   void want(std::size_t words) {
     again_ |= words > want_;
     want_ = words;
   }
 
-  /// In the step of the engine. `have`: words from kernels that it has; `give` takes another one. The next cycle in which there is something to
-  /// do, apart from what streams wake it for.
+  /// In the engine's step. `have`: words from kernels that the engine has; `give` passes it another one. Returns the
+  /// next cycle with work, apart from wakes by streams.
   template <class Give>
   Tick step(Tick now, std::size_t have, const Give& give) {
     const Tick edge = domain_.clock.edge(now);
@@ -120,7 +122,7 @@ class KernelStreams {
     }
     return next;
   }
-  /// Whether something has changed in this step that it has to look at in the next cycle.
+  /// True if a change in this step requires another step in the next cycle.
   [[nodiscard]] bool again() const { return again_; }
 
  private:
@@ -134,7 +136,7 @@ class KernelStreams {
     std::unique_ptr<Words> stream;
     std::deque<std::pair<Tick, StreamWord>> words;
   };
-  static constexpr std::size_t kDepth = 16;  ///< words of a command or status stream: a call
+  static constexpr std::size_t kDepth = 16;  ///< words of a command or status stream; enough for a call
 
   Pair& pair_of(std::size_t pair) {
     while (pairs_.size() <= pair) {
@@ -148,7 +150,7 @@ class KernelStreams {
     }
     return pairs_[pair];
   }
-  /// True where it has more to do in the next cycle.
+  /// Returns true if there is more work in the next cycle.
   bool step(std::size_t k, Tick edge) {
     Pair& pair = pairs_[k];
     if (pair.commands->can_pop(edge)) {

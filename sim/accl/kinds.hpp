@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kind `accl`, as a cluster file says it (python/thalweg/systems/accl/cluster.py).
+// The node kind `accl` of a cluster file (python/thalweg/systems/accl/cluster.py).
 #pragma once
 
 #include <algorithm>
@@ -16,19 +16,19 @@
 
 namespace thalweg::accl {
 
-/// 10.0.0.0/8, with the node's number.
+/// IP address of a node in 10.0.0.0/8.
 [[nodiscard]] constexpr std::uint32_t ip_of(unsigned node) {
   return 0x0A00'0001U + node;
 }
 
-/// `values` has three for each operation: its scenario's number, and cycles.
+/// `values` has three numbers per operation: the scenario, and the cycles of command and result.
 [[nodiscard]] inline std::map<Scenario, Handling> processor_of(const std::vector<std::int64_t>& values) {
   std::map<Scenario, Handling> found;
   for (std::size_t i = 0; i + 2 < values.size(); i += 3)
     found[static_cast<Scenario>(values[i])] = {.command = values[i + 1], .result = values[i + 2]};
   return found;
 }
-/// `hertz`: of the line's clock.
+/// `hertz`: frequency of the line's clock.
 [[nodiscard]] inline ethernet::TcpConfig tcp_of(const Values& values, double hertz) {
   const auto resend = std::max<Tick>(4, std::llround(values.get<double>("resend_us") * 1e-6 * hertz));
   return {.segment = values.get<unsigned>("segment_bytes"),
@@ -40,7 +40,7 @@ namespace thalweg::accl {
           .tries = values.get<unsigned>("tries")};
 }
 
-/// `frames` outlives the nodes.
+/// `frames` must outlive the nodes.
 inline void add_kinds(Kinds& known, Tick ticks_per_second, ethernet::Frames& frames) {
   const auto hertz = [ticks_per_second](const Domain& domain) {
     return static_cast<double>(ticks_per_second) / static_cast<double>(domain.clock.period);
@@ -78,7 +78,7 @@ inline void add_kinds(Kinds& known, Tick ticks_per_second, ethernet::Frames& fra
     const ethernet::UdpEnd own{ethernet::address_of(number), ip_of(number), values.get<std::uint16_t>("udp_port")};
     return std::make_unique<Node>(config, own, number, engine, line, frames);
   };
-  known.nodes["mpi-server"] = known.nodes["accl"];  // its adapter is an engine, too
+  known.nodes["mpi-server"] = known.nodes["accl"];  // its adapter is an ACCL engine, too
 }
 
 }  // namespace thalweg::accl

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why no light path joins two boards: what the optical switches on the way connect.
+// Explains a missing light path between two boards by the connections of the optical switches on the path.
 #pragma once
 
 #include <string>
@@ -11,13 +11,14 @@
 
 namespace thalweg::accl {
 
-/// Of the light that leaves node `from` at its port 0; empty where it comes to node `to`, or to what forwards frames.
+/// Follows the light that leaves node `from` at port 0. Returns empty if it reaches node `to` or a node that forwards
+/// frames.
 [[nodiscard]] inline std::string missing_light_from(const Assembly& assembly, unsigned from, unsigned to) {
   const auto name = [](unsigned node) { return "node " + std::to_string(node); };
   std::string connects;
   unsigned before = from;
   auto at = assembly.peer(from, 0);
-  for (unsigned passed = 0; at && passed < assembly.nodes(); ++passed) {  // light may go in a circle
+  for (unsigned passed = 0; at && passed < assembly.nodes(); ++passed) {  // light may loop
     const AssembledNode& node = assembly.node(at->first);
     const auto* mirrors = dynamic_cast<const ethernet::OpticalSwitch*>(&node);
     if (at->first == to || dynamic_cast<const ethernet::Switch*>(&node) ||
@@ -36,7 +37,7 @@ namespace thalweg::accl {
   return {};
 }
 
-/// "no light path joins ..." if there is none from `one` to `other` or back, else empty. A board needs no light to itself.
+/// "no light path joins ..." if `one` and `other` lack one in a direction, else empty. A board needs none to itself.
 [[nodiscard]] inline std::string missing_light(const Assembly& assembly, unsigned one, unsigned other) {
   if (one == other) return {};
   auto why = missing_light_from(assembly, one, other);

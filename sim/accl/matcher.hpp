@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hardware's table of receive buffers, cycle by cycle: what ReceiveBuffers does, by a scan of the table for each operation, or a look at one row of it.
-// C++ model of rtl/accl/tw_matcher.sv.
+// The hardware's table of receive buffers, cycle by cycle: ReceiveBuffers, with a scan of the table or a lookup of one
+// row per operation. C++ model of rtl/accl/tw_matcher.sv.
 #pragma once
 
 #include <algorithm>
@@ -22,11 +22,11 @@ class Matcher {
  public:
   enum class Operation : std::uint8_t { arrive, find, take, finish, end, clear };
   enum class Verdict : std::uint8_t { kept, repeated, malformed, no_room, stray };
-  /// As tw_matcher_pkg has them.
+  /// As in tw_matcher_pkg.
   struct Request {
     Operation operation = Operation::arrive;
     unsigned slot = 0;
-    std::uint32_t communicator = 0;  ///< its id, or its index
+    std::uint32_t communicator = 0;  ///< its ID (arrive) or its index
     std::uint16_t source = 0;
     bool collective = false;
     std::uint32_t tag = 0, number = 0;
@@ -47,10 +47,10 @@ class Matcher {
   struct Settings {
     unsigned last_buffer = 0;
     std::uint32_t buffer_bytes = 0, packet_bytes = 64;
-    std::vector<std::optional<std::uint32_t>> communicators{};  ///< their ids
+    std::vector<std::optional<std::uint32_t>> communicators{};  ///< by index: their IDs
   };
   struct In {
-    std::optional<Request> request;  ///< taken where ready()
+    std::optional<Request> request;  ///< taken if ready()
     std::optional<unsigned> written, released;
   };
 
@@ -64,7 +64,7 @@ class Matcher {
         left_(states()) {}
 
   [[nodiscard]] bool ready() const { return left_ == 0; }
-  /// In this cycle.
+  /// The answer in this cycle.
   [[nodiscard]] const std::optional<Answer>& answer() const { return answer_; }
   [[nodiscard]] bool news() const { return news_; }
 
@@ -90,8 +90,9 @@ class Matcher {
   }
 
  private:
-  /// Cycles after the request: in which it looks at the row that is likely the right one, before it looks at row 0, of a packet and of others; in all where
-  /// the first row is right, and of a take; and those behind the last row.
+  /// Cycles after the request. kLook: lookup of the likely row. kEarly, kScan: before row 0, for arrive and for other
+  /// operations. kContinues, kAtOnce: total of arrive and find if the likely row is right; kTake: total of take. The
+  /// others: after the last row.
   static constexpr unsigned kLook = 3, kEarly = 3, kScan = 6, kContinues = 7, kAtOnce = 11, kTake = 10;
   static constexpr unsigned kArriveBehind = 9, kFindBehind = 8, kBehind = 12;
 
@@ -117,10 +118,10 @@ class Matcher {
     std::uint64_t segment = 0;
     std::uint32_t size = 0, packet_bytes = 64;
     std::vector<bool> come{};
-    unsigned writes = 0;                            ///< that have not ended, of whatever it has held
-    bool ordered = false;                           ///< its packets have come in order, and more are to come
-    std::optional<unsigned> next{};                 ///< buffer that was given to its message after it
-    bool live = false, free = false, full = false;  ///< when the scan came by
+    unsigned writes = 0;                            ///< outstanding, including those of earlier contents
+    bool ordered = false;                           ///< its packets came in order so far, and more are expected
+    std::optional<unsigned> next{};                 ///< the buffer allocated to its message after this one
+    bool live = false, free = false, full = false;  ///< sampled by the scan
 
     [[nodiscard]] bool whole() const {
       const auto packets = size == 0 ? 1 : (size + packet_bytes - 1) / packet_bytes;
@@ -130,12 +131,12 @@ class Matcher {
   struct Slot {
     bool claimed = false, waiting = false;
     Key of{};
-    std::uint64_t segment = 0;          ///< the one that is taken next, or in part
-    std::uint32_t taken = 0, size = 0;  ///< of it
-    unsigned pick = 0;                  ///< buffer that it has found, or one of its message
-    bool partial = false;               ///< it has not taken all of that
+    std::uint64_t segment = 0;          ///< offset of the segment to take next, or taken in part
+    std::uint32_t taken = 0, size = 0;  ///< bytes of that segment
+    unsigned pick = 0;                  ///< the buffer found, or any buffer of its message
+    bool partial = false;               ///< that buffer is not taken completely
   };
-  /// What is counted, from `next` on.
+  /// Bitmaps of messages or collectives, by number from `next` on.
   struct Counted {
     std::uint32_t next = 0;
     std::uint64_t come = 0, claimed = 0, done = 0;
@@ -169,7 +170,7 @@ class Matcher {
     scans_ = request.operation != Operation::clear && request.operation != Operation::take;
     left_ = request.operation == Operation::clear ? states() + 1 : total();
   }
-  /// The row that is looked at first; the operation is over early where it is the right one.
+  /// Looks up the likely row; the operation ends early if it is the right one.
   void look(const Settings& settings) {
     if (request_.operation == Operation::arrive) {
       const auto key = key_of(settings);
@@ -238,7 +239,7 @@ class Matcher {
     return at % settings.packet_bytes != 0 || of.bytes != std::min(settings.packet_bytes, of.segment_length - at) ||
            (of.bytes == 0) != (of.length == 0);
   }
-  /// Of a packet; none where it is a stray one.
+  /// The key of a packet; none if it is stray.
   [[nodiscard]] std::optional<Key> key_of(const Settings& settings) const {
     const Request& of = request_;
     const auto known = std::ranges::find(settings.communicators, std::optional(of.communicator));
@@ -319,7 +320,7 @@ class Matcher {
     answer_->offset = static_cast<std::uint32_t>(of.offset - of.segment);
   }
 
-  /// The message that a slot may claim.
+  /// Returns the message that a slot may claim, if any.
   [[nodiscard]] std::optional<Key> claim(const Key& wanted) {
     std::optional<Key> best;
     if (wanted.collective) {
@@ -399,16 +400,15 @@ class Matcher {
   MatcherConfig config_;
   std::vector<Entry> entries_;
   std::vector<Slot> slots_;
-  std::vector<unsigned> lasts_;       ///< by rank: the buffer that its last packet was kept in
+  std::vector<unsigned> lasts_;       ///< by rank: buffer of its last kept packet
   std::vector<Counted> ranks_;        ///< messages, by communicator and rank
-  std::vector<Counted> collectives_;  ///< by communicator; `done`: that have ended
+  std::vector<Counted> collectives_;  ///< by communicator; `done`: ended collectives
   Request request_{.operation = Operation::clear};
-  bool answers_ = false;      ///< not after a reset
-  unsigned step_ = 0, left_;  ///< cycles of the operation that have passed, and others
-  std::optional<unsigned>
-      first_;           ///< of a packet: the buffer that its source's last one was kept in, if of its message
-  bool scans_ = false;  ///< it looks at all rows
-  bool fills_ = false;  ///< a segment is full
+  bool answers_ = false;           ///< false for the clear after a reset
+  unsigned step_ = 0, left_;       ///< cycles since the request, and to its answer
+  std::optional<unsigned> first_;  ///< arrive: buffer of the source's last kept packet, if of the same message
+  bool scans_ = false;             ///< the operation scans all rows
+  bool fills_ = false;             ///< a segment became full
   bool news_ = false;
   std::optional<unsigned> written_, released_;
   std::optional<Answer> answer_;

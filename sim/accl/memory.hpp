@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory of a board and that of its host, of which a host uses what it has allocated, and the time that the board's ports take.
+// Memory of a board and of its host, of which a host uses what it has allocated, and timing of the board's memory
+// ports.
 #pragma once
 
 #include <sys/mman.h>
@@ -18,11 +19,11 @@
 
 namespace thalweg::accl {
 
-/// Bytes of the device or the host. They lie one behind the other, so that kernels use them as plain memory; pages that nobody has written take
+/// Memory of the device or the host. It is contiguous, so that kernels use it as plain memory; pages never written take
 /// no space.
 class Memory {
  public:
-  /// `limit`: bytes that can be allocated. Throws std::bad_alloc where there are no addresses for them.
+  /// `limit`: bytes that can be allocated. Throws std::bad_alloc if the address space cannot be reserved.
   Memory(std::string name, std::uint64_t limit) : name_(std::move(name)), limit_(limit) {
     void* reserved = mmap(nullptr, pages(limit_), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (reserved == MAP_FAILED) throw std::bad_alloc();
@@ -33,10 +34,10 @@ class Memory {
   Memory& operator=(const Memory&) = delete;
 
   [[nodiscard]] const std::string& name() const { return name_; }
-  /// Where address 0 is, for kernels.
+  /// Pointer to address 0, for kernels.
   [[nodiscard]] std::byte* base() const { return base_; }
   [[nodiscard]] std::uint64_t limit() const { return limit_; }
-  /// Throws std::invalid_argument where it is beyond the limit.
+  /// Throws std::invalid_argument beyond the limit.
   void allocate(std::uint64_t address, std::uint64_t size) {
     if (address > limit_ || size > limit_ - address)
       throw std::invalid_argument(name_ + " has " + std::to_string(limit_) + " bytes; " + std::to_string(size) +
@@ -48,7 +49,7 @@ class Memory {
   [[nodiscard]] bool has(std::uint64_t address, std::uint64_t size) const {
     return address <= allocated_ && size <= allocated_ - address;
   }
-  /// Throw std::out_of_range where bytes were not allocated.
+  /// Throw std::out_of_range if bytes were not allocated.
   void read(std::uint64_t address, std::span<std::byte> to) const {
     check(address, to.size());
     if (!to.empty()) std::memcpy(to.data(), base_ + address, to.size());
@@ -73,13 +74,14 @@ class Memory {
   std::byte* base_;
 };
 
-/// A port of a memory that moves bytes one behind the other, at a rate. Times are in cycles.
+/// A memory port that transfers bytes in order at a fixed rate. Times are in cycles.
 class MemoryPort {
  public:
   MemoryPort(double bytes_per_cycle, double latency) : rate_(bytes_per_cycle), latency_(latency) {}
 
   [[nodiscard]] double latency() const { return latency_; }
-  /// Takes `bytes` from `at` on, as early as the port is free, and no faster than they come until `last`; when the last one has been taken.
+  /// Transfers `bytes` from `at` on, once the port is free, and no faster than they arrive until `last`. Returns when
+  /// the last byte is transferred.
   double take(double at, double last, std::uint64_t bytes) {
     free_ = std::max(std::max(at, free_) + static_cast<double>(bytes) / rate_, last);
     return free_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What carries out the moves of a board's calls: the simulator's (mover.hpp), or hardware (hardware_mover.hpp).
+// Interface of what executes the moves of a board's calls: the simulator's Mover (mover.hpp), or hardware
+// (hardware_mover.hpp).
 #pragma once
 
 #include <algorithm>
@@ -19,10 +20,10 @@
 
 namespace thalweg::accl {
 
-/// At a port of the engine: x, y: an operand is read; z: a result is written; s: a frame is sent.
+/// Transaction at a port of the engine: x, y: read of an operand; z: write of a result; s: a sent frame.
 struct Transaction {
   char port = 0;
-  bool host = false;  ///< the host's memory, not the board's
+  bool host = false;  ///< host memory, not board memory
   std::uint64_t at = 0;
   std::uint64_t bytes = 0;
   std::vector<std::byte> frame{};
@@ -32,14 +33,15 @@ class MoveEngine {
  public:
   virtual ~MoveEngine() = default;
 
-  std::uint32_t eager = 0;  ///< the largest message, in bytes, that always comes into receive buffers
-  std::function<std::optional<ethernet::UdpEnd>(const Member&)> end_of;  ///< where a member of a communicator is
-  std::function<std::string(const Context&, std::uint32_t rank)> dark;   ///< that no light path joins a rank; or empty
-  std::vector<KernelPacket> output;                                      ///< what has left for kernels
+  std::uint32_t eager = 0;  ///< maximum bytes of a message that always uses receive buffers
+  std::function<std::optional<ethernet::UdpEnd>(const Member&)> end_of;  ///< UDP endpoint of a communicator's member
+  std::function<std::string(const Context&, std::uint32_t rank)> dark;   ///< error text if no light path reaches a
+                                                                         ///< rank, else empty
+  std::vector<KernelPacket> output;                                      ///< packets for kernels
 
-  std::function<void(Transaction)> seen;  ///< at a port of a memory
+  std::function<void(Transaction)> seen;  ///< called for transactions at memory ports
 
-  /// What combines elements of a call; none where its configuration has no such function, or not of its type.
+  /// Operator and type for a call's elements; none if its configuration lacks the function, or the type does not match.
   [[nodiscard]] static std::optional<Unit> unit(const Context& context) {
     const Arithmetic& arithmetic = context.arithmetic;
     if (context.call.function >= arithmetic.functions.size()) return std::nullopt;
@@ -48,35 +50,37 @@ class MoveEngine {
     return found;
   }
 
-  /// Takes what has come.
+  /// Handles arrivals.
   virtual void step(Tick now) = 0;
-  /// Carries out the next segment of a move, where all that it takes is there. True where it did something; the call may have failed.
+  /// Executes the next segment of a move if all its inputs are available. Returns true on progress; the call may have
+  /// failed.
   [[nodiscard]] virtual bool segment(Context& context, Move& move, Tick now) = 0;
-  /// The call ends: gives up what its moves have claimed.
+  /// Ends the call and releases what its moves have claimed.
   virtual void release(const Context& context, Tick now) = 0;
-  /// Empties all receive buffers; `bytes`: of each. False where it cannot have these.
+  /// Empties all receive buffers and configures new ones; `bytes`: size of each. Returns false if unsupported.
   [[nodiscard]] virtual bool configure(const std::vector<std::uint64_t>& addresses, std::uint32_t bytes) = 0;
-  /// Forgets all messages and places, and has no receive buffers; what comes from now on is dropped until it has some. Its moves are released.
+  /// Forgets all messages and offered buffers, and removes the receive buffers; arrivals are dropped until new ones are
+  /// configured. Moves must have been released.
   virtual void reset(Tick now) = 0;
-  /// A communicator that the board is in, by what all members know it by. False where it cannot have one more.
+  /// Registers a communicator of the board by its identity. Returns false if there is no entry for it.
   [[nodiscard]] virtual bool know(std::uint32_t communicator) = 0;
-  /// Begins sessions with the other members of a communicator.
+  /// Starts sessions with the other members of a communicator.
   virtual void greet(const Communicator& all) = 0;
-  /// Words from a kernel, padded to whole ones; and how many of them it holds.
+  /// Passes data of a kernel, padded to whole words; words() is the number of words held.
   virtual void give(std::span<const std::byte> data) = 0;
   [[nodiscard]] virtual std::size_t words() const = 0;
 
-  /// Receive buffers: their bytes, and how many there are.
+  /// Receive buffers: size in bytes, and number.
   struct Buffers {
     std::uint32_t bytes = 0;
     std::size_t all = 0;
   };
   [[nodiscard]] virtual Buffers buffers() const = 0;
-  /// Elements of a call that each rank can send to the next one before it takes any, four times.
+  /// Maximum elements of a call that each rank of a ring can send to the next before it receives any, four times over.
   [[nodiscard]] virtual std::uint64_t most_in_circle(const Context& context) const = 0;
-  /// Of the place that a move has offered: bytes that have come; none where it has offered none.
+  /// Bytes arrived in the buffer that a move has offered; none if it has offered none.
   [[nodiscard]] virtual std::optional<std::uint64_t> come(const Move& /*move*/) const { return std::nullopt; }
-  /// What a call that waits is without.
+  /// Describes what a waiting call lacks.
   [[nodiscard]] std::string waits_for(const Context& context, const Move& move) const {
     if (move.for_kernel) return "for data from its kernel's stream";
     const auto bytes = " of " + std::to_string(move.elements * context.wire_bytes()) + " bytes have come";
@@ -94,13 +98,13 @@ class MoveEngine {
       if (const auto found = come(move)) text += ", of which " + std::to_string(*found) + bytes;
     return text;
   }
-  /// What keeps away that a move waits for, as far as its board sees it.
+  /// Obstacles to the end of a move's wait that the board knows.
   [[nodiscard]] virtual std::vector<std::string> because(const Context& /*context*/, const Move& /*move*/) const {
     return {};
   }
   virtual void lost(NodeId node, std::vector<Lost>& all) const = 0;
 
-  /// Of an element where it is combined.
+  /// Size of an element in arithmetic.
   [[nodiscard]] static unsigned combined_bytes(const Context& context) {
     return context.arithmetic.compressed ? context.arithmetic.compressed_bytes : context.arithmetic.bytes;
   }
@@ -118,7 +122,7 @@ class MoveEngine {
                        move.what->operation == spec::programs::Operation::signal;
     return sends ? std::optional(move.at[2]) : std::nullopt;
   }
-  /// Of what a packet carries.
+  /// The kind of the packets that a move sends.
   [[nodiscard]] static spec::MessageKind kind_of(const Context& context, const Move& move) {
     return move.offer                              ? spec::MessageKind::write
            : move.what->z.kind == OperandKind::put ? spec::MessageKind::stream
@@ -128,7 +132,7 @@ class MoveEngine {
   }
 
  protected:
-  /// The sizes of a message differ at its two ends: the call ends.
+  /// Fails a call because the sizes of a message differ between its two ends.
   static void differ(Context& context, const Move& move, Tick now, std::uint64_t peer, std::uint64_t theirs,
                      const std::string& does) {
     context.fail(code::kSize, "rank " + std::to_string(peer) + " " + does + " " + std::to_string(theirs) +

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the hardware's move engine is given for a move of a call's program.
+// Converts moves of call programs into moves of the hardware's move engine.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,8 @@ namespace thalweg::accl {
 
 class MoveMaker {
  public:
-  /// `communicator`: the hardware's number of the call's. Counts the messages that it takes and sends.
+  /// `communicator`: the hardware's index of the call's communicator. Numbers the messages that the move receives and
+  /// sends.
   [[nodiscard]] NodeCircuit::Move make(Context& context, Move& move, unsigned communicator) {
     using From = NodeCircuit::Source;
     using To = NodeCircuit::Target;
@@ -83,7 +84,7 @@ class MoveMaker {
     return made;
   }
 
-  /// The call has ended.
+  /// Call when the call has ended.
   void release(const Context& context) {
     std::erase_if(taken_, [&](const auto& each) { return each.first.first == &context; });
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Carries out the moves of calls, a segment at a time: so a call that waits for a message lets others go on.
+// Executes the moves of calls segment by segment, so that a call that waits for a message does not block others.
 #pragma once
 
 #include <algorithm>
@@ -29,8 +29,7 @@ namespace thalweg::accl {
 
 class Mover final : public MoveEngine {
  public:
-  /// What is given outlives it. `waker`: of the engine.
-  /// `connections`: null where the network loses packets, or none at all.
+  /// The arguments must outlive the object. `waker`: of the engine. `connections`: null without a reliable transport.
   Mover(const NodeConfig& config, Memory& device, Memory& host, UdpPort& udp, Transport* connections, Domain& domain,
         ethernet::Frames& frames, KernelStreams& kernels, Waker waker)
       : path(config, device, host),
@@ -124,7 +123,7 @@ class Mover final : public MoveEngine {
     move.waits = kNever;
     path.begin(now);
     std::vector<std::byte> data;
-    unsigned bytes = context.wire_bytes();  // of an element of `data`
+    unsigned bytes = context.wire_bytes();  // per element of `data`
     for (std::size_t k = 0; k < 2; ++k) {
       if (kinds[k] == OperandKind::none) continue;
       std::vector<std::byte> operand;
@@ -165,7 +164,7 @@ class Mover final : public MoveEngine {
     for (const Member& member : all.members)
       if (const auto to = end_of(member); to && to->address != udp_.own.address) connections_->greet(*to, now);
   }
-  /// Whether a move of a call waits for a packet of a message.
+  /// True if a move of the call waits for this packet of a message.
   [[nodiscard]] bool wants(const Context& context, const Channel& of, const spec::AcclPacket& packet) const {
     for (const Move* move : {&context.move, &context.background}) {
       if (!move->what || move->waits == kNever || move->for_room || move->for_kernel) continue;
@@ -183,7 +182,8 @@ class Mover final : public MoveEngine {
     }
     return false;
   }
-  /// Reads a piece of operand 0 for units beside the engine, and returns the cycle in which its last word is there. None: the kernel's stream has not enough.
+  /// Reads a piece of operand 0 for units beside the engine. Returns the cycle in which its last word arrives; none if
+  /// the kernel's stream has too few words.
   [[nodiscard]] std::optional<Tick> load(const Context& context, Move& move, UnitPiece& piece, Tick now) {
     const auto bytes = context.bytes(Role::op0);
     const auto blocks = blocks_of(context)[0];
@@ -210,7 +210,7 @@ class Mover final : public MoveEngine {
     move.resumes_at = std::max(now + 1, DataPath::cycle(free));
     return std::max(now + 1, DataPath::cycle(last));
   }
-  /// Writes the result of such a piece.
+  /// Writes the result of a piece of such a unit.
   void store(Context& context, Move& move, UnitPiece& piece, Tick now) {
     const auto bytes = context.bytes(Role::res);
     const auto blocks = blocks_of(context)[2];
@@ -257,13 +257,14 @@ class Mover final : public MoveEngine {
     return context.call.streams(Role::op0) &&
            (move.what->x.kind == OperandKind::op0 || move.what->y.kind == OperandKind::op0);
   }
-  /// Takes words from its kernel, for two segments at most: one that is moved, and the next one.
+  /// Requests words from the kernel for at most two segments: the current and the next one.
   void want(const Context& context, const Move& move) {
     const auto elements = std::min(move.elements - move.moved, 2 * most(context, move));
     const auto bytes = elements * context.bytes(Role::op0);
     kernels_.want(bytes > move.word.size() ? (bytes - move.word.size() + kWord - 1) / kWord : 0);
   }
-  /// Elements of a segment: whole words of every operand, where a receive buffer takes one, or a packet for a place that was offered.
+  /// Maximum elements of a segment: whole words of every operand that fit into a receive buffer or, for an offered
+  /// buffer, into a packet.
   [[nodiscard]] std::uint64_t most(const Context& context, const Move& move) const {
     const auto buffer = receiver.buffers.bytes();
     const auto bytes = move.offer || buffer == 0 ? config_.packet_bytes : buffer;
@@ -273,7 +274,7 @@ class Mover final : public MoveEngine {
   bool wait(Move& move, Tick now, std::uint64_t from) {
     if (move.waits == kNever) {
       move.waits = now;
-      receiver.freed(now);  // what it waits for may have been held back
+      receiver.freed(now);  // the awaited packet may have been held back
     }
     move.from = static_cast<std::uint32_t>(from);
     return false;
@@ -282,7 +283,8 @@ class Mover final : public MoveEngine {
     if (!connections_) return std::nullopt;
     return connections_->with(*end_of(context.communicator.members[peer]), lane);
   }
-  /// Packets that can be sent to a rank. 0: the move waits, or the call has failed, as nothing is heard of the rank.
+  /// Number of packets that can be sent to a rank. 0: the move waits, or the call has failed because the rank does not
+  /// respond.
   std::size_t room_to(Context& context, Move& move, std::uint64_t peer, Lane lane, Tick now) {
     const auto connection = connection_with(context, peer, lane);
     if (!connection) return kUnlimited;
@@ -301,11 +303,11 @@ class Mover final : public MoveEngine {
     if (move.for_room) wait(move, now, peer);
     return room;
   }
-  /// Of a packet at most.
+  /// Maximum elements of a packet.
   [[nodiscard]] std::uint64_t packet_elements(const Context& context) const {
     return std::max<std::uint64_t>(1, config_.packet_bytes / std::max(1U, context.wire_bytes()));
   }
-  /// Whether a message goes straight to its place.
+  /// True if a message uses rendezvous, with direct writes to its destination.
   [[nodiscard]] bool is_large(const Context& context, const Move& move) const {
     return config_.rendezvous && !context.call.compressed_on_wire() && !move.eager &&
            move.elements * context.wire_bytes() > eager;
@@ -320,12 +322,13 @@ class Mover final : public MoveEngine {
     return context.is_collective() ? kAnyTag : context.call.tag;
   }
 
-  /// The move has ended.
+  /// Ends a move.
   void end(Context& context, Move& move, Tick now) {
     for (Source& source : move.sources)
       if (source.claimed) receiver.buffers.finish(source.channel, source.number);
     const bool background = &move == &context.background;
-    // What follows may read what a move has written; what it has sent, it does not see.
+    // Later instructions may read data that the move has written, so they wait until it is visible; data sent need no
+    // wait.
     const Tick then = role_of(move.what->z.kind) ? std::max(context.effects, now + 1) : move.resumes_at;
     if (!background)
       context.resumes_at = then;
@@ -338,7 +341,7 @@ class Mover final : public MoveEngine {
     differ(context, move, now, peer, theirs, does);
     return true;
   }
-  /// Takes a large message at the place that it has offered for it.
+  /// Receives a large message in the buffer that the move has offered for it.
   bool take(Context& context, Move& move, Tick now) {
     const auto length = move.elements * context.wire_bytes();
     if (!move.offer && room_to(context, move, move.at[0], Lane::others, now) == 0) return context.code != 0;
@@ -376,7 +379,7 @@ class Mover final : public MoveEngine {
     return true;
   }
 
-  /// Of a message's segment in a receive buffer, which is free when all of it has been taken.
+  /// Reads from a message's segment in a receive buffer, which is freed once the segment is taken completely.
   void fetch(Context& context, Source& source, std::size_t operand, std::uint64_t elements,
              std::vector<std::byte>& data, Tick now) {
     const auto& piece = *ReceiveBuffers::next(receiver.buffers.message(source.channel, source.number));
@@ -410,7 +413,7 @@ class Mover final : public MoveEngine {
     const auto times = path.times(data.size());
     deliver(context, move, data, times.first, times.last, data.size() / bytes);
   }
-  /// Elements of a result for a kernel.
+  /// Delivers elements of a result to a kernel.
   void deliver(Context& context, Move& move, std::span<const std::byte> data, double first, double end,
                std::uint64_t elements) {
     const Tick last = DataPath::cycle(end);
@@ -430,7 +433,7 @@ class Mover final : public MoveEngine {
 
   // Packets.
 
-  /// A segment of a message, or a message without data.
+  /// Sends a segment of a message, or a message without data.
   void send(Context& context, Move& move, spec::MessageKind kind, std::span<const std::byte> data) {
     const auto peer = static_cast<std::uint32_t>(move.at[2]);
     if (move.offer) move.number = move.offer;
@@ -470,7 +473,7 @@ class Mover final : public MoveEngine {
     header.length = length;
     send(context, static_cast<std::uint32_t>(move.at[0]), header, {}, now, now);
   }
-  /// A packet whose first and last word are there in these cycles.
+  /// Sends a packet whose first and last word are available in these cycles.
   void send(Context& context, std::uint32_t peer, const spec::AcclPacket& header, std::span<const std::byte> data,
             Tick first, Tick last) {
     const auto to = *end_of(context.communicator.members[peer]);
@@ -484,7 +487,7 @@ class Mover final : public MoveEngine {
       return;
     }
     const auto frame = datagram(frames_, udp_.own, to, header, data);
-    if (to.address == udp_.own.address) {  // a switch does not send a frame back to where it came from
+    if (to.address == udp_.own.address) {  // a switch does not return a frame to its ingress port
       if (connections_)
         receiver.push(connections_->with(to, lane_of(header)), frame, first + 1, std::max(first, last) + 1);
       else
@@ -505,7 +508,7 @@ class Mover final : public MoveEngine {
   Domain& domain_;
   ethernet::Frames& frames_;
   KernelStreams& kernels_;
-  std::uint32_t offers_ = 0;  ///< that it has made
+  std::uint32_t offers_ = 0;  ///< offers made
   std::map<std::tuple<std::uint32_t, std::uint32_t, spec::MessageKind>, std::uint32_t> sent_;
 };
 

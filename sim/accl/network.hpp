@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Boards with offload engines as an engine: calls in, and the return code of each when it has ended.
+// A network of boards with offload engines, as an Engine: calls are submitted, and each completes with a return code.
 #pragma once
 
 #include <cstdint>
@@ -28,10 +28,10 @@ namespace thalweg::accl {
 
 class Network final : public Engine {
  public:
-  /// Hardware for the board of a rank; null: the simulator's.
+  /// Makes the hardware for the board of a rank; null: simulate the board.
   using MakeCircuit = std::function<std::unique_ptr<NodeCircuit>(unsigned rank, const ethernet::UdpEnd& own)>;
 
-  /// `capture`: a file to write, or empty. Throws std::invalid_argument and std::runtime_error.
+  /// `capture`: file to write, or empty. Throws std::invalid_argument and std::runtime_error.
   Network(const Description& description, const std::string& capture, const MakeCircuit& hardware = {})
       : assembly_(description, kinds(description.ticks_per_second, frames_)) {
     if (!capture.empty()) capture_.emplace(capture);
@@ -68,15 +68,15 @@ class Network final : public Engine {
       if (auto circuit = hardware(rank, ends[rank])) boards_[rank]->use_hardware(std::move(circuit), ends);
   }
 
-  std::function<std::vector<Blocked>()> kernels_blocked;  ///< kernels on the boards that wait
+  std::function<std::vector<Blocked>()> kernels_blocked;  ///< returns waiting kernels on the boards
 
-  /// Called in a step: something that runs on a board has ended, without a return code.
+  /// Call in a step: completes an operation that runs on a board, without a return code.
   void complete(const Completion& completion) {
     ends_[completion.handle] = {0, ""};
     ended_.push_back(completion);
     assembly_.time().interrupt();
   }
-  /// Calls of kernels that have had another return code than 0.
+  /// A kernel's call with a nonzero return code.
   struct Failed {
     std::string who;
     std::uint32_t code = 0;
@@ -88,7 +88,7 @@ class Network final : public Engine {
     require(rank < boards_.size(), "there is no rank " + std::to_string(rank));
     return *boards_[rank];
   }
-  /// From now on. Throws std::invalid_argument.
+  /// Submits a call at the current time. Throws std::invalid_argument.
   void submit(Handle handle, unsigned rank, unsigned port, const Call& call) { board(rank).submit(handle, port, call); }
   /// Connects pairs of ports of an optical switch. Throws std::invalid_argument.
   void rewire(unsigned node, ethernet::OpticalSwitch::Pairs pairs) {
@@ -96,17 +96,17 @@ class Network final : public Engine {
     require(mirrors != nullptr, "node " + std::to_string(node) + " is no optical switch");
     mirrors->rewire(pairs);
   }
-  /// Boards end their connections, where other boards are told; it takes time.
+  /// Starts to close the boards' connections. With TCP this takes simulated time, as the peers are notified.
   void disconnect() {
     for (Node* board : boards_) board->disconnect();
   }
-  /// Connections whose closing the other end has not acknowledged yet.
+  /// Closed connections that their peers have not acknowledged yet.
   [[nodiscard]] std::size_t disconnecting() const {
     std::size_t sum = 0;
     for (const Node* board : boards_) sum += board->disconnecting();
     return sum;
   }
-  /// Return code of a call that has ended, and why it is not 0; it is forgotten.
+  /// Returns and removes the return code of an ended call, and the reason if it is not 0.
   std::pair<std::uint32_t, std::string> take_end(Handle handle) {
     const auto found = ends_.find(handle);
     require(found != ends_.end(), "no call with this handle has ended");
@@ -124,7 +124,7 @@ class Network final : public Engine {
     completed.insert(completed.end(), ended_.begin(), ended_.end());
     ended_.clear();
   }
-  /// As advance(), but time does not move beyond what has happened.
+  /// As advance(), but time does not move beyond the last event.
   void work(Tick until, std::vector<Completion>& completed) {
     auto& time = assembly_.time();
     while (ended_.empty() && time.next_due() < until) time.advance(time.next_due() + 1);
@@ -132,13 +132,13 @@ class Network final : public Engine {
   }
   [[nodiscard]] bool idle() const override { return assembly_.time().next_due() == kNever && ended_.empty(); }
   [[nodiscard]] Tick next() const override { return ended_.empty() ? assembly_.time().next_due() : now(); }
-  /// The tick of the next time-out; kNever where no call waits.
+  /// The tick of the next time-out; kNever if no call waits.
   [[nodiscard]] Tick time_out() const {
     Tick first = kNever;
     for (const Node* board : boards_) first = std::min(first, board->time_out());
     return first;
   }
-  /// Lets time pass up to the next time-out, and the calls end whose it is.
+  /// Advances to the next time-out, and ends the calls that time out.
   void expire(std::vector<Completion>& completed) {
     const Tick tick = time_out();
     if (tick == kNever) return;
@@ -157,7 +157,7 @@ class Network final : public Engine {
   [[nodiscard]] std::string missing_light(unsigned one, unsigned other) const {
     return accl::missing_light(assembly_, numbers_[one], numbers_[other]);
   }
-  /// Lines: between which ranks no light path was when one sent something to the other.
+  /// One line per pair of ranks that had no light path when one sent to the other.
   [[nodiscard]] std::vector<std::string> unlit() const {
     std::vector<std::string> all;
     for (const Node* board : boards_) all.insert(all.end(), board->unlit().begin(), board->unlit().end());
@@ -166,7 +166,7 @@ class Network final : public Engine {
   [[nodiscard]] std::vector<Lost> lost() const override { return assembly_.lost(); }
   [[nodiscard]] const Assembly& assembly() const { return assembly_; }
   [[nodiscard]] Assembly& assembly() { return assembly_; }
-  /// Throws std::runtime_error where the capture is not written.
+  /// Closes the capture. Throws std::runtime_error if it cannot be written.
   void close() {
     if (capture_) capture_->close();
   }
@@ -180,7 +180,7 @@ class Network final : public Engine {
     accl::add_kinds(known, ticks_per_second, frames);
     return known;
   }
-  /// A member is the board whose number is its session.
+  /// A member's session is the rank of its board.
   [[nodiscard]] std::optional<ethernet::UdpEnd> end_of(const Member& member) const {
     if (member.session >= boards_.size()) return std::nullopt;
     return boards_[member.session]->udp.own;
@@ -190,7 +190,7 @@ class Network final : public Engine {
   std::optional<ethernet::Capture> capture_;
   Assembly assembly_;
   std::vector<Node*> boards_;
-  std::vector<unsigned> numbers_;  ///< of the boards' nodes
+  std::vector<unsigned> numbers_;  ///< node numbers of the boards
   Agreement agreement_;
   std::map<Handle, std::pair<std::uint32_t, std::string>> ends_;
   std::vector<Completion> ended_;

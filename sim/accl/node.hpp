@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A board with the offload engine. Calls wait in the queues of their ports; up to `contexts` of them are under way. A sequencer runs their
-// programs (spec/accl/programs.txt), and the data path carries out their moves, a segment at a time: so a call that waits for a message lets others go on.
+// A board with the offload engine. Calls wait in the queues of their ports; up to `contexts` of them are in flight. A
+// sequencer runs their programs (spec/accl/programs.txt). The data path executes their moves segment by segment, so
+// that a call that waits for a message does not block others.
 #pragma once
 
 #include <algorithm>
@@ -40,12 +41,12 @@
 
 namespace thalweg::accl {
 
-/// A call that has ended.
+/// Completion of a call.
 struct Ended {
   Handle handle = 0;
-  Tick at = 0;  ///< tick
+  Tick at = 0;  ///< in ticks
   std::uint32_t code = 0;
-  std::string why{};  ///< where the code is not 0
+  std::string why{};  ///< if the code is not 0
 };
 
 class Node final : public Component, public AssembledNode {
@@ -79,7 +80,8 @@ class Node final : public Component, public AssembledNode {
                           (config.rendezvous ? kRdma : 0) | (config.tcp ? kTcp : 0));
   }
 
-  /// Hardware carries out its moves, or its calls, from now on; before time starts. `ends`: of all boards, by their numbers. Throws std::invalid_argument where it cannot.
+  /// Lets hardware execute the board's moves or calls. Call before time starts. `ends`: UDP endpoints of all boards, by
+  /// rank. Throws std::invalid_argument if the hardware cannot be used.
   void use_hardware(std::unique_ptr<NodeCircuit> circuit, const std::vector<ethernet::UdpEnd>& ends) {
     require(!config_.reliable, "the hardware has no other transport than plain UDP");
     require(!units_, "the hardware has no port to collective units");
@@ -97,7 +99,8 @@ class Node final : public Component, public AssembledNode {
     kernels_.want(HardwarePorts::kWords);
   }
 
-  /// These have the collectives that they take from now on; before time starts. They outlive the time. Throws std::invalid_argument where hardware is here.
+  /// Lets collective units execute the collectives that they accept. Call before time starts; the units must outlive
+  /// the simulation. Throws std::invalid_argument with hardware.
   void use_units(CollectiveUnits& units) {
     require(simulated_ != nullptr, "the hardware has no port to collective units");
     units_.emplace(units, *simulated_, domain_, component_);
@@ -107,19 +110,20 @@ class Node final : public Component, public AssembledNode {
   Memory device, host;
   UdpPort udp;
   Done done;
-  std::function<void(const std::string& who, const Ended&)> failed;      ///< a kernel's call, with a return code
-  std::function<std::optional<ethernet::UdpEnd>(const Member&)> end_of;  ///< where a member of a communicator is
-  std::function<std::string(const Member&)> missing_light;  ///< why none joins the board to a member's; empty: one does
-  std::function<void(std::uint32_t communicator)> forget;   ///< the board counts its collectives anew
+  std::function<void(const std::string& who, const Ended&)> failed;      ///< called for a kernel's call that fails
+  std::function<std::optional<ethernet::UdpEnd>(const Member&)> end_of;  ///< UDP endpoint of a communicator's member
+  std::function<std::string(const Member&)> missing_light;  ///< reason for a missing light path to a member's board;
+                                                            ///< empty if there is one
+  std::function<void(std::uint32_t communicator)> forget;   ///< called when the board restarts its count of collectives
   std::function<std::string(const Context&)>
-      disagrees;  ///< how a collective differs from that of other members; empty: not
+      disagrees;  ///< returns how a collective differs from other members' calls; empty if it matches
 
   [[nodiscard]] LinkPort& port(unsigned number) override {
     require(number == 0, "a board has one port, and no port " + std::to_string(number));
     return udp.port;
   }
 
-  /// From now on what happens at the engine's ports is kept.
+  /// Records transactions at the engine's ports from now on.
   void record(std::vector<Transaction>& to) {
     mover_->seen = [&to](Transaction one) { to.push_back(std::move(one)); };
     udp.seen = [&to, own = udp.own.address, before = std::move(udp.seen)](Tick cycle, const ethernet::Frame& frame) {
@@ -128,36 +132,36 @@ class Node final : public Component, public AssembledNode {
         to.push_back({.port = 's', .bytes = frame.size(), .frame{frame.bytes().begin(), frame.bytes().end()}});
     };
   }
-  /// The host writes a word of the exchange memory; false where there is none.
+  /// A host write of an exchange-memory word; returns false if there is no such word.
   bool write(std::uint64_t address, std::uint32_t value) {
     if (!exchange.write(address, value)) return false;
     if (engine_) engine_->write(static_cast<std::uint32_t>(address), value);
     if (const auto at = exchange.completed_by(address)) {
       const auto all = exchange.communicator(*at);
       if (std::ranges::all_of(all->members, [&](const Member& member) { return end_of(member).has_value(); }))
-        static_cast<void>(mover_->know(exchange.identify(*all, *at)));  // a call that uses it says so where it cannot
+        static_cast<void>(mover_->know(exchange.identify(*all, *at)));  // if this fails, a call that uses it reports it
       if (config_.tcp) mover_->greet(*all);
     }
     return true;
   }
-  /// A call from the next cycle on. Throws std::invalid_argument where it is none.
+  /// Submits a call from the next cycle on. Throws std::invalid_argument if the call is invalid.
   void submit(Handle handle, unsigned port, const Call& call) { submit(handle, port, call, std::nullopt); }
-  /// Closes its connections; with TCP the other ends are told. Between two advances.
+  /// Starts to close its connections; TCP notifies the peers. Call between two advances.
   void disconnect() {
     if (connections_) connections_->close(domain_.clock.edge(domain_.scheduler.now()));
   }
-  /// Connections whose closing the other end has not acknowledged yet.
+  /// Closed connections that their peers have not acknowledged yet.
   [[nodiscard]] std::size_t disconnecting() const { return connections_ ? connections_->closing() : 0; }
   /// Streams between the engine and the board's kernels.
   [[nodiscard]] KernelStreams& kernels() { return kernels_; }
   [[nodiscard]] Domain& domain() { return domain_; }
   [[nodiscard]] const NodeConfig& config() const { return config_; }
-  /// A packet for the engine's stream from a kernel; it is padded to whole words.
+  /// Passes a packet of a kernel to the engine's stream, padded to whole words.
   void give(std::span<const std::byte> data) {
     mover_->give(data);
     domain_.wake(component_, domain_.next());
   }
-  /// What has left for kernels; its times are ticks.
+  /// Returns and removes packets for kernels, with times in ticks.
   [[nodiscard]] std::vector<KernelPacket> take() {
     for (KernelPacket& packet : mover_->output) packet.at = domain_.clock.edge(packet.at);
     return std::exchange(mover_->output, {});
@@ -178,7 +182,7 @@ class Node final : public Component, public AssembledNode {
     return false;
   }
 
-  /// The tick of the next time-out; kNever where no call waits.
+  /// The tick of the next time-out; kNever if no call waits.
   [[nodiscard]] Tick time_out() const {
     Tick first = kNever;
     if (time_out_ == 0) return first;
@@ -187,7 +191,7 @@ class Node final : public Component, public AssembledNode {
         if (context.code == 0) first = std::min(first, waits.since + time_out_);
     return domain_.clock.edge(first);
   }
-  /// Lets the calls end that have waited until `tick` for longer than their time. Between two advances.
+  /// Ends the calls whose waits have timed out by `tick`. Call between two advances.
   void expire(Tick tick) {
     const Tick now = domain_.next();
     for (Context& context : contexts_)
@@ -200,7 +204,7 @@ class Node final : public Component, public AssembledNode {
         }
     domain_.wake(component_, now);
   }
-  /// Lines: to which ranks calls have sent something without a light path to them. A kernel's stream there stays empty.
+  /// One line per rank to which calls have sent data without a light path. A kernel's stream there stays empty.
   [[nodiscard]] const std::set<std::string>& unlit() const { return unlit_; }
   void blocked(std::vector<Blocked>& all) const {
     for (const Context& context : contexts_) {
@@ -243,7 +247,7 @@ class Node final : public Component, public AssembledNode {
 
  private:
   static constexpr unsigned kPorts = 3, kKernel = 2;
-  // Of the identity: DMA and kernel streams; plug-ins; TCP or RDMA.
+  // Bits of the identity: DMA and kernel streams; plug-ins; TCP or RDMA.
   static constexpr std::uint32_t kMoves = 0x24, kCombines = 0x8, kCompresses = 0x10, kTcp = 1, kRdma = 2;
 
   [[nodiscard]] Waker waker() const {
@@ -251,7 +255,7 @@ class Node final : public Component, public AssembledNode {
     made.bind(domain_, component_);
     return made;
   }
-  /// That a call waits: the cycle since which it does, and the move that does; null: units beside the engine.
+  /// A wait of a call: its first cycle, and the waiting move; null: the call waits for units beside the engine.
   struct Waits {
     Tick since;
     const Move* move;
@@ -271,14 +275,14 @@ class Node final : public Component, public AssembledNode {
     return std::string(name_of(static_cast<std::uint32_t>(context.call.scenario))) + " of node " +
            std::to_string(number_);
   }
-  /// "; ..." for each thing that keeps away what a call waits for.
+  /// "; ..." for each obstacle to the end of a wait.
   [[nodiscard]] std::string because(const Context& context, const Waits& waits) const {
     std::string text;
     if (waits.move && !waits.move->for_kernel)
       for (const auto& why : mover_->because(context, *waits.move)) text += "; " + why;
     return text;
   }
-  /// "; no light path ..." where the board has none to a rank; or empty.
+  /// "; no light path ..." if the board has none to a rank, else empty.
   [[nodiscard]] std::string dark(const Context& context, std::uint32_t rank) const {
     const auto why = missing_light ? missing_light(context.communicator.members[rank]) : "";
     return why.empty() ? why : "; " + why;
@@ -288,7 +292,7 @@ class Node final : public Component, public AssembledNode {
     mover_->dark = [this](const Context& context, std::uint32_t rank) { return dark(context, rank); };
     mover_->end_of = [this](const Member& member) { return end_of(member); };
   }
-  /// What comes from the network.
+  /// Connects the receiver to the network.
   void connect(Receiver& to) {
     const auto cycle = [this](Tick tick) { return domain_.clock.cycle_after(tick); };
     if (!connections_) {
@@ -329,7 +333,7 @@ class Node final : public Component, public AssembledNode {
       queues_[port].push_back(std::move(made));
   }
 
-  /// A kernel's pointers are addresses of this computer: the board has its own.
+  /// Translates the pointers of a kernel's call into addresses of the board.
   void submit_of_kernel(std::size_t pair, Call call) {
     for (std::uint64_t& address : call.address)
       for (const Memory* memory : {&device, &host})
@@ -344,10 +348,10 @@ class Node final : public Component, public AssembledNode {
     }
   }
 
-  /// Takes the call that has waited longest, when the sequencer has nothing to do for those under way.
+  /// Admits the call that has waited longest, if the sequencer is idle.
   void admit(Tick now) {
     if (sequencer_.free() > now) return;
-    for (auto& queue : queues_) {  // a reset passes the calls that it ends
+    for (auto& queue : queues_) {  // a reset overtakes the calls that it ends
       const auto reset = std::ranges::find_if(
           queue, [now](const Context& context) { return context.is_reset() && context.resumes_at <= now; });
       if (reset == queue.end()) continue;
@@ -373,7 +377,7 @@ class Node final : public Component, public AssembledNode {
     return {.command = std::max(ProgramRunner::kCommand, of.command - ProgramRunner::kFirstMove),
             .result = std::max<Tick>(0, of.result - ProgramRunner::kEnd)};
   }
-  /// Fetches the call: sets its registers.
+  /// Fetches a call and sets its registers.
   void prepare(Context& context, Tick now) {
     const Call& call = context.call;
     const auto size = static_cast<std::uint32_t>(context.communicator.members.size());
@@ -457,7 +461,7 @@ class Node final : public Component, public AssembledNode {
       context.fail(code::kSize, "the hardware cannot have " + std::to_string(addresses.size()) +
                                     " receive buffers of " + std::to_string(bytes) + " bytes");
   }
-  /// Ends all calls that are under way, and those that the board was given before this one; forgets messages, places and settings.
+  /// Ends all calls in flight and all calls submitted before this one; forgets messages, offered buffers and settings.
   void reset(const Context& by, Tick now) {
     constexpr const char* kWhy = "its board was reset before it had ended";
     for (Context& context : contexts_) {
@@ -484,7 +488,7 @@ class Node final : public Component, public AssembledNode {
     mover_->release(context, now);
     report(context, now);
   }
-  /// To the host or the kernel that has given it.
+  /// Reports a completion to the host or to the submitting kernel.
   void report(const Context& context, Tick now) {
     exchange.write(ExchangeMemory::kReturnCode, context.code);
     exchange.write(ExchangeMemory::kCycles,
@@ -497,7 +501,7 @@ class Node final : public Component, public AssembledNode {
     }
   }
 
-  /// Goes as far as it can in this cycle; true where something was done that may let others go on.
+  /// Runs a call as far as possible in this cycle. Returns true if this may let other calls proceed.
   bool run(Context& context, Tick now) {
     if (context.ended || !begins(context, now)) return false;
     if (context.code != 0 || context.ending) {
@@ -515,14 +519,14 @@ class Node final : public Component, public AssembledNode {
       sequencer_.run(context, now);
     return moved;
   }
-  /// Whether the sequencer has a call's result to report first.
+  /// Starts to report a call's result, if that takes cycles of the sequencer. Returns true if just started.
   bool reports(Context& context, Tick now) {
     const Tick cycles = handling(context.call).result;
     if (cycles == 0 || std::exchange(context.reporting, true)) return false;
     context.resumes_at = sequencer_.take(now, cycles);
     return true;
   }
-  /// A call begins when all before it that it could disturb have ended.
+  /// Starts a call once all earlier calls that conflict with it have ended. Returns true if it is started.
   bool begins(Context& context, Tick now) {
     if (context.started) return true;
     if (context.resumes_at > now) return false;
@@ -535,7 +539,7 @@ class Node final : public Component, public AssembledNode {
     return true;
   }
 
-  /// `next`: a cycle in which its streams have something to do.
+  /// `next`: the next cycle with work for its streams.
   void schedule(Tick now, Tick next) {
     const auto at = [&](Tick cycle) {
       if (cycle > now) next = std::min(next, cycle);
@@ -560,21 +564,21 @@ class Node final : public Component, public AssembledNode {
   ethernet::Frames& frames_;
   ComponentId component_;
   KernelStreams kernels_;
-  std::unique_ptr<Transport> connections_;  ///< where lost packets are sent again
+  std::unique_ptr<Transport> connections_;  ///< reliable transport; null for plain UDP
   ProgramRunner sequencer_;
   const CallChecks check_{config_, exchange, device, host};
   const CollectivePlan plan_{config_, exchange};
   std::unique_ptr<MoveEngine> mover_;
-  Mover* simulated_ = nullptr;        ///< the same, where it is the simulator's
-  HardwareEngine* engine_ = nullptr;  ///< the same, where it takes calls
+  Mover* simulated_ = nullptr;        ///< mover_ if it is the simulator's, else null
+  HardwareEngine* engine_ = nullptr;  ///< mover_ if it is hardware that takes calls, else null
   std::optional<UnitCalls> units_;    ///< beside the engine
 
   std::array<std::deque<Context>, kPorts> queues_;
-  std::set<std::string> unlit_;                         ///< lines of sends without a light path
-  std::list<Context> contexts_;                         ///< in the order in which they were admitted
-  std::uint64_t given_ = 0;                             ///< calls
-  Tick time_out_ = 0;                                   ///< cycles; 0: none
-  std::map<std::uint32_t, std::uint32_t> collectives_;  ///< of a communicator, so far
+  std::set<std::string> unlit_;                         ///< sends without a light path
+  std::list<Context> contexts_;                         ///< in order of admission
+  std::uint64_t given_ = 0;                             ///< number of calls submitted
+  Tick time_out_ = 0;                                   ///< in cycles; 0: none
+  std::map<std::uint32_t, std::uint32_t> collectives_;  ///< number of collectives so far, by communicator
 };
 
 }  // namespace thalweg::accl

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands for the hardware's node or engine (rtl/accl/top) in the simulator: its ports, edge by edge.
+// Interface between the simulator and the hardware's node or engine (rtl/accl/top): its ports, edge by edge.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ class NodeCircuit {
  public:
   using Data = std::array<std::uint64_t, 8>;
 
-  // As of tw_mover_pkg, whose numbers these are.
+  // Numbered as in tw_mover_pkg.
   enum class Source : std::uint8_t { nothing, memory, stream, message };
   enum class Target : std::uint8_t { nothing, memory, stream, rank };
   enum class Conversion : std::uint8_t { none, narrow, widen };
@@ -23,7 +23,7 @@ class NodeCircuit {
   struct OperandAddress {
     bool host = false;
     std::uint64_t at = 0;
-    unsigned bytes = 1;  ///< of an element
+    unsigned bytes = 1;  ///< per element
     Conversion conversion = Conversion::none;
   };
   struct Move {
@@ -49,14 +49,14 @@ class NodeCircuit {
   struct Setting {
     Sets sets = Sets::buffer;
     unsigned index = 0;
-    std::array<std::uint32_t, 3> value{};  ///< from its lowest bits on
+    std::array<std::uint32_t, 3> value{};  ///< lowest bits first
   };
 
   /// A word of the exchange memory.
   struct Word {
     std::uint32_t at = 0, data = 0;
   };
-  /// A call of an engine has ended: the port that it came by, and how many calls that port had given before it, modulo 256.
+  /// Completion of an engine's call: its port, and the number of earlier calls of that port, modulo 256.
   struct Status {
     unsigned port = 0, count = 0;
     std::uint32_t code = 0;
@@ -72,15 +72,15 @@ class NodeCircuit {
     };
     bool sets = false, commands = false;
     Setting setting{};
-    Command command{};  ///< of a node
-    /// Of an engine, in place of commands: a write of the exchange memory, and words of calls, by ports.
+    Command command{};  ///< for a node
+    /// For an engine, instead of commands: a write of the exchange memory, and words of calls by port.
     std::optional<Word> exchange{};
     std::array<std::optional<std::uint32_t>, 3> calls{};
     std::array<Read, 2> reads{};
     std::array<Write, 2> writes{};
     bool from_kernel = false;
     Data word{};
-    /// The MAC: whether it takes a word, and the one that comes.
+    /// The MAC: ready for a word to send, and the arriving word.
     bool takes = false, comes = false, last = false, damaged = false;
     std::uint64_t keep = 0;
     Data data{};
@@ -104,8 +104,8 @@ class NodeCircuit {
     unsigned slot = 0, moves_slot = 0;
     How how = How::moved;
     std::uint64_t length = 0;
-    std::uint64_t message_waits = 0, kernel_waits = 0;  ///< a bit for each slot
-    bool takes_write = false;                           ///< of the exchange memory
+    std::uint64_t message_waits = 0, kernel_waits = 0;  ///< a bit per slot
+    bool takes_write = false;                           ///< to the exchange memory
     std::array<bool, 3> takes_call{};
     std::optional<Status> status{};
     std::array<Read, 2> reads{};
@@ -116,27 +116,27 @@ class NodeCircuit {
     bool offers = false, last = false;  ///< to the MAC
     std::uint64_t keep = 0;
     Data data{};
-    std::array<std::uint32_t, 6> counts{};  ///< of packets, in the order of taken_t from its last one on
+    std::array<std::uint32_t, 6> counts{};  ///< packets by outcome: the fields of taken_t, last one first
     std::uint32_t own_dropped = 0, dropped = 0;
   };
   struct Limits {
     unsigned slots = 0, buffers = 0, communicators = 0, ranks = 0, packets = 0, ends = 0, packet_bytes = 0;
-    unsigned calls = 0;  ///< that an engine has under way; 0: a node, which takes commands
+    unsigned calls = 0;  ///< maximum calls in flight of an engine; 0: a node, which takes commands
   };
 
   virtual ~NodeCircuit() = default;
   [[nodiscard]] virtual Limits limits() const = 0;
-  /// What it shows in a cycle with these inputs.
+  /// Returns the outputs in this cycle for these inputs.
   virtual const Outputs& show(const Inputs& in) = 0;
-  /// An edge of one clock.
+  /// A clock edge of the line or the engine.
   virtual void edge(bool line) = 0;
 };
 
-/// The logarithm of a number of bytes, as ports have it; 0 of none.
+/// log2 of a number of bytes, as ports encode it; 0 for none.
 [[nodiscard]] constexpr unsigned log_of(unsigned bytes) {
   return bytes == 0 ? 0 : static_cast<unsigned>(std::countr_zero(bytes));
 }
-/// A move as the port of a Verilated module has it: `Port` is the generated move_t.
+/// Encodes a move for the port of a Verilated module; `Port` is the generated move_t.
 template <class Port>
 [[nodiscard]] Port move_of(const NodeCircuit::Move& move) {
   const auto place = [](const NodeCircuit::OperandAddress& of) {

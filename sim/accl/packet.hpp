@@ -16,12 +16,13 @@
 
 namespace thalweg::accl {
 
-inline constexpr unsigned kWord = 64;          ///< bytes that the data path moves in a cycle
+inline constexpr unsigned kWord = 64;          ///< bytes per cycle of the data path
 inline constexpr unsigned kPacketHeader = 64;  ///< bytes
 /// Bits of an acknowledgement's `stream`.
 inline constexpr unsigned kAsks = 1, kKnows = 2, kOther = 4;
 
-/// A session has packets of one lane: messages, which wait for receive buffers, with what goes to kernels in its place among them, or others.
+/// Lane of a session. `messages`: packets that may wait for receive buffers, and stream packets to kernels, in order
+/// with them. `others`: all other packets.
 enum class Lane : std::uint8_t { messages, others };
 [[nodiscard]] constexpr Lane lane_of(const spec::AcclPacket& packet) {
   using enum spec::MessageKind;
@@ -29,7 +30,7 @@ enum class Lane : std::uint8_t { messages, others };
   return packet.kind <= stream ? Lane::messages : Lane::others;
 }
 
-/// The header of a datagram's payload; none where it has none.
+/// Returns the header of a datagram's payload; none if it has no valid header.
 [[nodiscard]] inline std::optional<spec::AcclPacket> packet_of(std::span<const std::byte> payload) {
   std::array<std::uint64_t, kPacketHeader / 8> words;
   if (payload.size() < kPacketHeader) return std::nullopt;
@@ -37,7 +38,6 @@ enum class Lane : std::uint8_t { messages, others };
   if ((words[0] & 0xFF) > static_cast<std::uint64_t>(spec::MessageKind::refusal)) return std::nullopt;
   return spec::AcclPacket::unpack(words);
 }
-/// Writes a packet.
 inline void put_packet(std::span<std::byte> to, const spec::AcclPacket& header, std::span<const std::byte> data) {
   const auto words = header.pack();
   std::memcpy(to.data(), words.data(), kPacketHeader);

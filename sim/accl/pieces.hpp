@@ -8,10 +8,10 @@
 
 namespace thalweg::accl {
 
-/// Bytes from one offset to another, of which some have come.
+/// The received byte ranges of a segment or buffer.
 class Pieces {
  public:
-  /// False where all of it has come before.
+  /// Adds a range. Returns false if it was complete before.
   bool add(std::uint64_t from, std::uint64_t to) {
     auto at = have_.begin();
     while (at != have_.end() && at->second < from) ++at;
@@ -24,11 +24,11 @@ class Pieces {
     have_.insert(at, {from, to});
     return true;
   }
-  /// Whether these have come, and no others.
+  /// True if exactly this range has been received.
   [[nodiscard]] bool are(std::uint64_t from, std::uint64_t to) const {
     return from == to || (have_.size() == 1 && have_[0] == std::pair{from, to});
   }
-  /// How many have come.
+  /// Number of bytes received.
   [[nodiscard]] std::uint64_t bytes() const {
     std::uint64_t sum = 0;
     for (const auto& [from, to] : have_) sum += to - from;

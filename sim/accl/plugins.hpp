@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plug-ins of the engine's data path, word by word, C++ model of rtl/accl/tw_plugins.sv. What they do to elements is in arithmetic.hpp.
+// The plug-ins of the engine's data path, word by word. C++ model of rtl/accl/tw_plugins.sv. arithmetic.hpp has their
+// operations.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +15,7 @@
 namespace thalweg::accl {
 
 struct PluginJob {
-  std::optional<Unit> unit;  ///< what the operands are combined by; none: there is x alone, which passes
+  std::optional<Unit> unit;                               ///< operation on the operands; none: forward x
   Conversion x = Conversion::none, y = Conversion::none;  ///< of the operands
   Conversion z = Conversion::none;                        ///< of the result
   std::uint16_t elements = 1;
@@ -22,7 +23,7 @@ struct PluginJob {
 
 class Plugins {
  public:
-  /// `conversions`, `combines`: are built; `latency`: of the lanes; `jobs`: in memory, at least 2.
+  /// `conversions`, `combines`: the logic exists; `latency`: of the lanes; `jobs`: queue depth, at least 2.
   Plugins(bool conversions, bool combines, unsigned latency, std::size_t jobs)
       : x_jobs_(jobs),
         y_jobs_(jobs),
@@ -33,8 +34,8 @@ class Plugins {
         convert_z_(conversions),
         combine_(combines, latency) {}
 
-  static constexpr unsigned kLanes = 14;  ///< cycles of the lanes in a board, parameter Latency of the hardware
-  /// Cycles from a word to the result that it completes, whatever the job does.
+  static constexpr unsigned kLanes = 14;  ///< lane latency in boards; parameter Latency of the hardware
+  /// Cycles from a word to the result that it completes, the same for all jobs.
   [[nodiscard]] static constexpr unsigned latency(bool conversions, bool combines, unsigned lanes = kLanes) {
     return 2 * Converter::latency(conversions) + Combiner::latency(combines, lanes);
   }
@@ -45,7 +46,7 @@ class Plugins {
   [[nodiscard]] bool valid() const { return convert_z_.valid(); }
   [[nodiscard]] const DataWord& front() const { return convert_z_.front(); }
 
-  /// One clock edge. job, x, y: what is offered, or nullptr; taken where they are ready. pop: what is at the front is taken.
+  /// One clock edge. job, x, y: offered inputs or nullptr, taken if ready. pop: the front word is taken.
   void step(const PluginJob* job, const DataWord* x, const DataWord* y, bool pop) {
     const auto z = combine_.valid() ? std::optional(of(z_jobs_.front(), combine_.front())) : std::nullopt;
     const auto left =

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes the hardware's moves of those of calls' programs, cycle by cycle. C++ model of rtl/accl/tw_program_moves.sv.
+// Translates moves of call programs into moves of the hardware, cycle by cycle. C++ model of
+// rtl/accl/tw_program_moves.sv.
 #pragma once
 
 #include <algorithm>
@@ -49,13 +50,13 @@ class ProgramMoves {
     std::optional<Identity> set{};
     bool clear = false;
     std::optional<Begins> call{};
-    std::optional<Program> move{};  ///< taken where ready(), as is an end
-    std::optional<unsigned> end{};  ///< of a call
-    std::optional<Ended> ended{};   ///< a move
+    std::optional<Program> move{};  ///< taken if ready(), as is `end`
+    std::optional<unsigned> end{};  ///< a call's program has ended
+    std::optional<Ended> ended{};   ///< a move has ended
     std::optional<std::uint32_t> answer{};
     bool access_ready = false, command_ready = false, status_ready = false;
     bool resets = false;
-    std::optional<std::uint32_t> configured{};  ///< the code of config()
+    std::optional<std::uint32_t> configured{};  ///< return code of config()
   };
 
   ProgramMoves(unsigned calls, unsigned communicators, unsigned ranks)
@@ -71,7 +72,7 @@ class ProgramMoves {
     if (state_ == State::forget) return forgets_;
     return std::nullopt;
   }
-  /// A config call, when it is carried out.
+  /// The config call to execute, if any.
   [[nodiscard]] std::optional<Configuration::Call> config() const {
     if (state_ != State::configure || !configures()) return std::nullopt;
     const Call& call = of().context.call;
@@ -81,10 +82,11 @@ class ProgramMoves {
     if (state_ != State::status) return std::nullopt;
     return Status{of().port, number_, code_};
   }
-  /// A move that has ended: of its call's program.
+  /// A move that has ended, for its call's program.
   [[nodiscard]] const std::optional<Sequencer::Ended>& ended() const { return ended_; }
 
-  /// Of elements: of operand 0, 1 and the result, in packets, and as they are combined. Of the first four two at most differ; 0: as the largest.
+  /// Sets the element sizes: of operand 0, operand 1, result, on the wire, and in arithmetic. The first four have at
+  /// most two different values; 0 means the largest.
   static void set_sizes(Context& context, const std::array<unsigned, 5>& sizes) {
     const unsigned most = std::ranges::max(sizes);
     unsigned least = most;
@@ -121,7 +123,7 @@ class ProgramMoves {
   struct Of {
     Context context{};
     unsigned port = 0, communicator = 0;
-    std::uint32_t code = 0;  ///< but for cancelled moves
+    std::uint32_t code = 0;  ///< without bits for cancelled moves
     bool cancelled = false;
   };
   static constexpr Tick kDescribes = 3, kCounts = 6;  ///< cycles
@@ -228,10 +230,10 @@ class ProgramMoves {
 
   std::vector<Of> calls_;
   std::vector<std::uint32_t> identities_;
-  Tick counts_, clears_;  ///< of messages: how many there are, and are to be cleared
+  Tick counts_, clears_;  ///< number of message counters, and of those still to be cleared
   MoveMaker moves_;
   State state_ = State::idle;
-  unsigned number_ = 0;  ///< of the call
+  unsigned number_ = 0;  ///< current call
   bool ends_ = false, takes_ = false, sends_ = false, there_ = false;
   Tick left_ = 0, passed_ = 0;
   std::optional<std::uint32_t> access_;

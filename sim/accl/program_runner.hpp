@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the programs of calls (spec/accl/programs.txt) up to their next move in one step, with the times of the hardware's sequencer (sequencer.hpp). One
-// call's program has it at a time.
+// Runs call programs (spec/accl/programs.txt) up to their next move in one step, with the timing of the hardware's
+// sequencer (sequencer.hpp). It runs one call's program at a time.
 #pragma once
 
 #include <algorithm>
@@ -16,20 +16,21 @@ namespace thalweg::accl {
 
 class ProgramRunner {
  public:
-  /// Cycles for a call until its program begins: its words, one a cycle, lookups in the exchange memory, and its registers (call_port.hpp); beside
-  /// those in which quotients are counted.
+  /// Cycles from a call to the start of its program: its words, one per cycle, lookups in the exchange memory, and its
+  /// registers (call_port.hpp); without the cycles of divisions.
   static constexpr Tick kCommand = CallPort::kCycles + 1;
-  /// Then until the first move of a program that begins with one; and from a last move's end to the call's.
+  /// Cycles from there to the first move, if the program starts with one; and from the last move's end to the call's
+  /// end.
   static constexpr Tick kFirstMove = kTurnCycles + 7, kEnd = kTurnCycles + 2;
 
-  /// The cycle from which on it is idle.
+  /// The first idle cycle.
   [[nodiscard]] Tick free() const { return free_; }
-  /// The cycle in which so many cycles of it are over, behind those that it has promised to others.
+  /// Occupies the sequencer for `cycles`, after earlier reservations. Returns the cycle in which they end.
   Tick take(Tick now, Tick cycles) {
     free_ = std::max(free_, now) + cycles;
     return free_;
   }
-  /// Runs a call's program up to its next move, or to its end. A background move is started on the way.
+  /// Runs a call's program up to its next move or its end. A background move is started without a stop.
   void run(Context& context, Tick now) {
     using enum spec::programs::Operation;
     for (Tick cycles = kTurnCycles;;) {

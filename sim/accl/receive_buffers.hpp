@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Buffers in a board's memory for what comes from other ranks: each holds a segment of a message, until the engine has taken it. Messages are
-// matched by communicator, source and tag, whatever the order in which they arrive.
+// Receive buffers in a board's memory: each holds a segment of a message of another rank until the engine has taken it.
+// Messages are matched by communicator, source and tag, independent of their order of arrival.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@
 
 namespace thalweg::accl {
 
-/// Whose messages are counted together: those of one kind, of a collective those of that one, from one source.
+/// Scope of message numbers: messages of one kind from one source; for collectives, of one collective.
 struct Channel {
   std::uint32_t communicator = 0;
   std::uint16_t source = 0;
@@ -38,20 +38,20 @@ class ReceiveBuffers {
     std::uint64_t offset = 0;  ///< in the message
     std::uint32_t length = 0;  ///< bytes
     unsigned buffer = 0;
-    Tick full = kNever;  ///< the cycle from which on all of it can be read
+    Tick full = kNever;  ///< first cycle in which all of it can be read
     Pieces pieces{};
   };
   struct Message {
     std::uint32_t tag = 0;
     std::uint64_t length = 0;
     bool claimed = false;
-    std::uint64_t taken = 0;  ///< all below has been taken: where the next segment begins
+    std::uint64_t taken = 0;  ///< everything below is taken; offset of the next segment
     std::map<std::uint64_t, Segment> segments{};
   };
-  /// What becomes of a packet.
+  /// Outcome of a packet.
   enum class Verdict : std::uint8_t { kept, repeated, malformed, no_room };
 
-  /// Empties all; `bytes`: of each.
+  /// Configures new, empty buffers; `bytes`: size of each.
   void configure(std::vector<std::uint64_t> addresses, std::uint32_t bytes) {
     addresses_ = std::move(addresses);
     bytes_ = bytes;
@@ -65,7 +65,7 @@ class ReceiveBuffers {
   [[nodiscard]] std::size_t in_use() const {
     return static_cast<std::size_t>(std::count(used_.begin(), used_.end(), true));
   }
-  /// Messages of which something is here, and that nobody has claimed.
+  /// Number of unclaimed messages of which a segment is here.
   [[nodiscard]] std::uint64_t unclaimed() const {
     std::uint64_t count = 0;
     for (const auto& [channel, state] : channels_)
@@ -73,7 +73,7 @@ class ReceiveBuffers {
           std::ranges::count_if(state.messages, [](const auto& message) { return !message.second.claimed; }));
     return count;
   }
-  /// From whom and with which tags they are, for people; `own`: the communicator that need not be said.
+  /// Sources and tags of these messages, for reports; `own`: a communicator to leave out of the text.
   [[nodiscard]] std::string held(std::uint32_t own) const {
     constexpr std::size_t kSources = 4, kTags = 4;
     std::size_t sources = 0;
@@ -105,7 +105,7 @@ class ReceiveBuffers {
     }
     return sources > kSources ? text + ", and those of " + std::to_string(sources - kSources) + " others" : text;
   }
-  /// Messages that have come behind one of which nothing has, and cannot be claimed before it.
+  /// Number of messages received after a missing one, which cannot be claimed before it.
   [[nodiscard]] std::uint64_t behind_missing(const Channel& channel) const {
     const auto found = channels_.find(channel);
     if (found == channels_.end()) return 0;
@@ -116,8 +116,8 @@ class ReceiveBuffers {
   }
   [[nodiscard]] std::uint64_t address(const Segment& segment) const { return addresses_[segment.buffer]; }
 
-  /// Finds the segment of a packet, or a buffer for it, where at least `free` are free. Where it is kept, its payload goes to the segment's
-  /// address; `segment` is set.
+  /// Finds the segment of a packet, or allocates a buffer if at least `free` are free. If the packet is kept, `segment`
+  /// is set, and the payload belongs at the segment's address.
   Verdict place(const Channel& channel, const spec::AcclPacket& packet, std::uint32_t payload, Segment*& segment,
                 std::size_t free = 1) {
     if (packet.segment_length > bytes_ || packet.segment > packet.offset || packet.length < packet.segment ||
@@ -149,12 +149,12 @@ class ReceiveBuffers {
     segment->pieces.add(packet.offset, packet.offset + payload);
     return Verdict::kept;
   }
-  /// Whether all of it has come.
+  /// True if the segment is complete.
   [[nodiscard]] static bool whole(const Segment& segment) {
     return segment.pieces.are(segment.offset, segment.offset + segment.length);
   }
 
-  /// The first message with that tag that nobody has claimed, where all before it have come; its number.
+  /// Claims the first unclaimed message with this tag, if all earlier messages have arrived. Returns its number.
   [[nodiscard]] std::optional<std::uint32_t> claim(const Channel& channel, std::uint32_t tag) {
     State& state = channels_[channel];
     for (std::uint32_t number = state.next;; ++number) {
@@ -167,16 +167,16 @@ class ReceiveBuffers {
       return number;
     }
   }
-  /// A message that has been claimed.
+  /// A claimed message.
   [[nodiscard]] Message& message(const Channel& channel, std::uint32_t number) {
     return channels_.at(channel).messages.at(number);
   }
-  /// The segment of a message that is taken next; null where nothing of it has come.
+  /// The segment of a message to be taken next; null if none of it has arrived.
   [[nodiscard]] static const Segment* next(const Message& message) {
     const auto found = message.segments.find(message.taken);
     return found == message.segments.end() ? nullptr : &found->second;
   }
-  /// The engine has taken that: its buffer is free.
+  /// Frees the buffer of the segment that the engine has just taken.
   void release(const Channel& channel, std::uint32_t number) {
     Message& message = this->message(channel, number);
     const auto found = message.segments.find(message.taken);
@@ -184,7 +184,7 @@ class ReceiveBuffers {
     message.taken += found->second.length;
     message.segments.erase(found);
   }
-  /// Nothing more is taken of a message; what is left of it is given up.
+  /// Ends a message; its remaining segments are discarded.
   void finish(const Channel& channel, std::uint32_t number) {
     State& state = channels_.at(channel);
     for (const auto& [at, segment] : state.messages.at(number).segments) used_[segment.buffer] = false;
@@ -192,7 +192,7 @@ class ReceiveBuffers {
     state.taken.insert(number);
     while (state.taken.erase(state.next)) ++state.next;
   }
-  /// Of a collective that has ended here: what still comes has come before.
+  /// Ends a collective: its later arrivals count as repeated.
   void end(std::uint32_t communicator, std::uint32_t collective) {
     for (auto it = channels_.begin(); it != channels_.end();) {
       const Channel& channel = it->first;
@@ -212,8 +212,8 @@ class ReceiveBuffers {
 
  private:
   struct State {
-    std::uint32_t next = 0;         ///< all messages below it have been taken
-    std::set<std::uint32_t> taken;  ///< others
+    std::uint32_t next = 0;         ///< all lower messages have been taken
+    std::set<std::uint32_t> taken;  ///< taken messages at or above `next`
     std::map<std::uint32_t, Message> messages;
   };
   struct Ended {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What comes from other boards: parts of messages go into receive buffers, or to the places that were offered for them, or to a kernel's stream.
-// A packet for which there is no receive buffer waits, and those behind it. Where the network loses packets, those are dropped and counted for which there is
-// no room then; those of connections wait in their windows.
+// Receives packets of other boards: parts of messages go to receive buffers, to offered buffers, or to a kernel's
+// stream. A packet without a receive buffer waits and blocks those behind it. Without a reliable transport, packets
+// that exceed the FIFO are dropped and counted; packets of connections wait in their windows.
 #pragma once
 
 #include <algorithm>
@@ -45,26 +45,27 @@ class Receiver {
         waker_(waker) {}
 
   ReceiveBuffers buffers;
-  std::map<std::uint32_t, OfferedPlace> places;  ///< that this board has offered, by number
-  Offers offers;                                 ///< that others have made
-  /// The engine has taken the next packet of a connection, in this cycle.
+  std::map<std::uint32_t, OfferedPlace> places;  ///< buffers offered by this board, by number
+  Offers offers;                                 ///< made by other boards
+  /// Called when the engine has taken the next packet of a connection in this cycle.
   std::function<void(unsigned connection, Tick now)> taken;
-  /// Whether a call waits for that packet of a message. The last free receive buffer is for one of those, of packets of connections: so what
-  /// waits is never kept out by what nobody wants yet.
+  /// Returns whether a call waits for this packet of a message. With connections, the last free receive buffer is
+  /// reserved for such packets, so that unwanted packets never block wanted ones.
   std::function<bool(const Channel& channel, const spec::AcclPacket& packet)> wanted;
 
-  /// A datagram, and the cycles in which its first word and its end are there: it is looked at with its end, when its sum is known.
+  /// A datagram, with the cycles in which its first word and its end are available. It is processed at its end, when
+  /// its checksum is known.
   void push(const ethernet::FrameRef& frame, Tick first, Tick end) {
     incoming_.push_back({frame, first, end});
     waker_.wake(end);
   }
-  /// The next packet of a connection.
+  /// The next in-order packet of a connection.
   void push(unsigned connection, const ethernet::FrameRef& frame, Tick first, Tick end) {
     if (connection >= connections_.size()) connections_.resize(connection + 1);
     connections_[connection].push_back({frame, first, end, true});
     waker_.wake(end);
   }
-  /// Takes what is there.
+  /// Processes the packets that are available.
   void step(Tick now) {
     for (unsigned k = 0; k < connections_.size(); ++k) {
       auto& packets = connections_[k];
@@ -86,8 +87,9 @@ class Receiver {
       waiting_.push_back(packet);
     }
   }
-  /// Forgets all messages and places. An engine that was set up drops what comes until it is so again: it is for what is forgotten. One that was not
-  /// yet keeps what others, which are set up before it, have sent.
+  /// Forgets all messages and offered buffers. An engine with receive buffers drops arrivals until it is configured
+  /// again, as they belong to forgotten messages. An engine that was not configured yet keeps packets of boards that
+  /// were configured earlier.
   void reset(Tick now) {
     drops_ = drops_ || buffers.size() > 0;
     buffers.configure({}, 0);
@@ -97,17 +99,17 @@ class Receiver {
     puts_from_.clear();
     waker_.wake(now + 1);
   }
-  /// Packets of a connection that wait.
+  /// Number of waiting packets of a connection.
   [[nodiscard]] std::size_t held_back(unsigned connection) const {
     return connection < connections_.size() ? connections_[connection].size() : 0;
   }
-  /// A receive buffer is free, or another call waits.
+  /// Call when a receive buffer is free, or another call waits.
   void freed(Tick now) {
     if (!waiting_.empty() || std::ranges::any_of(connections_, [](const auto& packets) { return !packets.empty(); }))
       waker_.wake(now + 1);
   }
-  /// That messages which no call wants yet may keep others out, and which they are; empty where they do not. One receive buffer is kept for
-  /// packets of connections that a call waits for. `own`: the communicator of whoever asks.
+  /// Explains whether unclaimed messages may block others, and which; empty if not. With connections, one receive
+  /// buffer is reserved for packets that a call waits for. `own`: the asking call's communicator.
   [[nodiscard]] std::string full(std::uint32_t own) const {
     const bool holds_back = std::ranges::any_of(connections_, [](const auto& packets) { return !packets.empty(); });
     const std::size_t kept = holds_back ? 1 : 0;
@@ -136,10 +138,10 @@ class Receiver {
   struct Incoming {
     ethernet::FrameRef frame;
     Tick first, end;
-    bool keeps_order = false;  ///< it can wait, as it is of a connection
+    bool keeps_order = false;  ///< it may wait, as it is of a connection
   };
 
-  /// False where it has to wait for a receive buffer.
+  /// Returns false if the packet must wait for a receive buffer.
   bool place(const Incoming& incoming, Tick now) {
     drops_ = drops_ && buffers.size() == 0;
     if (drops_) {
@@ -176,7 +178,7 @@ class Receiver {
             collective ? packet.tag : 0};
   }
   bool to_buffer(const spec::AcclPacket& packet, std::span<const std::byte> data, const Incoming& incoming, Tick now) {
-    if (buffers.size() == 0) return false;  // the engine is not set up yet
+    if (buffers.size() == 0) return false;  // the engine is not configured yet
     ReceiveBuffers::Segment* segment = nullptr;
     const Channel channel = channel_of(packet, packet.kind == spec::MessageKind::collective);
     const bool any = !incoming.keeps_order || wanted(channel, packet);
@@ -218,7 +220,7 @@ class Receiver {
       waker_.wake(to.full);
     }
   }
-  /// The cycle from which on it can be read.
+  /// Returns the first cycle in which the data can be read.
   Tick write(bool host, std::uint64_t address, std::span<const std::byte> data, const Incoming& incoming) {
     memories_[host]->write(address, data);
     MemoryPort& port = writes_[host];
@@ -257,9 +259,9 @@ class Receiver {
 
   /// Messages to kernels from one rank.
   struct Puts {
-    std::uint64_t next = 0;         ///< all below it have come
-    std::set<std::uint32_t> taken;  ///< others that have come
-    std::uint64_t seen = 0;         ///< behind the last one of which a packet has come
+    std::uint64_t next = 0;         ///< all lower ones have arrived
+    std::set<std::uint32_t> taken;  ///< arrived ones at or above `next`
+    std::uint64_t seen = 0;         ///< 1 + the highest number seen
   };
   [[nodiscard]] std::uint64_t missing() const {
     std::uint64_t count = 0;
@@ -276,15 +278,15 @@ class Receiver {
   std::deque<Incoming> incoming_, waiting_;
   std::vector<std::deque<Incoming>> connections_;
   std::uint64_t waiting_bytes_ = 0;
-  /// A message for a kernel, of which so many bytes have come.
+  /// A partly received message for a kernel.
   struct Put {
     std::uint64_t size = 0;
-    std::vector<std::byte> data{};  ///< where no kernel takes them
+    std::vector<std::byte> data{};  ///< kept if no kernel reads the stream
   };
   std::map<std::tuple<std::uint32_t, std::uint16_t, std::uint32_t>, Put> puts_;
   std::map<std::pair<std::uint32_t, std::uint16_t>, Puts> puts_from_;  ///< by communicator and source
   std::uint64_t no_room_ = 0, repeated_ = 0, behind_ = 0, malformed_ = 0, unasked_ = 0, reset_ = 0;
-  bool drops_ = false;  ///< what comes, as the engine was reset
+  bool drops_ = false;  ///< drops arrivals, as the engine was reset
 };
 
 }  // namespace thalweg::accl

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages that go straight to their places: a receiver offers the place, and the sender writes to it.
+// Rendezvous of large messages: a receiver offers its destination buffer, and the sender writes to it directly.
 #pragma once
 
 #include <cstdint>
@@ -14,25 +14,25 @@
 
 namespace thalweg::accl {
 
-/// A place in the memory that a receiver has offered.
+/// A destination buffer that a receiver has offered.
 struct OfferedPlace {
-  Channel from{};  ///< who may write to it
+  Channel from{};  ///< source channel that may write to it
   bool host = false;
   std::uint64_t address = 0, length = 0;
   Pieces pieces{};
-  Tick full = kNever;  ///< the cycle from which on all of it can be read
+  Tick full = kNever;  ///< first cycle in which all of it can be read
 };
 
-/// Offers that a sender has got.
+/// Offers that a sender has received.
 class Offers {
  public:
   struct Offer {
     std::uint32_t tag = 0, number = 0;
-    std::uint64_t length = 0;  ///< 0: the message is to come into receive buffers
+    std::uint64_t length = 0;  ///< 0: the message must use receive buffers
   };
 
   void add(const Channel& from, const Offer& offer) { offers_[from].push_back(offer); }
-  /// The first one for a message with that tag.
+  /// Returns and removes the first offer for a message with this tag.
   [[nodiscard]] std::optional<Offer> take(const Channel& from, std::uint32_t tag) {
     const auto found = offers_.find(from);
     if (found == offers_.end()) return std::nullopt;

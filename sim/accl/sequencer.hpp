@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hardware's sequencer, cycle by cycle: what ProgramRunner does for calls in registers of its own. C++ model of rtl/accl/tw_sequencer.sv.
+// The hardware's sequencer, cycle by cycle: ProgramRunner, with a register file per call. C++ model of
+// rtl/accl/tw_sequencer.sv.
 #pragma once
 
 #include <array>
@@ -16,7 +17,7 @@ namespace thalweg::accl {
 
 class Sequencer {
  public:
-  /// As tw_sequencer_pkg has it.
+  /// As in tw_sequencer_pkg.
   struct Move {
     spec::programs::Operation operation = spec::programs::Operation::move;
     spec::programs::OperandKind x{}, y{}, z{};
@@ -26,7 +27,7 @@ class Sequencer {
   };
   struct Load {
     unsigned call = 0;
-    unsigned to = 0;  ///< a register
+    unsigned to = 0;  ///< register index
     std::uint64_t data = 0;
     bool begins = false;
     std::uint16_t program = 0;
@@ -36,7 +37,7 @@ class Sequencer {
     bool background = false, stops = false;
   };
   struct In {
-    std::optional<Load> load;  ///< taken where ready()
+    std::optional<Load> load;  ///< taken if ready()
     std::optional<Ended> ended;
     bool move_ready = false, end_ready = false;
   };
@@ -44,9 +45,9 @@ class Sequencer {
   explicit Sequencer(unsigned calls) : calls_(calls) {}
 
   [[nodiscard]] bool ready() const { return !ended_ && !writes_ && state_ != State::leave; }
-  /// The move that it offers; of call().
+  /// The offered move, of call().
   [[nodiscard]] const Move* move() const { return state_ == State::offer ? &move_ : nullptr; }
-  /// Whether call() has ended.
+  /// True if call() has ended.
   [[nodiscard]] bool ends() const { return state_ == State::end; }
   [[nodiscard]] unsigned call() const { return call_; }
 
@@ -75,9 +76,9 @@ class Sequencer {
   struct Call {
     Registers registers{};
     ProgramPosition position{};
-    bool background = false;  ///< a background move is under way
-    bool blocked = false;     ///< until it has ended
-    bool stops = false;       ///< with no more instructions
+    bool background = false;  ///< a background move is in flight
+    bool blocked = false;     ///< waits for the background move
+    bool stops = false;       ///< executes no more instructions
   };
 
   void run(const In& in, const std::optional<Ended>& ended) {
@@ -158,13 +159,13 @@ class Sequencer {
   }
 
   std::vector<Call> calls_;
-  std::deque<unsigned> turns_;  ///< of calls that may go on
+  std::deque<unsigned> turns_;  ///< runnable calls, in FIFO order
   std::optional<Ended> ended_;
   State state_ = State::idle;
   unsigned call_ = 0;
-  Tick left_ = 0;        ///< cycles of the instruction
-  bool stops_ = false;   ///< its call does
-  bool writes_ = false;  ///< an instruction writes its register
+  Tick left_ = 0;        ///< remaining cycles of the instruction
+  bool stops_ = false;   ///< `stops` of the current call
+  bool writes_ = false;  ///< an instruction writes its result register
   Move move_;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A board's TCP endpoint: a connection with each other board, which the board of the lower address opens, and packets in its streams. A packet's header is
-// followed by as many bytes as its `base` says. As the checksum is in front of what it covers, a segment is sent when it has been read, and looked at when its
-// end has come.
+// A board's TCP endpoint. It has a connection with each other board, opened by the board with the lower address, with
+// packets in the byte streams. A packet's header is followed by `base` bytes. As the checksum precedes the data that it
+// covers, a segment is sent once it is read, and processed once its end has arrived.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,8 @@ namespace thalweg::accl {
 
 class TcpConnections final : public Component, public Transport {
  public:
-  /// `packet`: bytes of a packet's data at most. What is given outlives it. It has the port's segments.
+  /// `packet`: maximum data bytes of a packet. The arguments must outlive the object. Takes over the port's TCP
+  /// segments.
   TcpConnections(const ethernet::TcpConfig& config, std::uint32_t packet, UdpPort& port, Domain& line,
                  ethernet::Frames& frames)
       : config_(config),
@@ -84,7 +85,7 @@ class TcpConnections final : public Component, public Transport {
   }
   void leave(unsigned connection, Tick tick) override {
     Peer& of = all_[connection];
-    if (of.to == port_.own) return;  // it has no connection
+    if (of.to == port_.own) return;  // a board has no connection with itself
     const auto [size, generation] = of.untaken.front();
     of.untaken.pop_front();
     if (generation != of.generation) return;  // of a connection that has ended
@@ -136,7 +137,7 @@ class TcpConnections final : public Component, public Transport {
           {"connections that were reset as they carried no packets", malformed_}})
       if (count > 0) all.push_back({node, what, count});
   }
-  /// Of all its connections.
+  /// Sum over all connections.
   [[nodiscard]] ethernet::TcpCounts counts() const {
     ethernet::TcpCounts sum = counts_;
     for (const Peer& of : all_)
@@ -146,11 +147,11 @@ class TcpConnections final : public Component, public Transport {
 
  private:
   static constexpr unsigned kMost = 512;         ///< peers
-  static constexpr std::uint64_t kAhead = 2048;  ///< bytes that wait for the line at most when a segment has been read
-  static constexpr std::uint16_t kFirstPort = 49'152;  ///< of those that it opens connections from (RFC 6335)
+  static constexpr std::uint64_t kAhead = 2048;  ///< maximum bytes waiting for the line when a segment has been read
+  static constexpr std::uint16_t kFirstPort = 49'152;  ///< first source port of opened connections (RFC 6335)
   static constexpr unsigned kPorts = 16'384;
   static constexpr std::size_t kMostPacket =
-      ethernet::kMost - ethernet::kUdpHeaders;  ///< it goes to the engine as a datagram
+      ethernet::kMost - ethernet::kUdpHeaders;  ///< it is passed to the engine as a datagram
 
   struct Peer {
     Peer(const ethernet::UdpEnd& peer, unsigned of, std::uint64_t bytes) : to(peer), number(of), send(bytes) {}
@@ -159,16 +160,16 @@ class TcpConnections final : public Component, public Transport {
     unsigned number;
     ethernet::TcpSendBuffer send;
     std::unique_ptr<ethernet::TcpConnection> current;
-    std::unique_ptr<ethernet::TcpConnection> next;  ///< that the peer opens in its place
-    unsigned generation = 0;                        ///< of the current one
-    std::vector<std::byte> packet;                  ///< that comes
-    std::size_t assembled = 0;                      ///< its bytes that have left the receive window
-    Tick first = 0;                                 ///< since when
-    bool broken = false;                            ///< what comes is no packet
+    std::unique_ptr<ethernet::TcpConnection> next;  ///< a connection of the peer that will replace `current`
+    unsigned generation = 0;                        ///< of `current`
+    std::vector<std::byte> packet;                  ///< the packet being received
+    std::size_t assembled = 0;                      ///< bytes of it that have left the receive window
+    Tick first = 0;                                 ///< arrival of its first byte
+    bool broken = false;                            ///< the stream contains an invalid packet
     std::deque<std::pair<std::uint64_t, unsigned>>
         untaken;             ///< packets that the engine has not taken: bytes, generation
-    Tick gives_up = kNever;  ///< the cycle in which the peer should have opened a connection
-    bool gone = false;       ///< and has not
+    Tick gives_up = kNever;  ///< deadline of the peer to open a connection
+    bool gone = false;       ///< the deadline has passed
   };
   struct Waiting {
     ethernet::FrameRef frame;
@@ -184,7 +185,7 @@ class TcpConnections final : public Component, public Transport {
   [[nodiscard]] std::uint32_t first(const ethernet::UdpEnd& peer) {
     return static_cast<std::uint32_t>(mix(mix(port_.own.ip) + mix(peer.ip) * 3 + mix(opened_++)));
   }
-  /// The lower address opens a connection, and the other one waits for it.
+  /// The board with the lower address opens a connection; the other waits for it.
   void begin(Peer& of, Tick cycle) {
     end(of);
     if (of.to.address == port_.own.address) return;
@@ -247,7 +248,7 @@ class TcpConnections final : public Component, public Transport {
     refuse(segment);
   }
   void hear(Peer& of, ethernet::TcpConnection& connection, const ethernet::TcpSegment& segment, Tick now) {
-    // The peer does not know the one before any more.
+    // The peer has given up the previous connection.
     if (of.next.get() == &connection && connection.is_opened_by(segment)) {
       auto made = std::move(of.next);
       end(of);
@@ -272,7 +273,7 @@ class TcpConnections final : public Component, public Transport {
     return connection.peer.ip == segment.from.ip && connection.peer.port == segment.from.port &&
            connection.own.port == segment.to.port;
   }
-  /// Tells the sender of a segment that there is no such connection (RFC 9293, section 3.10.7.1).
+  /// Answers a segment of an unknown connection with a reset (RFC 9293, section 3.10.7.1).
   void refuse(const ethernet::TcpSegment& segment) {
     ++strays_;
     const auto& heading = segment.heading;
@@ -296,7 +297,7 @@ class TcpConnections final : public Component, public Transport {
     const auto words = header.pack();
     std::memcpy(bytes.data(), words.data(), kPacketHeader);
   }
-  /// Bytes of a packet that begins so; 0: there is none.
+  /// Size of a packet from its first bytes; 0: invalid.
   [[nodiscard]] static std::size_t size_of(std::span<const std::byte> packet) {
     const auto header = packet_of(packet);
     return header && header->base <= kMostPacket - kPacketHeader ? kPacketHeader + header->base : 0;
@@ -315,7 +316,8 @@ class TcpConnections final : public Component, public Transport {
     }
     assemble(of, hearing_);
   }
-  /// A packet that comes leaves the receive window for a place of its own when the engine has taken all before it.
+  /// Moves a partly received packet from the receive window to a separate buffer, once the engine has taken all earlier
+  /// packets.
   static void assemble(Peer& of, Tick cycle) {
     if (!of.untaken.empty() || of.packet.size() == of.assembled) return;
     of.current->take(of.packet.size() - of.assembled, cycle);
@@ -371,7 +373,7 @@ class TcpConnections final : public Component, public Transport {
   }
 
   const ethernet::TcpConfig config_;
-  const std::uint64_t packet_;  ///< bytes of the largest packet
+  const std::uint64_t packet_;  ///< maximum bytes of a packet with header
   UdpPort& port_;
   Domain& domain_;
   ethernet::Frames& frames_;
@@ -379,12 +381,12 @@ class TcpConnections final : public Component, public Transport {
   std::deque<Peer> all_;
   std::deque<Waiting> waiting_;
   std::deque<ethernet::FrameRef> refusals_;
-  std::size_t next_ = 0;  ///< the first peer that may send
-  Tick free_ = 0;         ///< the cycle from which on the next segment is chosen
-  Tick hearing_ = 0;      ///< the cycle in which a segment is heard
+  std::size_t next_ = 0;  ///< first peer in the round-robin order
+  Tick free_ = 0;         ///< first cycle in which the next segment may be chosen
+  Tick hearing_ = 0;      ///< cycle in which the current segment is processed
   bool freed_ = false;
   unsigned ports_ = 0, opened_ = 0;
-  ethernet::TcpCounts counts_;  ///< of connections that have ended
+  ethernet::TcpCounts counts_;  ///< of ended connections
   std::uint64_t wrong_ = 0, strays_ = 0, unknown_ = 0, malformed_ = 0;
 };
 

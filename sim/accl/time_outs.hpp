@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cancels moves of the hardware's calls that wait for too long, cycle by cycle: what Node::expire does. C++ model of rtl/accl/parts/tw_time_outs.sv.
+// Cancels moves of the hardware's calls that wait too long, cycle by cycle, as Node::expire does. C++ model of
+// rtl/accl/parts/tw_time_outs.sv.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +12,16 @@ namespace thalweg::accl {
 class TimeOuts {
  public:
   struct In {
-    std::uint32_t time_out = 0;  ///< microseconds
+    std::uint32_t time_out = 0;  ///< in microseconds
     bool resets = false;
-    std::uint64_t waits = 0;  ///< a bit for each slot
+    std::uint64_t waits = 0;  ///< a bit per slot
     std::optional<unsigned> moves{}, ended{};
     bool cancel_ready = false;
   };
 
   TimeOuts(unsigned slots, unsigned cycles_per_us) : slots_(slots), cycles_per_us_(cycles_per_us) {}
 
-  /// The slot whose move is cancelled.
+  /// The slot whose move is to be cancelled.
   [[nodiscard]] std::optional<unsigned> cancel(bool resets) const {
     if (state_ == State::background) return slot_ ^ 1U;
     if (state_ == State::cancel && (resets || slots_[slot_].waits)) return slot_;
@@ -64,7 +65,7 @@ class TimeOuts {
   static constexpr unsigned kScan = 5;  ///< cycles
   struct Slot {
     bool waits = false, fresh = true;
-    std::uint32_t count = 0;  ///< microseconds
+    std::uint32_t count = 0;  ///< in microseconds
   };
 
   void scan() {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How boards send packets to one another so that each arrives once and in order, or is counted: what the engine sees of it.
+// Interface of the engine to a reliable transport between boards: each packet arrives once and in order, or is counted
+// as lost.
 #pragma once
 
 #include <cstddef>
@@ -19,29 +20,31 @@ class Transport {
  public:
   virtual ~Transport() = default;
 
-  /// Of a connection: the next packet in order that it has received, at a tick. Its first word and its end were there at the ticks of `packet`.
+  /// Called at tick `now` with the next in-order packet of a connection. Its first word and end arrived at the ticks in
+  /// `packet`.
   std::function<void(unsigned connection, const ReceiveWindow::Content& packet, Tick now)> arrived;
-  std::function<void(Tick)> freed;  ///< packets have been acknowledged, or dropped, at this tick
+  std::function<void(Tick)> freed;  ///< called when packets were acknowledged or dropped, with the tick
 
-  /// The connection with a board, of one lane.
+  /// Returns the connection with a board for a lane.
   [[nodiscard]] virtual unsigned with(const ethernet::UdpEnd& to, Lane lane) = 0;
-  /// Begins to connect with a board.
+  /// Starts to connect with a board.
   virtual void greet(const ethernet::UdpEnd& to, Tick now) = 0;
-  /// Packets of the largest size for which there is room.
+  /// Number of maximum-size packets that can be sent.
   [[nodiscard]] virtual std::size_t room(unsigned connection) const = 0;
-  /// What the board of a connection that has ended has done, to follow its name; empty where it has not ended.
+  /// Describes why a connection has failed, to follow the board's name; empty if it has not failed.
   [[nodiscard]] virtual std::string failure(unsigned connection) const = 0;
-  /// At tick `now`, a packet whose last word is there at tick `last`. Only where there is room.
+  /// Sends a packet at tick `now`; its last word is available at tick `last`. Requires room().
   virtual void send(unsigned connection, std::vector<std::byte> bytes, Tick now, Tick last) = 0;
-  /// Begins anew. What has not been acknowledged is dropped, and counted.
+  /// Restarts a connection. Unacknowledged packets are dropped and counted.
   virtual void restart(unsigned connection, Tick now) = 0;
-  /// The engine was reset: connections that have begun do so anew where packets of before could come later than the engine is set up again.
+  /// Call after a reset of the engine. Restarts used connections, if packets from before could still arrive after the
+  /// next configuration.
   virtual void restart_all(Tick /*now*/) {}
-  /// The engine has taken the next packet of a connection, at a tick.
+  /// The engine has taken the next packet of a connection at this tick.
   virtual void leave(unsigned connection, Tick tick) = 0;
-  /// Ends all connections when what was given is sent, where the other ends are told.
+  /// Closes all connections after all queued data are sent, if the transport notifies its peers.
   virtual void close(Tick /*now*/) {}
-  /// Connections whose other ends are still to be told so.
+  /// Closed connections that their peers have not acknowledged yet.
   [[nodiscard]] virtual std::size_t closing() const { return 0; }
   virtual void lost(NodeId node, std::vector<Lost>& all) const = 0;
 };

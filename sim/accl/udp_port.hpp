@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A board's port to the network, with its UDP stack: datagrams that are for it come in, requests of ARP and ICMP are answered, and what is
-// for others is dropped and counted.
+// A board's network port with its UDP stack. It receives the board's datagrams, answers ARP and ICMP requests, and
+// drops and counts other frames.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,12 @@ namespace thalweg::accl {
 
 class UdpPort final : public Component {
  public:
-  /// A datagram's frame, and the ticks at which its first word and its end are there.
+  /// A datagram's frame, and the ticks of its first word and its end.
   using Receive = std::function<void(const ethernet::FrameRef& frame, Tick first, Tick end)>;
-  /// A frame that goes out or has come, and the line's cycle.
+  /// A sent or received frame, and the line's cycle.
   using Seen = std::function<void(Tick cycle, const ethernet::Frame& frame)>;
 
-  /// `latency`: cycles of the stack and the MAC, each way. `frames` outlives it.
+  /// `latency`: cycles of the stack and the MAC, per direction. `frames` must outlive the object.
   UdpPort(ethernet::UdpEnd own, Tick latency, Domain& domain, ethernet::Frames& frames)
       : own(own), latency_(latency), frames_(&frames) {
     port.domain = &domain;
@@ -35,21 +35,21 @@ class UdpPort final : public Component {
   Receive receive;
   Seen seen;
   std::function<bool(const ethernet::FrameRef& frame, Tick end)>
-      segment{};                                          ///< of TCP; false where it is none to this board
-  std::function<void(const ethernet::Arrival&)> arrived;  ///< hardware that takes frames in its place
+      segment{};                                          ///< a TCP segment; returns false if it is not for this board
+  std::function<void(const ethernet::Arrival&)> arrived;  ///< hardware that takes all frames instead, if set
 
-  /// A frame whose first word is there at tick `first` and whose last one at `last`; the tick at which its end has left.
+  /// Sends a frame whose first and last words are available at these ticks. Returns the tick at which its end has left.
   Tick send(Tick first, Tick last, const ethernet::FrameRef& frame) {
     const ethernet::Rate& rate = port.out->rate;
     const Clock& clock = port.domain->clock;
     const auto length = rate.bytes(ethernet::wire_bytes(frame->size()));
-    // The line's words follow one another without a gap: the last one has to be there when it is due.
+    // The words on the line have no gaps: the last one must be available in its cycle.
     const Tick begins = std::max(clock.cycle_after(first), clock.cycle_after(last) - length / rate.cycle) + latency_;
     const ethernet::Units begin = port.out->send(begins * rate.cycle, frame);
     if (seen) seen(begin / rate.cycle, *frame);
     return clock.edge(rate.seen(begin + length));
   }
-  /// The tick from which on, of a frame that is sent then, no more than so many bytes are ahead.
+  /// The first tick at which a frame, if sent then, has at most `bytes` ahead of it.
   [[nodiscard]] Tick behind(std::uint64_t bytes) const {
     const ethernet::Rate& rate = port.out->rate;
     const auto at = port.out->free() - latency_ * rate.cycle - rate.bytes(static_cast<std::int64_t>(bytes));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Carries out collectives with units beside the engine: reads pieces of operands, gives them to the units and writes their results, one behind the
-// other.
+// Executes collectives with units beside the engine: reads pieces of operands, submits them to the units, and writes
+// their results, in order.
 #pragma once
 
 #include <algorithm>
@@ -16,13 +16,14 @@ namespace thalweg::accl {
 
 class UnitCalls {
  public:
-  /// What is given outlives it. `component`: the engine, which is woken when a piece's result is there.
+  /// The arguments must outlive the object. `component`: the engine, woken when a piece's result is available.
   UnitCalls(CollectiveUnits& units, Mover& mover, Domain& domain, ComponentId component)
       : units_(units), mover_(mover), domain_(domain), component_(component) {}
 
   CollectiveUnits* operator->() const { return &units_; }
 
-  /// Goes as far as a call can in this cycle; `all` calls that are under way, in their order. True where something was done that may let others go on.
+  /// Runs a call as far as possible in this cycle; `all`: the calls in flight, in order. Returns true if this may let
+  /// other calls proceed.
   bool run(Context& context, const std::list<Context>& all, Tick now) const {
     UnitCall& of = *context.units;
     const bool next = is_next(context, all);
@@ -65,7 +66,7 @@ class UnitCalls {
   }
 
  private:
-  /// Whether all calls before it of the same communicator are with the units.
+  /// True if all earlier calls of the communicator have been submitted to the units completely.
   [[nodiscard]] static bool is_next(const Context& context, const std::list<Context>& all) {
     for (const Context& earlier : all) {
       if (&earlier == &context) break;

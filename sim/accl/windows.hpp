@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where packets of a connection wait in the board's memory: to be sent or acknowledged, and to be taken by the engine in their order.
+// Packet buffers of a connection in the board's memory: packets to send or not yet acknowledged, and received packets
+// for the engine, in order.
 #pragma once
 
 #include <cstddef>
@@ -18,24 +19,24 @@ class SendWindow {
  public:
   struct Packet {
     std::vector<std::byte> bytes;
-    Tick whole = 0;      ///< the cycle from which on all of it is there
-    unsigned words = 1;  ///< a session counts packets
+    Tick whole = 0;      ///< first cycle in which all of it is available
+    unsigned words = 1;  ///< a session counts packets, so each counts as one word
   };
 
-  /// `packets`: at most.
+  /// `packets`: capacity.
   explicit SendWindow(std::size_t packets) : most_(packets) {}
 
   [[nodiscard]] std::size_t room() const { return most_ - packets_.size(); }
-  /// Only where there is room.
+  /// Requires room().
   void add(Packet packet) { packets_.push_back(std::move(packet)); }
   [[nodiscard]] bool empty() const { return packets_.empty(); }
   [[nodiscard]] const Packet& front() const { return packets_.front(); }
   [[nodiscard]] const Packet& packet(std::size_t number) const { return packets_[number]; }
-  /// From which cycle on all of a packet is there; kNever: it was not given.
+  /// The first cycle in which a packet is complete; kNever: not added yet.
   [[nodiscard]] Tick whole_at(std::size_t number) const {
     return number < packets_.size() ? packets_[number].whole : kNever;
   }
-  /// The front packet leaves.
+  /// Removes the front packet.
   void release(Tick) { packets_.pop_front(); }
 
  private:
@@ -45,18 +46,19 @@ class SendWindow {
 
 class ReceiveWindow {
  public:
-  /// A datagram, and the ticks at which its first word and its end were there.
+  /// A datagram, and the ticks of its first word and its end.
   struct Content {
     ethernet::FrameRef frame{};
     Tick first = 0, end = 0;
   };
 
-  std::function<void(const Content&)> next;  ///< a packet, in order, that the engine can take from now on
+  std::function<void(const Content&)> next;  ///< called with each in-order packet, which the engine may take from then
+                                             ///< on
 
   /// The engine has taken the next packet by this cycle.
   void leave(Tick cycle) { slots_[leaving_++ % slots_.size()].left = cycle; }
 
-  // As ethernet::Session uses it; numbers count packets of the session.
+  // Interface for ethernet::Session; `number` counts packets of the session.
 
   void set_slots(unsigned slots) {
     slots_.assign(slots, {});
@@ -89,12 +91,12 @@ class ReceiveWindow {
  private:
   struct Slot {
     Content content{};
-    Tick left = kNever;  ///< of the last packet in order that it has held: when the engine has taken it
+    Tick left = kNever;  ///< cycle in which the engine took the slot's last in-order packet
   };
 
   std::vector<Slot> slots_;
-  std::uint64_t in_order_ = 0;  ///< packets that the engine can take, or has taken
-  std::uint64_t leaving_ = 0;   ///< and has taken, or will at a time that is known
+  std::uint64_t in_order_ = 0;  ///< number of in-order packets, taken or not
+  std::uint64_t leaving_ = 0;   ///< number of packets taken, including those with a known future time
   std::uint64_t left_ = 0;
 };
 
