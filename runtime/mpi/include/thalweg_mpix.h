@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Partitioned allreduce and broadcast, in the shape of MPI's partitioned messages: a rank says of each part of its buffer
- * when it is ready, and that part is on its way while the rank computes the next one.
+/* Partitioned allreduce and broadcast, modelled on MPI's partitioned messages: a rank marks each partition of its buffer
+ * as ready, and the partition is transferred while the rank computes the next one.
  *
  *   MPIX_Prequest request;
  *   MPIX_Pallreduce_init(send, receive, partitions, count, MPI_DOUBLE, MPI_SUM, comm, MPI_INFO_NULL, &request);
@@ -11,11 +11,11 @@
  *   }
  *   MPIX_Prequest_free(&request);
  *
- * No MPI has these. This header makes them of non-blocking collectives (MPI 4's large counts), one for each partition, on a
- * duplicate of the communicator, so that it needs nothing else and works with any MPI; with `thalweg run` each partition is
- * computed in the network. Partitions may get ready in any order, another one on each rank; they are started in ascending
- * order, which is what MPI wants of collectives: a partition is on its way once all before it are ready, too. Every function
- * returns MPI's error. */
+ * No MPI library provides these. This header implements them with non-blocking collectives (MPI 4's large counts), one per
+ * partition, on a duplicate of the communicator, so it needs no library and works with any MPI; with `thalweg run` each
+ * partition is computed in the network. Partitions may become ready in any order, which may differ between ranks. They are
+ * started in ascending order, because all ranks must call collectives in the same order: a partition starts once it and all
+ * before it are ready. Every function returns MPI's error code. */
 #ifndef THALWEG_MPIX_H
 #define THALWEG_MPIX_H
 
@@ -23,17 +23,17 @@
 #include <stdlib.h>
 
 typedef struct {
-  const void* send; /* of an allreduce */
+  const void* send; /* allreduce only */
   void* receive;
   MPI_Count count;
   MPI_Datatype type;
   MPI_Op op;
-  int root;           /* of a broadcast; -1: an allreduce */
-  MPI_Comm comm;      /* a duplicate: the program's own collectives go on as they like */
-  MPI_Request* parts; /* one for each partition */
+  int root;           /* of a broadcast; -1: allreduce */
+  MPI_Comm comm;      /* a duplicate, independent of the program's own collectives */
+  MPI_Request* parts; /* one per partition */
   char* ready;
   int partitions;
-  int started; /* partitions, from the first one on */
+  int started; /* number of partitions started, in ascending order */
 } MPIX_Prequest;
 
 static inline int MPIX_Prequest_make_(int partitions, MPI_Comm comm, MPIX_Prequest* request) {
@@ -45,7 +45,7 @@ static inline int MPIX_Prequest_make_(int partitions, MPI_Comm comm, MPIX_Preque
   return MPI_Comm_dup(comm, &request->comm);
 }
 
-/* Each of `partitions` parts has `count` elements; parts follow each other in the buffers. `send` may be MPI_IN_PLACE. */
+/* Each of the `partitions` partitions has `count` elements; they are contiguous in the buffers. `send` may be MPI_IN_PLACE. */
 static inline int MPIX_Pallreduce_init(const void* send, void* receive, int partitions, MPI_Count count,
                                        MPI_Datatype type, MPI_Op op, MPI_Comm comm, MPI_Info info,
                                        MPIX_Prequest* request) {
@@ -59,7 +59,7 @@ static inline int MPIX_Pallreduce_init(const void* send, void* receive, int part
   return MPIX_Prequest_make_(partitions, comm, request);
 }
 
-/* Only the root says what is ready: of the other ranks everything is, from the start. */
+/* Only the root marks partitions as ready; on other ranks all are ready from the start. */
 static inline int MPIX_Pbcast_init(void* buffer, int partitions, MPI_Count count, MPI_Datatype type, int root,
                                    MPI_Comm comm, MPI_Info info, MPIX_Prequest* request) {
   int error = MPIX_Pallreduce_init(NULL, buffer, partitions, count, type, MPI_OP_NULL, comm, info, request), rank = -1;
@@ -96,14 +96,14 @@ static inline int MPIX_Pready(int partition, MPIX_Prequest* request) {
   return MPIX_Pgo_on_(request);
 }
 
-/* `*flag`: the partition's result is in the buffer. */
+/* Sets `*flag` if the partition's result is in the buffer. */
 static inline int MPIX_Parrived(MPIX_Prequest* request, int partition, int* flag) {
   *flag = 0;
   if (partition < 0 || partition >= request->partitions) return MPI_ERR_ARG;
   return partition < request->started ? MPI_Test(&request->parts[partition], flag, MPI_STATUS_IGNORE) : MPI_SUCCESS;
 }
 
-/* All partitions, which must have been ready. */
+/* Waits for all partitions, each of which must be marked ready. */
 static inline int MPIX_Pwait(MPIX_Prequest* request) {
   if (request->started < request->partitions) return MPI_ERR_PENDING;
   return MPI_Waitall(request->partitions, request->parts, MPI_STATUSES_IGNORE);

@@ -50,7 +50,7 @@ Meeting& Communicator::enter(std::uint32_t rank, const Submission& part, const s
            std::to_string(members[rank]) + " calls " + describe(part, functions);
   };
   if (!agree(found.first, part, functions)) throw Disagreement{difference()};
-  // Of a v-form the engine compares what each rank has for each other one.
+  // In a v-form the engine compares the block sizes of each pair of ranks.
   if (part.operation.vector || part.action != Action::collective)
     found.first.bytes = std::max(found.first.bytes, part.bytes);
   else if (part.operation.count != found.first.operation.count && found.wrong.empty())

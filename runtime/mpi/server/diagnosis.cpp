@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who waits for whom, on what, since when: what a person reads when a program cannot go on.
+// Report of waiting ranks (for whom, for what, since when), printed when a program can make no progress.
 #include <algorithm>
 
 #include "core/microseconds.hpp"
@@ -24,7 +24,7 @@ std::string rank_list(const std::vector<unsigned>& ranks) {
 
 }  // namespace
 
-/// What keeps `rank` from the completion of `part`.
+/// Describes what `rank` waits for to complete `part`.
 std::string Server::waits_for(unsigned rank, const Submission& part) {
   const auto found = communicators_.find(part.communicator);
   switch (part.action) {
@@ -55,7 +55,7 @@ std::string Server::waits_for(unsigned rank, const Submission& part) {
   const std::string tag = part.tag == kAny ? ", any tag" : ", tag " + std::to_string(part.tag);
   if (part.action == Action::send) return "rank " + std::to_string(part.node) + " to receive its message" + tag + where;
   if (part.peer == kAny) return "a message from any rank" + tag + where;
-  // On an intercommunicator the number is the peer's in its own group.
+  // On an intercommunicator, `peer` is a rank in the remote group.
   const bool inside =
       found != communicators_.end() && static_cast<std::size_t>(part.peer) < found->second.members.size();
   const unsigned peer =
@@ -63,7 +63,7 @@ std::string Server::waits_for(unsigned rank, const Submission& part) {
   return "a message from rank " + std::to_string(peer) + tag + where;
 }
 
-/// That of a collective which is not complete.
+/// The disagreement in an incomplete collective, if any.
 std::optional<std::string> Server::disagreement() const {
   for (const auto& [number, communicator] : communicators_)
     for (const Meeting& operation : communicator.operations)
@@ -76,7 +76,7 @@ std::optional<std::string> Server::disagreement() const {
          (of == communicators_.end() ? ": " + mismatch->line() : " of " + of->second.name + ": " + mismatch->what);
 }
 
-/// What a rank does, or waits for.
+/// Describes what a rank does or waits for.
 std::string Server::state_of(unsigned rank) {
   const Slot& slot = memory_.slot(rank);
   const State state = slot.state.load();

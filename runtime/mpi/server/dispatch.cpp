@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the ranks post, and what becomes of it on the engine.
+// Executes the ranks' submissions on the engine.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -49,7 +49,7 @@ void Server::accept(unsigned rank, const Submission& part) {
   }
 }
 
-/// What tells its communicators from those of the run's other programs.
+/// Prefix that distinguishes the communicators of the run's programs.
 std::string Server::program_of(std::uint32_t rank) const {
   if (options_.programs.empty()) return "";
   const auto next = std::ranges::upper_bound(options_.programs, rank);
@@ -72,7 +72,7 @@ void Server::create(unsigned rank, const Submission& part) {
   const Tick at = timeline_.possible(creation->last);
   const bool wanted = part.reason == Reason::none;
   const auto& hosts = made.rank_map.hosts();
-  // All at once: what MPI itself does next, each rank does only together with the others.
+  // All get their replies at once: MPI's next step is collective.
   const auto answer = [this, number, requests = std::move(creation->requests)](bool granted, Tick when) {
     created_ = true;
     for (const auto& member : requests)
@@ -85,7 +85,7 @@ void Server::create(unsigned rank, const Submission& part) {
                              .collectives = granted ? collectives_of(number) : 0});
   };
   if (wanted && hosts.size() > 1) {
-    // A node's row is loaded once, for all ranks of the communicator that are on it.
+    // A node's row is loaded once for all its ranks in the communicator.
     const auto loading = std::make_shared<std::size_t>(hosts.size());
     std::vector<Handle> handles;
     for (std::size_t i = 0; i < hosts.size(); ++i)
@@ -100,14 +100,15 @@ void Server::create(unsigned rank, const Submission& part) {
   timeline_.at(at, [answer, granted, at] { answer(granted, at); });
 }
 
-/// The world's own are known by their names, others by what made them; a persistent collective's by the one that it is on.
+/// Predefined communicators keep their names, others are named by the function that created them, and those of persistent
+/// collectives by their parent.
 std::string Server::name_of(const Creations::Creation& creation, std::uint32_t parent, std::uint32_t number) const {
   if (creation.name.empty()) return communicators_.at(parent).name;
   const bool own = creation.name.find("COMM_") != std::string::npos;
   return program_of(creation.members.front()) + creation.name + (own ? "" : " #" + std::to_string(number));
 }
 
-/// Those that the network computes on a communicator with a row, or the memory of the only node.
+/// Bit mask of collectives that the network, or the memory of the only node, computes on a communicator.
 std::uint32_t Server::collectives_of(std::uint32_t number) const {
   const Communicator& communicator = communicators_.at(number);
   std::uint32_t found = 0;
@@ -133,7 +134,8 @@ void Server::free_if_unused(std::uint32_t number) {
   communicators_.erase(found);
 }
 
-/// By what all ranks know: of a v-form each has sizes of its own, and long ones count most.
+/// Chooses the algorithm from values that all ranks know. Sizes of a v-form differ by rank, so its choice is that of the
+/// longest blocks.
 spec::Algorithm Server::algorithm_of(const Communicator& communicator, const CollectiveRequest& part,
                                      std::uint64_t bytes) {
   const spec::Collective kind = part.collective;
@@ -145,7 +147,7 @@ spec::Algorithm Server::algorithm_of(const Communicator& communicator, const Col
 
 namespace {
 
-/// What a member gives and gets where all blocks have `bytes`.
+/// Bytes that a member sends and receives if all blocks have `bytes`.
 std::pair<std::uint64_t, std::uint64_t> given_and_taken(const Communicator& communicator, std::uint32_t member,
                                                         const Submission& part, std::uint64_t bytes) {
   const auto kind = part.operation.collective;
@@ -158,7 +160,8 @@ std::pair<std::uint64_t, std::uint64_t> given_and_taken(const Communicator& comm
   return {in_all(gives(kind, at_root)), in_all(gets(kind, member, at_root))};
 }
 
-/// Where all blocks are equal, those that a rank gives are as long as those that it takes: what is wrong, or nothing.
+/// If all blocks are equal, a rank's send and receive sizes follow from the block size. Returns a description of the
+/// mismatch, or an empty string.
 std::string disagreement_with_itself(const Communicator& communicator, std::uint32_t member, const Submission& part,
                                      const std::string& function) {
   const auto [given, taken] = given_and_taken(communicator, member, part, part.bytes);
@@ -192,8 +195,8 @@ void Server::collective(unsigned rank, const Submission& part) {
   });
 }
 
-/// A part whose size is not that of the first gets other memory, of that size: what the network does not end, it cannot
-/// take back, and the communicator is to be used again. Its result nobody sees.
+/// Gives a part whose size differs from the first part's substitute buffers of that size: the network cannot abort an
+/// operation, and the communicator must remain usable. The result is discarded.
 void Server::fit(const Communicator& communicator, Meeting& operation, const Submission& part,
                  CollectiveRequest& request) {
   if (operation.wrong.empty())
@@ -206,7 +209,7 @@ void Server::fit(const Communicator& communicator, Meeting& operation, const Sub
   request.receive = operation.stand_ins.emplace_back(taken);
 }
 
-/// Gives a node's part, whose blocks have `bytes`, to the engine.
+/// Submits a node's part, with blocks of `bytes`, to the engine.
 void Server::submit(const Communicator& communicator, Meeting& operation, CollectiveRequest request,
                     std::uint64_t bytes, Tick at, std::function<void(Tick)> done) {
   request.handle = timeline_.expect([done = std::move(done)](const Completion& ended) { done(ended.at); });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// History of a recorded run: calls that took virtual time, collectives, messages, and usage of links.
+// History of a recorded run: calls that took virtual time, collectives, messages, and link utilization.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace thalweg::mpi {
 
-using namespace mpi_fpga;  // whose front this is
+using namespace mpi_fpga;  // the system that this front serves
 namespace spec = mpi_fpga::spec;
 
 class History {
@@ -38,10 +38,10 @@ class History {
   std::vector<Collective> collectives;
   std::vector<Message> messages;
 
-  /// When the links are to be looked at next.
+  /// Time of the next sample of the links.
   [[nodiscard]] Tick due() const { return window_ * static_cast<Tick>(flits_.size() + 1); }
-  /// Notes the flits that each link has carried so far, for each window that has ended by then. Windows become twice as long where
-  /// there are too many.
+  /// Records the flits that each link has carried so far, for each window that has ended. Doubles the window's length when
+  /// there are too many windows.
   void look(const CollectiveEngine& engine) {
     if (engine.now() < due()) return;
     const std::vector<LinkUse> seen = engine.link_use();
@@ -51,7 +51,7 @@ class History {
     }
   }
   [[nodiscard]] Tick window() const { return window_; }
-  /// What the links had carried by the end of each window.
+  /// Cumulative flits of the links at the end of each window.
   [[nodiscard]] const std::vector<std::vector<LinkUse>>& flits() const { return flits_; }
 
  private:

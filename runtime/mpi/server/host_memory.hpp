@@ -11,7 +11,7 @@ namespace thalweg::mpi {
 
 struct HostMemory {
   Tick overhead = 0;          ///< of a message without data
-  double bytes_per_tick = 1;  ///< rate at which data is copied
+  double bytes_per_tick = 1;  ///< copy rate
 
   [[nodiscard]] Tick ticks(std::uint64_t bytes) const {
     return overhead + static_cast<Tick>(std::ceil(static_cast<double>(bytes) / bytes_per_tick));

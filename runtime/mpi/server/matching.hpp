@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI's matching of messages and receives, in virtual time.
+// MPI message matching in virtual time.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@
 
 namespace thalweg::mpi {
 
-/// A message as it was sent; `id` is the sender's request, for synchronous sends.
+/// A message; `id` is the sender's request, for synchronous sends.
 struct Message {
   std::uint64_t id = 0;
   std::uint32_t communicator = 0;
-  std::int32_t source = 0;  ///< rank of the communicator
+  std::int32_t source = 0;  ///< rank in the communicator
   std::int32_t tag = 0;
-  std::uint32_t sender = 0, receiver = 0;  ///< ranks of the world
+  std::uint32_t sender = 0, receiver = 0;  ///< world ranks
   std::uint64_t bytes = 0;
   std::uint64_t payload = 0;
   bool synchronous = false;
@@ -38,21 +38,21 @@ struct Post {
   }
 };
 
-/// The arrived messages and the posted receives of one rank. Messages of one sender arrive in the order of sending.
+/// Unexpected messages and posted receives of one rank. Messages from one sender arrive in the order of sending.
 class Mailbox {
  public:
-  /// Called for each post that is served: the post, and its message.
+  /// Called for each match, with the post and its message.
   using Serve = std::function<void(const Post&, const Message&)>;
 
-  /// A message has arrived: serves every probe that accepts it, up to the first receive that takes it.
+  /// Delivers an arrived message to every probe that accepts it, up to the first receive that takes it.
   void arrive(const Message& message, const Serve& serve);
-  /// Serves the post with the earliest message for it, or keeps it.
+  /// Matches the post with the earliest message that it accepts, or queues it.
   void post(const Post& post, const Serve& serve);
-  /// The same, but forgets the post where nothing had arrived for it at its time; returns whether it was served.
+  /// Like post(), but drops the post if no matching message had arrived by its time. Returns whether it was matched.
   bool try_post(const Post& post, const Serve& serve);
-  /// Withdraws a post; false where it is not waiting any more.
+  /// Cancels a post; false if it no longer waits.
   bool withdraw(std::uint64_t id);
-  /// Messages of a communicator that nobody has taken.
+  /// Number of arrived messages of a communicator that have not been received.
   [[nodiscard]] std::uint64_t left(std::uint32_t communicator) const;
 
  private:

@@ -12,7 +12,7 @@ namespace {
 
 using spec::Collective;
 
-/// Each rank has a block for, or of, each other one.
+/// True if the data consist of one block per rank.
 bool moves_blocks(Collective collective) {
   return collective == Collective::gather || collective == Collective::allgather || collective == Collective::scatter ||
          collective == Collective::reduce_scatter || collective == Collective::alltoall;
@@ -34,7 +34,7 @@ std::span<Byte> piece(const CollectiveRequest& part, std::span<Byte> buffer, Blo
   return buffer.subspan(block.first * size_of(part), block.count * size_of(part));
 }
 
-/// Blocks that follow each other, of so many elements.
+/// Contiguous blocks with the given numbers of elements.
 std::vector<Block> following(const std::vector<std::uint64_t>& counts) {
   std::vector<Block> blocks;
   std::uint64_t first = 0;
@@ -73,7 +73,7 @@ std::optional<std::string> NodeCollective::enter(const CollectiveRequest& part, 
   return std::nullopt;
 }
 
-/// Of a v-form: elements that `source` has for `destination`, where it has any.
+/// For a v-form: number of elements that `source` sends to `destination`; nullopt if it sends no block.
 std::optional<std::uint64_t> NodeCollective::given(std::uint32_t source, std::uint32_t destination) const {
   const CollectiveRequest& part = *parts_[source];
   switch (part.collective) {
@@ -88,7 +88,7 @@ std::optional<std::uint64_t> NodeCollective::given(std::uint32_t source, std::ui
   }
 }
 
-/// What `destination` takes of that.
+/// Number of elements that `destination` expects from `source`.
 std::optional<std::uint64_t> NodeCollective::expected(std::uint32_t source, std::uint32_t destination) const {
   const CollectiveRequest& part = *parts_[destination];
   switch (part.collective) {
@@ -103,7 +103,7 @@ std::optional<std::uint64_t> NodeCollective::expected(std::uint32_t source, std:
   }
 }
 
-/// All ranks of a host have come.
+/// Called when all ranks of a host have entered.
 void NodeCollective::take_in(std::uint32_t host) {
   const auto& ranks = rank_map_.ranks_on(host);
   Tick at = std::max(free_[host], entries_[ranks.front()]);
@@ -146,7 +146,7 @@ void NodeCollective::hand_out(std::uint32_t host, Tick at) {
   }
 }
 
-/// What the ranks of a host give, combined; `each` is shown what it is after each rank.
+/// The combined data of a host's ranks; `each` is called with the partial result after each rank.
 template <class Each>
 std::vector<std::byte> NodeCollective::combined(std::uint32_t host, Each each) const {
   std::vector<std::byte> result;
@@ -161,14 +161,14 @@ std::vector<std::byte> NodeCollective::combined(std::uint32_t host, Each each) c
   return result;
 }
 
-/// Calls `piece` for every rank, host by host: so do blocks lie in the network.
+/// Calls `piece` for every rank, host by host, which is the order of blocks in the network.
 template <class Piece>
 void NodeCollective::each_rank_in_network_order(Piece piece) const {
   for (std::uint32_t host = 0; host < hosts_.size(); ++host)
     for (const std::uint32_t rank : rank_map_.ranks_on(host)) piece(rank);
 }
 
-/// What the ranks of a host give together.
+/// Assembles the send buffer of a host's part from its ranks' data.
 void NodeCollective::collect(std::uint32_t host) {
   const auto& ranks = rank_map_.ranks_on(host);
   const CollectiveRequest& part = any_part(host);
@@ -274,7 +274,7 @@ CollectiveRequest NodeCollective::part_of(std::uint32_t host) {
   return part;
 }
 
-/// What the hosts before give, combined with what the host's ranks give up to each one.
+/// Combines the result of the preceding hosts with each rank's prefix on this host.
 void NodeCollective::distribute_prefixes(std::uint32_t host) {
   const bool inclusive = any_part(host).collective == Collective::scan;
   const auto& before = hosts_[host].receive;
@@ -295,10 +295,10 @@ void NodeCollective::distribute_prefixes(std::uint32_t host) {
   }
 }
 
-/// Gives the ranks of a host what has come for them.
+/// Copies a host's result to its ranks.
 void NodeCollective::distribute(std::uint32_t host) {
   const CollectiveRequest& any = any_part(host);
-  // What a broadcast brings the root's host has left it.
+  // In a broadcast, the root's host receives nothing; it distributes the data that it sends.
   const bool sent = any.collective == Collective::broadcast && hosts_[host].receive.empty();
   std::span<const std::byte> rest = sent ? hosts_[host].send : hosts_[host].receive;
   const auto next = [&](std::span<std::byte> to) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A collective on a communicator with several ranks per node: each node takes part in the network once.
+// A collective on a communicator with several ranks per node, in which each node has one part in the network.
 //
 // The ranks of a node pass their data to their parent, the lowest rank, through the host's memory, one after another in ascending
-// order; it combines or concatenates them in that order. Its part begins after the last rank's data, and not before its part of the
-// previous collective. The other ranks take their results at the same time. A scan is an exclusive scan of the nodes in the
-// network, whose result is combined with the prefixes of the ranks.
+// order; the parent combines or concatenates the data in that order. Its part starts after the last rank's data, and not before its
+// part of the previous collective. The other ranks read their results simultaneously. A scan is an exclusive scan of the nodes in
+// the network, whose result is combined with the prefixes of the ranks.
 #pragma once
 
 #include <functional>
@@ -22,28 +22,28 @@ namespace thalweg::mpi {
 
 class NodeCollective : public std::enable_shared_from_this<NodeCollective> {
  public:
-  /// Gives a node's part, whose blocks have at most `bytes`, to the network at a time; `done` is called with the time of its end.
+  /// Submits a node's part, with blocks of at most `bytes`, to the network at time `at`; `done` gets its completion time.
   using Submit =
       std::function<void(const CollectiveRequest& part, std::uint64_t bytes, Tick at, std::function<void(Tick)> done)>;
-  /// Called once for each rank of the communicator, at the time when its part is done.
+  /// Called once for each rank of the communicator, at the completion time of its part.
   using Done = std::function<void(std::uint32_t rank, Tick at)>;
   struct Setting {
     Timeline& timeline;
-    LaneFunction combine = nullptr;  ///< what a reduction does with two elements
+    LaneFunction combine = nullptr;  ///< the reduction's operator
     Submit submit;
     Done done;
   };
 
-  /// The collective of the nodes in the network, of which a collective is made; nothing where it is not done so.
+  /// The collective among the nodes that implements `collective` in the network; nullopt if it is not supported.
   [[nodiscard]] static std::optional<spec::Collective> of_nodes(spec::Collective collective, const RankMap& rank_map);
 
-  /// `free` tells for each host when its ranks have taken in the collective before; both stay where they are.
+  /// `free[h]`: when host h has collected its ranks' data of the previous collective. Both references must remain valid.
   NodeCollective(const RankMap& rank_map, std::vector<Tick>& free, Setting setting);
 
-  /// A rank's part comes at `at`. Returns what is wrong where another rank has given other sizes of blocks.
+  /// Enters a rank's part at time `at`. Returns a description if its block sizes do not match another rank's.
   std::optional<std::string> enter(const CollectiveRequest& part, Tick at);
 
-  /// Ticks of a finished collective, from its last rank's entry to its last rank's end, that it was not in the network.
+  /// Ticks that a finished collective, from its last rank's entry to its last rank's completion, spent outside the network.
   [[nodiscard]] Tick outside_network(Tick last_entry, Tick last_done) const {
     return last_in_ - last_entry + last_done - last_out_;
   }
@@ -52,7 +52,8 @@ class NodeCollective : public std::enable_shared_from_this<NodeCollective> {
   struct Host {
     std::uint32_t entered = 0;
     std::vector<std::byte> send, receive;
-    std::vector<std::vector<std::byte>> prefixes;  ///< of a scan: of each rank, what the ranks up to it give
+    std::vector<std::vector<std::byte>>
+        prefixes;  ///< of a scan: for each rank, the combined data of the host's ranks up to it
     std::vector<Block> send_blocks, receive_blocks;
   };
 
@@ -76,7 +77,7 @@ class NodeCollective : public std::enable_shared_from_this<NodeCollective> {
   const RankMap& rank_map_;
   std::vector<Tick>& free_;
   Setting setting_;
-  std::vector<std::optional<KeptRequest>> parts_;  ///< their lists stay when the ranks have gone on
+  std::vector<std::optional<KeptRequest>> parts_;  ///< own their block lists, as the ranks may resume earlier
   std::vector<Tick> entries_;
   std::vector<Host> hosts_;
   Tick last_in_ = 0, last_out_ = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The nodes of a communicator's ranks. One rank per node, the parent, represents the node in the network.
+// Maps a communicator's ranks to nodes. One rank per node, the parent, represents the node in the network.
 #pragma once
 
 #include <cstdint>
@@ -17,20 +17,20 @@ class RankMap {
 
   /// The node of each rank.
   [[nodiscard]] const std::vector<NodeId>& nodes() const { return nodes_; }
-  /// The nodes, each once, in the order of their lowest ranks: the members of the communicator in the network.
+  /// The distinct nodes, in order of their lowest ranks: the members of the communicator in the network.
   [[nodiscard]] const std::vector<NodeId>& hosts() const { return hosts_; }
-  /// The place of a rank's node among the hosts.
+  /// Index of a rank's node in hosts().
   [[nodiscard]] std::uint32_t host_of(std::uint32_t rank) const { return host_of_[rank]; }
   /// The ranks on a host, ascending; the first one is the parent.
   [[nodiscard]] const std::vector<std::uint32_t>& ranks_on(std::uint32_t host) const { return ranks_on_[host]; }
   [[nodiscard]] std::uint32_t parent(std::uint32_t host) const { return ranks_on_[host].front(); }
 
   [[nodiscard]] std::uint32_t ranks() const { return static_cast<std::uint32_t>(nodes_.size()); }
-  /// A node has several ranks.
+  /// True if a node has several ranks.
   [[nodiscard]] bool shared() const { return hosts_.size() < nodes_.size(); }
-  /// All have equally many.
+  /// True if all nodes have the same number of ranks.
   [[nodiscard]] bool even() const { return even_; }
-  /// The ranks of a host follow each other, and those of the next host follow them.
+  /// True if each host's ranks are consecutive, in the order of hosts().
   [[nodiscard]] bool in_order() const { return in_order_; }
 
  private:

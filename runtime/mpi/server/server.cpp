@@ -13,15 +13,15 @@ namespace thalweg::mpi {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr int kLookMilliseconds = 50;               // how often the sockets are looked at
-constexpr int kLastLooks = 100;                     // until a rank has ended that said that it would
-constexpr int kQuietMilliseconds = 5;               // from then on ranks that run without parking are looked at
-constexpr std::int64_t kPolledNs = 5'000'000;       // a call of MPI that has used more than this waits by polling
-constexpr std::int64_t kIdleNs = 100'000;           // a process that sleeps uses less than this between two looks
-constexpr auto kBlocked = std::chrono::seconds(2);  // from then on one without processor time holds up nobody
-constexpr auto kStay = std::chrono::seconds(1);     // from a rank's end on the others may go on for so long
-constexpr auto kReturn = std::chrono::seconds(1);   // a report waits so long for ranks between two calls of MPI
-constexpr Tick kLooksPerSecond = 100'000;  // of virtual time, how often a busy fabric's is shown to other threads
+constexpr int kLookMilliseconds = 50;               // polling interval of the sockets
+constexpr int kLastLooks = 100;                     // maximum polls for the end of a rank that ends the run
+constexpr int kQuietMilliseconds = 5;               // time after which ranks that run without parking are sampled
+constexpr std::int64_t kPolledNs = 5'000'000;       // an MPI call that uses more processor time waits by polling
+constexpr std::int64_t kIdleNs = 100'000;           // a sleeping process uses less between two samples
+constexpr auto kBlocked = std::chrono::seconds(2);  // a rank without processor time for this long delays no others
+constexpr auto kStay = std::chrono::seconds(1);     // the other ranks may run on for this long after a rank's end
+constexpr auto kReturn = std::chrono::seconds(1);   // a time-out report waits this long for ranks between MPI calls
+constexpr Tick kLooksPerSecond = 100'000;  // rate, per second of virtual time, of publishing a busy fabric's time
 
 }  // namespace
 
@@ -62,7 +62,7 @@ Outcome Server::run() {
                     " s; that they never would is not proved (--timeout 0 waits on)";
       break;
     }
-    Tick earliest = kNever;  // at which a running rank can act
+    Tick earliest = kNever;  // earliest time at which a running rank can act
     if (header.running.load() != 0) {
       launch::futex_wait(header.doorbell, bell, kQuietMilliseconds * 1'000'000L);
       const bool rang = header.doorbell.load() != bell;
@@ -71,7 +71,7 @@ Outcome Server::run() {
       hand_over_to_parked();
       keep_mpi_progressing();
       earliest = earliest_of_running();
-      // If processor time does not count as virtual time, no result may depend on it.
+      // If processor time does not advance virtual time, no result may depend on it.
       if (earliest != kNever && options_.compute_scale == 0 && !somebody_yields()) continue;
     }
     if (const auto rank = first_to_leave()) earliest = std::min(earliest, left_at(*rank));
@@ -120,8 +120,8 @@ Outcome Server::run() {
   return std::move(books_);
 }
 
-/// Whether the run has ended by something else than what its ranks wait for. `quiet`: no rank runs, and none may go on before the time at
-/// which one has left.
+/// True if the run has ended for a reason other than the state of its waiting ranks. `quiet`: no rank runs, and none may resume
+/// before the time at which one has left.
 bool Server::over(bool quiet) {
   const auto end = [&](Ending ending, std::string what) {
     books_.ending = ending;
@@ -150,7 +150,7 @@ bool Server::over(bool quiet) {
   return false;
 }
 
-/// Marks ranks as leaving whose processes have ended.
+/// Marks ranks whose processes have ended as leaving.
 void Server::note_ends() {
   for (const unsigned rank : connections_.lost())
     for (State was : {State::running, State::native})
@@ -163,7 +163,7 @@ Tick Server::left_at(unsigned rank) {
   return std::max(slot.clock, slot.resumed.load());
 }
 
-/// The first rank whose connection was lost before MPI_Finalize. Its end is the cause of the run's: the launcher kills all other ranks after it.
+/// The first rank whose connection was lost before MPI_Finalize. Its end caused the run's end: the launcher then kills all others.
 std::optional<unsigned> Server::first_lost() {
   const auto found = std::ranges::find_if(connections_.lost(), [&](unsigned rank) {
     const State state = memory_.slot(rank).state.load();
@@ -183,7 +183,7 @@ std::optional<unsigned> Server::first_to_leave() {
   return first;
 }
 
-/// Lets leaving ranks end by themselves, so that the launcher gets their exit status.
+/// Lets leaving ranks exit by themselves, so that the launcher gets their exit status.
 void Server::let_leave() {
   for (unsigned rank = 0; rank < options_.ranks(); ++rank)
     if (State leaving = State::leaving; memory_.slot(rank).disagrees.load() == 0 &&
@@ -191,7 +191,7 @@ void Server::let_leave() {
       launch::ring(memory_.slot(rank).bell);
 }
 
-/// True if this rank blocks in its MPI call. A rank that waits for a processor core does not.
+/// True if this rank blocks in its MPI call. A rank that waits for a processor core is not blocked.
 bool Server::blocks_in_mpi(unsigned rank) {
   NativeCall& call = ranks_[rank].native_call;
   const std::uint64_t borders = memory_.slot(rank).borders.load();
@@ -205,13 +205,13 @@ bool Server::blocks_in_mpi(unsigned rank) {
   return sleeps || used - call.first_ns > kPolledNs;
 }
 
-/// Marks ranks as outside that block in an MPI call that does not need the fabric, if no other rank runs that could end the call.
+/// Marks ranks that block in an MPI call without the fabric as outside, if no running rank could end the call.
 void Server::put_blocked_outside() {
   const bool awaited = std::ranges::any_of(std::views::iota(0U, options_.ranks()), [&](unsigned rank) {
     const Slot& slot = memory_.slot(rank);
     return slot.state.load() == State::parked && (slot.need != 0 || slot.until != kForever);
   });
-  if (!awaited) return;  // no rank waits for virtual time: a rank that returned would only wait for this server
+  if (!awaited) return;  // no rank waits for virtual time, so a returning rank would only wait for this server
   bool all_block = true;
   for (unsigned rank = 0; rank < options_.ranks(); ++rank) {
     const State state = memory_.slot(rank).state.load();
@@ -225,8 +225,8 @@ void Server::put_blocked_outside() {
   }
 }
 
-/// Asks all ranks to progress the MPI library while a resumed rank is still inside it: its work there may need all ranks (MPICH completes
-/// MPI_Comm_idup by a blocking broadcast).
+/// Makes all ranks progress the MPI library while a resumed rank is still inside it, as its call may need all ranks (MPICH
+/// completes MPI_Comm_idup by a blocking broadcast).
 void Server::keep_mpi_progressing() {
   const bool needed = std::ranges::any_of(std::views::iota(0U, options_.ranks()), [&](unsigned rank) {
     const Slot& slot = memory_.slot(rank);
@@ -256,7 +256,7 @@ std::int64_t Server::quiet_ns(unsigned rank) {
   return 0;
 }
 
-/// Earliest time at which a running rank can act: its processor time since the last MPI call has already passed.
+/// Earliest time at which a running rank can act, given the processor time since its last MPI call.
 Tick Server::earliest_of_running() {
   const double ticks_per_ns = static_cast<double>(timeline_.engine().ticks_per_second()) * 1e-9;
   Tick earliest = kNever;
@@ -265,7 +265,7 @@ Tick Server::earliest_of_running() {
     if (state != State::running && state != State::native) continue;
     const Tick resumed = memory_.slot(rank).resumed.load();
     const double quiet = static_cast<double>(quiet_ns(rank)) * ticks_per_ns * options_.compute_scale;
-    if (Clock::now() - ranks_[rank].busy > kBlocked) continue;  // outside MPI, in a pipe or a socket
+    if (Clock::now() - ranks_[rank].busy > kBlocked) continue;  // blocked outside MPI, on a pipe or a socket
     earliest = std::min(earliest, resumed + static_cast<Tick>(quiet));
   }
   return earliest;
@@ -283,7 +283,7 @@ bool Server::somebody_used_files() {
   return std::exchange(file_calls_, calls) != calls;
 }
 
-/// True if a rank has ended its MPI sessions, but not its process.
+/// True if a rank has finalized its MPI sessions, but its process still runs.
 bool Server::somebody_may_come_back() {
   const auto& lost = connections_.lost();
   return std::ranges::any_of(std::views::iota(0U, options_.ranks()), [&](unsigned rank) {
@@ -299,7 +299,7 @@ Progress Server::progress() {
   return found;
 }
 
-/// Takes in what ranks have posted since, in the order of ranks.
+/// Processes new submissions and parked ranks, in the order of ranks.
 void Server::take_parked() {
   for (unsigned rank = 0; rank < options_.ranks(); ++rank) {
     drain(rank);
@@ -337,7 +337,7 @@ void Server::hand_over(unsigned rank) {
   for (; !outbox.empty() && !replies.full(); outbox.pop_front()) replies.put(outbox.front());
 }
 
-/// Those that stay parked hear of what is complete, too: MPI may have its part to do of it, for others that go on.
+/// Delivers completions to ranks that remain parked, too: MPI's part of an operation may be needed by ranks that resume.
 void Server::hand_over_to_parked() {
   for (unsigned rank = 0; rank < options_.ranks(); ++rank) {
     if (session_.outbox(rank).empty() || memory_.slot(rank).state.load() != State::parked) continue;
@@ -346,7 +346,7 @@ void Server::hand_over_to_parked() {
   }
 }
 
-/// False: no rank may go on.
+/// Resumes all ready ranks; false if there is none.
 bool Server::release_ready() {
   const std::vector<unsigned> ready = session_.take_ready();
   memory_.header().running.fetch_add(static_cast<std::uint32_t>(ready.size()));
@@ -362,7 +362,7 @@ bool Server::release_ready() {
   return !ready.empty();
 }
 
-/// Shows others how far the time is, and says when to look again.
+/// Publishes the virtual time, and returns the time of the next call.
 Tick Server::look() {
   const CollectiveEngine& engine = timeline_.engine();
   if (books_.history) books_.history->look(engine);
@@ -376,7 +376,7 @@ void Server::close_books(Outcome& outcome) {
     try {
       take_parked();
     } catch (const Disagreement&) {
-      // The ranks that had come before are told of all the same.
+      // The ranks taken in before are still reported.
     }
     outcome.blocked = blocked();
     for (unsigned rank = 0; rank < options_.ranks(); ++rank)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Server of an MPI run: executes what the ranks post on an engine, keeps virtual time, and resumes ranks.
+// Server of an MPI run: executes the ranks' submissions on an engine, keeps virtual time, and resumes ranks.
 #pragma once
 
 #include <array>
@@ -28,29 +28,29 @@
 namespace thalweg::mpi {
 
 struct ServerOptions {
-  std::vector<NodeId> nodes;           ///< of each rank
-  int listener = -1;                   ///< socket that the ranks connect to; closed at the end of the run
-  std::vector<std::string> functions;  ///< names of the MPI functions, as the interposer numbers them
-  double compute_scale = 1;            ///< virtual time of a rank's own processor time; 0: none
-  double patience_s = 0;      ///< seconds without progress of any rank after which the run is given up; 0: never
-  Tick message_overhead = 0;  ///< software time of each message of a collective that falls back
-  Choice choice;              ///< of algorithms; default: a tree, or whichever is available
-  HostMemory memory{};        ///< between the ranks of a node
-  std::vector<UserOperator> operators{};  ///< of the user, as the engine has them
-  std::vector<std::uint32_t> programs{};  ///< the first rank of each, where the run has several
+  std::vector<NodeId> nodes;              ///< of each rank
+  int listener = -1;                      ///< socket that the ranks connect to; closed at the end of the run
+  std::vector<std::string> functions;     ///< names of the MPI functions, as the interposer numbers them
+  double compute_scale = 1;               ///< virtual time per processor time of a rank; 0: computation takes no time
+  double patience_s = 0;                  ///< time-out in seconds without progress of any rank; 0: none
+  Tick message_overhead = 0;              ///< software time of each message of a collective that falls back
+  Choice choice;                          ///< of algorithms; default: a tree, or whichever is available
+  HostMemory memory{};                    ///< between the ranks of a node
+  std::vector<UserOperator> operators{};  ///< user-defined operators, the same as the engine's
+  std::vector<std::uint32_t> programs{};  ///< first rank of each program, if the run has several
   bool record = false;                    ///< record a history of events
 
   [[nodiscard]] unsigned ranks() const { return static_cast<unsigned>(nodes.size()); }
 };
 
 enum class Ending : std::uint8_t {
-  finished,  ///< every rank has left MPI_Finalize, or the last of its sessions
+  finished,  ///< every rank has returned from MPI_Finalize or finalized its last session
   stopped,   ///< stop() was called
   aborted,   ///< a rank called MPI_Abort
   refused,   ///< a process that is not a rank of this run connected
   died,      ///< a rank ended without MPI_Finalize
   deadlock,
-  failure,  ///< the fabric has failed: a link stays down
+  failure,  ///< the fabric has failed: a link remains down
   disagreement,
   timeout,
 };
@@ -64,9 +64,9 @@ struct CollectiveKey {
   bool vector = false;      ///< a v-form
   std::uint8_t collective = 0;
   bool offloaded = false;
-  spec::Algorithm algorithm = spec::Algorithm::tree;  ///< offloaded: by which it was computed
+  spec::Algorithm algorithm = spec::Algorithm::tree;  ///< if offloaded
   std::uint32_t root = 0;
-  std::string site;  ///< where rank 0 of the communicator called it
+  std::string site;  ///< call site of the communicator's rank 0
   auto operator<=>(const CollectiveKey&) const = default;
 };
 struct CollectiveUse {
@@ -88,8 +88,8 @@ struct Outcome {
   Ending ending = Ending::stopped;
   std::string what;              ///< one line of explanation if the run did not finish
   unsigned aborter = 0;          ///< the rank that called MPI_Abort
-  int abort_code = 0;            ///< and with which code
-  std::vector<Blocked> blocked;  ///< what each rank waits for; -1: it did not wait
+  int abort_code = 0;            ///< argument of MPI_Abort
+  std::vector<Blocked> blocked;  ///< state of each rank and what it waits for; since -1: not waiting
   Tick virtual_time = 0;         ///< the last rank's clock
   std::vector<Tick> clocks;
   unsigned joined = 0;
@@ -98,14 +98,14 @@ struct Outcome {
   std::map<FallbackKey, std::uint64_t> fallbacks;
   std::uint64_t messages = 0, message_bytes = 0;
   std::uint64_t unreceived = 0;          ///< messages not received, so far or at the end
-  std::uint64_t failed_collectives = 0;  ///< in which ranks disagreed on a size, and the program continued
+  std::uint64_t failed_collectives = 0;  ///< collectives with sizes that disagree, after which the program continued
   std::string first_failure;             ///< description of the first failed collective
   std::vector<LinkUse> links;
   std::vector<Recovery> recoveries;
   std::vector<Lost> lost;
   std::optional<History> history;
 
-  /// What ranks wait for: one line for all ranks with the same wait, whatever its start.
+  /// One line for all ranks that wait for the same thing, since the earliest of them began to wait.
   [[nodiscard]] std::vector<std::string> waiting(double ticks_per_second) const;
 };
 
@@ -119,7 +119,7 @@ class Server {
  public:
   Server(CollectiveEngine& engine, ServerOptions options);
 
-  /// Serves until the program ends or cannot go on.
+  /// Serves until the program ends or can make no progress.
   Outcome run();
   /// Makes run() return soon. May be called from any thread.
   void stop() { stop_ = true; }
@@ -129,26 +129,26 @@ class Server {
   [[nodiscard]] const std::vector<std::int32_t>& processes() const { return connections_.processes(); }
 
  private:
-  struct
-      NativeCall {  ///< that a rank was seen in: which one it is, and the processor time at the first look and at the last
+  /// MPI call in which a rank was sampled: `borders` identifies it; processor time at the first and the last sample.
+  struct NativeCall {
     std::uint64_t borders = 0;
     std::int64_t first_ns = 0, last_ns = 0;
   };
   struct Rank {
-    // When it was seen to run without a call of MPI: the calls until then, and the processor time.
+    // Sample taken while the rank ran outside MPI: `borders` and processor time.
     std::uint64_t borders = 0;
     std::int64_t processor_ns = 0, last_ns = 0;
-    std::chrono::steady_clock::time_point busy{};  ///< when it last used the processor, or MPI
+    std::chrono::steady_clock::time_point busy{};  ///< when it last used the processor or called MPI
     NativeCall native_call;
     std::string disagreement;  ///< last one reported to it
     Mailbox mailbox;
   };
-  struct Channel {  ///< messages from one rank to another, delivered in the order of sending
+  struct Channel {  ///< messages from one rank to another, delivered in order
     std::uint64_t sent = 0, delivered = 0;
     std::map<std::uint64_t, Message> early;
   };
 
-  // server.cpp: the loop, parking and waking
+  // server.cpp: the main loop, parking and resuming
   void take_parked();
   [[nodiscard]] bool blocks_in_mpi(unsigned rank);
   void put_blocked_outside();
@@ -222,14 +222,14 @@ class Server {
   Creations creations_;
   std::unordered_map<std::uint64_t, Channel> channels_;
   Outcome books_;
-  std::optional<std::chrono::steady_clock::time_point> leaving_;  ///< since when a rank is
+  std::optional<std::chrono::steady_clock::time_point> leaving_;  ///< when a rank was first seen leaving
   unsigned left_ = 0;                                             ///< the rank whose exit ended the run
   bool progressed_ = false;
   std::uint64_t file_calls_ = 0;  ///< of all ranks, as of the last check
-  bool created_ = false;          ///< a communicator is complete, and not all of its members may wait for it
+  bool created_ = false;          ///< a communicator has been created, and some members may not wait for it
   bool progressing_ = false;      ///< ranks progress the MPI library because one of them needs it
   std::atomic<bool> stop_{false};
-  std::atomic<Tick> now_{0};  ///< the timeline's, for other threads
+  std::atomic<Tick> now_{0};  ///< the timeline's time, for other threads
 };
 
 }  // namespace thalweg::mpi

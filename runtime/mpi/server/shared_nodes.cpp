@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several ranks on a node: which, and how their collectives go by the memory of their host.
+// Nodes with several ranks: mapping of ranks to nodes, and collectives through the host's memory.
 #include <algorithm>
 #include <ranges>
 
@@ -15,7 +15,7 @@ RankMap Server::rank_map_of(const std::vector<std::uint32_t>& members) const {
   return RankMap(std::move(nodes));
 }
 
-/// What a rank does cannot affect another one sooner.
+/// Minimum time until a rank's action can affect another rank.
 Tick Server::lookahead() const {
   const Tick far = timeline_.engine().lookahead();
   return one_rank_a_node_ ? far : std::min(far, options_.memory.ticks(0));

@@ -7,12 +7,12 @@
 namespace thalweg::mpi {
 namespace {
 
-/// Blocks up to which MPICH exchanges them by Bruck's algorithm, and the fewest ranks (MPIR_CVAR_ALLTOALL_SHORT_MSG_SIZE).
+/// Maximum block size and minimum ranks for MPICH's use of Bruck's algorithm (MPIR_CVAR_ALLTOALL_SHORT_MSG_SIZE).
 constexpr std::uint64_t kBruckBytes = 256;
 constexpr std::uint32_t kBruckRanks = 8;
 
-/// Binomial tree away from the root: in round k, relative ranks below 2^k send to their partner 2^k above, for
-/// whose subtree `blocks` counts one block a rank, or one in all.
+/// Binomial tree away from the root. In each round, ranks relative to the root at multiples of 2 * half send to their
+/// partner `half` above: one block for each rank of the partner's subtree if `block_per_rank`, otherwise one block.
 Rounds binomial(const SoftwareCall& call, bool block_per_rank) {
   const std::uint32_t n = call.ranks;
   const auto absolute = [&](std::uint32_t relative) { return (relative + call.root) % n; };
@@ -35,7 +35,7 @@ Rounds reversed(Rounds rounds) {
   return rounds;
 }
 
-/// In round k each rank sends to the one 2^k above it; around the end where `wrap`.
+/// In round k each rank sends to the rank 2^k above it, modulo the number of ranks if `wrap`.
 Rounds doubling_distance(const SoftwareCall& call, bool wrap) {
   Rounds rounds;
   for (std::uint32_t distance = 1; distance < call.ranks; distance *= 2) {
@@ -46,7 +46,7 @@ Rounds doubling_distance(const SoftwareCall& call, bool wrap) {
   return rounds;
 }
 
-/// Recursive doubling; ranks beyond the power of two hand in to a partner first and get the result last.
+/// Recursive doubling. Ranks beyond the power of two first send their data to a partner, and finally receive the result.
 Rounds exchange(const SoftwareCall& call, bool growing) {
   const std::uint32_t power = std::bit_floor(call.ranks), rest = call.ranks - power;
   Rounds rounds;
@@ -74,7 +74,7 @@ Rounds pairwise(const SoftwareCall& call) {
   return rounds;
 }
 
-/// Bruck's algorithm: in round k each rank sends, to the one 2^k above it, the blocks that have 2^k of their way to go.
+/// Bruck's algorithm: in round k each rank sends, to the rank 2^k above it, the blocks whose distance has bit k set.
 Rounds bruck(const SoftwareCall& call) {
   Rounds rounds = doubling_distance(call, true);
   for (std::size_t k = 0; k < rounds.size(); ++k) {
@@ -85,7 +85,7 @@ Rounds bruck(const SoftwareCall& call) {
   return rounds;
 }
 
-/// In each of n-1 rounds every rank passes on to its neighbour the block that it got last; `bytes(owner)` is its size.
+/// In each of n-1 rounds every rank forwards the block received last to its neighbour; `bytes(owner)` is the block's size.
 template <class Bytes>
 Rounds ring(std::uint32_t n, Bytes bytes) {
   Rounds rounds(n - 1);

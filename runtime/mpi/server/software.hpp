@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The messages that an MPI library would exchange for a collective that is not executed in the network.
+// Messages that an MPI library would exchange for a collective that is not executed in the network.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,7 @@ struct Transfer {
   std::uint64_t bytes = 0;
 };
 
-/// A rank starts its part of a round when its parts of the rounds before are done: what it sends has left, what it is
-/// sent has arrived.
+/// A rank starts its part of a round when its earlier rounds are complete: its sends have left, its receives have arrived.
 using Rounds = std::vector<std::vector<Transfer>>;
 
 struct SoftwareCall {
@@ -23,10 +22,10 @@ struct SoftwareCall {
   std::uint32_t ranks = 0;
   std::uint32_t root = 0;
   std::uint64_t bytes = 0;                    ///< of one block
-  std::vector<std::vector<ListEntry>> lists;  ///< of each rank, for the patterns that have lists
+  std::vector<std::vector<ListEntry>> lists;  ///< of each rank, for patterns with lists
 };
 
-/// The rounds of the algorithm that Pattern names.
+/// The rounds of the pattern's algorithm.
 [[nodiscard]] Rounds software_rounds(const SoftwareCall& call);
 
 }  // namespace thalweg::mpi

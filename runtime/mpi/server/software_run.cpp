@@ -28,7 +28,7 @@ void SoftwareRun::start(Timeline& timeline, Rounds rounds, std::vector<NodeId> n
   });
 }
 
-/// Sends what `rank` sends in its round, and goes on where that was the last thing that the round waited for.
+/// Sends the messages of `rank` in its current round, and ends the round if nothing is outstanding.
 void SoftwareRun::begin_round(std::uint32_t rank) {
   Member& member = members_[rank];
   if (member.round == rounds_.size()) return done_(rank, member.reached);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Execution of a software collective: its messages over the links, round by round.
+// Executes a software collective: sends its messages over the links, round by round.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace thalweg::mpi {
 
 class SoftwareRun : public std::enable_shared_from_this<SoftwareRun> {
  public:
-  /// Called once for each rank of the communicator, when its part is done.
+  /// Called once for each rank of the communicator, when its part completes.
   using Done = std::function<void(std::uint32_t rank, Tick at)>;
 
   /// Starts all ranks at `at`, rank i on nodes[i]. Each message over links takes `overhead` at its sender and at its receiver.
@@ -23,10 +23,10 @@ class SoftwareRun : public std::enable_shared_from_this<SoftwareRun> {
  private:
   struct Member {
     std::uint32_t round = 0;
-    std::uint32_t leaving = 0;           ///< messages of its round that have not left yet
-    Tick reached = 0;                    ///< when the last of them so far left
-    std::vector<std::uint32_t> missing;  ///< of each round, messages that have not arrived yet
-    std::vector<Tick> arrived;           ///< of each round, when the last of them so far was taken in
+    std::uint32_t leaving = 0;           ///< sends of its round that have not left yet
+    Tick reached = 0;                    ///< when the latest of them left
+    std::vector<std::uint32_t> missing;  ///< per round, messages that have not arrived yet
+    std::vector<Tick> arrived;           ///< per round, when the latest message was received, overhead included
   };
 
   SoftwareRun(Timeline& timeline, Rounds rounds, std::vector<NodeId> nodes, Tick overhead, Tick at, Done done);
@@ -44,7 +44,7 @@ class SoftwareRun : public std::enable_shared_from_this<SoftwareRun> {
   std::vector<Member> members_;
 };
 
-/// What a software collective takes on links that carry nothing else, until the last rank is done.
+/// Duration of a software collective on idle links, until the last rank completes.
 [[nodiscard]] Tick software_ticks(CollectiveEngine& idle, HostMemory memory, const SoftwareCall& call,
                                   const std::vector<NodeId>& nodes, Tick overhead);
 

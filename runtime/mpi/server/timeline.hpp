@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Events in the order of virtual time, and messages between ranks.
+// Event queue in virtual time, and messages between ranks.
 #pragma once
 
 #include "mpi/server/host_memory.hpp"
@@ -8,7 +8,7 @@
 
 namespace thalweg::mpi {
 
-using namespace mpi_fpga;  // whose front this is
+using namespace mpi_fpga;  // the system that this front serves
 namespace spec = mpi_fpga::spec;
 
 class Timeline : public queue::Timeline {
@@ -19,7 +19,8 @@ class Timeline : public queue::Timeline {
   [[nodiscard]] const CollectiveEngine& engine() const { return engine_; }
 
   [[nodiscard]] const HostMemory& memory() const { return memory_; }
-  /// Sends a message from a rank of a node to another rank. `done` is called when it has left the sender's memory, and when it has arrived.
+  /// Sends a message from a rank of one node to a rank of another or the same node. `done` is called when it has left the
+  /// sender's memory, and again when it has arrived.
   void send(NodeId source, NodeId destination, std::uint64_t bytes, Tick at, Done done);
 
  private:
