@@ -6,7 +6,7 @@ namespace {
 
 MPI_Comm asked = MPI_COMM_NULL;
 
-/// A communicator on which MPI can be asked about an argument without an error handler of the program.
+/// A communicator on which MPI checks an argument without calling the program's error handler.
 MPI_Comm quiet() {
   if (asked == MPI_COMM_NULL) {
     PMPI_Comm_dup(own_communicator, &asked);
@@ -27,7 +27,7 @@ bool absent(const void* buffer, MPI_Count count, MPI_Datatype type) {
   if (buffer != nullptr) return buffer == MPI_IN_PLACE;
   MPI_Count begin = 0, extent = 0;
   PMPI_Type_get_true_extent_x(type, &begin, &extent);
-  return begin == 0 && extent > 0;  // a type of absolute addresses begins elsewhere
+  return begin == 0 && extent > 0;  // a type with absolute addresses has another lower bound
 }
 
 int error_in(const void* buffer, MPI_Count count, MPI_Datatype type) {

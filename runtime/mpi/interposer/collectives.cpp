@@ -10,7 +10,7 @@
 namespace thalweg::mpi {
 namespace {
 
-/// The memory of one collective in the rank's heap, from its start to its end.
+/// Buffers of one collective in the rank's heap, from its start to its completion.
 struct Data {
   explicit Data(const Offload& offload)
       : sent(offload.send_bytes),
@@ -46,7 +46,7 @@ Reason outside_network(const CommunicatorInfo& communicator, spec::Collective co
   return communicator.shared ? Reason::shared_node : Reason::not_in_network;
 }
 
-/// Keeps the list of a part until its reply, for which the rank does not wait.
+/// Keeps the list of a part alive until its reply, for which the rank does not wait.
 class Unawaited final : public ReplyHandler {
  public:
   explicit Unawaited(std::shared_ptr<Piece> list) : list_(std::move(list)) {}
@@ -56,13 +56,13 @@ class Unawaited final : public ReplyHandler {
   std::shared_ptr<Piece> list_;
 };
 
-/// The error of a collective whose ranks disagree on a size. Where nobody would hear of it, the run says who they are.
+/// The error of a collective whose ranks disagree on a size. If errors are fatal, the run ends and reports the ranks.
 int disagreement(MPI_Comm comm) {
   if (is_fatal(comm)) process().give_up();
   return MPI_ERR_TRUNCATE;
 }
 
-/// A request of a collective, which keeps the communicator's row.
+/// Creates the request of a collective, which keeps the communicator's row allocated.
 std::unique_ptr<Request> request_on(MPI_Comm comm, const Form& form) {
   auto made = std::make_unique<Request>();
   made->communicator = comm;
@@ -84,10 +84,10 @@ int in_network(MPI_Comm comm, Offload offload, Form form) {
     return offload.receive_bytes != 0 ? offload.empty(data.received.data()) : MPI_SUCCESS;
   }
   auto made = request_on(comm, form);
-  // A persistent collective gets memory for each start, and gives it back at its end.
+  // A persistent collective allocates its buffers at each start and frees them at its completion.
   auto data = std::make_shared<std::unique_ptr<Data>>();
   auto kept = std::make_shared<const Offload>(std::move(offload));
-  // Of a persistent one the report names the call that made it, not MPI_Start.
+  // For a persistent collective the report names the call that created it, not MPI_Start.
   made->post = [data, kept, info = form.own ? *form.own : *communicator, function = process().function()] {
     process().be_late();
     *data = std::make_unique<Data>(*kept);
@@ -127,7 +127,7 @@ int in_software(Native native, MPI_Comm comm, const SoftwareCollective& collecti
   Submission part;
   part.action = Action::software;
   part.communicator = form.own ? form.own->number : communicator->number;
-  // Between two groups no algorithm is modelled: the members wait for each other.
+  // On an intercommunicator no algorithm is modelled: the members only synchronize.
   part.pattern = communicator->between ? Pattern::none : collective.pattern;
   part.reason = communicator->between ? Reason::intercommunicator : collective.reason;
   part.bytes = collective.bytes;
@@ -140,7 +140,7 @@ int in_software(Native native, MPI_Comm comm, const SoftwareCollective& collecti
     part.count = collective.list.size();
   }
   if (error != MPI_SUCCESS) {
-    // With the others it may have succeeded: they go on when this rank has taken part.
+    // The call may have succeeded on the others, which can proceed only after this rank has taken part.
     process().listen(process().post(part), new Unawaited(list));
     return error;
   }

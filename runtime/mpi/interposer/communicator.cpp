@@ -67,7 +67,7 @@ Origin next_on(CommunicatorInfo& parent) {
 
 namespace {
 
-/// The part of a communicator that MPI answers for by itself.
+/// The fields that MPI can answer locally.
 CommunicatorInfo place_on(MPI_Comm communicator) {
   CommunicatorInfo info;
   int between = 0;
@@ -78,7 +78,7 @@ CommunicatorInfo place_on(MPI_Comm communicator) {
   return info;
 }
 
-/// Each member says which rank of the run it is.
+/// Exchanges the members' world ranks.
 void ask_members(MPI_Comm communicator, CommunicatorInfo& info) {
   int others = info.size;
   if (info.between) PMPI_Comm_remote_size(communicator, &others);
@@ -86,7 +86,7 @@ void ask_members(MPI_Comm communicator, CommunicatorInfo& info) {
   std::vector<int> peers(static_cast<std::size_t>(others)), own;
   PMPI_Allgather(&rank, 1, MPI_INT, peers.data(), 1, MPI_INT, communicator);
   if (info.between) {
-    // A group has heard of the other one: its first rank tells that one of itself.
+    // Each group has the remote group's ranks: its first rank sends them back, so that each learns its own.
     own.resize(static_cast<std::size_t>(info.size));
     std::vector<int> counts(peers.size()), places(peers.size());
     counts.front() = info.size;

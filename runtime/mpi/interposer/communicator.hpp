@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The run's data of a communicator, stored as an attribute of it.
+// The run's data of a communicator, stored as its attribute.
 #pragma once
 
 #include "mpi/interposer/process.hpp"
@@ -10,54 +10,54 @@ struct SendBuffer;
 
 struct CommunicatorInfo {
   std::uint32_t number = 0;
-  std::uint64_t created = 0;      ///< so many creations this rank has begun on it
-  bool in_network = false;        ///< it has a row in the network's tables, or is on one node
+  std::uint64_t created = 0;      ///< number of creations that this rank has started on it
+  bool in_network = false;        ///< it has a row in the network's tables, or all its ranks are on one node
   bool shared = false;            ///< several of its ranks are on one node
-  std::uint32_t collectives = 0;  ///< bit c: the network computes spec::Collective c on it
+  std::uint32_t collectives = 0;  ///< bit c is set if the network computes spec::Collective c on it
   bool between = false;           ///< an intercommunicator
   int rank = 0;
-  int size = 0;                        ///< of the own group
-  std::vector<std::uint32_t> peers;    ///< world ranks of those that can be sent to
-  std::vector<std::uint32_t> members;  ///< world ranks of all; on both sides of an intercommunicator in the same order
-  std::shared_ptr<SendBuffer> buffer;  ///< for MPI_Bsend, where the program has attached one to it
-  std::shared_ptr<void> use;           ///< it is released when the program has freed it and no request is left on it
+  int size = 0;                        ///< of the local group
+  std::vector<std::uint32_t> peers;    ///< world ranks of the possible destinations
+  std::vector<std::uint32_t> members;  ///< world ranks of all; in the same order on both sides of an intercommunicator
+  std::shared_ptr<SendBuffer> buffer;  ///< for MPI_Bsend, if the program has attached one to it
+  std::shared_ptr<void> use;           ///< reference count: released once freed by the program and without requests
 };
 
-/// Which creation of its members one is: the run puts together what they post of it.
+/// Identifies a creation: the server matches its members' submissions by this.
 struct Origin {
-  std::uint32_t parent = 0;  ///< the communicator that it is made of, or 0
-  std::uint64_t order = 0;   ///< among the creations on that; or what distinguishes those that their members alone make
-  bool apart = true;         ///< its members alone make it
+  std::uint32_t parent = 0;  ///< the parent communicator, or 0
+  std::uint64_t order = 0;   ///< number among the parent's creations; or a tag, if `apart`
+  bool apart = true;         ///< only its members call, not all of the parent's
 };
-/// That of the next creation which is collective over a communicator.
+/// Origin of the next creation that is collective over `parent`.
 Origin next_on(CommunicatorInfo& parent);
 
-/// The ranks of a group's members in the run.
+/// World ranks of a group's members.
 std::vector<std::uint32_t> in_world(MPI_Group group);
-/// Notes who is in it: the groups `own` and `others`, or `own` alone where it is no intercommunicator.
+/// Sets the members: groups `own` and `others` of an intercommunicator, otherwise `own` alone.
 void set_members(CommunicatorInfo& info, std::vector<std::uint32_t> own, const std::vector<std::uint32_t>& others);
-/// After MPI's beginning, and before its end: what is known of communicators is an attribute.
+/// Creates and frees the attribute key; called after MPI's initialization and before its finalization.
 void begin_communicators();
 void end_communicators();
-/// Makes the world's communicators known; once, after join().
+/// Registers the predefined communicators; called once, after join().
 void adopt_world();
-/// Whether all members are ranks of the run.
+/// True if all members are ranks of the run.
 bool followed(const std::vector<std::uint32_t>& members);
-/// Makes a communicator known that MPI has just made; all its members do the same. MPI_COMM_NULL is left alone.
-/// The members of one whose members are all ranks of the run say themselves who they are: MPICH (5.0.2) takes all of the
-/// parent's group for that of a topology on a part of it.
+/// Registers a communicator that MPI has just created; all its members call this. Ignores MPI_COMM_NULL.
+/// All members must be ranks of the run. They exchange their ranks rather than read the group: MPICH (5.0.2) returns the
+/// parent's whole group for a topology on part of it.
 void adopt(MPI_Comm communicator, Origin origin, const char* made_by);
-/// One that may have others, who answer nothing: its groups say who they are, or the communicator `own` that its own
-/// group is that of.
+/// Registers a communicator that may have members outside the run, which do not reply. Members are read from its groups,
+/// or from the communicator `own` of its local group.
 void adopt_by_groups(MPI_Comm communicator, Origin origin, const char* made_by, MPI_Comm own = MPI_COMM_NULL);
-/// The steps of adopt: the creation is posted, for a row in the network unless there is a `reason` against it; what its
-/// reply says is noted; the attribute is set.
+/// The steps of adopt: post the creation, which requests a row in the network unless there is a `reason` against it;
+/// record the reply; set the attribute.
 std::uint64_t post_creation(const CommunicatorInfo& info, Origin origin, const char* made_by, Reason reason);
 void note_creation(CommunicatorInfo& info, const Reply& reply);
 int attach(MPI_Comm communicator, const CommunicatorInfo& info);
-/// One with the same members, of which MPI makes its part later or never.
+/// Creates a communicator with the same members in the run; MPI creates its own later or never.
 CommunicatorInfo twin_of(CommunicatorInfo& parent, const char* made_by, Reason reason = Reason::none);
-/// What is known of it; nothing for communicators that the run does not follow (of sessions, of spawned programs).
+/// The run's data of a communicator; nullptr if the run does not track it (spawned programs, some of sessions).
 CommunicatorInfo* known(MPI_Comm communicator);
 
 }  // namespace thalweg::mpi

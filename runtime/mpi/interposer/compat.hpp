@@ -12,7 +12,7 @@
 
 namespace thalweg::mpi {
 
-/// One of this process alone: where a program has sessions, and no world, it is no MPI_COMM_SELF.
+/// Communicator of this process alone: not MPI_COMM_SELF if a program has sessions but no world.
 inline MPI_Comm own_communicator = MPI_COMM_SELF;
 
 #if MPI_VERSION >= 4
@@ -25,7 +25,7 @@ inline int unpack(const void* from, MPI_Count bytes, void* to, MPI_Count count, 
   return PMPI_Unpack_c(from, bytes, &position, to, count, type, own_communicator);
 }
 #else
-// Without the functions of large counts no call names more than an int holds, but its bytes may be more: piece by piece.
+// Without large-count functions no count exceeds an int, but its bytes may: data are packed in pieces.
 inline MPI_Count elements_per_piece(MPI_Datatype type) {
   MPI_Count size = 1;
   PMPI_Type_size_x(type, &size);
@@ -60,14 +60,14 @@ inline int unpack(const void* from, MPI_Count, void* to, MPI_Count count, MPI_Da
 }
 #endif
 
-/// Whether the end of a communicator is an error where messages are left on it that nobody received.
+/// True if MPI reports an error when a communicator is freed with unreceived messages.
 #if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION >= 40100000
 inline constexpr bool kEndFindsMessages = true;
 #else
 inline constexpr bool kEndFindsMessages = false;
 #endif
 
-/// Lets MPI send and take in what is queued there: it does where a request that never completes is looked at.
+/// Progresses MPI's send and receive queues by testing a request that is not complete.
 inline void progress_mpi() {
   int flag = 0;
   MPI_Request never = MPI_REQUEST_NULL;
@@ -78,7 +78,7 @@ inline void progress_mpi() {
   PMPI_Wait(&never, MPI_STATUS_IGNORE);
 }
 
-/// What a handle is to a hash table, whether the family has integers or pointers for handles.
+/// Hash key of a handle, which is an integer or a pointer depending on the MPI library.
 template <class HandleType>
 std::uint64_t key_of(HandleType handle) {
   std::uint64_t key = 0;
@@ -86,7 +86,7 @@ std::uint64_t key_of(HandleType handle) {
   return key;
 }
 
-/// A handle of our own, for the objects that MPI only hands back to us. `number` is not 0.
+/// Handle of an object that MPI only passes through to the interposer. `number` is not 0.
 template <class HandleType>
 HandleType handle_of(std::uint32_t number) {
   HandleType handle{};
@@ -95,7 +95,7 @@ HandleType handle_of(std::uint32_t number) {
   return handle;
 }
 
-/// The version that the interposer was compiled for, as MPI_Get_library_version says it.
+/// The version that the interposer was compiled for, in the form of MPI_Get_library_version.
 #if defined(MPICH_VERSION)
 inline constexpr const char* kLibrary = "MPICH Version:";
 inline constexpr const char* kVersion = MPICH_VERSION;

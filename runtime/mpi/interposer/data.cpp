@@ -6,7 +6,7 @@
 namespace thalweg::mpi {
 namespace {
 
-/// Elements that are moved by themselves: MPICH (5.0.2) packs one at MPI_BOTTOM, and refuses several.
+/// Number of leading elements to copy separately: at MPI_BOTTOM, MPICH (5.0.2) packs one element, but rejects several.
 MPI_Count alone(const void* buffer, MPI_Count count) {
   return buffer == MPI_BOTTOM && count > 1 ? 1 : 0;
 }
@@ -79,7 +79,7 @@ int Layout::copy_out(void* to, MPI_Count count, const std::byte* from, std::uint
   if (const int error = pack(at(to, whole), 1, type_, element.data(), size_)) return error;
   std::memcpy(element.data(), from + this->bytes(whole), rest);
   if (const int error = unpack(element.data(), size_, at(to, whole), 1, type_)) return error;
-  // As MPICH does: of a type without gaps it takes any bytes.
+  // As in MPICH, which accepts any number of bytes for a type without gaps.
   return size_ != extent_ && ends_inside_a_basic_element(type_, rest) ? MPI_ERR_TYPE : MPI_SUCCESS;
 }
 

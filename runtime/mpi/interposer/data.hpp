@@ -8,26 +8,26 @@
 
 namespace thalweg::mpi {
 
-/// What counts of a datatype here.
+/// Memory layout of a datatype.
 class Layout {
  public:
   explicit Layout(MPI_Datatype type);
-  /// One that stays valid when the program frees its datatype.
+  /// A copy that remains valid after the program frees its datatype.
   [[nodiscard]] Layout kept() const;
 
   [[nodiscard]] std::uint64_t bytes(MPI_Count count) const { return static_cast<std::uint64_t>(size_ * count); }
   [[nodiscard]] bool predefined() const { return predefined_; }
   [[nodiscard]] MPI_Datatype type() const { return type_; }
-  /// Where element `count` of `buffer` begins.
+  /// Address of element `count` of `buffer`.
   [[nodiscard]] void* at(void* buffer, MPI_Count count) const { return static_cast<char*>(buffer) + extent_ * count; }
   [[nodiscard]] const void* at(const void* buffer, MPI_Count count) const {
     return static_cast<const char*>(buffer) + extent_ * count;
   }
-  /// Memory of `count` elements as they lie in it, gaps included.
+  /// Bytes of memory that `count` elements span, gaps included.
   [[nodiscard]] std::uint64_t span(MPI_Count count) const { return static_cast<std::uint64_t>(extent_ * count); }
 
   int copy_in(std::byte* to, const void* from, MPI_Count count) const;
-  /// `bytes` may end inside an element.
+  /// `bytes` may end within an element.
   int copy_out(void* to, MPI_Count count, const std::byte* from, std::uint64_t bytes) const;
 
  private:
@@ -36,10 +36,10 @@ class Layout {
   MPI_Count size_ = 0;
   MPI_Count extent_ = 0;
   bool predefined_ = false;
-  bool plain_ = false;  ///< without gaps, in the order of memory
+  bool plain_ = false;  ///< contiguous
 };
 
-/// A piece of the rank's own heap, given back at the end.
+/// A piece of the rank's own heap, freed by the destructor.
 class Piece {
  public:
   explicit Piece(std::uint64_t bytes) : offset_(process().heap().take(bytes)) {}
@@ -51,7 +51,7 @@ class Piece {
 
   [[nodiscard]] std::uint64_t offset() const { return offset_; }
   [[nodiscard]] std::byte* data() const { return process().at(offset_); }
-  /// Leaves it to a reader in another process.
+  /// Passes ownership to a reader in another process.
   std::uint64_t lend() {
     process().heap().lend(offset_);
     return std::exchange(offset_, 0);

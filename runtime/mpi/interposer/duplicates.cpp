@@ -28,7 +28,7 @@ class Duplicates final : public Chores {
   }
   template <class Wanted>
   void begin_those(Wanted wanted) {
-    // In the program's order. One that begins is taken out first: its callbacks may come back to this.
+    // In the program's order. A duplicate is removed before it begins, as its callbacks may re-enter this function.
     for (auto next = std::ranges::find_if(called_, [&](const auto& d) { return wanted(*d); }); next != called_.end();
          next = std::ranges::find_if(called_, [&](const auto& d) { return wanted(*d); })) {
       const std::shared_ptr<Duplicate> duplicate = *next;
@@ -40,7 +40,7 @@ class Duplicates final : public Chores {
  private:
   bool end_first(bool waits) {
     const std::shared_ptr<Duplicate> first = turns_.front();
-    // Those before it on the same parent are older on all ranks.
+    // Duplicates of the same parent are queued in the same order on all ranks.
     if (!first->begun()) begin_those([&](const Duplicate& other) { return &other == first.get(); });
     if (!first->end(waits)) return false;
     turns_.pop_front();
@@ -48,7 +48,7 @@ class Duplicates final : public Chores {
   }
 
   std::deque<std::shared_ptr<Duplicate>> called_;  ///< not begun, in the program's order
-  std::deque<std::shared_ptr<Duplicate>> turns_;   ///< not complete, of those that all members have called for
+  std::deque<std::shared_ptr<Duplicate>> turns_;   ///< requested by all members, not complete
   bool busy_ = false;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI's part of MPI_Comm_idup. MPICH (up to 5.0.2) completes each one by a broadcast that blocks inside any call that makes
-// progress, and meanwhile progresses no other one: ranks that complete several in different orders deadlock. So a rank begins
-// its own one by one, in the order in which all members have called according to the server.
+// MPI's part of MPI_Comm_idup. MPICH (up to 5.0.2) completes each duplicate by a broadcast that blocks inside any call that
+// makes progress, and meanwhile progresses no other duplicate: ranks that complete several in different orders deadlock. So a
+// rank starts its duplicates one by one, in the server's order of the calls being complete on all members.
 #pragma once
 
 #include <memory>
@@ -22,7 +22,7 @@ class Duplicate {
   [[nodiscard]] bool complete() const { return complete_; }
   [[nodiscard]] int error() const { return error_; }
   void begin();
-  /// Whether it is complete now; where it `waits` it is.
+  /// Returns whether it is complete; blocks until it is if `waits`.
   bool end(bool waits);
 
  private:
@@ -34,14 +34,14 @@ class Duplicate {
   int error_ = MPI_SUCCESS;
 };
 
-/// One that the program has called for. It is begun when it is its turn, or earlier by begin_duplicates().
+/// Registers a duplicate that the program requests. It starts at its turn, or earlier by begin_duplicates().
 std::shared_ptr<Duplicate> call_for_duplicate(MPI_Comm parent, MPI_Info info, MPI_Comm* made);
-/// All members have called for it: it is the next one.
+/// Queues a duplicate that all members have requested.
 void give_turn(const std::shared_ptr<Duplicate>& duplicate);
-/// Returns when MPI has made it.
+/// Waits until MPI has created it.
 int finish(const Duplicate& duplicate);
-/// Before MPI does anything else that is collective on `parent`, or that copies what belongs to it: there the order is the
-/// program's on all ranks.
+/// Starts all duplicates of `parent`; called before any other MPI call that is collective on it or copies its attributes, whose
+/// order is the same on all ranks.
 void begin_duplicates(MPI_Comm parent);
 
 }  // namespace thalweg::mpi

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fatal error of MPI ends the program as MPI_Abort does, with a code of MPI's own.
+// Detects fatal errors of MPI, which end the program like MPI_Abort, with a code of MPI's own.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -10,7 +10,7 @@
 
 namespace {
 
-/// Whether MPI itself calls: an error handler of the program that calls exit() is the program.
+/// True if MPI itself is the caller, not an error handler of the program that calls exit().
 bool is_of_mpi(const void* caller) {
   Dl_info from, mpi;
   return dladdr(caller, &from) != 0 && dladdr(reinterpret_cast<const void*>(&PMPI_Abort), &mpi) != 0 &&
@@ -25,7 +25,7 @@ extern "C" [[noreturn, gnu::visibility("default")]] void exit(int status) {
   __builtin_unreachable();
 }
 
-/// MPICH asks its launcher to end all by a line of the process manager interface, and is killed before it exits.
+/// MPICH asks its launcher to end all ranks by a line of the process manager interface, and is killed before it exits.
 extern "C" [[gnu::visibility("default")]] ssize_t write(int file, const void* data, size_t bytes) {
   constexpr std::string_view kAbort = "cmd=abort exitcode=";
   const std::string_view line(static_cast<const char*>(data), bytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every handler that the generated wrappers call.
+// All handlers that the generated wrappers call.
 #pragma once
 
 #include "mpi/interposer/buffers.hpp"

@@ -11,7 +11,7 @@ namespace {
 
 using Ranks = std::vector<std::uint32_t>;
 
-/// A leader waits for the other one, which gives the same origin.
+/// Synchronizes the two leaders, which pass the same origin.
 void meet_leader(std::uint32_t other, Origin origin, const char* function) {
   CommunicatorInfo leaders;
   leaders.between = true;
@@ -24,7 +24,7 @@ bool disjoint(const Ranks& one, const Ranks& other) {
   return std::ranges::find_first_of(one, other) == one.end();
 }
 
-/// The members of the leader `remote`'s group, asked while both leaders are in the call.
+/// Exchanges the groups' members with the leader `remote`; both leaders are in the call.
 Ranks exchanged(const Ranks& own, MPI_Comm peer, int remote, int tag) {
   int size = static_cast<int>(own.size()), count = 0;
   PMPI_Sendrecv(&size, 1, MPI_INT, remote, tag, &count, 1, MPI_INT, remote, tag, peer, MPI_STATUS_IGNORE);
@@ -34,7 +34,7 @@ Ranks exchanged(const Ranks& own, MPI_Comm peer, int remote, int tag) {
   return others;
 }
 
-/// Each member of `local` gets what its leader has.
+/// Broadcasts the leader's ranks to the members of `local`.
 void pass_on(Ranks& ranks, int leader, MPI_Comm local) {
   int count = static_cast<int>(ranks.size());
   PMPI_Bcast(&count, 1, MPI_INT, leader, local);
@@ -42,8 +42,8 @@ void pass_on(Ranks& ranks, int leader, MPI_Comm local) {
   PMPI_Bcast(ranks.data(), count, MPI_UINT32_T, leader, local);
 }
 
-/// What all members of both groups do once they know them. None of the others are known where the run does not follow them, or
-/// where MPI refuses the call.
+/// Creates the intercommunicator; called by all members of both groups. `others` is empty if the run does not track them, or if
+/// MPI rejects the call.
 int create_between(Native native, CommunicatorInfo info, const Ranks& others, Origin origin, const char* function,
                    MPI_Comm* made, MPI_Comm local) {
   if (others.empty()) return on::Create_apart(native, made, origin, function, local);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Intercommunicators: the leaders of the two groups meet, each group learns the other one's members from its leader, and MPI executes
-// its part when all members of both have called. So no rank blocks in MPI for a rank that is later in virtual time.
+// Intercommunicators: the leaders of the two groups synchronize, each group learns the remote group's members from its leader, and
+// MPI executes its part when all members of both have called. So no rank blocks in MPI for a rank that is later in virtual time.
 #pragma once
 
 #include "mpi/interposer/software.hpp"

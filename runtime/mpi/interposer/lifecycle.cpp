@@ -22,7 +22,7 @@ int Init(Native native) {
 }
 
 int Init_thread(int required, int* provided, int* argc, char*** argv) {
-  // MPI gets the level that was asked for: between its looks MPICH lets other processes run only where threads may wait for it.
+  // MPI gets the requested level: MPICH yields the processor between polls only if other threads may wait for it.
   const int error = begin(PMPI_Init_thread(argc, argv, required, provided));
   *provided = std::min<int>(*provided, MPI_THREAD_SERIALIZED);
   return error;
@@ -46,7 +46,7 @@ int Finalize(Native native) {
 int Abort(Native native, int code) {
   process().abort(code);
   native();
-  _exit(code);  // MPICH's can return while its launcher is still about to end the program
+  _exit(code);  // MPICH's MPI_Abort can return before its launcher ends the program
 }
 
 double Wtime() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank's beginning and end, and its time.
+// Initialization, finalization and time of a rank.
 #pragma once
 
 #include "mpi/interposer/collectives.hpp"
@@ -7,7 +7,7 @@
 namespace thalweg::mpi::on {
 
 int Init(Native native);
-/// Threads may call MPI one at a time: a rank has one clock.
+/// Grants MPI_THREAD_SERIALIZED at most, because a rank has one clock.
 int Init_thread(int required, int* provided, int* argc, char*** argv);
 int Query_thread(int* provided);
 int Finalize(Native native);

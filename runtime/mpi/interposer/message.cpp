@@ -8,7 +8,7 @@
 namespace thalweg::mpi {
 namespace {
 
-/// Of no data at all MPI does not look at the type.
+/// MPI does not check the type if the count is 0.
 int refused(const void* buffer, MPI_Count count, MPI_Datatype type) {
   return count == 0 ? MPI_SUCCESS : error_in(buffer, count, type);
 }
@@ -19,7 +19,7 @@ Layout layout_of(MPI_Count count, MPI_Datatype type) {
 bool is_peer(const CommunicatorInfo& communicator, int rank) {
   return rank >= 0 && static_cast<std::size_t>(rank) < communicator.peers.size();
 }
-/// Arguments that MPI refuses, and peers that are none, are left to MPI.
+/// Calls with invalid arguments or MPI_PROC_NULL are left to MPI.
 bool sendable(const CommunicatorInfo& communicator, const void* buffer, MPI_Count count, MPI_Datatype type,
               int destination, int tag) {
   return is_peer(communicator, destination) && tag >= 0 && tag <= largest_tag() && !refused(buffer, count, type);
@@ -30,7 +30,7 @@ bool receivable(const CommunicatorInfo& communicator, const void* buffer, MPI_Co
          tag <= largest_tag() && !refused(buffer, count, type);
 }
 
-/// Copies the message out of the program's buffer and sends it on its way; its number is `id`.
+/// Copies the message out of the program's buffer and posts it; `id` is set to its request id.
 int post_send(const CommunicatorInfo& communicator, bool synchronous, const void* buffer, MPI_Count count,
               const Layout& layout, int destination, int tag, std::uint64_t* id) {
   Submission part;
@@ -64,7 +64,7 @@ Outcome outcome_of(const Reply& reply) {
   return {.source = reply.source, .tag = reply.tag, .bytes = reply.bytes};
 }
 
-/// Copies a message into the program's buffer, and lets its sender have the memory back.
+/// Copies a message into the program's buffer and returns the memory to its sender.
 Outcome take_message(const Reply& reply, void* buffer, MPI_Count count, const Layout& layout) {
   Outcome outcome = outcome_of(reply);
   if (outcome.cancelled) return outcome;
@@ -80,7 +80,7 @@ Outcome take_message(const Reply& reply, void* buffer, MPI_Count count, const La
   return outcome;
 }
 
-/// What a blocking call returns.
+/// Ends a blocking call: writes the status and returns the error.
 int finish(const Outcome& outcome, MPI_Comm comm, MPI_Status* status) {
   write_status(status, outcome);
   return outcome.error == MPI_SUCCESS ? MPI_SUCCESS : raise(comm, outcome.error);
@@ -119,7 +119,7 @@ std::unique_ptr<Request> receive_request(const CommunicatorInfo* communicator, v
   return request;
 }
 
-/// Messages that Mprobe has taken and nobody has received yet, under the handles that the program has for them.
+/// Messages that Mprobe has taken and that are not received yet, by the program's handle.
 std::unordered_map<std::uint64_t, std::pair<Reply, MPI_Comm>>& matched_messages() {
   static auto* const messages = new std::unordered_map<std::uint64_t, std::pair<Reply, MPI_Comm>>;
   return *messages;
@@ -132,7 +132,7 @@ MPI_Message keep_message(const Reply& reply, MPI_Comm comm) {
   return message;
 }
 
-/// Looks for a message, waiting or not; `action` says whether it is taken.
+/// Probes for a message, blocking if `waits`; `action` determines whether the message is taken.
 int probe(Native native, bool waits, Action action, int source, int tag, MPI_Comm comm, int* flag, Reply* found,
           MPI_Status* status, bool* ours) {
   const CommunicatorInfo* communicator = known(comm);
@@ -221,7 +221,7 @@ int Sendrecv(Native native, const void* send, MPI_Count send_count, MPI_Datatype
              int receive_tag, MPI_Comm comm, MPI_Status* status) {
   const CommunicatorInfo* communicator = known(comm);
   if (communicator == nullptr) return process().outside(native);
-  // Where one of the two has no peer, it does nothing; MPI says what its status is.
+  // The half with MPI_PROC_NULL does nothing; MPI sets its status.
   const bool sends = sendable(*communicator, send, send_count, send_type, destination, send_tag);
   const bool receives = receivable(*communicator, receive, receive_count, receive_type, source, receive_tag);
   if ((!sends && destination != MPI_PROC_NULL) || (!receives && source != MPI_PROC_NULL)) return native();

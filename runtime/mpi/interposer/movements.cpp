@@ -13,7 +13,7 @@ bool is_vector(Pattern pattern) {
          pattern == Pattern::alltoall_list;
 }
 
-/// What the software's messages need to know of a v-form.
+/// This rank's list for the software messages of a v-form.
 std::vector<ListEntry> list_of(const Movement& movement, bool at_root) {
   std::vector<ListEntry> list;
   switch (movement.pattern) {

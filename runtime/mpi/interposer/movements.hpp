@@ -6,40 +6,40 @@
 
 namespace thalweg::mpi {
 
-/// What one rank gives to a collective, or gets from it: blocks of its memory, in the order of their owners.
+/// A rank's send or receive data in a collective: blocks of its memory, in the order of their owners.
 class Blocks {
  public:
-  /// `count` elements that begin `first` elements after `buffer`.
+  /// Adds `count` elements, starting `first` elements after `buffer`.
   void add(const void* buffer, MPI_Count first, MPI_Count count, MPI_Datatype type) {
     place(buffer, first, 0, count, type);
   }
-  /// The same, `offset` bytes after it.
+  /// The same, starting `offset` bytes after `buffer`.
   void add_at_byte(const void* buffer, MPI_Count offset, MPI_Count count, MPI_Datatype type) {
     place(buffer, 0, offset, count, type);
   }
-  /// A block for each of `ranks` ranks.
+  /// Adds a block for each of `ranks` ranks.
   template <class Count, class Displacement>
   void add_all(const void* buffer, const Count* counts, const Displacement* displacements, MPI_Datatype type,
                int ranks) {
     for (int i = 0; i < ranks; ++i)
       add(buffer, static_cast<MPI_Count>(displacements[i]), static_cast<MPI_Count>(counts[i]), type);
   }
-  /// What the rank has in place already: it is not touched.
+  /// Adds a block that is in place already and is not copied.
   void leave(MPI_Count count, MPI_Datatype type) {
     wrong_ = wrong_ || count < 0 || !usable(type);
     if (!wrong_) blocks_.push_back({nullptr, count, Layout(type), true});
   }
 
-  /// True where an argument was one that MPI refuses.
+  /// True if MPI rejects an argument.
   [[nodiscard]] bool wrong() const { return wrong_; }
   [[nodiscard]] std::size_t count() const { return blocks_.size(); }
   [[nodiscard]] std::uint64_t bytes(std::size_t block) const {
     return blocks_[block].layout.bytes(blocks_[block].count);
   }
   [[nodiscard]] std::uint64_t bytes() const;
-  /// Where each block lies among the packed ones, in bytes.
+  /// Offset and size of each packed block, in bytes.
   [[nodiscard]] std::vector<mpi_fpga::Block> extents() const;
-  /// Blocks that stay valid when the program frees its datatypes.
+  /// A copy that remains valid after the program frees its datatypes.
   [[nodiscard]] Blocks kept() const;
 
   int copy_in(std::byte* to) const;
@@ -58,18 +58,18 @@ class Blocks {
   bool wrong_ = false;
 };
 
-/// A collective that moves blocks, as a rank sees it. Equal blocks that follow each other in memory are one of `send` or
-/// `receive`; in a v-form there is one for each rank.
+/// A rank's arguments of a collective that moves blocks. Equal contiguous blocks form one block of `send` or `receive`; a
+/// v-form has one block per rank.
 struct Movement {
   spec::Collective collective = spec::Collective::broadcast;
   Pattern pattern = Pattern::broadcast;
   int root = 0;
-  std::uint64_t bytes = 0;  ///< of a block, where all are equal
+  std::uint64_t bytes = 0;  ///< of a block, if all are equal
   Blocks send{}, receive{};
 };
 int move(Native native, MPI_Comm comm, Movement movement, Form form);
 
-/// True where `count` elements at `own` are those that begin `first` elements after `all`, and MPI refuses that.
+/// True if the `count` elements at `own` are those starting `first` elements after `all`, and MPI rejects that.
 bool aliased(const void* own, MPI_Count count, MPI_Datatype own_type, const void* all, MPI_Count first,
              MPI_Datatype type);
 

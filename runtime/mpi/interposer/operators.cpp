@@ -24,7 +24,7 @@ spec::Datatype carrier_of(std::size_t bytes) {
   }
 }
 
-/// THALWEG_OPERATORS: the operators of the run as "name bytes name bytes ...", in the order of their codes.
+/// Parses THALWEG_OPERATORS, the run's operators as "name bytes name bytes ...", in the order of their codes.
 const std::unordered_map<std::string, NetworkOperator>& operators_of_the_run() {
   static const auto* const operators = [] {
     auto* made = new std::unordered_map<std::string, NetworkOperator>;
@@ -58,7 +58,7 @@ int on::Op_free(Native native, MPI_Op* op) {
 
 }  // namespace thalweg::mpi
 
-/// Called by thalweg_mpi.h. 1: the network computes the operation from now on.
+/// Called by thalweg_mpi.h. Returns 1 if the network computes the operation from now on, otherwise 0.
 extern "C" [[gnu::visibility("default")]] int thalweg_name_operation(MPI_Op op, const char* name) {
   using namespace thalweg::mpi;
   int commutes = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// User-defined operators in the switches, and the program's MPI operations that they compute.
+// Maps the program's MPI operations to user-defined operators in the switches.
 #pragma once
 
 #include <optional>
@@ -11,10 +11,10 @@ namespace thalweg::mpi {
 
 struct NetworkOperator {
   spec::Operator op;
-  spec::Datatype carrier;  ///< a type as long as an element of the operator
+  spec::Datatype carrier;  ///< type with the size of an element of the operator
 };
 
-/// What computes `op` in the switches, where the program has said so (thalweg_mpi.h) and the run has that operator.
+/// Operator that computes `op` in the switches, if the program has declared it (thalweg_mpi.h) and the run has it.
 [[nodiscard]] std::optional<NetworkOperator> network_operator(MPI_Op op);
 
 namespace on {

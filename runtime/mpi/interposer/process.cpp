@@ -23,18 +23,18 @@
 namespace thalweg::mpi {
 namespace {
 
-constexpr double kPollSeconds = 500e-9;         // an unsuccessful poll takes as long as a short call of a library
-constexpr std::uint64_t kPunchBytes = 4 << 20;  // pieces from here on give their pages back when they are free
+constexpr double kPollSeconds = 500e-9;         // virtual time of an unsuccessful poll: that of a short library call
+constexpr std::uint64_t kPunchBytes = 4 << 20;  // minimum size of pieces whose pages are returned when freed
 constexpr long kNap = 500'000'000;              // ns between two checks that the server is alive
-constexpr int kStayNaps = 10;                   // of kNap, in which the server has to see a rank that leaves
+constexpr int kStayNaps = 10;                   // maximum naps of kNap until the server has seen that a rank leaves
 constexpr long kNativeNap = 20'000;  // ns between two progress calls into the MPI library while others need it,
-constexpr long kLongestNativeNap = 1'000'000;  // doubled up to here
-constexpr Time kShareOfWait = 32;              // so that a wait is at most a 32nd longer than it was to be
-constexpr Time kShareOfPolls = 1024;           // the same of polls, of which each costs a look of the server
-constexpr double kLongestPollSeconds = 1e-3;  // so that a program which polls for ever does not leave the range of time
-constexpr unsigned kFreeLooks = 64;           // at the clock: a program may time so many pieces of its work
-constexpr unsigned kAsides = 256;             // consecutive MPI calls outside the fabric before the rank yields
-constexpr rlim_t kDescriptors = 4096;         // a launcher hands some 4 a rank down
+constexpr long kLongestNativeNap = 1'000'000;  // doubled up to this
+constexpr Time kShareOfWait = 32;              // a wait by reading the clock ends at most a 32nd too late
+constexpr Time kShareOfPolls = 1024;           // the same for polls, each of which costs a pass of the server
+constexpr double kLongestPollSeconds = 1e-3;   // limits a poll, so that endless polling does not overflow virtual time
+constexpr unsigned kFreeLooks = 64;            // readings of the clock without a wait: a program may time its work
+constexpr unsigned kAsides = 256;              // consecutive MPI calls outside the fabric before the rank yields
+constexpr rlim_t kDescriptors = 4096;          // a launcher passes on about 4 per rank
 
 [[noreturn]] void end_process(const char* what) {
   std::fprintf(stderr, "thalweg: %s\n", what);
@@ -50,7 +50,7 @@ std::int64_t processor_ns() {
 }  // namespace
 
 Process& process() {
-  static auto* const instance = new Process;  // never destroyed: calls may come until the very end
+  static auto* const instance = new Process;  // never destroyed: calls may come until the process exits
   return *instance;
 }
 
@@ -96,7 +96,7 @@ void Heap::mark_free(std::byte* memory, std::uint64_t offset) {
   reinterpret_cast<Chunk*>(memory + offset - sizeof(Chunk))->free.store(1, std::memory_order_release);
 }
 
-/// Reclaims what its readers have marked free; checks again when twice as many are lent as remain lent now.
+/// Reclaims pieces that readers have marked free. The next check is due when twice as many are lent as remain now.
 void Heap::collect() {
   std::erase_if(lent_, [&](std::uint64_t offset) {
     if (chunk(offset).free.load(std::memory_order_acquire) == 0) return false;
@@ -121,7 +121,7 @@ void Process::join(int rank, int size) {
     rank_ += first_;
   }
   process_ = getpid();
-  // Where the launcher is killed, its ranks end with it.
+  // If the launcher is killed, its ranks end with it.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   connect(path);
   heap_.place(memory_, descriptor_, heap_offset(header_->ranks, static_cast<std::uint64_t>(rank_)),
@@ -139,8 +139,8 @@ void Process::connect(const char* path) {
   std::snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
   if (::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0)
     end_process("the run's socket does not answer");
-  // A killed process's descriptors are closed from the highest down. The server is to see the end of this one before the launcher
-  // sees the end of its own, and kills the others.
+  // A killed process's descriptors are closed from the highest down. The server must see this socket close before the launcher
+  // sees its own close and kills the other ranks.
   rlimit limit{};
   getrlimit(RLIMIT_NOFILE, &limit);
   const auto highest = static_cast<int>(std::min(limit.rlim_cur, kDescriptors)) - 1;
@@ -148,7 +148,7 @@ void Process::connect(const char* path) {
     close(socket_);
     socket_ = high;
   }
-  // A child would keep it open where this process executes another program.
+  // A child would keep the socket open when this process executes another program.
   pthread_atfork(nullptr, nullptr, [] { close(process().socket_); });
 
   launch::Hello hello;
@@ -175,7 +175,7 @@ void Process::connect(const char* path) {
   message.msg_controllen = control.size();
   if (send(socket_, &hello, sizeof hello, MSG_NOSIGNAL) != sizeof hello ||
       recvmsg(socket_, &message, MSG_CMSG_CLOEXEC) != sizeof welcome || CMSG_FIRSTHDR(&message) == nullptr)
-    _exit(125);  // the server says why
+    _exit(125);  // the server reports the reason
   std::memcpy(&descriptor_, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof descriptor_);
 
   const auto bytes = memory_bytes(static_cast<std::uint64_t>(size_));
@@ -185,7 +185,7 @@ void Process::connect(const char* path) {
   memory_ = static_cast<std::byte*>(memory);
   header_ = reinterpret_cast<Header*>(memory_);
   slot_ = &slot(static_cast<std::uint32_t>(rank_));
-  slot_->borders = 1;  // this is inside of MPI_Init
+  slot_->borders = 1;  // called within MPI_Init
   ticks_per_second_ = static_cast<double>(welcome.ticks_per_second);
   ticks_per_ns_ = ticks_per_second_ * 1e-9 * welcome.compute_scale;
 }
@@ -227,10 +227,10 @@ void Process::give_up() {
 void Process::exit() {
   if (!joined() || getpid() != process_) return;
   slot_->exiting = 1;
-  if (gettid() == process_) stay_until_seen();  // another thread does not know what this one does
+  if (gettid() == process_) stay_until_seen();  // only on the main thread, as others do not know its state
 }
 
-/// The launcher kills all other ranks when a process ends: before, the server sees what they wait for.
+/// Delays the end of the process until the server has recorded the state of the other ranks, which the launcher then kills.
 void Process::stay_until_seen() {
   if (std::exchange(stayed_, true)) return;
   slot_->clock = clock_;
@@ -416,7 +416,7 @@ void Process::wait_to_run() {
   slot_->need = 0;
   slot_->until = kForever;
   slot_->since = slot_->clock;
-  slot_->yields = slot_->was_outside = true;  // it finds that time has passed
+  slot_->yields = slot_->was_outside = true;  // it resumes at the current virtual time
   slot_->state.store(State::parked);
   launch::ring(header_->doorbell);
   sleep();

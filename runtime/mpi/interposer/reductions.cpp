@@ -51,7 +51,7 @@ std::string name_of(MPI_Datatype type) {
   return name;
 }
 
-/// What the network makes of a reduction; the same on all ranks, as MPI wants op and type to be.
+/// A reduction in the network's terms; the same on all ranks, as MPI requires equal op and type.
 struct Hardware {
   Reason reason = Reason::none;
   std::array<char, kDetail> detail{};
@@ -88,7 +88,7 @@ Hardware hardware(MPI_Op op, const Layout& layout) {
   return made;
 }
 
-/// True of arguments that MPI refuses.
+/// True if MPI rejects the arguments.
 bool refused(const Reduce& call, const CommunicatorInfo& communicator) {
   const auto negative = [](MPI_Count count) { return count < 0; };
   if (refused(call.root, communicator) || call.op == MPI_OP_NULL || std::ranges::any_of(call.blocks, negative))
@@ -121,7 +121,7 @@ int reduce(Native native, MPI_Comm comm, const Reduce& call, Form form) {
   const bool receives = call.collective == Collective::reduce   ? communicator->rank == call.root
                         : call.collective == Collective::exscan ? communicator->rank != 0
                                                                 : true;
-  // As they lie in memory, gaps included: so are the hardware's elements laid out.
+  // In memory layout, gaps included, which is also the layout of the hardware's elements.
   const std::uint64_t given = layout.span(call.count), taken = receives ? layout.span(count) : 0;
   const auto elements = [&](MPI_Count of) { return layout.span(of) / spec::size_of(made.type); };
   const void* own = call.send == MPI_IN_PLACE ? call.receive : call.send;

@@ -6,7 +6,7 @@
 
 namespace thalweg::mpi {
 
-/// A reduction as a rank sees it.
+/// A rank's arguments of a reduction.
 struct Reduce {
   spec::Collective collective = spec::Collective::allreduce;
   Pattern pattern = Pattern::allreduce;
@@ -16,7 +16,7 @@ struct Reduce {
   MPI_Datatype type = MPI_DATATYPE_NULL;
   MPI_Op op = MPI_OP_NULL;
   int root = 0;
-  std::vector<MPI_Count> blocks{};  ///< of reduce_scatter: elements for each rank, `count` together
+  std::vector<MPI_Count> blocks{};  ///< of reduce_scatter: elements for each rank, `count` in total
 };
 int reduce(Native native, MPI_Comm comm, const Reduce& call, Form form);
 

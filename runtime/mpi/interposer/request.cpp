@@ -26,8 +26,8 @@ void drop_handle(MPI_Request handle) {
   PMPI_Wait(&handle, MPI_STATUS_IGNORE);
 }
 
-/// Ends a complete request as Wait and Test do: its status, its error, and its handle, where it is not persistent. Of one among
-/// others the error is in its status only.
+/// Ends a complete request like Wait and Test: writes its status, returns its error, and frees its handle unless persistent.
+/// If it is not `alone`, the error is reported in its status only.
 int retire(MPI_Request* handle, MPI_Status* status, bool alone) {
   Request& request = *find_request(*handle);
   if (!request.active) {
@@ -48,10 +48,10 @@ int retire(MPI_Request* handle, MPI_Status* status, bool alone) {
   return error == MPI_SUCCESS || !alone ? error : raise(communicator, error);
 }
 
-/// An array of requests, ours and MPI's.
+/// An array of requests, the interposer's and native ones.
 class Mixed {
  public:
-  /// For looking only.
+  /// For read-only use.
   Mixed(int count, const MPI_Request* handles) : Mixed(count, const_cast<MPI_Request*>(handles)) {}
   Mixed(int count, MPI_Request* handles) : handles_(handles, static_cast<std::size_t>(std::max(count, 0))) {
     for (std::size_t i = 0; i < handles_.size(); ++i) {
@@ -71,7 +71,7 @@ class Mixed {
   [[nodiscard]] bool complete() const {
     return std::ranges::all_of(ours_, [](const Request* request) { return !request || request->complete(); });
   }
-  /// Request `i` is ours, active and complete.
+  /// True if request `i` is ours, active and complete.
   [[nodiscard]] bool complete(int i) const {
     const Request* request = ours_[static_cast<std::size_t>(i)];
     return request && request->active && request->complete();
@@ -87,14 +87,14 @@ class Mixed {
       if (request && request->active && !request->done) ids.push_back(request->id);
     return ids;
   }
-  /// Those of ours that are done, but later than the rank's clock: waiting for one takes until then.
+  /// Earliest completion time of our active requests that are done; may be later than the rank's clock.
   [[nodiscard]] Time next_done() const {
     Time next = kForever;
     for (const Request* request : ours_)
       if (request && request->active && request->done) next = std::min(next, request->done_at);
     return next;
   }
-  /// The same of those that are not complete yet: the server tells of completions somewhat ahead of their time.
+  /// The same for requests that are not complete yet: the server may report completions ahead of their time.
   [[nodiscard]] Time next_to_complete() const {
     Time next = kForever;
     for (const Request* request : ours_)
@@ -102,30 +102,30 @@ class Mixed {
     return next;
   }
   MPI_Request* natives() { return natives_.data(); }
-  /// Natives may have been completed: their handles go back into the program's array.
+  /// Copies native handles, which may have been completed, back into the program's array.
   void store_natives() {
     for (std::size_t i = 0; i < handles_.size(); ++i)
       if (!ours_[i]) handles_[i] = natives_[i];
   }
-  /// What the status of one of ours would say: nothing, where it is not active.
+  /// Result of one of our requests; empty if inactive.
   [[nodiscard]] Outcome outcome(int i) const {
     const Request* request = ours_[static_cast<std::size_t>(i)];
     return request->active ? request->outcome : Outcome{};
   }
-  /// One of MPI's own, or none.
+  /// Waits for a native request, which may be null.
   int end_native_at(int i, MPI_Status* status) {
     const auto at = static_cast<std::size_t>(i);
     const int error = PMPI_Wait(&natives_[at], status);
     handles_[at] = natives_[at];
     return error;
   }
-  /// Afterwards it is no longer looked at.
+  /// Retires one of our requests and removes it from this object.
   int retire_at(int i, MPI_Status* status, bool alone = true) {
     ours_[static_cast<std::size_t>(i)] = nullptr;
     return retire(&handles_[static_cast<std::size_t>(i)], status, alone);
   }
 
-  /// Lets time pass until one more of ours is done; where MPI's own are looked at too, only a little.
+  /// Lets time pass until one more of our requests is done; only one poll if there are native requests, too.
   void wait_for_one() {
     if (const Time next = next_done(); next != kForever) return process().wait_until(next);
     if (any_native_)
@@ -137,7 +137,7 @@ class Mixed {
     for (std::vector<std::uint64_t> ids = awaited(); !ids.empty(); ids = awaited())
       process().park(ids, static_cast<std::uint32_t>(ids.size()), kForever);
   }
-  /// What is MPI's own may need the other ranks' MPI to get on.
+  /// Native requests may need progress of MPI on other ranks.
   void poll() {
     const auto look = [&] { return process().poll(awaited(), next_to_complete()), MPI_SUCCESS; };
     any_native_ ? process().natively(look) : look();
@@ -159,7 +159,7 @@ int error_class(int error) {
   return error;
 }
 
-/// The outcomes of several requests, which their statuses say.
+/// Errors of several requests, for their statuses.
 class Errors {
  public:
   explicit Errors(int count) : errors_(static_cast<std::size_t>(count)) {}
@@ -167,12 +167,12 @@ class Errors {
     errors_[static_cast<std::size_t>(i)] = error;
     failed_ = failed_ || error != MPI_SUCCESS;
   }
-  /// The same of one of MPI's own, which has told its error handler.
+  /// The same for a native request, whose error MPI has already reported to its error handler.
   void set_reported(int i, int error) {
     set(i, error);
     reported_ = reported_ || error != MPI_SUCCESS;
   }
-  /// What the call returns; error i is that of status i, of which there are `count`.
+  /// Writes the errors of `count` statuses, and returns the call's error.
   [[nodiscard]] int write(MPI_Status* statuses, int count) const {
     for (int i = 0; i < count && statuses != MPI_STATUSES_IGNORE; ++i)
       statuses[i].MPI_ERROR = errors_[static_cast<std::size_t>(i)];
@@ -185,7 +185,7 @@ class Errors {
   bool failed_ = false, reported_ = false;
 };
 
-/// Whether all of MPI's own are complete.
+/// Sets `*flag` if all native requests are complete.
 int natives_complete(Mixed& mixed, int* flag) {
   *flag = 1;
   for (const MPI_Request native : std::span(mixed.natives(), static_cast<std::size_t>(mixed.size()))) {
@@ -195,8 +195,8 @@ int natives_complete(Mixed& mixed, int* flag) {
   return MPI_SUCCESS;
 }
 
-/// Completes all, for MPI's own of which the rank `waits`. They go one by one: MPICH's Testall fails for persistent
-/// collectives (5.0.2).
+/// Completes all requests; native ones may block if `waits`. They are completed one by one, because MPICH's Testall fails
+/// for persistent collectives (5.0.2).
 int retire_all(Mixed& mixed, bool waits, MPI_Status* statuses) {
   Errors errors(mixed.size());
   const auto end_natives = [&] {
@@ -210,7 +210,7 @@ int retire_all(Mixed& mixed, bool waits, MPI_Status* statuses) {
   return errors.write(statuses, mixed.size());
 }
 
-/// Of one status the error stays as it is.
+/// Copies a status except for MPI_ERROR, which calls with one status do not set.
 void take_over(MPI_Status* status, const MPI_Status& seen) {
   if (status == MPI_STATUS_IGNORE) return;
   const int error = status->MPI_ERROR;
@@ -218,7 +218,7 @@ void take_over(MPI_Status* status, const MPI_Status& seen) {
   status->MPI_ERROR = error;
 }
 
-/// One pass of Testany; `found` stays false where none is complete.
+/// One pass of Testany; `*found` is false if none is complete.
 int pick_any(Mixed& mixed, int* index, bool* found, MPI_Status* status) {
   *found = true;
   if (const int first = mixed.first_complete(); first < mixed.size()) {
@@ -234,7 +234,7 @@ int pick_any(Mixed& mixed, int* index, bool* found, MPI_Status* status) {
   return error;
 }
 
-/// One pass of Testsome; `*count` is 0 where none is complete.
+/// One pass of Testsome; `*count` is 0 if none is complete.
 int pick_some(Mixed& mixed, int* count, int* indices, MPI_Status* statuses) {
   const int error = PMPI_Testsome(mixed.size(), mixed.natives(), count, indices, statuses);
   mixed.store_natives();
@@ -321,14 +321,14 @@ bool is_fatal(MPI_Comm communicator) {
 
 int raise(MPI_Comm communicator, int error) {
   if (communicator == MPI_COMM_NULL) {
-    // MPI-4 has the handler of MPI_COMM_SELF, older programs set that of the world.
+    // MPI-4 uses the error handler of MPI_COMM_SELF; older programs set the one of MPI_COMM_WORLD.
     MPI_Errhandler own = MPI_ERRORS_ARE_FATAL;
     PMPI_Comm_get_errhandler(own_communicator, &own);
     const bool of_world = own == MPI_ERRORS_ARE_FATAL && own_communicator == MPI_COMM_SELF;
     communicator = of_world ? MPI_COMM_WORLD : own_communicator;
     if (own != MPI_ERRORS_ARE_FATAL) PMPI_Errhandler_free(&own);
   }
-  if (is_fatal(communicator)) process().fail(error_class(error));  // before MPI has the launcher kill all
+  if (is_fatal(communicator)) process().fail(error_class(error));  // before MPI makes the launcher kill all ranks
   PMPI_Comm_call_errhandler(communicator, error);
   return error;
 }
@@ -463,7 +463,7 @@ int Request_free(Native native, MPI_Request* request) {
     ours->free_native();
     return MPI_SUCCESS;
   }
-  // It completes all the same; until then it is kept under a key that no handle has.
+  // It still completes; until then it is stored under a key that is no handle's.
   static std::uint64_t detached = 0;
   ours->detached = true;
   ours->key = owned.key() = ~detached++;
@@ -522,7 +522,7 @@ int Request_get_status_any(GetStatusAny* native, int count, const MPI_Request* r
 int Request_get_status_some(GetStatusSome* native, int count, const MPI_Request* requests, int* found, int* indices,
                             MPI_Status* statuses) {
   Mixed mixed(count, requests);
-  // Those that are complete stay in the array: a program that waits for one more sees time pass all the same.
+  // Complete requests remain in the array, so a poll is needed for time to pass for a program that waits for another one.
   if (!mixed.complete() || mixed.any_native()) mixed.poll();
   const int error = native(count, mixed.natives(), found, indices, statuses);
   if (error || (*found == MPI_UNDEFINED && !mixed.any_active())) return error;

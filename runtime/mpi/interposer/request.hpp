@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The interposer's requests, and waiting for them together with MPI's own.
+// The interposer's requests, and waiting for them together with native MPI requests.
 #pragma once
 
 #include <functional>
@@ -9,10 +9,10 @@
 
 namespace thalweg::mpi {
 
-/// The program's call as MPI itself would execute it.
+/// Executes the program's call in MPI itself.
 using Native = const std::function<int()>&;
 
-/// What a request came to: what its status will say.
+/// Result of a request, as reported in its status.
 struct Outcome {
   int source = MPI_ANY_SOURCE;
   int tag = MPI_ANY_TAG;
@@ -20,29 +20,29 @@ struct Outcome {
   bool cancelled = false;
   std::uint64_t bytes = 0;
 };
-/// Leaves the status's error as it is: a call with one status returns it, one with several sets it.
+/// Does not change MPI_ERROR: a call with one status returns the error, one with several sets it.
 void write_status(MPI_Status* status, const Outcome& outcome);
 
-/// Its handle is that of a generalized request which MPI holds for us, so that it is one among MPI's own.
+/// A request of the interposer. Its handle is that of a generalized MPI request, so it can be mixed with native requests.
 class Request final : public ReplyHandler {
  public:
-  /// Posts what it stands for, and returns the number to listen for.
+  /// Posts the operation and returns its request id.
   using Start = std::function<std::uint64_t()>;
-  /// Takes in the reply.
+  /// Processes the reply.
   using Finish = std::function<Outcome(const Reply&)>;
 
   void on_reply(const Reply& reply) override;
   void start();
-  /// Completes MPI's part, which its other ranks complete, too.
+  /// Completes MPI's part, which the other ranks complete, too.
   void finish_native();
   void free_native();
-  /// Complete in virtual time; an inactive one always is.
+  /// True if complete in virtual time, or inactive.
   [[nodiscard]] bool complete() const { return !active || (done && done_at <= process().clock()); }
 
-  std::function<int()> admit;  ///< an error where it cannot be started now; nothing where it always can
-  Start post;                  ///< nothing where it is complete as soon as it is started
+  std::function<int()> admit;  ///< returns an error if it cannot start now; empty: it always can
+  Start post;                  ///< empty: it completes as soon as it starts
   Finish finish;
-  /// What MPI itself has yet to complete after the reply, where the data goes by it; persistent where this is.
+  /// Native request to complete after the reply, if MPI itself moves the data; persistent if this is.
   MPI_Request native = MPI_REQUEST_NULL;
   std::function<int()> after_native;
 
@@ -53,23 +53,23 @@ class Request final : public ReplyHandler {
   bool done = false;
   bool detached = false;  ///< freed by the program while active
   bool receives = false;
-  std::uint64_t key = 0;  ///< under which it is kept: the handle's, while the program has that
+  std::uint64_t key = 0;  ///< key in the table of requests: the handle's, until the program frees it
   std::uint64_t id = 0;
   Time done_at = 0;
   Outcome outcome;
 };
 
-/// A request with a handle; started, unless it is persistent.
+/// Creates the handle of a request and starts the request, unless it is persistent.
 MPI_Request make_request(std::unique_ptr<Request> request);
-/// The one of a handle; nothing where it is MPI's own.
+/// The request of a handle; nullptr if it is a native one.
 Request* find_request(MPI_Request handle);
 
-/// A look at what MPI itself does for this rank: where it is not complete time passes, and the other ranks' MPI gets on.
+/// Executes a native test. If `*flag` is not set, lets time pass and the other ranks' MPI make progress, and tests again.
 int poll_native(Native native, const int* flag);
 
-/// Reports an error as MPI does: to the communicator's handler; one of no communicator's to the process's.
+/// Reports an error as MPI does: to the communicator's error handler, or to the process's for MPI_COMM_NULL.
 int raise(MPI_Comm communicator, int error);
-/// True where an error ends the program: no handler of its own hears of it.
+/// True if the communicator's errors are fatal, so that no error handler of the program is called.
 bool is_fatal(MPI_Comm communicator);
 
 namespace on {
@@ -87,7 +87,7 @@ int Startall(int count, MPI_Request* requests);
 int Request_free(Native native, MPI_Request* request);
 int Request_get_status(Native native, MPI_Request request, int* flag, MPI_Status* status);
 int Request_get_status_all(int count, const MPI_Request* requests, int* flag, MPI_Status* statuses);
-/// `native`: the library's own, where it has it.
+/// `native`: the MPI library's own function.
 using GetStatusAny = int(int, const MPI_Request*, int*, int*, MPI_Status*);
 int Request_get_status_any(GetStatusAny* native, int count, const MPI_Request* requests, int* index, int* flag,
                            MPI_Status* status);

@@ -32,7 +32,7 @@ void free_own_communicator() {
   own_communicator = MPI_COMM_SELF;
 }
 
-/// Where there is no world, the process's own communicator is of the last session.
+/// Without a world, the process's own communicator is created from the last session.
 void renew_own_communicator() {
   free_own_communicator();
   if (has_world || sessions().empty()) return;
@@ -43,7 +43,7 @@ void renew_own_communicator() {
 }
 #endif
 
-/// MPI_Comm_spawn hands the environment down, but its children are no ranks of the run.
+/// True if created by MPI_Comm_spawn: it inherits the environment, but is not a rank of the run.
 bool is_spawned() {
   if (!has_world) return std::getenv("PMI_SPAWNED") != nullptr;
   MPI_Comm parent = MPI_COMM_NULL;

@@ -6,19 +6,19 @@
 
 namespace thalweg::mpi {
 
-/// A group of all ranks of the program, which the caller frees.
+/// A group of all ranks of the program, to be freed by the caller.
 MPI_Group world_group();
 
-/// MPI_Init has begun MPI, and joins the run.
+/// Called after MPI_Init has initialised MPI; joins the run.
 void begin_world();
-/// After PMPI_Finalize.
+/// Called after PMPI_Finalize.
 void end_world();
 
 #if MPI_VERSION >= 4
 namespace on {
 
 int Session_init(Native native, const MPI_Session* session);
-/// With the last one the rank leaves the run, unless it has a world.
+/// The rank leaves the run with its last session, unless it has a world.
 int Session_finalize(Native native, const MPI_Session* session);
 
 }  // namespace on

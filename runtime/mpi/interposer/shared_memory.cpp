@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shared memory of the MPI library gets the name of the run, so that the run can remove what killed ranks leave of it.
+// Adds the run's name to the MPI library's shared memory files, so that the run can remove those that killed ranks leave.
 #include <dlfcn.h>
 #include <sys/types.h>
 
@@ -43,7 +43,7 @@ extern "C" {
 
 [[gnu::visibility("default")]] int mkstemp(char* file) {
   static auto* const original = next(&mkstemp, "mkstemp");
-  // The name has no room for more characters than it has.
+  // The replacement must have the same length, as the caller's buffer has no more space.
   if (run() != nullptr && std::strlen(run()) == kFile.size() - kName && std::string_view(file).starts_with(kFile))
     std::memcpy(file + kName, run(), kFile.size() - kName);
   return original(file);

@@ -23,7 +23,7 @@ struct Site {
 };
 
 Site find_site(const void* return_address) {
-  // The call is before the address that it returns to, which may belong to the next line or function.
+  // The call precedes its return address, which may belong to the next line or function.
   const auto* call = static_cast<const char*>(return_address) - 1;
   Dl_info info{};
   link_map* map = nullptr;
@@ -38,7 +38,7 @@ Site find_site(const void* return_address) {
 }
 
 const Site& site_at(const void* return_address) {
-  static auto* const known = new std::unordered_map<const void*, Site>;  // calls may come until the very end
+  static auto* const known = new std::unordered_map<const void*, Site>;  // calls may come until the process exits
   const auto found = known->find(return_address);
   return found != known->end() ? found->second
                                : known->emplace(return_address, find_site(return_address)).first->second;

@@ -6,9 +6,9 @@
 
 namespace thalweg::mpi {
 
-/// The file that an instruction was loaded from, without its folder, and the address that it has in that file:
-/// `file+0xaddress`; of a call from within the MPI library (Fortran) where the program called that. Called while the call is
-/// under way. The same on every rank and in every run, wherever the file is loaded.
+/// Call site as `file+0xaddress`: the file that contains the instruction, without its folder, and the address in that file. For
+/// a call from within the MPI library (Fortran), the site at which the program called the library. Must be called during the
+/// call. The result is the same on every rank and in every run, wherever the file is loaded.
 const std::string& name_of_site(const void* return_address);
 
 }  // namespace thalweg::mpi

@@ -8,7 +8,7 @@
 namespace thalweg::mpi {
 namespace {
 
-/// splitmix64, of S. Vigna.
+/// splitmix64 by S. Vigna.
 std::uint64_t next(std::uint64_t& state) {
   std::uint64_t z = state += 0x9e3779b97f4a7c15;
   z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;

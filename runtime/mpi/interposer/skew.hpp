@@ -10,12 +10,12 @@ namespace thalweg::mpi {
 
 class Skew {
  public:
-  /// None.
+  /// No delays.
   Skew() = default;
-  /// `text`: uniform or exponential, the largest or the mean delay in us, and a seed, with a colon after each of the first two.
+  /// `text`: "uniform:MAX:SEED" or "exponential:MEAN:SEED", with the maximum or mean delay in us.
   Skew(const char* text, int rank, double ticks_per_second);
 
-  /// The delay of the rank's next collective; the same in every run of the same seed.
+  /// The delay before the rank's next collective; reproducible for the same seed.
   Time draw();
 
  private:

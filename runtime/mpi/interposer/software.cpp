@@ -20,7 +20,7 @@ Origin tagged(const char* tag) {
 
 namespace {
 
-/// The messages for this rank on a communicator that ends now, which nobody has received. One with requests ends later.
+/// Number of unreceived messages for this rank on a communicator that is being freed; 0 if open requests delay its end.
 std::uint64_t left_on(MPI_Comm comm) {
   const CommunicatorInfo* communicator = known(comm);
   int level = MPI_THREAD_SINGLE;
@@ -76,19 +76,19 @@ int Create(Native native, MPI_Comm parent, MPI_Comm* made, const char* function)
 int Comm_dup(Native native, MPI_Comm parent, MPI_Comm* made) {
   CommunicatorInfo* communicator = known(parent);
   if (communicator == nullptr) return Create_apart(native, made, {}, "MPI_Comm_dup");
-  // Its members are known: that all are told of it at once is their meeting, too.
+  // The members are known, and the creation synchronizes them, as they get its reply at once.
   const CommunicatorInfo twin = twin_of(*communicator, "MPI_Comm_dup");
   begin_duplicates(parent);
   const int error = process().natively(native);
   return error == MPI_SUCCESS ? attach(*made, twin) : error;
 }
 
-/// Ranks share memory where they share a node of the cluster. Each may want to be in no part.
+/// Ranks share memory if they share a node of the cluster. Each rank may pass MPI_UNDEFINED.
 int Comm_split_type(Native native, MPI_Comm parent, int type, int key, MPI_Comm* made) {
   const auto split = [&] {
     int shared = type == MPI_COMM_TYPE_SHARED, any = 0, between = 0;
     PMPI_Comm_test_inter(parent, &between);
-    // Between two groups each hears only of the other one, and so of its own from that.
+    // On an intercommunicator each group gets the remote group's result; a second step returns its own.
     for (int step = 0; step <= between; ++step) {
       if (const int error = PMPI_Allreduce(&shared, &any, 1, MPI_INT, MPI_MAX, parent)) return error;
       shared = std::max(shared, any);
@@ -121,7 +121,7 @@ int Create_of(Native native, MPI_Group group, MPI_Comm* made, Origin origin, con
 int Comm_idup(Native native, MPI_Comm parent, MPI_Info info, MPI_Comm* made, MPI_Request* request) {
   CommunicatorInfo* communicator = known(parent);
   if (communicator == nullptr) return process().natively(native);
-  // All members have called it when its creation is replied to: nobody has to wait for it before.
+  // The creation's reply comes when all members have called, so none has to wait earlier.
   auto wrapped = std::make_unique<Request>();
   auto copy = std::make_shared<CommunicatorInfo>(*communicator);
   const auto duplicate = call_for_duplicate(parent, info, made);
@@ -162,7 +162,8 @@ int File_alone(Native native) {
   return process().aside(native);
 }
 
-/// What the others did before a collective of the fabric is in MPI's queues after it, which a look of MPI need not empty.
+/// Operations of other ranks before a collective of the fabric may still be in MPI's queues after it, which one test need not
+/// drain.
 int Win_test(Native native, const int* flag) {
   constexpr int kLooks = 64;
   return process().aside([&] {

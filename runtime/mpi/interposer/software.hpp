@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives outside the network, as numbers of bytes between ranks, and creation of communicators.
+// Collectives outside the network, described by bytes between ranks, and creation of communicators.
 #pragma once
 
 #include "mpi/interposer/collectives.hpp"
@@ -12,7 +12,7 @@ inline std::uint64_t bytes_of(MPI_Count count, MPI_Datatype type) {
   return count <= 0 || !usable(type) ? 0 : Layout(type).bytes(count);
 }
 
-/// What distinguishes the communicators that a part of `parent`'s members make, or ranks without one.
+/// Origin of a communicator created by part of `parent`'s members, or by ranks without a parent.
 Origin tagged(int tag, MPI_Comm parent);
 Origin tagged(const char* tag);
 
@@ -34,26 +34,26 @@ int Neighbours(Native native, MPI_Comm comm, Bytes bytes, Form form = {}) {
   return in_software(native, comm, collective, form);
 }
 
-/// A call that makes a communicator out of `parent`, collective over that.
+/// Creates a communicator from `parent` by a call that is collective over `parent`.
 int Create(Native native, MPI_Comm parent, MPI_Comm* made, const char* function);
 int Comm_dup(Native native, MPI_Comm parent, MPI_Comm* made);
 int Comm_split_type(Native native, MPI_Comm parent, int type, int key, MPI_Comm* made);
-/// One that the members of a group make: they meet first.
+/// Creates a communicator of a group's members, which synchronize first.
 int Create_of(Native native, MPI_Group group, MPI_Comm* made, Origin origin, const char* function);
-/// One whose members are known when MPI has made it; those with one tag belong together. `own`: the communicator of its
-/// own group.
+/// Creates a communicator whose members are known only after MPI has created it; calls are matched by tag. `own`: the
+/// communicator of its local group.
 int Create_apart(Native native, MPI_Comm* made, Origin origin, const char* function, MPI_Comm own = MPI_COMM_NULL);
-/// The end of a communicator, in which MPICH may wait for what is under way on it; it looks for messages that nobody received.
+/// Frees a communicator. MPICH may wait for its outstanding operations, and checks for unreceived messages.
 int Comm_free(Native native, MPI_Comm comm);
 int Comm_disconnect(Native native, MPI_Comm comm);
 int Comm_idup(Native native, MPI_Comm parent, MPI_Info info, MPI_Comm* made, MPI_Request* request);
-/// A local call that changes what a duplicate of a communicator gets: one called for earlier does not see it.
+/// A local call that changes what a duplicate of a communicator copies; duplicates requested earlier do not see the change.
 int On(Native native, MPI_Comm comm);
-/// A call that may block on what the fabric does not know.
+/// A call that may block on events outside the fabric.
 int Outside(Native native);
-/// One of one-sided communication, for which the other side need do nothing.
+/// A call of one-sided communication, which needs no action of the target.
 int Aside(Native native);
-/// One of a file for which no other rank need do anything.
+/// A file call that needs no action of other ranks.
 int File_alone(Native native);
 int Win_test(Native native, const int* flag);
 

@@ -14,7 +14,7 @@ struct Edge {
 };
 constexpr int kInts = sizeof(Edge) / sizeof(int);
 
-/// The edges that a rank names. Arguments that MPI refuses name none: `wrong`.
+/// The edges that a rank specifies. `wrong`: MPI rejects the arguments.
 struct Named {
   Named(int ranks, int count, const int* sources, const int* degrees, const int* destinations, const int* weights) {
     const auto is_rank = [&](int rank) { return rank >= 0 && rank < ranks; };
@@ -32,7 +32,7 @@ struct Named {
   bool wrong = false;
 };
 
-/// All edges from or to this rank, ordered by the rank that names them.
+/// All edges from or to this rank, ordered by the rank that specifies them.
 int exchange(MPI_Comm comm, int ranks, const std::vector<Edge>& named, std::vector<Edge>* own) {
   const auto size = static_cast<std::size_t>(ranks);
   std::vector<std::vector<Edge>> parts(size);
@@ -54,7 +54,7 @@ int exchange(MPI_Comm comm, int ranks, const std::vector<Edge>& named, std::vect
                         received_at.data(), MPI_INT, comm);
 }
 
-/// One side of a rank's neighbourhood, as MPI takes it.
+/// Incoming or outgoing neighbours of a rank, in MPI's form.
 struct Side {
   void add(int rank, int weight) {
     ranks.push_back(rank);

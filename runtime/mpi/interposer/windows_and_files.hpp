@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Windows and files, which ranks open collectively and MPI keeps. Before MPI executes a collective call on one, its ranks meet, so that
-// none blocks in MPI for a rank that is later in virtual time.
+// Windows and files, which ranks open collectively and MPI manages. Before MPI executes a collective call on one, its ranks
+// synchronize, so that none blocks in MPI for a rank that is later in virtual time.
 #pragma once
 
 #include "mpi/interposer/collectives.hpp"
@@ -8,7 +8,7 @@
 
 namespace thalweg::mpi {
 
-/// The ranks of each open window, or file, by its handle.
+/// The ranks of each open window or file, by handle.
 template <class Handle>
 std::unordered_map<std::uint64_t, CommunicatorInfo>& ranks_of() {
   static auto* const all = new std::unordered_map<std::uint64_t, CommunicatorInfo>;
@@ -21,7 +21,7 @@ template <class Handle>
 int Open(Native native, MPI_Comm comm, const Handle* made, const char* function) {
   CommunicatorInfo* communicator = known(comm);
   if (communicator == nullptr) return process().outside(native);
-  // That all are told of it at once is their meeting.
+  // The creation synchronizes all ranks, as they get its reply at once.
   const CommunicatorInfo twin = twin_of(*communicator, function, Reason::not_in_network);
   begin_duplicates(comm);
   const int error = process().natively(native);
