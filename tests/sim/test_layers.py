@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does a forbidden include fail to compile? A leaf knows leaves that it is built on and no system, a system no other system; a front
-knows its system, and nothing that is simulated knows what runs on it. in_switch, where systems meet, knows these.
+"""Does a forbidden include fail to compile? A shared folder may include only the shared folders below it and no system,
+and a system no other system; a front includes its system, and simulated code includes no front. in_switch, which
+combines systems, includes these.
 
-Systems and their fronts are found from their folders: the system of tests/systems/relay, laid into a copy of the tree, is one of them."""
+Systems and their fronts are found by their folders: the system of tests/systems/relay, placed into a copy of the tree,
+is one of them.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ LEAVES = {
     "session": {"core", "cluster", "queue"},
     "attach": {"core", "common", "link", "cluster", "ethernet", "queue", "session"},
 }
-"""What each may include besides itself."""
+"""Folders that each may include besides itself."""
 SIMULATED = {path.name: path for root in (ROOT, RELAY) for path in (root / "sim").iterdir() if path.is_dir()}
 RUNNING = {path.name: path for path in (ROOT / "runtime").iterdir() if path.is_dir()}
 SYSTEMS = sorted(SIMULATED.keys() - LEAVES.keys())
@@ -44,17 +47,18 @@ FRONTS = {
     **{f"{system}_front": {system, "queue", "session", "kernels"} for system in SYSTEMS if system in RUNNING},
 }
 PLACES = SIMULATED | {f"{name}_front" if name in SYSTEMS else name: path for name, path in RUNNING.items()}
-"""By the names of their libraries: a front that has its system's word for a folder has another one there."""
+"""Folders by the names of their libraries: a front whose folder has the same name as its system has a library of
+another name."""
 FOLDERS = sorted(PLACES)
 
 
 @pytest.fixture(scope="session")
 def compilers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
-    """How the build compiles a file of each folder, without the file."""
+    """The build's compile command for a file of each folder, without the file."""
     folder = tmp_path_factory.mktemp("build")
     for tree in (ROOT / "sim", ROOT / "runtime", RELAY / "sim"):
         shutil.copytree(tree, folder / tree.name, copy_function=os.symlink, dirs_exist_ok=True)
-    for name in FOLDERS:  # a library of headers alone has no command of its own: each gets a file
+    for name in FOLDERS:  # a header-only library has no compile command: each gets a file
         (folder / f"{name}.cpp").touch()
     (folder / "CMakeLists.txt").write_text(
         "cmake_minimum_required(VERSION 3.22)\nproject(layers CXX)\nset(CMAKE_EXPORT_COMPILE_COMMANDS ON)\n"
@@ -84,14 +88,14 @@ def compiles(compiler: list[str], header: str) -> bool:
 
 
 def seen(compiler: list[str], headers: dict[str, str]) -> set[str]:
-    """Folders whose headers it would find: an include of any other one does not compile."""
+    """Folders whose headers the compiler finds: an include of any other one does not compile."""
     source = "".join(f'#if __has_include("{header}")\n{name}\n#endif\n' for name, header in headers.items())
     command = [*compiler, "-E", "-P", "-x", "c++", "-"]
     return set(subprocess.run(command, input=source, capture_output=True, text=True, check=True).stdout.split())
 
 
 def test_there_is_no_folder_that_is_neither_leaf_nor_system() -> None:
-    """Of leaves some are a system by themselves for Python: what is measured on nothing else."""
+    """Some shared folders count as a system for Python: those that are measured on their own."""
     packages = [*(ROOT / "python/thalweg/systems").glob("*/__init__.py"), *RELAY.glob("python/*/__init__.py")]
     assert sorted({package.parent.name for package in packages} - LEAVES.keys()) == SYSTEMS
 

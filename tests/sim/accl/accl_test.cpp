@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Boards under hostile packets and calls: nothing else in their memories changes, all is counted, and nothing crashes.
+// Boards under hostile packets and calls: no other memory changes, everything is counted, and nothing crashes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@
 namespace thalweg::accl {
 namespace {
 
-/// Packets that board 0 gets: fields that are drawn, right ones among them, and bytes that are no packet at all.
+/// Random packets that board 0 receives: random fields, valid ones among them, and bytes that are not a packet.
 class HostilePackets : public testing::TestWithParam<std::string> {};
 class HostileCalls : public testing::TestWithParam<std::string> {};
 
@@ -38,7 +38,7 @@ TEST_P(HostilePackets, ChangeNothingThatIsNotTheirs) {
                   .root = 1,
                   .arithmetic = kArithmetic,
                   .address = {0, 0, kPlace}};
-  if (GetParam() == "rdma") world.call(0, recv);  // which offers a place, and waits
+  if (GetParam() == "rdma") world.call(0, recv);  // which offers a buffer and waits
   world.run();
   const std::vector<std::byte> untouched(kPlace + 4000, std::byte{});
   for (unsigned turn = 0; turn < 20'000; ++turn) {
@@ -84,7 +84,7 @@ TEST_P(HostilePackets, ChangeNothingThatIsNotTheirs) {
   EXPECT_GT(world.dropped(), 5'000U);
 }
 
-/// Calls whose words are drawn: each is refused, or ends, or waits for a message; none crashes.
+/// Calls of random words: each is refused, ends, or waits for a message; none crashes.
 TEST_P(HostileCalls, AreRefusedOrEnd) {
   World world(GetParam());
   std::mt19937_64 draw(test_seed());
@@ -117,7 +117,7 @@ TEST_P(HostileCalls, AreRefusedOrEnd) {
     }
     std::vector<Completion> completed;
     world.network.advance(world.network.now() + static_cast<Tick>(draw() % 500), completed);
-    if (turn % 100 == 0) waited |= !world.network.blocked().empty();  // a reset ends all that wait
+    if (turn % 100 == 0) waited |= !world.network.blocked().empty();  // a reset ends all waiting calls
   }
   std::vector<Completion> completed;
   for (unsigned k = 0; k < 100; ++k) world.network.advance(world.network.now() + 1'000'000, completed);
@@ -130,7 +130,8 @@ INSTANTIATE_TEST_SUITE_P(, HostilePackets, testing::Values("udp", "rdma"),
 INSTANTIATE_TEST_SUITE_P(, HostileCalls, testing::Values("udp", "rdma", "tcp"),
                          [](const auto& tested) { return tested.param; });
 
-/// Segments that board 0 gets, with the addresses and ports of its connection among them: it stays, and carries a message as before.
+/// Random segments received by board 0, with the addresses and ports of its connection among them: the connection stays
+/// open, and still carries a message.
 TEST(HostileSegments, LeaveAConnectionAsItIs) {
   World world("tcp");
   std::mt19937_64 draw(test_seed());

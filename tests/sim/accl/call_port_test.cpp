@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Do calls take the cycles in the hardware's call port that the simulator's sequencer takes for them?
+// Does a call take the same number of cycles in the hardware's call port and in the simulator's sequencer?
 #include "accl/call_port.hpp"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ Tick cycles_of(const Case& of) {
   words[6] = kArithmeticAt;
 
   CallPort port(8, 64, true, true);
-  std::deque<std::optional<std::uint32_t>> answers(3);  // as tw_exchange_ports has them
+  std::deque<std::optional<std::uint32_t>> answers(3);  // latency of tw_exchange_ports
   CallPort::In first;
   first.set = {.index = 0, .known = true, .at = kCommunicatorAt};
   first.number = 0;
@@ -61,11 +61,11 @@ TEST(CallPort, TakesTheSimulatorsCycles) {
   for (const Case& of :
        {Case{Scenario::copy, 4, 1, 0, 0, 0}, Case{Scenario::send, 4, 100, 0, 0, 0},
         Case{Scenario::barrier, 4, 0, 0, 0, 0},
-        Case{Scenario::allreduce, 4, 100, 4096, 0, 7},     // 16 buffers for 3 others: 5, and 2
-        Case{Scenario::allreduce, 2, 100, 4096, 0, 18},    // 16 for one
-        Case{Scenario::bcast, 4, 100'000, 4096, 9, 0},     // few ranks: from the root
-        Case{Scenario::bcast, 4, 100'000, 4096, 2, 6},     // parts of 2 buffers: needed 3, of 8 buffers 2, and 1
-        Case{Scenario::bcast, 4, 100'000, 16'384, 2, 4}})  // of 8 buffers: too long to be two of
+        Case{Scenario::allreduce, 4, 100, 4096, 0, 7},     // 16 buffers for 3 other ranks: quotients 5 and 2
+        Case{Scenario::allreduce, 2, 100, 4096, 0, 18},    // 16 for one other rank: 16 and 2
+        Case{Scenario::bcast, 4, 100'000, 4096, 9, 0},     // few ranks: directly from the root
+        Case{Scenario::bcast, 4, 100'000, 4096, 2, 6},     // parts of 2 buffers: 3 needed, 2 of 8 buffers, and 1
+        Case{Scenario::bcast, 4, 100'000, 16'384, 2, 4}})  // of 8 buffers: too long for two of them
     EXPECT_EQ(cycles_of(of), CallPort::kCycles + of.quotients) << name_of(static_cast<std::uint32_t>(of.scenario));
 }
 

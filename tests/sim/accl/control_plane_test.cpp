@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does the hardware's control plane give the move engine what the simulator's node gives it, for the same calls?
+// Do the hardware's control plane and the simulator's node issue the same moves to the move engine for the same calls?
 #include "accl/control_plane.hpp"
 
 #include <gtest/gtest.h>
@@ -71,7 +71,7 @@ class Ends final : public NodeCircuit {
   Outputs out_{};
 };
 
-/// The words of the exchange memory by which a board is rank `rank` of a communicator.
+/// The words of the exchange memory that make a board rank `rank` of a communicator.
 std::vector<std::pair<std::uint32_t, std::uint32_t>> words_of(std::uint32_t rank) {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> words{{ExchangeMemory::kBuffers, 16},
                                                              {ExchangeMemory::kBufferBytes, kBytesOfBuffer},
@@ -96,7 +96,7 @@ std::vector<std::pair<std::uint32_t, std::uint32_t>> words_of(std::uint32_t rank
   return words;
 }
 
-/// The control plane beside a host that calls.
+/// The control plane and a host that calls it.
 class Hardware {
  public:
   explicit Hardware(std::uint32_t rank) {
@@ -110,7 +110,7 @@ class Hardware {
     static_cast<void>(run({0, 0, 0, 0, 1}));
   }
   [[nodiscard]] std::uint32_t own() const { return plane_.own(); }
-  /// What it gives the move engine for a call, and its return code.
+  /// The moves issued for a call, and the call's return code.
   std::pair<std::vector<std::string>, std::uint32_t> run(const std::array<std::uint32_t, kCallWords>& words) {
     commands_.clear();
     code_.reset();
@@ -120,7 +120,7 @@ class Hardware {
       if (given < kCallWords) in.words = {std::nullopt, words[given], std::nullopt};
       if (given < kCallWords && plane_.word_ready(1)) ++given;
       step(in);
-      if (code_) ++quiet;  // until a collective's end has been handed on
+      if (code_) ++quiet;  // until a collective's end has been forwarded
     }
     return {commands_, code_.value_or(~0U)};
   }

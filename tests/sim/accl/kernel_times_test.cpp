@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Do the times of kernels beside the engines follow from the program alone, however time is advanced, and however far kernels run ahead?
+// Do the times of kernels beside the engines depend only on the program, however time is advanced and however far
+// kernels run ahead?
 #include <gtest/gtest.h>
 
 #include <array>
@@ -38,7 +39,7 @@ void by_event(Network& network) {
   while (!network.idle()) network.work(kNever, completed);
 }
 
-/// Kernels of board 1 send words to a kernel of board 0: the ticks of each push, of each pop and of the status.
+/// Kernels of board 1 send words to a kernel of board 0. Returns the ticks of each push, each pop and the status.
 std::vector<Tick> times(const std::string& transport, unsigned words, Tick ahead, const Advance& advance) {
   World world(transport, kU280, 4096);
   Kernels kernels(world.network.assembly().time(), ahead);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Do the plug-ins, word by word, make of random jobs what the data path's functions make of whole operands? And how fast are they?
+// Do the plug-ins, word by word, give the results of the data path's functions on whole operands for random jobs? And
+// what is their throughput?
 #include "accl/plugins.hpp"
 
 #include <gtest/gtest.h>
@@ -22,7 +23,7 @@ constexpr std::size_t kJobs = 32;
 
 using Bytes = std::vector<std::byte>;
 
-/// The words of data that are padded with anything.
+/// The data in words, padded with random bytes.
 std::vector<DataWord> words_of(const Bytes& data, std::mt19937_64& random) {
   std::vector<DataWord> words((data.size() + 63) / 64);
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -33,7 +34,7 @@ std::vector<DataWord> words_of(const Bytes& data, std::mt19937_64& random) {
   return words;
 }
 
-/// A job, its operands, and its result of the functions that the simulator's engine calls.
+/// A job, its operands, and its result from the functions that the simulator's engine calls.
 struct Example {
   PluginJob job;
   Bytes x, y, result;
@@ -45,7 +46,7 @@ struct Example {
     if (below(3)) job.unit = unit;
     job.elements = static_cast<std::uint16_t>(1 + below(200));
     const unsigned bytes = bytes_of(unit.type);
-    const bool other = bytes == 2 || bytes == 4;  // of the same number, of the other size
+    const bool other = bytes == 2 || bytes == 4;  // same number format, other size
     const auto operand = [&](Bytes& data, Conversion& conversion) {
       const unsigned from = other && below(2) ? 6 - bytes : bytes;
       if (from != bytes) conversion = bytes == 2 ? Conversion::narrow : Conversion::widen;
@@ -67,7 +68,7 @@ struct Example {
   }
 };
 
-/// What comes out, and in how many cycles, where everything is offered as soon as it can be.
+/// The output words, and the number of cycles if every input is offered as early as possible.
 std::pair<std::deque<DataWord>, unsigned> run(const std::deque<PluginJob>& all, std::deque<DataWord> x,
                                               std::deque<DataWord> y, std::size_t results) {
   Plugins plugins(true, true, kLatency, kJobs);
@@ -137,7 +138,7 @@ TEST(Plugins, TakeWhatTheyAreSaidTo) {
         }
         EXPECT_EQ(cycles, Plugins::latency(conversions, combines)) << conversions << combines << combine;
       }
-  EXPECT_EQ(Plugins::latency(true, true), 7U + 16U + 7U);  // as the hardware's header says
+  EXPECT_EQ(Plugins::latency(true, true), 7U + 16U + 7U);  // from the hardware's header
   EXPECT_EQ(Plugins::latency(false, false), 3U);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of packets of a message that has been taken in part, or whose segments come in another order.
+// Packets of a message that has been partly taken, or whose segments arrive out of order.
 #include "accl/receive_buffers.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does the node's runner of programs have the moves and the times of the hardware's sequencer, for one call?
+// Does the node's program runner issue the moves of the hardware's sequencer, at the same times, for one call?
 #include "accl/sequencer.hpp"
 
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ std::string text(Operation operation, const Move& move) {
   return made + " n " + std::to_string(move.elements) + (move.continues ? " continues" : "");
 }
 
-/// Cycles that moves take: of the program, and in the background.
+/// Cycles that moves take: those of the program, and those in the background.
 struct Durations {
   Tick move, background;
 };
@@ -78,7 +78,7 @@ std::vector<Offered> of_sequencer(const Registers& registers, std::uint16_t prog
   for (Tick now = 0;; ++now) {
     Sequencer::In in{.load{}, .ended{}, .move_ready = true, .end_ready = true};
     if (loaded < registers.size()) {
-      begin = now - 1;  // as what is loaded acts a cycle before what has ended
+      begin = now - 1;  // a load acts one cycle before an end
       in.load = Sequencer::Load{.call = 1,
                                 .to = loaded,
                                 .data = registers[loaded],
@@ -131,14 +131,14 @@ TEST(Sequencer, HasTheMovesAndTimesOfTheRunner) {
     for (const Register bytes : {Register::e0, Register::e1, Register::er}) set(bytes, std::uint64_t{1} << below(4));
     for (const Register at : {Register::op0, Register::op1, Register::res}) set(at, below(std::uint64_t{1} << 33));
 
-    // Background moves that end while their program runs would let the hardware go on without another turn.
+    // If background moves ended while their program ran, the hardware could continue without another turn.
     const Durations take{.move = 2000, .background = 5000};
     Tick begin = 0;
     const auto expected = of_sequencer(registers, program, begin, take);
     ASSERT_EQ(of_runner(registers, program, begin, take), expected) << name << " of " << size << ", run " << run;
     moves += expected.size();
 
-    // Then as well, the moves are the same.
+    // The moves are the same in that case, too.
     const Durations soon{.move = static_cast<Tick>(1 + below(40)), .background = static_cast<Tick>(1 + below(80))};
     const auto hardware = of_sequencer(registers, program, begin, soon);
     const auto simulator = of_runner(registers, program, begin, soon);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two boards that a cable joins, as tests use them.
+// Two boards connected by a cable, for tests.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ inline constexpr std::uint32_t kBufferBytes = 256, kCommunicator = 0x8 + 28 * kB
                                kArithmetic = kCommunicator + 8 + 48;
 inline constexpr std::uint64_t kPlace = 0x40000, kBytes = 0x80000;
 
-/// Clocks in ticks: of the engines and of the line.
+/// Clock periods in ticks: of the engines and of the line.
 struct TwoClocks {
   Tick ticks_per_second = 250'000'000;
   Clock engine{}, line{};
@@ -62,7 +62,7 @@ inline Description two_boards(const std::string& transport, const TwoClocks& clo
           .links = {{"ethernet", cable, 0, 0, 1, 0}}};
 }
 
-/// Two boards that are configured as ACCL's driver does it.
+/// Two boards, configured as ACCL's driver does it.
 class World {
  public:
   explicit World(const std::string& transport, const TwoClocks& clocks = {}, std::uint32_t buffer_bytes = kBufferBytes)
@@ -94,7 +94,7 @@ class World {
     network.submit(next_, rank, 2, call);
     return next_++;
   }
-  /// Until nothing moves.
+  /// Runs until nothing moves.
   void run() {
     std::vector<Completion> completed;
     while (!network.idle()) network.advance(kNever, completed);

@@ -15,7 +15,8 @@ namespace {
 
 using Word = std::uint64_t;
 
-/// A node that adds its number to each word that comes in at port 0 and sends it on at port 1; node 0 starts with some.
+/// A node that adds its number to each word that arrives at port 0 and sends it out of port 1; node 0 starts with some
+/// words.
 class Adder : public AssembledNode {
  public:
   struct Port : LinkPort {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CRC-32C against its published values, and what it promises for the frames of a link.
+// CRC-32C against its published values, and its guarantees for the frames of a link.
 #include "common/crc32.hpp"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,8 @@
 namespace thalweg {
 namespace {
 
-// RFC 3720, B.4: 32 bytes of zeros, of ones, and counting up; and the check value of the catalogue of CRCs, "123456789".
+// RFC 3720, B.4: 32 bytes of zeros, of ones, and counting up; and the check value of the catalogue of CRCs,
+// "123456789".
 TEST(Crc32, HasThePublishedValues) {
   EXPECT_EQ(crc32(std::array<std::uint64_t, 4>{}, 256), 0x8A9136AAu);
   EXPECT_EQ(crc32(std::array<std::uint64_t, 4>{~0ull, ~0ull, ~0ull, ~0ull}, 256), 0x62A8AB43u);
@@ -24,8 +25,8 @@ TEST(Crc32, HasThePublishedValues) {
 
 constexpr unsigned kBits = 384 - 32;  ///< of the largest frame, without its CRC
 
-/// What each bit of the largest frame, CRC included, changes in the difference between the CRC and the right one. A CRC is affine, so
-/// that an error is missed if and only if the changes of its bits are nothing in sum.
+/// For each bit of the largest frame, CRC included: its effect on the difference between the received and the correct
+/// CRC. A CRC is affine, so an error is missed if and only if the effects of its bits add up to zero.
 std::vector<std::uint32_t> changes() {
   using Words = std::array<std::uint64_t, 6>;
   std::vector<std::uint32_t> result;
@@ -38,7 +39,8 @@ std::vector<std::uint32_t> changes() {
   return result;
 }
 
-// No two wrong bits and no four are missed, if all sums of two differ; no odd number, if each bit changes an odd number.
+// No two or four wrong bits are missed if all sums of two effects differ; no odd number, if each effect has an odd
+// number of bits.
 TEST(Crc32, NoticesFiveWrongBitsInAFrame) {
   const auto change = changes();
   std::unordered_set<std::uint32_t> sums{0};
@@ -49,7 +51,7 @@ TEST(Crc32, NoticesFiveWrongBitsInAFrame) {
   }
 }
 
-// 32 bits in a row have no sum that is nothing: they are linearly independent.
+// 32 consecutive bits have no sum of zero: their effects are linearly independent.
 TEST(Crc32, NoticesABurstOf32BitsInAFrame) {
   const auto change = changes();
   for (std::size_t from = 0; from + 32 <= change.size(); ++from) {

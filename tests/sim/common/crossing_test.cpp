@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between two clocks of the simulator: does everything arrive at the edge at which flip-flops, stepped at every edge, would have it,
-// is whoever waits woken then, and is nobody stepped in between?
+// Between two clocks of the simulator: does everything arrive at the edge at which flip-flops, stepped at every edge,
+// would deliver it, are waiting components woken then, and is nothing stepped in between?
 #include <gtest/gtest.h>
 
 #include <random>
@@ -25,7 +25,8 @@ class Crossing : public testing::TestWithParam<Case> {
   const unsigned depth = GetParam().depth, stages = GetParam().stages;
   const unsigned seed = static_cast<unsigned>(test_seed());
 
-  /// Calls what is done at the edges of either clock before `end`, in order; where both have one, the writer's first.
+  /// Executes the actions at the edges of either clock before `end`, in order; if both have an edge, the writer's
+  /// first.
   template <class Writes, class Reads>
   void every_edge(Tick end, Writes writes, Reads reads) const {
     for (Tick tick = 0, from = 0, to = 0; tick < end; ++tick) {
@@ -40,7 +41,7 @@ INSTANTIATE_TEST_SUITE_P(Clocks, Crossing,
                          testing::Values(Case{{3}, {5}, 4, 2}, Case{{5}, {3}, 16, 2}, Case{{165, 7}, {128, 99}, 8, 2},
                                          Case{{1}, {1}, 8, 3}, Case{{2}, {2, 1}, 2, 2}, Case{{3, 2}, {40, 1}, 32, 2}));
 
-/// A pause before each word, mostly none, so that either side waits for the other now and then.
+/// A pause before each word, mostly zero, so that either side sometimes waits for the other.
 std::vector<Tick> pauses(unsigned seed, unsigned words) {
   std::mt19937 random(seed);
   std::vector<Tick> result(words);
@@ -94,7 +95,7 @@ struct Reader : Component {
 TEST_P(Crossing, WordsArriveWhenPointersDo) {
   const auto writes = pauses(seed, kWords), reads = pauses(seed + 1, kWords);
 
-  // The flip-flops of the hardware, but for the Gray code.
+  // The flip-flops of the hardware, without the Gray code.
   struct {
     unsigned write = 0, read = 0;
     bool valid = false;
@@ -150,8 +151,8 @@ TEST_P(Crossing, WordsArriveWhenPointersDo) {
   EXPECT_EQ(source.pushes, pushes);
   EXPECT_EQ(sink.pops, pops);
   for (unsigned i = 0; i < kWords; ++i) ASSERT_EQ(sink.words[i], i);
-  EXPECT_LE(source.steps, 2 * kWords);  // one in which there was no place, and one in which it was pushed
-  EXPECT_LE(sink.steps, 2 * kWords);    // one in which it came too soon, and one in which it was popped
+  EXPECT_LE(source.steps, 2 * kWords);  // one step without room, and one in which it was pushed
+  EXPECT_LE(sink.steps, 2 * kWords);    // one step too early, and one in which it was popped
 }
 
 TEST_P(Crossing, LevelsArriveWhenFlipFlopsHaveThem) {

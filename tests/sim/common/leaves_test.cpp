@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arbiter, FIFO and skid register, against what a queue and a search would do.
+// Arbiter, FIFO and skid register, compared with a queue and a search.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -33,7 +33,7 @@ TEST(Arbiter, StaysWhereItIsUntilTheGrantIsTaken) {
   EXPECT_EQ(arbiter.next(), 0u);
 }
 
-/// Random pushes and pops against a deque of at most `places` values of which the front is seen a cycle later.
+/// Random pushes and pops, compared with a deque of at most `places` values whose front is visible one cycle later.
 template <class Queue>
 void agrees_with_a_queue(Queue queue, std::size_t places) {
   const auto seed = test_seed();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Are the components of several clocks stepped at their edges, in the order of these, and in no other cycles?
+// Are the components of several clocks stepped at their edges, in the order of the edges, and in no other cycles?
 #include "core/clock.hpp"
 
 #include <gtest/gtest.h>
@@ -71,7 +71,7 @@ TEST_P(TwoClocks, EdgesAreInTheOrderOfASortedList) {
   EXPECT_EQ(domains.now(), kEnd);
   std::ranges::sort(expected);
   EXPECT_TRUE(std::ranges::is_sorted(steps, {}, &Step::tick));
-  std::ranges::sort(steps);  // those of one tick are in either order
+  std::ranges::sort(steps);  // the steps of one tick are in any order
   EXPECT_EQ(steps, expected);
 }
 
@@ -81,7 +81,7 @@ TEST_P(TwoClocks, WakesAgreeWithASetOfSteps) {
   constexpr unsigned kParts = 10;
   constexpr Tick kEnd = 200'000'000;
   const auto clock_of = [](unsigned part) { return GetParam()[part % 2]; };
-  // What a part does is a function of itself and the tick alone.
+  // The wakes of a part are a function of the part and the tick alone.
   const auto wakes = [&](Step at) {
     Random random(seed + mix(static_cast<std::uint64_t>(at.tick) * kParts + at.part));
     std::vector<Step> woken;
@@ -152,7 +152,7 @@ TEST(Domains, IdleTimeIsSkippedInOneJump) {
   fast.scheduler.wake(first, 1);
   EXPECT_EQ(domains.next_due(), 165);
   domains.advance(2 * kHour);
-  EXPECT_EQ(steps, (std::vector<Step>{{165, 0}, {kHour, 1}}));  // an hour is a whole number of the second's periods
+  EXPECT_EQ(steps, (std::vector<Step>{{165, 0}, {kHour, 1}}));  // an hour: a multiple of the second period
   EXPECT_EQ(domains.next_due(), kNever);
   EXPECT_EQ(slow.scheduler.now(), 2 * kHour / 128);
 }
@@ -178,7 +178,7 @@ TEST(Domains, AnInterruptEndsTheTickAndNoMore) {
   EXPECT_EQ(steps.back(), (Step{18, 0}));
 }
 
-// Its scheduler has not stepped since the begin, however far the other clock is.
+// Its scheduler has not stepped since the start, however far the other clock is.
 TEST_P(TwoClocks, TheNextCycleOfAnIdleClockIsAfterTheEdgeThatIsStepped) {
   for (const unsigned stepped : {0U, 1U})
     for (const Tick stride : {1, 100, 100'000}) {

@@ -28,7 +28,7 @@ Tick tick() {
   return Kernel::current().tick();
 }
 
-/// Each of what a kernel does follows from its cycles alone; cycle by cycle and ahead of time it is the same.
+/// A kernel's actions depend on its cycles alone; they are the same cycle by cycle and ahead of time.
 class Both : public testing::TestWithParam<Tick> {
  protected:
   Simulation s{GetParam()};
@@ -39,7 +39,7 @@ TEST_P(Both, ASecondUseEndsACycle) {
   Stream<int> a("a", 16), b("b", 16);
   std::vector<Tick> pushed, popped;
   s.kernels.add("from", s.clock, [&] {
-    for (int i = 0; i < 3; ++i) {  // a cycle a turn
+    for (int i = 0; i < 3; ++i) {  // one cycle per turn
       a.push(i);
       b.push(i);
       pushed.push_back(tick());
@@ -78,7 +78,7 @@ TEST_P(Both, AFullStreamHoldsItsWriter) {
     }
   });
   s.kernels.run();
-  // Room for 2: a word is seen 3 cycles after its push, its room one after its pop.
+  // Room for 2: a word is visible 3 cycles after its push, its free slot one cycle after its pop.
   EXPECT_EQ(pushed, (Ticks{0, 1, 4, 5, 8}));
   EXPECT_EQ(popped, (Ticks{3, 4, 7, 8, 11}));
 }
@@ -103,7 +103,7 @@ TEST_P(Both, ClocksSeeEachOtherAtLaterEdges) {
     }
   });
   kernels.run();
-  // Edges at 0 3 6 9 12 15 and 1 6 11 16 21: what was written at 6 is read at 11, the room of 6 is seen at 9.
+  // Edges at 0 3 6 9 12 15 and 1 6 11 16 21: a word written at 6 is read at 11, a slot freed at 6 is visible at 9.
   EXPECT_EQ(pushed, (Ticks{0, 3, 6, 9}));
   EXPECT_EQ(popped, (Ticks{1, 6, 11, 16}));
 }
@@ -157,7 +157,7 @@ TEST_P(Both, ALoopTakesTheIntervalAndDepthThatItIsGiven) {
     }
   });
   s.kernels.run();
-  EXPECT_EQ(turns, (Ticks{0, 4, 7, 10}));  // the first one stands still for a cycle
+  EXPECT_EQ(turns, (Ticks{0, 4, 7, 10}));  // the first one stalls for one cycle
   EXPECT_EQ(seen, (Ticks{12, 15, 18, 21}));
   EXPECT_EQ(left, 20);
 }
@@ -232,7 +232,7 @@ TEST(Kernel, ThrowsToWhoeverLetsTimePass) {
     try {
       throw std::runtime_error("one");
     } catch (const std::runtime_error&) {
-      (void)a.pop();  // another kernel's exceptions come and go meanwhile
+      (void)a.pop();  // meanwhile another kernel throws and catches exceptions
       throw;
     }
   });
@@ -278,7 +278,8 @@ TEST(Kernel, MisuseIsSaid) {
   EXPECT_THROW(Stream<int>("b", 1, 0), std::invalid_argument);
 }
 
-/// An end that its kernel has left is the next one's; a kernel sees whether there is a word or room without using the end.
+/// A stream end that its kernel has released belongs to the next kernel; a kernel can check for a word or room without
+/// using the end.
 TEST(Kernel, LeavesItsEndsToOthers) {
   Simulation s;
   Stream<int> a("a", 2);
@@ -314,7 +315,7 @@ TEST(Kernel, LeavesItsEndsToOthers) {
   EXPECT_EQ(seen, (std::vector{true, true, false}));
 }
 
-/// A word from a component each fourth cycle, and back to it.
+/// A word from a component every fourth cycle, and back to it.
 struct Echo : Component {
   Stream<std::array<std::uint64_t, 8>>& to;
   Stream<std::array<std::uint64_t, 8>>& from;
@@ -382,7 +383,7 @@ TEST(Kernels, AreTenThousandInOneSimulation) {
   });
   s.kernels.run();
   EXPECT_EQ(got, (std::vector<int>{kKernels, kKernels + 1, kKernels + 2}));
-  EXPECT_EQ(last, kKernels + 1 + 2 * 2);  // a cycle a hop; a stream of depth 1 takes a word every other cycle
+  EXPECT_EQ(last, kKernels + 1 + 2 * 2);  // one cycle per hop; a stream of depth 1 accepts a word every other cycle
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Is every component stepped in the ticks that it was woken for, in those alone, and is idle time skipped?
+// Is every component stepped exactly in the ticks for which it was woken, and is idle time skipped?
 #include "core/scheduler.hpp"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace {
 
 struct Recorder : Component {
   std::vector<Tick> steps;
-  Tick awake_until = -1;  ///< asks for the next tick up to here
+  Tick awake_until = -1;  ///< asks for the next tick up to this one
   bool step(Tick now) override {
     steps.push_back(now);
     return now < awake_until;
@@ -31,7 +31,7 @@ TEST(Scheduler, StepsWhatIsWokenOnceATick) {
   scheduler.advance(100'000);
   EXPECT_EQ(one.steps, (std::vector<Tick>{0, 3, 63, 64, 65, 200}));
   EXPECT_EQ(scheduler.now(), 100'000);
-  scheduler.advance(1'000'000'000'000);  // at once: nothing is due but the first tick
+  scheduler.advance(1'000'000'000'000);  // returns at once: only the first tick is due
   EXPECT_EQ(one.steps.back(), 100'000);
   EXPECT_TRUE(other.steps.empty());
   EXPECT_EQ(scheduler.next_due(), kNever);
@@ -81,7 +81,7 @@ TEST(Scheduler, SaysWhenAComponentCanBeWoken) {
   EXPECT_EQ(scheduler.next(), 10);
 }
 
-// Random wakes of many components against a set of (tick, component).
+// Random wakes of many components, compared with a set of (tick, component).
 TEST(Scheduler, AgreesWithASetOfWakes) {
   const auto seed = test_seed();
   std::mt19937 random(seed);

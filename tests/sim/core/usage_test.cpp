@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Do the windows of a usage and the spans of stalls keep all that was added, however much time passes?
+// Do the windows of a usage and the spans of stalls keep everything that was added, however much time passes?
 #include "core/usage.hpp"
 
 #include <gtest/gtest.h>

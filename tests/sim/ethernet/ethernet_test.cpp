@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames between ports: times by the bytes of IEEE 802.3, tables and buffers of the switch, and what is lost.
+// Frames between ports: times from the byte counts of IEEE 802.3, tables and buffers of the switch, and losses.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -49,7 +49,7 @@ class World {
       for (std::size_t k = 0; k < bytes.size(); ++k) bytes[k] = static_cast<std::byte>(first + k);
     });
   }
-  /// Both are NICs' numbers; their addresses are one more.
+  /// `from` and `to` are NIC numbers; a NIC's address is its number plus one.
   void send(unsigned from, unsigned to, std::size_t payload, Tick at = 0) {
     nics_[from].send(at * kRate.cycle, frame(to + 1, from + 1, payload));
   }
@@ -98,7 +98,7 @@ class World {
   std::vector<std::unique_ptr<Cable>> cables_;
 };
 
-/// The cycle whose end is the first after so many bytes at 100 Gb/s and so many ns.
+/// The cycle that contains the end of `bytes` at 100 Gb/s plus `ns`.
 Tick cycle_after(double bytes, double ns = 0) {
   return static_cast<Tick>(std::ceil((bytes * 8 / 100 + ns) * 1e-9 * kHertz - 1e-6));
 }
@@ -127,15 +127,15 @@ TEST(Line, ShortFramesArePaddedAndGapsKept) {
   for (unsigned k = 0; k < 100; ++k) world.send(0, 1, 1);
   world.run();
   ASSERT_EQ(world.received.size(), 100u);
-  EXPECT_EQ(world.received[0].size, 15u);  // the padding is the line's, not the frame's
-  // 64 bytes, 8 of preamble and 12 of gap: 148.8 million frames a second.
+  EXPECT_EQ(world.received[0].size, 15u);  // the padding belongs to the line, not to the frame
+  // 64 bytes, 8 of preamble and 12 of gap: 148.8 million frames per second.
   for (unsigned k = 0; k < 100; ++k) EXPECT_EQ(world.received[k].now, cycle_after(84.0 * k + 72));
 }
 
 TEST(Line, FaultsAreCounted) {
   for (const auto& [faults, least, most] : {std::tuple(WireFaults{.frames_lost = 0.1}, 850u, 950u),
                                             std::tuple(WireFaults{.frames_duplicated = 0.1}, 1050u, 1150u),
-                                            // 8 x 1518 bits: e^-0.12144 of frames have no error
+                                            // 8 x 1518 bits: e^-0.12144 of the frames have no error
                                             std::tuple(WireFaults{.bit_error_rate = 1e-5}, 830u, 940u)}) {
     World world(Line::Config{.faults = faults, .seed = 7});
     for (unsigned k = 0; k < 1000; ++k) world.send(0, 1, 1500);
@@ -171,8 +171,8 @@ TEST(Switch, CutsThroughAfterTheFirstWord) {
 
 TEST(Switch, LearnsAndFloods) {
   World world(4, {.buffer_bytes = 1 << 20});
-  world.send(0, 2, 100);         // to nobody known: flooded, and taken by NIC 2 alone
-  world.send(2, 0, 100, 1'000);  // to where the first came from
+  world.send(0, 2, 100);         // unknown destination: flooded, and accepted by NIC 2 alone
+  world.send(2, 0, 100, 1'000);  // to the source of the first frame
   world.send(0, 2, 100, 2'000);
   world.run();
   ASSERT_EQ(world.received.size(), 3u);
@@ -192,7 +192,7 @@ TEST(Switch, GroupsGoToTheirPorts) {
   std::vector<unsigned> at;
   for (const auto& each : world.received)
     if (each.source == 1) at.push_back(each.at);
-  EXPECT_EQ(at, (std::vector{1u, 3u}));  // not where it came from
+  EXPECT_EQ(at, (std::vector{1u, 3u}));  // not the port from which it came
   EXPECT_EQ(world.received.size(), 2u + 3u);
   EXPECT_EQ(world.in_use(), 0u);
 }
@@ -201,7 +201,7 @@ TEST(Switch, AnAddressBehindTheSamePortIsFiltered) {
   World world(3, {.buffer_bytes = 1 << 20, .floods = false});
   world.middle().set(2, {0});
   world.send(0, 1, 100);
-  world.send(0, 2, 100);  // not known, and not flooded
+  world.send(0, 2, 100);  // unknown, and not flooded
   world.run();
   EXPECT_TRUE(world.received.empty());
   ASSERT_EQ(world.lost().size(), 1u);
@@ -210,7 +210,7 @@ TEST(Switch, AnAddressBehindTheSamePortIsFiltered) {
   EXPECT_EQ(world.middle().counts(0).filtered, 1u);
 }
 
-/// Four that send to one at full rate: it takes a quarter, and what waits is at most the buffer.
+/// Four senders to one receiver at full rate: a quarter gets through, and the buffer limits the queue.
 TEST(Switch, OverloadIsLostAndCounted) {
   for (const bool shared : {false, true}) {
     constexpr unsigned frames = 2'000, payload = 1486;  // 1500 bytes without FCS
@@ -221,7 +221,7 @@ TEST(Switch, OverloadIsLostAndCounted) {
     world.run();
     const auto full = world.middle().counts(4).full;
     EXPECT_EQ(world.received.size() + full, 4u * frames);
-    EXPECT_NEAR(static_cast<double>(world.received.size()), frames + 40, 2);  // and what waited at the end
+    EXPECT_NEAR(static_cast<double>(world.received.size()), frames + 40, 2);  // and those queued at the end
     EXPECT_EQ(world.middle().counts(4).most_bytes, 60'000u);
     ASSERT_EQ(world.lost().size(), 1u);
     EXPECT_EQ(world.lost()[0].what, "frames for which there was no room at port 4");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Do frames that leave the simulation by a line reach its end when their bytes have, and do those from outside enter it in order?
+// Do frames that leave the simulation by a line reach its end when all their bytes have, and do frames from outside
+// enter it in order?
 #include "ethernet/outside.hpp"
 
 #include <gtest/gtest.h>
@@ -29,10 +30,10 @@ class Outsides : public ::testing::Test {
   };
   static std::vector<std::byte> frame_of(std::size_t size, std::uint8_t value) {
     std::vector<std::byte> bytes(size, static_cast<std::byte>(value));
-    bytes[0] = std::byte{0xFF};  // to all
+    bytes[0] = std::byte{0xFF};  // broadcast
     return bytes;
   }
-  /// The cycle in which a frame's FCS is there, that begins in a cycle.
+  /// The cycle in which the FCS of a frame that begins in cycle `begin` has arrived.
   static Tick end_of(Tick begin, unsigned size) {
     return kLine.seen(begin * kLine.cycle + kLine.bytes(wire_bytes(size) - kGap)) + kLatency;
   }
@@ -66,7 +67,7 @@ TEST_F(Outsides, FramesEnterAtTheTimeThatIsReachedOneBehindAnother) {
   outside.give(frame_of(9170, 1));
   EXPECT_FALSE(outside.has_time(1001 + 400));
   EXPECT_TRUE(outside.has_time(1001 + 500));  // 9,194 bytes take 237 cycles
-  outside.give(frame_of(42, 2));              // shorter than Ethernet's: as its network sent it
+  outside.give(frame_of(42, 2));              // shorter than Ethernet's minimum, as its network sent it
   time.advance(10'000);
   ASSERT_EQ(came.size(), 2u);
   EXPECT_EQ(came[0].now, end_of(501, 9170));

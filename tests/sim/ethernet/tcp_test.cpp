@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TCP: are segments those of Linux, does a stream come as it was over a channel that loses, repeats, reorders and damages segments, and does each mechanism do
-// what its RFC says?
+// TCP: are segments those of Linux, does a stream arrive unchanged over a channel that loses, repeats, reorders and
+// damages segments, and does each mechanism follow its RFC?
 #include "ethernet/tcp.hpp"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,8 @@ std::vector<std::byte> octets(std::string_view hex) {
   return made;
 }
 
-// What Linux sends from 10.0.0.1 to 10.0.0.2, port 5500: a SYN with its options, and the acknowledgement that ends the handshake.
+// Segments that Linux sends from 10.0.0.1 to 10.0.0.2, port 5500: a SYN with its options, and the acknowledgement that
+// ends the handshake.
 constexpr std::string_view kLinuxSyn =
     "020000000001020000000000080045"
     "00003c31d140004006f4e80a0000010a0000029909157c316d2ecb00000000a002fae80ee90000020423d80402080a82567af00000000001"
@@ -101,7 +102,8 @@ TEST(TcpReorderBuffer, KeepsEachByteOnce) {
   }
 }
 
-/// What becomes of a segment on its way: the cycles after which it comes, each time that it does; and whether a bit of it is flipped.
+/// The channel's effect on a segment: the delay in cycles of each copy that arrives; and whether one of its bits is
+/// flipped.
 struct Treatment {
   std::vector<Tick> delays{100};
   bool damaged = false;
@@ -139,11 +141,11 @@ class Pair {
   std::function<Treatment(unsigned from, const TcpSegment&)> treatment = [](unsigned, const TcpSegment&) {
     return Treatment{};
   };
-  std::function<void(Tick)> user;  ///< called in each cycle in which something happens
-  bool takes = true;               ///< what comes is taken at once
+  std::function<void(Tick)> user;  ///< called in each cycle with an event
+  bool takes = true;               ///< received data are taken at once
   Tick now = 0;
 
-  /// Until nothing moves, or `until` says so.
+  /// Runs until nothing moves or `until` returns true.
   void run(Tick most, const std::function<bool()>& until = [] { return false; }) {
     for (; now < most && !until();) {
       if (user) user(now);
@@ -200,7 +202,8 @@ std::vector<std::byte> drawn(std::size_t size, std::uint64_t seed) {
   return made;
 }
 
-/// Streams both ways, with packets and windows of all sizes, given and taken when it happens, from sequence numbers that wrap around.
+/// Streams in both directions, with packets and windows of all sizes, given and taken at random times, from sequence
+/// numbers that wrap around.
 TEST(TcpConnection, StreamsComeAsTheyWereOverABadChannel) {
   std::mt19937_64 draw(test_seed());
   const auto below = [&](std::uint64_t most) { return draw() % most; };
@@ -233,7 +236,7 @@ TEST(TcpConnection, StreamsComeAsTheyWereOverABadChannel) {
     Tick stuck = 0;
     pair.user = [&](Tick now) {
       if (now < stuck) return;
-      if (below(200) == 0) stuck = now + static_cast<Tick>(below(20'000));  // takes nothing for long
+      if (below(200) == 0) stuck = now + static_cast<Tick>(below(20'000));  // takes nothing for a long time
       for (const unsigned k : {0U, 1U}) {
         auto& end = *pair.ends[k];
         while (given[k] < all[k].size() && end.send.room() > 4096 && below(4) != 0) {
@@ -280,13 +283,13 @@ TEST(TcpConnection, OpensInThreeSegmentsAndClosesBothWays) {
   EXPECT_EQ(pair[1].state(), TcpState::established);
   EXPECT_EQ(pair.ends[0]->said.size(), 2U);
   EXPECT_EQ(pair[1].segment(), 1460U);    // the smaller one
-  EXPECT_EQ(pair[1].window(), 262'144U);  // with the acknowledgement, as windows of SYNs are not scaled
+  EXPECT_EQ(pair[1].window(), 262'144U);  // by the acknowledgement, as windows of SYNs are not scaled
   EXPECT_EQ(pair[0].window(), 50'000U);
   pair[0].close();
   pair.run(200'000);
   EXPECT_EQ(pair[0].state(), TcpState::fin_wait_2);
   EXPECT_EQ(pair[1].state(), TcpState::close_wait);
-  give(pair, 1, 5'000);  // the other way is still open
+  give(pair, 1, 5'000);  // the other direction is still open
   pair.run(300'000);
   EXPECT_EQ(pair.ends[0]->came.size(), 5'000U);
   pair[1].close();
@@ -374,8 +377,8 @@ TEST(TcpConnection, EverySecondFullSegmentIsAcknowledgedAtOnceAndAnotherAfterThe
   EXPECT_NEAR(static_cast<double>(said[before + 1].first - begin), 700 + 100 + 3 * 27, 30);
 }
 
-/// A receiver that takes nothing: no more comes than it has memory for, its sender probes with times that double, and both rest in the end. When it takes, all
-/// comes, even if the update is lost.
+/// A receiver that takes nothing: no more arrives than its memory holds, its sender probes at doubling intervals, and
+/// finally both are idle. When it takes, everything arrives, even if the window update is lost.
 TEST(TcpConnection, AClosedWindowIsProbedAndOpens) {
   for (const unsigned lost : {0U, 1U, 3U}) {
     Pair pair({.segment = 1000, .window = 60'000, .resend = 1000, .tries = 5},
@@ -383,7 +386,7 @@ TEST(TcpConnection, AClosedWindowIsProbedAndOpens) {
     pair.takes = false;
     give(pair, 0, 50'000);
     pair.run(100'000'000);
-    EXPECT_LT(pair.now, 1'000'000);  // it rests
+    EXPECT_LT(pair.now, 1'000'000);  // it becomes idle
     EXPECT_EQ(pair.ends[1]->came.size(), 8'000U);
     EXPECT_GT(pair[0].counts().probes, 3U);
     EXPECT_EQ(pair[0].state(), TcpState::established);

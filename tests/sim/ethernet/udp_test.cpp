@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames of UDP, ARP and ICMP against bytes that Linux sent and received (captured on an interface of its own), and with every byte changed.
+// Frames of UDP, ARP and ICMP, compared with bytes that Linux sent and received (captured on an interface of its own),
+// and with every byte changed.
 #include "ethernet/udp.hpp"
 
 #include <gtest/gtest.h>
@@ -24,7 +25,7 @@ std::vector<std::byte> bytes_of(const Frame& frame) {
   return {frame.bytes().begin(), frame.bytes().end()};
 }
 
-// What Linux puts into a datagram from 10.77.0.1, port 40000, to 10.77.0.2, port 5500, without a checksum of UDP: "thalweg".
+// A datagram of Linux from 10.77.0.1, port 40000, to 10.77.0.2, port 5500, without a UDP checksum: "thalweg".
 constexpr std::string_view kDatagram =
     "020000000002020000000001080045000023000040004011262e0a4d00010a4d00029c40157c000f00007468616c776567";
 
@@ -56,7 +57,7 @@ TEST(Udp, TakesNoHeaderWithAChangedByte) {
     EXPECT_FALSE(udp_of(*frames.copy(std::span(bytes).first(size))).has_value()) << size;
 }
 
-// A request for 10.77.0.1 from 10.77.0.2, and Linux' answer.
+// A request for 10.77.0.1 from 10.77.0.2, and the answer of Linux.
 constexpr std::string_view kAsked =
     "ffffffffffff020000000002080600010800060400010200000000020a4d00020000000000000a4d0001";
 constexpr std::string_view kReported =
@@ -70,7 +71,7 @@ TEST(Arp, AnswersAsLinuxDoes) {
   EXPECT_FALSE(answer(frames, kTwo, *frames.copy(bytes_of(kAsked))).has_value());
 }
 
-// An echo request of Linux' ping with nine bytes, which 10.77.0.2 answers.
+// An echo request of Linux's ping with nine bytes, which 10.77.0.2 answers.
 constexpr std::string_view kEcho =
     "0200000000020200000000010800450000256d1140004001b92a0a4d00010a4d00020800e02e03c00001000102030405060708";
 
@@ -95,7 +96,7 @@ TEST(Icmp, AnswersAnEchoRequest) {
   }
 }
 
-/// One's complement has two zeros: where all but type and checksum is zero, a checksum of zero would be wrong.
+/// One's complement has two zeros: if everything but type and checksum is zero, a checksum of zero would be wrong.
 TEST(Icmp, AnswersWhereTheDataSumUpToZero) {
   Frames frames;
   for (const unsigned data : {0x0000U, 0xFFFFU}) {

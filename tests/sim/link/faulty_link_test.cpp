@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Links on which faults happen, between routers: what they cost without a fault, and that nothing is lost with any.
+// Links with faults between routers: their cost without a fault, and that no fault loses a flit.
 #include "link/faulty_link.hpp"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace thalweg::test {
 namespace {
 
-constexpr Tick kFar = 1'000'000'000;  // a fault that never comes: the link has its replay, and nothing happens
+constexpr Tick kFar = 1'000'000'000;  // a fault that never happens: the link has its replay, without any fault
 
 void everywhere(NetworkConfig& config, const WireFaults& faults) {
   for (LinkConfig& link : config.links) link.from_a = link.from_b = faults;
@@ -25,7 +25,7 @@ NetworkConfig with_margin(NetworkConfig config, unsigned margin) {
   return config;
 }
 
-// docs/links.md: from the wires of one port to those of the other a flit takes L + 5 cycles in place of L - 1.
+// docs/links.md: from the wires of one port to those of the other a flit takes L + 5 cycles instead of L - 1.
 TEST(FaultyLink, TakesSixCyclesMore) {
   for (const Tick latency : {1, 2, 7, 110})
     for (const bool margin : {false, true}) {
@@ -53,7 +53,7 @@ TEST(FaultyLink, TakesSixCyclesMore) {
     }
 }
 
-// A link that has nothing new to say is not stepped, and time passes in one jump.
+// A link without news is not stepped, and time passes in one jump.
 TEST(FaultyLink, RestsWhenAllIsSaid) {
   for (const bool margin : {false, true}) {
     NetworkConfig config = row_of(2, 5);
@@ -86,7 +86,7 @@ WireUse whole(const NetworkConfig& config) {
   return {a.frames + b.frames, a.damaged + b.damaged, a.lost + b.lost, a.duplicated + b.duplicated};
 }
 
-// Each kind of fault happens as often as it is said, and nothing gets lost.
+// Each kind of fault happens at its configured rate, and nothing is lost.
 TEST(FaultyLink, LosesNothing) {
   NetworkConfig config = row_of(2, 3);
   for (const std::uint64_t seed : {1u, 2u, 3u}) {
@@ -127,7 +127,8 @@ TEST(FaultyLink, IsTheSameInEveryRun) {
   EXPECT_NE(last(1), last(2));
 }
 
-// While the wire is cut nothing comes through, in one direction or in both; when it is back all goes on where it was.
+// While the wire is cut, nothing passes, in one direction or in both; once it is restored, traffic continues where it
+// stopped.
 TEST(FaultyLink, GoesOnWhenItIsBack) {
   for (const int direction : {0, 1, 2}) {
     NetworkConfig config = row_of(2, 10);
@@ -158,7 +159,8 @@ TEST(FaultyLink, IsGivenUpAfterSilence) {
   EXPECT_LT(rig.delivered(1).size(), 1600u);
 }
 
-// An end that is reset alone under traffic: the link stands still as soon as either end knows, and what came until then is right.
+// One end is reset alone under traffic: the link stops as soon as either end knows, and everything received until then
+// is correct.
 TEST(FaultyLink, NoticesAReset) {
   for (const unsigned end : {0u, 1u})
     for (const bool margin : {false, true}) {
@@ -180,7 +182,7 @@ TEST(FaultyLink, NoticesAReset) {
     }
 }
 
-// Both ends at nearly the same time, before either has heard of the other's reset.
+// Both ends are reset at nearly the same time, before either knows of the other's reset.
 TEST(FaultyLink, NoticesResetsOfBothEnds) {
   for (const Tick later : {0, 1, 9, 30}) {
     NetworkConfig config = row_of(2, 10);
@@ -193,7 +195,7 @@ TEST(FaultyLink, NoticesResetsOfBothEnds) {
   }
 }
 
-// Traffic on a torus all of whose links are bad, slow ones included: every flit arrives once, in order, with its payload.
+// Traffic on a torus with faults on all links, slow ones included: every flit arrives once, in order, with its payload.
 TEST(FaultyLink, CarriesTraffic) {
   for (const bool margin : {false, true})
     for (const unsigned cycles : {1u, 3u}) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does a lane keep its latency, its rate and its credits, and wake its ends in time? Expected are closed forms.
+// Does a lane keep its latency, its rate and its credits, and wake its ends in time? The expected values are closed
+// forms.
 #include "link/lane.hpp"
 
 #include <gtest/gtest.h>
@@ -10,7 +11,7 @@
 namespace thalweg {
 namespace {
 
-/// Writes numbers as fast as the lane accepts them, and sleeps where it does not.
+/// Writes numbers as fast as the lane accepts them, and sleeps otherwise.
 struct Writer : Component {
   explicit Writer(CreditedLane<int>& lane, int words) : to(lane), left(words) {}
   bool step(Tick now) override {
@@ -24,7 +25,7 @@ struct Writer : Component {
   std::vector<Tick> at;
 };
 
-/// Takes each word `slow` cycles after it came, or after the one before.
+/// Takes each word `slow` cycles after its arrival, or after the previous one.
 struct Reader : Component {
   Reader(CreditedLane<int>& lane, Tick cycles) : from(lane), slow(cycles) {}
   bool step(Tick now) override {
@@ -70,8 +71,8 @@ TEST(Lane, AWordArrivesALatencyLater) {
   }
 }
 
-/// Packets of 32 bytes on a link of 40 Gb/s at 259.6 MHz are 3125 in 5192 cycles, without drift; a slow link's credits come long before
-/// its next word.
+/// Packets of 32 bytes on a link of 40 Gb/s at 259.6 MHz are 3125 in 5192 cycles, without drift; a slow link's credits
+/// return long before its next word.
 TEST(Lane, ItsRateIsExact) {
   for (const auto& [flits, cycles, rate] :
        {std::tuple{Tick{3125}, Tick{5192}, RateLimit::of(40'000'000'000, 256 * Tick{259'600'000})},
@@ -83,7 +84,7 @@ TEST(Lane, ItsRateIsExact) {
   }
 }
 
-/// `buffer` words in a round trip, and where the reader is slow as many as it takes.
+/// `buffer` words per round trip, or the reader's rate if it is slow.
 TEST(Lane, CreditsHoldItsWriterBack) {
   constexpr Tick kLatency = 10;
   Link link({.latency = kLatency, .buffer = 4}, 400);

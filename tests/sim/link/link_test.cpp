@@ -49,7 +49,7 @@ TEST(Flow, StopIsSentWhenFreeSpaceFallsToTheMargin) {
   EXPECT_TRUE(sender.ready());
 }
 
-// Random arrivals and departures on several channels against a deque of (tick, value) each.
+// Random arrivals and departures on several channels, compared with a deque of (tick, value) each.
 template <class T>
 class Buffers : public ::testing::Test {};
 using Widths = ::testing::Types<FlitOf<256>, FlitOf<512>>;
@@ -81,7 +81,7 @@ TYPED_TEST(Buffers, AreQueuesThatShowWhatHasArrived) {
   }
 }
 
-// A sender that always has something to send reaches the rate exactly, and never exceeds it in any window.
+// A sender with a backlog reaches the rate exactly, and never exceeds it in any window.
 TEST(RateLimit, IsKeptInEveryWindowAndReached) {
   for (const auto& [flits, cycles] : {std::pair{1u, 1u}, {1u, 2u}, {2u, 3u}, {3u, 7u}, {95u, 128u}}) {
     RateLimit rate(flits, cycles);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Both ends of a link and a wire each way that flips bits and loses, repeats and delays frames.
+// Both ends of a link and a wire in each direction that flips bits and loses, repeats and delays frames.
 #pragma once
 
 #include <array>
@@ -35,7 +35,7 @@ class BitErrors {
   std::uint64_t distance_ = 0;  ///< bits until the next error
 };
 
-/// A link of `latency` cycles each way, as docs/router.md counts them, between ends of a class like LinkEnd.
+/// A link of `latency` cycles in each direction, counted as in docs/router.md, between ends of a class like LinkEnd.
 template <class End>
 class LossyLinkOf {
  public:
@@ -49,13 +49,13 @@ class LossyLinkOf {
 
   std::array<End, 2> ends;
 
-  /// No bit errors any more.
+  /// Stops all bit errors.
   void calm() { errors_ = {BitErrors(0, 0), BitErrors(0, 0)}; }
-  /// All frames that are under way are gone.
+  /// Discards all frames in flight.
   void empty() { wires_ = {Wire(latency_ - 1), Wire(latency_ - 1)}; }
 
-  /// One cycle. Of each end: the word that it is given, what its port returns, what happens to the frame that reaches it, whether
-  /// it is held, and whether it is in reset.
+  /// One cycle. For each end: the word given to it, the credits or stops that its port returns, the fault of the frame
+  /// that reaches it, whether it is held, and whether it is in reset.
   void cycle(std::array<const LinkWord*, 2> words, std::array<std::uint32_t, 2> back = {},
              std::array<blocks::Fault, 2> faults = {}, std::array<bool, 2> holds = {},
              std::array<bool, 2> resets = {}) {
@@ -83,7 +83,7 @@ class LossyLinkOf {
   std::array<Wire, 2> wires_;
 };
 
-/// One whose ends are up.
+/// A link whose ends are up.
 class LossyLink : public LossyLinkOf<LinkEnd> {
  public:
   LossyLink(const FrameFormat& format, unsigned window, unsigned latency, double bit_error_rate, std::uint64_t seed,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A whole link under faults: goodput against its closed form, latencies, and flow control that heals.
+// A whole link under faults: goodput against its closed form, latencies, and recovery of flow control.
 #include "lossy_link.hpp"
 
 #include <gtest/gtest.h>
@@ -21,12 +21,13 @@ constexpr unsigned window_for(unsigned latency) {
   return 2 * latency + 9;
 }
 
-/// Stop by margin: what can arrive after the flit that sets the stop bit.
+/// Stop by margin: the number of flits that can arrive after the one that sets the stop bit.
 constexpr unsigned margin_for(unsigned window) {
   return window - 1;
 }
 
-/// Words that end 0 delivers to end 1 in `cycles`, each its own number, which is checked; as many as it takes.
+/// Number of words that end 0 delivers to end 1 in `cycles`, at the highest rate. Each word is its own number, which is
+/// checked.
 std::uint64_t delivered(LossyLink& link, std::uint64_t cycles, Fault fault = Fault::none, std::uint64_t at = 0) {
   std::uint64_t given = 0, got = 0;
   for (std::uint64_t t = 0; t < cycles; ++t) {
@@ -42,8 +43,9 @@ std::uint64_t delivered(LossyLink& link, std::uint64_t cycles, Fault fault = Fau
   return got;
 }
 
-// Without errors a link with the window of its round trip delivers a word a cycle. A word comes out six cycles later than it
-// would from the wire alone, which shows in cycle t + latency - 1 what it was given in t. One lost frame costs itself and the frames of a round trip.
+// Without errors a link with the window of its round trip delivers a word per cycle. A word comes out six cycles later
+// than from the wire alone, which shows in cycle t + latency - 1 the word given in t. A lost frame costs itself and the
+// frames of a round trip.
 TEST(LossyLink, LosesOneRoundTripWithAFrame) {
   for (const unsigned latency : {1u, 2u, 11u, 110u}) {
     const unsigned window = std::bit_ceil(window_for(latency) + 8);
@@ -55,7 +57,7 @@ TEST(LossyLink, LosesOneRoundTripWithAFrame) {
   }
 }
 
-// The smallest window with which no cycle is lost is that of window_for, were it a power of two.
+// The smallest window without lost cycles is that of window_for, if it were a power of two.
 TEST(LossyLink, NeedsAWindowOfARoundTrip) {
   for (const unsigned window : {16u, 64u, 256u}) {
     const unsigned latency = (window - window_for(0)) / 2;
@@ -66,8 +68,8 @@ TEST(LossyLink, NeedsAWindowOfARoundTrip) {
   }
 }
 
-// Without errors a link is three wires of constant latency, but that credits wait for their channel's turn, and come out one a
-// cycle. From the wires of one port to those of the other.
+// Without errors a link is three wires of constant latency, except that credits wait for their channel's turn, and come
+// out one per cycle. From the wires of one port to those of the other.
 TEST(LossyLink, IsADelayWithoutErrors) {
   const auto seed = test_seed();
   std::mt19937_64 random(seed);
@@ -108,8 +110,8 @@ TEST(LossyLink, IsADelayWithoutErrors) {
   }
 }
 
-// The share of cycles that deliver a word is (1 - p) / (1 + p a): p the share of frames that are damaged, a the frames of a
-// round trip. Both directions have the same rate of bit errors.
+// The share of cycles that deliver a word is (1 - p) / (1 + p a), with p the share of damaged frames and a the frames
+// of a round trip. Both directions have the same bit error rate.
 TEST(LossyLink, HasTheGoodputOfGoBackN) {
   const auto seed = test_seed();
   struct Case {
@@ -158,7 +160,7 @@ TEST(LossyLink, StopNeedsAMarginOfTheWindow) {
   }
 }
 
-// Bit errors, losses, repetitions, pauses and times of silence: buffers never overflow, nothing is lost, and in the end every
+// Bit errors, losses, repetitions, pauses and silence: buffers never overflow, nothing is lost, and in the end every
 // credit is back and nothing is stopped.
 TEST(LossyLink, FlowControlHeals) {
   const auto seed = test_seed();
@@ -197,7 +199,7 @@ TEST(LossyLink, FlowControlHeals) {
     for (int t = 0; t < 3000; ++t) cycle(true);
     const auto arrived = [&] { return ports[1].arrived() == ports[0].sent() && ports[0].arrived() == ports[1].sent(); };
     for (int t = 0; t < 100'000 && !arrived(); ++t) cycle(false);
-    for (int t = 0; t < 1000; ++t) cycle(false);  // credits come after the flits
+    for (int t = 0; t < 1000; ++t) cycle(false);  // credits arrive after the flits
     EXPECT_TRUE(arrived()) << "run " << run;
     for (unsigned i = 0; i < 2; ++i) {
       EXPECT_GT(ports[i].sent(), 0u);

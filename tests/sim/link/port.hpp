@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands at an end of a link in its tests.
+// A router port at the end of a link, for tests.
 #pragma once
 
 #include <array>
@@ -13,31 +13,31 @@
 
 namespace thalweg {
 
-/// Throws std::logic_error with what is wrong.
+/// Throws std::logic_error with the text `otherwise` unless `right`.
 inline void require(bool right, const std::string& otherwise) {
   if (!right) throw std::logic_error(otherwise);
 }
 
-/// A router's port, as far as its link sees it: a word is granted where flow control and the link let it, is on the output
-/// register two cycles later, and what arrives is kept in buffers and leaves them at random. A word tells its number in its channel,
-/// its channel, and the life of its port.
+/// A router's port as its link sees it: a word is granted if flow control and the link permit, and is in the output
+/// register two cycles later. Arriving words are buffered and leave at random times. A word holds its index in its
+/// channel, its channel, and the life of its port.
 class Port {
  public:
   static constexpr unsigned kVcs = 3, kSlack = 2;
 
   Port(FlowControl flow, unsigned depth, unsigned margin) : flow_(flow), depth_(depth), margin_(margin) { begin(); }
 
-  /// Another life: all flits and credits are gone.
+  /// Starts another life: all flits and credits are discarded.
   void restart() {
     begin();
     ++life_;
     peer_life_.reset();
   }
   [[nodiscard]] std::uint64_t life() const { return life_; }
-  /// That of the other port, whose words came in this one; nothing before the first.
+  /// Life of the other port whose words arrived in this life; nothing before the first word.
   [[nodiscard]] std::optional<std::uint64_t> peer_life() const { return peer_life_; }
 
-  /// Before the clock edge: the word on the output register, or nullptr.
+  /// Before the clock edge: returns the word in the output register, or nullptr.
   template <class End>
   const LinkWord* output(const End& end, bool send, unsigned vc) {
     output_ = crossing_;
@@ -51,7 +51,7 @@ class Port {
   }
   [[nodiscard]] std::uint32_t back() const { return back_; }
 
-  /// The clock edge: what the link has for the port, and a word of the channels `leaving` goes on.
+  /// The clock edge: takes the link's outputs, and one word leaves each channel in `leaving`.
   template <class End>
   void step(const End& end, std::uint32_t leaving) {
     if (const LinkWord* word = end.received()) {
@@ -77,7 +77,7 @@ class Port {
 
   [[nodiscard]] std::uint64_t sent() const { return sent_[0] + sent_[1] + sent_[2]; }
   [[nodiscard]] std::uint64_t arrived() const { return arrived_[0] + arrived_[1] + arrived_[2]; }
-  /// Of the other side's buffer, as the sender has it; takes them.
+  /// Number of credits that the sender has for the other side's buffer; takes them all.
   unsigned credits(unsigned vc) {
     unsigned count = 0;
     for (; senders_[vc].ready(); ++count) senders_[vc].send();

@@ -16,7 +16,7 @@ using Frame = ReplayFrame<std::uint64_t>;
 
 constexpr unsigned kDownCycles = 50;
 
-/// Two ends, A and B. A word is its own number, so that the receiver knows which one is next.
+/// Two ends, A and B. A word is its own number, so that the receiver knows the next one.
 struct Pair {
   Replay<std::uint64_t> a, b;
   FaultyWire<Frame> to_b, to_a;
@@ -50,7 +50,7 @@ Fault draw(std::mt19937_64& random, unsigned permille) {
   return random() % 1000 < permille ? kFaults[random() % 3] : Fault::none;
 }
 
-// Also when words stop coming while frames still get lost: the last one needs nothing behind it.
+// Also when words stop arriving while frames still get lost: the last word needs no word after it.
 TEST(Replay, DeliversOnceAndInOrder) {
   std::mt19937_64 random(test_seed());
   std::uint64_t words = 0;
@@ -66,11 +66,11 @@ TEST(Replay, DeliversOnceAndInOrder) {
     EXPECT_EQ(pair.got_back, pair.given_back) << "run " << run;
     words += pair.got;
   }
-  EXPECT_GT(words, 0u);  // of a run there may be none
+  EXPECT_GT(words, 0u);  // a single run may have none
 }
 
-// A word's place is free for the next one a round trip later: latency each way, and four cycles in the two ends; one more
-// until ready says so.
+// A word's entry is free for the next one a round trip later: the latency in both directions, four cycles in the two
+// ends, and one more until ready is set.
 TEST(Replay, SendsAWordACycleWithAWindowOfARoundTrip) {
   for (const unsigned window : {8u, 16u, 128u}) {
     const std::size_t latency = (window - 6) / 2;

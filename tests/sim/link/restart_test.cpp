@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ends of a link that are reset alone, under traffic and faults: nothing comes out twice, nothing is lost unless both ends say so,
-// and the link always comes back.
+// Ends of a link that are reset alone, under traffic and faults: no word arrives twice, no word is lost unless both
+// ends report it, and the link always recovers.
 #include <gtest/gtest.h>
 
 #include "restarted_link.hpp"
@@ -10,7 +10,7 @@ namespace {
 
 struct Case {
   FlowControl flow;
-  bool both;  ///< the other end is reset soon after, too
+  bool both;  ///< the other end is reset shortly after, too
 };
 
 class Restart : public testing::TestWithParam<Case> {};
@@ -32,7 +32,7 @@ INSTANTIATE_TEST_SUITE_P(Links, Restart,
                          testing::Values(Case{FlowControl::credits, false}, Case{FlowControl::credits, true},
                                          Case{FlowControl::margin, false}, Case{FlowControl::margin, true}));
 
-// End 0 alone is reset after so many words, and gives 1,000 others: they all arrive, once, behind an error at both ends.
+// End 0 alone is reset after some words, and sends 1,000 others: they all arrive, once, after an error at both ends.
 TEST(Restart, OfOneEndIsNoticed) {
   for (const unsigned before : {3u, 300u}) {
     LossyLink link({}, 256, 8, 0, 0);

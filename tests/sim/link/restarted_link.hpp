@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A link with a port at each end whose ends are reset alone under traffic and faults, and what must hold: nothing comes out twice,
-// nothing is lost unless both ends say so, and the link always comes back. Of ends of a class like LinkEnd: the simulator's, or RTL.
+// A link with a port at each end whose ends are reset alone under traffic and faults, and the checks: no word arrives
+// twice, no word is lost unless both ends report it, and the link always recovers. The ends are of a class like
+// LinkEnd: the simulator's, or RTL.
 #pragma once
 
 #include <algorithm>
@@ -17,17 +18,17 @@
 
 namespace thalweg {
 
-/// What a test has seen of links.
+/// Statistics of the links of a test.
 struct Restarts {
   unsigned resets = 0;      ///< of one end
-  unsigned together = 0;    ///< of them, with the other end in reset, or before the link was up again
-  unsigned power = 0;       ///< of them, by loss of power
-  std::uint64_t words = 0;  ///< that came out
-  unsigned cut = 0;         ///< sessions of whose words of a direction some came out and some did not
+  unsigned together = 0;    ///< of these: while the other end was in reset, or before the link was up again
+  unsigned power = 0;       ///< of these: by loss of power
+  std::uint64_t words = 0;  ///< that arrived
+  unsigned cut = 0;         ///< sessions in which only some of the words of a direction arrived
   unsigned reported = 0;    ///< by an end
 };
 
-/// A word's window, and the formats of its frames.
+/// The replay window in words, and the formats of its frames.
 inline constexpr unsigned kRestartWindow = 32, kRestartDown = 1024;
 [[nodiscard]] constexpr FrameFormat restart_format(FlowControl flow) {
   return {.sequence_bits = 6, .vcs = Port::kVcs, .flow = flow};
@@ -41,8 +42,8 @@ class RestartedLink {
   RestartedLink(FlowControl flow, std::mt19937_64& random, const MakeEnd& make, Restarts& seen)
       : random_(random), make_(make), seen_(seen), flow_(flow) {}
 
-  /// End `i` is in reset for so many cycles from the next one on. `power`: it is configured anew after them, and meanwhile the wires are
-  /// empty: they are as many as a frame needs to leave the other end, at least.
+  /// Holds end `i` in reset for `cycles` from the next cycle. `power`: the end is configured anew afterwards, and the
+  /// wires are empty meanwhile; the reset then lasts at least as long as a frame needs to leave the other end.
   void restart(unsigned i, unsigned cycles, bool power) {
     seen_.power += power;
     ++seen_.resets;
@@ -77,9 +78,9 @@ class RestartedLink {
     if (up()) both_up();
   }
 
-  /// No bit errors any more.
+  /// Stops all bit errors.
   void calm() { link_.calm(); }
-  /// Neither end is in reset or held.
+  /// True if neither end is in reset or held.
   [[nodiscard]] bool free() const { return resets_[0] + resets_[1] + holds_[0] + holds_[1] == 0; }
   [[nodiscard]] bool up() const { return link_.ends[0].up() && link_.ends[1].up(); }
   [[nodiscard]] bool all_arrived() const {
@@ -91,7 +92,7 @@ class RestartedLink {
  private:
   using Fault = blocks::Fault;
 
-  /// An end that is in reset, or has lost its session, and its port.
+  /// Handles an end that is in reset or has lost its session, and its port.
   void after(unsigned i) {
     const bool lost = link_.ends[i].lost();
     if (lost) {
@@ -119,8 +120,8 @@ class RestartedLink {
     partner_[i].reset();
   }
 
-  /// What was lost before has been reported at both ends; an end that was reset has nothing to report of before, and two that were
-  /// reset say it by that.
+  /// Both ends must have reported an earlier loss. An end that was reset has no earlier loss to report; if both were
+  /// reset, the resets imply the loss.
   void both_up() {
     if (!(reset_[0] && reset_[1])) require(reported_[0] == reported_[1], "an error at one end alone");
     for (unsigned i = 0; i < 2; ++i) {
@@ -136,7 +137,7 @@ class RestartedLink {
   }
 
   static constexpr unsigned kMargin = kRestartWindow - 1;
-  static constexpr unsigned kDrained = 8;  ///< registers of an end that a frame passes, and some
+  static constexpr unsigned kDrained = 8;  ///< registers of an end that a frame passes, and a few more
 
   std::mt19937_64& random_;
   const MakeEnd& make_;
@@ -151,11 +152,11 @@ class RestartedLink {
                          random_() % 2 ? 0 : 1e-3,
                          random_()};
   std::array<Port, 2> ports_{Port(flow_, depth_, kMargin), Port(flow_, depth_, kMargin)};
-  std::array<unsigned, 2> resets_{}, holds_{};  ///< cycles from now on
+  std::array<unsigned, 2> resets_{}, holds_{};  ///< remaining cycles
   std::array<bool, 2> power_{};                 ///< the reset is a loss of power
   std::array<bool, 2> reset_{true, true},
-      reported_{};  ///< since both ends were up; an end that was reset has nothing to report of before
-  std::array<std::uint64_t, 2> next_life_{};             ///< of the other port, the first whose words may still come
+      reported_{};  ///< since both ends were up; an end that was reset has no earlier loss to report
+  std::array<std::uint64_t, 2> next_life_{};             ///< of the other port: the first whose words may still arrive
   std::array<std::optional<std::uint64_t>, 2> partner_;  ///< life of the other port when both ends were up
   std::array<std::map<std::uint64_t, std::uint64_t>, 2> came_,
       gave_;  ///< words by the life of their port, since both were up
@@ -166,9 +167,10 @@ class RestartedLink {
   return 5 * latency + 15;
 }
 
-/// Links one after the other, with at least so many resets: at random times, of ends in turn, of any length, many of them while the
-/// link comes up again. `both`: the other end is reset soon after, too. When faults stop a link is up within the bound, and all that
-/// is given from then on arrives. Throws std::logic_error where something is wrong.
+/// Restarts links, one after the other, with at least `resets` resets: at random times, of alternating ends, of any
+/// length, many of them while the link is coming up. `both`: the other end is reset shortly after, too. Once faults
+/// stop, a link must be up within the bound, and all words given from then on must arrive. Throws std::logic_error
+/// otherwise.
 template <class End>
 Restarts restart_links(unsigned resets, FlowControl flow, bool both, std::mt19937_64& random,
                        const typename RestartedLink<End>::MakeEnd& make) {
@@ -191,7 +193,8 @@ Restarts restart_links(unsigned resets, FlowControl flow, bool both, std::mt1993
       restart(1 - i % 2);
     }
     link.calm();
-    // Pauses may have filled the wires; and an end that is held, or hears of a loss only now and is held, has the time from then on.
+    // Pauses may have filled the wires. The bound counts from the end of any hold, including that of an end that only
+    // now learns of a loss.
     unsigned wait = restart_recovery(2 * link.latency()), waited = 0;
     for (; waited < wait && waited < 10'000; ++waited) {
       link.cycle(load, 0);

@@ -20,7 +20,7 @@ Tick tick() {
   return Kernel::current().tick();
 }
 
-/// A bank that moves 8 bytes a cycle.
+/// A bank that moves 8 bytes per cycle.
 constexpr BankTiming slow(Tick latency = 1) {
   return {.latency = latency, .dram = {.bytes_per_cycle = 8, .burst_bytes = 8}};
 }
@@ -117,7 +117,7 @@ TEST_P(BankOf, RequestsOfOneTickAreInTheOrderInWhichKernelsWereMade) {
   EXPECT_EQ(of_second, 6);
 }
 
-/// Four loads that are requested together: of one row they take the bus, of four rows of a bank its cycle each.
+/// Four loads requested together: in one row they take the bus, in four rows of a bank one row cycle each.
 TEST(Bank, OpensRows) {
   constexpr DramTiming kDram{.bytes_per_cycle = 16, .trcd = 4, .trp = 4, .tras = 10, .trtp = 2};
   for (const auto& [stride, cycles] : {std::pair{64, 4 * 4}, {4 * 4 * 8192, 3 * 14 + 4}}) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does a channel of DRAM take the time of its busiest resource? Expected are closed forms of the standard's times.
+// Does a DRAM channel take the time of its busiest resource? The expected values are closed forms of the standard's
+// times.
 #include "memory/dram.hpp"
 
 #include <gtest/gtest.h>
@@ -23,10 +24,10 @@ const DramTiming kDdr4 = [] {
   return dram_of(Values("bank", values), 19.2, 1e9);
 }();
 constexpr double kBurst = 64 / 19.2;
-constexpr double kTurns = 1.67 + 2.5 + 14.16;  ///< of the data bus, to writes and back
-constexpr std::uint64_t kRow = 4 * 4 * 8192;   ///< from a row of a bank to its next one
+constexpr double kTurns = 1.67 + 2.5 + 14.16;  ///< data bus turnaround, to writes and back
+constexpr std::uint64_t kRow = 4 * 4 * 8192;   ///< distance of two consecutive rows of a bank
 
-/// That of `number` accesses of four bytes, asked for at once.
+/// Time of `number` accesses of four bytes, requested together.
 template <class Address>
 double together(unsigned number, bool writes, const Address& address) {
   Dram dram(kDdr4);
@@ -50,7 +51,7 @@ TEST(Dram, ABurstIsMovedWhole) {
   EXPECT_NEAR(together(160, false, [](unsigned i) { return 64ULL * i + 8; }), 160 * kBurst, 1e-9);
   Dram dram(kDdr4);
   EXPECT_NEAR(dram.access(0, 60, 8, false), 21.0 / 4 + kBurst,
-              1e-9);  // over the end of one: the next one opens a row, too
+              1e-9);  // across the end of a burst: the next one also opens a row
 }
 
 TEST(Dram, BurstsOfOneGroupAreFurtherApart) {
@@ -70,8 +71,9 @@ TEST(Dram, RowsOfAllBanksAreOpenedFourInAWindow) {
   EXPECT_NEAR(together(1600, false, scattered), 1599 * 21.0 / 4 + kBurst, 1e-6);
 }
 
-/// A read and a write stream through the same banks, in bursts of 1 KiB. Where each is asked for when the one before has been moved, each opens
-/// its row again; where several wait, those of a row go together, and the bus is idle only for its turns.
+/// A read and a write stream through the same banks, in bursts of 1 KiB. If each burst is requested when the previous
+/// one has been moved, each opens its row again; if several wait, those of a row are grouped, and the bus is idle only
+/// for its turnarounds.
 TEST(Dram, StreamsInOneBankCloseEachOthersRowsUnlessTheyWait) {
   constexpr unsigned kPairs = 32;
   for (const bool wait : {false, true}) {
@@ -85,14 +87,14 @@ TEST(Dram, StreamsInOneBankCloseEachOthersRowsUnlessTheyWait) {
     if (wait) {
       EXPECT_NEAR(now + 300, kPairs * (2048 / 19.2 + kTurns), 60);
     } else {
-      // A bank has four columns of each; the last one's way to the precharge, and that.
+      // Four columns of a bank each; the delay from the last one to the precharge; and the precharge.
       const double reads = 3 * 5 + 14.16 + 7.5 + 14.16, writes = 3 * 5 + 14.16 + 10 + kBurst + 15 + 14.16;
       EXPECT_NEAR(now, kPairs * std::max(reads + writes, 2048 / 19.2 + kTurns), 60);
     }
   }
 }
 
-/// Reads and writes in open rows, one access after the other: the bus turns twice for each pair.
+/// Reads and writes in open rows, one access after the other: the bus turns around twice per pair.
 TEST(Dram, TheBusIsIdleForItsTurns) {
   Dram dram(kDdr4);
   double now = 0;
@@ -101,8 +103,8 @@ TEST(Dram, TheBusIsIdleForItsTurns) {
   EXPECT_NEAR(now, 100 * 2048 / 19.2 + 99 * kTurns + 1.67, 1e-6);
 }
 
-/// Loads and stores of a burst each that are all asked for at once. While a batch waits, ten of the one before may overtake it; eleven had
-/// come before it began to wait.
+/// Loads and stores of one burst each, all requested together. While a batch waits, ten of the previous batch may
+/// overtake it; eleven had arrived before it began to wait.
 TEST(Dram, WaitingReadsAndWritesGoInBatchesOfTheControllersLimit) {
   Dram dram(kDdr4);
   double done = 0;
@@ -112,14 +114,14 @@ TEST(Dram, WaitingReadsAndWritesGoInBatchesOfTheControllersLimit) {
   EXPECT_NEAR(done, 2 * kPairs * kBurst + kPairs / 21 * kTurns, kTurns);
 }
 
-/// The same of two rows of a bank: each is open for 21 columns.
+/// The same for two rows of a bank: each is open for 21 columns.
 TEST(Dram, WaitingRowsTakeTurnsOfTheControllersLimit) {
   constexpr unsigned kNumber = 4200;
   const double done = together(kNumber, false, [](unsigned i) { return kRow * (i % 2) + 256 * (i % 30); });
   EXPECT_NEAR(done, kNumber / 21 * (20 * 5 + 14.16 + 7.5 + 14.16), 200);
 }
 
-/// DDR4 of 8 Gbit: 350 ns of each 7.8 us, and the rows are closed before and opened after.
+/// DDR4 of 8 Gbit: 350 ns in every 7.8 us, and the rows are closed before and opened after it.
 TEST(Dram, RefreshTakesItsShare) {
   auto timing = kDdr4;
   timing.trefi = 7800;
@@ -134,11 +136,11 @@ TEST(Dram, RefreshTakesItsShare) {
   Dram seldom(timing);
   EXPECT_NEAR(seldom.access(1000, 0, 64, false), 1000 + kBurst, 1e-6);
   EXPECT_NEAR(seldom.access(7800 - kRefresh - kBurst, 0, 64, false), 7800 - kRefresh, 1e-6);
-  EXPECT_NEAR(seldom.access(7800 - 100, 64, 64, false), 7800 + kBurst, 1e-6);  // asked for in a refresh
+  EXPECT_NEAR(seldom.access(7800 - 100, 64, 64, false), 7800 + kBurst, 1e-6);  // requested during a refresh
   EXPECT_NEAR(seldom.access(78'000, 0, 64, false), 78'000 + kBurst, 1e-6);
 }
 
-/// Random loads are below no resource's time, and not far above the largest one's.
+/// Random loads take at least the time of the busiest resource, and little more.
 TEST(Dram, RandomLoadsTakeTheBusiestResourcesTime) {
   const auto seed = test_seed();
   std::mt19937_64 random(seed);

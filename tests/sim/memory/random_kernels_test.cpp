@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random programs of kernels, streams, banks and two clocks: as kernels, which run ahead, and as a model that goes from edge to edge.
+// Random programs of kernels, streams, banks and two clocks: executed as kernels, which run ahead, and by a model that
+// steps every edge.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -55,12 +56,12 @@ struct Program {
   std::vector<unsigned> ports;                         ///< the bank of each
 };
 
-/// What a kernel did: its tick, which operation, the value.
+/// Log of a kernel: tick, operation, value.
 using Log = std::vector<std::tuple<Tick, Do, std::uint64_t>>;
 
 struct Outcome {
   std::vector<Log> logs;
-  std::vector<Tick> waits;  ///< of each kernel: since when it waits for ever, -1 where it ended
+  std::vector<Tick> waits;  ///< start of each kernel's permanent wait, -1 if it ended
 };
 
 std::size_t address(std::uint64_t sum, std::size_t words) {
@@ -90,7 +91,8 @@ Program draw(std::uint64_t seed) {
       ports_of[k].push_back(static_cast<unsigned>(p.ports.size()));
       p.ports.push_back(bank);
     }
-  // Transfers in one order for all: what each kernel does of it can go on, except where words are left or streams polled.
+  // All kernels execute transfers in the same order: each can proceed, unless words are left over or streams are
+  // polled.
   const bool polls = below(3) == 0;
   p.loops.resize(kernels);
   for (unsigned section = 0, sections = 1 + below(3); section < sections; ++section) {
@@ -119,7 +121,7 @@ Program draw(std::uint64_t seed) {
   return p;
 }
 
-/// As kernels.
+/// Runs it as kernels.
 Outcome run(const Program& p, Tick ahead) {
   Domains time;
   std::array<Domain*, 2> domains{&time.add(p.clocks[0]), &time.add(p.clocks[1])};
@@ -208,7 +210,7 @@ Outcome run(const Program& p, Tick ahead) {
   return outcome;
 }
 
-/// Edge by edge: at each one a kernel does what can be done in this cycle, in order.
+/// Steps every edge: at each one a kernel executes the operations possible in this cycle, in order.
 class Model {
  public:
   explicit Model(const Program& program) : p_(program) {
@@ -241,13 +243,13 @@ class Model {
     std::size_t loop = 0, op = 0;
     int turn = 0, polls = 50;
     bool turning = false;  ///< this turn has begun
-    Tick begun = -1;       ///< when the last one began, later by what it stood still
-    Tick busy_before = 0;  ///< goes on at this tick
-    Tick waits_for = -1;   ///< stands still until after this one
-    Tick since = -1;       ///< the wait of an operation that has not been done
+    Tick begun = -1;       ///< start of the last turn, plus its stalls
+    Tick busy_before = 0;  ///< continues at this tick
+    Tick waits_for = -1;   ///< stalls up to and including this tick
+    Tick since = -1;       ///< start of the wait of a pending operation
     bool ended = false;
-    const Op* logs = nullptr;   ///< done, and not yet written down
-    std::set<unsigned> used{};  ///< in this cycle: ends of streams
+    const Op* logs = nullptr;   ///< done, but not yet logged
+    std::set<unsigned> used{};  ///< stream ends used in this cycle
   };
   struct StreamOf {
     std::deque<std::pair<Tick, std::uint64_t>> words;
@@ -257,10 +259,10 @@ class Model {
   struct BankOf {
     std::vector<std::uint64_t> words;
     double burst;     ///< cycles
-    double free = 0;  ///< the time at which all requests have been served
+    double free = 0;  ///< time at which all requests have been served
   };
 
-  /// True: something was done.
+  /// Returns true if anything was done.
   bool cycle(State& k, const std::vector<Loop>& loops, Tick now, Tick period, Log& log) {
     if (k.ended || now < k.busy_before) return !k.ended;
     k.used.clear();
@@ -341,7 +343,7 @@ class Model {
     const auto& of = p_.streams[op.on];
     if (pushes) {
       if (op.what == Do::kTryPush) k.used.insert(port);
-      const auto freed = stream.pushes - static_cast<std::int64_t>(of.depth) - depth;  // the word whose room it takes
+      const auto freed = stream.pushes - static_cast<std::int64_t>(of.depth) - depth;  // the word whose slot it takes
       if (freed >= std::ssize(stream.pops) || (freed >= 0 && stream.pops[static_cast<std::size_t>(freed)] >= now))
         return op.what == Do::kTryPush ? Result::kDone : Result::kStill;
       k.used.insert(port);
@@ -388,10 +390,10 @@ class Model {
   std::vector<State> kernels_;
   std::vector<StreamOf> streams_;
   std::vector<BankOf> banks_;
-  std::vector<bool> loads_;  ///< of each port: has it loaded?
+  std::vector<bool> loads_;  ///< of each port: true once it has loaded
 };
 
-/// The first thing in which they differ; empty if nothing does.
+/// The first difference; empty if there is none.
 std::string difference(const Outcome& got, const Outcome& expected) {
   for (std::size_t k = 0; k < expected.logs.size(); ++k) {
     const auto name = "kernel " + std::to_string(k);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does a sparse memory hold what an array would?
+// Does a sparse memory behave like an array?
 #include "memory/sparse.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Do the trees span the torus, does no link carry two of them one way, and are they as shallow as the torus lets them be?
+// Do the trees span the torus, does no link carry two of them in the same direction, and are they as shallow as the
+// torus permits?
 #include "mpi_fpga/planners/allreduce_trees.hpp"
 
 #include <gtest/gtest.h>
@@ -12,7 +13,7 @@
 namespace thalweg::mpi_fpga::test {
 namespace {
 
-/// Ports 2 d and 2 d + 1 go up and down dimension d.
+/// Ports 2 d and 2 d + 1 lead up and down in dimension d.
 PortGraph torus_graph(const std::vector<unsigned>& sides) {
   std::uint32_t vertices = 1;
   for (const unsigned side : sides) vertices *= side;
@@ -29,7 +30,7 @@ PortGraph torus_graph(const std::vector<unsigned>& sides) {
   return graph;
 }
 
-/// Links from the root to the vertex that is farthest; checks that every vertex has a way to the one root.
+/// Links from the root to the farthest vertex; checks that every vertex has a path to the one root.
 unsigned levels(const PortGraph& graph, const Parents& tree) {
   EXPECT_EQ(std::ranges::count(tree, kRoot), 1);
   unsigned deepest = 0;
@@ -53,7 +54,7 @@ TEST(AllreduceTrees, ShareNoLinkAndAreAsDeepAsTheDiameter) {
     const auto given = disjoint_trees(graph, 0);
     const auto trees = allreduce_trees(graph, given, {.link = 122, .combine = 14});
     ASSERT_EQ(trees.size(), given.size());
-    std::set<std::pair<std::uint32_t, unsigned>> taken;  // a link one way, by the port that it comes in at
+    std::set<std::pair<std::uint32_t, unsigned>> taken;  // a link in one direction, identified by its input port
     for (const Parents& tree : trees) {
       EXPECT_EQ(levels(graph, tree), diameter);
       for (std::uint32_t vertex = 0; vertex < graph.vertices; ++vertex)
@@ -75,7 +76,8 @@ TEST(AllreduceTrees, NeverGetDeeper) {
   }
 }
 
-/// What came down is held up by what goes up over the same link, so the ways behind and before it ought to be short.
+/// Downward traffic shares links with upward traffic and waits for it, so the paths before and after a shared link
+/// should be short.
 TEST(AllreduceTrees, LeaveLittleToMeet) {
   const PortGraph graph = torus_graph({8, 8});
   const auto trees = allreduce_trees(graph, disjoint_trees(graph, 0), {.link = 122, .combine = 14});

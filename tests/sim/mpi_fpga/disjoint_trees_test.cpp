@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Are there as many trees as the cuts of the graph let through, do they span it, and does no link carry two of them one way?
+// Are there as many trees as the graph's cuts permit, do they span it, and does no link carry two of them in the same
+// direction?
 #include "mpi_fpga/planners/disjoint_trees.hpp"
 
 #include <bit>
@@ -23,7 +24,7 @@ PortGraph grid(const std::vector<unsigned>& sides) {
   return result;
 }
 
-/// Links on the way from each vertex to the root; checks that there is one, over links of the graph.
+/// Links on the path from each vertex to the root; checks that the path exists and uses links of the graph.
 std::vector<unsigned> depths(const PortGraph& graph, const Parents& parents, std::uint32_t root) {
   std::vector<unsigned> result;
   for (std::uint32_t vertex = 0; vertex < graph.vertices; ++vertex) {
@@ -40,7 +41,7 @@ std::vector<unsigned> depths(const PortGraph& graph, const Parents& parents, std
 }
 
 void check(const PortGraph& graph, const std::vector<Parents>& trees, std::uint32_t root) {
-  std::set<std::pair<std::uint32_t, unsigned>> taken;  // a link one way, by the port that it comes in at
+  std::set<std::pair<std::uint32_t, unsigned>> taken;  // a link in one direction, identified by its input port
   for (const Parents& parents : trees) {
     depths(graph, parents, root);
     for (std::uint32_t vertex = 0; vertex < graph.vertices; ++vertex)
@@ -71,8 +72,8 @@ TEST(DisjointTrees, ARingHasOneEachWayRound) {
   for (const Parents& parents : trees) EXPECT_EQ(std::ranges::max(depths(graph, parents, 0)), 6u);
 }
 
-/// Edmonds: what the root can send to a vertex is what the narrowest of all cuts between them lets through, and there are as many
-/// trees as it can send to every vertex. Here all cuts are tried.
+/// Edmonds: the flow from the root to a vertex is the capacity of the minimum cut between them, and there are as many
+/// trees as the root has flow to every vertex. Here all cuts are tried.
 TEST(DisjointTrees, AnyGraphHasAsManyAsItsNarrowestCut) {
   std::mt19937_64 random{11};
   for (int i = 0; i < 300; ++i) {
@@ -103,7 +104,8 @@ TEST(DisjointTrees, AnyGraphHasAsManyAsItsNarrowestCut) {
   }
 }
 
-/// All roots' trees, as rows of the table have them: where members are whole rows of the torus, in any order of ranks.
+/// All roots' trees, as rows of the table hold them: for members that are whole rows of the torus, in any order of
+/// ranks.
 TEST(DisjointTrees, EveryRankIsTheRootOfTreesThatShareNoLink) {
   FabricConfig config = cluster({4, 3, 5});
   config.grid = {4, 3, 5};
@@ -136,7 +138,8 @@ TEST(DisjointTrees, EveryRankIsTheRootOfTreesThatShareNoLink) {
   EXPECT_TRUE(Group::by_links(config, graph, plane).empty()) << "not whole rows";
 }
 
-/// Of m flits, with a flit a cycle and link, a broadcast takes m / 2n at least, an allreduce m / n; over one tree m.
+/// With m flits and one flit per cycle and link, a broadcast takes at least m / 2n, an allreduce m / n; over one tree,
+/// m.
 TEST(DisjointTrees, LongOperationsUseAllLinks) {
   FabricConfig config = cluster({4, 4}, 5);
   config.grid = {4, 4};

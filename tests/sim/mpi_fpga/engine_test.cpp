@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does the fabric keep what the engine's interface promises: tables, order, errors, messages, idleness?
+// Does the fabric fulfil the engine's interface: tables, order, errors, messages, idleness?
 #include "oracle.hpp"
 
 namespace thalweg::mpi_fpga::test {
@@ -20,7 +20,7 @@ TEST(Communicators, RowsRunOutAndAreRecycled) {
   const ContextId first = world.communicator({0, 1});
   const ContextId second = world.communicator({1, 2, 3});
   EXPECT_FALSE(world.fabric.create_communicator(std::vector<NodeId>{3, 1}, std::span(handles).first(2), 1000));
-  const ContextId third = world.communicator({2});  // here a row is still free
+  const ContextId third = world.communicator({2});  // a row is still free here
   for (auto [context, ranks] : {std::pair{first, 2u}, {second, 3u}, {third, 1u}}) {
     Job job = sum(ranks, 100);
     world.submit(context, job);
@@ -38,7 +38,7 @@ TEST(Communicators, RowsRunOutAndAreRecycled) {
 
 TEST(Communicators, CreditsOfTheFormerOneAreCountedWhenTheyCome) {
   World world(cluster({2, 2}, 500));  // credits take long
-  for (int i = 0; i < 100; ++i) {     // each communicator takes the row of the one before
+  for (int i = 0; i < 100; ++i) {     // each communicator takes the row of the previous one
     const ContextId context = world.communicator({0, 3, 1});
     Job job = sum(3, 70 + i, i % 2 ? Algorithm::tree : Algorithm::exchange);
     world.submit(context, job);
@@ -63,7 +63,8 @@ TEST(Communicators, LoadingARowTakesPcieAndItsBits) {
   ASSERT_EQ(completed.size(), 1u);
   EXPECT_TRUE(completed[0].last);
   EXPECT_EQ(completed[0].handle, 77u);
-  // There and back over PCIe; a header of 8 bytes, and 16 * (16 + 2) + 8 = 296 bits (Equation 1) in 37 bytes; it is written in 1.
+  // A round trip over PCIe; a header of 8 bytes, and 16 * (16 + 2) + 8 = 296 bits (Equation 1) in 37 bytes; written in
+  // 1 tick.
   EXPECT_EQ(completed[0].at, 10 + 2 * config.host.pcie_latency + 8 + 37 + 1);
 }
 
@@ -135,7 +136,7 @@ TEST(Operations, SendAndReceiveMayBeTheSameMemory) {
 
 class Mismatch : public testing::Test {
  protected:
-  /// Rank 1 of 3 gives another part than the others.
+  /// Rank 1 of 3 submits another part than the others.
   std::string difference(const std::function<void(CollectiveRequest&)>& change) {
     World world(cluster({2, 2}));
     const ContextId context = world.communicator({0, 1, 2});
@@ -224,7 +225,7 @@ TEST(Waiting, NamesTheRankThatDidNotCome) {
   EXPECT_TRUE(blocked(3, 2));  // for the result
   EXPECT_FALSE(blocked(2, 3));
 
-  world.submit(context, job, 2, world.fabric.now() + 5000);  // it comes after all
+  world.submit(context, job, 2, world.fabric.now() + 5000);  // it arrives after all
   world.run();
   verify(job);
   EXPECT_TRUE(world.fabric.waiting().empty());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Do the collectives of a whole fabric give the right bits, to every rank, for every shape, root, size and type?
+// Do the collectives of a whole fabric give every rank the right bits, for every shape, root, size and type?
 #include "oracle.hpp"
 
 namespace thalweg::mpi_fpga::test {
@@ -151,7 +151,7 @@ TEST(AllToAll, WaitsForARankThatIsLateWithNothingInTheNetwork) {
 TEST(AllToAll, AHostThatIsBehindKeepsItInTheNetwork) {
   FabricConfig config = cluster({3, 3}, 2);
   config.collective.packet_flits = 1;
-  config.host.pcie_bytes_per_tick = 4;  // each port brings up to 32
+  config.host.pcie_bytes_per_tick = 4;  // each port delivers up to 32
   World world(config);
   const ContextId context = world.communicator(first_nodes(9)), other = world.communicator({8, 2, 5});
   std::mt19937_64 random{1};

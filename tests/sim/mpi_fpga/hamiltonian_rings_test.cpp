@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does every ring pass through all vertices of a torus, and is every link in one of them?
+// Does every ring pass through all vertices of a torus, and does every link belong to a ring?
 #include "mpi_fpga/planners/hamiltonian_rings.hpp"
 
 #include <numeric>
@@ -12,7 +12,7 @@ namespace {
 
 using spec::Algorithm, spec::Collective, spec::Datatype, spec::Operator;
 
-/// Vertices are numbered with the first dimension running fastest; port 2d leads up in dimension d, 2d + 1 down.
+/// Vertices are numbered with the first dimension fastest; port 2d leads up in dimension d, 2d + 1 down.
 PortGraph torus_of(const std::vector<unsigned>& sides) {
   std::uint32_t vertices = 1;
   for (const unsigned side : sides) vertices *= side;
@@ -77,7 +77,7 @@ TEST(HamiltonianRings, NothingElseHasAny) {
   EXPECT_TRUE(hamiltonian_rings(mesh).empty());
 }
 
-/// The rows' edges as (node, node), for each row from the nodes of the labels to those of the next ones.
+/// The rows' edges as pairs (node, node): for each row, from the nodes of its labels to those of the next labels.
 std::vector<std::vector<std::pair<NodeId, NodeId>>> steps(const std::vector<Group>& groups) {
   std::vector<std::vector<std::pair<NodeId, NodeId>>> result;
   for (const Group& group : groups) {
@@ -141,7 +141,7 @@ TEST(HamiltonianRings, ByRankTheyFollowTheNumbersOnAWholeTorusToo) {
   EXPECT_FALSE(world.fabric.algorithms(context, Collective::broadcast) >> static_cast<unsigned>(Algorithm::trees) & 1);
 }
 
-/// A rank receives 15 blocks over four links, a flit a cycle each.
+/// A rank receives 15 blocks over four links, each one flit per cycle.
 TEST(HamiltonianRings, LongOperationsKeepAllLinksBusy) {
   for (const Collective collective : {Collective::allgather, Collective::reduce_scatter}) {
     FabricConfig config = cluster({4, 4}, 20);

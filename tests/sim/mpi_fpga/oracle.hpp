@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the collectives must give, evaluated on the processor from the documented order alone: no code of the simulator's
-// lanes, joins or control.
+// The expected results of collectives, evaluated on the processor from the documented order alone, without code of the
+// simulator's lanes, joins or control.
 #pragma once
 
 #include <algorithm>
@@ -33,13 +33,13 @@ Combine elementwise(Function function) {
   };
 }
 
-struct DoubleInt {  // as MPI_DOUBLE_INT lies in memory
+struct DoubleInt {  // memory layout of MPI_DOUBLE_INT
   double value;
   std::int32_t index;
   std::int32_t unused;
 };
 
-/// Reductions that the fabric tests use; the lane's own test has the others.
+/// Reductions for the fabric tests; the lane's own test covers the others.
 inline Combine combine_of(spec::Operator op, spec::Datatype type) {
   using spec::Datatype, spec::Operator;
   if (op == Operator::sum && type == Datatype::float64) return elementwise<double>(std::plus<>());
@@ -60,7 +60,7 @@ inline Combine combine_of(spec::Operator op, spec::Datatype type) {
   throw std::logic_error("the oracle has no such reduction");
 }
 
-/// Fills a block with values that the reductions above show the order of, and that are no NaN.
+/// Fills a block with values that make the order of the reductions above visible, and that are no NaN.
 inline Bytes random_block(spec::Datatype type, std::uint64_t count, std::uint32_t rank, std::mt19937_64& random) {
   Bytes block(count * spec::size_of(type));
   const auto fill = [&]<class T>(T, auto value) {
@@ -88,7 +88,7 @@ inline Bytes random_block(spec::Datatype type, std::uint64_t count, std::uint32_
   return block;
 }
 
-/// Two chains, folded from left to right, then combined.
+/// Two chains, each folded from left to right, then combined.
 inline Bytes two_chains(const std::vector<Bytes>& operands, const Combine& combine) {
   const std::size_t half = (operands.size() + 1) / 2;
   Bytes first = operands[0];
@@ -101,7 +101,7 @@ inline Bytes two_chains(const std::vector<Bytes>& operands, const Combine& combi
   return first;
 }
 
-/// The reduction over a tree, seen from a vertex, of what is not behind the vertex `from`.
+/// The reduction over the part of a tree that is reached from `vertex` without passing `from`.
 inline Bytes tree_value(const std::vector<Bytes>& given, const Order& order, std::uint32_t vertex, std::uint32_t from,
                         const Combine& combine) {
   std::vector<Bytes> operands;
@@ -111,7 +111,8 @@ inline Bytes tree_value(const std::vector<Bytes>& given, const Order& order, std
   return two_chains(operands, combine);
 }
 
-/// Stage by stage, the ranks whose places differ in that stage alone join what they have in the order of these places.
+/// In each stage, ranks whose positions differ in that stage alone combine their values in the order of these
+/// positions.
 inline Bytes stages_value(std::vector<Bytes> values, const Order& order, const Combine& combine) {
   for (const auto& places : order.places) {
     std::vector<Bytes> next;
@@ -141,7 +142,7 @@ inline Bytes exchange_value(std::vector<Bytes> values, std::uint32_t rank, const
   return values[rank % power];
 }
 
-/// What the aligned group of `size` ranks from `first` on has together: halves of halves.
+/// Combined value of the aligned group of `size` ranks from `first`, by recursive halves.
 inline Bytes group_value(const std::vector<Bytes>& values, std::uint32_t first, std::uint32_t size,
                          const Combine& combine) {
   if (size == 1) return values[first];
@@ -150,7 +151,7 @@ inline Bytes group_value(const std::vector<Bytes>& values, std::uint32_t first, 
   return whole;
 }
 
-/// The own operand, if it counts, and the groups that make up the ranks below, the nearest and smallest first.
+/// The own operand, if included, and the groups that make up the lower ranks, the nearest and smallest first.
 inline Bytes scan_value(const std::vector<Bytes>& values, std::uint32_t rank, bool inclusive, const Combine& combine) {
   std::optional<Bytes> result;
   if (inclusive) result = values[rank];
@@ -166,7 +167,7 @@ inline Bytes scan_value(const std::vector<Bytes>& values, std::uint32_t rank, bo
   return result.value_or(Bytes{});
 }
 
-/// What rank `giver` has for rank `receiver`.
+/// The block of rank `giver` for rank `receiver`.
 inline Bytes block_for(const Job& job, std::uint32_t giver, std::uint32_t receiver) {
   const Bytes& all = job.send[giver];
   const std::size_t size = spec::size_of(job.type);
@@ -179,7 +180,8 @@ inline Bytes block_for(const Job& job, std::uint32_t giver, std::uint32_t receiv
   return {from, from + static_cast<std::ptrdiff_t>(block.count * size)};
 }
 
-/// Recursive halving: what two ranks that differ in the highest bit have, combined, and so on down to the lowest.
+/// Recursive halving: the values of two ranks that differ in the highest bit are combined, and so on down to the lowest
+/// bit.
 inline Bytes halving_value(const std::vector<Bytes>& values, const Combine& combine) {
   if (values.size() == 1) return values[0];
   const std::size_t half = values.size() / 2;
@@ -188,7 +190,8 @@ inline Bytes halving_value(const std::vector<Bytes>& values, const Combine& comb
   return halving_value(next, combine);
 }
 
-/// Whole packets are dealt out evenly to several trees, at most as many as packets; each combines its piece in its own order.
+/// Whole packets are distributed evenly to several trees, at most one tree per packet; each tree combines its piece in
+/// its own order.
 inline Bytes pieces_value(const std::vector<Bytes>& given, const std::vector<const Order*>& orders, std::size_t element,
                           unsigned packet_flits, const Combine& combine) {
   const std::size_t packet = element == 16 ? 16 * (2 * packet_flits - 1) : (32 * packet_flits - 8) / element * element;
@@ -230,7 +233,7 @@ inline Bytes reduced(const Job& job, std::uint32_t root, std::uint32_t receiver,
   return order.places.empty() ? exchange_value(given, receiver, combine) : stages_value(given, order, combine);
 }
 
-/// What rank's receive buffer must hold; untouched bytes are `untouched`.
+/// Expected contents of the rank's receive buffer; bytes not written are `untouched`.
 inline Bytes expected(const Job& job, std::uint32_t rank, const Order& order) {
   constexpr std::byte untouched{0x5A};
   const auto collected = [&] {
@@ -269,7 +272,8 @@ inline Bytes expected(const Job& job, std::uint32_t rank, const Order& order) {
   }
 }
 
-/// Gives the job its receive buffers: one byte more than what is received, to see that it is not touched.
+/// Gives the job its receive buffers, each one byte longer than the received data, to check that this byte is not
+/// written.
 inline Job with_buffers(Job job) {
   const std::size_t ranks = job.send.size();
   job.receive.resize(ranks);
@@ -293,7 +297,7 @@ inline Job make_job(spec::Collective collective, spec::Algorithm algorithm, spec
   return with_buffers(std::move(job));
 }
 
-/// Blocks of such sizes, in any order and with gaps.
+/// Blocks of the given sizes, in random order and with gaps.
 inline std::vector<Block> lay_out(const std::vector<std::uint64_t>& counts, std::mt19937_64& random) {
   std::vector<std::size_t> order(counts.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -347,7 +351,7 @@ inline Job make_vector_job(spec::Collective collective, spec::Operator op, spec:
   return with_buffers(std::move(job));
 }
 
-/// All ranks have completed, with the right bits.
+/// Checks that all ranks have completed with the right bits.
 inline void verify(const Job& job, const Order& order) {
   for (std::uint32_t rank = 0; rank < job.send.size(); ++rank) {
     SCOPED_TRACE(::testing::Message() << spec::name(job.collective) << ' ' << spec::name(job.algorithm) << ' '

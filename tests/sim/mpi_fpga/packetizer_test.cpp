@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where do elements lie in packets, and does the DMA keep its rate?
+// How are elements laid out in packets, and does the DMA keep its rate?
 #include "mpi_fpga/packetizer.hpp"
 
 #include <gtest/gtest.h>
@@ -16,9 +16,9 @@ namespace thalweg::mpi_fpga {
 namespace {
 
 TEST(Packetizer, FullPackets) {
-  EXPECT_EQ(Packetizer(8, 16).elements_per_packet(), 63u);  // 512 bytes less the header's 8
+  EXPECT_EQ(Packetizer(8, 16).elements_per_packet(), 63u);  // 512 bytes minus the header's 8
   EXPECT_EQ(Packetizer(1, 16).elements_per_packet(), 504u);
-  EXPECT_EQ(Packetizer(16, 16).elements_per_packet(), 31u);  // one in the first flit, two in each other
+  EXPECT_EQ(Packetizer(16, 16).elements_per_packet(), 31u);  // one in the first flit, two in each other one
   EXPECT_EQ(Packetizer(16, 1).elements_per_packet(), 1u);
   EXPECT_EQ(Packetizer(4, 1).elements_per_packet(), 6u);
 }
@@ -129,7 +129,7 @@ TEST(Pipe, KeepsItsRateAcrossPackets) {
   for (int i = 0; i < 10'000; ++i) end = pipe.pass(0, 504);
   EXPECT_GE(end, Tick(10'000 * 504 / 51.95));
   EXPECT_LE(end, Tick(10'000 * 504 / 51.95 * 1.0001) + 1);
-  EXPECT_EQ(pipe.pass(end + 1000, 52), end + 1002);  // it does not save up what was not used
+  EXPECT_EQ(pipe.pass(end + 1000, 52), end + 1002);  // unused capacity is not saved
 }
 
 TEST(Pipe, ZeroIsNoLimit) {

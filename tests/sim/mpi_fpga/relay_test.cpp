@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Do packets go the routing table's ways, in turns, into buffers that have room for them, out of memories that two read at a
-// time, and does all room come back?
+// Do packets take the routing table's paths, in turns, into buffers that have room for them, out of memories with two
+// readers each, and do all credits return?
 #include "mpi_fpga/relay.hpp"
 
 #include "world.hpp"
@@ -28,7 +28,7 @@ struct Relays {
     relay.arrive(link, id, pool[id]);
     return id;
   }
-  /// Cycles in which each lane sends what it has at once, for as long as anything moves: what leaves, in its order.
+  /// In each cycle every lane sends what it can, until nothing moves. Returns the packets that leave, in order.
   std::vector<PacketId> drain(Relay& relay, unsigned lane) {
     std::vector<PacketId> left;
     for (Tick now = 0, quiet = 0; quiet < 3; ++now, ++quiet) {
@@ -41,7 +41,7 @@ struct Relays {
     }
     return left;
   }
-  /// A node to which the table leads by the link.
+  /// A node to which the table routes over the link.
   NodeId behind(NodeId self, unsigned link) const {
     for (NodeId to = 0; to < config.nodes; ++to)
       if (to != self && config.routes[std::size_t{self} * config.nodes + to].port == link) return to;
@@ -160,7 +160,7 @@ TEST(Relay, QueuesTakeTurnsAndLongOnesGoFirst) {
   }
   from1.push_back(relays.arrive(here, 1, to, 1));
   from3.push_back(relays.arrive(here, 3, to, 1));
-  // Queues of several: 0, 1, then 1 alone; of one: after the turn of 1 that of 3.
+  // Several queues: 0, 1, then 1 alone; one queue: after the turn of 1, that of 3.
   EXPECT_EQ(relays.drain(here, 2), (std::vector{from0[0], from1[0], from1[1], from3[0], from0[1], from1[2]}));
 }
 

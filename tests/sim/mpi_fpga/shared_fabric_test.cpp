@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does a job on a shared fabric get, to the bit and to the cycle, what it gets where the others are not there? Do the jobs
-// together stay within what the wires are?
+// Is a job on a shared fabric unaffected by the others, to the bit and to the cycle? Do the jobs together stay within
+// the capacity of the wires?
 #include "mpi_fpga/driver/shared_fabric.hpp"
 
 #include <algorithm>
@@ -117,7 +117,7 @@ TEST(SharedFabric, AJobIsWhatItIsWithoutTheOthers) {
   }
 }
 
-/// Flits of each job on each link in each cycle of two allreduces at once.
+/// Flits of each job on each link in each cycle of two simultaneous allreduces.
 std::vector<std::map<std::pair<NodeId, unsigned>, std::vector<unsigned>>> traffic(const FabricConfig& config,
                                                                                   const Sharing& shared) {
   WorldOf<SharedFabric> world(config, shared, Endpoint::kernel);
@@ -170,7 +170,7 @@ TEST(SharedFabric, NoJobPassesMoreThanItsSubChannels) {
     for (const auto& [link, flits] : jobs[j])
       for (std::size_t i = 0; i + kSubChannels <= flits.size(); ++i)
         most = std::max(most, flits[i] + flits[i + 1] + flits[i + 2] + flits[i + 3]);
-    EXPECT_EQ(most, weights[j]);  // and it does use them
+    EXPECT_EQ(most, weights[j]);  // it also uses all of them
   }
 }
 
@@ -187,11 +187,11 @@ TEST(SharedFabric, UnitsAndPortsWaitForTheirTurn) {
     world.run();
     return std::ranges::max(job.done);
   };
-  const Tick alone = done(kRowsLoaded - kRowsLoaded % 2000 + 1000) % 2000 - 1000;  // all of it within the turn
-  // The start takes 5 cycles, which may be over when the turn begins. What needs the turn does not begin before it.
+  const Tick alone = done(kRowsLoaded - kRowsLoaded % 2000 + 1000) % 2000 - 1000;  // entirely within the turn
+  // The start takes 5 cycles, which may precede the turn. Everything that needs the turn waits for it.
   for (const Tick early : {2, 4, 100, 900})
     EXPECT_EQ(done(kRowsLoaded - kRowsLoaded % 2000 + 1000 - early) % 2000 - 1000, alone - std::min(early, Tick{5}));
-  // What is on the wire at the turn's end arrives, and waits for the next one.
+  // Flits on the wire at the turn's end arrive, and wait for the next turn.
   for (const Tick late : {1, 3})
     EXPECT_GT(done(kRowsLoaded - kRowsLoaded % 2000 + 2000 - late), kRowsLoaded - kRowsLoaded % 2000 + 3000);
 }
@@ -248,7 +248,7 @@ TEST(Share, CountsWhatItLetsPass) {
         for (Tick t = first; t < first + n; ++t) open += share.open(t);
         most = std::max(most, open);
       }
-      Tick flits = 0;  // as many as begin in `most` cycles, one at once, at that rate
+      Tick flits = 0;  // flits that can begin in `most` cycles at that rate, the first at once
       while (flits * share.cycles < most * share.flits) ++flits;
       EXPECT_EQ(share.most(n), flits) << n;
     }

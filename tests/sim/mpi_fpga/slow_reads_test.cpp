@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Is every flit of a slot, and of a stage, read before it is written over, where a step reads more packets out of one memory than that
-// has ports? The classes of slots and stages throw where it is not.
+// Is every flit of a slot and of a stage read before it is overwritten, if a step reads more packets from one memory
+// than it has ports? The classes of slots and stages throw otherwise.
 #include "oracle.hpp"
 
 namespace thalweg::mpi_fpga::test {

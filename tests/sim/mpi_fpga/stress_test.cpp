@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Do many operations at once, on overlapping communicators, on any hardware configuration, all end, with the right bits,
-// and leave nothing behind?
+// Do many concurrent operations on overlapping communicators, on any hardware configuration, all end with the right
+// bits and leave nothing behind?
 #include <cstdio>
 #include <deque>
 
@@ -56,7 +56,7 @@ FabricConfig random_cluster(std::mt19937_64& random) {
   return config;
 }
 
-/// Under margin flow control a link with a replay needs a margin of its window, less one.
+/// Under margin flow control a link with a replay needs a margin of its window minus one.
 void widen_margin(FabricConfig& config) {
   if (config.router.flow != FlowControl::margin) return;
   for (const LinkConfig& link : config.links)
@@ -64,8 +64,8 @@ void widen_margin(FabricConfig& config) {
   config.router.buffer_flits = config.router.margin_flits + 20;
 }
 
-/// Faults on about three quarters of the links, of all kinds: what share of bits and frames they hit, in which direction, and
-/// times in which nothing comes through.
+/// Faults of all kinds on about three quarters of the links: shares of damaged bits and frames, in either direction,
+/// and times of silence.
 void add_faults(FabricConfig& config, std::mt19937_64& random) {
   config.faults.seed = random();
   const double rate = one_of(random, {1e-4, 1e-5, 1e-6, 1e-7, 1e-8});
@@ -86,7 +86,8 @@ void add_faults(FabricConfig& config, std::mt19937_64& random) {
   }
 }
 
-/// One link, sometimes two, is cut for ever, and ends of some are reset alone. All then goes over a spanning tree, which has no cycle.
+/// One link, sometimes two, is cut permanently, and ends of some are reset alone. All traffic then uses a spanning
+/// tree, which has no cycle.
 void cut_links(FabricConfig& config, std::mt19937_64& random) {
   config.faults.silence = 200 + below(random, 1000);
   config.faults.rebuild = below(random, 3000);
@@ -118,7 +119,7 @@ void cut_links(FabricConfig& config, std::mt19937_64& random) {
       }
     if (reached.size() < rest.nodes) throw std::runtime_error("there is no way");
     for (NodeId to = 0; to < rest.nodes; ++to) {
-      // Up the tree, but where the destination is below.
+      // Up the tree, unless the destination is below.
       for (NodeId node = 0; node < rest.nodes; ++node)
         if (node != to && parent[node])
           rest.routes[std::size_t{node} * rest.nodes + to] = {static_cast<std::uint8_t>(parent[node]->port), 0};
@@ -135,7 +136,8 @@ void cut_links(FabricConfig& config, std::mt19937_64& random) {
 enum class Links { good, bad, cut };
 
 struct Count {
-  unsigned long long operations = 0, recoveries = 0, ended = 0;  ///< ended: runs, by a link that there is no way around
+  unsigned long long operations = 0, recoveries = 0, ended = 0;  ///< ended: runs ended by a link without an alternative
+                                                                 ///< path
 };
 
 bool vectored(Collective collective) {
@@ -179,7 +181,7 @@ Job random_personal_job(std::uint32_t ranks, unsigned packet_bytes, std::mt19937
   return make_personal_job(Datatype::byte, counts, random);
 }
 
-/// A communicator with a queue of operations; every rank submits each of its parts at a time of its own.
+/// A communicator with a queue of operations; every rank submits each of its parts at a random time.
 struct Communicator {
   Communicator(World& world, const FabricConfig& config, bool personal, std::vector<NodeId> nodes,
                std::mt19937_64& random) {
@@ -207,8 +209,8 @@ struct Communicator {
   std::vector<std::unique_ptr<Job>> jobs;
 };
 
-/// One random cluster; several communicators at once, some freed and others created in their place while it runs. `personal`:
-/// with all-to-alls alone.
+/// One random cluster; several communicators at once, some freed and others created in their place during the run.
+/// `personal`: only all-to-alls.
 void run(std::uint64_t seed, bool personal, Links links, Count& count) {
   SCOPED_TRACE(testing::Message() << "seed " << seed);
   std::mt19937_64 random{seed};
@@ -225,7 +227,7 @@ void run(std::uint64_t seed, bool personal, Links links, Count& count) {
     world.fabric.send({i, below(random, config.nodes), below(random, config.nodes), below(random, 5000)},
                       world.fabric.now() + below(random, 1000));
   const auto stopped = [&] {
-    // Right only where the links that are left do not join all nodes.
+    // Correct only if the remaining links do not connect all nodes.
     if (!world.fabric.failure()) return false;
     EXPECT_EQ(links, Links::cut);
     EXPECT_TRUE(std::ranges::any_of(config.links, [&](const LinkConfig& link) {
@@ -283,7 +285,7 @@ TEST(Stress, RandomAllToAlls) {
   runs(15, true);
 }
 
-// THALWEG_RUNS=400 are ten thousand operations.
+// THALWEG_RUNS=400 runs ten thousand operations.
 TEST(Stress, BadLinks) {
   runs(20, false, Links::bad);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Do operations take the cycles that docs/collectives.md counts?
+// Do operations take the numbers of cycles in docs/collectives.md?
 #include "oracle.hpp"
 
 namespace thalweg::mpi_fpga::test {
@@ -24,11 +24,12 @@ Tick hop(Tick link) {
   return 1 + (4 + link) + 1 + 1;
 }
 
-/// From a step's issue to its result's first flit in the fork queues: the memory that the operands are in, and a register.
+/// From a step's issue to its result's first flit in the fork queues: the memory that holds the operands, and a
+/// register.
 constexpr Tick kStep = 2;
 
-/// From the command to the first process' first step: the row, then collective control's question and answer, with which the process
-/// is chosen. Along a tree, the answer needs nothing but the row.
+/// From the command to the first process' first step: the row, then the request to collective control and its answer,
+/// by which the process is chosen. Along a tree, the answer needs only the row.
 constexpr Tick kStart = 1 + 3 + 1, kStartAlongTree = 2;
 
 std::vector<NodeId> all(std::uint32_t ranks) {
@@ -48,14 +49,14 @@ TEST(Timing, AllreduceOfEightBytesAtZeroLoad) {
         for (Endpoint endpoint : {Endpoint::host, Endpoint::kernel}) {
           World world(config, endpoint);
           const ContextId context = world.communicator(all(ranks));
-          // Command and data pass PCIe; both are uploaded before the first process can begin; the data follow the descriptor
-          // at the three cycles after which the process can be tried again. Each stage: a hop, the lanes, and a step.
-          // Download 1, PCIe again.
+          // Command and data pass PCIe; both are uploaded before the first process can begin; the data follow the
+          // descriptor within the three cycles after which the process can be tried again. Each stage: a hop, the
+          // lanes, and a step. Download 1, PCIe again.
           const Tick pcie_there = endpoint == Endpoint::host ? config.host.pcie_latency : 0;
           const Tick pcie_back =
               endpoint == Endpoint::host ? config.host.pcie_latency : 1;  // the completion's register
           const Tick expected = pcie_there + kStart + kStep + 3 + stages * (hop(link) + lane + kStep) + 1 + pcie_back;
-          // One process is tried in a cycle: another one may come first, on the way of all ranks twice.
+          // One process is tried per cycle: another one may be tried first, twice along the path of all ranks.
           const Tick took = ticks(world, context, ranks, Collective::allreduce, Algorithm::exchange, 1);
           EXPECT_TRUE(took >= expected && took <= expected + 2)
               << took << ", not " << expected << ": link " << link << " lane " << lane << " ranks " << ranks;
@@ -93,7 +94,7 @@ TEST(Timing, NoResultComesEarlierThanItsBytesCanPass) {
       World world(config, endpoint);
       const ContextId context = world.communicator(all(16));
       const auto took = static_cast<double>(ticks(world, context, 16, collective, Algorithm::tree, count));
-      // What comes into a node comes over its four links of a flit a cycle, what goes to a host over PCIe besides.
+      // A node receives over its four links, each one flit per cycle; a host also sends over PCIe.
       EXPECT_GE(took, blocks * bytes / (4 * 32)) << spec::name(collective);
       const double pcie = endpoint == Endpoint::host ? 130 + blocks * bytes / config.host.pcie_bytes_per_tick : 0;
       EXPECT_GE(took, pcie) << spec::name(collective);
@@ -126,7 +127,8 @@ TEST(Timing, AStageWaitsForTheWholePacket) {
   world.submit(context, job, 0, late);
   world.run();
   verify(job);
-  // Uploads of 8 and of 504 bytes at 51.95 a tick; the choice of the process; through the first step into the stage, 16 flits; the join; 16 flits.
+  // Uploads of 8 and of 504 bytes at 51.95 per tick; the choice of the process; through the first step into the stage,
+  // 16 flits; the join; 16 flits.
   const Tick least = 2 * config.host.pcie_latency + 1 + 10 + 1 + (kStep + 16) + (kStep + 14) + 16;
   EXPECT_GE(job.done[0] - late, least);
   EXPECT_LE(job.done[0] - late, least + 1) << "the other process is tried before it, once";
@@ -136,8 +138,8 @@ struct Delays {
   Tick copy = 0, join = 0;
 };
 
-/// What sharing one aggregation unit costs a copy, which passes the lanes by, and a join, both of `count` elements, at most:
-/// over all distances in time between them.
+/// Maximum delay of a copy, which bypasses the lanes, and of a join by sharing one aggregation unit, both of `count`
+/// elements: over all time offsets between them.
 Delays delays_of_sharing(std::uint64_t count) {
   const auto done = [count](unsigned units, Tick offset) {
     FabricConfig config = cluster({2, 2});
@@ -165,17 +167,17 @@ Delays delays_of_sharing(std::uint64_t count) {
 }
 
 TEST(Timing, ResultsOfOneUnitDoNotOvertakeEachOther) {
-  // A copy that comes a cycle after a join of one flit waits until that has left the lanes; and until the process that the unit
-  // keeps after a descriptor has been tried; that it is gone is seen a cycle later.
+  // A copy one cycle after a join of one flit waits until the join has left the lanes, and until the process that the
+  // unit keeps after a descriptor has been tried; its end is visible one cycle later.
   EXPECT_EQ(delays_of_sharing(1).copy, 14 + 4);
 }
 
 TEST(Timing, AUnitReadsOnePacketAtATime) {
-  // A join that comes a cycle after a copy of 16 flits waits until that has been read, and its process tried again.
+  // A join one cycle after a copy of 16 flits waits until the copy has been read, and its process has been tried again.
   EXPECT_EQ(delays_of_sharing(63).join, 16);
 }
 
-TEST(Timing, TimeWithoutEventsIsSkipped) {  // or this test does not end
+TEST(Timing, TimeWithoutEventsIsSkipped) {  // otherwise this test does not end
   World world(cluster({2, 2}));
   const ContextId context = world.communicator(all(4));
   std::mt19937_64 random{1};

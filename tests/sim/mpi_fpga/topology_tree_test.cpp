@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Do trees follow the links: shortest ways from the middle, over other nodes only where ways meet and a row is free?
+// Do trees follow the links: shortest paths from the middle, over other nodes only where paths meet and a row is free?
 #include "mpi_fpga/planners/topology_tree.hpp"
 
 #include <algorithm>
@@ -130,7 +130,7 @@ TEST(TopologyTree, CommunicatorsUnderTheSameSwitchesBothHaveTreesOverThem) {
 }
 
 TEST(TopologyTree, RowsOfFreedCommunicatorsDoNotComeBack) {
-  FabricConfig config = with_hosts(fat_tree(3, 2, 1), 200);  // rows take long to the switches
+  FabricConfig config = with_hosts(fat_tree(3, 2, 1), 200);  // rows take long to reach the switches
   config.collective.trees = Trees::by_topology;
   World world(config);
   std::mt19937_64 random{1};
@@ -161,8 +161,8 @@ TEST(TopologyTree, AnExchangeByDimensionsTakesTheDiameter) {
     world.run();
     verify(job, world.order(context));
     const Tick took = *std::ranges::max_element(job.done) - start;
-    // Two stages, each of them four links and routers to the farthest of a ring, a join of eight operands (four steps of a
-    // lane), and the way out of a node and in again.
+    // Two stages, each with four links and routers to the farthest node of a ring, a join of eight operands (four steps
+    // of a lane), and the path out of a node and in again.
     const Tick least = 2 * (4 * (4 + link) + 4 * config.collective.lane_latency);
     EXPECT_GE(took, least);
     EXPECT_LE(took, least + 2 * 30);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Do the user's units map every element once on its way in and once on its way out, and cost the cycles that they take?
+// Do the user's units map every element once on input and once on output, and add exactly their own cycles?
 #include <algorithm>
 
 #include "mpi_fpga/user_operators.hpp"
@@ -12,7 +12,7 @@ using spec::Algorithm, spec::Collective, spec::Datatype, spec::Operator;
 
 constexpr unsigned kBefore = 7, kAfter = 11;
 
-// Neither commutes with the other, nor is its own inverse: a second pass, or none, is seen.
+// Neither commutes with the other or is its own inverse: a second pass, or none, is visible.
 std::uint64_t before(std::uint64_t x) {
   return 3 * x + 1;
 }
@@ -58,7 +58,7 @@ Bytes random_bytes(std::size_t size, std::mt19937_64& random) {
   return bytes;
 }
 
-/// `ranks` parts of a collective of blocks of `count` elements, those that have none included.
+/// The `ranks` parts of a collective of blocks of `count` elements, including parts without elements.
 Job parts(Collective collective, Algorithm algorithm, Datatype type, std::uint32_t ranks, std::uint32_t root,
           std::uint64_t count, std::mt19937_64& random) {
   Job job{.collective = collective,
@@ -103,7 +103,7 @@ TEST_P(Units, MapWhatMovesOnItsWayInAndOut) {
         if (collective == Collective::scatter) add_block(sent(kRoot, rank));
         if (collective == Collective::allgather || (collective == Collective::gather && rank == kRoot))
           for (std::uint32_t from = 0; from < kRanks; ++from) add_block(sent(from, 0));
-        expected.resize(size * kRanks);  // beyond it nothing was written
+        expected.resize(size * kRanks);  // nothing was written beyond it
         EXPECT_EQ(job.receive[rank], expected) << "rank " << rank;
       }
     }
@@ -153,7 +153,7 @@ TEST_P(Units, TakeTheirCyclesOnceAndAFlitACycle) {
 TEST(UserUnits, PassAFlitACycle) {
   constexpr std::uint64_t kBlock = 8000, kRanks = 6;
   const auto ticks =
-      [&](const UserUnits& units) {  // of a scatter: its root's PCIe and links take more than a flit a cycle
+      [&](const UserUnits& units) {  // of a scatter: its root's PCIe and links take more than one flit per cycle
         FabricConfig config = with_units(false, units);
         config.collective.packet_flits = 16;
         World world(config, Endpoint::host);

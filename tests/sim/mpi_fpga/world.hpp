@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Drives a Fabric in tests: submits all ranks' parts, runs to the end, keeps who completed when.
+// Drives a Fabric in tests: submits all ranks' parts, runs to the end, records the completion times.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,13 +23,13 @@ using namespace thalweg::test;
 
 using Bytes = std::vector<std::byte>;
 
-/// A number from the environment, as the first seed of random tests.
+/// A number from the environment, such as the first seed of random tests.
 inline std::uint64_t setting(const char* name, std::uint64_t otherwise) {
   const char* given = std::getenv(name);
   return given ? std::strtoull(given, nullptr, 10) : otherwise;
 }
 
-/// The host's values of the tests.
+/// The host's values in the tests.
 inline FabricConfig with_hosts(FabricConfig config, Tick link_latency) {
   config.router.local_ports = 1 + config.router.link_ports;
   for (LinkConfig& link : config.links) link.latency = link_latency;
@@ -45,7 +45,7 @@ inline FabricConfig cluster(const std::vector<unsigned>& sides, Tick link_latenc
   return with_hosts(config, link_latency);
 }
 
-/// The nodes of one plane of a torus of 4 x 3 x 5, those whose second coordinate is 1, in some order.
+/// The nodes of one plane of a torus of 4 x 3 x 5, with the second coordinate 1, in some order.
 inline std::vector<NodeId> plane_of_4x3x5() {
   std::vector<NodeId> plane;
   for (NodeId node = 0; node < 4 * 3 * 5; ++node)
@@ -55,14 +55,14 @@ inline std::vector<NodeId> plane_of_4x3x5() {
   return plane;
 }
 
-/// What a communicator's reductions follow: the vertices' neighbours on the tree, the ranks' first, by ascending edge; its
-/// top; and the ranks' places in each stage of an exchange by dimensions, none for recursive doubling.
+/// The order of a communicator's reductions: the vertices' neighbours on the tree, the ranks' first, by ascending edge;
+/// its top; and the ranks' positions in each stage of an exchange by dimensions, none for recursive doubling.
 struct Order {
   std::vector<std::vector<std::uint32_t>> neighbours;
   std::uint32_t top = 0;
   std::vector<std::vector<unsigned>> places{};
-  /// Of an algorithm that cuts an operation between several trees: for each of these, the order of each root, and that of an
-  /// allreduce.
+  /// For an algorithm that splits an operation between several trees: for each tree, the order for each root, and that
+  /// of an allreduce.
   std::map<spec::Algorithm, std::vector<std::vector<Order>>> parts{};
   std::map<spec::Algorithm, std::vector<Order>> for_all{};
   unsigned packet_flits = 0, slot_packets = 0;
@@ -77,7 +77,7 @@ struct Order {
       }
     return order;
   }
-  /// Where each rank has a tree of its own, that of one.
+  /// If each rank has a tree of its own: the tree of `root`.
   static Order of_root(const Group& group, std::uint32_t root) {
     Order order{.neighbours = {}, .top = root};
     for (const Group::Vertex& vertex : group.vertices()) {
@@ -116,7 +116,7 @@ struct Job {
   std::uint64_t count = 0;
   std::vector<Bytes> send{}, receive{};                             ///< of each rank
   std::vector<std::vector<Block>> send_blocks{}, receive_blocks{};  ///< v-form: of each rank
-  std::vector<std::uint64_t> counts{};                              ///< v-form: what each rank gives, or takes
+  std::vector<std::uint64_t> counts{};                              ///< v-form: elements that each rank gives, or takes
   std::vector<Tick> done{};                                         ///< of each rank; -1: not yet
 };
 
@@ -152,7 +152,7 @@ class WorldOf {
     return order;
   }
 
-  /// Submits rank's part of a job at a time.
+  /// Submits the rank's part of a job at time `at`.
   void submit(ContextId context, Job& job, std::uint32_t rank, Tick at) {
     const Handle handle = next_++;
     parts_[handle] = {&job, rank};
@@ -176,7 +176,7 @@ class WorldOf {
     for (std::uint32_t rank = 0; rank < job.send.size(); ++rank) submit(context, job, rank, fabric.now());
   }
 
-  /// Runs to the next completions. False: the fabric is idle.
+  /// Runs to the next completions; false if the fabric is idle.
   bool step() {
     completed_.clear();
     fabric.advance(kNever, completed_);
@@ -210,7 +210,7 @@ class WorldOf {
   };
   CollectiveConfig collective_;
   std::map<Handle, Part> parts_;
-  Handle next_ = Handle{1} << 32;  ///< below: messages of tests
+  Handle next_ = Handle{1} << 32;  ///< lower ones: messages of tests
   std::size_t tables_ = 0;
   std::vector<Completion> completed_;
 };

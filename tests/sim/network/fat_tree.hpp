@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fat trees of two levels for tests: a small, independent second opinion on what cluster files describe.
+// Fat trees of two levels for tests: a small, independent alternative to the descriptions of cluster files.
 #pragma once
 
 #include <algorithm>
@@ -9,9 +9,9 @@
 
 namespace thalweg::test {
 
-/// `leaves` switches with `down` hosts each below `spines` switches. Hosts are numbered first, then leaves, then spines. A
-/// leaf's ports 0 .. down-1 go to its hosts, the next ones to the spines; port i of a spine goes to leaf i. Packets go up by
-/// the spine of their destination's number; between spines over the first leaf.
+/// `leaves` switches with `down` hosts each below `spines` switches. Hosts are numbered first, then leaves, then
+/// spines. A leaf's ports 0 .. down-1 lead to its hosts, the next ones to the spines; port i of a spine leads to leaf
+/// i. Packets go up by the spine of their destination's number; between spines, over the first leaf.
 inline NetworkConfig fat_tree(unsigned leaves, unsigned down, unsigned spines) {
   NetworkConfig config;
   const NodeId hosts = leaves * down, first_spine = hosts + leaves;
@@ -31,7 +31,7 @@ inline NetworkConfig fat_tree(unsigned leaves, unsigned down, unsigned spines) {
   config.routes.resize(std::size_t{config.nodes} * config.nodes);
   for (NodeId node = 0; node < config.nodes; ++node)
     for (NodeId to = 0; to < config.nodes; ++to) {
-      const NodeId leaf = to < hosts ? leaf_of(to) : to;  // where the way down begins
+      const NodeId leaf = to < hosts ? leaf_of(to) : to;  // where the downward path begins
       unsigned port = 0;
       if (node >= first_spine)
         port = leaf < first_spine ? leaf - hosts : 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tori for tests: a small, independent second opinion on what cluster files describe.
+// Tori for tests: a small, independent alternative to the descriptions of cluster files.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +10,9 @@
 
 namespace thalweg::test {
 
-/// A k-ary n-cube, port 2d up and 2d+1 down in dimension d, routed in dimension order by the shorter way (a tie goes up from
-/// even coordinates and down from odd ones). Two route classes, the halves of the virtual channels: 0 until the packet is in
-/// its destination's half of the ring, 1 from there on.
+/// A k-ary n-cube, port 2d up and 2d+1 down in dimension d, routed in dimension order by the shorter direction (a tie
+/// goes up from even coordinates and down from odd ones). Two route classes, the halves of the virtual channels: 0
+/// until the packet is in its destination's half of the ring, 1 from there on.
 inline NetworkConfig torus(const std::vector<unsigned>& sides) {
   NetworkConfig config;
   config.nodes = 1;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole networks under random traffic: is every flit delivered once and in order, and does the order of steps not matter?
+// Whole networks under random traffic: is every flit delivered once and in order, and are results independent of the
+// order of steps?
 #include "network/traffic.hpp"
 
 #include <gtest/gtest.h>
@@ -37,7 +38,7 @@ TEST(Traffic, TorusIsFreeOfDeadlockAtOverload) {
   EXPECT_LT(result.accepted_load, 1.0);
 }
 
-// One ring without its two classes: the packets of an overload wait for each other in a circle, and it is told who.
+// One ring without its two classes: under overload, packets wait for each other in a cycle, which is reported.
 TEST(Traffic, ADeadlockIsReported) {
   auto fabric = test::torus({8});
   for (auto& masks : fabric.router.vc_mask) masks = {0b0001, 0b0001};
@@ -57,8 +58,9 @@ TEST(Traffic, EveryPatternReachesItsDestinations) {
     traffic.pattern = pattern;
     const auto result = run_traffic(test::torus({4, 4}), traffic);
     EXPECT_TRUE(result.verified && result.complete);
-    // Links on the way: bit complement changes both coordinates x to 3-x; the neighbour is up 1 in the first dimension, and
-    // in every fourth node up 1 in the second one too; transpose (x, y) to (y, x) takes twice the uniform ring distance.
+    // Links on the path: bit complement changes both coordinates x to 3-x; the neighbour is up 1 in the first
+    // dimension, and in every fourth node up 1 in the second one too; transpose (x, y) to (y, x) takes twice the
+    // uniform ring distance.
     if (pattern == Pattern::bit_complement) {
       EXPECT_NEAR(result.average_hops, 2.0, 0.05);
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does a hub's memory take the time of its DRAM, and answer reads with what was written, in order? Expected are closed forms of DDR3-1066.
+// Does a hub's memory take the time of its DRAM, and answer reads with the data written before, in order? The expected
+// values are closed forms of DDR3-1066.
 #include "peach2/board_memory.hpp"
 
 #include <gtest/gtest.h>
@@ -30,7 +31,8 @@ BusBeat beat(std::uint64_t address, bool write = false, std::uint64_t value = 0)
   return made;
 }
 
-/// Gives the beats as fast as they are taken; the cycle of the last reply, or in which the last one was taken.
+/// Offers the beats as fast as they are accepted. Returns the cycle of the last reply, or that of the last accepted
+/// beat.
 Tick run(BoardMemory& memory, const std::vector<BusBeat>& beats) {
   std::size_t next = 0;
   for (Tick cycle = 0;; ++cycle) {
@@ -44,14 +46,14 @@ TEST(BoardMemory, AReadThatWaitsForNothingTakesItsLatency) {
   EXPECT_EQ(run(memory, {beat(64)}), 17);
 }
 
-/// The DRAM is faster than the bus, and the controller keeps enough commands to bridge a refresh.
+/// The DRAM is faster than the bus, and the controller queues enough commands to bridge a refresh.
 TEST(BoardMemory, AStreamMovesABeatACycle) {
   constexpr unsigned kBeats = 50'000;
   std::vector<BusBeat> beats;
   for (unsigned i = 0; i < kBeats; ++i) beats.push_back(beat(16ULL * i));
   BoardMemory memory(config(), "m");
   const Tick plain = run(memory, beats);
-  EXPECT_NEAR(static_cast<double>(plain), kBeats - 1 + 17, 2);  // rows that are opened
+  EXPECT_NEAR(static_cast<double>(plain), kBeats - 1 + 17, 2);  // the opening of rows
   BoardMemory refreshed(config(7800), "m");
   EXPECT_NEAR(static_cast<double>(run(refreshed, beats)), static_cast<double>(plain), (110 + 2 * 13.125) * kPerNs + 1);
 }
@@ -75,7 +77,7 @@ TEST(BoardMemory, RowsOfOneBankTakeItsCycle) {
   EXPECT_NEAR(static_cast<double>(run(memory, beats)), 17 + 199 * (37.5 + 13.125) * kPerNs, 2);
 }
 
-/// Reads and writes of few places, in random order: each read has what was written before it.
+/// Reads and writes of few addresses, in random order: each read returns the data written before it.
 TEST(BoardMemory, RepliesAreInOrderAndOfWhatWasWritten) {
   std::mt19937_64 random(test_seed());
   BoardMemory memory(config(7800), "m");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Are the calculator's sums those of the processor in the same order, to the bit, and does it take a beat every cycle?
+// Are the calculator's sums equal to the processor's in the same order, to the bit, and does it accept a beat every
+// cycle?
 #include "peach2/calculator.hpp"
 
 #include <gtest/gtest.h>
@@ -46,7 +47,7 @@ class Bench {
                                                     .tree = tree_}},
                     nullptr, 0, 0);
   }
-  /// Cycles that it takes them in.
+  /// Number of cycles in which it accepts them.
   unsigned write(const std::vector<Particle>& particles) {
     unsigned cycles = 0;
     for (unsigned beat = 0; beat < 2 * particles.size();) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clusters of PEACH2 as a file would say them.
+// Clusters of PEACH2 as a cluster file would describe them.
 #pragma once
 
 #include "../../dram.hpp"
@@ -7,7 +7,7 @@
 
 namespace thalweg::peach2 {
 
-/// Rings, joined node by node where there are two.
+/// One ring, or two rings joined node by node.
 inline Description rings_of(unsigned count, unsigned nodes, Tick bus_phase = 0) {
   Description description;
   description.ticks_per_second = 750'000'000;

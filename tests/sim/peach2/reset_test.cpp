@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A hub that is reset alone forgets packets and credits of its cables: is that said, and by whom, rather than lost in silence?
+// A hub that is reset alone loses packets and credits of its cables: is the loss reported, and by which hub?
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace {
 
 constexpr unsigned kNodes = 4;
 
-/// Is reset whenever so many packets have come by west; 0: never.
+/// Resets once `packets` packets have arrived by west; 0: never.
 class Forgetful final : public HubModel {
  public:
   Forgetful(const Hub::Config& config, std::uint16_t own, const unsigned& packets)
@@ -60,7 +60,7 @@ class Forgetful final : public HubModel {
 };
 
 struct Rig {
-  unsigned packets = 0;  ///< that come until the hub of node 1 is reset
+  unsigned packets = 0;  ///< packets that arrive until the hub of node 1 is reset
   Fabric fabric{rings_of(1, kNodes), windows_of_rings(1, kNodes),
                 [this](const Hub::Config& config, std::uint16_t own, unsigned node, Domain& net, Domain& bus) {
                   return node == 1 ? std::make_unique<Forgetful>(config, own, packets)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rings of hubs, and where their windows lead.
+// Rings of hubs, and their windows' destinations.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ namespace thalweg::peach2 {
 
 inline constexpr std::uint32_t kAllPages = (1U << (kAddressBits - kPageBits)) - 1;
 
-/// The windows of nodes first to last, for one port.
+/// The windows of nodes `first` to `last`, for one port.
 [[nodiscard]] inline Window of_nodes(unsigned to, unsigned first, unsigned last) {
   const unsigned shift = kNodeShift - kPageBits;
   return {true, to, kAllPages, first << shift, ((last + 1) << shift) - 1};
@@ -26,7 +26,8 @@ inline constexpr std::uint32_t kAllPages = (1U << (kAddressBits - kPageBits)) - 
   return kPorts;
 }
 
-/// One ring of so many nodes, each one's east joined to the next one's west, or two of them, joined by their souths.
+/// One ring of `nodes` nodes, each one's east connected to the next one's west, or two such rings, connected by their
+/// souths.
 [[nodiscard]] inline Wiring rings(unsigned count, unsigned nodes) {
   Wiring wiring(count * nodes);
   for (unsigned ring = 0; ring < count; ++ring)
@@ -41,7 +42,8 @@ inline constexpr std::uint32_t kAllPages = (1U << (kAddressBits - kPageBits)) - 
   return wiring;
 }
 
-/// The windows that lead from everywhere to everywhere in them, never through a ring's node 0 (thalweg.systems.peach2.routes).
+/// The windows that route from every node to every other one, never through a ring's node 0
+/// (thalweg.systems.peach2.routes).
 [[nodiscard]] inline Tables windows_of_rings(unsigned count, unsigned nodes) {
   Tables tables(count * nodes);
   for (unsigned node = 0; node < count * nodes; ++node) {
@@ -64,8 +66,8 @@ inline constexpr std::uint32_t kAllPages = (1U << (kAddressBits - kPageBits)) - 
   return tables;
 }
 
-/// The ports by which a packet for a page goes on its way from a node, the last one the host's or the bus's; without that where it
-/// is refused on the way.
+/// The ports that a packet for a page passes from a node on, the last one the host's or the bus's; without that if the
+/// packet is refused on the way.
 [[nodiscard]] inline std::vector<PortOf> way(const Wiring& wiring, const Tables& tables, unsigned from,
                                              std::uint32_t page) {
   std::vector<PortOf> ports;
@@ -76,7 +78,7 @@ inline constexpr std::uint32_t kAllPages = (1U << (kAddressBits - kPageBits)) - 
     ports.push_back({node, to});
     if (to == kBus || to == kNorth || !wiring[node][to]) return ports;
     const PortOf next = *wiring[node][to];
-    // No port twice: after as many as there are, it goes round.
+    // No port twice: more ports than exist mean a loop.
     if (ports.size() > wiring.size() * kLinks) return ports;
     node = next.node;
     came = next.port;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does every operator do to every type what docs/collectives.md says, to the bit?
+// Does every operator give the results of docs/collectives.md for every type, to the bit?
 #include "reduce/lane.hpp"
 
 #include <gtest/gtest.h>
@@ -89,7 +89,7 @@ TEST(Lane, IntegersWrapAndLogicalsGiveZeroOrOne) {
   check_integers<std::uint64_t>(Datatype::uint64);
 }
 
-/// The rules of floating types, for values of T whose doubles are exact; `round` gives a double's nearest T.
+/// The rules of floating types, for values of T whose doubles are exact; `round` gives the T nearest to a double.
 template <class T, class Value, class Round>
 void check_floating(Datatype type, const std::vector<T>& values, Value value, Round round, T canonical) {
   SCOPED_TRACE(spec::name(type));

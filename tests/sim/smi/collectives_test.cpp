@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Do collectives' endpoints do what MPI would, whatever the network's times, the kernels' and the order in which ranks get on?
+// Do collectives' endpoints give MPI's results, whatever the timing of the network and the kernels and the order in
+// which ranks proceed?
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +21,7 @@ namespace {
 using Numbers = std::vector<std::uint64_t>;
 using enum EndpointKind;
 
-/// A collective as each rank's kernel takes part in it: `own` is its own, -1 of who does not.
+/// A collective as each rank's kernel executes it: `own` is its rank in the communicator, -1 if it does not take part.
 struct Operation {
   EndpointKind kind{};
   Open open;
@@ -34,9 +35,9 @@ struct Operation {
 };
 
 struct Times {
-  double sends = 1, gives = 1, takes = 1;  ///< how often
+  double sends = 1, gives = 1, takes = 1;  ///< probabilities per cycle
   unsigned latency = 20, jitter = 0;
-  bool strict = false;  ///< kernels wait for what an element gives before they go on
+  bool strict = false;  ///< kernels wait for an element's result before they proceed
 };
 
 /// A rank: its endpoint, and the kernel.
@@ -59,7 +60,7 @@ class Cluster {
     }
   }
 
-  /// All operations, one behind the other at each rank; the cycles.
+  /// Runs all operations, in order at each rank. Returns the number of cycles, -1 after a deadlock.
   std::int64_t run(const std::vector<Operation>& operations) {
     const std::int64_t begin = now_;
     std::int64_t last = now_;
@@ -79,7 +80,7 @@ class Cluster {
     }
   }
 
-  /// What comes out of the cluster when all is done: nothing.
+  /// Checks that nothing leaves the cluster once all is done.
   void settle() {
     for (unsigned i = 0; i < 200; ++i, ++now_)
       for (unsigned r = 0; r < ranks_.size(); ++r) static_cast<void>(step(r, {}));
@@ -108,7 +109,7 @@ class Cluster {
       text << "\nrank " << r << ", operation " << ranks_[r].operation << ", waits for " << ranks_[r].endpoint->waits();
     ADD_FAILURE() << "all stand still in cycle " << now_ << text.str();
   }
-  /// The first packet that is there, of sources by chance.
+  /// The first packet that has arrived from a random source.
   std::deque<std::pair<std::int64_t, Packet>>* arrived(unsigned to, bool control) {
     const auto first = static_cast<unsigned>(draw_() % ranks_.size());
     for (unsigned i = 0; i < ranks_.size(); ++i) {
@@ -163,7 +164,7 @@ class Cluster {
       if (!out.empty()) due = std::max(due, out.back().first + 1);
       out.emplace_back(due, *packet);
     }
-    // Where nothing comes and it says that it is idle, what it shows does not change.
+    // If nothing arrives and the endpoint reports idle, its outputs do not change.
     const bool quiet =
         endpoint.idle() && !in.open && !in.element && !in.element_taken && !in.data && !in.control && !in.packet_taken;
     const auto before = shows(endpoint);
@@ -184,8 +185,8 @@ class Cluster {
     return {endpoint.open_ready(),         endpoint.element_ready(),     endpoint.data_ready(),
             endpoint.element() != nullptr, endpoint.packet() != nullptr, endpoint.waits()};
   }
-  /// One by one: the root's kernel of a reduction gives an element when it has the result of the one before, those of a scatter and a gather
-  /// do with their own parts.
+  /// Element by element: the root's kernel of a reduction gives an element once it has the result of the previous one;
+  /// those of a scatter and a gather do so with their own parts.
   [[nodiscard]] bool may_give(const Rank& rank, const Operation& operation, unsigned own) const {
     if (!times_.strict || own != operation.open.root) return true;
     const std::size_t before = std::size_t{own} * operation.open.count;
@@ -255,7 +256,7 @@ std::uint64_t combined(const Open& open, std::uint64_t a, std::uint64_t b) {
       return combined<std::int16_t>(open.op, a, b);
   }
 }
-/// Floats are whole where their order may be any, so that sums are exact; negative often.
+/// Floats are whole numbers if their order is arbitrary, so that sums are exact; many are negative.
 std::uint64_t value(const Open& open, std::mt19937_64& draw) {
   const bool whole = open.any_order;
   const double number = whole ? static_cast<double>(static_cast<int>(draw() % 2000) - 1500)
@@ -265,7 +266,7 @@ std::uint64_t value(const Open& open, std::mt19937_64& draw) {
   return draw() & (~std::uint64_t{0} >> (64 - (8u << open.size)));
 }
 
-/// A place's children one after the other, then what is its own.
+/// A position's children one after the other, then its own element.
 std::uint64_t reduced(const Operation& operation, unsigned place, std::size_t index) {
   const Open& open = operation.open;
   std::optional<std::uint64_t> sum;
@@ -326,7 +327,7 @@ Open open_of(EndpointKind kind, unsigned ranks, std::uint32_t count, unsigned ro
 
 class Collectives : public testing::TestWithParam<EndpointKind> {};
 
-/// One behind the other without a barrier, roots, communicators and trees by chance.
+/// Consecutive operations without a barrier, with random roots, communicators and trees.
 TEST_P(Collectives, RandomOnesOverARandomNetwork) {
   std::mt19937_64 draw(test_seed());
   const EndpointKind kind = GetParam();
@@ -389,7 +390,7 @@ std::string name_of(const testing::TestParamInfo<EndpointKind>& info) {
 }
 INSTANTIATE_TEST_SUITE_P(Smi, Collectives, testing::Values(broadcast, scatter, gather, reduce), name_of);
 
-/// Packets leave the root one a cycle, to one child after the other.
+/// Packets leave the root one per cycle, to one child after the other.
 TEST(Broadcast, OnePacketACycle) {
   std::mt19937_64 draw(1);
   for (const unsigned ranks : {4u, 8u}) {
@@ -400,8 +401,8 @@ TEST(Broadcast, OnePacketACycle) {
   }
 }
 
-/// Kernels that give one by one wait for the lane, others for the packets of 7 children, an element a cycle, and where tiles are short,
-/// for the next one.
+/// Kernels that give element by element wait for the lane, others for the packets of 7 children, one element per cycle,
+/// and with short tiles for the next tile.
 TEST(Reduce, DefinedOrderCostsLittle) {
   std::mt19937_64 draw(1);
   constexpr unsigned kCount = 4000;
@@ -441,7 +442,7 @@ TEST(Reduce, LargestOfNegatives) {
   }
 }
 
-/// What a rank waits for, where another one does not open.
+/// The reason for a rank's wait if another rank does not open.
 TEST(Waits, SayWhoIsMissing) {
   std::mt19937_64 draw(1);
   const auto waits = [&](EndpointKind kind, unsigned missing, unsigned asked) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Do elements come as they were pushed, at the times that the polling says?
+// Do elements arrive as they were pushed, at the times given by the polling?
 #include "smi/driver/fabric.hpp"
 
 #include <gtest/gtest.h>
@@ -74,7 +74,8 @@ TEST(SmiFabric, ElementsComeInOrder) {
       }
 }
 
-/// A rank on the way has no route: what comes behind passes, and each packet is counted, those that follow in a circuit, too.
+/// A rank on the path has no route: later packets pass, and each packet is counted, including those that follow in a
+/// circuit.
 TEST(SmiFabric, PacketsWithoutARouteAreDroppedAndCounted) {
   for (const bool circuits : {false, true}) {
     constexpr unsigned kCount = 200;
@@ -111,7 +112,7 @@ TEST(SmiFabric, PacketsWithoutARouteAreDroppedAndCounted) {
   }
 }
 
-/// Those of circuits behind each other, and behind packets; of whole messages, or of parts that fit into FIFOs, or don't.
+/// Circuits behind each other and behind packets; of whole messages, or of parts that fit into FIFOs or do not.
 TEST(SmiFabric, CircuitsAndPacketsComeInOrder) {
   for (const auto& [size, most] : {std::pair{0u, 0}, {1u, 1}, {2u, 15}, {3u, 3}, {2u, 40}, {3u, 0}})
     for (const unsigned count : {0u, 1u, 3u, 4u, 7u, 8u, 9u, 31u, 32u, 33u, 1001u}) {
@@ -143,7 +144,8 @@ TEST(SmiFabric, CircuitsAndPacketsComeInOrder) {
     }
 }
 
-/// A link takes a packet in 16 cycles here, which has 7 floats, or 8 in a circuit, one of whose packets has none.
+/// Here a link takes a packet in 16 cycles. A packet has 7 floats, or 8 in a circuit, where one of the packets has
+/// none.
 TEST(SmiFabric, CircuitsCarryElementsAtTheLinksRate) {
   for (const auto& [circuits, most, cycles] :
        {std::tuple{false, 0, 16.0 / 7}, {true, 0, 2.0}, {true, 15, 2.0 * 16 / 15}, {true, 3, 2.0 * 4 / 3}}) {
@@ -168,7 +170,8 @@ TEST(SmiFabric, CircuitsCarryElementsAtTheLinksRate) {
   }
 }
 
-/// Two ranks' circuits cross a third one, which sends, too, while all have a broadcast: what holds an output stops others for it alone.
+/// Two ranks' circuits cross a third one, which also sends, while all take part in a broadcast: a held output blocks
+/// only the packets for that output.
 TEST(SmiFabric, CircuitsCrossBesideCollectives) {
   std::mt19937_64 draw(test_seed());
   for (unsigned run = 0; run < 20; ++run) {
@@ -178,7 +181,7 @@ TEST(SmiFabric, CircuitsCrossBesideCollectives) {
     values.depth = 2 + static_cast<std::int64_t>(draw() % 6);
     values.circuit_packets = static_cast<std::int64_t>(draw() % 8);
     Line line(std::vector(kRanks, all), values);
-    // Port p of a rank's data go to its pop at 4 + p.
+    // The data of port p of a rank go to its pop at 4 + p.
     auto tables = tables_of(kRanks, 2, std::vector(kRanks, all));
     for (auto& of : tables)
       for (auto& table : of.receive)
@@ -230,7 +233,8 @@ TEST(SmiFabric, CircuitsCrossBesideCollectives) {
   }
 }
 
-/// Table 4 of the paper: with four links a send kernel has five inputs; one has packets, so R of them leave in R + 4 cycles.
+/// Table 4 of the paper: with four links a send kernel has five inputs; one has packets, so R of them leave in R + 4
+/// cycles.
 TEST(SmiFabric, PollingSetsTheRateOfInjection) {
   for (const std::int64_t reads : {1, 4, 8, 16}) {
     constexpr unsigned kMessages = 4000;
@@ -254,7 +258,7 @@ TEST(SmiFabric, PollingSetsTheRateOfInjection) {
       port.open.push(channel(kMessages, 0));
       for (unsigned i = 0; i < kMessages; ++i) static_cast<void>(port.out.pop());
     });
-    // Port 2 is at link 2 of rank 0; what comes in by link 3 of rank 1 is for the port there.
+    // Port 2 is at link 2 of rank 0; packets that arrive by link 3 of rank 1 are for the port there.
     auto tables =
         tables_of(2, 4, {{{push, 0}, {push, 1}, {push, 2}, {push, 3}}, {{pop, 4}, {pop, 1}, {pop, 5}, {pop, 2}}});
     line.fabric.load(tables);
@@ -271,7 +275,8 @@ TEST(SmiFabric, AllToAllGetsThrough) {
   for (auto& of : endpoints)
     for (unsigned p = 0; p < kRanks; ++p) of.push_back({push, 2 * p, 4}), of.push_back({pop, 2 * p, 4});
   std::mt19937 draw(1);
-  // Port 2 p of a rank is pushed into by p's data; a push and a pop at one port have control and data, which differ.
+  // The data of p are pushed into port 2 p of a rank; a push and a pop at one port have different control and data
+  // endpoints.
   for (unsigned seed = 0; seed < 10; ++seed) {
     const bool circuits = seed % 2 == 1;
     LineValues values{.reads = 1 + seed / 2 * 3, .switching = "circuit", .circuit_packets = seed / 2 * 6};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines of ranks as a cluster file would say them, and their tables.
+// Lines of ranks as a cluster file would describe them, and their tables.
 #pragma once
 
 #include "../../dram.hpp"
@@ -8,14 +8,14 @@
 namespace thalweg::smi {
 
 struct LineValues {
-  unsigned links = 2;  ///< of a rank; the line uses two, to the next rank and to the one before
+  unsigned links = 2;  ///< of a rank; the line uses two, to the next rank and to the previous one
   std::int64_t reads = 8, depth = 16, link_buffer = 64;
   double latency_ns = 100, gbit_s = 64;
   std::string protocol = "degree", switching = "packet";
   std::int64_t circuit_packets = 0;
 };
 
-/// A cycle is 4 ns: a packet of 32 bytes each at 64 Gb/s.
+/// A cycle is 4 ns, which is one packet of 32 bytes at 64 Gb/s.
 inline Description line_of(unsigned ranks, const LineValues& line = {}) {
   Description description;
   description.ticks_per_second = 250'000'000;

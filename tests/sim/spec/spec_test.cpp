@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does the generated C++ agree with the shared vectors, bit for bit, whole and field by field?
+// Does the generated C++ agree with the shared vectors, bit for bit, for whole packets and for each field?
 #include <gtest/gtest.h>
 
 #include <array>

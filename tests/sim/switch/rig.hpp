@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A network whose host ports a test drives by hand, flit by flit, and listens to.
+// A network whose host ports a test drives and observes flit by flit.
 #pragma once
 
 #include <deque>
@@ -11,7 +11,7 @@
 
 namespace thalweg::test {
 
-/// One flit, as it left a router by its host's port, or was ejected by one of a link.
+/// One flit, as it left a router by its host port, or was ejected by a link port.
 struct Delivered {
   Tick at;  ///< the cycle in which it is on the wires
   Flit flit;
@@ -31,8 +31,8 @@ class Rig {
     for (auto& node : nodes_) node.wire(scheduler_, config_.router);
   }
 
-  /// A packet of `flits` flits waits at the node's host port from cycle `at` on, to be sent on channel `vc`, one flit a
-  /// cycle. Word 1 of each flit is the packet's `tag`, word 2 the flit's index.
+  /// Queues a packet of `flits` flits at the node's host port from cycle `at` on, to be sent on channel `vc`, one flit
+  /// per cycle. Word 1 of each flit is the packet's `tag`, word 2 the flit's index.
   void send(NodeId node, NodeId to, unsigned flits, unsigned vc, Tick at = 0, std::uint64_t tag = 0,
             std::uint64_t header = 0) {
     header = mpi_fpga::spec::network_header::with_destination(header, static_cast<std::uint16_t>(to));
@@ -45,19 +45,19 @@ class Rig {
     scheduler_.wake(nodes_[node].id, std::max(at, scheduler_.now()));
   }
 
-  /// From now on the node keeps what it receives, and returns neither credits nor room.
+  /// From now on the node keeps the flits it receives, and returns neither credits nor room.
   void refuse(NodeId node) { nodes_[node].refuses = true; }
 
   void run(Tick until) { scheduler_.advance(until); }
 
   [[nodiscard]] const std::vector<Delivered>& delivered(NodeId node) const { return nodes_[node].delivered; }
   [[nodiscard]] const std::vector<Delivered>& ejected(NodeId node) const { return nodes_[node].ejected; }
-  /// When the node's host port sent each of its flits.
+  /// The cycles in which the node's host port sent each of its flits.
   [[nodiscard]] const std::vector<Tick>& sent(NodeId node) const { return nodes_[node].sent; }
   [[nodiscard]] VcRouter& router(NodeId node) { return nodes_[node].router; }
-  /// Those on which faults happen.
+  /// The links with faults.
   [[nodiscard]] const std::vector<JoinedLink>& links() const { return links_; }
-  /// Nothing is on its way, and no link has anything to say.
+  /// True if nothing is in flight and no link has anything to send.
   [[nodiscard]] bool at_rest() const { return scheduler_.next_due() == kNever; }
 
  private:

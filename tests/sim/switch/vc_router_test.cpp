@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does the router do in each cycle what docs/router.md says? Expected cycles are that page's closed forms.
+// Does the router behave as in docs/router.md in each cycle? The expected cycles are that page's closed forms.
 #include "switch/vc_router.hpp"
 
 #include <gtest/gtest.h>
@@ -16,8 +16,8 @@ using test::row_of;
 
 class Distance : public testing::TestWithParam<std::tuple<unsigned, Tick>> {};
 
-// A flit sent in cycle 0 is on the first router's wires in 1; each router takes 4 cycles, each link its latency, and the
-// last one is the one-cycle wire to the receiver.
+// A flit sent in cycle 0 is on the first router's wires in 1; each router takes 4 cycles, each link its latency, and
+// the last link is the one-cycle wire to the receiver.
 TEST_P(Distance, ZeroLoadLatencyIsFourCyclesARouterAndTheLinks) {
   const auto [links, latency] = GetParam();
   Rig rig(row_of(links + 1, latency));
@@ -40,8 +40,9 @@ INSTANTIATE_TEST_SUITE_P(VcRouter, Distance,
 
 class RoundTrip : public testing::TestWithParam<std::tuple<unsigned, Tick>> {};
 
-// One long packet on one channel: in the long run min(1, depth / (2 L + 3)) flits a cycle cross a link of L cycles, since a
-// credit can be used again 2 L + 3 cycles after it was taken. (A packet of one flit after the other would need a new route.)
+// One long packet on one channel: in the long run min(1, depth / (2 L + 3)) flits per cycle cross a link of L cycles,
+// since a credit can be used again 2 L + 3 cycles after it was taken. (Packets of one flit each would need a new route
+// each.)
 TEST_P(RoundTrip, CreditsLimitTheRate) {
   const auto [depth, latency] = GetParam();
   auto config = row_of(2, latency);
@@ -104,7 +105,7 @@ TEST(VcRouter, PacketsOfOneChannelStayInOrderAndWhole) {
   EXPECT_EQ(rig.delivered(3).size(), 3u * 40 * (1 + 2 + 3 + 4 + 5));
 }
 
-// A receiver that takes nothing: everything in front of it fills up, and not one flit more is taken from the sender.
+// A receiver that takes nothing: all buffers before it fill up, and not one flit more is accepted from the sender.
 TEST(VcRouter, CreditsFillEveryBufferAndNoMore) {
   auto config = row_of(2);
   config.router.local_buffer_flits = 6;
@@ -118,8 +119,9 @@ TEST(VcRouter, CreditsFillEveryBufferAndNoMore) {
 
 class Margin : public testing::TestWithParam<Tick> {};
 
-// The stop bit is set when free space is the margin, and 2 L + 1 flits still come: with the least margin the buffer is
-// filled to the last place, and with one less it would overflow (which the buffer would throw on, and check_network refuses).
+// The stop bit is set when the free space equals the margin, and 2 L + 1 flits still arrive: with the smallest margin
+// the buffer is filled completely, and with one less it would overflow (on which the buffer throws, and which
+// check_network refuses).
 TEST_P(Margin, LeastMarginFillsTheBufferExactly) {
   const Tick latency = GetParam();
   auto config = row_of(2, latency);
@@ -140,7 +142,7 @@ TEST_P(Margin, LeastMarginFillsTheBufferExactly) {
 
 INSTANTIATE_TEST_SUITE_P(VcRouter, Margin, testing::Values(1, 2, 7, 110));
 
-// With a margin of 2 L + 1 and as much again below it the stop bit costs nothing: a flit a cycle.
+// With a margin of 2 L + 1 and the same space again below it, the stop bit costs no throughput: one flit per cycle.
 TEST(VcRouter, MarginKeepsTheFullRate) {
   auto config = row_of(3, 5);
   config.router.flow = FlowControl::margin;
@@ -198,7 +200,7 @@ INSTANTIATE_TEST_SUITE_P(VcRouter, Ejection, testing::Values(1, 9));
 
 class PastFullBuffers : public testing::TestWithParam<FlowControl> {};
 
-// The host takes nothing, and the only channel of the link has a full buffer behind it: what is ejected needs no room there.
+// The host takes nothing, and the link's only channel has a full buffer behind it: ejected flits need no room there.
 TEST_P(PastFullBuffers, CollectivePacketsNeedNoRoom) {
   auto config = row_of(2);
   config.router.local_ports = 2;
@@ -221,15 +223,15 @@ INSTANTIATE_TEST_SUITE_P(VcRouter, PastFullBuffers, testing::Values(FlowControl:
 
 class WithoutRoute : public testing::TestWithParam<FlowControl> {};
 
-// What has no route is dropped, head to tail, and counted; what comes behind it goes on, and no room is lost: many times what the buffers
-// hold passes.
+// Packets without a route are dropped, head to tail, and counted; later packets proceed, and no credit is lost: many
+// times the buffers' capacity passes.
 TEST_P(WithoutRoute, PacketsAreDroppedAndCounted) {
   auto config = row_of(3);
   config.router.flow = GetParam();
   config.router.margin_flits = 3;
   config.router.buffer_flits = 8;
   config.router.local_buffer_flits = 8;
-  config.routes[1 * 3 + 2].port = kNoRoute;  // node 0 sends what is for 2 to node 1, which has no route to it
+  config.routes[1 * 3 + 2].port = kNoRoute;  // node 0 sends packets for 2 to node 1, which has no route to it
   Rig rig(config);
   for (unsigned i = 0; i < 50; ++i) {
     rig.send(0, 2, 1 + i % 20, i % 4);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// In which cycles does a node take commands of its host and of its sequencers? Expected from the hardware's way: a command for an
-// external port keeps others back from the third cycle after it on, until it has gone into the FIFO to the line's clock.
+// In which cycles does a node accept commands of its host and of its sequencers? Expected from the hardware: a command
+// for an external port blocks later ones from the third cycle after it on, until it has entered the FIFO to the line's
+// clock.
 #include "vcsn/commands.hpp"
 
 #include <gtest/gtest.h>
@@ -14,7 +15,7 @@
 namespace thalweg::vcsn {
 namespace {
 
-/// Does something in one cycle.
+/// Acts once, in one cycle.
 class Once final : public Component {
  public:
   Once(Domain& domain, Tick cycle, std::function<void(Tick)> what) : what_(std::move(what)) {
