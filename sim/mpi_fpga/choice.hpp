@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selects a collective's algorithm by the sizes of the communicator and of a block, as a user or a tuning file specifies.
+// Selects a collective's algorithm by the sizes of the communicator and of a block, as a user or a tuning file
+// specifies.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +15,19 @@ namespace thalweg::mpi_fpga {
 
 class Choice {
  public:
-  /// From so many ranks and, among those, so many bytes of a block on.
+  /// Thresholds: the row applies from this number of ranks and, for equal ranks, this block size in bytes.
   struct From {
     std::uint32_t ranks = 0;
     std::uint64_t bytes = 0;
     spec::Collective collective = spec::Collective::barrier;
-    std::vector<spec::Algorithm> algorithms;  ///< the best first
+    std::vector<spec::Algorithm> algorithms;  ///< best first
   };
 
   Choice() = default;
   explicit Choice(std::vector<From> rows) : rows_(std::move(rows)) {}
 
-  /// The best of the algorithms that there are (`known`, as bits), as is said from the largest number of ranks and of
-  /// bytes on. Nothing where nothing is said.
+  /// Returns the first available algorithm (`known`: bit i for code i) of the matching row with the most ranks, then
+  /// bytes; nothing if no row matches or none is available.
   [[nodiscard]] std::optional<spec::Algorithm> of(spec::Collective collective, std::uint32_t ranks, std::uint64_t bytes,
                                                   std::uint32_t known) const {
     const From* found = nullptr;

@@ -33,7 +33,7 @@ class Compiler {
         {.from_edges = parent_, .to_edges = children_, .from_host = at_root_, .to_host = row_.has_rank() && !at_root_});
   }
 
-  /// The reduction to the top of the tree, which hands its result on at once, and the broadcast.
+  /// Reduction to the top of the tree, which forwards its result at once, then broadcast.
   void allreduce_tree() {
     const bool host = row_.has_rank();
     process();
@@ -46,8 +46,8 @@ class Compiler {
     step({.from_edges = row_.up, .to_edges = row_.down, .to_host = host});
   }
 
-  /// In each stage all ranks of a group hand each other their partial results. A rank that takes no part in the stages hands
-  /// its part to a peer that does, and gets the result from there.
+  /// In each stage all ranks of a group exchange their partial results. A rank that takes no part in the stages sends
+  /// its operand to a peer that does, and receives the result from it.
   void allreduce_exchange() {
     if (row_.beyond) {
       process();
@@ -69,7 +69,7 @@ class Compiler {
     }
   }
 
-  /// In the order of the edges; at the root side by side, because every stream has a place of its own in memory.
+  /// In the order of the edges; at the root in parallel, because every stream has its own position in memory.
   void gather() {
     process();
     if (row_.has_rank()) step({.to_edges = parent_, .from_host = true, .to_host = at_root_, .block = row_.label});
@@ -79,8 +79,8 @@ class Compiler {
     });
   }
 
-  /// The root's streams for the ranks behind each of its edges, all edges side by side; a stream for each rank, downwards,
-  /// so that every vertex forwards what comes.
+  /// The root sends one stream per rank, over all its edges in parallel, in descending label order per edge, so that
+  /// every vertex forwards streams in order of arrival.
   void scatter() {
     if (!at_root_) {
       process();
@@ -95,7 +95,8 @@ class Compiler {
     step({.from_host = true, .to_host = true, .block = row_.label});
   }
 
-  /// The reduction of a stream for each rank, downwards, to the top of the tree, which scatters the results at once.
+  /// Reduction of one stream per rank, in descending label order, to the top of the tree, which scatters the results at
+  /// once.
   void reduce_scatter() {
     const bool host = row_.has_rank();
     process();
@@ -119,8 +120,8 @@ class Compiler {
     scatter_from(row_.up);
   }
 
-  /// The streams of all ranks, each down the tree that its rank is the root of. Every edge has them in the order of their
-  /// labels; what is below a vertex goes up without waiting for its turn among those that go down, which a stage keeps it for.
+  /// Every rank's stream is sent down the tree rooted at that rank. On every edge, streams follow in label order. Those
+  /// from below a vertex go up at once, and are kept in a stage until their turn on the down edges.
   void allgather_tree() {
     const bool host = row_.has_rank();
     constexpr std::uint64_t kept = 1;
@@ -152,8 +153,9 @@ class Compiler {
     downwards(row_.ranks - row_.label - row_.below);
   }
 
-  /// All ranks at once: each sends its own block on round the ring, then what it gets, and keeps the last. Reduced: the block of
-  /// the rank that is farthest on the way, then each that it gets, combined with its own, and the last one is its own.
+  /// All ranks in parallel: each sends its own block round the ring, then forwards each block that it receives, and
+  /// keeps the last one. Reduced: each sends the block of the farthest rank first, then combines each received block
+  /// with its own; the last one is its result.
   void ring(bool reduced) {
     const std::uint32_t ranks = row_.ranks, own = row_.label;
     const std::uint32_t from = reduced ? row_.next : row_.previous, to = reduced ? row_.previous : row_.next;
@@ -171,8 +173,8 @@ class Compiler {
     step({.from_edges = from, .from_host = reduced, .to_host = true, .block = further(!reduced)});
   }
 
-  /// Recursive doubling: what came on an edge goes on over those of later stages. Packet by packet, because every edge
-  /// carries many streams and no node could hold back a whole one.
+  /// Recursive doubling: packets from an edge are forwarded over the edges of later stages. Streams alternate by
+  /// packet, because every edge carries many streams and no node could buffer a whole one.
   void allgather_exchange() {
     std::uint32_t later = 0;
     for (const std::uint32_t edge : row_.doubling) later |= edge;
@@ -189,8 +191,8 @@ class Compiler {
     }
   }
 
-  /// Recursive halving, the highest bit first: ranks that differ in bit k alone give each other what they have for the
-  /// other's half, and combine. Packet by packet and by turns, one to send on and one to keep, so that nothing is held.
+  /// Recursive halving, highest bit first: ranks that differ in bit k alone exchange their partial results for the
+  /// other's half, and combine. Streams alternate by packet, one to forward and one to keep, so that none is held back.
   void reduce_scatter_halving() {
     const auto stages = static_cast<unsigned>(std::bit_width(row_.ranks)) - 1;
     const auto turn = [&](unsigned bits, unsigned steps) {
@@ -222,12 +224,12 @@ class Compiler {
     }
   }
 
-  /// In stage k, ranks that differ in bit k alone give each other what their groups of 2^k ranks have together, if it is
-  /// needed. The upper one combines it with its result; both combine it with their group's.
+  /// In stage k, ranks that differ in bit k alone exchange the partial results of their groups of 2^k ranks, if they
+  /// are needed. The upper rank combines the received one with its result; both combine it with their group's.
   void scan(bool inclusive) {
     const std::uint32_t rank = row_.rank;
-    std::uint64_t result = 0, partial = 0;    // where they are held
-    const auto result_to = [&](unsigned k) {  // where the result goes that stage k or a later one combines
+    std::uint64_t result = 0, partial = 0;    // stages that hold them
+    const auto result_to = [&](unsigned k) {  // destination of the result that stage k or later combines
       Step out;
       if (const std::uint32_t later = rank >> k)
         out.to_stages = result = held(k + static_cast<unsigned>(std::countr_zero(later)), Held::result);
@@ -254,7 +256,7 @@ class Compiler {
       if (upper) {
         const std::uint64_t former = result;
         Step out = result_to(k + 1);
-        if (needed) {  // what comes is used twice
+        if (needed) {  // the received partial result is used twice
           copy = held(k, Held::copy);
           Step fork{.from_edges = edge, .to_stages = copy};
           if (former) {
@@ -287,7 +289,7 @@ class Compiler {
   }
 
  private:
-  /// Scan: what a rank's group of 2^(k+1) has together is sent on in a later stage.
+  /// Scan: whether the partial result of a rank's group of 2^(k+1) is sent in a later stage.
   [[nodiscard]] bool group_needed(std::uint32_t rank, unsigned k) const {
     for (unsigned later = k + 1; later < kRankBits && 1u << later < row_.ranks; ++later)
       if (sends_group(rank, later)) return true;
@@ -297,7 +299,7 @@ class Compiler {
     const std::uint32_t peer = rank ^ (1u << k);
     return peer < row_.ranks && (peer > rank || group_needed(peer, k));
   }
-  /// Where what the own group has together goes from stage k on, until a stage changes it.
+  /// Destinations of the own group's partial result from stage k, until a stage changes it.
   [[nodiscard]] Step partial_from(unsigned k) const {
     Step out;
     for (; k < kRankBits && !out.to_stages; ++k) {
@@ -307,11 +309,11 @@ class Compiler {
     }
     return out;
   }
-  /// Scan: the buffers of what is combined in stage k of the exchange; so their numbers follow from k alone.
+  /// Scan: buffers for the operands of stage k of the exchange; their numbers follow from k alone.
   enum class Held : unsigned { result, partial, copy, fresh };
   static std::uint64_t held(unsigned k, Held what) { return std::uint64_t{1} << (4 * k + static_cast<unsigned>(what)); }
 
-  /// Streams for all ranks but those behind an edge, downwards.
+  /// Streams for all ranks except those behind an edge, in descending label order.
   void scatter_from(std::uint32_t parent) {
     const std::uint32_t below_first = row_.first(parent) + row_.ranks - 1;
     downwards(below_first % row_.ranks, row_.ranks - row_.behind(parent),
@@ -320,8 +322,8 @@ class Compiler {
               });
   }
 
-  /// Visits `count` labels downwards from `last`, modulo the ranks, which ends an interval behind an edge: interval by
-  /// interval, with the edge as a bit (0: the own rank), its last label and length.
+  /// Visits `count` labels in descending order from `last`, modulo ranks, which must end an interval behind an edge:
+  /// per interval the edge as a bit (0: the own rank), its last label and its length.
   template <class Visit>
   void downwards(std::uint32_t last, std::uint32_t count, Visit&& visit) const {
     while (count > 0) {
@@ -413,7 +415,7 @@ std::uint32_t algorithms(Collective collective, const Abilities& abilities, bool
     case Collective::alltoall:
       return exchange;
     case Collective::scan:
-    case Collective::exscan: {  // up to three processes in each stage
+    case Collective::exscan: {  // up to three processes per stage
       const bool fits = 3 * static_cast<unsigned>(std::bit_width(ranks - 1)) + 1 <= Program::kMaxProcesses;
       return abilities.doubles && fits ? exchange : 0;
     }

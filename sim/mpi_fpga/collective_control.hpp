@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns a collective into processes of steps, from a row of the communicator table alone.
+// Compiles a collective into processes of steps, from a row of the communicator table alone.
 //
-// A step takes one packet from each of its inputs, combines them in their fixed order (the edges ascending, the host's or
-// the previous process's packet at its place among them), and copies the result to each of its outputs. It repeats for all
-// packets of `streams` streams. The steps of a process run one after another, the processes of an operation side by side.
+// A step takes one packet from each input, joins them in a fixed order (edges ascending, with the packet of the host or
+// of the previous process at its position among them), and copies the result to each output. It repeats for all packets
+// of `streams` streams. The steps of a process run in sequence, the processes of an operation in parallel.
 #pragma once
 
 #include <array>
@@ -17,17 +17,17 @@ namespace thalweg::mpi_fpga {
 struct Step {
   std::uint32_t from_edges = 0;
   std::uint32_t to_edges = 0;
-  /// Stages are buffers between processes: each is filled by one process and emptied by another one.
+  /// Stages are buffers between processes: each is filled by one process and drained by another.
   std::uint64_t from_stages = 0, to_stages = 0;
   bool from_host = false, to_host = false;
-  std::uint8_t place = 0;  ///< edges whose packets come before the host's or the stages'
+  std::uint8_t place = 0;  ///< number of edges whose packets precede those of the host or the stages
   std::uint32_t streams = 1;
-  /// Stream i carries the block of label (block - i) modulo the ranks. By doubling or halving: place i in the turn has that of
-  /// rank block xor i, or, where the process says so, block xor the lowest bits of i, reversed.
+  /// Stream i carries the block of label (block - i) modulo ranks. With doubling or halving, stream i of the turn
+  /// carries that of rank block xor i or, if the process has `reversed` bits, block xor the bit-reversed i.
   std::uint32_t block = 0;
-  bool upwards = false;  ///< label (block + i) instead
+  bool upwards = false;  ///< use label (block + i) instead
 
-  /// The label of stream i.
+  /// Label of stream i.
   [[nodiscard]] std::uint32_t label(std::uint32_t i, std::uint32_t ranks) const {
     return (block + (upwards ? i : ranks - i)) % ranks;
   }
@@ -36,9 +36,9 @@ struct Step {
   }
 };
 
-/// What a process takes of each of its streams at a time.
+/// Amount that a process takes from one stream before it turns to the next.
 enum class Turns : std::uint8_t {
-  stream,  ///< all of it
+  stream,  ///< the whole stream
   packet,  ///< one packet: doubling and halving
   burst,   ///< as many packets as fill half a slot: rings
 };
@@ -46,9 +46,9 @@ enum class Turns : std::uint8_t {
 struct Process {
   std::uint8_t first = 0, steps = 0;
   Turns turns = Turns::stream;
-  /// By packets: a turn is so many rounds through the steps, each for another stream.
+  /// With Turns::packet: rounds through the steps per turn, each for other streams.
   std::uint32_t rounds = 1;
-  std::uint8_t reversed = 0;  ///< bits
+  std::uint8_t reversed = 0;  ///< number of index bits that are reversed; 0: none
 };
 
 struct Program {
@@ -61,7 +61,7 @@ struct Program {
   unsigned step_count = 0, process_count = 0;
 };
 
-/// What a rank has in its send buffer, or gets into its receive buffer.
+/// Contents of a rank's send or receive buffer.
 enum class Holding : std::uint8_t { nothing, block, block_per_rank };
 
 [[nodiscard]] Holding gives(spec::Collective collective, bool at_root);
@@ -69,28 +69,28 @@ enum class Holding : std::uint8_t { nothing, block, block_per_rank };
 
 [[nodiscard]] bool reduces(spec::Collective collective);
 [[nodiscard]] bool rooted(spec::Collective collective);
-/// True for the collectives that have a v-form.
+/// True if the collective has a v-form.
 [[nodiscard]] bool has_vector(spec::Collective collective);
 
-/// What a communicator can do, for all collectives alike.
+/// Capabilities of a communicator, for all collectives.
 struct Abilities {
   std::uint32_t ranks = 0;
   unsigned slot_packets = 0;
-  bool doubles = true;  ///< there are edges between ranks whose numbers differ in one bit
-  bool trees = false;   ///< there are rows with several trees
-  bool rings = false;   ///< there are rows with rings
+  bool doubles = true;  ///< edges exist between ranks whose numbers differ in one bit
+  bool trees = false;   ///< rows with several trees exist
+  bool rings = false;   ///< rows with rings exist
 };
 
-/// The algorithms that there are for a collective, bit i that of code i; 0: it is not computed in the network. Exchange of
-/// allgather and halving of reduce_scatter take a power of two of ranks, and no v-form; the packets of one turn of that
-/// exchange, ranks / 2 on the last edge, have to fit into a slot. Trees and rings are for broadcast, reduce and
-/// allreduce, rings also for allgather and reduce_scatter where a slot has room for two packets, and no v-form.
+/// Available algorithms of a collective, bit i for code i; 0: not computed in the network. Exchange for allgather and
+/// halving for reduce_scatter require a power of two of ranks and no v-form; the packets of one turn of that exchange,
+/// ranks / 2 on the last edge, must fit into a slot. Trees and rings exist for broadcast, reduce and allreduce without
+/// v-form, rings also for allgather and reduce_scatter if a slot holds two packets.
 [[nodiscard]] std::uint32_t algorithms(spec::Collective collective, const Abilities& abilities, bool vector = false);
 
-/// The algorithm that runs: the one asked for where there is it, else tree, else the one that there is.
+/// The algorithm that runs: the requested one if available, else tree, else the only one.
 [[nodiscard]] spec::Algorithm effective_algorithm(const CollectiveRequest& request, const Abilities& abilities);
 
-/// The program of one vertex. `algorithm` is an effective one, `root` a label.
+/// Compiles the program of one vertex. `algorithm` must be effective, `root` is a label.
 void compile(spec::Collective collective, spec::Algorithm algorithm, const Row& row, std::uint32_t root,
              Program& program);
 

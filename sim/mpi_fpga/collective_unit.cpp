@@ -121,7 +121,7 @@ std::optional<OperationId> CollectiveUnit::start(const CollectiveRequest& reques
   op.sequence = algorithm == spec::Algorithm::tree ? context.on_tree++ : op.number;
   op.packetizer = request.collective == spec::Collective::alltoall
                       ? Packetizer(spec::size_of(request.type), config_.collective.long_packet_flits,
-                                   2 * kHeaderBytes)  // the relay's as well
+                                   2 * kHeaderBytes)  // plus the relay header
                       : Packetizer(spec::size_of(request.type), config_.collective.packet_flits);
   const UserOperator* user = user_operator(config_.collective, request.op);
   op.combine = user ? user->combine : lane(request.op, request.type);
@@ -134,7 +134,7 @@ std::optional<OperationId> CollectiveUnit::start(const CollectiveRequest& reques
     return id;
   }
   compile(request.collective, algorithm, context.row, request.root, op.program);
-  const Turns turns = op.program.processes[0].turns;  // of all processes
+  const Turns turns = op.program.processes[0].turns;  // the same for all processes
   const bool one_stream = request.collective == spec::Collective::broadcast ||
                           request.collective == spec::Collective::reduce ||
                           (request.collective == spec::Collective::allreduce && algorithm != spec::Algorithm::exchange);
@@ -202,14 +202,14 @@ UnitModel::Start CollectiveUnit::start_of(OperationId id, bool asks) const {
                          .burst = op.burst,
                          .upwards_first = op.upwards_first,
                          .asks = asks};
-  if (asks && op.request.piece) {  // all pieces alike, however long
+  if (asks && op.request.piece) {  // the same for all pieces, whatever their lengths
     const Packetizer layout = layout_of(op, 0);
     start.shortest = start.longest = layout.flits(layout.elements_per_packet());
   }
   return start;
 }
 
-/// Packets of a stream that fill half a slot, or fewer, so that all turns are about as long.
+/// Packets per burst: at most half a slot, and balanced so that all bursts of a stream have about the same length.
 std::uint64_t CollectiveUnit::burst(const OperationState& op) const {
   const std::uint64_t elements = op.request.own_block().count;
   const Packetizer layout = layout_of(op, elements);
@@ -294,7 +294,7 @@ void CollectiveUnit::step(Tick now) {
   if (rtl_) rtl_->clock(now);
 }
 
-/// The host has read a packet to its last flit in this cycle: there is room.
+/// If the host has read a packet's last flit in this cycle, frees its room.
 void CollectiveUnit::host_has_read(Tick now) {
   for (Unit& unit : units_) {
     if (unit.host_reads.empty() || unit.host_reads.front().last > now) continue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The collective unit of a node: the processes of the operations in flight, aggregation units, and the fork queues towards the
-// router and the host. docs/collectives.md describes its timing.
+// The collective unit of a node: processes of the operations in flight, aggregation units, and fork queues towards the
+// router and the host. Its timing is in docs/collectives.md.
 #pragma once
 
 #include <array>
@@ -42,55 +42,55 @@
 
 namespace thalweg::mpi_fpga {
 
-using OperationId = std::uint32_t;  ///< context * operations in flight + place
+using OperationId = std::uint32_t;  ///< context * operations in flight + entry
 
 /// A packet for the host's memory.
 struct HostPacket {
   PacketId packet = 0;
   OperationId operation = 0;
-  std::uint64_t offset = 0;    ///< of its first element in the receive buffer, in bytes
-  std::uint64_t elements = 0;  ///< 0: a descriptor, which tells the host that a stream begins
-  Tick ready = 0;              ///< when its first flit is there
+  std::uint64_t offset = 0;    ///< byte offset of its first element in the receive buffer
+  std::uint64_t elements = 0;  ///< 0: a descriptor, the start of a stream
+  Tick ready = 0;              ///< when its first flit is available
 };
 
-/// What a process waits for.
+/// The resource that a process waits for.
 struct Blockage {
   enum class Need : std::uint8_t {
-    data,    ///< a packet from the edge's other end, or from the own host
-    credit,  ///< room in the slot at the edge's other end
-    turn,    ///< an earlier operation to be done with the edge
-    stage,   ///< another process of the same operation
+    data,    ///< a packet from the edge's far end or the local host
+    credit,  ///< room in the slot at the edge's far end
+    turn,    ///< an earlier operation that still uses the edge
+    stage,   ///< a stage shared with another process of the operation
   };
-  std::uint32_t context;  ///< row
+  std::uint32_t context;  ///< row of the communicator table
   std::uint32_t rank;
-  unsigned edge;  ///< kMaxEdges: none, or the own host
+  unsigned edge;  ///< kMaxEdges: none, or the local host
   Need need;
   Tick since;
 };
 
 class CollectiveUnit {
  public:
-  /// `links`: what comes for it over each of them.
+  /// `links`: flits ejected to the unit, per link.
   CollectiveUnit(const FabricConfig& config, const Graph& graph, NodeId self, std::span<FlitSink> links,
                  PacketPool& pool, Events& events);
 
-  // The local ports through which it sends, counted from 0; edge k uses port k modulo their number.
+  // The local ports through which it sends, numbered from 0; edge k uses port k modulo their number.
 
   [[nodiscard]] unsigned ports() const { return static_cast<unsigned>(ports_.size()); }
   [[nodiscard]] FlitSender& sender(unsigned port) { return ports_[port].sender; }
 
   // The communicator table.
 
-  /// True when all room that the row's former communicator freed here has been told to its neighbours. Credits that are
-  /// still on their way to this node do no harm: they are counted when they come.
+  /// True if all credits that the row's former communicator freed here have been returned. Credits still in flight to
+  /// this node are harmless: they are counted on arrival.
   [[nodiscard]] bool settled(std::uint32_t context) const {
     const bool settled = slots_.settled(context);
     if (rtl_) rtl_->settled(context, settled);
     return settled;
   }
-  /// The row's words are written from a cycle on; it is `loaded_now` `load_cycles` later.
+  /// Writes the row's words from cycle `from`; call `loaded_now` `load_cycles` later.
   void load(std::uint32_t context, const Row& row, Tick from);
-  /// An edge and a root's branch in a cycle, and the vertex with the last of them.
+  /// One edge and one root's branch per cycle, the vertex's own fields with the last.
   [[nodiscard]] static Tick load_cycles(const Row& row) {
     return std::max<Tick>({1, std::popcount(row.used), row.rooted ? row.ranks : 0});
   }
@@ -104,47 +104,48 @@ class CollectiveUnit {
 
   // Operations.
 
-  /// Starts an operation if a place for it is free. Operations of a context are started in order.
+  /// Starts an operation if an entry is free. Operations of a context start in order.
   [[nodiscard]] std::optional<OperationId> start(const CollectiveRequest& request, const Group* group,
                                                  std::uint32_t context, Tick now);
-  /// One has been started in this cycle.
+  /// True if an operation was started in this cycle.
   [[nodiscard]] bool started(Tick now) const { return started_ == now; }
   [[nodiscard]] const CollectiveRequest& request(OperationId id) const { return operation(id).request; }
   [[nodiscard]] const Packetizer& packetizer(OperationId id) const { return operation(id).packetizer; }
-  /// The user's units that its packets pass; null: none.
+  /// User-defined units on the path of its packets; null: none.
   [[nodiscard]] const UserUnits* user_units(OperationId id) const { return operation(id).units; }
   [[nodiscard]] std::uint32_t context_of(OperationId id) const { return id / in_flight_; }
-  /// Processes that take streams from this rank's host, as bits. Each has a queue of its own, by its number in the unit:
-  /// `first_process(id)` and the processes after it.
+  /// Processes that take streams from this rank's host, as bits. Each has its own queue, numbered in the unit:
+  /// `first_process(id)` and following.
   [[nodiscard]] std::uint32_t uploads(OperationId id) const { return operation(id).uploads; }
   [[nodiscard]] std::uint32_t first_process(OperationId id) const { return process_id(id, 0); }
-  /// The virtual channel on which a node injects packets of collectives to another one.
+  /// Virtual channel on which node `from` injects collective packets to `to`.
   [[nodiscard]] static unsigned channel(const FabricConfig& config, NodeId from, NodeId to);
-  /// The link of `to` over which such packets come from another node.
+  /// Link of `to` over which such packets arrive from `from`.
   [[nodiscard]] static unsigned last_link(const FabricConfig& config, const Graph& graph, NodeId from, NodeId to);
   [[nodiscard]] std::uint32_t process_limit() const { return process_id(in_flight_ * config_.collective.contexts, 0); }
   [[nodiscard]] bool upload_room(std::uint32_t process);
-  /// Payload bytes of the next packet from the host; a descriptor has none, and counts as its header.
+  /// Payload bytes of the next packet from the host; for a descriptor, which has none, the bytes of its header.
   [[nodiscard]] std::uint64_t upload_bytes(std::uint32_t process) const;
-  /// That packet has come. False: it was the process's last.
+  /// Takes that packet. False if it was the process's last.
   bool upload(std::uint32_t process, Tick now);
 
-  // The host's side of the results: a queue per aggregation unit, then one per port, for what comes straight to the host.
+  // Results for the host: one queue per aggregation unit, then one per port for all-to-all packets.
 
   [[nodiscard]] unsigned queues() const { return units() + ports(); }
-  /// The queues that have a result, as bits.
+  /// Queues with a result, as bits.
   [[nodiscard]] std::uint64_t results(Tick now) const {
     std::uint64_t ready = 0;
     for (std::uint64_t rest = with_result_; rest; rest &= rest - 1)
       if (queue(static_cast<unsigned>(std::countr_zero(rest))).front().ready <= now) ready |= rest & -rest;
     return ready;
   }
-  /// The host begins to read it, a flit in a cycle from the next one on. What a unit's queue has room for is free when the last one
-  /// has been read.
+  /// The host starts to read the result, one flit per cycle from the next cycle. Its room in a unit's queue is free
+  /// when the last flit has been read.
   HostPacket take_result(unsigned queue, Tick now);
-  /// A result is in host memory. True: it was the operation's last deed, the operation is over.
+  /// A result has reached host memory. True if this ended the operation.
   [[nodiscard]] bool delivered(const HostPacket& result);
-  /// An operation that ended without anything on its way to the host, and is not known to have: its place is free now.
+  /// Removes an operation that ended with no result in flight to the host and has not been reported; its entry is then
+  /// free.
   [[nodiscard]] std::optional<OperationId> take_ended() {
     if (ended_.empty()) return std::nullopt;
     const OperationId id = ended_.back();
@@ -153,18 +154,18 @@ class CollectiveUnit {
     return id;
   }
 
-  /// A packet from the host is there for the process.
+  /// A packet from the host is available for the process.
   void announce(std::uint32_t process) { uploads_.announce(process); }
-  /// Collective control has said the first step of a process.
+  /// Collective control has delivered a process's first step.
   void answered(std::uint32_t process) { pick_.answer(process); }
 
-  /// One cycle.
+  /// Simulates one cycle.
   void step(Tick now);
-  /// Something can happen in the next cycle without an event or an arrival.
+  /// True if the next cycle can change state without an event or an arrival.
   [[nodiscard]] bool active(Tick now) const;
 
   [[nodiscard]] std::vector<Blockage> blockages(Tick now) const;
-  /// Credits that are not at home, over all contexts and edges: 0 when nothing is under way.
+  /// Outstanding credits, over all contexts and edges: 0 if nothing is in flight.
   [[nodiscard]] std::uint64_t credits_out() const;
 
  private:
@@ -174,7 +175,7 @@ class CollectiveUnit {
 
   struct Edge {
     NodeId neighbour = 0;
-    std::uint8_t there = 0;  ///< the neighbour's number for this edge
+    std::uint8_t there = 0;  ///< index of this edge at the neighbour
     std::uint8_t port = 0;
     std::uint8_t vc = 0;
   };
@@ -182,108 +183,107 @@ class CollectiveUnit {
   struct Execution {
     Progress progress;
     bool running = false;
-    std::uint32_t block = 0;  ///< the rank whose block the stream carries
-    Tick since = 0;           ///< when it last moved
+    std::uint32_t block = 0;  ///< rank whose block the stream carries
+    Tick since = 0;           ///< time of its last packet
   };
 
-  /// What the host gives to a process.
+  /// Packets from the host to a process.
   struct Upload {
     Progress progress;
-    std::uint32_t rank = 0;  ///< whose block it is
-    Block block;             ///< in the send buffer
+    std::uint32_t rank = 0;  ///< owner of the block
+    Block block;             ///< range in the send buffer
     Ring<PacketId> queue;
   };
 
   struct OperationState {
     bool active = false;
-    std::uint32_t uploads = 0;  ///< processes that take from the host
+    std::uint32_t uploads = 0;  ///< processes that take packets from the host
     CollectiveRequest request;
-    const Group* group = nullptr;  ///< what the host knows
+    const Group* group = nullptr;  ///< members as the host knows them; null at a vertex without a rank
     Holding gives{}, gets{};
-    std::uint32_t number = 0;    ///< in its communicator
-    std::uint32_t sequence = 0;  ///< what the header says: that, or on the tree the number among those that take it
+    std::uint32_t number = 0;    ///< index in its communicator
+    std::uint32_t sequence = 0;  ///< of headers: `number`, or the index among those on the tree
     Program program;
-    Packetizer packetizer;       ///< of everything but streams
-    PacketLengths lengths;       ///< of a stream's packets
-    bool upwards_first = false;  ///< the way up goes before others
-    std::uint64_t burst = 0;     ///< packets that a process takes so at a time
+    Packetizer packetizer;       ///< packet layout, except the lengths in streams
+    PacketLengths lengths;       ///< packet lengths of streams
+    bool upwards_first = false;  ///< packets up the tree have priority
+    std::uint64_t burst = 0;     ///< packets of one stream per turn with Turns::burst
     LaneFunction combine = nullptr;
     unsigned lane_latency = 0;
     const UserUnits* units = nullptr;
     std::array<Execution, Program::kMaxProcesses> execution;
     std::uint32_t running = 0;   ///< processes
-    std::uint32_t to_host = 0;   ///< packets on their way to host memory
+    std::uint32_t to_host = 0;   ///< packets in flight to host memory
     std::vector<Upload> upload;  ///< of each process
-    Personal personal;           ///< all-to-all, which has no processes: lane i is port i
+    Personal personal;           ///< state of an all-to-all, which has no processes; lane i is port i
   };
 
   struct Context {
     bool loaded = false;
     Row row;
-    std::uint32_t started = 0;  ///< operations
-    std::uint32_t on_tree = 0;  ///< of them those that take the tree: a vertex without a rank has no others
+    std::uint32_t started = 0;  ///< operations started
+    std::uint32_t on_tree = 0;  ///< those that use the tree; all at a vertex without a rank
     std::array<Edge, kMaxEdges> edges;
     std::vector<OperationState> operations;
-    std::vector<std::uint8_t>
-        announced;  ///< of each rank: all-to-alls that it has a place for, a bit per sequence number
+    std::vector<std::uint8_t> announced;  ///< per rank: its announced all-to-alls, one bit per sequence number
   };
 
-  /// What an output port has to send of one packet.
+  /// Copies of one packet that an output port has to send.
   struct Copies {
     PacketId packet = 0;
     std::uint8_t context = 0;
-    bool first = false;       ///< before others that are ready
-    std::uint32_t edges = 0;  ///< copies that are still to be sent
+    bool first = false;       ///< has priority over other ready packets
+    std::uint32_t edges = 0;  ///< edges whose copies are not sent yet
     Tick ready = 0;
   };
 
-  /// What the host reads.
+  /// A packet that the host reads.
   struct HostRead {
-    Tick last = 0;  ///< the cycle of its last flit
+    Tick last = 0;  ///< cycle of its last flit
     unsigned flits = 0;
   };
 
   struct Unit {
     Fork<Copies> to_port;
     Ring<HostPacket> to_host;
-    unsigned host_room = 0;  ///< flits in that queue that are free
+    unsigned host_room = 0;  ///< free flits in that queue
     Ring<HostRead> host_reads;
     Tick host_reads_until = 0;
   };
 
   struct Port {
     FlitSender sender;
-    Injector injector;          ///< its sources: the units, and one beyond them: the relay
-    std::uint64_t waiting = 0;  ///< sources that hold something
-    bool left = false;          ///< a packet's last flit, in this cycle
-    unsigned flit = 0;          ///< of the packet that is being sent
+    Injector injector;          ///< its sources: the units, then the relay
+    std::uint64_t waiting = 0;  ///< sources with a packet
+    bool left = false;          ///< a packet's last flit left in this cycle
+    unsigned flit = 0;          ///< next flit of the packet being sent
     unsigned vc = 0;
-    const Packet* packet = nullptr;  ///< that one
-    Edge* edge = nullptr;            ///< nullptr: it is of an all-to-all
+    const Packet* packet = nullptr;  ///< the packet being sent
+    Edge* edge = nullptr;            ///< its edge; nullptr for a packet of an all-to-all
     std::uint64_t header = 0;
-    unsigned uploading = 0;    ///< packets of all-to-alls that come from the host
-    Ring<HostPacket> to_host;  ///< of all-to-alls
-    unsigned host_room = 0;    ///< flits in that queue that are free
-    unsigned to_itself = 0;    ///< places in it that are taken by what the host has for itself
+    unsigned uploading = 0;    ///< packets of all-to-alls that the host is uploading
+    Ring<HostPacket> to_host;  ///< packets of all-to-alls
+    unsigned host_room = 0;    ///< free flits in that queue
+    unsigned to_itself = 0;    ///< packets in it that the host sends to itself
   };
 
-  /// What comes over a link.
+  /// Packets that arrive over a link.
   struct Link {
     FlitSink* sink = nullptr;
     std::array<PacketId, FlitSink::kMaxChannels> incoming{};
-    std::array<std::uint8_t, FlitSink::kMaxChannels> received{};  ///< flits of it
+    std::array<std::uint8_t, FlitSink::kMaxChannels> received{};  ///< flits received so far
   };
 
-  /// Cycles in which the flits of a place in their packets are read, in which the result is written to stages, and from each to the
-  /// next.
+  /// Cycles per flit position of a step: to read the operands, to write the result to its stages, and between
+  /// successive positions.
   struct Pace {
     unsigned read, written, cycles;
   };
 
-  /// What keeps a process from its next packet.
+  /// What blocks a process's next packet.
   struct Lack {
     enum class Of : std::uint8_t { turn, upload, staged, packet, credit, stage_room } of;
-    unsigned index = 0;  ///< edge, stage
+    unsigned index = 0;  ///< edge or stage
   };
 
   [[nodiscard]] OperationState& operation(OperationId id) {
@@ -329,14 +329,14 @@ class CollectiveUnit {
   void take_banks(OperationId id, const Step& step, Tick now, Tick until);
   template <class Visit>
   void each_bank(OperationId id, const Step& step, Visit&& visit) const;
-  /// That of the slots of a link; after these, that of the stages which a unit fills.
+  /// Read ports: first those of each link's slots, then those of each unit's stages.
   [[nodiscard]] const ReadPorts& bank(unsigned index) const {
     return index < links_.size() ? slots_.bank(index) : stages_.bank(index - static_cast<unsigned>(links_.size()));
   }
   [[nodiscard]] ReadPorts& bank(unsigned index) {
     return index < links_.size() ? slots_.bank(index) : stages_.bank(index - static_cast<unsigned>(links_.size()));
   }
-  /// Where the stages lie that a process fills, two at most: with one of the units.
+  /// Location of the stages that a process fills (at most two), in the bank of one unit.
   [[nodiscard]] Stages::Home home(std::uint32_t process) const {
     return {process % units(), process % Program::kMaxProcesses / units() * 2};
   }
@@ -348,9 +348,9 @@ class CollectiveUnit {
   [[nodiscard]] PacketId combine(const OperationState& op, std::span<const PacketId> operands, std::uint64_t elements);
   void begin_stream(OperationId id, unsigned process);
   [[nodiscard]] Packetizer layout_of(const OperationState& op, std::uint64_t elements) const {
-    return op.lengths.of(op.request.piece ? op.request.count / op.request.pieces : elements);  // all pieces alike
+    return op.lengths.of(op.request.piece ? op.request.count / op.request.pieces : elements);  // equal pieces
   }
-  /// A descriptor is all of its stream.
+  /// True if each stream is only a descriptor.
   [[nodiscard]] static bool descriptors_alone(const OperationState& op) {
     return op.request.collective == spec::Collective::barrier;
   }
@@ -358,7 +358,7 @@ class CollectiveUnit {
     return op.program.steps[op.program.processes[process].first + progress.step()];
   }
   [[nodiscard]] std::uint64_t burst(const OperationState& op) const;
-  /// Packets of a stream that a process takes at a time.
+  /// Packets that a process takes from one stream per turn.
   [[nodiscard]] static std::uint64_t at_a_time(const OperationState& op, const Process& process) {
     return process.turns == Turns::stream ? Progress::kAll : process.turns == Turns::packet ? 1 : op.burst;
   }
@@ -369,7 +369,7 @@ class CollectiveUnit {
   void finish(OperationId id, unsigned process);
   void ask(Tick now);
   void open(Tick now);
-  /// The first words of a packet that may begin an operation.
+  /// The first words of a packet that may start an operation.
   using Head = Word<256>;
   [[nodiscard]] static Openings::Head of_opening(const Head& head) {
     return {spec::network_header::kind(head[0]), spec::network_header::sequence(head[0]),
@@ -414,20 +414,20 @@ class CollectiveUnit {
   Relay relay_;
   Pick pick_;
   Dispatch dispatch_;
-  std::uint32_t picked_ = kNobody;  ///< is tried in this cycle
-  std::uint64_t kept_ = 0;          ///< units that kept a process when it began, as bits
+  std::uint32_t picked_ = kNobody;  ///< process tried in this cycle
+  std::uint64_t kept_ = 0;          ///< units that kept a process at the start of the cycle, as bits
   Steps steps_;
   Uploads uploads_;
   Stages stages_;
   Starter starter_;
   Openings openings_;
-  std::unique_ptr<RtlUnit> rtl_;   ///< beside it, for comparison; null: none
-  std::uint32_t to_send_ = 0;      ///< ports that have something to send, or will have
-  std::uint64_t with_result_ = 0;  ///< queues to the host that are not empty
-  Tick started_ = kNever;          ///< when an operation began last
-  std::optional<Head> in_front_;   ///< of what openings look at, read in the cycle before
+  std::unique_ptr<RtlUnit> rtl_;   ///< co-simulated RTL for comparison; null: none
+  std::uint32_t to_send_ = 0;      ///< ports with something to send, now or later
+  std::uint64_t with_result_ = 0;  ///< non-empty queues to the host
+  Tick started_ = kNever;          ///< when an operation was last started
+  std::optional<Head> in_front_;   ///< head of the slot that `openings_` inspects, read in the previous cycle
   std::vector<OperationId> ended_;
-  Pipe before_, after_;  ///< the user's units, of all operations
+  Pipe before_, after_;  ///< user-defined units, shared by all operations
   std::array<std::byte, kMaxPacketFlits * kFlitBytes> scratch_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All-to-all: packets that go from one host's memory to another's without slots, from node to node.
+// All-to-all: packets that travel from one host's memory to another's, node by node, without slots.
 #include <bit>
 #include <stdexcept>
 
@@ -20,7 +20,7 @@ void CollectiveUnit::start_personal(OperationId id) {
   if (over(op)) ended_.push_back(id);
 }
 
-/// Whether there is a place for what this rank has for a peer: the peer has announced itself.
+/// True if the peer can receive this rank's data: it has announced itself.
 bool CollectiveUnit::may_upload(const OperationState& op, const Context& context, const Port& port,
                                 std::uint32_t peer) const {
   if (peer == op.request.rank) return port.to_itself < kForkPackets;
@@ -63,7 +63,7 @@ bool CollectiveUnit::upload_personal(OperationId id, unsigned lane, Tick now) {
   return more;
 }
 
-/// The relay's choices of this cycle.
+/// Executes the relay's selections of this cycle.
 void CollectiveUnit::relay(Tick now) {
   to_send_ |= relay_.settle(now);
   const Relay::Choices chosen = relay_.choose(now);
@@ -105,7 +105,7 @@ void CollectiveUnit::receive_personal(unsigned link, PacketId id) {
   pool_.release(id);
 }
 
-/// `ready`: when its first flit is there.
+/// `ready`: when its first flit is available.
 void CollectiveUnit::deliver_personal(unsigned index, PacketId id, Tick ready) {
   const std::uint64_t head = pool_[id].words[0];
   Context& context = contexts_[spec::network_header::context(head)];
@@ -123,7 +123,7 @@ void CollectiveUnit::deliver_personal(unsigned index, PacketId id, Tick ready) {
   throw std::logic_error("data for an all-to-all that has not begun: its sender ignores announcements");
 }
 
-/// The host has taken a packet.
+/// The host has taken a packet: frees its room.
 void CollectiveUnit::taken_personal(unsigned index, PacketId id) {
   Port& port = ports_[index];
   const Packet& packet = pool_[id];

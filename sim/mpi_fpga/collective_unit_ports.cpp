@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ends of the collective unit: packets leave from the fork queues by its local ports, and come over the links into slots.
+// Ports of the collective unit: packets leave from the fork queues by its local ports, and arrive over the links into
+// slots.
 #include <bit>
 #include <cstring>
 #include <stdexcept>
@@ -26,7 +27,7 @@ bool CollectiveUnit::can_send(unsigned index, Tick now) const {
   return false;
 }
 
-/// Chooses the packet that the port sends next: the units, and the all-to-alls' packets, take turns.
+/// Selects the packet that the port sends next, round-robin over the units and the relay.
 bool CollectiveUnit::begin(Port& port, unsigned index, Tick now) {
   std::uint64_t ready = 0, first = 0;
   for (std::uint64_t rest = port.waiting; rest; rest &= rest - 1) {
@@ -76,7 +77,7 @@ void CollectiveUnit::inject(unsigned index, Tick now) {
   if (!port.edge && relay_.offers_own(index)) rtl_->own_sent(index);
 }
 
-/// What the host has for all-to-alls, for the hardware's unit: room, and the next flit of each port's first packet.
+/// Inputs of the hardware's unit for all-to-alls: room at the host, and the next flit of each port's first packet.
 void CollectiveUnit::show_personal(Tick now) {
   for (unsigned index = 0; index < ports(); ++index) {
     const Port& port = ports_[index];
@@ -93,7 +94,7 @@ void CollectiveUnit::show_personal(Tick now) {
   }
 }
 
-/// The port's packet has left: its copy is done, or the whole copies.
+/// The port's packet has left: completes this copy and, if it was the last, the packet.
 void CollectiveUnit::sent(Port& port, unsigned index) {
   const unsigned flits = port.packet->flits;
   port.injector.end();
@@ -126,7 +127,7 @@ void CollectiveUnit::send_credit(unsigned index, Tick now) {
   Flit& flit = port.sender.send(now, edge.vc);
   flit.data = spec::Credit{.destination = static_cast<std::uint16_t>(edge.neighbour),
                            .context = static_cast<std::uint8_t>(due.row),
-                           .collective = spec::Collective::barrier,  // any: what is 0 is point to point
+                           .collective = spec::Collective::barrier,  // any non-zero code: 0 is point to point
                            .edge = edge.there,
                            .last = true,
                            .count = static_cast<std::uint16_t>(due.flits)}
@@ -168,17 +169,17 @@ void CollectiveUnit::arrived(unsigned link, std::uint64_t head, PacketId packet)
       {static_cast<std::uint8_t>(link), network_header::edge(head), false, network_header::context(head), packet});
 }
 
-/// Gives processes the chance that wait for what has come in this cycle. They are tried in the next one at the earliest, when it
-/// is kept.
+/// Wakes the processes that wait for this cycle's arrivals. They are tried in the next cycle at the earliest, when the
+/// arrival is stored.
 void CollectiveUnit::wake() {
   slots_.wake([&](unsigned link, std::uint32_t process) { pick_.link(link, process); });
   stages_.wake([&](unsigned unit, std::uint32_t process) { pick_.stage(unit, process); });
   uploads_.wake([&](std::uint32_t process) { pick_.host(process); });
 }
 
-/// Writes what has come in this cycle where processes find it in the next one.
+/// Stores this cycle's arrivals, visible to processes in the next.
 void CollectiveUnit::keep_arrivals(Tick now) {
-  wake();  // those that have begun to wait in this cycle
+  wake();  // for processes that started to wait in this cycle
   slots_.keep(now, [&](PacketId packet) { return unsigned{pool_[packet].flits}; });
   for (const SlotArrival& arrival : slots_.arrivals())
     if (!arrival.credits && network_header::kind(pool_[arrival.value].words[0]) == spec::Kind::descriptor)

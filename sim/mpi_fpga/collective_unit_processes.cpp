@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The processes of the operations in flight: what each waits for, the packets that it moves, its way to its end.
+// Processes of the operations in flight: their waits, packets and completion.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -11,7 +11,7 @@
 
 namespace thalweg::mpi_fpga {
 
-/// Tries the process that was picked: it takes its next step's packets, or waits for what it lacks.
+/// Tries the selected process: it executes its next packet, or waits for the missing resource.
 void CollectiveUnit::attempt(std::uint32_t process, Tick now) {
   const OperationId id = process / Program::kMaxProcesses;
   const unsigned p = process % Program::kMaxProcesses;
@@ -21,7 +21,7 @@ void CollectiveUnit::attempt(std::uint32_t process, Tick now) {
   const Execution& execution = op.execution[p];
   const Step& step = step_of(op, p, execution.progress);
   const Share& share = config_.router.share;
-  const bool combines = !execution.progress.descriptor();  // descriptors are equal, one of them goes on
+  const bool combines = !execution.progress.descriptor();  // descriptors are equal: one of them is forwarded
   const Tick latency =
       2 + share.delay() + (combines ? static_cast<Tick>(join_depth(step.inputs()) * op.lane_latency) : 0);
   const Dispatch::Step wish = this->wish(id, p, latency);
@@ -33,7 +33,7 @@ void CollectiveUnit::attempt(std::uint32_t process, Tick now) {
     pick_.room(process);
 }
 
-/// Makes a process wait.
+/// Registers a process with the resource that it waits for.
 void CollectiveUnit::await(const Lack& lack, OperationId id, unsigned p) {
   const std::uint32_t process = process_id(id, p);
   switch (lack.of) {
@@ -52,7 +52,7 @@ void CollectiveUnit::await(const Lack& lack, OperationId id, unsigned p) {
   }
 }
 
-/// What keeps a process from its next packet, aggregation units and their queues apart.
+/// The resource missing for a process's next packet, apart from aggregation units and their queues.
 std::optional<CollectiveUnit::Lack> CollectiveUnit::lack(OperationId id, unsigned p, Tick now) const {
   using Of = Lack::Of;
   const OperationState& op = operation(id);
@@ -88,7 +88,7 @@ std::optional<Blockage> CollectiveUnit::blockage(OperationId id, unsigned p, Tic
                   needs[static_cast<std::size_t>(lacks->of)], op.execution[p].since};
 }
 
-/// How long the flits of a place take: a bank has two ports to read, and a result goes to one stage after another.
+/// Cycles per flit position: a bank has two read ports, and a result is written to one stage after another.
 CollectiveUnit::Pace CollectiveUnit::pace(OperationId id, const Step& step) const {
   unsigned most = 1;
   each_bank(id, step, [&](unsigned, unsigned packets) { most = std::max(most, packets); });
@@ -97,7 +97,7 @@ CollectiveUnit::Pace CollectiveUnit::pace(OperationId id, const Step& step) cons
   return {read, written, std::max(read, written)};
 }
 
-/// Calls visit(bank, packets that the step takes out of it).
+/// Calls visit(bank, packets that the step reads from it).
 template <class Visit>
 void CollectiveUnit::each_bank(OperationId id, const Step& step, Visit&& visit) const {
   std::array<std::uint8_t, kMaxEdges + Program::kMaxStages> banks;
@@ -123,14 +123,14 @@ void CollectiveUnit::take_banks(OperationId id, const Step& step, Tick now, Tick
             [&](unsigned index, unsigned packets) { bank(index).take(bank(index).choose(packets, now), until); });
 }
 
-/// The ports, as bits, by which a step's result leaves.
+/// Output ports of a step's result, as bits.
 std::uint32_t CollectiveUnit::ports_of(const Context& context, const Step& step) {
   std::uint32_t ports = 0;
   each_bit(step.to_edges, [&](unsigned k) { ports |= 1u << context.edges[k].port; });
   return ports;
 }
 
-/// The step of a process as units see it: those have room in whose queues there is room for its packet.
+/// A process's step as seen by the dispatcher; `room`: units with room in all queues of its packet.
 Dispatch::Step CollectiveUnit::wish(OperationId id, unsigned p, Tick latency) const {
   const OperationState& op = operation(id);
   const Context& context = contexts_[context_of(id)];
@@ -150,7 +150,7 @@ Dispatch::Step CollectiveUnit::wish(OperationId id, unsigned p, Tick latency) co
   return wish;
 }
 
-/// Moves one packet: takes it from every input, joins, and hands the result on.
+/// Executes one packet: takes an operand from every input, joins them, and forwards the result.
 void CollectiveUnit::execute(OperationId id, unsigned p, unsigned unit, const Dispatch::Step& wish, Tick now) {
   OperationState& op = operation(id);
   const Context& context = contexts_[context_of(id)];
@@ -161,7 +161,7 @@ void CollectiveUnit::execute(OperationId id, unsigned p, unsigned unit, const Di
 
   std::array<PacketId, kMaxEdges + 1> operands;
   unsigned n = 0;
-  bool own = false;  // the host's and the stages' packets are among the operands
+  bool own = false;  // operands from the host and the stages have been added
   const auto take_own = [&] {
     own = true;
     if (step.from_host) {
@@ -184,7 +184,7 @@ void CollectiveUnit::execute(OperationId id, unsigned p, unsigned unit, const Di
   if (!own) take_own();
   const Packet& first = pool_[operands[0]];
   const Progress::Part part = next_part(op, p);
-  // A turn that fills a slot comes again only when all of the slot's credits are back.
+  // A turn that fills more than half a slot repeats only when all of the slot's credits have returned.
   const bool fills = process.turns == Turns::packet && 2 * step.streams > config_.collective.slot_packets;
   const bool final = (part.last || fills) && execution.progress.stream() + 1 == step.streams;
   each_bit(step.from_edges, [&](unsigned edge) {
@@ -212,7 +212,7 @@ void CollectiveUnit::execute(OperationId id, unsigned p, unsigned unit, const Di
   }
   const Tick read = share.after(now, Tick{pace.cycles} * first.flits);
   take_banks(id, step, now, read);
-  // A result goes on without a pause: where its flits come with pauses, when it is whole.
+  // A result is sent without gaps: if its flits are read with gaps, only when it is complete.
   const Tick last_flit = read + wish.latency - 1 - (pace.cycles - pace.read);
   const Tick ready = pace.cycles > 1 ? last_flit + 1 : read + wish.latency - share.time(first.flits);
   const auto queues = static_cast<unsigned>(std::popcount(ports_of(context, step)));
@@ -225,8 +225,8 @@ void CollectiveUnit::execute(OperationId id, unsigned p, unsigned unit, const Di
   pool_.release(result);
   const Progress::Next next = execution.progress.advance(process, step.streams, at_a_time(op, process), part.last);
   if (next == Progress::Next::over) return finish(id, p);
-  const Tick at = std::max(read, now + (descriptor ? 3 : 2)) - 1;  // what a descriptor says is kept a cycle later
-  if (next == Progress::Next::other_step) {  // which has been asked for; now the one after it: first its row
+  const Tick at = std::max(read, now + (descriptor ? 3 : 2)) - 1;  // a descriptor's fields are stored one cycle later
+  if (next == Progress::Next::other_step) {  // already requested; now request the one after it: first its row
     const std::uint32_t process_number = process_id(id, p);
     starter_.reserve(now + 2);
     steps_.keep(process_number, steps_.advance(process_number), now + 2 + Starter::kAnswer);
@@ -235,7 +235,8 @@ void CollectiveUnit::execute(OperationId id, unsigned p, unsigned unit, const Di
   events_.add({at, Event::Kind::output});
 }
 
-/// Puts a result, which can be sent from `ready` on and whose last flit comes at `last`, into the queues of all of its step's outputs.
+/// Puts a result into the queues of all outputs of its step. It can be sent from `ready`; its last flit arrives at
+/// `last`.
 void CollectiveUnit::hand_on(OperationId id, unsigned p, unsigned unit, PacketId result, const Progress::Part& part,
                              Tick ready, Tick last) {
   OperationState& op = operation(id);
@@ -286,14 +287,13 @@ void CollectiveUnit::hand_on(OperationId id, unsigned p, unsigned unit, PacketId
   if (step.to_edges || step.to_host) events_.add({ready, Event::Kind::output});
 }
 
-/// The element of the receive buffer at which the block of the stream begins.
+/// First element of the stream's block in the receive buffer.
 std::uint64_t CollectiveUnit::place(const OperationState& op, const Execution& execution) const {
   return op.gets == Holding::block_per_rank ? op.request.receive_block(execution.block).first
                                             : op.request.own_block().first;
 }
 
-/// Joins the operands into the first one's packet, or, where that is still on its way to another output, into a new one
-/// that takes its place.
+/// Joins the operands into the first one's packet or, if that still has other references, into a copy that replaces it.
 PacketId CollectiveUnit::combine(const OperationState& op, std::span<const PacketId> operands, std::uint64_t elements) {
   PacketId id = operands[0];
   if (pool_[id].references > 1) {

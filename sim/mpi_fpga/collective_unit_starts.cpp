@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How operations begin: the host starts them, or at a vertex without a rank what arrives.
+// Start of operations: by the host or, at a vertex without a rank, by an arrival.
 #include <algorithm>
 #include <bit>
 #include <utility>
@@ -11,7 +11,7 @@ namespace thalweg::mpi_fpga {
 
 namespace network_header = spec::network_header;
 
-/// Asks for the next process, or step, of the operation that is being started.
+/// Requests the next process or step of the operation that is being started.
 void CollectiveUnit::ask(Tick now) {
   const auto question = starter_.ask(now);
   if (!question) return;
@@ -32,7 +32,8 @@ void CollectiveUnit::ask(Tick now) {
   }
 }
 
-/// Begins an operation at a vertex without a rank, by a descriptor that comes in this cycle or is found in front of a slot.
+/// Starts an operation at a vertex without a rank, by a descriptor that arrives in this cycle or is found at the head
+/// of a slot.
 void CollectiveUnit::open(Tick now) {
   std::array<Openings::Arrival, kMaxLinks> arrivals;
   std::array<Head, kMaxLinks> heads;

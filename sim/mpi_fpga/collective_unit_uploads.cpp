@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the host gives: the packets of its streams, for the process that takes them.
+// Uploads: packets of the host's streams, for the processes that take them.
 #include <algorithm>
 
 #include "mpi_fpga/collective_unit.hpp"
@@ -7,7 +7,7 @@
 namespace thalweg::mpi_fpga {
 namespace {
 
-/// The block at place `i` of a turn.
+/// Block of stream `i` of a turn.
 std::uint32_t block_in_turn(const Process& process, const Step& step, std::uint32_t i) {
   if (!process.reversed) return step.block ^ i;
   std::uint32_t reversed = 0;
@@ -42,7 +42,7 @@ std::uint64_t CollectiveUnit::upload_bytes(std::uint32_t process) const {
   return upload.progress.part(false).elements * op.packetizer.element_bytes();
 }
 
-/// Looks up which block the upload's stream is to carry.
+/// Sets the block of the upload's next stream.
 void CollectiveUnit::begin_stream(OperationId id, unsigned p) {
   OperationState& op = operation(id);
   const CollectiveRequest& request = op.request;

@@ -17,57 +17,56 @@ inline constexpr unsigned kMaxEdges = 32;
 inline constexpr unsigned kRankBits = 16;
 inline constexpr std::uint32_t kNoRank = ~std::uint32_t{0};
 
-/// One communicator at one vertex of its tree: a node of a rank, or a node that only passes on what it gets.
+/// One communicator at one vertex of its tree: the node of a rank, or a node that only forwards.
 ///
-/// The ranks have labels, numbers 0 .. ranks-1 in the order in which a walk down the tree meets them, over each vertex' edges
-/// in ascending order. So what lies behind an edge is an interval of labels, and a row knows the way to all ranks from its
-/// own edges alone. In the binomial tree in rank order, labels are ranks.
+/// The ranks have labels, numbers 0 .. ranks-1 in the order of a walk down the tree, over each vertex's edges in
+/// ascending order. The ranks behind an edge are thus an interval of labels, and a row gives the path to all ranks from
+/// its own edges alone. In the binomial tree in rank order, labels are ranks.
 struct Row {
   struct Edge {
     NodeId neighbour = 0;
-    std::uint8_t there = 0;               ///< the number that the neighbour has for this edge
-    std::uint32_t first = 0, behind = 0;  ///< of an edge down: the labels [first, first + behind)
+    std::uint8_t there = 0;               ///< index of this edge at the neighbour
+    std::uint32_t first = 0, behind = 0;  ///< of a down edge: the labels [first, first + behind)
   };
-  /// One stage of an exchange: a group of ranks in which each hands its partial result to all others.
+  /// One stage of an exchange: each rank of a group sends its partial result to all others.
   struct Stage {
-    std::uint32_t peers = 0;  ///< edges to the others, ascending by their place in the group
-    std::uint8_t place = 0;   ///< the rank's own
+    std::uint32_t peers = 0;  ///< edges to the others, ascending by index in the group
+    std::uint8_t place = 0;   ///< index of this rank
   };
 
-  /// The vertex' edges, as bits, on the tree of one root.
+  /// The vertex's edges, as bits, on the tree of one root.
   struct Branch {
     std::uint32_t up = 0, down = 0;
   };
 
   std::uint32_t ranks = 0;
-  std::uint32_t rank = kNoRank;        ///< of the communicator
-  std::uint32_t label = 0, below = 0;  ///< the labels of this vertex and what is below it: [label, label + below)
-  std::uint32_t used = 0;              ///< edges, as bits
-  std::uint32_t up = 0, down = 0;      ///< edges of the tree, as bits; there is no edge up at its top
+  std::uint32_t rank = kNoRank;        ///< rank in the communicator
+  std::uint32_t label = 0, below = 0;  ///< labels of this vertex and its subtree: [label, label + below)
+  std::uint32_t used = 0;              ///< edges in use, as bits
+  std::uint32_t up = 0, down = 0;      ///< tree edges, as bits; no up edge at the top
   std::array<Edge, kMaxEdges> edges{};
 
   std::array<Stage, kRankBits> stages{};
   unsigned stage_count = 0;
-  /// Edge, as a bit, to the rank whose number differs in bit k alone; 0 where there is none.
+  /// Edge, as a bit, to the rank whose number differs in bit k alone; 0: none.
   std::array<std::uint32_t, kRankBits> doubling{};
-  std::uint32_t fold = 0;  ///< edge, as a bit, to the rank whose part is folded in before the stages
-  bool beyond = false;     ///< this rank takes no part in the stages: it is what is folded in
+  std::uint32_t fold = 0;  ///< edge, as a bit, to the rank whose operand is folded in before the stages
+  bool beyond = false;     ///< this rank takes no part in the stages: its operand is folded in
 
-  /// Where each root has a tree of its own: for the root of every label. `up` and `down` are then of another one, for
+  /// If each root has its own tree: the branches by the root's label. `up` and `down` then belong to another tree, for
   /// allreduce.
   std::shared_ptr<const std::vector<Branch>> rooted;
-  std::uint32_t up_and_down = 0;  ///< cycles over the links of the longest way on that one
-  /// Round a ring: edges, as bits. Each root's tree is the way round from it, labels are in the way's order.
+  std::uint32_t up_and_down = 0;  ///< cycles over the links of the longest path on that tree
+  /// Ring: edges, as bits. Each root's tree is the path round from it; labels follow the ring.
   std::uint32_t previous = 0, next = 0;
 
-  bool by_rank =
-      false;  ///< all but the neighbours follows from rank and size: the binomial tree and recursive doubling
+  bool by_rank = false;  ///< all but the neighbours follows from rank and size: binomial tree, recursive doubling
 
   [[nodiscard]] bool has_rank() const { return rank != kNoRank; }
   [[nodiscard]] std::uint32_t tree() const { return up | down; }
   [[nodiscard]] bool ring() const { return next != 0; }
 
-  /// The tree's edge, as a bit, in the direction of a label; 0 where it is this vertex' own.
+  /// Tree edge, as a bit, towards a label; 0 for this vertex's own.
   [[nodiscard]] std::uint32_t towards(std::uint32_t other) const {
     if (rooted) return (*rooted)[other].up;
     if (ring()) return other == label ? 0 : previous;
@@ -78,13 +77,13 @@ struct Row {
     }
     return 0;
   }
-  /// The tree's other edges, as bits, as seen from a label.
+  /// The other tree edges, as bits: those away from a label.
   [[nodiscard]] std::uint32_t away_from(std::uint32_t other) const {
     if (rooted) return (*rooted)[other].down;
     if (ring()) return (label + 1) % ranks == other ? 0 : next;
     return tree() & ~towards(other);
   }
-  /// The labels behind an edge of the tree, as a bit: their number, the first and the last one, modulo the ranks.
+  /// The labels behind a tree edge (a bit): their number, the first, and the last, modulo ranks.
   [[nodiscard]] std::uint32_t behind(std::uint32_t edge) const {
     return edge == up ? ranks - below : edges[static_cast<unsigned>(std::countr_zero(edge))].behind;
   }
@@ -93,10 +92,10 @@ struct Row {
   }
   [[nodiscard]] std::uint32_t last(std::uint32_t edge) const { return (first(edge) + behind(edge) - 1) % ranks; }
 
-  /// Bits that loading the row takes. By rank: MPI-FPGA, Equation 1: log(R) neighbours, size and rank of log(R) bits each,
-  /// and 8 bits of state. Else the two label bounds besides, and for each edge neighbour, number there and first label; and
-  /// for each root with a tree of its own a bit per edge and the number of the one up, and 16 bits for the longest way.
-  /// Round a ring, size, rank and label, and for each edge neighbour and number there.
+  /// Bits transferred to load the row. By rank: MPI-FPGA, Equation 1: log(R) neighbours, size and rank of log(R) bits
+  /// each, and 8 bits of state. Otherwise also the two label bounds, per edge the neighbour, its index there and the
+  /// first label; and with a tree per root, for each root one bit per edge and the index of its up edge, and 16 bits
+  /// for the longest path. Ring: size, rank and label, and per edge the neighbour and its index there.
   [[nodiscard]] unsigned bits() const {
     if (by_rank) return kRankBits * (kRankBits + 2) + 8;
     const auto count = static_cast<unsigned>(std::popcount(used));

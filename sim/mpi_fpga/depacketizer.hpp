@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The elements of packets as words of memory.
+// Converts packets to memory words of their elements.
 #pragma once
 
 #include <algorithm>
@@ -13,19 +13,20 @@
 
 namespace thalweg::mpi_fpga {
 
-/// Takes packets flit by flit, and gives the words of memory of each one's elements; C++ model of rtl/mpi_fpga/tw_depacketizer.sv.
+/// Takes packets flit by flit and returns the memory words of each packet's elements; C++ model of
+/// rtl/mpi_fpga/tw_depacketizer.sv.
 class FlitDepacketizer {
  public:
   using Word = thalweg::Word<256>;
   struct Part {
     Word data{};
     unsigned bytes = 0;
-    bool last = false;  ///< of its packet
+    bool last = false;  ///< last word of its packet
   };
 
-  /// A part of the packet is left whose tail has come; no flit is taken before it has gone.
+  /// True while words remain of a packet whose tail has been taken; no flit may be taken until they are out.
   [[nodiscard]] bool draining() const { return tail_; }
-  /// A flit comes in. With a head: `layout` and elements of its packet.
+  /// Takes a flit. `layout` and `elements` describe its packet; they are read at the head.
   void take(const Word& flit, bool head, bool tail, const Packetizer& layout, std::uint64_t elements) {
     if (head) {
       layout_ = layout;
@@ -40,7 +41,7 @@ class FlitDepacketizer {
     ++flit_;
     tail_ = tail;
   }
-  /// A whole word, or what is left of a packet; none where more is to come.
+  /// Returns a full word or, after the tail, the rest of the packet; nothing while more flits are due.
   [[nodiscard]] std::optional<Part> next() {
     if (bytes_.size() < kFlitBytes && !tail_) return std::nullopt;
     Part part{{}, static_cast<unsigned>(std::min<std::size_t>(bytes_.size(), kFlitBytes)), false};
@@ -56,9 +57,9 @@ class FlitDepacketizer {
  private:
   Packetizer layout_;
   std::uint64_t elements_ = 0;
-  std::size_t flit_ = 0;            ///< of its packet
-  std::deque<std::uint8_t> bytes_;  ///< that have come and not gone out
-  bool tail_ = false;               ///< the packet's last flit has come
+  std::size_t flit_ = 0;            ///< index in its packet
+  std::deque<std::uint8_t> bytes_;  ///< received and not returned yet
+  bool tail_ = false;               ///< the packet's tail has been taken
 };
 
 }  // namespace thalweg::mpi_fpga

@@ -14,23 +14,24 @@
 
 namespace thalweg::mpi_fpga {
 
-/// A unit that has read the packet before, and whose result would not meet that one's. Where an edge still has packets in a unit's
-/// queues, that unit, so that they stay in order; what fills a stage takes the process's own; else the one with the fewest
-/// packets queued, from the process's own one on.
+/// Eligible units have read their previous packet, and their new result would not overlap the previous one in the
+/// lanes. If an edge still has packets queued at a unit, only that unit is eligible, which keeps order; a step that
+/// fills a stage uses its process's own unit. Of the eligible units, the one with the fewest queued packets is
+/// selected, ties from the process's own unit onwards.
 class Dispatch {
  public:
   struct Step {
     unsigned row = 0;
     std::uint32_t to_edges = 0;
     bool to_stages = false;
-    unsigned own = 0;        ///< unit
+    unsigned own = 0;        ///< the process's unit
     std::uint64_t room = 0;  ///< units whose queues have room, as bits
     std::uint64_t kept = 0;  ///< units that keep a process
-    Tick latency = 0;        ///< to the result's first flit
+    Tick latency = 0;        ///< cycles to the result's first flit
   };
   struct Choice {
     std::optional<unsigned> unit;
-    bool room = false;  ///< time alone might give one
+    bool room = false;  ///< a unit becomes eligible by time alone
   };
 
   Dispatch(unsigned units, unsigned rows) : units_(units), rows_(rows) {}
@@ -53,7 +54,7 @@ class Dispatch {
     }
     return choice;
   }
-  /// The unit reads a packet until `read`; its results have left the lanes at `left`, and queue for so many ports.
+  /// The unit reads a packet until `read`; its result leaves the lanes until `left` and is queued for `ports` ports.
   void take(unsigned unit, const Step& step, unsigned ports, Tick read, Tick left) {
     units_[unit].input_free = read;
     units_[unit].output_free = left;
@@ -64,7 +65,7 @@ class Dispatch {
       edge.unit = static_cast<std::uint8_t>(unit);
     });
   }
-  /// A packet has left for an edge; `done`: for all edges of its port.
+  /// A packet has left for an edge; `done`: this was its port's last edge.
   void sent(unsigned unit, unsigned row, unsigned edge, bool done) {
     --rows_[row][edge].queued;
     units_[unit].queued -= done;
@@ -72,12 +73,12 @@ class Dispatch {
 
  private:
   struct Unit {
-    Tick input_free = 0;   ///< the operands before have been read
-    Tick output_free = 0;  ///< the result before has left the lanes
-    unsigned queued = 0;   ///< packets for ports
+    Tick input_free = 0;   ///< when the previous operands have been read
+    Tick output_free = 0;  ///< when the previous result has left the lanes
+    unsigned queued = 0;   ///< packets queued for ports
   };
   struct Edge {
-    std::uint16_t queued = 0;  ///< packets in the queues of
+    std::uint16_t queued = 0;  ///< packets in the queues of `unit`
     std::uint8_t unit = 0;
   };
 

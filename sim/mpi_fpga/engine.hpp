@@ -18,13 +18,13 @@ namespace thalweg::mpi_fpga {
 
 using ContextId = std::uint32_t;
 
-/// One rank's part of a collective.
-/// Buffers and lists of blocks must stay valid until the completion. Send and receive may be the same memory in reduce,
-/// allreduce and scan; in the others they must not overlap, but for a block that stays where it is.
+/// One rank's part of a collective. Buffers and lists of blocks must stay valid until the completion. Send and receive
+/// may be the same memory in reduce, allreduce and scan; otherwise they must not overlap, except for a block that keeps
+/// its position.
 ///
-/// Of scatter (at the root), reduce_scatter and alltoall the send buffer holds a block for every rank, of gather (at the
-/// root), allgather and alltoall the receive buffer one of every rank: block i begins at element i * count. In MPI's
-/// v-forms it is as `send_blocks[i]` or `receive_blocks[i]` say, which are then as many as ranks.
+/// In scatter (at the root), reduce_scatter and alltoall the send buffer holds one block per rank; in gather (at the
+/// root), allgather and alltoall the receive buffer does. Block i starts at element i * count. In MPI's v-forms,
+/// `send_blocks` or `receive_blocks` give the position of each block, with one entry per rank.
 struct CollectiveRequest : Operation {
   Handle handle = 0;
   ContextId context = 0;
@@ -33,14 +33,15 @@ struct CollectiveRequest : Operation {
   std::span<std::byte> receive{};
   std::span<const Block> send_blocks{};     ///< v-forms of scatter (at the root), reduce_scatter and alltoall
   std::span<const Block> receive_blocks{};  ///< v-forms of gather (at the root), allgather and alltoall
-  /// Inside an engine, where an operation is cut: the piece of every block that one of several trees or rings carries.
+  /// Set inside an engine that splits an operation over several trees or rings: the piece of every block that this one
+  /// carries.
   std::optional<Block> piece{};
-  unsigned pieces = 1;  ///< of which all are about as long
+  unsigned pieces = 1;  ///< number of pieces, of about equal length
 
-  /// The block for a rank in a send buffer of one for each, and that of a rank in such a receive buffer.
+  /// Block for rank i in a send buffer with one per rank, and block of rank i in such a receive buffer.
   [[nodiscard]] Block send_block(std::uint32_t i) const { return vector ? send_blocks[i] : within(i * count); }
   [[nodiscard]] Block receive_block(std::uint32_t i) const { return vector ? receive_blocks[i] : within(i * count); }
-  /// What this rank contributes, and what it receives, where that is one block.
+  /// The block that this rank contributes or receives, if it is a single one.
   [[nodiscard]] Block own_block() const { return within(0); }
 
  private:
@@ -49,12 +50,12 @@ struct CollectiveRequest : Operation {
   }
 };
 
-/// The part of a rank that does not fit to those of others.
+/// A rank's request that is inconsistent with the other ranks'.
 struct Mismatch {
   ContextId context = 0;
   std::uint32_t rank = 0;
-  std::uint64_t operation = 0;  ///< on that communicator, from 0
-  std::string what;             ///< the difference
+  std::uint64_t operation = 0;  ///< index on that communicator, from 0
+  std::string what;             ///< description of the difference
 
   [[nodiscard]] std::string line() const {
     return "rank " + std::to_string(rank) + ", operation " + std::to_string(operation) + " of communicator " +
@@ -62,7 +63,7 @@ struct Mismatch {
   }
 };
 
-/// A part whose lists of blocks are its own, so that it may outlive what it was given as.
+/// A request that owns its lists of blocks, so that it may outlive the original.
 struct KeptRequest : CollectiveRequest {
   explicit KeptRequest(const CollectiveRequest& given)
       : CollectiveRequest(given),
@@ -73,20 +74,20 @@ struct KeptRequest : CollectiveRequest {
   }
   KeptRequest(const KeptRequest&) = delete;
   KeptRequest& operator=(const KeptRequest&) = delete;
-  KeptRequest(KeptRequest&&) = default;  // the lists stay where they are
+  KeptRequest(KeptRequest&&) = default;  // moving a vector keeps its storage
   KeptRequest& operator=(KeptRequest&&) = default;
 
   std::vector<Block> sends, receives;
 };
 
-/// A point-to-point message: `bytes` take time on the links, the payload itself travels elsewhere.
+/// A point-to-point message. Only the time of `bytes` on the links is simulated; the payload is transferred elsewhere.
 struct MessageRequest {
   Handle handle = 0;
   NodeId source = 0, destination = 0;
   std::uint64_t bytes = 0;
 };
 
-/// Where an operation starts and ends: in host memory behind PCIe, or at the node's own port.
+/// Endpoint of operations: host memory behind PCIe, or the node's own port.
 enum class Endpoint : std::uint8_t { host, kernel };
 
 struct LinkUse {
@@ -95,43 +96,44 @@ struct LinkUse {
   std::uint64_t flits;
 };
 
-/// A link that was given up, or has lost flits, and what followed.
+/// Recovery from a link that was given up or lost flits.
 struct Recovery {
   std::string link;
-  bool reset;         ///< an end of it was reset alone: it is used again
-  Tick silent_since;  ///< the last good frame, or that reset
-  Tick given_up;      ///< the fabric was stopped
-  Tick resumed;  ///< it went on, without the link that was given up, and the operations that were under way began again
+  bool reset;         ///< one end alone was reset: the link is used again
+  Tick silent_since;  ///< time of the last good frame, or of that reset
+  Tick given_up;      ///< time at which the fabric was stopped
+  Tick resumed;       ///< restart without the lost link; operations in flight began again
 };
 
-/// A collective completes once for each rank: its receive buffer is complete in host memory, or its part is done where it
-/// receives none. A message completes twice: when its last flit has left the sender's host memory, and when it is in the
-/// receiver's.
+/// A collective completes once per rank: when its receive buffer is complete in host memory or, if it receives nothing,
+/// when its part is done. A message completes twice: when its last flit has left the sender's host memory, and when it
+/// is in the receiver's.
 class CollectiveEngine : public Engine {
  public:
-  /// Grants a communicator a row in the table of every member's node, and queues the loading of the rows from
-  /// time `at`: a completion for each member, with handles[i] for members[i]. Nothing where no row is free on all.
-  /// members[i] is the node of the communicator's rank i.
+  /// Allocates a row in the table of every member's node and queues the loading of the rows from time `at`: one
+  /// completion per member, with handles[i] for members[i]. Returns nothing if no row is free on all. members[i] is the
+  /// node of the communicator's rank i.
   virtual std::optional<ContextId> create_communicator(std::span<const NodeId> members, std::span<const Handle> handles,
                                                        Tick at) = 0;
-  /// The algorithms that a communicator has for a collective, bit i that of code i; another one is replaced by `tree` or
-  /// the only one. A v-form may have fewer. 0: the network does not compute it, and submit() refuses it on all ranks alike.
+  /// Algorithms that a communicator has for a collective, bit i for code i; any other is replaced by `tree` or the only
+  /// one. A v-form may have fewer. 0: not computed in the network, and submit() refuses it on all ranks alike.
   [[nodiscard]] virtual std::uint32_t algorithms(ContextId context, spec::Collective collective,
                                                  bool vector = false) const = 0;
   [[nodiscard]] bool computes(ContextId context, spec::Collective collective) const {
     return algorithms(context, collective) != 0;
   }
-  /// All operations of the communicator have completed.
+  /// Frees a communicator; all its operations must have completed.
   virtual void free_communicator(ContextId context) = 0;
 
-  /// Queues one rank's part at time `at` >= now() - lookahead(). Parts of one rank on one context are executed in order of submission.
+  /// Queues one rank's part at time `at` >= now() - lookahead(). Parts of one rank on one context execute in order of
+  /// submission.
   virtual void submit(const CollectiveRequest& request, Tick at) = 0;
   virtual void send(const MessageRequest& request, Tick at) = 0;
 
-  /// The first difference between the parts of one operation that its ranks gave (root, count, type, ...), or nothing.
+  /// The first inconsistency between the ranks' parts of one operation (root, count, type, ...), or nothing.
   [[nodiscard]] virtual std::optional<Mismatch> mismatch() const = 0;
 
-  /// The links without which it went on.
+  /// Links that were given up or reset.
   [[nodiscard]] virtual std::vector<Recovery> recoveries() const { return {}; }
 
   [[nodiscard]] virtual std::vector<LinkUse> link_use() const = 0;

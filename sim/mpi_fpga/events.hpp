@@ -14,23 +14,23 @@ namespace thalweg::mpi_fpga {
 
 struct Event {
   enum class Kind : std::uint8_t {
-    command,   ///< a collective's command has arrived: subject is the context
+    command,   ///< a collective's command has arrived; subject: context
     message,   ///< a message's command has arrived
     table,     ///< a row's command has arrived
-    loaded,    ///< a row has been written: subject is the context
-    upload,    ///< an upload's packet is in the node: subject is the source
-    download,  ///< a download's packet is in host memory: subject is the queue
-    ready,     ///< an upload's packet has passed the user's unit: subject is the process
-    step,      ///< a process's first step is there: subject is the process
-    output,    ///< a result reaches an output queue, or a process can be tried
-    complete,  ///< a completion is seen by the host: subject is its index
+    loaded,    ///< a row has been written; subject: context
+    upload,    ///< an upload's packet is in the node; subject: source
+    download,  ///< a download's packet is in host memory; subject: queue
+    ready,     ///< an upload's packet has passed the user-defined unit; subject: process
+    step,      ///< a process's first step is available; subject: process
+    output,    ///< wake-up: a result reaches an output queue, or a process can be tried
+    complete,  ///< the host sees a completion
   };
   Tick at;
   Kind kind;
   std::uint32_t subject = 0;
 
   friend auto operator<=>(const Event&,
-                          const Event&) = default;  ///< a total order, so that ties are no matter of chance
+                          const Event&) = default;  ///< a total order, so that ties are deterministic
 };
 
 class Events {

@@ -55,7 +55,7 @@ bool HostPort::step(Tick now) {
   start_downloads(now);
   receive_flit(now);
   sender_.update(now);
-  const bool to_download = !arrived_.empty() && !downloads_.back().busy;  // came after this cycle's start_downloads
+  const bool to_download = !arrived_.empty() && !downloads_.back().busy;  // arrived after this cycle's start_downloads
   return (!outgoing_.empty() && sender_.ready(vc_)) || holding_ || to_download;
 }
 
@@ -73,7 +73,7 @@ HostPort::MessagePacket HostPort::next_packet(MessageId id) {
   return {id, bytes, layout.flits(bytes), bytes == left};
 }
 
-/// Every stream starts with a header or descriptor of 8 bytes, which is a packet of its own for a collective.
+/// Every stream starts with a header or descriptor of 8 bytes, which is a separate packet for a collective.
 std::uint64_t HostPort::upload_bytes(std::uint32_t source) {
   if (source == row_source_) return kHeaderBytes + (rows_to_load_.front().bits + 7) / 8;
   if (source == message_source_) {
@@ -132,7 +132,7 @@ void HostPort::start_downloads(Tick now) {
   if (downloading_ && !kernel_) return;
   std::uint64_t ready = unit_.results(now);
   if (!arrived_.empty()) ready |= std::uint64_t{1} << messages;
-  for (std::uint64_t rest = kernel_ ? ready : 0; rest; rest &= rest - 1)  // here every queue has a pipe of its own
+  for (std::uint64_t rest = kernel_ ? ready : 0; rest; rest &= rest - 1)  // with a kernel, every queue has its own pipe
     if (downloads_[static_cast<std::size_t>(std::countr_zero(rest))].busy) ready &= ~(rest & -rest);
   while (ready && (kernel_ || !downloading_)) {
     const unsigned queue = choose_queue_.pick(ready);
@@ -184,7 +184,7 @@ void HostPort::downloaded(std::uint32_t queue, Tick now) {
   if (unit_.delivered(download.result)) listener_.operation_over(download.result.operation, now);
 }
 
-// ---------------------------------------------------------------------------------------------- Messages' own port
+// ------------------------------------------------------------------------------------------- The port for messages
 
 void HostPort::send_flit(Tick now) {
   if (outgoing_.empty() || !sender_.open(now)) return;
@@ -223,7 +223,7 @@ void HostPort::receive_flit(Tick now) {
     if (flit->tail) arrived_.push_back(packet);
   }
   if (!holding_) return;
-  if (arrived_.size() <= kMessagePackets)  // otherwise the host is behind: the buffer keeps what it has
+  if (arrived_.size() <= kMessagePackets)  // otherwise the host lags: flits stay in the buffer, without credits
     for (std::uint32_t rest = holding_; rest; rest &= rest - 1) {
       const auto vc = static_cast<unsigned>(std::countr_zero(rest));
       receiver_.release(vc);

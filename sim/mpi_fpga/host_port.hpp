@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host's side of a node: streaming DMA in both directions, and the messages' port of the router.
+// The host's side of a node: streaming DMA in both directions, and the router's port for messages.
 //
-// Towards the node, every process that reads from the host has its own stream; messages and table rows have one each. Streams with
-// buffer space take turns packet by packet, so a stalled stream blocks no other. Towards the host, the results of the
-// aggregation units and the messages take turns likewise.
+// Towards the node, every process that reads from the host has its own stream; messages and table rows have one each.
+// Streams with buffer space are served round-robin by packet, so a stalled stream blocks no other. Towards the host,
+// the results of the aggregation units and the messages are also served round-robin.
 #pragma once
 
 #include <deque>
@@ -19,7 +19,7 @@ namespace thalweg::mpi_fpga {
 
 class HostPort {
  public:
-  /// What the rest of the node is told.
+  /// Notifications to the rest of the node.
   struct Listener {
     virtual void row_loaded(std::uint32_t context, Tick now) = 0;
     virtual void operation_over(OperationId id, Tick now) = 0;
@@ -35,27 +35,27 @@ class HostPort {
 
   [[nodiscard]] FlitSender& sender() { return sender_; }
   [[nodiscard]] FlitReceiver& receiver() { return receiver_; }
-  /// Ticks between host and node, one way.
+  /// One-way latency between host and node, in ticks.
   [[nodiscard]] Tick latency() const { return latency_; }
 
-  // Streams towards the node. Each begins when its command has arrived.
+  // Streams towards the node. Each starts when its command has arrived.
 
   void begin_operation(OperationId id);
   void begin_message(MessageId id);
   void begin_row(std::uint32_t context, unsigned bits);
 
-  void uploaded(std::uint32_t source, Tick now);   ///< an upload event
-  void downloaded(std::uint32_t queue, Tick now);  ///< a download event
+  void uploaded(std::uint32_t source, Tick now);   ///< handles an upload event
+  void downloaded(std::uint32_t queue, Tick now);  ///< handles a download event
 
-  /// One cycle. False: nothing can happen until an event or an arrival.
+  /// Simulates one cycle. False if nothing can happen until an event or an arrival.
   bool step(Tick now);
 
  private:
-  static constexpr std::size_t kMessagePackets = 4;  ///< of the queue into the router, and of the one towards the host
+  static constexpr std::size_t kMessagePackets = 4;  ///< depth of the queues to the router and to the host
 
   struct Upload {
     bool busy = false;
-    Pipe pipe;  ///< Endpoint::kernel: a stream's own
+    Pipe pipe;  ///< Endpoint::kernel: one per stream
   };
   struct RowToLoad {
     std::uint32_t context;
@@ -92,16 +92,16 @@ class HostPort {
   Events& events_;
   Listener& listener_;
 
-  // Towards the node. Sources are the unit's processes, then messages, then rows.
+  // Towards the node. Sources: the unit's processes, messages, rows.
   std::uint32_t message_source_, row_source_;
   std::vector<Upload> uploads_;
-  std::vector<std::uint32_t> turn_;  ///< sources with packets left, the next one first
+  std::vector<std::uint32_t> turn_;  ///< sources with packets left, in round-robin order
   bool uploading_ = false;
   Pipe upload_pipe_;
   std::deque<MessageId> messages_to_send_;
   std::deque<RowToLoad> rows_to_load_;
 
-  // Towards the host. Queues are the unit's, then messages'.
+  // Towards the host. Queues: the unit's, messages.
   std::vector<Download> downloads_;
   bool downloading_ = false;
   Pipe download_pipe_;
@@ -114,7 +114,7 @@ class HostPort {
   unsigned flit_ = 0, vc_ = 0;
   std::array<MessagePacket, FlitReceiver::kMaxChannels> incoming_{};
   std::deque<MessagePacket> arrived_;
-  std::array<unsigned, FlitReceiver::kMaxChannels> held_{};  ///< flits whose room is not yet given back
+  std::array<unsigned, FlitReceiver::kMaxChannels> held_{};  ///< flits whose credits are not returned yet
   std::uint32_t holding_ = 0;
 };
 

@@ -8,17 +8,18 @@
 
 namespace thalweg::mpi_fpga {
 
-/// Sources take turns, packet by packet; once chosen, a packet is sent to its end.
+/// Round-robin over sources, per packet; a selected packet is sent to its end.
 class Injector {
  public:
   Injector() = default;
   explicit Injector(unsigned sources) : sources_(sources) {}
 
   [[nodiscard]] bool sending() const { return sending_; }
-  /// Of the packet that is being sent.
+  /// Source of the packet being sent.
   [[nodiscard]] unsigned source() const { return source_; }
 
-  /// When not sending: chooses among the sources that have a packet, at least one, and those of them that are urgent.
+  /// Selects a source when none is sending. `ready`: sources with a packet, at least one; `urgent`: those with
+  /// priority.
   void begin(std::uint64_t ready, std::uint64_t urgent) {
     source_ = turn_.pick(urgent ? urgent : ready);
     turn_.accept(source_, sources_);

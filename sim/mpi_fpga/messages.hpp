@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Point-to-point messages on their way, from submission to arrival.
+// Point-to-point messages in flight, from submission to arrival.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,14 @@ class Messages {
   /// A row for the table of the receiving node.
   struct TableRow {
     std::uint32_t context;
-    std::uint32_t generation;  ///< Node::generation of the context when it was sent
+    std::uint32_t generation;  ///< Node::generation of the context at sending
     Row row;
   };
   struct Message {
     MessageRequest request;
-    std::uint64_t to_send = 0;            ///< bytes that are still in the sender's host memory
-    std::uint64_t to_arrive = 0;          ///< bytes that are not yet in the receiver's
-    std::unique_ptr<const TableRow> row;  ///< what it carries, unless it is a rank's: then nothing
+    std::uint64_t to_send = 0;            ///< bytes still in the sender's host memory
+    std::uint64_t to_arrive = 0;          ///< bytes not yet in the receiver's host memory
+    std::unique_ptr<const TableRow> row;  ///< the carried row; null for a rank's message
   };
 
   [[nodiscard]] MessageId add(const MessageRequest& request) {

@@ -58,10 +58,10 @@ bool Node::step(Tick now) {
   unit_.step(now);
   while (const auto id = unit_.take_ended()) {
     complete(Ended::Kind::collective, unit_.request(*id).handle, now);
-    start_operations(unit_.context_of(*id), now + 1);  // the unit has gone through this cycle
+    start_operations(unit_.context_of(*id), now + 1);  // the unit has already executed this cycle
   }
   busy |= host_.step(now);
-  busy |= unit_.active(now);  // the host takes results: there is room again
+  busy |= unit_.active(now);  // after the host, whose reads of results free room
   const Tick next = events_.next();
   if (!busy && next != kNever && next != foreseen_) {
     foreseen_ = next;
@@ -97,7 +97,7 @@ void Node::handle(const Event& event, Tick now) {
       unit_.answered(event.subject);
       break;
     case Event::Kind::output:
-      break;  // the step that it causes sees it
+      break;  // only causes a step
     case Event::Kind::complete:
       ended_.push_back(on_the_way_.front());
       on_the_way_.pop_front();
@@ -114,7 +114,7 @@ void Node::begin_row(std::uint32_t context, Tick now) {
   if (next->row.has_rank())
     host_.begin_row(context, next->row.bits());
   else
-    row_loaded(context, now);  // it is here: a message has brought it
+    row_loaded(context, now);  // it arrived in a message
 }
 
 void Node::free_row(std::uint32_t context) {
@@ -133,7 +133,7 @@ void Node::start_operations(std::uint32_t context, Tick now) {
     host_.begin_operation(*id);
     if (queue.empty()) return;
   }
-  events_.add({now + 1, Event::Kind::command, context});  // the unit takes a command in a cycle
+  events_.add({now + 1, Event::Kind::command, context});  // the unit takes one command per cycle
 }
 
 void Node::row_loaded(std::uint32_t context, Tick now) {
@@ -175,7 +175,7 @@ void Node::message_arrived(MessageId id, Tick now) {
   messages_.remove(id);
 }
 
-/// The host sees it after the way through PCIe.
+/// The host sees the completion after the PCIe latency.
 void Node::complete(Ended::Kind kind, Handle handle, Tick now) {
   const Tick at = now + std::max<Tick>(1, host_.latency());
   on_the_way_.push_back({kind, handle, at});

@@ -11,7 +11,7 @@
 
 namespace thalweg::mpi_fpga {
 
-/// What a node has ended of what the driver gave it, as the host sees it.
+/// A completion of a node's command, as the host sees it.
 struct Ended {
   enum class Kind : std::uint8_t { row, collective, injected, arrived };
   Kind kind;
@@ -31,14 +31,13 @@ class Node final : public Component, private HostPort::Listener {
   [[nodiscard]] const CollectiveUnit& unit() const { return unit_; }
   [[nodiscard]] std::size_t packets_held() const { return pool_.in_use(); }
 
-  // Commands, given in host memory at time `at`.
+  // Commands, written to host memory at time `at`.
 
   void load_row(std::uint32_t context, const Row& row, Handle handle, Tick at);
-  /// A row that a message brings to a node of the communicator without a rank is dropped if it comes later than this.
+  /// Frees a row. Rows carried by messages to vertices without a rank are dropped if they arrive later.
   void free_row(std::uint32_t context);
   [[nodiscard]] std::uint32_t generation(std::uint32_t context) const { return generation_[context]; }
-  /// The request's root is a label.
-  /// `group` stays until the operation is over.
+  /// The request's root is a label. `group` must stay valid until the operation is over.
   void submit(std::uint32_t context, const CollectiveRequest& request, const Group& group, Tick at);
   void send(MessageId message, Tick at);
 
@@ -53,8 +52,8 @@ class Node final : public Component, private HostPort::Listener {
   struct NewRow {
     Row row;
     Handle handle;
-    bool begun = false;    ///< on its way into the table
-    Tick loaded = kNever;  ///< when it is there
+    bool begun = false;    ///< its loading has started
+    Tick loaded = kNever;  ///< when it is in the table
   };
 
   void row_loaded(std::uint32_t context, Tick now) override;
@@ -78,11 +77,11 @@ class Node final : public Component, private HostPort::Listener {
   VcRouter router_;
   CollectiveUnit unit_;
   HostPort host_;
-  std::vector<std::deque<Command>> commands_;  ///< of each context
-  std::vector<std::deque<NewRow>> new_rows_;   ///< that are to be loaded into it
-  std::vector<std::uint32_t> generation_;      ///< of each context: how often it has been freed
-  std::deque<Ended> on_the_way_;  ///< to the host: in the order of time, because its latency is the same for all
-  Tick row_written_ = 0;          ///< when the table can be written again
+  std::vector<std::deque<Command>> commands_;  ///< per context
+  std::vector<std::deque<NewRow>> new_rows_;   ///< per context: rows to load
+  std::vector<std::uint32_t> generation_;      ///< per context: number of times it was freed
+  std::deque<Ended> on_the_way_;  ///< completions in flight to the host; in time order, since latency is constant
+  Tick row_written_ = 0;          ///< when the table can be written next
   Tick foreseen_ = kNever;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Begins operations at a vertex without a rank, where no host submits them, when their first packet arrives; C++ model of rtl/mpi_fpga/tw_openings.sv.
+// Starts operations at a vertex without a rank, where no host submits them, when their first packet arrives; C++ model
+// of rtl/mpi_fpga/tw_openings.sv.
 #pragma once
 
 #include <bit>
@@ -12,17 +13,18 @@
 
 namespace thalweg::mpi_fpga {
 
-/// An operation's descriptor may begin it in the cycle in which it comes into an empty slot, or else is found in front of the slot:
-/// rows whose next operation may be there are looked through, an edge of the tree in two cycles. An edge where an earlier operation still
-/// reads is left alone. Every edge of the tree carries all operations that take it, at least one way, so a neighbour is no more of
-/// them ahead than it may have in flight, and the 2 bits of the sequence tell them apart.
+/// A descriptor may start its operation in the cycle in which it arrives at an empty slot. Otherwise a scan finds it at
+/// the head of the slot: rows whose next operation may have arrived are searched, one tree edge per two cycles. An edge
+/// from which an earlier operation still reads is skipped. Every tree edge carries all operations that use the tree, in
+/// at least one direction, so a neighbour is ahead by no more operations than it may have in flight, and the 2 sequence
+/// bits distinguish them.
 class Openings {
  public:
   struct Slot {
     std::uint32_t row = 0;
     unsigned edge = 0;
   };
-  /// What counts of a packet's header.
+  /// The relevant fields of a packet's header.
   struct Head {
     spec::Kind kind{};
     unsigned sequence = 0;
@@ -31,9 +33,10 @@ class Openings {
   struct Arrival {
     Slot slot;
     Head head;
-    bool to_empty = false;  ///< its slot held no packet
+    bool to_empty = false;  ///< the slot was empty
   };
-  /// What begins: in that place of the row, by the packet that has come, or by the one that was found.
+  /// The operation that starts: its entry in the row, and the arrival that starts it, or none if it was found by the
+  /// scan.
   struct Begun {
     Slot slot;
     std::uint32_t place = 0;
@@ -44,7 +47,7 @@ class Openings {
 
   // Between cycles.
 
-  /// A row of the table; `tree`: edges of its trees.
+  /// Loads a row of the table; `tree`: edges of its trees.
   void load(std::uint32_t row, bool has_rank, std::uint32_t tree) {
     rows_[row] = {.bare = !has_rank, .tree = tree};
     sought_ = has_rank ? sought_ & ~(1u << row) : sought_ | 1u << row;
@@ -54,15 +57,16 @@ class Openings {
     sought_ &= ~(1u << row);
   }
 
-  /// The row is there, and without a rank.
+  /// True if the row is loaded and has no rank.
   [[nodiscard]] bool bare(std::uint32_t row) const { return rows_[row].bare; }
 
   // In a cycle.
 
-  /// The slot that is looked at.
+  /// The slot being inspected.
   [[nodiscard]] Slot looks_at() const { return {row_, edges_ ? static_cast<unsigned>(std::countr_zero(edges_)) : 0}; }
-  /// `idle`: no other operation is being started; `front`: what was in front of looks_at() in the cycle before; reads(slot): an earlier
-  /// operation reads there; taken(row, place): that one is not over. Arrivals are those of descriptors, the lowest link first.
+  /// `idle`: no other operation is being started; `front`: head of the slot looks_at() in the previous cycle;
+  /// reads(slot): an earlier operation reads there; taken(row, place): that entry is in use. `arrivals`: descriptors,
+  /// lowest link first.
   template <class Reads, class Taken>
   std::optional<Begun> choose(bool idle, std::span<const Arrival> arrivals, const std::optional<Head>& front,
                               Reads&& reads, Taken&& taken) {
@@ -102,7 +106,8 @@ class Openings {
 
   // After the choice.
 
-  /// A descriptor has come for a row, or a process of it has ended: its next operation may be in front of a slot.
+  /// A descriptor has arrived for a row, or one of its processes has ended: its next operation may be at the head of a
+  /// slot.
   void seek(std::uint32_t row) {
     if (rows_[row].bare) sought_ |= 1u << row;
   }
@@ -110,10 +115,10 @@ class Openings {
 
  private:
   struct Row {
-    bool bare = false;  ///< there, and without a rank
+    bool bare = false;  ///< loaded, without a rank
     std::uint32_t tree = 0;
-    std::uint32_t place = 0;  ///< of the next operation,
-    unsigned sequence = 0;    ///< and its number among those that take the tree, modulo 4
+    std::uint32_t place = 0;  ///< entry of the next operation
+    unsigned sequence = 0;    ///< its index among those on the tree, modulo 4
   };
 
   Begun begin(Slot slot, const Head& head, std::optional<unsigned> arrival) {
@@ -127,10 +132,10 @@ class Openings {
 
   std::uint32_t places_;
   std::vector<Row> rows_;
-  std::uint32_t sought_ = 0;  ///< rows
+  std::uint32_t sought_ = 0;  ///< rows to search
   bool scanning_ = false,
-       looked_ = false;  ///< a row; and what is in front of its first edge left was read in the cycle before
-  std::uint32_t row_ = 0, edges_ = 0;  ///< that one, and what is left of it
+       looked_ = false;                ///< a row is being searched; its next edge's head was read in the last cycle
+  std::uint32_t row_ = 0, edges_ = 0;  ///< that row, and its remaining edges
 };
 
 }  // namespace thalweg::mpi_fpga

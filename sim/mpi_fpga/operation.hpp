@@ -9,22 +9,23 @@
 
 namespace thalweg::mpi_fpga {
 
-/// Where a rank's block lies in a buffer, in elements of the operation's type.
+/// Position and size of a rank's block in a buffer, in elements of the operation's type.
 struct Block {
   std::uint64_t first = 0, count = 0;
 };
 
-/// Rank numbers are those of the communicator.
+/// Ranks are those of the communicator.
 struct Operation {
   spec::Collective collective = spec::Collective::barrier;
   spec::Algorithm algorithm = spec::Algorithm::tree;
   spec::Operator op = spec::Operator::none;
   spec::Datatype type = spec::Datatype::byte;
-  /// A v-form: blocks may differ in size. All ranks say the same; their counts need not agree. With gather, scatter,
-  /// allgather, reduce_scatter and alltoall (whose `count` is not used then; alltoallw is one of bytes).
+  /// A v-form: blocks may differ in size. All ranks must set it alike; their counts need not agree. For gather,
+  /// scatter, allgather, reduce_scatter and alltoall (which then ignores `count`; alltoallw is an alltoall of bytes).
   bool vector = false;
   std::uint32_t root = 0;
-  /// Elements of one block: what this rank contributes (MPI's sendcount); of scatter and reduce_scatter, what it receives.
+  /// Elements of one block: this rank's contribution (MPI's sendcount); for scatter and reduce_scatter, the elements it
+  /// receives.
   std::uint64_t count = 0;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packets of a node: each is stored once, however many outputs send it.
+// Packets of a node, reference-counted: each is stored once for all outputs that send it.
 #pragma once
 
 #include <algorithm>
@@ -22,9 +22,9 @@ struct Packet {
   alignas(64) std::array<std::uint64_t, kMaxPacketFlits * kFlitBytes / 8> words;
   std::uint8_t flits = 1;
   std::uint8_t references = 0;
-  Tick ready = 0;  ///< from the host: when its last flit is there
+  Tick ready = 0;  ///< packets from the host: when the last flit is available
 
-  /// Gives it a length, all of it zero.
+  /// Sets the length in flits and zeroes the contents.
   void clear(unsigned length) {
     flits = static_cast<std::uint8_t>(length);
     std::fill_n(words.begin(), length * kFlitBytes / 8, 0);
@@ -34,7 +34,7 @@ struct Packet {
 
 class PacketPool {
  public:
-  /// A packet with one reference.
+  /// Allocates a packet with one reference.
   [[nodiscard]] PacketId take() {
     if (free_.empty()) grow();
     const PacketId id = free_.back();

@@ -11,7 +11,7 @@
 
 namespace thalweg::mpi_fpga {
 
-/// An exported node's (docs/export.md); the simulator's host gives a unit its packets as they are.
+/// Part of an exported node (docs/export.md); the simulator's host passes packets to the unit directly.
 class PacketStore {
  public:
   using Data = decltype(Flit::data);
@@ -19,23 +19,23 @@ class PacketStore {
   PacketStore(unsigned units, std::uint32_t processes, std::uint32_t places)
       : packets_(places), queues_(processes), readers_(units) {}
 
-  // In a cycle: `take` and `read` of what was there before, then `put`.
+  // Per cycle: `take` and `read` of earlier contents, then `put`.
 
-  /// A unit takes the first packet of a process: a flit now, and then one in `pace` cycles.
+  /// A unit takes a process's first packet and reads one flit now, then one every `pace` cycles.
   void take(unsigned unit, std::uint32_t process, unsigned flits, unsigned pace) {
     std::deque<std::uint32_t>& queue = queues_.at(process);
     readers_[unit] = {queue.front(), 0, flits, pace, 0};
     freed_.push_back({queue.front(), unit});
     queue.pop_front();
   }
-  /// What the unit's memory gives in this cycle, for the next one.
+  /// The flit that the unit's memory reads in this cycle, output in the next.
   [[nodiscard]] std::optional<Data> read(unsigned unit) {
     Reader& reader = readers_[unit];
     if (reader.at == reader.flits || reader.wait-- > 0) return std::nullopt;
     reader.wait = reader.pace - 1;
     return packets_[reader.place].at(reader.at++);
   }
-  /// A flit of the host's. With the last one, its packet is there.
+  /// Writes a flit from the host. The packet is available after its last flit.
   void put(std::uint32_t place, const Data& flit, bool last, std::uint32_t process) {
     std::vector<Data>& packet = packets_.at(place);
     if (!coming_) packet.clear();
@@ -44,7 +44,7 @@ class PacketStore {
     if (last) queues_.at(process).push_back(place);
   }
 
-  /// The first place that was taken, once it has been read.
+  /// The entry that was taken first, once it has been read.
   [[nodiscard]] std::optional<std::uint32_t> free() const {
     if (freed_.empty()) return std::nullopt;
     const Reader& reader = readers_[freed_.front().unit];
@@ -63,7 +63,7 @@ class PacketStore {
     unsigned unit;
   };
 
-  std::vector<std::vector<Data>> packets_;  ///< by place
+  std::vector<std::vector<Data>> packets_;  ///< by entry
   std::vector<std::deque<std::uint32_t>> queues_;
   std::vector<Reader> readers_;
   std::deque<Freed> freed_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the elements of a stream lie in network packets: from byte 8 of the first flit on, behind the header, or 16 where a relay
-// header follows that. An element of 16 bytes stands alone in the first flit and in pairs in the others, so that no element
-// straddles a flit; the smaller ones are contiguous.
+// Layout of a stream's elements in network packets: from byte 8 of the first flit, behind the header, or from byte 16
+// if a relay header follows. An element of 16 bytes is alone in the first flit and in pairs in the others, so that no
+// element straddles a flit; smaller ones are contiguous.
 #pragma once
 
 #include <algorithm>
@@ -27,10 +27,10 @@ class Packetizer {
   Packetizer(std::size_t element_bytes, unsigned packet_flits, unsigned header_bytes = kHeaderBytes)
       : element_(element_bytes), header_(header_bytes), capacity_(capacity(packet_flits)) {}
 
-  /// That of a stream, or of streams that follow each other and have so many elements together, packets from `shortest` to
-  /// `longest` flits long, as suits a tree: a router pauses between packets, and every vertex holds a packet until it is
-  /// whole. With p flits in a packet of s in the stream, these are 2 cycles s/p times and p cycles on each of some 8 edges,
-  /// which is least for p = sqrt(s/4).
+  /// Layout for a stream on a tree, or for consecutive streams of `elements` in total; full packets have `shortest` to
+  /// `longest` flits. A router pauses between packets, and every vertex stores a packet until it is whole. With p flits
+  /// per packet and s in the stream, this costs 2 cycles s/p times and p cycles on each of about 8 edges, which is
+  /// least for p = sqrt(s/4).
   [[nodiscard]] static Packetizer of_stream(std::size_t element_bytes, unsigned shortest, unsigned longest,
                                             std::uint64_t elements) {
     const std::uint64_t stream = elements * element_bytes / kFlitBytes;
@@ -39,8 +39,8 @@ class Packetizer {
     return {element_bytes, flits};
   }
 
-  /// The same round a ring, where a vertex holds a packet while it sends another one: so they are long, but no longer than a
-  /// quarter of the stream, for which the next vertex waits when it is short.
+  /// Layout for a stream on a ring, where a vertex stores a packet while it sends another: packets are long, but at
+  /// most a quarter of the stream, because the next vertex of a short stream waits for a whole packet.
   [[nodiscard]] static Packetizer of_ring(std::size_t element_bytes, unsigned shortest, unsigned longest,
                                           std::uint64_t elements) {
     const std::uint64_t stream = elements * element_bytes / kFlitBytes;
@@ -49,9 +49,9 @@ class Packetizer {
     return {element_bytes, flits};
   }
 
-  /// Elements of a full packet.
+  /// Elements in a full packet.
   [[nodiscard]] std::uint64_t elements_per_packet() const { return capacity_; }
-  /// Data packets of a stream; one without elements where it has none.
+  /// Data packets of a stream; an empty stream has one without elements.
   [[nodiscard]] std::uint64_t packets(std::uint64_t elements) const {
     return std::max<std::uint64_t>(1, (elements + capacity_ - 1) / capacity_);
   }
@@ -62,15 +62,15 @@ class Packetizer {
     return std::min(capacity_, total - index * capacity_);
   }
 
-  /// Flits of a packet of so many elements: a power of two.
+  /// Flits of a packet with `elements` elements: a power of two.
   [[nodiscard]] unsigned flits(std::uint64_t elements) const {
     unsigned flits = 1;
     while (capacity(flits) < elements) flits *= 2;
     return flits;
   }
 
-  /// Elements of the next packet of a stream that fills its packets: `left` are left. A packet that would need less than three
-  /// quarters of its flits gives way to a full one of half of them, and another one after it.
+  /// Elements in the next packet of a stream with `left` remaining, when packets are filled. A packet that would use
+  /// less than three quarters of its flits is replaced by a full one of half as many flits and another after it.
   [[nodiscard]] std::uint64_t filled(std::uint64_t left) const {
     const std::uint64_t most = std::min(left, capacity_);
     const unsigned size = flits(most);
@@ -94,8 +94,8 @@ class Packetizer {
   std::uint64_t capacity_ = 1;
 };
 
-/// A stream's packets flit by flit: the descriptor, which a barrier's is alone, then the elements as words of memory bring them; C++ model of
-/// rtl/mpi_fpga/tw_packetizer.sv.
+/// Produces a stream's packets flit by flit: the descriptor, which is all of a barrier's stream, then the elements from
+/// memory words; C++ model of rtl/mpi_fpga/tw_packetizer.sv.
 class FlitPacketizer {
  public:
   using Word = thalweg::Word<256>;
@@ -105,7 +105,8 @@ class FlitPacketizer {
   };
 
   [[nodiscard]] bool idle() const { return !busy_; }
-  /// When idle. `descriptor`: with the header that all packets have; `packet_flits`: of a full packet.
+  /// Starts a stream; must be idle. `descriptor` includes the header of all packets; `packet_flits`: flits of a full
+  /// packet.
   void start(const Word& descriptor, unsigned packet_flits) {
     const auto words = std::span(descriptor).first<4>();
     busy_ = true;
@@ -115,9 +116,9 @@ class FlitPacketizer {
     packet_ = flit_ = 0;
     bytes_.clear();
   }
-  /// The next flit takes one.
+  /// True if the next flit consumes a word.
   [[nodiscard]] bool wants_word() const { return busy_ && packet_ > 0 && bytes_.size() < payload(); }
-  /// The next flit, when not idle; with the word that it wants.
+  /// Returns the next flit; must not be idle. `word` is used if wants_word().
   Flit next(const Word& word) {
     if (packet_ == 0) {
       const bool alone = spec::network_header::collective(descriptor_[0]) == spec::Collective::barrier;
@@ -154,7 +155,7 @@ class FlitPacketizer {
     return words;
   }
   [[nodiscard]] std::uint64_t elements() const { return layout_.elements_in(0, left_); }
-  /// Where in the flit each of its payload bytes lies.
+  /// Visits the position in the flit of each payload byte.
   template <class Visit>
   void each_byte(Visit&& visit) const {
     layout_.pieces(elements(), [&](std::size_t at, std::uint64_t, std::uint64_t n) {
@@ -177,10 +178,10 @@ class FlitPacketizer {
   bool busy_ = false;
   Word descriptor_{};
   Packetizer layout_;
-  std::uint64_t left_ = 0;    ///< elements of the stream that have not gone out, but for those of this packet
+  std::uint64_t left_ = 0;    ///< elements of the stream not sent yet, including the current packet
   std::uint64_t packet_ = 0;  ///< 0 is the descriptor
   unsigned flit_ = 0;
-  std::deque<std::uint8_t> bytes_;  ///< that have come and not gone out
+  std::deque<std::uint8_t> bytes_;  ///< received and not sent yet
 };
 
 }  // namespace thalweg::mpi_fpga

@@ -37,7 +37,7 @@ void Personal::prepare(Lane& lane) {
   skip(lane);
 }
 
-/// On to the next rank that is to be told: itself a rank need not tell.
+/// Advances to the next rank that needs an announcement: not the rank itself, nor one that sends nothing.
 void Personal::skip(Lane& lane) const {
   const auto announced = [&](std::uint32_t peer) {
     return peer == request_->rank || request_->receive_block(peer).count == 0;

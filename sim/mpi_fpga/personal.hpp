@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a rank still has to do in an all-to-all. Its host's software keeps it, beside the members of the communicator.
+// A rank's remaining work in an all-to-all. The host's software keeps it, with the members of the communicator.
 //
-// A rank announces itself to every rank that it takes something from: then there is a place for the data. It sends to those
-// that have announced themselves, packet by packet in turn. Work is divided over lanes, one for each local port. What one rank
-// has for another stays on one lane, and so in its order.
+// A rank announces itself to every rank from which it receives data: its receive buffer is then ready. It sends to
+// ranks that have announced themselves, one packet each, round-robin. Work is divided over lanes, one per local port.
+// Data from one rank to another stay on one lane, and thus in order.
 #pragma once
 
 #include <cstdint>
@@ -20,18 +20,18 @@ class Personal {
   /// The next packet of a lane.
   struct Next {
     std::uint32_t peer = 0;      ///< rank
-    bool announces = false;      ///< else data
-    std::uint64_t first = 0;     ///< data: element of the send buffer
-    std::uint64_t elements = 0;  ///< of the packet
-    bool last = false;           ///< the peer gets no more
+    bool announces = false;      ///< announcement; false: data
+    std::uint64_t first = 0;     ///< data: first element in the send buffer
+    std::uint64_t elements = 0;  ///< elements in the packet
+    bool last = false;           ///< last packet to this peer
   };
 
-  /// The way to a rank: the lane on which packets leave, and the hops that they take.
+  /// Path to a rank: the lane on which packets leave, and their hop count.
   struct Way {
     unsigned lane = 0, hops = 0;
   };
 
-  /// way_to(rank): its way.
+  /// way_to(rank) returns its path.
   template <class WayTo>
   void start(const CollectiveRequest& request, std::uint32_t ranks, unsigned lanes, const Packetizer& layout,
              WayTo&& way_to) {
@@ -44,23 +44,23 @@ class Personal {
     for (Lane& lane : lanes_) prepare(lane);
   }
 
-  /// Lanes that have something to do, as bits.
+  /// Lanes with work left, as bits.
   [[nodiscard]] std::uint32_t lanes() const;
-  /// Elements that are still to come.
+  /// Elements not received yet.
   [[nodiscard]] std::uint64_t expected() const { return expected_; }
 
-  /// Chooses what the lane does next, if it can do anything; the choice stands until `done`. announced(rank): that rank has
-  /// announced itself.
+  /// Selects the lane's next packet; false if it has none. The selection holds until `done`. announced(rank): that rank
+  /// has announced itself.
   template <class Announced>
   [[nodiscard]] bool choose(unsigned lane, Announced&& announced);
   [[nodiscard]] Next next(unsigned lane) const;
-  /// The chosen packet is on its way. True: it was the lane's last.
+  /// The selected packet has been taken. True if it was the lane's last.
   bool done(unsigned lane);
 
   struct ReceiveRange {
-    std::uint64_t first = 0, elements = 0;  ///< of the receive buffer
+    std::uint64_t first = 0, elements = 0;  ///< range of the receive buffer
   };
-  /// Where the next packet from a rank belongs.
+  /// Range for the next packet from a rank.
   [[nodiscard]] ReceiveRange arrived(std::uint32_t source);
 
  private:
@@ -68,19 +68,19 @@ class Personal {
     std::uint32_t rank, hops;
   };
   struct Lane {
-    std::vector<Peer> peers;     ///< the farthest first
-    std::uint32_t announce = 0;  ///< place of the next one to announce itself to; beyond the last one: all are told
-    std::uint32_t send = 0;      ///< place of the next one to send to
+    std::vector<Peer> peers;     ///< farthest first
+    std::uint32_t announce = 0;  ///< index of the next peer to announce itself to; past the end: all are done
+    std::uint32_t send = 0;      ///< index of the next peer to send to
 
     [[nodiscard]] bool announces() const { return announce < peers.size(); }
     void turn() { send = send + 1 < peers.size() ? send + 1 : 0; }
-    std::uint32_t sending = 0;  ///< ranks that are to get something still
+    std::uint32_t sending = 0;  ///< peers with data left to send
     bool chosen = false;
   };
 
   void begin(const CollectiveRequest& request, std::uint32_t ranks, unsigned lanes, const Packetizer& layout);
-  /// Through all ranks in steps of about the golden section, so that ranks that are close, and may share links, come far
-  /// apart.
+  /// Visits all ranks in steps of about the golden section, so that close ranks, which may share links, are far apart
+  /// in the order.
   [[nodiscard]] static std::uint32_t stride_through(std::uint32_t ranks);
   void prepare(Lane& lane);
   void skip(Lane& lane) const;
@@ -88,7 +88,7 @@ class Personal {
   const CollectiveRequest* request_ = nullptr;
   const Packetizer* layout_ = nullptr;
   std::vector<Lane> lanes_;
-  std::vector<std::uint64_t> to_send_, to_come_;  ///< elements, of each rank
+  std::vector<std::uint64_t> to_send_, to_come_;  ///< elements, per rank
   std::uint64_t expected_ = 0;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selects the process of a collective unit that is tried next; C++ model of rtl/mpi_fpga/tw_pick.sv.
+// Selects the next process of a collective unit to try; C++ model of rtl/mpi_fpga/tw_pick.sv.
 #pragma once
 
 #include <cstdint>
@@ -13,35 +13,35 @@
 
 namespace thalweg::mpi_fpga {
 
-/// A process that may be able to go on is in one place: with the unit that reads its packet, or in the queue of what has given
-/// it the chance. These take turns; one process is chosen in a cycle, and tried in the next.
+/// Each candidate process is held once: by the unit that reads its packet, or in the queue of the event that enabled
+/// it. Queues and units are served round-robin; one process is selected per cycle and tried in the next.
 class Pick {
  public:
   Pick(unsigned links, unsigned units)
       : links_(links), units_(units), queues_(links + units + kOthers), reading_(units) {}
 
-  // What gives a process the chance.
+  // Events that enable a process.
 
-  /// What has come over a link: a packet that it waited for, or room.
+  /// Arrival over a link of a packet or credits that it waited for.
   void link(unsigned link, std::uint32_t process) { push(link, process); }
-  /// A result of a unit that is whole in a stage.
+  /// A unit's result is complete in a stage.
   void stage(unsigned unit, std::uint32_t process) { push(links_ + unit, process); }
   void host(std::uint32_t process) { push(links_ + units_ + kHost, process); }
-  /// Its operation's start, along a tree; otherwise collective control's answer.
+  /// Start of its operation along a tree; for others, collective control's answer.
   void start(std::uint32_t process) { push(links_ + units_ + kStart, process); }
   void answer(std::uint32_t process) { push(links_ + units_ + kAnswer, process); }
-  /// Time alone: it is tried again and again.
+  /// It lacks only time: it is retried until it succeeds.
   void time(std::uint32_t process) { push(links_ + units_ + kTime, process); }
-  /// Room in queues: it is tried again when some has become free.
+  /// It lacks room in queues: it is retried when some is freed.
   void room(std::uint32_t process) { room_.push(process); }
-  /// An earlier operation's end: it is tried again when a process has ended.
+  /// It waits for an earlier operation: it is retried when a process ends.
   void turn(std::uint32_t process) { turn_.push(process); }
-  /// The unit that reads its packet: from `at` on, and the unit keeps its place until then.
+  /// Held by the unit that reads its packet; selectable from `at`.
   void unit(unsigned unit, std::uint32_t process, Tick at) {
     reading_[unit] = {process, at};
     read_ |= std::uint64_t{1} << unit;
   }
-  /// Units that keep a process, as bits.
+  /// Units that hold a process, as bits.
   [[nodiscard]] std::uint64_t kept() const { return read_; }
 
   void room_freed() { room_.retry(); }
@@ -69,7 +69,7 @@ class Pick {
     if (queue.empty()) waiting_ &= ~bit(source);
     return process;
   }
-  /// There is one to choose, or will be when a unit has read.
+  /// True if a queue has a process to select.
   [[nodiscard]] bool waiting() const { return waiting_ || room_.ready() || turn_.ready(); }
 
  private:
@@ -80,7 +80,7 @@ class Pick {
     Tick at = 0;
   };
 
-  /// Those that wait for something that may help any of them: each is tried once after it.
+  /// Processes that wait for a shared resource: each is tried once after it is freed.
   class Retry {
    public:
     void push(std::uint32_t process) { queue_.push_growing(process); }
@@ -108,9 +108,9 @@ class Pick {
   unsigned links_, units_;
   std::vector<Ring<std::uint32_t>> queues_;
   Retry room_, turn_;
-  std::vector<Reading> reading_;  ///< of each unit
-  std::uint64_t read_ = 0;        ///< units that keep a process
-  Wide waiting_ = 0;              ///< queues that are not empty
+  std::vector<Reading> reading_;  ///< per unit
+  std::uint64_t read_ = 0;        ///< units that hold a process
+  Wide waiting_ = 0;              ///< non-empty queues
   Arbiter turns_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tracks the edges that an operation may not use yet, because earlier operations of its communicator still use them; C++ model of
-// rtl/mpi_fpga/tw_precedence.sv.
+// Tracks the edges that an operation may not use yet, because earlier operations of its communicator still use them;
+// C++ model of rtl/mpi_fpga/tw_precedence.sv.
 #pragma once
 
 #include <array>
@@ -9,23 +9,23 @@
 
 namespace thalweg::mpi_fpga {
 
-/// Every edge serves the operations of a row in their order, in each direction. They take the row's places in turn.
+/// In each direction, every edge serves the operations of a row in order. Operations use the row's entries in turn.
 class Precedence {
  public:
-  static constexpr unsigned kProcesses = 32;  ///< of an operation
+  static constexpr unsigned kProcesses = 32;  ///< processes of an operation
 
-  /// As bits.
+  /// Edges as bits.
   struct Edges {
     std::uint32_t reading = 0, writing = 0;
   };
 
   Precedence(unsigned rows, unsigned places) : places_(places), rows_(rows, Row(places)) {}
 
-  /// A row is loaded: its first operation takes place 0.
+  /// A row is loaded: its first operation uses entry 0.
   void load(unsigned row) { rows_[row].next = 0; }
-  /// An operation begins in the place whose turn it is.
+  /// An operation starts in the next entry.
   void begin(unsigned row) { rows_[row].next = after(rows_[row].next); }
-  /// A step of a process uses these edges; `first`: of those of the process.
+  /// A step of a process uses these edges; `first`: it is the process's first step.
   void add(unsigned row, unsigned place, unsigned process, bool first, Edges edges) {
     Entry& of = rows_[row].places[place];
     Edges& own = of.processes[process];
@@ -35,14 +35,14 @@ class Precedence {
     of.edges.reading |= edges.reading;
     of.edges.writing |= edges.writing;
   }
-  /// A process is done, and no other one of its operation uses its edges in the same direction.
+  /// A process has ended. No other process of its operation uses its edges in the same direction.
   void end(unsigned row, unsigned place, unsigned process) {
     Entry& of = rows_[row].places[place];
     of.edges.reading &= ~of.processes[process].reading;
     of.edges.writing &= ~of.processes[process].writing;
   }
 
-  /// What operations before the one in a place are not done with.
+  /// Edges still used by operations earlier than the one in entry `place`.
   [[nodiscard]] Edges held(unsigned row, unsigned place) const {
     Edges held;
     for (unsigned earlier = rows_[row].next; earlier != place; earlier = after(earlier)) {
@@ -51,7 +51,7 @@ class Precedence {
     }
     return held;
   }
-  /// What any operation of the row still reads.
+  /// Edges from which any operation of the row still reads.
   [[nodiscard]] std::uint32_t reading(unsigned row) const {
     std::uint32_t reading = 0;
     for (const Entry& place : rows_[row].places) reading |= place.edges.reading;
@@ -65,7 +65,7 @@ class Precedence {
   };
   struct Row {
     explicit Row(unsigned count) : places(count) {}
-    unsigned next = 0;  ///< the place whose turn it is, of all the longest taken, or free
+    unsigned next = 0;  ///< next entry: the oldest one in use, or free
     std::vector<Entry> places;
   };
 

@@ -10,12 +10,12 @@
 
 namespace thalweg::mpi_fpga {
 
-/// How long an operation's packets are, for streams of any length.
+/// Packet lengths of an operation, for streams of any length.
 struct PacketLengths {
   std::size_t element_bytes = 1;
-  unsigned shortest = 1, longest = 1;  ///< flits of a full one
+  unsigned shortest = 1, longest = 1;  ///< flits of a full packet
   bool ring = false;
-  std::uint32_t together = 1;  ///< streams that follow each other
+  std::uint32_t together = 1;  ///< consecutive streams
 
   [[nodiscard]] Packetizer of(std::uint64_t elements) const {
     return ring ? Packetizer::of_ring(element_bytes, shortest, longest, elements)
@@ -23,15 +23,15 @@ struct PacketLengths {
   }
 };
 
-/// Which packet of which stream of which step, in the order of a process's turns.
+/// Position of a process: step, round, stream and packet, in the order of its turns.
 class Progress {
  public:
   static constexpr std::uint64_t kAll = ~std::uint64_t{0};
 
   struct Part {
-    std::uint64_t first, elements;  ///< of the stream
+    std::uint64_t first, elements;  ///< elements, relative to the stream
     unsigned flits;
-    bool last;  ///< of the stream
+    bool last;  ///< last packet of the stream
   };
   enum class Next : std::uint8_t { same_step, other_step, over };
 
@@ -40,20 +40,21 @@ class Progress {
   [[nodiscard]] std::uint32_t stream() const { return stream_; }
   [[nodiscard]] bool descriptor() const { return packet_ == 0; }
 
-  /// The next packet; of the stream's elements once it is described. `alone`: a descriptor is all of its stream.
+  /// The next packet; its elements are valid once the stream is described. `alone`: each stream is only a descriptor.
   [[nodiscard]] Part part(bool alone) const {
     if (descriptor()) return {0, 0, 1, alone};
     const std::uint64_t elements = layout_.elements_in(packet_ - 1, count_);
     return {(packet_ - 1) * layout_.elements_per_packet(), elements, layout_.flits(elements),
             packet_ == layout_.packets(count_)};
   }
-  /// What the stream's descriptor says.
+  /// Sets the stream's length, from its descriptor.
   void describe(std::uint64_t count, const Packetizer& layout) {
     count_ = count;
     layout_ = layout;
   }
 
-  /// On to the next packet, of `process`, whose step has so many streams, and which takes so many packets of each at a time.
+  /// Advances to the next packet of `process`. `streams`: streams of the step; `packets`: packets per stream and turn;
+  /// `last`: this packet is its stream's last.
   Next advance(const Process& process, std::uint32_t streams, std::uint64_t packets, bool last) {
     if (!last && (packet_ + 1) % packets > 0) {
       ++packet_;
@@ -63,7 +64,7 @@ class Progress {
     if (++stream_ < streams) return Next::same_step;
     return leave_step(process, packets, last);
   }
-  /// The same without the rest of the step.
+  /// The same, skipping the rest of the step.
   Next leave_step(const Process& process, std::uint64_t packets, bool last) {
     stream_ = 0;
     const Next next = process.steps > 1 ? Next::other_step : Next::same_step;
@@ -78,9 +79,9 @@ class Progress {
 
  private:
   unsigned step_ = 0;
-  std::uint32_t round_ = 0, stream_ = 0;  ///< of the turn, of the step
-  std::uint64_t packet_ = 0;              ///< of the stream; 0 is the descriptor
-  std::uint64_t count_ = 0;               ///< elements
+  std::uint32_t round_ = 0, stream_ = 0;  ///< round of the turn, stream of the step
+  std::uint64_t packet_ = 0;              ///< packet of the stream; 0 is the descriptor
+  std::uint64_t count_ = 0;               ///< elements of the stream
   Packetizer layout_;
 };
 

@@ -68,7 +68,7 @@ Relay::Hop Relay::first(NodeId receiver) const {
   return next(receiver, layers_.empty() ? 0 : layers_[receiver]);
 }
 
-// --------------------------------------------------------------------------------------------------- What comes
+// ------------------------------------------------------------------------------------------------------- Inputs
 
 void Relay::arrive(unsigned link, PacketId id, const Packet& packet) {
   Waiting waiting{.id = id, .place = place(packet), .hop = {}, .flits = packet.flits, .announces = announces(packet)};
@@ -110,7 +110,7 @@ void Relay::host_room(unsigned lane, unsigned flits) {
   stirred_ = true;
 }
 
-// ------------------------------------------------------------------------------------------------------ Choices
+// --------------------------------------------------------------------------------------------------- Selections
 
 std::uint32_t Relay::settle(Tick now) {
   std::uint32_t news = 0;
@@ -158,7 +158,7 @@ Relay::Choices Relay::choose(Tick now) {
     const unsigned reader = memory.turn.pick(std::exchange(asking_[link], 0));
     memory.turn.accept(reader, lanes() + 1);
     ++memory.readers;
-    stirred_ = true;  // for the others
+    stirred_ = true;  // for the requests not granted
     if (reader < lanes()) {
       begin(reader, wishes_[reader], now);
       choices.lanes |= 1u << reader;
@@ -196,7 +196,7 @@ Relay::Wish Relay::queued(unsigned lane, Queues Memory::* kind) {
   return next;
 }
 
-/// The link over which the packet came that the host asks for.
+/// Link of the packet that the host requests for a lane.
 std::optional<unsigned> Relay::wish_of_host(unsigned lane) const {
   const Host& host = hosts_[lane];
   if (host.busy || !host.data) return std::nullopt;
@@ -229,7 +229,7 @@ void Relay::begin_host(unsigned link) {
   host.turn.accept(link / lanes(), links_of(lane));
 }
 
-// -------------------------------------------------------------------------------------------------- What is sent
+// ------------------------------------------------------------------------------------------------------- Outputs
 
 void Relay::address(unsigned lane, Packet& packet) const {
   const Hop hop = lanes_[lane].packet.hop;
@@ -252,7 +252,7 @@ void Relay::sent(unsigned index_of_lane) {
   free(lane.packet.place, lane.packet.flits);
 }
 
-/// Which of the lane's buffers has the next credit.
+/// The lane's buffer with the next credit.
 unsigned Relay::due_place(unsigned lane) const {
   unsigned place = lanes_[lane].credit_turn;
   while (buffers_[buffer_of(lane, place)].owed < batch_) place = place + 1 < buffers_of(lane) ? place + 1 : 0;

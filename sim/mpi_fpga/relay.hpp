@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The relay of a collective unit: forwards packets of all-to-alls between links. Each link has a memory of whole packets, with a
-// buffer per route class. Packets follow the routing table, so the order of buffers that proves the routes free of deadlock holds
-// for them as well. If several links lead to a neighbour, the routers use only one of them, and they count as one (thalweg.proof).
-// Packets are queued by input link and next buffer, announcements separately from data.
+// The relay of a collective unit: forwards packets of all-to-alls between links. Each link has a memory of whole
+// packets, with one buffer per route class. Packets follow the routing table, so the buffer order that proves the
+// routes deadlock-free holds for them too. Of several links to a neighbour, the routers use only one, and they count as
+// one (thalweg.proof). Packets are queued by input link and next buffer, announcements separately from data.
 #pragma once
 
 #include <cstdint>
@@ -22,12 +22,12 @@ namespace thalweg::mpi_fpga {
 
 class Relay {
  public:
-  /// The buffer that a packet takes at the other end of one of this node's links.
+  /// Buffer that a packet occupies at the far end of one of this node's links.
   struct Hop {
     std::uint8_t link = 0, route_class = 0;
   };
-  static constexpr std::uint8_t kNoLink = 0xFF;  ///< of a relay header: the packet takes no place
-  static constexpr unsigned kReaders = 2;        ///< packets that are read from a memory at a time: it has two copies
+  static constexpr std::uint8_t kNoLink = 0xFF;  ///< in a relay header: the packet occupies no buffer
+  static constexpr unsigned kReaders = 2;        ///< concurrent readers of a memory: it has two copies
   [[nodiscard]] static Hop place(const Packet& packet) {
     return {spec::relay_header::link(packet.words[1]), spec::relay_header::route_class(packet.words[1])};
   }
@@ -37,19 +37,19 @@ class Relay {
 
   struct Sizes {
     unsigned classes, lanes;
-    std::uint32_t flits;  ///< of a buffer
+    std::uint32_t flits;  ///< of one buffer
   };
-  /// `ways`: to each node, by the links over which packets for neighbours go; `layers`: the classes in which packets to them start,
-  /// none if all is 0, which are read as long as the relay lives. `peers`: the other ends of its links. Link i belongs to lane i
-  /// modulo `lanes`.
+  /// `ways`: route to each node, by the links used for packets to neighbours. `layers`: initial route classes of
+  /// packets to each node, empty if all are 0; must outlive the relay. `peers`: far ends of the links. Link i belongs
+  /// to lane i modulo `lanes`.
   Relay(const Sizes& sizes, NodeId self, std::vector<RouteEntry> ways, std::span<const std::uint8_t> layers,
         std::vector<Graph::End> peers);
   Relay(const FabricConfig& config, const Graph& graph, NodeId self, unsigned lanes);
 
-  /// The routing table's entries for a node's own packets, of parallel links that one over which routers send.
+  /// Routing-table entries for a node's own packets; among parallel links, the one that the routers use.
   [[nodiscard]] static std::vector<RouteEntry> ways_of(const FabricConfig& config, const Graph& graph, NodeId self);
 
-  /// The next buffer of a packet that is in `route_class`, or of one of this node's own, to another node.
+  /// Next buffer of a packet in `route_class`, or of one of this node's own (`first`), to another node.
   [[nodiscard]] Hop next(NodeId receiver, unsigned route_class) const;
   [[nodiscard]] Hop first(NodeId receiver) const;
   [[nodiscard]] std::span<const RouteEntry> ways() const { return ways_; }
@@ -57,111 +57,111 @@ class Relay {
   [[nodiscard]] std::span<const Graph::End> peers() const { return peers_; }
   [[nodiscard]] unsigned lane_of(unsigned link) const { return link % lanes(); }
 
-  // What comes in a cycle; it counts from the next one on.
+  // Inputs of a cycle; they take effect in the next.
 
-  /// A packet that came over a link, for another node or data for the own host.
+  /// A packet received over a link, for another node, or data for the local host.
   void arrive(unsigned link, PacketId id, const Packet& packet);
   void credit(const spec::RelayCredit& credit);
-  /// What a packet took of the buffer that its header names is free.
+  /// Frees a packet's flits in the buffer named by its header.
   void free(Hop place, unsigned flits);
 
-  // What the own host gives and takes; before the choices of a cycle it counts in it.
+  // Inputs from the local host; they take effect in the same cycle if given before `choose`.
 
-  /// A packet for another node.
+  /// A packet from the host for another node.
   void give(unsigned lane, PacketId id, const Packet& packet);
   [[nodiscard]] std::size_t given(unsigned lane) const { return lanes_[lane].own.size(); }
-  /// The first of those that wait.
+  /// The first waiting packet.
   [[nodiscard]] std::optional<PacketId> front(unsigned lane) const {
     const Ring<Waiting>& own = lanes_[lane].own;
     return own.empty() ? std::nullopt : std::optional(own.front().id);
   }
-  /// The host has room for so many flits that come over the links of a lane.
+  /// Room at the host, in flits, for packets that arrive over the links of a lane.
   void host_room(unsigned lane, unsigned flits);
 
   struct Choices {
-    std::uint32_t lanes = 0;  ///< that have a packet to send, from the next cycle on
-    std::uint32_t hosts = 0;  ///< that begin to read a packet for the host in the next cycle
+    std::uint32_t lanes = 0;  ///< lanes with a packet to send from the next cycle
+    std::uint32_t hosts = 0;  ///< lanes that start to read a packet for the host in the next cycle
   };
-  /// The choices of a cycle, before what else happens in it. A lane without a packet asks for one that has room where it goes:
-  /// announcements first, and what others have sent before what the own host has, since a place here is waited for. The queues
-  /// of a kind take turns, those that hold several packets before the others. For each lane the host asks as well, for data that
-  /// came over the lane's links, one packet at a time. A memory that fewer than `kReaders` read serves one of those that ask it,
-  /// in turn; the others ask again.
+  /// Selections of a cycle; call it before the cycle's other inputs. An idle lane requests a packet with room in its
+  /// next buffer: announcements first, and forwarded packets before the host's own, since other nodes wait for the
+  /// buffers that they occupy. Queues of a kind are served round-robin, those with several packets first. For each lane
+  /// the host also requests data that came over the lane's links, one packet at a time. A memory with fewer than
+  /// `kReaders` readers grants one request, round-robin; the others are repeated.
   [[nodiscard]] Choices choose(Tick now);
-  /// What the cycle before left, ahead of the choices: packets that the host has read, and flits that became free. Returns the
-  /// lanes, as bits, that have a credit to send now and had not.
+  /// Completes the previous cycle; call it before `choose`: packets that the host has read, and flits that became free.
+  /// Returns the lanes, as bits, whose buffers newly have a credit to send.
   std::uint32_t settle(Tick now);
-  /// There may be choices in the next cycle that there were not in this one.
+  /// True if the next cycle may have new selections.
   [[nodiscard]] bool stirred() const { return stirred_; }
 
-  // What a lane sends.
+  // Output of a lane.
 
   [[nodiscard]] bool offers(unsigned lane, Tick now) const { return lanes_[lane].busy && lanes_[lane].at <= now; }
   [[nodiscard]] PacketId offered(unsigned lane) const { return lanes_[lane].packet.id; }
   [[nodiscard]] bool offers_own(unsigned lane) const { return !lanes_[lane].link; }
-  /// Writes the headers of the packet that the lane sends: for its next node, and the place that it takes there.
+  /// Writes the headers of the lane's packet: its next node and the buffer that it occupies there.
   void address(unsigned lane, Packet& packet) const;
-  /// Its last flit leaves in this cycle.
+  /// The packet's last flit leaves in this cycle.
   void sent(unsigned lane);
 
   [[nodiscard]] bool credit_due(unsigned lane) const { return lanes_[lane].due > 0; }
   [[nodiscard]] NodeId credit_destination(unsigned lane) const { return next_credit(lane).destination; }
-  /// The lane's next credit packet; its buffers take turns.
+  /// The lane's next credit packet, round-robin over its buffers.
   [[nodiscard]] spec::RelayCredit next_credit(unsigned lane) const;
   spec::RelayCredit take_credit(unsigned lane);
 
-  // What the host reads for a lane.
+  // Packets that the host reads for a lane.
 
   [[nodiscard]] PacketId host_packet(unsigned lane) const { return hosts_[lane].packet.id; }
-  /// It has read its packet: from `at` on the memory is free.
+  /// The host's read ends: the memory is free from `at`.
   void read(unsigned lane, Tick at) { hosts_[lane].at = at; }
 
-  /// Flits ahead that this node does not know to be free, less those here that it has not told of. Over all nodes it is 0
-  /// when nothing is under way.
+  /// Occupied flits at the far ends, as this node knows, less freed flits here that it has not returned as credits. The
+  /// sum over all nodes is 0 if nothing is in flight.
   [[nodiscard]] std::int64_t places_out() const;
 
  private:
   struct Waiting {
     PacketId id = 0;
-    Hop place, hop;  ///< what it takes here, and at the next node
+    Hop place, hop;  ///< its buffer here, and at the next node
     std::uint8_t flits = 0;
     bool announces = false;
   };
   struct Buffer {
-    std::uint32_t credits = 0;  ///< flits that are free at the other end
-    std::uint32_t owed = 0;     ///< flits of this end's buffer that were freed, and not yet told
+    std::uint32_t credits = 0;  ///< free flits at the far end
+    std::uint32_t owed = 0;     ///< freed flits of the buffer here, not yet returned as credits
   };
   using Queues = std::vector<Ring<Waiting>>;
-  /// What came over a link.
+  /// Packets received over a link.
   struct Memory {
     unsigned readers = 0;
-    Arbiter turn;            ///< of those that ask for it: the lanes, then the host
+    Arbiter turn;            ///< over its requesters: the lanes, then the host
     Queues announced, data;  ///< [next buffer]
     Ring<Waiting> host;
   };
-  /// A packet on its way out.
+  /// A packet being read.
   struct Reading {
     bool busy = false;
     Waiting packet;
-    std::optional<unsigned> link = std::nullopt;  ///< whose memory holds it; none: it is the own host's
-    Tick at = 0;                                  ///< lane: when its first flit is there; host: when it has been read
+    std::optional<unsigned> link = std::nullopt;  ///< link whose memory holds it; none: from the host
+    Tick at = 0;  ///< lane: when its first flit is available; host: when it has been read
   };
   struct Lane : Reading {
     Ring<Waiting> own;
-    unsigned announced = 0, data = 0;  ///< packets in the memories
-    unsigned turn = 0;                 ///< the queue that is next: link * the lane's buffers + buffer
-    unsigned due = 0;                  ///< credits
-    unsigned credit_turn = 0;          ///< the lane's buffer that is next
+    unsigned announced = 0, data = 0;  ///< packets in the memories, by kind
+    unsigned turn = 0;                 ///< next queue: link * the lane's buffers + buffer
+    unsigned due = 0;                  ///< buffers with a credit to send
+    unsigned credit_turn = 0;          ///< next of the lane's buffers
   };
   struct Host : Reading {
     unsigned data = 0;  ///< packets in the memories
-    unsigned room = 0;  ///< flits
-    Arbiter turn;       ///< of the lane's links
+    unsigned room = 0;  ///< room in flits
+    Arbiter turn;       ///< over the lane's links
   };
-  /// What a lane asks for.
+  /// Request of a lane.
   struct Wish {
     Ring<Waiting>* queue = nullptr;
-    std::optional<unsigned> link = std::nullopt;  ///< none: it is the own host's
+    std::optional<unsigned> link = std::nullopt;  ///< none: from the host
     unsigned turn = 0;
   };
 
@@ -169,7 +169,7 @@ class Relay {
   [[nodiscard]] unsigned links() const { return static_cast<unsigned>(memories_.size()); }
   [[nodiscard]] unsigned links_of(unsigned lane) const { return (links() + lanes() - 1 - lane) / lanes(); }
   [[nodiscard]] unsigned index(Hop hop) const { return hop.link * classes_ + hop.route_class; }
-  /// Number i of a lane's buffers, those of its first link before those of the others.
+  /// Index of a lane's i-th buffer, those of its first link first.
   [[nodiscard]] unsigned buffer_of(unsigned lane, unsigned i) const {
     return (lane + i / classes_ * lanes()) * classes_ + i % classes_;
   }
@@ -189,14 +189,14 @@ class Relay {
   std::span<const std::uint8_t> layers_;
   std::vector<Graph::End> peers_;
   unsigned classes_;
-  std::uint32_t capacity_, batch_;  ///< flits of a buffer; freed ones that are told at once
+  std::uint32_t capacity_, batch_;  ///< flits of a buffer; freed flits that make a credit due
   std::vector<Buffer> buffers_;     ///< [link][route class]
   std::vector<Memory> memories_;    ///< [link]
   std::vector<Lane> lanes_;
   std::vector<Host> hosts_;                           ///< [lane]
-  std::vector<std::pair<unsigned, unsigned>> freed_;  ///< in this cycle: buffer, flits
+  std::vector<std::pair<unsigned, unsigned>> freed_;  ///< freed in this cycle: buffer, flits
   std::vector<Wish> wishes_;                          ///< [lane]
-  std::vector<std::uint64_t> asking_;                 ///< [link]: lanes, and the host
+  std::vector<std::uint64_t> asking_;                 ///< [link]: requests of the lanes and the host, as bits
   bool stirred_ = false;
 };
 

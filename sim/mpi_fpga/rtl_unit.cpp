@@ -120,7 +120,7 @@ void RtlUnit::back(unsigned port, std::uint64_t events) {
 }
 
 void RtlUnit::clock(Tick now) {
-  UnitModel::Inputs came = in_;  // of this cycle alone, after those that the simulator slept
+  UnitModel::Inputs came = in_;  // inputs of this cycle alone, after the cycles that the simulator skipped
   const Shown shown = std::exchange(shown_, {});
   if (next_ < now) {
     in_.announce.reset();
@@ -148,7 +148,7 @@ void RtlUnit::clock(Tick now) {
   if (credits_) in_.back = {};
 }
 
-/// Nothing came in the cycle before, which changed nothing in the hardware, nor will this one if nothing else comes.
+/// True if the previous cycle had no inputs and changed nothing in the hardware, and this one has none pending.
 bool RtlUnit::rests() const {
   const auto waits = [](const auto& of_unit) { return !of_unit.empty(); };
   const auto comes = [&](const auto& of_unit) { return !of_unit.empty() && of_unit.front().ready >= next_; };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Verilated collective unit in co-simulation with the C++ model: it gets the same inputs in every cycle, and its outputs are compared.
+// A Verilated collective unit in co-simulation with the C++ model: it receives the same inputs in every cycle, and its
+// outputs are compared.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@
 
 namespace thalweg::mpi_fpga {
 
-/// A communicator whose row the hardware's table cannot hold.
+/// The hardware's table cannot hold a communicator's row.
 struct RtlTooSmall : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -27,15 +28,15 @@ class RtlUnit {
 
   // Between cycles.
 
-  /// Of an edge: the virtual channel to its far end, and the link over which its packets come.
+  /// An edge's virtual channel to its far end, and the link over which its packets arrive.
   using Way = std::pair<std::uint8_t, std::uint8_t>;
-  /// A row is written from a cycle on. Throws RtlTooSmall.
+  /// Writes a row from cycle `from`. Throws RtlTooSmall.
   void load(std::uint32_t id, const Row& row, const std::array<Way, kMaxEdges>& ways, Tick from);
   void unload(std::uint32_t id) { new_unloads_.push_back(id); }
   void start(const UnitModel::Start& start) { new_starts_.push_back(start); }
-  /// The host reads a result of a unit, of so many flits, the last one in `last`.
+  /// The host reads a unit's result of `flits` flits, the last one in cycle `last`.
   void read(unsigned unit, unsigned flits, Tick last) { reads_[unit].push_back({last + 1 - flits, last}); }
-  /// Has all room of a row been told? It may be loaded again then.
+  /// `is`: all credits of a row have been returned, so it may be loaded again.
   void settled(std::uint32_t id, bool is) {
     in_.settled = id;
     shown_.settled = is;
@@ -43,27 +44,28 @@ class RtlUnit {
 
   // In a cycle.
 
-  /// The next flit of the host's for other hosts.
+  /// The host's next flit for other hosts.
   void own(unsigned port, const Flit& flit);
   void own_sent(unsigned port) { shown_.own |= 1u << port; }
-  /// What the host can take of all-to-alls, in flits.
+  /// Room at the host for all-to-alls, in flits.
   void room(unsigned port, std::uint32_t flits) { in_.room[port] = flits; }
-  /// A packet of an all-to-all for the host comes, from the next cycle on.
+  /// A packet of an all-to-all for the host arrives, from the next cycle.
   void personal(unsigned port, const Packet& packet, Tick now);
   /// A rank has announced itself over a link.
   void announces(unsigned link, const UnitModel::Announced& announced);
   void came(unsigned link, const Flit& flit);
   void announced(std::uint32_t process) { in_.announce = process; }
-  /// A step takes a packet of the host's.
+  /// A step takes a packet from the host.
   void took(const UnitModel::Take& take, const Packet& packet, Tick now);
-  /// A result for the host, which sees it from `ready` on.
+  /// A result for the host, visible from `ready`.
   void result(unsigned unit, const UnitModel::HostResult& host_result, const Packet& packet, Tick ready);
   void ended(std::uint32_t process) { shown_.ended = process; }
   void sent(unsigned port, const Flit& flit);
-  /// Credits or changes of stop bits, bit vc for channel vc.
+  /// Credits, or changes of stop bits; bit vc for channel vc.
   void back(unsigned port, std::uint64_t events);
 
-  /// The cycle's end: the hardware goes through it, and through those that the simulator slept. Throws RtlDifference.
+  /// Ends the cycle: clocks the hardware through it, and through the cycles that the simulator skipped. Throws
+  /// RtlDifference.
   void clock(Tick now);
 
  private:
@@ -85,7 +87,7 @@ class RtlUnit {
   struct Result {
     Tick ready;
     UnitModel::HostResult host_result;
-    std::deque<UnitModel::Data> flits;  ///< that were not read
+    std::deque<UnitModel::Data> flits;  ///< not read yet
   };
   struct Read {
     Tick first, last;
@@ -98,34 +100,34 @@ class RtlUnit {
 
   NodeId self_;
   std::unique_ptr<UnitModel> model_;
-  const Recording* recording_;  ///< null: none, or it has begun
+  const Recording* recording_;  ///< null: none, or already started
   UnitModel::Sizes sizes_;
   bool credits_;
   UnitModel::Inputs in_;
   UnitModel::Outputs out_;
-  Tick next_ = 0;  ///< the cycle that comes
+  Tick next_ = 0;  ///< next cycle
   std::deque<Loading> loading_;
   std::deque<std::uint32_t> unloads_;
-  std::deque<UnitModel::Start> starts_;  ///< one goes in a cycle
+  std::deque<UnitModel::Start> starts_;  ///< applied one per cycle
   std::vector<std::uint32_t> new_unloads_;
-  std::vector<UnitModel::Start> new_starts_;  ///< of this cycle
-  std::vector<std::deque<HostFlit>> host_;    ///< of each unit
-  std::vector<std::deque<Result>> results_;   ///< of each unit
-  std::vector<std::deque<Read>> reads_;       ///< of each unit
-  std::vector<std::deque<Coming>> came_;      ///< for all-to-alls, of each port
-  /// What else the simulator's unit shows in this cycle; masks are of ports, and of links.
+  std::vector<UnitModel::Start> new_starts_;  ///< new in this cycle
+  std::vector<std::deque<HostFlit>> host_;    ///< per unit
+  std::vector<std::deque<Result>> results_;   ///< per unit
+  std::vector<std::deque<Read>> reads_;       ///< per unit
+  std::vector<std::deque<Coming>> came_;      ///< packets of all-to-alls, per port
+  /// Other outputs of the simulator's unit in this cycle; masks are over ports or links.
   struct Shown {
     std::optional<UnitModel::Take> take;
     std::optional<std::uint32_t> ended;
     std::uint32_t own = 0, sends = 0, announces = 0;
     bool settled = false;
   } shown_;
-  std::uint32_t sent_ = 0, announced_ = 0;  ///< in the cycle before
+  std::uint32_t sent_ = 0, announced_ = 0;  ///< previous cycle's
   std::array<Flit, UnitModel::kMaxPorts> sending_flit_, sent_flit_;
   std::array<UnitModel::Announced, UnitModel::kMaxPorts> announcing_, announcement_;
-  std::array<std::uint16_t, UnitModel::kMaxPorts> back_{};  ///< credits or levels of the cycle before
-  std::array<std::uint32_t, UnitModel::kMaxPorts> room_{};  ///< as it was then
-  bool quiet_ = false;                                      ///< nothing came then
+  std::array<std::uint16_t, UnitModel::kMaxPorts> back_{};  ///< previous cycle's credits or stop levels
+  std::array<std::uint32_t, UnitModel::kMaxPorts> room_{};  ///< previous cycle's room
+  bool quiet_ = false;                                      ///< the previous cycle had no inputs
 };
 
 }  // namespace thalweg::mpi_fpga

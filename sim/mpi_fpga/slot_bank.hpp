@@ -8,17 +8,17 @@
 
 namespace thalweg::mpi_fpga {
 
-/// When the ports at which a memory is read are free again. What is in it stays with its packets.
+/// Timing of a memory's read ports. The contents are kept with the packets.
 class ReadPorts {
  public:
   static constexpr unsigned kPorts = 2;
 
-  /// The free ones, as bits.
+  /// Free ports, as bits.
   [[nodiscard]] unsigned free(Tick now) const {
     return static_cast<unsigned>(until_[0] <= now) | static_cast<unsigned>(until_[1] <= now) << 1;
   }
-  /// Those that a step of this cycle takes that reads so many packets, as bits; 0: they are not free. A packet alone goes to the
-  /// first that is free.
+  /// Ports, as bits, for a step of this cycle that reads `packets` packets; 0: not free. A single packet uses the first
+  /// free port.
   [[nodiscard]] unsigned choose(unsigned packets, Tick now) const {
     const unsigned ports = free(now);
     if (packets == 1) return ports & -ports;

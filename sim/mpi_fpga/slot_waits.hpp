@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The processes that wait for packets at the edges of rows; C++ model of rtl/mpi_fpga/tw_slot_waits.sv.
+// Processes that wait for packets or credits at the edges of rows; C++ model of rtl/mpi_fpga/tw_slot_waits.sv.
 #pragma once
 
 #include <array>
@@ -12,15 +12,15 @@
 
 namespace thalweg::mpi_fpga {
 
-/// What has come over a link in a cycle: a packet for a slot, or credits.
+/// An arrival over a link in a cycle: a packet for a slot, or credits.
 struct SlotArrival {
   std::uint8_t link, edge;
   bool credits;
   std::uint32_t row;
-  std::uint32_t value;  ///< packet; flits
+  std::uint32_t value;  ///< packet, or flits of credit
 };
 
-/// The processes that wait at the edges of rows, for a packet or for credits.
+/// At most one process waits per row, edge and kind of arrival.
 class SlotWaits {
  public:
   static constexpr std::uint32_t kNobody = ~std::uint32_t{0};
@@ -35,7 +35,7 @@ class SlotWaits {
   void await(std::uint32_t row, unsigned edge, bool credits, std::uint32_t process) {
     rows_[row][edge][credits] = process;
   }
-  /// Calls give(link, process) for those that wait for what has come, and wait no more.
+  /// Calls give(link, process) for each process that waits for an arrival, and removes it.
   template <class Give>
   void wake(std::span<const SlotArrival> arrivals, Give&& give) {
     for (const SlotArrival& arrival : arrivals) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Slots: the receive buffers of a collective unit's edges, and the credits of the sending ends; C++ model of rtl/mpi_fpga/tw_slots.sv.
+// Slots: receive buffers of a collective unit's edges, and the credits at the sending ends; C++ model of
+// rtl/mpi_fpga/tw_slots.sv.
 #pragma once
 
 #include <array>
@@ -16,27 +17,29 @@
 
 namespace thalweg::mpi_fpga {
 
-/// Every edge of every row has a slot for packets, in the bank of the link over which they come, and credits for the slot at its
-/// other end. What arrives in a cycle is seen in the next one; processes that wait for it are woken at once.
+/// Every edge of every row has a slot for packets, in the bank of the link over which they arrive, and credits for the
+/// slot at its far end. Arrivals are visible in the next cycle; processes that wait for them are woken at once.
 class Slots {
  public:
-  /// Room of a slot that its other end is to be told of.
+  /// Freed room of a slot, to be returned to the far end as credits.
   struct Due {
     std::uint32_t row;
     unsigned edge;
     std::uint32_t flits;
   };
 
-  /// Edge k's credits go by local port k modulo `ports`. They are due when `batch` flits of its slot have become free.
+  /// Edge k's credits leave by local port k modulo `ports`. They are due when `batch` flits of its slot have been
+  /// freed.
   Slots(unsigned links, unsigned ports, unsigned units, std::uint32_t rows, std::uint32_t slot_flits,
         std::uint32_t batch);
 
-  /// Says over which link an edge's packets come. Credits stay as they are: those of the former row's edge may still come.
+  /// Sets the link over which an edge's packets arrive. Credits are kept: those of the former row's edge may still
+  /// arrive.
   void load(std::uint32_t row, unsigned edge, unsigned link) { at(row, edge).link = static_cast<std::uint8_t>(link); }
-  /// All room that has become free in the row's slots has been told.
+  /// True if all room freed in the row's slots has been returned as credits.
   [[nodiscard]] bool settled(std::uint32_t row) const;
 
-  // Arrivals. In a cycle: `begin`, `arrive`, `wake`, what steps do, `wake`, `keep`.
+  // Arrivals. Per cycle: `begin`, `arrive`, `wake`, then the steps, `wake`, `keep`.
 
   void begin() { arrivals_.clear(); }
   void arrive(const SlotArrival& arrival) { arrivals_.push_back(arrival); }
@@ -46,8 +49,8 @@ class Slots {
     waits_.wake(arrivals_, give);
   }
   [[nodiscard]] const SlotWaits& waits() const { return waits_; }
-  /// Writes what has come where it is seen; flits(packet) says how long it is. Throws std::logic_error where a slot overflows: flits
-  /// are written over before they are read.
+  /// Stores the arrivals; flits(packet) returns a packet's length. Throws std::logic_error if a slot overflows: unread
+  /// flits would be overwritten.
   template <class Flits>
   void keep(Tick now, Flits&& flits) {
     for (const SlotArrival& arrival : arrivals_) {
@@ -59,7 +62,7 @@ class Slots {
     }
   }
 
-  // What a process sees, and does.
+  // Interface to processes.
 
   [[nodiscard]] const Ring<PacketId>& packets(std::uint32_t row, unsigned edge) const { return at(row, edge).packets; }
   [[nodiscard]] std::uint32_t credits(std::uint32_t row, unsigned edge) const { return at(row, edge).credits; }
@@ -67,22 +70,22 @@ class Slots {
   void await(std::uint32_t row, unsigned edge, bool credits, std::uint32_t process) {
     waits_.await(row, edge, credits, process);
   }
-  /// Takes the packet in front, to read a flit of it in `pace` cycles. True: credits have become due, `final` ones however few they
-  /// are.
+  /// Takes the packet at the head, to read one flit per `pace` cycles. True if credits have become due; `final`: due at
+  /// any number.
   bool take(std::uint32_t row, unsigned edge, unsigned flits, bool final, unsigned pace, Tick now);
-  /// Credits of the edges from which a unit reads slowly are not told before `until`.
+  /// Withholds the credits of edges from which a unit reads slowly until `until`.
   void hold(unsigned unit, std::uint32_t row, std::uint32_t edges, Tick until) { slow_.begin(unit, row, edges, until); }
-  /// Takes credits for a packet that leaves by the edge.
+  /// Consumes credits for a packet sent over the edge.
   void give(std::uint32_t row, unsigned edge, unsigned flits) { at(row, edge).credits -= flits; }
 
   [[nodiscard]] const ReadPorts& bank(unsigned link) const { return banks_[link]; }
   [[nodiscard]] ReadPorts& bank(unsigned link) { return banks_[link]; }
 
-  // Credits due at a port, in the order in which they became due.
+  // Credits due at a port, in the order of becoming due.
 
   [[nodiscard]] unsigned port(unsigned edge) const { return edge % static_cast<unsigned>(due_.size()); }
   [[nodiscard]] bool due(unsigned port) const { return !due_[port].empty(); }
-  /// The next ones can be told: what is read has got far enough.
+  /// True if the next credits may be sent: the read has progressed far enough.
   [[nodiscard]] bool tells(unsigned port, Tick now) const {
     return due(port) && !(slow_.held(due_[port].front().row, now) >> due_[port].front().edge & 1);
   }
@@ -93,17 +96,17 @@ class Slots {
   void reported(unsigned port);
 
   [[nodiscard]] std::uint32_t slot_flits() const { return slot_flits_; }
-  /// Credits that are not at home, over all edges.
+  /// Outstanding credits, over all edges.
   [[nodiscard]] std::uint64_t credits_out() const;
 
  private:
   struct Edge {
-    std::uint8_t link = 0;      ///< over which its packets come, whose bank has the slot
-    bool due = false;           ///< it is in its port's queue
-    std::uint32_t credits = 0;  ///< flits for which the slot at the other end has room
-    std::uint32_t owed = 0;     ///< flits that have left the slot here, which is not yet told
-    std::uint32_t held = 0;     ///< flits of the packets in it
-    SlowPacket read;            ///< that is longest on its way out
+    std::uint8_t link = 0;      ///< link over which its packets arrive, and whose bank has the slot
+    bool due = false;           ///< the edge is in its port's queue
+    std::uint32_t credits = 0;  ///< free flits in the slot at the far end
+    std::uint32_t owed = 0;     ///< flits read from the slot here, not yet returned as credits
+    std::uint32_t held = 0;     ///< flits in the slot
+    SlowPacket read;            ///< read that ends last
     Ring<PacketId> packets;
   };
 
@@ -120,8 +123,8 @@ class Slots {
   std::vector<std::array<Edge, kMaxEdges>> rows_;
   SlotWaits waits_;
   std::vector<SlotArrival> arrivals_;   ///< of this cycle
-  std::vector<Ring<SlotAddress>> due_;  ///< of each port
-  std::vector<ReadPorts> banks_;        ///< of each link
+  std::vector<Ring<SlotAddress>> due_;  ///< per port
+  std::vector<ReadPorts> banks_;        ///< per link
   SlowReads slow_;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads by units that take more than one cycle per flit, whose buffer space stays reserved; C++ model of rtl/mpi_fpga/tw_slow_reads.sv.
+// Reads that take more than one cycle per flit, during which buffer space stays reserved; C++ model of
+// rtl/mpi_fpga/tw_slow_reads.sv.
 #pragma once
 
 #include <algorithm>
@@ -11,34 +12,36 @@
 
 namespace thalweg::mpi_fpga {
 
-/// A packet that is being read, a flit in `pace` cycles.
+/// A packet being read, one flit per `pace` cycles.
 struct SlowPacket {
   Tick from = 0;
   unsigned flits = 0, pace = 1;
 
   [[nodiscard]] Tick until() const { return from + Tick{pace} * flits; }
-  /// What is left of it, and would be written over in this cycle.
+  /// Unread flits, which must not be overwritten in this cycle.
   [[nodiscard]] unsigned unread(Tick now) const {
     return static_cast<unsigned>(now < until() ? flits - (now - from) / pace : 0);
   }
 };
 
-/// A packet of n flits, of which one is read in p cycles, is overtaken by nothing that comes a flit a cycle once n (p - 1) of these
-/// cycles have passed: its room is held until then. A unit reads one packet of each place at a time.
+/// A packet of n flits, read at p cycles per flit, cannot be overtaken by writes of one flit per cycle once n (p - 1)
+/// cycles have passed: its room is held until then. A unit reads one packet of each member of an entry at a time, so
+/// one timer per unit suffices.
 class SlowReads {
  public:
   explicit SlowReads(unsigned units) : reads_(units) {}
 
-  /// A unit begins to read, at a place, out of its members, as bits, whose room is held from the next cycle on until `until`.
+  /// A unit starts to read from `members` (bits) of entry `place`; their room is held from the next cycle until
+  /// `until`.
   void begin(unsigned unit, std::uint32_t place, Wide members, Tick until) { reads_[unit] = {until, place, members}; }
-  /// Members of the place whose room is held, as bits.
+  /// Members of the entry whose room is held, as bits.
   [[nodiscard]] Wide held(std::uint32_t place, Tick now) const {
     Wide held = 0;
     for (const Read& read : reads_)
       if (read.until > now && read.place == place) held |= read.members;
     return held;
   }
-  /// Some is held no more in the next cycle.
+  /// True if some room is released in the next cycle.
   [[nodiscard]] bool freed(Tick now) const {
     return std::ranges::any_of(reads_, [&](const Read& read) { return read.until == now + 1; });
   }
@@ -50,7 +53,7 @@ class SlowReads {
     Wide members = 0;
   };
 
-  std::vector<Read> reads_;  ///< of each unit
+  std::vector<Read> reads_;  ///< per unit
 };
 
 }  // namespace thalweg::mpi_fpga

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The buffers between processes of a collective operation; C++ model of rtl/mpi_fpga/tw_stages.sv.
+// Buffers between the processes of a collective operation; C++ model of rtl/mpi_fpga/tw_stages.sv.
 #pragma once
 
 #include <cstdint>
@@ -13,29 +13,31 @@
 
 namespace thalweg::mpi_fpga {
 
-/// A stage is filled by one process and emptied by another one. It lies in the bank of the unit whose results fill it, which has
-/// places for each operation, two for a process. A packet is whole when its last flit is written, and seen in the next cycle; a process that waits for it is woken at once.
+/// A stage is filled by one process and drained by another. It is in the bank of the unit whose results fill it, which
+/// has entries per operation, two per process. A packet is complete when its last flit is written, and visible in the
+/// next cycle; a process that waits for it is woken at once.
 class Stages {
  public:
   static constexpr std::uint32_t kNobody = SlotWaits::kNobody;
 
-  /// Where the lowest stage lies that a process fills; the other one's place is the next.
+  /// Location of the lowest stage that a process fills; its second stage has the next entry.
   struct Home {
     unsigned unit = 0, place = 0;
     friend bool operator==(const Home&, const Home&) = default;
   };
 
-  /// Stages of `flits` flits, in `places` of each unit.
+  /// Stages of `flits` flits, `places` per operation in each unit.
   Stages(std::uint32_t operations, unsigned units, unsigned places, std::uint32_t flits)
       : places_(places), flits_(flits), operations_(operations), coming_(units), banks_(units), slow_(units) {}
 
-  /// Says where the stages lie that a process fills, which are empty: throws std::logic_error where they are not.
+  /// Sets the location of the stages that a process fills. Throws std::logic_error if one is not empty.
   void load(std::uint32_t operation, std::uint64_t stages, Home home);
 
-  // In a cycle: `begin`, `wake`, what the process does that is tried, `wake`.
+  // Per cycle: `begin`, `wake`, the process that is tried, `wake`.
 
   void begin(Tick now);
-  /// Calls give(unit, process) for those that wait for what is whole after this cycle, and wait no more.
+  /// Calls give(unit, process) for each process that waits for a packet that is complete after this cycle, and removes
+  /// it.
   template <class Give>
   void wake(Give&& give) {
     for (const Arrival& arrival : arrivals_) {
@@ -44,27 +46,28 @@ class Stages {
     }
   }
 
-  // What a process sees, and does.
+  // Interface to processes.
 
-  /// Those among the stages that lack a whole packet, as bits.
+  /// Those of `stages` without a complete packet, as bits.
   [[nodiscard]] std::uint64_t empty(std::uint32_t operation, std::uint64_t stages, Tick now) const;
-  /// Those of a process's stages that lack room for so many flits, or in whose places a packet is read slowly.
+  /// Those of a process's stages, as bits, without room for `flits` flits, or from whose entries a packet is read
+  /// slowly.
   [[nodiscard]] std::uint64_t full(std::uint32_t operation, std::uint64_t stages, unsigned flits, Home home,
                                    Tick now) const;
   void await(std::uint32_t operation, unsigned stage, std::uint32_t process) { at(operation, stage).reader = process; }
   [[nodiscard]] std::uint32_t reader(std::uint32_t operation, unsigned stage) const {
     return at(operation, stage).reader;
   }
-  /// Takes the packet in front, to read a flit of it in `pace` cycles. Its room is free.
+  /// Takes the packet at the head, to read one flit per `pace` cycles. Its room is free.
   PacketId take(std::uint32_t operation, unsigned stage, unsigned flits, unsigned pace, Tick now);
-  /// Nothing is put into the stages out of which a unit reads slowly before `until`.
+  /// Blocks writes to stages from which a unit reads slowly until `until`.
   void hold(unsigned unit, std::uint32_t operation, std::uint64_t stages, Tick until);
-  /// Room that was held is free from the next cycle on.
+  /// True if held room is released in the next cycle.
   [[nodiscard]] bool freed(Tick now) const { return slow_.freed(now); }
-  /// Takes room for a result, whose last flit is written at `last` at the earliest. Throws std::logic_error where what lay there has not
-  /// been read then.
+  /// Reserves room for a result whose last flit is written at `last` at the earliest. Throws std::logic_error if the
+  /// former contents have not been read by then.
   void reserve(std::uint32_t operation, unsigned stage, unsigned flits, Tick last);
-  /// Its last flit is written at `last`.
+  /// Adds a result whose last flit is written at `last`.
   void fill(std::uint32_t operation, unsigned stage, PacketId packet, Tick last);
 
   [[nodiscard]] unsigned unit(std::uint32_t operation, unsigned stage) const { return at(operation, stage).home.unit; }
@@ -74,18 +77,18 @@ class Stages {
  private:
   struct Staged {
     PacketId packet;
-    Tick whole;  ///< when it can be read
+    Tick whole;  ///< first cycle in which it can be read
   };
 
   struct Stage {
     Ring<Staged> packets;
     std::uint32_t room = 0;  ///< flits
     Home home;
-    SlowPacket read;                 ///< that is longest on its way out
-    std::uint32_t reader = kNobody;  ///< the process that waits for a packet
+    SlowPacket read;                 ///< read that ends last
+    std::uint32_t reader = kNobody;  ///< process that waits for a packet
   };
 
-  /// A result that is whole after `at`.
+  /// A result that is complete after `at`.
   struct Arrival {
     Tick at;
     std::uint32_t operation;
@@ -98,10 +101,10 @@ class Stages {
 
   unsigned places_;
   std::uint32_t flits_;
-  std::vector<std::vector<Stage>> operations_;  ///< as many stages of each as have been needed
-  std::vector<Ring<Arrival>> coming_;           ///< of each unit, in the order of time
+  std::vector<std::vector<Stage>> operations_;  ///< stages per operation, allocated on demand
+  std::vector<Ring<Arrival>> coming_;           ///< per unit, in time order
   std::vector<Arrival> arrivals_;               ///< of this cycle
-  std::vector<ReadPorts> banks_;                ///< of each unit
+  std::vector<ReadPorts> banks_;                ///< per unit
   SlowReads slow_;
 };
 

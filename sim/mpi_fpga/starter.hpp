@@ -13,11 +13,12 @@
 
 namespace thalweg::mpi_fpga {
 
-/// Operations begin one after another. Those along a tree, of up to two processes of a step each, have a question in each of two
-/// cycles, which the row alone answers; others one for each step of each process, after the answer before.
+/// Operations start in sequence. Those along a tree, with up to two processes of one step, take one question in each of
+/// two cycles, answered from the row alone. Others take one question per step of each process, each after the previous
+/// answer.
 class Starter {
  public:
-  static constexpr Tick kAnswer = 3;  ///< cycles of collective control
+  static constexpr Tick kAnswer = 3;  ///< latency of collective control, in cycles
 
   struct Question {
     std::uint32_t operation = 0;
@@ -25,14 +26,15 @@ class Starter {
     bool along_tree = false;
   };
 
-  /// The last answer is there.
+  /// True if the last answer has arrived.
   [[nodiscard]] bool idle(Tick now) const { return queue_.empty() && now >= busy_; }
-  /// An operation, to be asked for from the next cycle on.
+  /// Adds an operation, with questions from the next cycle.
   void add(std::uint32_t operation, bool along_tree, Tick now) {
     if (queue_.empty()) at_ = std::max(at_, now + 1);
     queue_.push_growing({operation, 0, 0, along_tree});
   }
-  /// A running process asks in `at`, ahead of what begins, and its answer comes ahead of what the row alone answers.
+  /// Reserves cycle `at` for a running process's question. It precedes those of starting operations, and its answer
+  /// those from the row alone.
   void reserve(Tick at) {
     reserved_[next_] = at;
     next_ = (next_ + 1) % static_cast<unsigned>(reserved_.size());
@@ -44,7 +46,7 @@ class Starter {
     if (queue_.front().along_tree && std::ranges::count(reserved_, now - kAnswer)) return std::nullopt;
     return queue_.front();
   }
-  /// What its answer says: processes of the operation, and steps of the process.
+  /// Advances past a question, given its answer: processes of the operation, steps of the process.
   void asked(unsigned processes, unsigned steps, Tick now) {
     Question& question = queue_.front();
     at_ = now + (question.along_tree ? 1 : kAnswer + 1);
@@ -58,10 +60,10 @@ class Starter {
 
  private:
   Ring<Question> queue_;
-  Tick at_ = 0;    ///< when the first of them is asked for
-  Tick busy_ = 0;  ///< until then with the last answer
+  Tick at_ = 0;    ///< earliest cycle of the first question
+  Tick busy_ = 0;  ///< when the last answer arrives
   std::array<Tick, 6> reserved_{-kAnswer - 1, -kAnswer - 1, -kAnswer - 1, -kAnswer - 1, -kAnswer - 1, -kAnswer - 1};
-  unsigned next_ = 0;  ///< to be replaced, of the last ones
+  unsigned next_ = 0;  ///< entry to replace next
 };
 
 }  // namespace thalweg::mpi_fpga

@@ -10,17 +10,17 @@
 
 namespace thalweg::mpi_fpga {
 
-/// Of each process the step that it is at and the one after it, in two places in turn: the first step in place 0. Collective
-/// control's answers come when they come; a process whose step has not come cannot be tried.
+/// Keeps each process's current step and the next one in two entries used alternately; the first step is in entry 0.
+/// Collective control's answers arrive at varying times; a process whose step has not arrived cannot be tried.
 class Steps {
  public:
   explicit Steps(std::uint32_t processes) : processes_(processes) {}
 
-  /// A process begins; its first step is kept in `at`.
+  /// A process starts; its first step is stored in cycle `at`.
   void start(std::uint32_t process, Tick at) { processes_[process] = {.kept = {at, kNever}, .current = 0}; }
-  /// The step of a place is kept in `at`.
+  /// The step of entry `place` is stored in cycle `at`.
   void keep(std::uint32_t process, unsigned place, Tick at) { processes_[process].kept[place] = at; }
-  /// On to the next step; the place that has become free.
+  /// Advances to the next step and returns the entry that became free.
   unsigned advance(std::uint32_t process) {
     Process& of = processes_[process];
     const unsigned former = of.current;
@@ -29,12 +29,12 @@ class Steps {
     return former;
   }
 
-  /// The process's step was kept when it was chosen, the cycle before `now`.
+  /// True if the process's step was stored when it was selected, in the cycle before `now`.
   [[nodiscard]] bool known(std::uint32_t process, Tick now) const {
     const Process& of = processes_[process];
     return of.kept[of.current] < now;
   }
-  /// Where it is.
+  /// Entry of the current step.
   [[nodiscard]] unsigned place(std::uint32_t process) const { return processes_[process].current; }
 
  private:

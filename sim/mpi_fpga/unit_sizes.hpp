@@ -22,17 +22,17 @@ struct UnitSizes {
     credit_batch = std::max(1u, std::min({slot / 4, slot - config.long_packet_flits, beside_burst}));
   }
 
-  static constexpr unsigned kQueuePackets = 4;  ///< what a unit runs ahead of a busy output
+  static constexpr unsigned kQueuePackets = 4;  ///< packets that a unit may produce ahead of a busy output
 
   std::uint32_t slot;
-  /// Where packets may suit their streams, those of a short one have no more than 4 flits.
+  /// Where packet length adapts to the stream, full packets of short streams have at most 4 flits.
   unsigned shortest_packet;
-  unsigned host_queue;  ///< of a port, for all-to-alls
-  /// A queue between unit and output. A result has its place there from its issue on: the lanes of the widest join hold that many
-  /// besides.
+  unsigned host_queue;  ///< per port, for all-to-alls
+  /// Depth of a queue between unit and output. A result reserves room at its issue, so the depth includes the flits in
+  /// the lanes of the widest join.
   unsigned queue;
-  /// Of a slot, free before the other end is told: a quarter, or less, so that without what is not told a longest packet finds
-  /// room, and one beside a burst, which fills half of the slot.
+  /// Freed flits of a slot per credit packet: at most a quarter, and few enough that a longest packet, or a packet
+  /// beside a burst (half the slot), has room despite the withheld credits.
   std::uint32_t credit_batch;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host's packets for processes; C++ model of rtl/mpi_fpga/tw_uploads.sv.
+// Counts the host's packets for processes; C++ model of rtl/mpi_fpga/tw_uploads.sv.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace thalweg::mpi_fpga {
 
-/// The host announces packets, of which one is heard of in a cycle and seen in the next; a process that waits for it is woken at
-/// once.
+/// The host announces packets. One announcement per cycle is received and visible in the next; a process that waits for
+/// it is woken at once.
 class Uploads {
  public:
   explicit Uploads(std::uint32_t processes) : processes_(processes) {}
@@ -20,7 +20,7 @@ class Uploads {
   void announce(std::uint32_t process) { announced_.push_growing(process); }
   [[nodiscard]] bool announced() const { return !announced_.empty(); }
 
-  // In a cycle: `begin`, `wake`, what the process does that is tried, `wake`, `keep`.
+  // Per cycle: `begin`, `wake`, the process that is tried, `wake`, `keep`.
 
   void begin() {
     hears_ = announced();
@@ -31,7 +31,7 @@ class Uploads {
   [[nodiscard]] std::optional<std::uint32_t> received() const {
     return hears_ ? std::optional(received_) : std::nullopt;
   }
-  /// Calls give(process) for one that waits for what is heard of, and waits no more.
+  /// Calls give(process) if a process waits for the received announcement, and removes it.
   template <class Give>
   void wake(Give&& give) {
     if (hears_ && std::exchange(processes_[received_].awaits, false)) give(received_);
@@ -40,7 +40,7 @@ class Uploads {
     if (hears_) ++processes_[received_].there;
   }
 
-  /// Packets that are there for a process.
+  /// Packets available for a process.
   [[nodiscard]] unsigned there(std::uint32_t process) const { return processes_[process].there; }
   void take(std::uint32_t process) { --processes_[process].there; }
   void await(std::uint32_t process) { processes_[process].awaits = true; }

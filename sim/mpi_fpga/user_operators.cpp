@@ -14,9 +14,9 @@
 namespace thalweg::mpi_fpga {
 namespace {
 
-constexpr unsigned kMaxLatency = 1024;  // as for the other operators
+constexpr unsigned kMaxLatency = 1024;  // the same limit as for built-in operators
 
-// Those whose packets pass the units: an all-to-all's go past the slots, and have no unit.
+// Collectives whose packets pass user-defined units. An all-to-all's packets bypass the slots and pass none.
 constexpr std::array kMoving = {spec::Collective::broadcast, spec::Collective::gather, spec::Collective::scatter,
                                 spec::Collective::allgather};
 
@@ -46,7 +46,7 @@ std::vector<UserOperator> operators_of(void* library) {
   return found;
 }
 
-/// Where the units of an operator, or a collective, are kept.
+/// The units of an operator or a collective.
 UserUnits& units_of(CollectiveConfig& config, const thalweg_unit& unit, const std::string& what) {
   const auto own = std::ranges::find(config.operators, unit.owner, &UserOperator::name);
   if (own != config.operators.end()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// User-defined operators and units, from a library that was built with thalweg_operator.hpp and thalweg_unit.hpp.
+// User-defined operators and units, from a library built with thalweg_operator.hpp and thalweg_unit.hpp.
 #pragma once
 
 #include <string>
@@ -11,17 +11,17 @@
 
 namespace thalweg::mpi_fpga {
 
-/// As `user_operator` of reduce/user_operator.hpp.
+/// See `user_operator` in reduce/user_operator.hpp.
 [[nodiscard]] inline const UserOperator* user_operator(const CollectiveConfig& config, spec::Operator op) {
   return user_operator(config.operators, op);
 }
 
-/// The units that a collective's packets pass; null: none.
+/// User-defined units on the path of a collective's packets; null: none.
 [[nodiscard]] const UserUnits* user_units(const CollectiveConfig& config, spec::Collective collective,
                                           spec::Operator op);
 
-/// Puts the operators and units of a shared library into the switches, operators in the order of its file; it stays loaded.
-/// Throws std::invalid_argument, which says what is wrong, where it has none or one cannot be built.
+/// Loads the operators and units of a shared library into `config`, operators in file order; the library stays loaded.
+/// Throws std::invalid_argument with the reason if it has none or one cannot be built.
 void load_operators(CollectiveConfig& config, const std::string& library);
 
 }  // namespace thalweg::mpi_fpga

@@ -52,7 +52,7 @@ std::string quoted(const char* what, std::string_view expected, std::string_view
   return text(what, ' ', got, ", others have ", expected);
 }
 
-/// The first difference between two parts of one operation.
+/// First inconsistency between two ranks' parts of one operation.
 std::optional<std::string> difference(const CollectiveRequest& expected, const CollectiveRequest& got) {
   const auto name = [](auto value) { return spec::name(value); };
   if (expected.collective != got.collective)
@@ -67,7 +67,7 @@ std::optional<std::string> difference(const CollectiveRequest& expected, const C
   return std::nullopt;
 }
 
-/// The request with what its collective does not use in a defined state.
+/// The request with its unused fields reset to defaults.
 CollectiveRequest normal(CollectiveRequest request) {
   if (!rooted(request.collective)) request.root = 0;
   if (!reduces(request.collective)) request.op = spec::Operator::none;
@@ -185,12 +185,12 @@ std::optional<std::uint32_t> Fabric::free_row(std::span<const NodeId> members, u
     most = std::max(most, static_cast<unsigned>(std::popcount(rows_in_use_[node])));
   }
   if (used == ~std::uint32_t{0} || most + spare >= config_.collective.contexts) return std::nullopt;
-  std::uint32_t everywhere = used;  // a tree may need other nodes: better a row that they have free, too
+  std::uint32_t everywhere = used;  // a tree may need other nodes: prefer a row free at all nodes
   for (const std::uint32_t rows : rows_in_use_) everywhere |= rows;
   return static_cast<std::uint32_t>(std::countr_one(everywhere == ~std::uint32_t{0} ? used : everywhere));
 }
 
-/// Rows for as many of the groups as there are, two at least; half of every table stays free for other communicators.
+/// Allocates rows for as many groups as possible, at least two; half of every table stays free for other communicators.
 std::vector<Fabric::Part> Fabric::grant(std::vector<Group> groups, std::span<const NodeId> members) {
   std::vector<Part> parts;
   for (Group& group : groups) {
@@ -217,14 +217,14 @@ std::uint32_t Fabric::algorithms(ContextId context, spec::Collective collective,
   return thalweg::mpi_fpga::algorithms(collective, abilities(communicator(context)), vector);
 }
 
-/// A host loads its own node's row; that of a vertex without a rank comes as a message from a host below it, after those of
-/// the vertices between them.
+/// Each host loads its own node's row. The row of a vertex without a rank is sent as a message by a host below it,
+/// after those of the vertices in between.
 void Fabric::load_rows(const Part& part, std::span<const Handle> handles, Tick at) {
   const auto& [group, row] = part;
   const auto vertices = group.vertices();
   for (std::uint32_t rank = 0; rank < group.ranks(); ++rank) {
     nodes_[vertices[rank].node]->load_row(row, vertices[rank].row, handles[rank], at);
-    // Up the tree, as long as no rank with a smaller label is below: each vertex gets its row once.
+    // Up the tree, until a rank with a smaller label is below: each vertex gets its row once.
     for (std::uint32_t v = rank; vertices[v].row.up;) {
       v = vertices[v].peer[static_cast<unsigned>(std::countr_zero(vertices[v].row.up))];
       if (vertices[v].row.has_rank() || vertices[v].row.label != group.label(rank)) break;
@@ -287,7 +287,7 @@ void Fabric::check(const Communicator& communicator, const CollectiveRequest& re
   fits("receive", request.receive.size(), gets(request.collective, request.rank, at_root), request.receive_blocks);
 }
 
-/// v-forms: what a rank that has entered gives to another one that has entered, if it is not what that one takes.
+/// v-forms: an inconsistency between what one entered rank sends and another one expects to receive.
 std::optional<std::string> Fabric::disagreement(const OpenCollective& operation, std::uint32_t giver,
                                                 std::uint32_t receiver) {
   const KeptRequest &from = *operation.parts[giver], &to = *operation.parts[receiver];
@@ -317,7 +317,7 @@ std::optional<std::string> Fabric::disagreement(const OpenCollective& operation,
               receiver, ", which takes ", taken);
 }
 
-/// The first difference between a rank's part and those that came before.
+/// First inconsistency between a rank's part and earlier ranks' parts.
 std::optional<std::string> Fabric::compare(OpenCollective& operation, const CollectiveRequest& request) {
   if (const auto differs = difference(operation.first, request))
     return text(*differs, " (rank ", operation.first.rank, ")");
@@ -332,7 +332,7 @@ std::optional<std::string> Fabric::compare(OpenCollective& operation, const Coll
   return std::nullopt;
 }
 
-/// Notes a rank's part. False: it differs from that of the rank which came first, or comes after one that does.
+/// Records a rank's part. False if it is inconsistent with an earlier one, or follows such a part.
 bool Fabric::enter(Communicator& communicator, const CollectiveRequest& request, Tick at) {
   if (communicator.broken) return false;
   const std::uint64_t index = communicator.submitted[request.rank]++ - communicator.complete;
@@ -377,7 +377,7 @@ void Fabric::issue(CollectiveRequest request, PendingOperation awaited, Tick at)
     request.handle = expect(awaited);
     return start(entered.main);
   }
-  // Whole packets are dealt out evenly; where there are fewer than trees, some trees have nothing to do.
+  // Whole packets are distributed evenly; with fewer packets than trees, some trees are unused.
   const Packetizer layout(spec::size_of(request.type), config_.collective.packet_flits);
   const std::uint64_t packets = layout.packets(request.count);
   const auto trees = std::clamp<std::uint64_t>(packets, 1, parts.size());
@@ -392,7 +392,7 @@ void Fabric::issue(CollectiveRequest request, PendingOperation awaited, Tick at)
   }
 }
 
-/// A handle for nodes, which complete it as often as it has parts.
+/// A handle for nodes, which they complete once per part.
 Handle Fabric::expect(const PendingOperation& awaited) {
   Handle own = awaited_.size();
   if (unused_.empty()) {
@@ -501,7 +501,7 @@ std::uint64_t Fabric::packets_held() const {
   return held;
 }
 
-/// The rank that a vertex, or what it waits for in its turn, is the node of. Nothing: it waits for no rank that is known.
+/// The rank of a vertex, or the first one found along its chain of waits; nothing if that leads to no rank.
 std::optional<std::uint32_t> Fabric::rank_behind(const Part& part, std::uint32_t vertex) const {
   const auto vertices = part.group.vertices();
   for (std::size_t hops = 0; hops < vertices.size(); ++hops) {

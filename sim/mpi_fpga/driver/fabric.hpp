@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The simulator's engine: all nodes, their links, and the communicators of the hosts' driver.
+// The simulator's engine: all nodes, their links, and the communicators of the host driver.
 #pragma once
 
 #include <deque>
@@ -20,11 +20,11 @@
 
 namespace thalweg::mpi_fpga {
 
-/// A rank that cannot go on, and whom it waits for.
+/// A blocked rank and the rank that it waits for.
 struct Waiting {
   ContextId context;
-  std::uint32_t rank, peer;  ///< of the communicator
-  std::string what;          ///< "to get data"
+  std::uint32_t rank, peer;  ///< ranks in the communicator
+  std::string what;          ///< e.g. "to get data"
   Tick since;
 
   [[nodiscard]] Blocked blocked() const;
@@ -32,8 +32,8 @@ struct Waiting {
 
 class Fabric final : public CollectiveEngine {
  public:
-  /// `scheduler`: one that several fabrics share, whose owner advances it; null: its own.
-  /// Throws std::invalid_argument, one line, when the configuration is none.
+  /// `scheduler`: shared by several fabrics and advanced by its owner; null: its own. Throws std::invalid_argument with
+  /// a one-line message if the configuration is invalid.
   explicit Fabric(FabricConfig config, Endpoint endpoint = Endpoint::host, Scheduler* scheduler = nullptr);
   Fabric(const Fabric&) = delete;
   Fabric& operator=(const Fabric&) = delete;
@@ -41,23 +41,23 @@ class Fabric final : public CollectiveEngine {
   [[nodiscard]] const FabricConfig& config() const { return config_; }
   [[nodiscard]] Tick now() const override { return scheduler_->now(); }
   [[nodiscard]] std::int64_t ticks_per_second() const override { return config_.ticks_per_second; }
-  /// The way from the host's memory to the node.
+  /// Latency from host memory to the node.
   [[nodiscard]] Tick lookahead() const override { return endpoint_ == Endpoint::host ? config_.host.pcie_latency : 0; }
 
-  /// Throws std::invalid_argument when two ranks share a node, or a node does not exist.
+  /// Throws std::invalid_argument if two ranks share a node, or a node does not exist.
   std::optional<ContextId> create_communicator(std::span<const NodeId> members, std::span<const Handle> handles,
                                                Tick at) override;
   [[nodiscard]] std::uint32_t algorithms(ContextId context, spec::Collective collective,
                                          bool vector = false) const override;
   void free_communicator(ContextId context) override;
 
-  /// Throws std::invalid_argument when the hardware cannot do it: collective, operator and type, size of a buffer.
-  /// A part that differs from those of other ranks is not executed, nor what comes after it on its communicator;
-  /// mismatch() tells.
+  /// Throws std::invalid_argument if the hardware cannot execute it: collective, operator and type, size of a buffer. A
+  /// part that is inconsistent with other ranks' is not executed, nor are later ones on its communicator; see
+  /// mismatch().
   void submit(const CollectiveRequest& request, Tick at) override;
   void send(const MessageRequest& request, Tick at) override;
   void advance(Tick until, std::vector<Completion>& completed) override;
-  /// What has completed since this was last asked is appended.
+  /// Appends the completions since the last call.
   void take_completed(std::vector<Completion>& completed);
   [[nodiscard]] bool idle() const override;
   [[nodiscard]] std::optional<Mismatch> mismatch() const override { return mismatch_; }
@@ -69,13 +69,13 @@ class Fabric final : public CollectiveEngine {
 
   /// The vertices and edges of a communicator.
   [[nodiscard]] const Group& group(ContextId context) const;
-  /// Those between which an algorithm cuts an operation; that one where it does not.
+  /// Groups over which an algorithm splits an operation, or the single one.
   [[nodiscard]] std::vector<Group> parts(ContextId context, spec::Algorithm algorithm) const;
-  /// Who waits for whom, as things stand: in a fabric that is idle, why it is stuck.
+  /// Current waits between ranks; in an idle fabric, the reason why it is stuck.
   [[nodiscard]] std::vector<Waiting> waiting() const;
-  /// Flits that have left a router over a link.
+  /// Flits sent by routers over links.
   [[nodiscard]] std::uint64_t flit_hops() const;
-  /// Credits that are not with their sender: 0 in an idle fabric, unless it is stuck.
+  /// Outstanding credits: 0 in an idle fabric, unless it is stuck.
   [[nodiscard]] std::uint64_t credits_out() const;
   /// Packets in slots, queues and lanes: 0 in an idle fabric, unless it is stuck.
   [[nodiscard]] std::uint64_t packets_held() const;
@@ -87,7 +87,7 @@ class Fabric final : public CollectiveEngine {
     Tick at = 0;
     std::vector<bool> ranks;
     std::uint32_t count = 0;
-    std::vector<std::optional<KeptRequest>> parts{};  ///< v-form: of each rank that has entered
+    std::vector<std::optional<KeptRequest>> parts{};  ///< v-form: per rank that has entered
   };
   /// An operation of the caller, completed once when all its parts have completed.
   struct PendingOperation {
@@ -95,7 +95,7 @@ class Fabric final : public CollectiveEngine {
     unsigned parts = 0;
     ContextId context = 0;
     std::uint32_t rank = 0;
-    std::uint64_t operation = 0;  ///< by the journal
+    std::uint64_t operation = 0;  ///< number in the journal
     bool known = false;           ///< its completion was reported before the fabric restarted
   };
   /// One row of a communicator in the tables of its nodes.
@@ -105,25 +105,26 @@ class Fabric final : public CollectiveEngine {
   };
   struct Communicator {
     Part main;
-    /// Those that an algorithm cuts an operation between.
+    /// Rows over which an algorithm splits an operation.
     [[nodiscard]] std::span<const Part> parts(spec::Algorithm algorithm) const {
       if (algorithm == spec::Algorithm::trees) return trees;
       return algorithm == spec::Algorithm::ring ? std::span(rings) : std::span(&main, 1);
     }
 
-    std::vector<Part> trees, rings;              ///< between which Algorithm::trees and ring cut an operation
-    std::vector<std::optional<Handle>> loading;  ///< of each rank whose rows are not loaded
-    std::vector<std::uint64_t> submitted;        ///< parts, of each rank
+    std::vector<Part> trees, rings;              ///< rows for Algorithm::trees and ring
+    std::vector<std::optional<Handle>> loading;  ///< per rank whose rows are not loaded
+    std::vector<std::uint64_t> submitted;        ///< parts, per rank
     std::uint64_t complete = 0;                  ///< operations that all ranks have entered
-    std::deque<OpenCollective> entered;          ///< those after
-    bool leaving = false;                        ///< freed, when what runs a second time is over
-    bool broken = false;                         ///< parts of one operation differ: what comes later is not executed
+    std::deque<OpenCollective> entered;          ///< later operations
+    bool leaving = false;                        ///< freed once its repeated operations have ended
+    bool broken = false;  ///< parts of one operation are inconsistent: later ones are not executed
   };
 
   [[nodiscard]] const Communicator& communicator(ContextId context) const;
   [[nodiscard]] Communicator& communicator(ContextId context);
   [[nodiscard]] Abilities abilities(const Communicator& communicator) const;
-  /// A row that is free at all members. Nothing: there is none, or fewer than `spare` others remain at one of them.
+  /// A row that is free at all members; nothing if there is none, or fewer than `spare` others would remain at one of
+  /// them.
   [[nodiscard]] std::optional<std::uint32_t> free_row(std::span<const NodeId> members, unsigned spare) const;
   [[nodiscard]] std::vector<Part> grant(std::vector<Group> groups, std::span<const NodeId> members);
   [[nodiscard]] std::uint64_t unrouted(NodeId node) const;
@@ -132,7 +133,7 @@ class Fabric final : public CollectiveEngine {
   void load_rows(const Part& part, std::span<const Handle> handles, Tick at);
   [[nodiscard]] Handle expect(const PendingOperation& awaited);
   void issue(CollectiveRequest request, PendingOperation awaited, Tick at);
-  /// False: the caller knows it.
+  /// False if the caller already knows the completion.
   [[nodiscard]] bool note(Ended& ended);
   void give_up_links();
   [[nodiscard]] FabricConfig rerouted() const;
@@ -153,22 +154,22 @@ class Fabric final : public CollectiveEngine {
   Scheduler* scheduler_;
   Messages messages_;
   std::vector<Ended> ended_;
-  std::vector<PendingOperation> awaited_;  ///< by the handles that nodes get for rows and collectives
-  std::vector<Handle> unused_;             ///< of these
+  std::vector<PendingOperation> awaited_;  ///< by the nodes' handles for rows and collectives
+  std::vector<Handle> unused_;             ///< free handles
   std::vector<std::unique_ptr<Node>> nodes_;
-  std::vector<JoinedLink> links_;                          ///< on which faults happen
-  std::deque<std::optional<Communicator>> communicators_;  ///< they stay where they are: nodes refer to their groups
-  std::vector<std::uint32_t> rows_in_use_;                 ///< a bit per row, of each node
+  std::vector<JoinedLink> links_;                          ///< links with faults
+  std::deque<std::optional<Communicator>> communicators_;  ///< stable addresses: nodes refer to their groups
+  std::vector<std::uint32_t> rows_in_use_;                 ///< per node: one bit per row
   std::optional<Mismatch> mismatch_;
 
-  // Links that are given up:
+  // Recovery from failed links:
   std::optional<std::string> failure_;
   std::vector<LinkConfig> without_;
   std::vector<Recovery> recoveries_;
-  std::optional<Journal> journal_;              ///< where the fabric can begin again
-  Tick resumes_ = 0;                            ///< nothing begins before
-  std::vector<std::uint64_t> flits_before_;     ///< [node][port]: before it began again
-  std::vector<std::uint64_t> unrouted_before_;  ///< [node]: flits, likewise
+  std::optional<Journal> journal_;              ///< present if the fabric can restart
+  Tick resumes_ = 0;                            ///< nothing starts earlier
+  std::vector<std::uint64_t> flits_before_;     ///< [node][port]: flits before the restart
+  std::vector<std::uint64_t> unrouted_before_;  ///< [node]: unrouted flits before the restart
 };
 
 }  // namespace thalweg::mpi_fpga

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a fabric goes on without links that stay down, and after an end of one was reset alone; docs/links.md.
+// Recovery of a fabric without links that stay down, and after a reset of one end of a link; docs/links.md.
 #include <algorithm>
 #include <exception>
 #include <string>
@@ -42,7 +42,7 @@ void Fabric::give_up_links() {
   recoveries_.insert(recoveries_.end(), given_up.begin(), given_up.end());
 }
 
-/// Without the links that were given up. Throws, as FaultConfig::reroute does.
+/// The configuration without the links that were given up. Throws what FaultConfig::reroute throws.
 FabricConfig Fabric::rerouted() const {
   FabricConfig next = config_;
   std::erase_if(next.links, [&](const LinkConfig& link) {
@@ -57,8 +57,8 @@ FabricConfig Fabric::rerouted() const {
   return next;
 }
 
-/// All nodes are reset, get new routes and the rows of all communicators, and what has not completed begins anew. Communicators
-/// keep their trees, and with them the order of operands; only the ways between neighbours change.
+/// Resets all nodes, loads new routes and the rows of all communicators, and restarts incomplete operations.
+/// Communicators keep their trees, and thus the order of operands; only the paths between neighbours change.
 void Fabric::begin_again(FabricConfig next) {
   for (const LinkUse& use : link_use())
     flits_before_[std::size_t{use.node} * config_.router.link_ports + use.port] = use.flits;

@@ -39,7 +39,7 @@ void Group::hang(std::uint32_t a, unsigned edge_a, std::uint32_t b, unsigned edg
 }
 
 void Group::label_from(std::uint32_t top) {
-  std::vector<std::uint32_t> order{top};  // each vertex before what is below it
+  std::vector<std::uint32_t> order{top};  // each vertex before its descendants
   for (std::size_t i = 0; i < order.size(); ++i)
     each_bit(vertices_[order[i]].row.down, [&](unsigned k) { order.push_back(vertices_[order[i]].peer[k]); });
   for (auto v = order.rbegin(); v != order.rend(); ++v) {
@@ -84,7 +84,7 @@ Group Group::by_rank(std::span<const NodeId> members) {
     }
   group.label_from(0);
   for (Vertex& vertex : group.vertices_) vertex.row.by_rank = true;
-  (void)group.double_by_rank();  // all of its edges are there
+  (void)group.double_by_rank();  // all of its edges exist
   group.exchange_by_doubling();
   return group;
 }
@@ -127,7 +127,7 @@ std::optional<Group> Group::by_topology(std::span<const NodeId> members, const T
   return group;
 }
 
-/// The links between members that are whole rows of a torus, as seen from each place of their box; else nothing.
+/// Links between members that are whole rows of a torus, by position in their box; nothing if they are not.
 std::optional<PortGraph> Group::torus(const FabricConfig& config, const Graph& graph, std::span<const NodeId> members,
                                       const Box& box) {
   if (members.size() < 2 || graph.ports() > kMaxEdges) return std::nullopt;
@@ -151,7 +151,7 @@ std::optional<PortGraph> Group::torus(const FabricConfig& config, const Graph& g
       const PortGraph::End first = links.peer(0, port), end = links.peer(at, port);
       const bool none = first.vertex == PortGraph::kNone;
       if (none ? end.vertex != first.vertex : end.vertex != box.beyond(at, first.vertex) || end.port != first.port)
-        return std::nullopt;  // not the same from everywhere
+        return std::nullopt;  // not the same at all positions
     }
   return links;
 }
@@ -163,7 +163,7 @@ std::vector<Group> Group::by_links(const FabricConfig& config, const Graph& grap
   std::vector<std::uint32_t> rank_at(members.size());
   for (std::uint32_t rank = 0; rank < members.size(); ++rank) rank_at[box->place[rank]] = rank;
   const auto branches = [&](const Parents& parents) {
-    std::vector<Row::Branch> result(members.size());  // of each place
+    std::vector<Row::Branch> result(members.size());  // per position
     for (std::uint32_t at = 0; at < members.size(); ++at) {
       if (parents[at] == kRoot) continue;
       const PortGraph::End parent = links->peer(at, parents[at]);
@@ -173,7 +173,7 @@ std::vector<Group> Group::by_links(const FabricConfig& config, const Graph& grap
     return result;
   };
   std::vector<Group> groups;
-  // Between two collective units a flit passes two routers, two local ports and a slot.
+  // Between two collective units a flit traverses two routers, two local ports and a slot.
   constexpr Tick units = 12;
   const Tick link = units + std::ranges::min(config.links, {}, &LinkConfig::latency).latency;
   const std::vector<Parents> trees = disjoint_trees(*links, 0),
@@ -204,11 +204,11 @@ std::vector<Group> Group::by_links(const FabricConfig& config, const Graph& grap
       row.rooted = std::make_shared<const std::vector<Row::Branch>>(std::move(rooted));
     }
   }
-  if (groups.size() < 2) groups.clear();  // no more than the one tree that there is
+  if (groups.size() < 2) groups.clear();  // no gain over the main tree
   return groups;
 }
 
-/// A row of the ring that ranks form in some order, each with its edges to the next one and from the one before.
+/// The ring of ranks in a given order, each with edges to the next and the previous one.
 Group Group::round(std::span<const NodeId> members, std::span<const std::uint32_t> order, std::span<const Way> ways) {
   Group group(members);
   const std::uint32_t ranks = group.ranks();
@@ -224,7 +224,7 @@ Group Group::round(std::span<const NodeId> members, std::span<const std::uint32_
     row.ranks = ranks;
     row.label = label;
     const std::uint32_t next = row.next = 1u << ways[label].out, previous = row.previous = 1u << ways[label].in;
-    // Where all ranks get what all combine, the ends of the way are label 0 and the last one.
+    // For allreduce, the ring is cut into a path from label 0 to the last label, with its top in the middle.
     const std::uint32_t middle = ranks / 2, ends = (label > 0 ? previous : 0) | (label + 1 < ranks ? next : 0);
     row.up = label < middle ? next : label > middle ? previous : 0;
     row.down = ends & ~row.up;
@@ -307,8 +307,8 @@ void Group::exchange_by_doubling() {
   }
 }
 
-/// A stage for each dimension in which the members differ, in the order of the dimensions: a group is what they hold of a
-/// row of the grid.
+/// One stage per dimension in which the members differ, in order of dimensions: a group is the members in one row of
+/// the grid.
 bool Group::exchange_by_dimensions(const Box& box) {
   unsigned base = ports_;
   for (std::size_t d = 0; d < box.size.size(); ++d) {
@@ -326,7 +326,7 @@ bool Group::exchange_by_dimensions(const Box& box) {
   for (std::size_t d = 0; d < box.size.size(); ++d) {
     const unsigned size = box.size[d];
     if (size == 1) continue;
-    std::map<std::uint32_t, std::vector<std::uint32_t>> groups;  // by the row's first place
+    std::map<std::uint32_t, std::vector<std::uint32_t>> groups;  // by the row's first position
     for (std::uint32_t v = 0; v < ranks(); ++v) {
       const unsigned at = box.coordinate(box.place[v], d);
       auto& group = groups[box.place[v] - at * stride];

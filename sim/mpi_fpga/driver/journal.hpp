@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Journal of the hosts' driver, with which a fabric can be stopped and restarted: all submitted operations that have not completed on
-// all ranks, with a copy of their data, since a rank that has completed may have overwritten its own.
+// Journal of the host driver, for stopping and restarting a fabric: all submitted operations that have not completed on
+// all ranks, with copies of their data, since a rank that has completed may have overwritten its own.
 #pragma once
 
 #include <algorithm>
@@ -22,23 +22,23 @@ class Journal {
   struct Part {
     KeptRequest request;
     std::vector<std::byte> given{};
-    bool complete = false;            ///< the caller knows
-    bool running = true;              ///< the fabric has it; with `complete` a second time
-    std::vector<std::byte> unused{};  ///< takes what a rank that has completed receives again
+    bool complete = false;            ///< completion reported to the caller
+    bool running = true;              ///< in execution; if `complete`, repeated
+    std::vector<std::byte> unused{};  ///< receive buffer for a repeated part
   };
-  using Parts = std::vector<std::optional<Part>>;  ///< of one operation, by rank
-  /// Of one communicator.
+  using Parts = std::vector<std::optional<Part>>;  ///< parts of one operation, by rank
+  /// Log of one communicator.
   struct Log {
     std::deque<Parts> open;
-    std::uint64_t closed = 0;              ///< operations before these
-    std::vector<std::uint64_t> submitted;  ///< of each rank
+    std::uint64_t closed = 0;              ///< operations before those in `open`
+    std::vector<std::uint64_t> submitted;  ///< per rank
   };
   struct Message {
     MessageRequest request;
     bool injected = false;
   };
 
-  /// Notes a rank's part: the number of its operation.
+  /// Records a rank's part and returns its operation number.
   std::uint64_t submit(const CollectiveRequest& request, std::uint32_t ranks) {
     Log& log = logs_[request.context];
     log.submitted.resize(ranks);
@@ -57,7 +57,7 @@ class Journal {
     const auto over = [](const std::optional<Part>& part) { return part && !part->running; };
     for (; !log.open.empty() && std::ranges::all_of(log.open.front(), over); ++log.closed) log.open.pop_front();
   }
-  /// Parts of a communicator's operations run, though the caller may know of all.
+  /// True if parts of a communicator's operations are in execution, even if all were reported to the caller.
   [[nodiscard]] bool open(ContextId context) const {
     const auto found = logs_.find(context);
     return found != logs_.end() && !found->second.open.empty();
@@ -66,7 +66,7 @@ class Journal {
   [[nodiscard]] std::map<ContextId, Log>& logs() { return logs_; }
 
   void send(const MessageRequest& request) { messages_[request.handle] = {request}; }
-  /// False: it is known.
+  /// False if it was already reported.
   [[nodiscard]] bool injected(Handle handle) {
     const auto found = messages_.find(handle);
     return found == messages_.end() || !std::exchange(found->second.injected, true);

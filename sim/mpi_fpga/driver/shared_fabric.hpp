@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several jobs on one fabric. A job's part of a node is fully separate, including all buffers and counters: its sub-channels of every
-// wire and unit, or all of them in its time slots. The jobs' parts are therefore independent fabrics that share nodes, links and
-// clock.
+// Several jobs on one fabric. A job's part of a node is fully separate, including all buffers and counters: its
+// sub-channels of every wire and unit, or all of them in its time slots. The jobs' parts are therefore independent
+// fabrics that share nodes, links and clock.
 #pragma once
 
 #include <memory>
@@ -12,21 +12,21 @@
 
 namespace thalweg::mpi_fpga {
 
-/// An engine for all jobs. A communicator, and a message, belongs to the job that has its nodes.
+/// An engine for all jobs. A communicator or a message belongs to the job that owns its nodes.
 class SharedFabric final : public CollectiveEngine {
  public:
-  /// Throws std::invalid_argument, one line, when the configuration is none, or cannot be shared so.
+  /// Throws std::invalid_argument with a one-line message if the configuration is invalid or cannot be shared this way.
   SharedFabric(const FabricConfig& config, const Sharing& sharing, Endpoint endpoint = Endpoint::host);
 
   [[nodiscard]] std::uint32_t jobs() const { return static_cast<std::uint32_t>(parts_.size()); }
-  /// What a job has.
+  /// A job's fabric.
   [[nodiscard]] const Fabric& part(std::uint32_t job) const { return *parts_.at(job); }
 
   [[nodiscard]] Tick now() const override { return scheduler_.now(); }
   [[nodiscard]] std::int64_t ticks_per_second() const override { return parts_[0]->ticks_per_second(); }
   [[nodiscard]] Tick lookahead() const override { return parts_[0]->lookahead(); }
 
-  /// Throws std::invalid_argument when the members' nodes are not all of one job.
+  /// Throws std::invalid_argument if the members' nodes belong to different jobs.
   std::optional<ContextId> create_communicator(std::span<const NodeId> members, std::span<const Handle> handles,
                                                Tick at) override;
   [[nodiscard]] std::uint32_t algorithms(ContextId context, spec::Collective collective,
@@ -34,12 +34,12 @@ class SharedFabric final : public CollectiveEngine {
   void free_communicator(ContextId context) override;
 
   void submit(const CollectiveRequest& request, Tick at) override;
-  /// Throws std::invalid_argument when the two nodes are not of one job.
+  /// Throws std::invalid_argument if the two nodes belong to different jobs.
   void send(const MessageRequest& request, Tick at) override;
   void advance(Tick until, std::vector<Completion>& completed) override;
   [[nodiscard]] bool idle() const override { return scheduler_.next_due() == kNever; }
   [[nodiscard]] std::optional<Mismatch> mismatch() const override;
-  /// Of all jobs together.
+  /// Totals over all jobs.
   [[nodiscard]] std::vector<LinkUse> link_use() const override;
   [[nodiscard]] std::vector<Lost> lost() const override;
   [[nodiscard]] std::vector<Blocked> blocked() const override;
@@ -52,7 +52,7 @@ class SharedFabric final : public CollectiveEngine {
   [[nodiscard]] std::uint64_t flit_hops() const;
 
  private:
-  // A context here is the part's own, times the number of jobs, plus the job.
+  // A context here is the part's context, times the number of jobs, plus the job.
   [[nodiscard]] ContextId inner(ContextId context) const { return context / jobs(); }
   [[nodiscard]] ContextId outer(ContextId context, std::uint32_t job) const { return context * jobs() + job; }
   [[nodiscard]] Fabric& part_of(ContextId context) const { return *parts_[context % jobs()]; }

@@ -15,7 +15,7 @@ unsigned sum(const std::vector<unsigned>& weights, std::size_t first) {
   return std::accumulate(weights.begin(), weights.begin() + static_cast<std::ptrdiff_t>(first), 0u);
 }
 
-/// Job `job` has weights[job] of so many parts.
+/// Total number of shares, of which job `job` has weights[job].
 unsigned parts(const Sharing& sharing) {
   return sharing.mode == Sharing::Mode::sub_channels ? kSubChannels : sum(sharing.weights, sharing.weights.size());
 }

@@ -13,10 +13,10 @@
 namespace thalweg::mpi_fpga {
 namespace {
 
-/// The same tree, its links unchanged, with its root in the middle: the vertex, of several the first, from which it is least
-/// deep.
+/// The same tree, with the same links, re-rooted in its middle: the first of the vertices from which its depth is
+/// least.
 Parents from_the_middle(const PortGraph& graph, const Parents& tree) {
-  std::vector<std::vector<std::uint8_t>> ports(graph.vertices);  // of each vertex, those of the tree
+  std::vector<std::vector<std::uint8_t>> ports(graph.vertices);  // per vertex: its ports in the tree
   for (std::uint32_t vertex = 0; vertex < graph.vertices; ++vertex) {
     if (tree[vertex] == kRoot) continue;
     const PortGraph::End parent = graph.peer(vertex, tree[vertex]);
@@ -44,7 +44,7 @@ Parents from_the_middle(const PortGraph& graph, const Parents& tree) {
   return best;
 }
 
-/// A search among trees that share no arc, by small changes.
+/// Local search over trees that share no arc.
 class Exchange {
  public:
   Exchange(const PortGraph& graph, std::vector<Parents> trees, const Delays& delays)
@@ -72,21 +72,22 @@ class Exchange {
   }
 
  private:
-  static constexpr unsigned kMoves = 100, kMost = 30'000;  ///< for each vertex of each tree; in all
+  static constexpr unsigned kMoves = 100, kMost = 30'000;  ///< per vertex and tree; in total
 
   struct Shape {
     bool tree = false;
-    std::uint32_t delay = 0;             ///< of the vertex for which it takes longest
-    std::vector<std::uint16_t> heights;  ///< of each vertex: links down to the farthest one below
+    std::uint32_t delay = 0;             ///< of the slowest vertex
+    std::vector<std::uint16_t> heights;  ///< per vertex: links down to its farthest descendant
   };
-  /// The less the better, the first before the second.
+  /// Lower is better, compared lexicographically.
   ///
-  /// A link may carry what goes up one tree and what comes down another. What comes down is held up if the other has not
-  /// gone by, and with it all that is behind its vertex: not before the way up below the link, the stream twice, and the way
-  /// down below the vertex are over. If these ways have no more links than the diameter, that is no later than without.
+  /// A link may carry the upward stream of one tree and the downward stream of another. The downward one waits for the
+  /// upward one, so everything below its vertex completes only after the path up below the link, twice the stream, and
+  /// the path down below the vertex. If these paths together have no more links than the diameter, this causes no
+  /// delay.
   struct Worth {
-    std::uint32_t delay = 0;  ///< of the slowest tree
-    std::uint64_t rest = 0;   ///< of all trees, and what streams cost that are as long as their way up, where they meet
+    std::uint32_t delay = 0;  ///< delay of the slowest tree
+    std::uint64_t rest = 0;   ///< sum of delays, plus penalties where streams as long as their upward path meet
     auto operator<=>(const Worth&) const = default;
   };
 
@@ -119,7 +120,7 @@ class Exchange {
     for (unsigned i = 0; i < 2; ++i) trees_[which[i]] = before[i];
   }
 
-  /// False: it changes nothing.
+  /// False if nothing was changed.
   [[nodiscard]] bool change(Parents& one, Parents& other, std::uint32_t vertex) {
     if (one[vertex] != kRoot && other[vertex] != kRoot) {
       std::swap(one[vertex], other[vertex]);
@@ -128,7 +129,7 @@ class Exchange {
     const std::uint8_t port = free_port(vertex);
     if (port == kRoot) return false;
     if (one[vertex] == kRoot) {
-      // The root hangs itself below a vertex of its own tree, and one on the way to that becomes the root.
+      // The root becomes the child of a vertex of its own tree, and a vertex on the path to it the new root.
       std::uint32_t next = graph_.peer(vertex, port).vertex;
       for (unsigned up = any(4); up > 0 && parent(one, next).vertex != vertex; --up) next = parent(one, next).vertex;
       one[next] = kRoot;
@@ -137,7 +138,7 @@ class Exchange {
     return true;
   }
 
-  /// A port of a root that has a link and is no tree's way up; kRoot: none.
+  /// A port of `vertex` with a link that is no tree's up port; kRoot: none.
   [[nodiscard]] std::uint8_t free_port(std::uint32_t vertex) const {
     for (std::uint8_t port = 0; port < graph_.ports; ++port)
       if (graph_.peer(vertex, port).vertex != PortGraph::kNone &&
@@ -152,7 +153,7 @@ class Exchange {
     children_.assign(graph_.vertices, 0);
     for (std::uint32_t vertex = 0; vertex < graph_.vertices; ++vertex)
       if (tree[vertex] != kRoot) ++children_[parent(tree, vertex).vertex];
-    order_.clear();  // each vertex after what is below it
+    order_.clear();  // each vertex after its descendants
     left_ = children_;
     for (std::uint32_t vertex = 0; vertex < graph_.vertices; ++vertex)
       if (left_[vertex] == 0) order_.push_back(vertex);
@@ -164,7 +165,7 @@ class Exchange {
           std::max<std::uint16_t>(result.heights[above], static_cast<std::uint16_t>(result.heights[vertex] + 1));
       if (--left_[above] == 0) order_.push_back(above);
     }
-    if (order_.size() < graph_.vertices) return result;  // there is a ring in it
+    if (order_.size() < graph_.vertices) return result;  // it has a cycle
     result.tree = true;
     delay_.assign(graph_.vertices, 0);
     for (auto vertex = order_.rbegin(); vertex != order_.rend(); ++vertex) {
@@ -176,7 +177,7 @@ class Exchange {
     return result;
   }
 
-  /// Notes what a tree's links carry, or that they carry it no more.
+  /// Adds a tree's streams to its links, or removes them.
   void mark(const Parents& tree, const Shape& shape, bool set) {
     for (std::uint32_t vertex = 0; vertex < graph_.vertices; ++vertex) {
       if (tree[vertex] == kRoot) continue;
@@ -186,7 +187,7 @@ class Exchange {
     }
   }
 
-  /// Links from the first vertex to the farthest one.
+  /// Links from the first vertex to the farthest.
   [[nodiscard]] unsigned diameter() const {
     std::vector<unsigned> distance(graph_.vertices, graph_.vertices);
     std::vector<std::uint32_t> reached{0};
@@ -218,13 +219,13 @@ class Exchange {
   const PortGraph& graph_;
   std::vector<Parents> trees_;
   Delays delays_;
-  std::vector<Shape> shapes_;  ///< of each tree
+  std::vector<Shape> shapes_;  ///< per tree
   std::vector<std::uint16_t> up_,
-      down_;            ///< of each arc: links of the longest way up to its end, and down from its beginning; 0: none
-  unsigned limit_ = 0;  ///< of both together
+      down_;            ///< per arc: links of the longest path up to its end, and down from its start; 0: none
+  unsigned limit_ = 0;  ///< for the sum of both
   Worth worth_;
   std::mt19937 random_;
-  std::vector<std::uint32_t> children_, left_, order_, delay_;  ///< of the tree that is looked at
+  std::vector<std::uint32_t> children_, left_, order_, delay_;  ///< of the tree being evaluated
 };
 
 }  // namespace

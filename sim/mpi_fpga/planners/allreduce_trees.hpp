@@ -8,15 +8,15 @@
 
 namespace thalweg::mpi_fpga {
 
-/// What passing a link and combining two operands take, in the same unit.
+/// Latency of a link and of combining two operands, in the same unit.
 struct Delays {
   unsigned link = 1, combine = 0;
 };
 
-/// From trees that share no link in the same direction as many others that don't, each with a root of its own, on which a short
-/// allreduce takes less time: up to the root, where all is combined, and down again. Trees exchange a vertex' links and move
-/// their roots, at random, as long as nothing gets worse; the same for the same graph. On a ring, where there is nothing to
-/// exchange: the given trees from their middles.
+/// Converts trees that share no link in the same direction into as many others with this property, each with its own
+/// root, on which a short allreduce (up to the root and down again) takes less time. Trees exchange a vertex's links
+/// and move their roots at random, as long as nothing gets worse; deterministic per graph. On a ring, which leaves
+/// nothing to exchange: the given trees, re-rooted in their middles.
 [[nodiscard]] std::vector<Parents> allreduce_trees(const PortGraph& graph, std::vector<Parents> trees,
                                                    const Delays& delays);
 

@@ -13,10 +13,10 @@
 namespace thalweg::mpi_fpga {
 
 struct Box {
-  std::vector<unsigned> size;        ///< coordinates in use, of each dimension
-  std::vector<std::uint32_t> place;  ///< of each rank: its number in the box, the first dimension running fastest
+  std::vector<unsigned> size;        ///< coordinates in use, per dimension
+  std::vector<std::uint32_t> place;  ///< per rank: its index in the box, first dimension fastest
 
-  /// Nothing where the members hold no box, or there is no grid.
+  /// Nothing if the members do not form a box, or there is no grid.
   [[nodiscard]] static std::optional<Box> of(std::span<const NodeId> members, std::span<const unsigned> grid) {
     Box box{{}, std::vector<std::uint32_t>(members.size())};
     std::uint32_t stride = 1, places = 1;
@@ -39,7 +39,7 @@ struct Box {
     return at % size[dimension];
   }
 
-  /// The place that is as far from `origin` as `at` is from place 0, once round in each dimension.
+  /// The position at the same offset from `origin` as `at` from position 0, modulo each dimension.
   [[nodiscard]] std::uint32_t beyond(std::uint32_t origin, std::uint32_t at) const {
     std::uint32_t result = 0, stride = 1;
     for (const unsigned n : size) {

@@ -10,7 +10,8 @@
 namespace thalweg::mpi_fpga {
 namespace {
 
-/// Trees that are growing. A link's direction is an arc, known by its head: the arc into port p of vertex v is v * ports + p.
+/// Grows the trees. A link's direction is an arc, identified by its head: the arc into port p of vertex v is v * ports
+/// + p.
 class Growth {
  public:
   Growth(const PortGraph& graph, std::uint32_t root, unsigned trees)
@@ -25,11 +26,11 @@ class Growth {
     for (auto& reached : reached_) reached[root] = true;
   }
 
-  /// Nothing: there are not so many trees.
+  /// Nothing if that many trees do not exist.
   [[nodiscard]] std::optional<std::vector<Parents>> grow(std::uint32_t root) {
     using Candidate = std::tuple<unsigned, std::uint32_t, unsigned, std::uint32_t>;  // depth, turn, tree, arc
     std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> candidates;
-    std::vector<Candidate> refused;  // for now: what others still need may be less later
+    std::vector<Candidate> refused;  // retried later, when other trees may need fewer arcs
     std::uint32_t turn = 0, missing = (graph_.vertices - 1) * static_cast<std::uint32_t>(parents_.size());
     const auto offer = [&](unsigned tree, std::uint32_t vertex, unsigned depth) {
       for (unsigned port = 0; port < graph_.ports; ++port) {
@@ -67,15 +68,15 @@ class Growth {
  private:
   static constexpr std::uint32_t kNone = PortGraph::kNone;
 
-  /// How the search, which goes backwards from the head, came to a vertex.
+  /// Step by which the search, backwards from the head, reached a vertex.
   struct Step {
     enum class Kind : std::uint8_t { unseen, start, arc, undo, entry } kind = Kind::unseen;
-    std::uint32_t next = 0;  ///< towards the head
-    std::uint32_t what = 0;  ///< the arc, or the tree whose entry moves
+    std::uint32_t next = 0;  ///< next vertex towards the head
+    std::uint32_t what = 0;  ///< arc, or tree whose entry moves
   };
 
-  /// The trees can be completed when the head has been reached by `tree` and the arc is gone: there are ways to the head, one
-  /// from each tree, that share no free arc.
+  /// True if the trees can still be completed once `tree` has reached the head over `arc`: there are paths to the head,
+  /// one from each other tree, that share no free arc.
   [[nodiscard]] bool can_do_without(std::uint32_t arc, unsigned tree) {
     const std::uint32_t head = arc / graph_.ports;
     std::fill(flow_.begin(), flow_.end(), false);
@@ -85,7 +86,7 @@ class Growth {
     return true;
   }
 
-  /// One more way to the head. The tree that it begins in enters at a vertex that it has reached, and then takes free arcs.
+  /// Finds one more path to the head. It starts at a vertex that its tree has reached, and then uses free arcs.
   [[nodiscard]] bool augment(std::uint32_t head, std::uint32_t without) {
     std::fill(step_.begin(), step_.end(), Step{});
     queue_.assign(1, head);
@@ -125,9 +126,9 @@ class Growth {
   }
 
   const PortGraph& graph_;
-  std::vector<bool> free_, flow_;           ///< of each arc: in no tree; in a way of the flow
-  std::vector<std::vector<bool>> reached_;  ///< of each tree and vertex
-  std::vector<std::uint32_t> entry_;        ///< of each tree: where its way of the flow begins
+  std::vector<bool> free_, flow_;           ///< per arc: in no tree; on a path of the flow
+  std::vector<std::vector<bool>> reached_;  ///< per tree and vertex
+  std::vector<std::uint32_t> entry_;        ///< per tree: start of its path of the flow
   std::vector<Step> step_;
   std::vector<std::uint32_t> queue_;
   std::vector<Parents> parents_;

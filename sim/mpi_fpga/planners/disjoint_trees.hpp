@@ -7,7 +7,7 @@
 
 namespace thalweg::mpi_fpga {
 
-/// Vertices with numbered ports; every link joins a port of one to a port of another and carries both ways.
+/// Vertices with numbered ports; every link joins two ports and carries both directions.
 struct PortGraph {
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
@@ -26,16 +26,16 @@ struct PortGraph {
   std::vector<End> peers;
 };
 
-/// A spanning tree: for each vertex the port towards the root, which has kRoot.
+/// A spanning tree: per vertex the port towards the root; kRoot at the root.
 using Parents = std::vector<std::uint8_t>;
 inline constexpr std::uint8_t kRoot = 0xFF;
-/// Links from the root to the farthest vertex.
+/// Number of links from the root to the farthest vertex.
 [[nodiscard]] unsigned depth(const PortGraph& graph, const Parents& tree);
 
-/// J. Edmonds, "Edge-disjoint branchings" (1973): from a root, as many trees as it takes links to cut it off from some vertex.
-/// All grow together, nearest vertices first, each link only if the trees can still be completed without it, for which
-/// one flow to its head decides (L. Lovasz, "On two minimax theorems in graph", 1976). So they are shallow, and the same
-/// for the same graph.
+/// J. Edmonds, "Edge-disjoint branchings" (1973): the number of trees from a root is the smallest number of links that
+/// separates it from some vertex. All trees grow together, nearest vertices first; a link is added only if the trees
+/// can still be completed without it, which one flow to its head decides (L. Lovasz, "On two minimax theorems in
+/// graph", 1976). The trees are shallow, and deterministic per graph.
 [[nodiscard]] std::vector<Parents> disjoint_trees(const PortGraph& graph, std::uint32_t root);
 
 }  // namespace thalweg::mpi_fpga

@@ -7,7 +7,7 @@
 namespace thalweg::mpi_fpga {
 namespace {
 
-/// Every link belongs to a family, and every vertex has two of each: so a family is one or more rings.
+/// Every link belongs to a family, and every vertex has two links of each family, so a family consists of rings.
 class Search {
  public:
   explicit Search(const PortGraph& graph) : graph_(graph), family_(graph.peers.size(), kNone) {}
@@ -34,11 +34,11 @@ class Search {
   }
 
  private:
-  using Exit = PortGraph::End;  ///< a link, one way: the port by which it leaves a vertex
+  using Exit = PortGraph::End;  ///< a directed link, by the port where it leaves a vertex
   static constexpr std::uint8_t kNone = 0xFF;
-  static constexpr std::size_t kTries = 1000;  ///< at each vertex
+  static constexpr std::size_t kTries = 1000;  ///< per vertex
 
-  /// The families at first: the rings of each dimension, whose links leave by one port and come in at another one.
+  /// Initial families: the rings of each dimension, whose links leave by one port and arrive at another.
   [[nodiscard]] bool by_dimensions() {
     for (unsigned port = 0; port < graph_.ports; ++port) {
       const Exit there = graph_.peer(0, port);
@@ -60,7 +60,7 @@ class Search {
   }
 
   [[nodiscard]] std::uint8_t& family(Exit exit) { return family_[exit.vertex * graph_.ports + exit.port]; }
-  /// A vertex' two links of a family.
+  /// A vertex's two links of a family.
   [[nodiscard]] std::array<Exit, 2> links(std::uint32_t vertex, std::uint8_t wanted) {
     std::array<Exit, 2> found;
     std::size_t count = 0;
@@ -68,13 +68,13 @@ class Search {
       if (family({vertex, port}) == wanted) found[count++] = {vertex, port};
     return found;
   }
-  /// The other link of the family at the vertex to which a link leads.
+  /// The family's other link at the vertex to which a link leads.
   [[nodiscard]] Exit next(Exit exit) {
     const Exit end = graph_.peer(exit.vertex, exit.port);
     const auto both = links(end.vertex, family(exit));
     return both[both[0].port == end.port];
   }
-  /// Once round the ring of a link.
+  /// Visits the ring of a link once.
   template <class Visit>
   void follow(Exit first, Visit&& visit) {
     Exit exit = first;
@@ -84,7 +84,8 @@ class Search {
     } while (exit.vertex != first.vertex || exit.port != first.port);
   }
 
-  /// How many rings there are more when two links of a family give way to those that join their tails, and their heads.
+  /// Change in the number of rings if two links of a family are replaced by links that join their tails and their
+  /// heads.
   [[nodiscard]] int more(Exit a, Exit b) {
     const Exit back = graph_.peer(b.vertex, b.port);
     int result = -1;
@@ -95,7 +96,8 @@ class Search {
     return result;
   }
 
-  /// A square with two sides from a vertex, if other two of the same families close it: these families exchange the sides.
+  /// If two links of the same families complete a square with these two sides of a vertex, the families exchange the
+  /// sides.
   void exchange(Exit uv, Exit uz) {
     const std::uint32_t v = graph_.peer(uv.vertex, uv.port).vertex, z = graph_.peer(uz.vertex, uz.port).vertex;
     const std::uint8_t one = family(uv), other = family(uz);
@@ -118,8 +120,8 @@ class Search {
 
   const PortGraph& graph_;
   std::uint8_t families_ = 0;
-  std::vector<std::uint8_t> family_;  ///< of each port of each vertex
-  std::size_t rings_ = 0;             ///< of all families
+  std::vector<std::uint8_t> family_;  ///< per vertex and port
+  std::size_t rings_ = 0;             ///< over all families
 };
 
 }  // namespace

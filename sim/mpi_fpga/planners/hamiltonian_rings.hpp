@@ -9,17 +9,17 @@
 
 namespace thalweg::mpi_fpga {
 
-/// The vertices in the order of a way round, and the port by which it leaves each; the last one leads back to the first.
+/// The vertices in ring order, and the port by which the ring leaves each; the last one leads back to the first.
 struct RingWay {
   std::vector<std::uint32_t> vertices;
   std::vector<std::uint8_t> ports;
 };
 
-/// A torus of n dimensions, each of 3 or more, has n rings through all vertices that use every link once (A. Kotzig, 1973, for
-/// two dimensions, M. Foregger, 1978, for three, J. Aubert and B. Schneider, 1982, for any number). They grow from the rings of
-/// each dimension: where the sides of a square belong by pairs to two dimensions' rings, these exchange them, unless there
-/// are more rings afterwards. The same for the same graph. None where links do not leave all vertices alike, as in a torus,
-/// or where the search, a walk by chance, ends without: so it is on many tori with a dimension of 2.
+/// A torus of n dimensions, each of 3 or more, has n rings through all vertices that use every link once (A. Kotzig,
+/// 1973, for two dimensions, M. Foregger, 1978, for three, J. Aubert and B. Schneider, 1982, for any number). They are
+/// built from the rings of each dimension: if opposite sides of a square belong to the rings of two dimensions, these
+/// exchange their sides unless that increases the number of rings. Deterministic per graph. None if links do not leave
+/// all vertices alike, as in a torus, or if the random search fails, as on many tori with a dimension of 2.
 [[nodiscard]] std::vector<RingWay> hamiltonian_rings(const PortGraph& graph);
 
 }  // namespace thalweg::mpi_fpga

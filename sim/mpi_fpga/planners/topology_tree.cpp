@@ -7,7 +7,7 @@
 namespace thalweg::mpi_fpga {
 namespace {
 
-/// The nodes whose farthest member is nearest, and of these those that are nearest to all members together.
+/// The nodes with the least distance to their farthest member and, of these, the least sum of distances to all members.
 std::vector<NodeId> middle(const Graph& graph, std::span<const NodeId> members) {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> cost(graph.nodes());
   for (const NodeId member : members) {
@@ -30,7 +30,7 @@ struct Vertex {
   std::vector<NodeId> children;
 };
 
-/// Takes a vertex out of the tree: its children hang on its parent, or where it was the top, on the first of them.
+/// Removes a vertex from the tree: its children move to its parent or, if it was the top, to the first child.
 void splice(std::vector<Vertex>& vertices, NodeId node, NodeId& top) {
   Vertex& out = vertices[node];
   NodeId onto = out.branch.parent;

@@ -14,16 +14,16 @@ namespace thalweg::mpi_fpga {
 struct TopologyTree {
   struct Branch {
     NodeId node = 0, parent = 0;
-    unsigned port = 0;         ///< link port in the parent's direction
-    unsigned parent_port = 0;  ///< the parent's link port in this node's direction
+    unsigned port = 0;         ///< link port towards the parent
+    unsigned parent_port = 0;  ///< the parent's link port towards this node
   };
 
   NodeId top = 0;
-  std::vector<Branch> branches;  ///< each after its parent's
+  std::vector<Branch> branches;  ///< each after its parent
 };
 
-/// The tree over `members`; nodes between them are vertices where ways meet, at the top or below, if `available` says that
-/// they may be. Where several nodes are in the middle, `turn` chooses one, so that trees spread over them.
+/// Builds the tree over `members`. Other nodes are vertices where paths meet or at the top, if `available` permits. If
+/// several nodes are central, `turn` selects one, which distributes trees over them.
 [[nodiscard]] TopologyTree topology_tree(const Graph& graph, std::span<const NodeId> members,
                                          const std::function<bool(NodeId)>& available, unsigned turn);
 
