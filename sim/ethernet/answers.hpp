@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replies of a host with an IPv4 address: to ARP requests (RFC 826) for its address, and to ICMP echo requests (RFC 792), as `ping` sends
-// them. Processes whole frames, or word by word as the hardware does: C++ model of rtl/ethernet/tw_answers.sv.
+// Replies of a host with an IPv4 address: to ARP requests (RFC 826) for its address, and to ICMP echo requests (RFC
+// 792), as `ping` sends them. Processes whole frames, or word by word as the hardware does: C++ model of
+// rtl/ethernet/tw_answers.sv.
 #pragma once
 
 #include <algorithm>
@@ -22,12 +23,13 @@ namespace thalweg::ethernet {
 
 inline constexpr std::uint16_t kArp = 0x0806;
 inline constexpr unsigned kArpBytes = 28;
-inline constexpr std::uint8_t kIcmp = 1;  ///< protocol of IPv4
+inline constexpr std::uint8_t kIcmp = 1;  ///< IPv4 protocol number
 
-/// What a host answers.
+/// Requests that a host answers.
 enum class Request : std::uint8_t { arp, echo };
 
-/// What the first bytes of a frame ask of the host with these addresses; none where that is nothing that it answers. The frame may be too short for it.
+/// Classifies the first bytes of a frame as a request to the host with these addresses; none if the host does not
+/// answer it. The frame may be truncated.
 [[nodiscard]] inline std::optional<Request> request_of(std::span<const std::byte> frame, const UdpEnd& own) {
   if (frame.size() < kUdpHeaders) return std::nullopt;
   const auto field = [&](std::size_t at, std::size_t size) { return detail::get_network(frame.subspan(at, size)); };
@@ -42,7 +44,7 @@ enum class Request : std::uint8_t { arp, echo };
   return Request::echo;
 }
 
-/// The answer to a frame, from the host with these addresses; none where it asks for nothing that this host answers.
+/// The answer to a frame by the host with these addresses; none if it is no request to this host.
 [[nodiscard]] inline std::optional<FrameRef> answer(Frames& frames, const UdpEnd& own, const Frame& frame) {
   const auto request = request_of(frame.bytes(), own);
   if (!request) return std::nullopt;
@@ -65,7 +67,8 @@ enum class Request : std::uint8_t { arp, echo };
     detail::put_network(made.subspan(12, 4), own.ip);
     detail::put_network(made.subspan(10, 2), 0);
     detail::put_network(made.subspan(10, 2), detail::checksum(made.first(kIpv4Header)));
-    // An echo reply. Its type is less by what its checksum is more; of the two zeros of one's complement it has the one that is right for all data.
+    // An echo reply. Its type is lower by 0x0800, and its checksum higher by the same. Of the two zeros of one's
+    // complement, this sum gives the one that is right for all data.
     const auto icmp = made.subspan(kIpv4Header);
     const auto checksum = detail::get_network(icmp.subspan(2, 2)) + 0x0800;
     detail::put_network(icmp.first(2), 0);
@@ -73,19 +76,19 @@ enum class Request : std::uint8_t { arp, echo };
   });
 }
 
-/// Answers requests that come word by word, and waits with answers for the MAC. They are those of `answer`.
+/// Answers requests that arrive word by word, and buffers the answers for the MAC. The answers equal those of `answer`.
 class Answers {
  public:
   struct In {
     WordBytes bytes{};
     bool first = false;
   };
-  /// Requests, each of which is counted once.
+  /// Requests; each is counted once.
   struct Counts {
     std::uint64_t wrong = 0, refused = 0, answered = 0;
   };
 
-  /// `most`: words of the longest answer. `words`: of answers that wait. `frames` outlives it.
+  /// `most`: words of the longest answer. `words`: capacity for waiting answers. `frames` must outlive the object.
   Answers(const UdpEnd& own, unsigned most, std::size_t words, Frames& frames)
       : own_(own), frames_(&frames), most_(most), fifo_(words, most) {}
 
@@ -96,7 +99,8 @@ class Answers {
     return word_of(**place.frame, place.number);
   }
 
-  /// One clock edge. in: a word of a request, or nullptr; commit, drop: of all that has come of it, with this word; pop: the MAC's ready.
+  /// One clock edge. in: a word of a request, or nullptr; commit, drop: the request's words so far, including this one;
+  /// pop: the MAC's ready.
   void step(const In* in, bool commit, bool drop, bool pop) {
     const Moved moved = delayed_.back();
     std::shift_right(delayed_.begin(), delayed_.end(), 1);
@@ -130,7 +134,7 @@ class Answers {
  private:
   static constexpr unsigned kDelay = 10;  ///< cycles from the input to the FIFO
 
-  /// A word of an answer, which is there when its request has been committed; none where that was wrong.
+  /// A word of an answer, which is made when its request is committed; null if the request was wrong.
   struct WordRef {
     std::shared_ptr<FrameRef> frame;
     unsigned number = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes frames to a capture file for Wireshark: pcapng (draft-ietf-opsawg-pcapng), one interface for each computer's port, times in
-// nanoseconds.
+// Writes frames to a capture file for Wireshark: pcapng (draft-ietf-opsawg-pcapng), one interface per computer's port,
+// times in nanoseconds.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ namespace thalweg::ethernet {
 
 class Capture {
  public:
-  /// Throws std::runtime_error where the file cannot be written.
+  /// Throws std::runtime_error if the file cannot be written.
   explicit Capture(const std::string& file) : file_(file, std::ios::binary) {
     block(0x0A0D'0D0A, [this] {  // section header: byte order, version 1.0, length not given
       put32(0x1A2B'3C4D);
@@ -36,7 +36,7 @@ class Capture {
     block(1, [&] {
       put16(1);  // Ethernet
       put16(0);
-      put32(0);  // of any length
+      put32(0);  // no length limit
       option(2, name);
       option(9, std::string(1, '\x09'));  // 10^-9 s
       put32(0);
@@ -44,7 +44,8 @@ class Capture {
     return interfaces_++;
   }
 
-  /// Writes frames of a new interface, each with the cycle of a clock whose cycles have so many nanoseconds. The capture outlives it.
+  /// Returns a function that writes frames of a new interface, with the cycle of a clock of `ns` nanoseconds per cycle.
+  /// The capture must outlive it.
   [[nodiscard]] std::function<void(Tick, const Frame&)> tap(const std::string& name, double ns) {
     return [this, ns, number = interface(name)](Tick cycle, const Frame& of) {
       frame(number, static_cast<std::uint64_t>(static_cast<double>(cycle) * ns), of.bytes());
@@ -63,14 +64,14 @@ class Capture {
     });
   }
 
-  /// Throws std::runtime_error where something could not be written.
+  /// Throws std::runtime_error if a write failed.
   void close() {
     file_.close();
     check();
   }
 
  private:
-  /// What `fill` writes, between its type and length.
+  /// A block: the content written by `fill`, between type and length.
   template <class Fill>
   void block(std::uint32_t type, Fill&& fill) {
     body_.clear();

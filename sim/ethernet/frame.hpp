@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ethernet frames as on the wire (IEEE 802.3): 8 bytes of preamble, the frame from destination address to payload, 4 bytes
-// of frame check sequence (FCS), and at least 12 bytes of gap.
+// Ethernet frames as on the wire (IEEE 802.3): 8 bytes of preamble, the frame from destination address to payload, 4
+// bytes of frame check sequence (FCS), and at least 12 bytes of gap.
 #pragma once
 
 #include <algorithm>
@@ -19,11 +19,11 @@ namespace thalweg::ethernet {
 
 inline constexpr unsigned kPreamble = 8, kHeader = 14, kFcs = 4, kGap = 12;
 inline constexpr unsigned kShortest = 60;    ///< bytes of a frame without FCS; shorter ones are padded with zeros
-inline constexpr unsigned kLongest = 9'216;  ///< with FCS: a jumbo frame as switches take it
+inline constexpr unsigned kLongest = 9'216;  ///< with FCS: a jumbo frame, as switches accept it
 inline constexpr unsigned kMost = kLongest - kFcs;  ///< bytes of a frame without FCS
 inline constexpr unsigned kWord = 64;               ///< bytes of a word of a MAC's stream
 
-/// 48 bits, the byte that is sent first the highest.
+/// 48 bits; the byte that is sent first is the highest.
 using Address = std::uint64_t;
 inline constexpr Address kBroadcast = 0xFFFF'FFFF'FFFF;
 
@@ -32,14 +32,14 @@ inline constexpr Address kBroadcast = 0xFFFF'FFFF'FFFF;
   return address >> 40 & 1;
 }
 
-/// Bytes that a frame of `size` bytes without FCS takes on the wire, from its preamble to the end of the gap.
+/// Bytes on the wire of a frame of `size` bytes without FCS, from its preamble to the end of the gap.
 [[nodiscard]] constexpr std::int64_t wire_bytes(unsigned size) {
   return std::int64_t{kPreamble} + std::max(size, kShortest) + kFcs + kGap;
 }
 
 class Frames;
 
-/// From the destination address to the end of the payload, without FCS.
+/// A frame from the destination address to the end of the payload, without FCS.
 class Frame {
  public:
   [[nodiscard]] unsigned size() const { return size_; }
@@ -48,7 +48,7 @@ class Frame {
   [[nodiscard]] Address source() const { return field(6, 6); }
   [[nodiscard]] std::uint16_t type() const { return static_cast<std::uint16_t>(field(12, 2)); }
   [[nodiscard]] std::span<const std::byte> payload() const { return bytes().subspan(kHeader); }
-  /// Words of a MAC's stream.
+  /// Number of words of a MAC's stream.
   [[nodiscard]] unsigned words() const { return (size_ + kWord - 1) / kWord; }
 
  private:
@@ -66,7 +66,7 @@ class Frame {
   std::array<std::byte, kMost> bytes_;
 };
 
-/// A frame that several may hold: it goes back to its pool with the last.
+/// A reference-counted frame: it returns to its pool with the last reference.
 class FrameRef {
  public:
   FrameRef() = default;
@@ -91,14 +91,14 @@ class FrameRef {
   Frame* frame_ = nullptr;
 };
 
-/// Memory of frames, which is used again. It outlives all of them.
+/// Pool of frames. It must outlive all of them.
 class Frames {
  public:
   Frames() = default;
   Frames(const Frames&) = delete;
   Frames& operator=(const Frames&) = delete;
 
-  /// A copy of bytes from the destination address on. Throws std::invalid_argument where they are no frame.
+  /// Copies a frame, from the destination address on. Throws std::invalid_argument if its size is invalid.
   [[nodiscard]] FrameRef copy(std::span<const std::byte> bytes) {
     Frame& frame = take(static_cast<unsigned>(bytes.size()), bytes.size());
     std::memcpy(frame.bytes_.data(), bytes.data(), bytes.size());
@@ -116,7 +116,7 @@ class Frames {
     return FrameRef(&frame);
   }
 
-  /// Frames that somebody holds.
+  /// Number of referenced frames.
   [[nodiscard]] std::size_t in_use() const { return all_.size() - free_.size(); }
 
  private:

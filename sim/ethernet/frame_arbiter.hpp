@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Merges several streams of frames into one, C++ model of rtl/ethernet/tw_frame_arbiter.sv.
+// Merges several streams of frames into one. C++ model of rtl/ethernet/tw_frame_arbiter.sv.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,8 @@
 
 namespace thalweg::ethernet {
 
-/// The turn passes with a frame's last word to the next input that shows a word then; if there is none, to the first that shows one later.
+/// Round-robin per frame. With a frame's last word, the grant moves to the next input with a valid word; if there is
+/// none, to the first input that has one later.
 class FrameArbiter {
  public:
   explicit FrameArbiter(unsigned inputs) : inputs_(inputs) {}
@@ -20,7 +21,7 @@ class FrameArbiter {
   [[nodiscard]] bool valid() const { return output_.valid(); }
   [[nodiscard]] const Word& front() const { return output_.front(); }
 
-  /// One clock edge. words: of each input what it shows, or nullptr; pop: the MAC's ready.
+  /// One clock edge. words: the valid word of each input, or nullptr; pop: the MAC's ready.
   void step(const std::vector<const Word*>& words, bool pop) {
     const Word* word = words[owner_];
     const bool moves = word && output_.ready();

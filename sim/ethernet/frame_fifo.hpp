@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// FIFO of whole frames, C++ model of rtl/ethernet/tw_frame_fifo.sv.
+// FIFO of whole frames. C++ model of rtl/ethernet/tw_frame_fifo.sv.
 #pragma once
 
 #include <cstddef>
@@ -9,19 +9,20 @@
 
 namespace thalweg::ethernet {
 
-/// Words come out when their frame has been committed, three cycles later at the earliest; those of a frame that is dropped never do. `depth`
-/// words besides the two at the output.
+/// Words leave once their frame has been committed, at least three cycles later; words of a dropped frame never leave.
+/// Capacity: `depth` words, besides the two at the output.
 template <class T>
 class FrameFifo {
  public:
   FrameFifo(std::size_t depth, std::size_t room) : most_(depth - room - 2) {}
 
-  /// `room` words may come from this cycle on.
+  /// True if `room` words can be pushed from this cycle on.
   [[nodiscard]] bool room() const { return room_; }
   [[nodiscard]] bool valid() const { return front_.has_value(); }
   [[nodiscard]] const T& front() const { return *front_; }
 
-  /// One clock edge. push: a word that comes, or nullptr; commit, drop: all that has come, with it; pop: what is at the front is taken.
+  /// One clock edge. push: an arriving word, or nullptr; commit, drop: all words of the frame, including this one; pop:
+  /// the front word is taken.
   void step(const T* push, bool commit, bool drop, bool pop) {
     room_ = used_ <= most_;
     used_ = words_.size();
@@ -42,8 +43,8 @@ class FrameFifo {
  private:
   std::size_t most_;
   std::deque<T> words_;
-  std::size_t kept_ = 0;  ///< of them, those of committed frames
-  std::size_t used_ = 0;  ///< a cycle ago
+  std::size_t kept_ = 0;  ///< number of words of committed frames
+  std::size_t used_ = 0;  ///< number of words one cycle ago
   bool room_ = false;
   std::optional<T> next_, front_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ethernet switches, NICs and links as kinds of nodes and links for clusters of all systems: their cluster-file entries
+// Ethernet switches, NICs and links as kinds of nodes and links for the clusters of all systems, as in cluster files
 // (python/thalweg/cluster/leaves.py).
 #pragma once
 
@@ -17,12 +17,13 @@
 
 namespace thalweg::ethernet {
 
-/// Of a node: locally administered, with the node's number in its lower half.
+/// A node's address: locally administered, with the node's number in its lower half.
 [[nodiscard]] constexpr Address address_of(unsigned node) {
   return 0x0200'0000'0000 | node;
 }
 
-/// Adds the kinds `nic`, `ethernet-switch`, `optical-switch`, `ethernet-outside` and `ethernet`. `frames` outlives the nodes.
+/// Adds the kinds `nic`, `ethernet-switch`, `optical-switch`, `ethernet-outside` and `ethernet`. `frames` must outlive
+/// the nodes.
 inline void add_kinds(Kinds& known, Tick ticks_per_second, Frames& frames) {
   const auto hertz = [ticks_per_second](const Domain& domain) {
     return static_cast<double>(ticks_per_second) / static_cast<double>(domain.clock.period);
@@ -70,7 +71,7 @@ inline void add_kinds(Kinds& known, Tick ticks_per_second, Frames& frames) {
   };
   known.links["ethernet"] = [hertz, ticks_per_second, made = std::uint64_t{0}](
                                 const Values& values, LinkPort& a, LinkPort& b,
-                                const Clocks&) mutable {  // each has random numbers of its own
+                                const Clocks&) mutable {  // each link has its own random numbers
     auto &one = dynamic_cast<Port&>(a), &other = dynamic_cast<Port&>(b);
     const Domain& domain = *one.domain;
     Line::Config config{.rate = Rate::of(values.get<double>("gbit_s"), domain.clock.period, ticks_per_second),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines between Ethernet ports. A frame is one object; the time of its first bit determines when each of its words arrives. A byte takes
-// a fraction of a cycle, so times are integers in a unit that divides both cycle and byte time; they are exact.
+// Lines between Ethernet ports. A frame is one object; the time of its first bit determines when each of its words
+// arrives. A byte takes a fraction of a cycle, so times are exact integers in a unit that divides both the cycle and
+// the byte time.
 #pragma once
 
 #include <algorithm>
@@ -21,14 +22,14 @@
 
 namespace thalweg::ethernet {
 
-/// A time in units of a line, from the begin of cycle 0.
+/// A time in units of a line, from the start of cycle 0.
 using Units = std::int64_t;
 
-/// A line's rate. At 100 Gb/s beside 322.265625 MHz a cycle has 1280 units and a byte 33: 38.79 bytes a cycle.
+/// A line's rate. At 100 Gb/s and 322.265625 MHz, a cycle has 1280 units and a byte 33: 38.79 bytes per cycle.
 struct Rate {
   Units cycle = 1280, byte = 33;
 
-  /// `gbit_s`: after the line code is taken off, a multiple of 1 kb/s. A clock of `period` ticks.
+  /// `gbit_s`: data rate without line code, a multiple of 1 kb/s. `period`: of the clock, in ticks.
   [[nodiscard]] static Rate of(double gbit_s, Tick period, Tick ticks_per_second) {
     const auto bytes_per_second = std::int64_t{125} * std::llround(gbit_s * 1e6);
     require(bytes_per_second > 0, "a line of " + std::to_string(gbit_s) + " Gb/s");
@@ -41,37 +42,37 @@ struct Rate {
     return rate;
   }
 
-  /// The cycle in which something that is there from `at` on is seen.
+  /// The first cycle that sees an event at `at`.
   [[nodiscard]] constexpr Tick seen(Units at) const { return (at + cycle - 1) / cycle; }
   [[nodiscard]] constexpr Units bytes(std::int64_t count) const { return count * byte; }
   [[nodiscard]] Units cycles(double count) const { return std::llround(count * static_cast<double>(cycle)); }
-  /// A time in units of another line, to the next unit.
+  /// Converts a time in units of another line, rounded up to the next unit.
   [[nodiscard]] constexpr Units from(Units at, const Rate& other) const {
     if (cycle == other.cycle) return at;
     return static_cast<Units>((static_cast<__int128>(at) * cycle + other.cycle - 1) / other.cycle);
   }
-  /// More bytes a cycle than another line.
+  /// True if this line has more bytes per cycle than the other.
   [[nodiscard]] constexpr bool faster_than(const Rate& other) const { return cycle * other.byte > other.cycle * byte; }
 
   friend bool operator==(const Rate&, const Rate&) = default;
 
  private:
-  static constexpr std::int64_t kMostUnits = std::int64_t{1} << 24;  ///< of a cycle: an hour at 1 GHz fits
+  static constexpr std::int64_t kMostUnits = std::int64_t{1} << 24;  ///< per cycle; an hour at 1 GHz then fits
 };
 
 /// A frame at the end of a line.
 struct Arrival {
   FrameRef frame;
-  Units begin = 0;       ///< of its preamble's first bit
+  Units begin = 0;       ///< first bit of its preamble
   bool damaged = false;  ///< its FCS is wrong
 
-  /// When word `k` of its stream is there: after the preamble and (k + 1) times 64 bytes, or all of them.
+  /// Arrival of word `k` of the MAC's stream: after the preamble and (k + 1) times 64 bytes, or the whole frame.
   [[nodiscard]] Units word(unsigned k, const Rate& rate) const {
     return begin + rate.bytes(kPreamble + std::min(std::max(frame->size(), kShortest), (k + 1) * kWord));
   }
-  /// When its FCS is there.
+  /// Arrival of the end of its FCS.
   [[nodiscard]] Units end(const Rate& rate) const { return begin + rate.bytes(wire_bytes(frame->size()) - kGap); }
-  /// In which a MAC gives word `k` to its user: a word a cycle, the last one with the FCS.
+  /// Cycle in which a MAC delivers word `k`: at most one word per cycle, the last one with the FCS.
   [[nodiscard]] Tick cycle(unsigned k, const Rate& rate) const {
     if (k + 1 < words()) return rate.seen(word(k, rate));
     return std::max(rate.seen(end(rate)), k == 0 ? 0 : rate.seen(word(k - 1, rate)) + 1);
@@ -79,14 +80,14 @@ struct Arrival {
   [[nodiscard]] unsigned words() const { return std::max(frame->words(), 1U); }
 };
 
-/// One direction: frames arrive in the order in which they were sent.
+/// One direction of a link: frames arrive in the order in which they were sent.
 class Line {
  public:
   struct Config {
     Rate rate{};
     Units latency = 0;
-    WireFaults faults{};          ///< `reset_at` has no meaning here
-    double frames_reordered = 0;  ///< share of frames that come after the next one
+    WireFaults faults{};          ///< `reset_at` is ignored
+    double frames_reordered = 0;  ///< share of frames that arrive after the next one
     std::uint64_t seed = 1;
   };
   explicit Line(const Config& config)
@@ -103,13 +104,13 @@ class Line {
   }
 
   const Rate rate;
-  Waker reader;  ///< woken when the first word of a frame is there
+  Waker reader;  ///< woken when the first word of a frame has arrived
 
-  /// From then on the line is free.
+  /// The time from which on the line is free.
   [[nodiscard]] Units free() const { return free_; }
 
-  /// Sends a frame as soon as the line is free, at `ready` at the earliest; when it begins. `damaged`: it was received so, and is passed on
-  /// before its end was seen.
+  /// Sends a frame as soon as the line is free, at `ready` at the earliest; returns its start. `damaged`: it was
+  /// received with errors and is forwarded before its end (cut-through).
   Units send(Units ready, const FrameRef& frame, bool damaged = false) {
     const Units begin = std::max(ready, free_);
     const auto bytes = wire_bytes(frame->size());
@@ -128,7 +129,7 @@ class Line {
       return begin;
     }
     arrive({frame, begin + latency_, damaged});
-    if (repetitions_.next()) {  // in the gap of what would be idle else, so that it takes the line's time, too
+    if (repetitions_.next()) {  // the copy takes time of the line, which would be idle otherwise
       ++use_.duplicated;
       arrive({frame, free_ + latency_, damaged});
       free_ += rate.bytes(bytes);
@@ -141,11 +142,11 @@ class Line {
     return begin;
   }
 
-  /// The first frame whose first word is there, or nullptr.
+  /// The first frame if its first word has arrived, else nullptr.
   [[nodiscard]] const Arrival* front(Tick now) const {
     return !arrivals_.empty() && rate.seen(arrivals_.front().word(0, rate)) <= now ? &arrivals_.front() : nullptr;
   }
-  /// Only where front().
+  /// Requires front().
   void pop() {
     arrivals_.front().frame = {};
     arrivals_.pop();
@@ -154,7 +155,7 @@ class Line {
   [[nodiscard]] bool empty() const { return arrivals_.empty(); }
   [[nodiscard]] const Usage& usage() const { return usage_; }
   [[nodiscard]] const WireUse& use() const { return use_; }
-  /// Frames that have not arrived and will not, but for one that the next one brings.
+  /// Number of frames that will not arrive, including a delayed frame that only a next frame would release.
   [[nodiscard]] std::uint64_t lost() const { return use_.lost + static_cast<bool>(late_.frame); }
 
  private:
@@ -166,9 +167,9 @@ class Line {
   Units latency_, free_ = 0;
   WireFaults faults_;
   Trials errors_, losses_, repetitions_, swaps_;
-  Arrival late_;  ///< comes after the next one
+  Arrival late_;  ///< delayed until after the next one
   Ring<Arrival> arrivals_;
-  Usage usage_;  ///< words
+  Usage usage_;  ///< in words
   WireUse use_;
 };
 
@@ -176,7 +177,7 @@ class Line {
 struct Port final : LinkPort {
   Domain* domain = nullptr;
   ComponentId component = 0;
-  Line *out = nullptr, *in = nullptr;  ///< null while nothing is joined
+  Line *out = nullptr, *in = nullptr;  ///< null if unconnected
 
   [[nodiscard]] std::string carries() const override { return "Ethernet"; }
 };
@@ -184,7 +185,7 @@ struct Port final : LinkPort {
 /// Both directions of a link.
 class Cable final : public AssembledLink {
  public:
-  /// The ends have the same clock. The second direction's faults have another seed.
+  /// Both ends must have the same clock. The faults of the second direction should have another seed.
   Cable(Line::Config there, Line::Config back, Port& a, Port& b) : there_(there), back_(back) {
     require(a.domain == b.domain, "both ends of an Ethernet link have the same clock");
     period_ = a.domain->clock.period;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Engine of a network of computers and switches: runs flows of frames, and reports for each the frames that arrived, when, and losses.
+// Engine of a network of computers and switches: runs flows of frames, and reports arrivals, their times and losses per
+// flow.
 #pragma once
 
 #include <algorithm>
@@ -23,18 +24,18 @@
 
 namespace thalweg::ethernet {
 
-/// What became of a flow. Times are in units of the receiving NIC's line, from the begin.
+/// Result of a flow. Times are in units of the receiving NIC's line, from the start.
 struct FlowResult {
   std::uint64_t received = 0;  ///< frames
-  std::uint64_t repeated = 0;  ///< beyond these: that came again, or behind one that was sent later
-  std::uint64_t wrong = 0;     ///< whose data were not those sent
+  std::uint64_t repeated = 0;  ///< additional frames that were duplicates, or came after a later one
+  std::uint64_t wrong = 0;     ///< frames whose data differ from those sent
   Units last_end = 0;
-  Units delay_sum = 0, delay_most = 0;  ///< from when a frame was due to its end at the other NIC
+  Units delay_sum = 0, delay_most = 0;  ///< from a frame's due time to its end at the receiving NIC
 };
 
 class Network final : public Engine {
  public:
-  /// `capture`: a file to write, or empty. Throws std::invalid_argument and std::runtime_error.
+  /// `capture`: file to write, or empty. Throws std::invalid_argument and std::runtime_error.
   Network(const Description& description, const std::string& capture)
       : assembly_(description, kinds(description.ticks_per_second, frames_)) {
     if (!capture.empty()) capture_.emplace(capture);
@@ -55,7 +56,7 @@ class Network final : public Engine {
   [[nodiscard]] unsigned nodes() const { return assembly_.nodes(); }
   [[nodiscard]] bool is_nic(unsigned node) const { return senders_.contains(node); }
 
-  /// From now on. Throws std::invalid_argument.
+  /// Starts a flow at the current time. Throws std::invalid_argument.
   void submit(Handle handle, unsigned from, unsigned to, Flow flow) {
     for (const unsigned node : {from, to})
       require(is_nic(node), "node " + std::to_string(node) + " is no NIC, and neither sends nor receives");
@@ -73,14 +74,14 @@ class Network final : public Engine {
     senders_.at(from)->add(handle, flow);
   }
   [[nodiscard]] const FlowResult& result(Handle handle) const { return flows_.at(handle).result; }
-  /// Units of a cycle of a NIC's line.
+  /// Units of a NIC's line per microsecond.
   [[nodiscard]] double units_per_us(unsigned node) const {
     const Nic& of = nic(node);
     return static_cast<double>(of.rate().cycle) * static_cast<double>(ticks_per_second()) /
            static_cast<double>(of.domain().clock.period) / 1e6;
   }
   [[nodiscard]] const Assembly& assembly() const { return assembly_; }
-  /// Frames that switches had no room for: node, port and how many when.
+  /// Frames dropped by switches for lack of buffer space: node, port, and counts over time.
   [[nodiscard]] std::vector<LinkUse> dropped() const {
     std::vector<LinkUse> all;
     for (unsigned n = 0; n < assembly_.nodes(); ++n)
@@ -88,7 +89,7 @@ class Network final : public Engine {
         for (auto& use : middle->dropped(n)) all.push_back(std::move(use));
     return all;
   }
-  /// Throws std::runtime_error where the capture is not written.
+  /// Closes the capture. Throws std::runtime_error if it cannot be written.
   void close() {
     if (capture_) capture_->close();
   }
@@ -98,7 +99,7 @@ class Network final : public Engine {
   void advance(Tick until, std::vector<Completion>& completed) override {
     auto& time = assembly_.time();
     while (ended_.empty() && time.next_due() < until) time.advance(until == kNever ? time.next_due() + kStride : until);
-    // Where nothing moves any more, what has not arrived is lost.
+    // Once all activity has ended, missing frames are lost.
     if (ended_.empty() && time.next_due() == kNever)
       for (auto& [handle, flow] : flows_)
         if (!flow.ended) end(handle, flow, now());
@@ -106,7 +107,7 @@ class Network final : public Engine {
     ended_.clear();
   }
   [[nodiscard]] bool idle() const override { return open_ == 0 && assembly_.time().next_due() == kNever; }
-  /// Nobody waits: what finds no room is lost.
+  /// Empty: without backpressure, frames without buffer space are dropped.
   [[nodiscard]] std::vector<Blocked> blocked() const override { return {}; }
   [[nodiscard]] std::vector<Lost> lost() const override { return assembly_.lost(); }
 
@@ -117,7 +118,7 @@ class Network final : public Engine {
     unsigned from, to;
     Flow flow;
     FlowResult result;
-    std::uint64_t next;  ///< number of the next frame in order
+    std::uint64_t next;  ///< sequence number of the next frame
     bool ended = false;
   };
 
@@ -152,7 +153,7 @@ class Network final : public Engine {
     result.last_end = end_at;
     result.delay_sum += end_at - due;
     result.delay_most = std::max(result.delay_most, end_at - due);
-    if (flow.next == flow.flow.frames) {  // those before it have arrived, or are lost: frames keep their order
+    if (flow.next == flow.flow.frames) {  // all earlier frames have arrived or are lost, as frames stay in order
       end(found->first, flow, now * nic(node).domain().clock.period);
       assembly_.time().interrupt();
     }

@@ -17,9 +17,9 @@ namespace thalweg::ethernet {
 
 class Nic final : public Component, public AssembledNode {
  public:
-  /// A frame for this port's address or a group, in the cycle in which its end is seen, and that time.
+  /// A frame for this port's address or a group, in the cycle that sees its end, and the time of its end.
   using Receive = std::function<void(Tick now, const Arrival& arrival, Units end)>;
-  /// A frame that goes out, and the cycle in which it begins.
+  /// A sent frame, and the cycle of its start.
   using Sent = std::function<void(Tick begin, const Frame& frame)>;
 
   Nic(Address address, Domain& domain) : address(address) {
@@ -37,11 +37,11 @@ class Nic final : public Component, public AssembledNode {
   }
 
   [[nodiscard]] const Rate& rate() const { return port_.out->rate; }
-  /// When its line is free.
+  /// The time from which on its line is free.
   [[nodiscard]] Units free() const { return port_.out->free(); }
   [[nodiscard]] Domain& domain() const { return *port_.domain; }
 
-  /// At `ready` at the earliest, behind what was given before; the time at which it begins.
+  /// Sends a frame at `ready` at the earliest, after earlier frames; returns its start.
   Units send(Units ready, const FrameRef& frame) {
     const Units begin = port_.out->send(ready, frame);
     if (sent) sent(begin / rate().cycle, *frame);
@@ -71,7 +71,7 @@ class Nic final : public Component, public AssembledNode {
   void lost(NodeId node, std::vector<Lost>& all) const override {
     if (damaged_ > 0) all.push_back({node, "frames with a wrong FCS", damaged_});
   }
-  /// Frames to others, which a switch that does not know them yet sends everywhere.
+  /// Frames to other addresses, for example flooded by a switch that has not learned them.
   [[nodiscard]] std::uint64_t strays() const { return strays_; }
 
  private:

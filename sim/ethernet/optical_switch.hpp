@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An optical circuit switch: light that enters at a port leaves at the connected port without delay. While mirrors turn, frames are lost
-// and counted.
+// An optical circuit switch: light that enters at a port leaves at the connected port without delay. While mirrors
+// turn, frames are lost and counted.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ class OpticalSwitch final : public Component, public AssembledNode {
  public:
   using Pairs = std::span<const std::pair<unsigned, unsigned>>;
 
-  /// `turning`: cycles until a new connection passes light. Throws std::invalid_argument, as rewire().
+  /// `turning`: cycles until a new connection passes light. Throws std::invalid_argument like rewire().
   OpticalSwitch(unsigned ports, Tick turning, Pairs pairs, Domain& domain)
       : turning_(turning), domain_(&domain), ports_(ports), to_(ports), dark_(ports) {
     const ComponentId id = domain.scheduler.add(*this);
@@ -38,8 +38,8 @@ class OpticalSwitch final : public Component, public AssembledNode {
     return ports_[number];
   }
 
-  /// Connects these pairs of ports and no others, from the next cycle on. Connections that stay go on. Throws std::invalid_argument where a port
-  /// is in two pairs, or there is none.
+  /// Connects exactly these pairs of ports, from the next cycle on. Unchanged connections are not interrupted. Throws
+  /// std::invalid_argument if a port is in two pairs or does not exist.
   void rewire(Pairs pairs) {
     std::vector<std::optional<unsigned>> wanted(ports_.size());
     for (const auto& [one, other] : pairs)
@@ -53,9 +53,9 @@ class OpticalSwitch final : public Component, public AssembledNode {
       if (to_[port].port != wanted[port]) to_[port] = {wanted[port], from};
   }
 
-  /// The port that a port is connected with; none where it is with none.
+  /// The port connected to `port`, if any.
   [[nodiscard]] std::optional<unsigned> connected(unsigned port) const { return to_[port].port; }
-  /// Whether its mirrors still turn: the connection passes no light yet.
+  /// True while mirrors turn: the connection passes no light yet.
   [[nodiscard]] bool turns(unsigned port) const { return to_[port].port && to_[port].from > domain_->next(); }
 
   bool step(Tick now) override {
@@ -83,7 +83,7 @@ class OpticalSwitch final : public Component, public AssembledNode {
  private:
   struct Connected {
     std::optional<unsigned> port{};
-    Tick from = 0;  ///< the cycle
+    Tick from = 0;  ///< first cycle that passes light
   };
 
   Tick turning_;

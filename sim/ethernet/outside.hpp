@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The end of a line that is attached to a network interface of this computer: frames that arrive are kept until they are
-// read without FCS; frames written to it get an FCS and enter the line.
+// The end of a line that is attached to a network interface of this computer. Arriving frames are kept without FCS
+// until they are read. Frames written to it get an FCS and enter the line.
 #pragma once
 
 #include <cstdint>
@@ -31,12 +31,12 @@ class Outside final : public Component, public AssembledNode {
     return port_;
   }
 
-  /// Whether the line is free before `tick`. What is given to a line that is not waits for it, and takes memory.
+  /// True if the line is free before `tick`. Frames given to a busy line are queued in memory.
   [[nodiscard]] bool has_time(Tick tick) const {
     return port_.out->rate.seen(port_.out->free()) <= port_.domain->clock.cycle_from(tick);
   }
-  /// Between two advances: a frame from its destination address on, without FCS, begins as soon as the line is free. Throws
-  /// std::invalid_argument where it is none.
+  /// Sends a frame (from its destination address, without FCS) as soon as the line is free. Call between two advances.
+  /// Throws std::invalid_argument if its size is invalid.
   void give(std::span<const std::byte> bytes) {
     port_.out->send(port_.domain->next() * port_.out->rate.cycle, frames_->copy(bytes));
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Flows of frames from a computer's port: each at its own rate, round robin if several are due, limited by the line rate.
+// Flows of frames from a computer's port: each at its own rate, round-robin if several are due, limited by the line
+// rate.
 #pragma once
 
 #include <algorithm>
@@ -18,26 +19,26 @@
 
 namespace thalweg::ethernet {
 
-/// Frames of one size from a NIC to another.
+/// A flow of frames of one size from one NIC to another.
 struct Flow {
   enum class Gaps : std::uint8_t { even, exponential };
 
   Address to = 0;
   unsigned payload = 46;     ///< bytes, kLeastPayload at least
-  std::uint64_t frames = 0;  ///< in all
-  double load = 1;           ///< share of the line that it offers, its frames' gaps included
-  Gaps gaps = Gaps::even;    ///< between the times at which frames are due: all alike, or drawn with that mean
+  std::uint64_t frames = 0;  ///< total number
+  double load = 1;           ///< offered share of the line rate, including gaps between frames
+  Gaps gaps = Gaps::even;    ///< intervals between due times: constant, or exponentially distributed with the same mean
   std::uint64_t seed = 1;    ///< of gaps and data
 };
 
-/// What begins a flow's payload, so that it is known again: flow, number, time at which it was due.
+/// Start of a flow's payload, which identifies the frame: flow, number, due time.
 struct Mark {
   std::uint64_t flow = 0, number = 0;
   Units due = 0;
 };
 inline constexpr unsigned kLeastPayload = sizeof(Mark);
 
-/// The data behind a mark: of a flow and a number.
+/// The data after a mark, determined by seed and number.
 inline void fill_data(std::span<std::byte> data, std::uint64_t seed, std::uint64_t number) {
   Random random(mix(seed) + number);
   for (std::size_t at = 0; at < data.size(); at += 8) {
@@ -55,7 +56,7 @@ class Sender final : public Component {
     component_ = domain.scheduler.add(*this);
   }
 
-  /// From the next cycle on. `number` comes back in the frames' marks.
+  /// Starts a flow in the next cycle. `number` identifies it in the frames' marks.
   void add(std::uint64_t number, const Flow& flow) {
     const Tick now = domain_->scheduler.now();
     const Rate& rate = nic_->rate();
@@ -68,7 +69,7 @@ class Sender final : public Component {
   bool step(Tick now) override {
     const Rate& rate = nic_->rate();
     while (!flows_.empty()) {
-      const Units end = (now + 1) * rate.cycle;  // what begins in this cycle
+      const Units end = (now + 1) * rate.cycle;  // end of the frames that start in this cycle
       if (nic_->free() >= end) {
         domain_->wake(component_, nic_->free() / rate.cycle);
         return false;
@@ -88,15 +89,15 @@ class Sender final : public Component {
     std::uint64_t number;
     Flow flow;
     std::uint64_t sent;
-    double due, gap;  ///< units
+    double due, gap;  ///< in units
     Random random;
 
-    /// When its next frame is due.
+    /// Due time of its next frame.
     [[nodiscard]] Units at() const { return static_cast<Units>(std::ceil(due)); }
     double drawn_gap() { return flow.gaps == Flow::Gaps::even ? gap : -std::log(random.unit()) * gap; }
   };
 
-  /// The next flow in turn that is due before `end`.
+  /// The next flow, in round-robin order, that is due before `end`.
   std::optional<std::size_t> next(Units end) {
     for (std::size_t k = 0; k < flows_.size(); ++k) {
       const std::size_t at = (turn_ + k) % flows_.size();

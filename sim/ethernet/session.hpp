@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// One end of a reliable connection over a network that loses, duplicates and reorders frames: every frame is delivered once and in order, or
-// both ends detect that the session has ended. Frames are numbered. The sender keeps them until the receiver's user has taken them, and
-// retransmits missing ones, so never more are in flight than the receive buffer holds.
+// One end of a reliable connection over a network that loses, duplicates and reorders frames: every frame is delivered
+// once and in order, or both ends detect that the session has ended. Frames are numbered. The sender keeps them until
+// the receiver's user has taken them, and retransmits missing ones. The number of frames in flight therefore never
+// exceeds the receive buffer.
 //
-// A session is a number that an end chooses when it opens the connection. An end accepts data only from a peer that names its session, so
-// delayed frames of an earlier session are never accepted, and an end detects that its peer has restarted.
+// A session is a number that an end chooses when it opens the connection. An end accepts data only from a peer that
+// names its session, so delayed frames of an earlier session are never accepted, and an end detects that its peer has
+// restarted.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +24,7 @@
 
 namespace thalweg::ethernet {
 
-inline constexpr unsigned kMostWindow = 64;  ///< frames that an acknowledgement has bits for
+inline constexpr unsigned kMostWindow = 64;  ///< number of bits in an acknowledgement
 
 enum class SessionState : std::uint8_t { none, closing, opening, open, refused, silent };
 [[nodiscard]] constexpr std::string_view name(SessionState state) {
@@ -36,12 +38,12 @@ enum class SessionState : std::uint8_t { none, closing, opening, open, refused, 
 }
 
 struct SessionCounts {
-  std::uint64_t sent = 0;       ///< frames of data, each once
-  std::uint64_t resent = 0;     ///< times that one was sent again
+  std::uint64_t sent = 0;       ///< data frames, without retransmissions
+  std::uint64_t resent = 0;     ///< retransmissions
   std::uint64_t repeated = 0;   ///< duplicate frames received
   std::uint64_t stale = 0;      ///< frames of another session
-  std::uint64_t unknown = 0;    ///< words that were sent in sessions that ended before their arrival was acknowledged
-  std::uint64_t discarded = 0;  ///< words that waited for such a session
+  std::uint64_t unknown = 0;    ///< words sent in sessions that ended before they were acknowledged
+  std::uint64_t discarded = 0;  ///< words still unsent when such a session ended
 };
 
 enum class SessionFrame : std::uint8_t { data, acknowledgement, refusal };
@@ -50,12 +52,14 @@ struct Sequence {
   std::uint16_t session = 0;  ///< of the source; never 0
   std::uint16_t peer = 0;     ///< of the destination; 0: not known yet
   std::uint32_t number =
-      0;  ///< data: the frame's number. Acknowledgement: all frames below it have left the receive buffer. Refusal: the session that the refused frame named
+      0;  ///< data: the frame's number. Acknowledgement: all frames below it have left the receive buffer. Refusal: the
+          ///< session that the refused frame named
   std::uint32_t base = 0;  ///< all frames of the source below it are acknowledged
 };
 
-/// Times are cycles of the MAC's clock. An event of a cycle takes effect in the next one; `run` advances the state to a cycle.
-/// `SendBuffer` keeps frames until they are released, `ReceiveBuffer` has slots for frames, whose `Content` comes from who hears them.
+/// Times are cycles of the MAC's clock. An event of a cycle takes effect in the next one; `run` advances the state to a
+/// cycle. `SendBuffer` keeps frames until they are released. `ReceiveBuffer` has slots for frames; the caller of hear()
+/// supplies their `Content`.
 template <class SendBuffer, class ReceiveBuffer>
 class Session {
  public:
@@ -68,9 +72,10 @@ class Session {
 
   // The host's side.
 
-  /// Ends the current session and begins one with this number, which must be new on the circuit; 0: none. The command takes effect from cycle
-  /// `first` on: nothing is sent and taken until the frame that is sent has been read, frames that the former session has not sent, or not known to have arrived,
-  /// are dropped one a cycle, and all that came has left the receive buffer.
+  /// Ends the current session and begins one with this number, which must be new on the circuit; 0: none. The command
+  /// takes effect from cycle `first` on. Nothing is sent or accepted until the frame being sent has been read, unsent
+  /// and unacknowledged frames of the former session are dropped, one per cycle, and all received frames have left the
+  /// receive buffer.
   void open(std::uint16_t number, Tick first) {
     const Tick now = first - 1;
     run(now);
@@ -91,9 +96,9 @@ class Session {
     }
     closing_ = Closing{.number = number, .stops = std::max(now + 2, read_until_ + 1), .under_way = under_way};
   }
-  /// The circuit changes in the next cycle: drops control frames that were chosen for the former circuit.
+  /// The circuit changes in the next cycle: drops control frames chosen for the former circuit.
   void cancel_choice() { history_ = 0; }
-  /// Restart, which empties the buffers. Counts frames that were sent and not acknowledged.
+  /// Restarts the session and empties the buffers. Counts the dropped frames, sent and unsent.
   void reset(Tick now) {
     if (id_ != 0 && !(closing_ && closing_->ready != kNever))
       for (unsigned each = 0; !send_->empty(); ++each) drop(each < sender_.under_way(), now);
@@ -101,24 +106,25 @@ class Session {
     *this = Session(config_, *send_, *receive_);
     counts_ = counts;
   }
-  /// True if it has a session, or has not ended the former one.
+  /// True if a session exists, or the former one has not ended yet.
   [[nodiscard]] bool used() const { return id_ != 0 || closing_; }
   [[nodiscard]] std::uint16_t number() const { return closing_ ? closing_->number : id_; }
   [[nodiscard]] SessionState state() const { return closing_ ? SessionState::closing : state_; }
   [[nodiscard]] const SessionCounts& counts() const { return counts_; }
   /// True if all received frames have left the receive buffer and this has been acknowledged to the sender.
   [[nodiscard]] bool settled() const { return !closing_ && receiver_.settled(); }
-  /// Frames that are not acknowledged.
+  /// Number of unacknowledged frames.
   [[nodiscard]] std::uint64_t under_way() const { return id_ == 0 || closing_ ? 0 : sender_.under_way(); }
 
   // The decoder's side.
 
-  /// Result of a data frame's header: its slot in the receive buffer, and whether that is free.
+  /// Result of a data frame's header: its position in the receive buffer, whether that slot is free, and whether it is
+  /// within the window.
   struct Begun {
     std::uint64_t place = 0;
     bool is_free = false, fits = false;
   };
-  /// `now`: the cycle in which the header is available; the session is at the next one.
+  /// `now`: the cycle in which the header is available; the session must be at the next one.
   [[nodiscard]] Begun begins(std::uint32_t number, Tick now) {
     if (closing_ || now <= begun_) return {};
     const std::uint64_t left = receive_->frames_left(now);
@@ -134,10 +140,10 @@ class Session {
   struct Heard {
     SessionFrame kind{};
     Sequence of{};
-    Content content{};  ///< of frames of data
+    Content content{};  ///< of data frames
     Begun begun{};
-    bool asks = false, knows = true;  ///< of acknowledgements, as of Saying
-    std::uint64_t received = 0;       ///< their bits
+    bool asks = false, knows = true;  ///< of acknowledgements, as in Saying
+    std::uint64_t received = 0;       ///< of acknowledgements, as in Saying
     Tick end = 0;
   };
   /// Receives a frame whose headers name this circuit.
@@ -151,7 +157,8 @@ class Session {
 
   // The encoder's side.
 
-  /// Earliest cycle in which a control frame can be chosen, as far as known, for a session at `now` or one cycle earlier; kNever if none.
+  /// Earliest cycle in which a control frame can be chosen, as far as known; kNever if none. The session must be at
+  /// `now` or one cycle earlier.
   [[nodiscard]] Tick says_at(Tick now) const {
     const Tick from = says_from();
     for (Tick at = std::max(now - kSays, quiet_until_); at <= known_; ++at)
@@ -160,12 +167,12 @@ class Session {
   }
   struct Saying {
     SessionFrame kind = SessionFrame::acknowledgement;
-    bool asks = false;  ///< requests a reply, as the last report is not acknowledged
+    bool asks = false;  ///< requests a reply, as the last report is unacknowledged
     bool knows = true;  ///< knows the destination's session; otherwise its numbers are of another session
     Sequence sequence{};
     std::uint64_t received = 0;  ///< a bit for each frame from `sequence.number` on
   };
-  /// The control frame that is chosen in this cycle; the session is at this cycle.
+  /// The control frame chosen in this cycle; the session must be at this cycle.
   [[nodiscard]] Saying say(Tick now) {
     quiet_until_ = now + 2;
     said_ = {.at = now + 1, .refuses = refuse_.has_value(), .again = !refuse_ && !answer_ && is_again(now)};
@@ -206,7 +213,8 @@ class Session {
       act(next, true);
     }
   }
-  /// Offset from the oldest of the frame in the send buffer that may be sent in this cycle, to which it was advanced.
+  /// Offset, from the oldest frame in the send buffer, of the frame that may be sent in this cycle; the session must
+  /// have advanced to it.
   [[nodiscard]] std::optional<unsigned> next() const {
     return !closing_ && state_ == SessionState::open && sender_.is_offered() ? std::optional(sender_.offset())
                                                                              : std::nullopt;
@@ -227,11 +235,11 @@ class Session {
 
  private:
   struct Closing {
-    std::uint16_t number = 0;  ///< of the next session
-    Tick stops = 0;            ///< no frame is read any more
-    unsigned under_way = 0;    ///< frames of the former one
-    Tick ready = kNever;       ///< these have been dropped
-    Tick begins = 0;           ///< the next one, not before
+    std::uint16_t number = 0;  ///< number of the next session
+    Tick stops = 0;            ///< cycle after which no frame is read
+    unsigned under_way = 0;    ///< unacknowledged frames of the former session
+    Tick ready = kNever;       ///< cycle in which these have been dropped
+    Tick begins = 0;           ///< earliest start of the next session
   };
   struct Ended {
     Tick at = -1 - kDecides;
@@ -385,7 +393,7 @@ class Session {
     }
     peer_ = of.session;
     state_ = SessionState::open;
-    // The answer to an opening has the numbers of the peer's session with another, until it knows this one.
+    // The reply to an opening carries the numbers of the peer's previous session, until the peer knows this one.
     if (received.kind == SessionFrame::acknowledgement && !received.knows) return true;
     accepted_ = {.at = cycle + 1,
                  .kind = received.kind,
@@ -454,7 +462,7 @@ class Session {
   Said said_;
   Tick sent_ = kNever, timed_out_ = kNever;
   // Recent events that affect the next received frame.
-  std::array<Ended, 2> ended_;  ///< frames that were written into their slots
+  std::array<Ended, 2> ended_;  ///< frames just written into their slots
   Tick begun_ = -1, takes_until_ = -1, read_until_ = -1;
   std::uint64_t history_ = 0;  ///< bit k: a control frame was pending in cycle `known_` - k
   Tick known_ = -1, quiet_until_ = 0;

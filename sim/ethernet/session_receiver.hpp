@@ -18,8 +18,9 @@ struct SessionConfig {
   unsigned tries = 16;   ///< retries without a reply after which the session ends
 };
 
-/// `Buffer` is a ReceiveBuffer, or a mock of one. A frame received in a cycle takes effect in the next one; a frame that leaves the buffer does so a
-/// cycle later, since a report contains the numbers and bits of the cycle before it.
+/// `Buffer` is a ReceiveBuffer, or a mock of one. A frame received in a cycle takes effect in the next one. A frame
+/// that leaves the buffer takes effect one cycle later still, as a report contains numbers and bits of the previous
+/// cycle.
 template <class Buffer>
 class SessionReceiver {
  public:
@@ -28,8 +29,8 @@ class SessionReceiver {
 
   /// A received frame acknowledges the report of `base` frames.
   void hear(std::uint32_t base) { known_ |= base == static_cast<std::uint32_t>(reported_); }
-  /// A new data frame was accepted. It is reported at once if a frame before it is missing, that is, it is not the next number; otherwise
-  /// after several frames or a delay.
+  /// A new data frame was accepted. If an earlier frame is missing, that is, the number is not the next one, it is
+  /// reported at once; otherwise after several frames or a delay.
   void take(std::uint32_t number, Tick now) {
     if (number != static_cast<std::uint32_t>(taken_++) || ++fresh_ == due_) {
       fresh_ = 0;
@@ -81,10 +82,10 @@ class SessionReceiver {
   Buffer* buffer_;
   unsigned due_;
   Tick resend_, quarter_;
-  std::uint64_t taken_ = 0;     ///< frames
+  std::uint64_t taken_ = 0;     ///< number of accepted frames
   std::uint64_t reported_ = 0;  ///< frames that have left the buffer, as of the last report
   bool known_ = true;           ///< the sender has acknowledged that report
-  unsigned fresh_ = 0;          ///< frames since a report
+  unsigned fresh_ = 0;          ///< frames accepted since the last report
   Tick report_ = kNever, confirm_ = kNever, said_ = kNever;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sending half of a session: frames in flight, which of them were received or count as lost, and the next one to send. C++ model of
-// rtl/ethernet/tw_session_sender.sv: it scans one frame per cycle, and is stepped only during a scan or when it has an event.
+// Sending half of a session: tracks frames in flight, received and lost frames, and the next frame to send. C++ model
+// of rtl/ethernet/tw_session_sender.sv. It scans one frame per cycle, and is stepped only during a scan or when it has
+// an event.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +26,8 @@ class SessionSender {
         flights_(config.window),
         cycle_(begin) {}
 
-  /// Receives an acknowledgement in this cycle: all frames below `number` have left the receive buffer, and those with a bit were received.
+  /// Receives an acknowledgement in this cycle: all frames below `number` have left the receive buffer; a bit in
+  /// `received` marks a received frame.
   void hear(std::uint32_t number, std::uint64_t received, Tick now) {
     run(now);
     received_ = {.is = true, .number = number, .received = received};
@@ -49,7 +51,7 @@ class SessionSender {
   }
   /// Cycle of the state.
   [[nodiscard]] Tick cycle() const { return cycle_; }
-  /// First cycle, from the state's on, with an internal event, as far as known; kNever if none.
+  /// First cycle with an internal event, starting with the current one, as far as known; kNever if none.
   [[nodiscard]] Tick acts_at() const {
     if (stage_ != Stage::idle || received_.is || waiting_.is || selects_ || releases_ || lost_ != any_lost())
       return cycle_;
@@ -61,13 +63,13 @@ class SessionSender {
     return is_offered_ || is_read_ ? at : cycle_;
   }
 
-  /// A frame may be chosen: `offset`, counted from the oldest one.
+  /// True if a frame may be chosen; `offset` counts from the oldest frame.
   [[nodiscard]] bool is_offered() const { return is_offered_; }
   [[nodiscard]] unsigned offset() const { return offset_; }
   [[nodiscard]] bool is_new() const { return is_new_; }
   [[nodiscard]] std::uint32_t number() const { return base_ + offset_; }
   [[nodiscard]] std::uint32_t base() const { return base_; }
-  /// Frames that are not acknowledged.
+  /// Number of unacknowledged frames.
   [[nodiscard]] unsigned under_way() const { return under_; }
   /// Accesses to the send buffer in this cycle.
   [[nodiscard]] bool selects() const { return selects_; }
@@ -214,17 +216,17 @@ class SessionSender {
   std::vector<Flight> flights_;
   Tick cycle_;
   Stage stage_ = Stage::idle;
-  std::uint32_t base_ = 0;  ///< the oldest frame that is not acknowledged
+  std::uint32_t base_ = 0;  ///< number of the oldest unacknowledged frame
   unsigned under_ = 0;
   std::uint16_t order_ = 0, newest_ = 0;
   Tick timer_ = kNever;
   unsigned timeouts_ = 0;
-  bool has_ = false, is_new_ = false, is_offered_ = false;  ///< a frame to be sent
+  bool has_ = false, is_new_ = false, is_offered_ = false;  ///< candidate frame to be sent
   unsigned offset_ = 0;
   bool selects_ = false, releases_ = false;
-  bool lost_ = false;  ///< a frame counted as lost in the cycle before
+  bool lost_ = false;  ///< a frame counted as lost one cycle ago
   Tick chosen_ = -1, read_ = -1;
-  bool is_read_ = false;  ///< a frame
+  bool is_read_ = false;  ///< a frame is being read
   unsigned reading_ = 0;  ///< its index in the window
   Heard received_, waiting_, taken_;
   unsigned k_ = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An Ethernet switch with queues at its outputs: addresses that are learned or given, cut-through or store-and-forward, buffers that
-// each port has for itself or all share. Frames for which there is no room are dropped and counted. There are no pause frames.
+// An Ethernet switch with output queues: learned or configured addresses, cut-through or store-and-forward, buffers per
+// port or shared. Frames without buffer space are dropped and counted. There are no pause frames.
 #pragma once
 
 #include <algorithm>
@@ -20,15 +20,15 @@
 
 namespace thalweg::ethernet {
 
-/// What happened to the frames of one port.
+/// Counters of one port.
 struct PortCounts {
   std::uint64_t received = 0, sent = 0;
-  std::uint64_t damaged = 0;     ///< dropped where they came in: their FCS was wrong
-  std::uint64_t full = 0;        ///< dropped before they went out: there was no room
-  std::uint64_t flooded = 0;     ///< to all ports: their destination was not known
-  std::uint64_t filtered = 0;    ///< not passed on: what they are for is at the port that they came in at, if anywhere
-  std::uint64_t unknown = 0;     ///< dropped where they came in: nothing leads to their destination
-  std::uint64_t most_bytes = 0;  ///< that waited at once to go out
+  std::uint64_t damaged = 0;     ///< dropped at the input: wrong FCS
+  std::uint64_t full = 0;        ///< dropped at the output: no buffer space
+  std::uint64_t flooded = 0;     ///< sent to all ports: unknown destination
+  std::uint64_t filtered = 0;    ///< not forwarded: the destination, if any, is at the input port
+  std::uint64_t unknown = 0;     ///< dropped at the input: no route to the destination
+  std::uint64_t most_bytes = 0;  ///< maximum bytes queued at the output
 };
 
 class Switch final : public Component, public AssembledNode {
@@ -36,14 +36,13 @@ class Switch final : public Component, public AssembledNode {
   enum class Mode : std::uint8_t { cut_through, store_and_forward };
   struct Config {
     unsigned ports = 0;
-    double latency = 0;  ///< cycles from a frame's first word, or from its end, to where it may begin at an output
+    double latency = 0;  ///< cycles from a frame's first word, or its end, to its earliest start at an output
     Mode mode = Mode::cut_through;
-    std::uint64_t buffer_bytes = 0;  ///< of frames without FCS that wait for, or are at, an output
-    bool shared = false;             ///< one buffer for all ports; else each has one
-    bool learns = true;              ///< the ports of source addresses
-    bool floods = true;              ///< frames to addresses that are not known; else they are dropped
-    std::vector<bool>
-        flood_ports{};  ///< that broadcasts and flooded frames go to, so that they don't circle; empty: all
+    std::uint64_t buffer_bytes = 0;   ///< for frames, without FCS, that wait for or are sent by an output
+    bool shared = false;              ///< one buffer for all ports; else one per port
+    bool learns = true;               ///< learns the ports of source addresses
+    bool floods = true;               ///< floods frames to unknown addresses; else drops them
+    std::vector<bool> flood_ports{};  ///< ports for broadcasts and flooded frames, chosen without loops; empty: all
   };
 
   Switch(const Config& config, Domain& domain)
@@ -66,8 +65,8 @@ class Switch final : public Component, public AssembledNode {
     return ports_[number];
   }
 
-  /// Frames to an address go to these ports alone, and never to the one that they come from. Of a single address it holds against what
-  /// is learned.
+  /// Forwards frames for an address to exactly these ports, except the port of arrival. For a unicast address this
+  /// overrides learning.
   void set(Address address, std::vector<unsigned> ports) {
     for (const unsigned port : ports)
       require(port < ports_.size(), "an Ethernet switch has no port " + std::to_string(port));
@@ -92,7 +91,7 @@ class Switch final : public Component, public AssembledNode {
   }
 
   [[nodiscard]] const PortCounts& counts(unsigned port) const { return counts_.at(port); }
-  /// Of each output that has dropped frames: how many when.
+  /// Dropped frames over time, for each output that has dropped any.
   [[nodiscard]] std::vector<LinkUse> dropped(unsigned node) const {
     std::vector<LinkUse> all;
     for (unsigned port = 0; port < ports_.size(); ++port)
@@ -115,7 +114,7 @@ class Switch final : public Component, public AssembledNode {
 
  private:
   struct Waiting {
-    Units end = 0;  ///< when it has left
+    Units end = 0;  ///< time at which it has left
     unsigned bytes = 0;
   };
   struct Output {
@@ -124,12 +123,12 @@ class Switch final : public Component, public AssembledNode {
   };
   struct Entry {
     std::vector<unsigned> ports;
-    bool given = false;  ///< not learned
+    bool given = false;  ///< configured, not learned
   };
 
   void forward(unsigned from, const Arrival& arrival, Units there) {
     ++counts_[from].received;
-    // Where a frame's end is not there yet, its damage is seen at the next node that waits for it.
+    // With cut-through, the next node that waits for the frame's end detects the damage.
     if (arrival.damaged && config_.mode == Mode::store_and_forward) {
       ++counts_[from].damaged;
       return;
@@ -157,7 +156,7 @@ class Switch final : public Component, public AssembledNode {
     ++(elsewhere ? counts_[from].unknown : counts_[from].filtered);
   }
 
-  /// When a frame may begin on a line at the earliest. A faster line would run out of it before its end is there.
+  /// Earliest start of a frame on an output. On a faster line it must wait for its end, to avoid an underrun.
   [[nodiscard]] Units begin_at(const Line& out, const Line& in, const Arrival& arrival, Units known) const {
     const Units from = out.rate.faster_than(in.rate) ? std::max(known, arrival.end(in.rate)) : known;
     return out.rate.from(from, in.rate) + out.rate.cycles(config_.latency);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TCP segments over IPv4 in Ethernet frames: RFC 9293, with the options for the maximum segment size and for window scaling (RFC 7323). Checksums are made and
-// checked. IPv4 has no options and no fragments.
+// TCP segments over IPv4 in Ethernet frames: RFC 9293, with the options for maximum segment size and window scaling
+// (RFC 7323). Checksums are generated and verified. IPv4 has no options and no fragments.
 #pragma once
 
 #include <algorithm>
@@ -14,33 +14,33 @@
 
 namespace thalweg::ethernet {
 
-inline constexpr std::uint8_t kTcp = 6;     ///< protocol of IPv4
+inline constexpr std::uint8_t kTcp = 6;     ///< IPv4 protocol number
 inline constexpr unsigned kTcpHeader = 20;  ///< without options
 inline constexpr unsigned kTcpHeaders = kHeader + kIpv4Header + kTcpHeader;
 inline constexpr unsigned kMostSegment = kMost - kTcpHeaders;  ///< bytes of data
-inline constexpr unsigned kDefaultSegment = 536;               ///< of who does not say (RFC 9293, section 3.7.1)
+inline constexpr unsigned kDefaultSegment = 536;               ///< without the option (RFC 9293, section 3.7.1)
 inline constexpr unsigned kMostShift = 14;                     ///< of window scaling (RFC 7323, section 2.3)
 
-/// What a segment says, without its data.
+/// Header of a segment.
 struct TcpHeading {
   std::uint32_t sequence = 0, acknowledgement = 0;
   bool fin = false, syn = false, rst = false, psh = false, ack = false;
-  std::uint16_t window = 0;             ///< as in the header, which is not scaled
-  std::optional<std::uint16_t> most{};  ///< option: the largest segment that its sender takes
-  std::optional<std::uint8_t> shift{};  ///< option: by which windows of its sender are scaled
+  std::uint16_t window = 0;             ///< as in the header, unscaled
+  std::optional<std::uint16_t> most{};  ///< option: maximum segment size that its sender accepts
+  std::optional<std::uint8_t> shift{};  ///< option: window scale of its sender
 };
 
 /// A segment in a frame.
 struct TcpSegment {
   UdpEnd from, to;
   TcpHeading heading;
-  std::span<const std::byte> data;  ///< of the frame
-  bool right = true;                ///< its checksum
+  std::span<const std::byte> data;  ///< points into the frame
+  bool right = true;                ///< its checksum is right
 };
 
 namespace detail {
 
-/// Of a segment with its pseudo header: 0 where the checksum in it is right.
+/// Checksum of a segment with its pseudo header; 0 if the contained checksum is right.
 [[nodiscard]] inline std::uint16_t tcp_checksum(std::span<const std::byte> addresses,
                                                 std::span<const std::byte> segment) {
   std::uint32_t sum = ones_sum(addresses) + kTcp + static_cast<std::uint32_t>(segment.size()) + ones_sum(segment);
@@ -50,7 +50,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// A frame with a segment of `size` bytes of data, which `fill` writes.
+/// Makes a frame with a segment of `size` bytes of data, written by `fill`.
 template <class Fill>
 [[nodiscard]] FrameRef make_tcp(Frames& frames, const UdpEnd& from, const UdpEnd& to, const TcpHeading& heading,
                                 std::size_t size, Fill&& fill) {
@@ -78,7 +78,7 @@ template <class Fill>
       at += 4;
     }
     if (heading.shift) {
-      field(at, 4, 0x0103'0300U | *heading.shift);  // a NOP, and the option
+      field(at, 4, 0x0103'0300U | *heading.shift);  // a NOP, then the option
       at += 4;
     }
     fill(tcp.subspan(at, size));
@@ -86,13 +86,13 @@ template <class Fill>
   });
 }
 
-/// Whether a frame's headers name TCP and these Ethernet and IPv4 addresses.
+/// True if a frame's headers name TCP and these Ethernet and IPv4 addresses.
 [[nodiscard]] inline bool is_tcp_to(const Frame& frame, const UdpEnd& own) {
   const auto bytes = frame.bytes();
   if (bytes.size() < kTcpHeaders || frame.type() != kIpv4 || frame.destination() != own.address) return false;
   return bytes[23] == std::byte{kTcp} && detail::get_network(bytes.subspan(30, 4)) == own.ip;
 }
-/// The segment in a frame; none where there is no whole one, or IPv4's checksum is wrong.
+/// The segment in a frame; none if it is incomplete or the IPv4 checksum is wrong.
 [[nodiscard]] inline std::optional<TcpSegment> tcp_of(const Frame& frame) {
   const auto bytes = frame.bytes();
   if (bytes.size() < kTcpHeaders) return std::nullopt;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of an end of a TCP connection: what it was given to send, until it is acknowledged, and what has come out of order.
+// Buffers of an end of a TCP connection: data to send, until acknowledged, and data received out of order.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 
 namespace thalweg::ethernet {
 
-/// Packets of a stream, by the offsets of their bytes in it.
+/// Packets of a stream, addressed by the stream offsets of their bytes.
 class TcpSendBuffer {
  public:
   explicit TcpSendBuffer(std::uint64_t bytes) : most_(bytes) {}
@@ -27,25 +27,25 @@ class TcpSendBuffer {
   [[nodiscard]] std::uint64_t room() const { return most_ - std::min(most_, end_ - begin_); }
   [[nodiscard]] bool empty() const { return packets_.empty(); }
   [[nodiscard]] std::size_t packets() const { return packets_.size(); }
-  /// A packet that is there from cycle `whole` on, or when the one before it is.
+  /// Adds a packet that is available from cycle `whole` on, but not before the previous packet.
   void add(std::vector<std::byte> bytes, Tick whole) {
     if (!packets_.empty()) whole = std::max(whole, packets_.back().whole);
     const std::uint64_t size = bytes.size();
     packets_.push_back({end_, std::move(bytes), whole});
     end_ += size;
   }
-  /// All bytes before an offset are acknowledged.
+  /// All bytes before offset `to` are acknowledged.
   void release(std::uint64_t to) {
     begin_ = std::max(begin_, to);
     while (!packets_.empty() && packets_.front().end() <= begin_) packets_.pop_front();
   }
-  /// Bytes from an offset on that are there in a cycle, `most` at most.
+  /// Number of bytes from an offset on that are available in a cycle, at most `most`.
   [[nodiscard]] std::uint64_t there(std::uint64_t from, std::uint64_t most, Tick now) const {
     std::uint64_t to = from;
     for (auto at = packet(from); at != packets_.end() && at->whole <= now && to - from < most; ++at) to = at->end();
     return std::min(to - from, most);
   }
-  /// The cycle from which on the byte at an offset is there; kNever: it was not given.
+  /// The cycle from which on the byte at an offset is available; kNever: not added yet.
   [[nodiscard]] Tick there_at(std::uint64_t from) const {
     const auto at = packet(from);
     return at == packets_.end() ? kNever : at->whole;
@@ -59,7 +59,8 @@ class TcpSendBuffer {
       from += count;
     }
   }
-  /// Another stream begins with the packets of which nothing has been sent: those from offset `sent` on. How many others are dropped.
+  /// Starts another stream with the packets that are completely unsent: those from offset `sent` on. Returns the number
+  /// of dropped packets.
   std::uint64_t restart(std::uint64_t sent) {
     std::uint64_t dropped = 0;
     for (; !packets_.empty() && packets_.front().begin < sent; packets_.pop_front()) ++dropped;
@@ -88,12 +89,12 @@ class TcpSendBuffer {
   std::deque<Packet> packets_;
 };
 
-/// Bytes that wait for others before them.
+/// Bytes received out of order, which wait for earlier bytes.
 class TcpReorderBuffer {
  public:
   [[nodiscard]] bool empty() const { return parts_.empty(); }
   void clear() { parts_.clear(); }
-  /// Keeps what it does not have yet.
+  /// Adds data, except bytes already held.
   void add(std::uint64_t from, std::span<const std::byte> data) {
     auto next = parts_.upper_bound(from);
     if (next != parts_.begin()) skip(from, data, end(*std::prev(next)));
@@ -107,7 +108,7 @@ class TcpReorderBuffer {
       skip(from, data, end(*next++));
     }
   }
-  /// Gives out the bytes that follow an offset without a gap, and drops those before it.
+  /// Passes the bytes that follow an offset without a gap to `out`, and drops those before it.
   void take(std::uint64_t from, const std::function<void(std::span<const std::byte>)>& out) {
     while (!parts_.empty() && parts_.begin()->first <= from) {
       const auto& part = *parts_.begin();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// An end of a TCP connection (RFC 9293): a stream of bytes each way, over a network that loses, repeats, reorders and damages segments. Each end keeps what it
-// sends until it is acknowledged, and advertises no more than it has memory for.
+// An end of a TCP connection (RFC 9293): a byte stream in each direction, over a network that loses, duplicates,
+// reorders and damages segments. Each end keeps sent data until acknowledged, and advertises no larger window than it
+// has memory for.
 #pragma once
 
 #include <algorithm>
@@ -23,15 +24,15 @@ namespace thalweg::ethernet {
 
 /// Times are cycles of the MAC's clock.
 struct TcpConfig {
-  unsigned segment = 1460;        ///< bytes of data in a segment at most
-  std::uint64_t window = 65'535;  ///< bytes of memory for what it receives
-  bool scaling = false;           ///< of windows, which have 16 bits otherwise
-  Tick resend = 6'000;            ///< the least retransmission time-out, and the first one
-  Tick most = 1'000'000'000;      ///< the greatest
-  Tick delay = 1'500;             ///< of an acknowledgement at most
-  unsigned tries = 16;            ///< times that something is sent again without any answer
+  unsigned segment = 1460;        ///< maximum data bytes of a segment
+  std::uint64_t window = 65'535;  ///< bytes of receive memory
+  bool scaling = false;           ///< window scaling; without it windows have 16 bits
+  Tick resend = 6'000;            ///< minimum and initial retransmission time-out
+  Tick most = 1'000'000'000;      ///< maximum retransmission time-out
+  Tick delay = 1'500;             ///< maximum delay of an acknowledgement
+  unsigned tries = 16;            ///< retransmissions without any answer before the connection ends
 
-  /// By which windows are scaled.
+  /// Window scale.
   [[nodiscard]] unsigned shift() const {
     unsigned shift = 0;
     while (scaling && shift < kMostShift && window >> shift > 0xFFFF) ++shift;
@@ -50,8 +51,8 @@ enum class TcpState : std::uint8_t {
   last_ack,
   time_wait,
   closed,
-  silent,  ///< the peer has not answered
-  reset    ///< the peer has no such connection any more
+  silent,  ///< the peer did not answer
+  reset    ///< the peer no longer has this connection
 };
 [[nodiscard]] constexpr std::string_view name(TcpState state) {
   constexpr std::array<std::string_view, 12> names{"syn-sent",   "syn-received", "established", "fin-wait-1",
@@ -62,12 +63,12 @@ enum class TcpState : std::uint8_t {
 
 struct TcpCounts {
   std::uint64_t sent = 0;      ///< segments with data
-  std::uint64_t resent = 0;    ///< of these, those with data that had been sent
+  std::uint64_t resent = 0;    ///< of these, retransmissions
   std::uint64_t timeouts = 0;  ///< retransmission time-outs
   std::uint64_t fast = 0;      ///< fast retransmits
-  std::uint64_t probes = 0;    ///< of a closed window
-  std::uint64_t repeated = 0;  ///< segments that came with nothing new, or with what there is no room for
-  std::uint64_t late = 0;      ///< segments that came before one that was sent earlier
+  std::uint64_t probes = 0;    ///< window probes
+  std::uint64_t repeated = 0;  ///< received segments without new data, or beyond the receive window
+  std::uint64_t late = 0;      ///< segments received after a gap
 
   TcpCounts& operator+=(const TcpCounts& other) {
     sent += other.sent;
@@ -83,14 +84,14 @@ struct TcpCounts {
 
 class TcpConnection {
  public:
-  /// What it says next, and the bytes of the send buffer that go with it.
+  /// The next segment to send, and its bytes in the send buffer.
   struct Saying {
     TcpHeading heading;
     std::uint64_t offset = 0;
     std::uint64_t size = 0;
   };
 
-  /// An end that opens the connection where `active`, and else hears a SYN next. `send` outlives it.
+  /// `active`: opens the connection; otherwise it waits for a SYN. `send` must outlive the object.
   TcpConnection(const TcpConfig& config, TcpSendBuffer& send, UdpEnd own_end, UdpEnd peer_end, std::uint32_t first,
                 bool active)
       : own(own_end),
@@ -107,44 +108,44 @@ class TcpConnection {
         syn_due_(active) {}
 
   UdpEnd own, peer;
-  std::function<void(std::span<const std::byte>)> received;  ///< the next bytes in order
+  std::function<void(std::span<const std::byte>)> received;  ///< called with the next bytes in order
 
   [[nodiscard]] TcpState state() const { return state_; }
   [[nodiscard]] const TcpCounts& counts() const { return counts_; }
-  /// Data can go both ways, or could.
+  /// False during the handshake.
   [[nodiscard]] bool opened() const { return state_ != TcpState::syn_sent && state_ != TcpState::syn_received; }
-  /// Nothing is sent or received any more.
+  /// True if nothing is sent or received any more.
   [[nodiscard]] bool ended() const { return state_ >= TcpState::time_wait; }
-  /// Of the stream: up to which offset bytes have been sent.
+  /// Stream offset up to which bytes have been sent.
   [[nodiscard]] std::uint64_t sent() const { return std::min(sent_, send_->end()); }
   [[nodiscard]] const TcpSendBuffer& buffer() const { return *send_; }
   [[nodiscard]] std::uint64_t window() const { return peer_window_; }
   [[nodiscard]] unsigned segment() const { return segment_; }
 
-  /// The end of what it sends is not acknowledged.
+  /// True from close() until the peer has acknowledged the FIN.
   [[nodiscard]] bool closing() const { return fin_asked_ && !ended() && state_ != TcpState::fin_wait_2; }
-  /// Ends the stream behind what it was given.
+  /// Ends the stream after the data in the send buffer.
   void close() {
     if (state_ == TcpState::syn_sent) state_ = TcpState::closed;
     fin_asked_ = true;
   }
-  /// The send buffer has been given more.
+  /// Call when data were added to the send buffer.
   void more(Tick now) { arm(now); }
-  /// Ends it at once; what the peer should hear.
+  /// Ends the connection at once. Returns the reset for the peer.
   [[nodiscard]] Saying abort() {
     state_ = TcpState::reset;
     return {.heading = {.sequence = sequence(next_), .rst = true}};
   }
-  /// Whether a segment opens this connection, whose SYN the peer has sent.
+  /// True if a segment completes the handshake of this connection, which the peer has started.
   [[nodiscard]] bool is_opened_by(const TcpSegment& segment) const {
     const TcpHeading& heading = segment.heading;
     return state_ == TcpState::syn_received && heading.ack && !heading.rst && !heading.syn &&
            heading.acknowledgement == first_ + 1;
   }
-  /// So many of the bytes that were received have been taken, from this cycle on.
+  /// The user has taken `bytes` received bytes, from this cycle on.
   void take(std::uint64_t bytes, Tick cycle) { taking_.push_back({cycle, bytes}); }
 
-  /// The cycle from which on something happens by itself; kNever.
+  /// The next cycle with an internal event; kNever if none.
   [[nodiscard]] Tick acts_at() const {
     if (ended()) return kNever;
     return std::min({timer_, acknowledge_at_, probe_at_, repeat_at_, taking_.empty() ? kNever : taking_.front().first});
@@ -162,7 +163,7 @@ class TcpConnection {
     if (probe_at_ <= now) probe(now);
   }
 
-  /// A segment of this connection with a right checksum. False where its sender should be told that it is of none.
+  /// Receives a segment of this connection with a right checksum. Returns false if it must be answered with a reset.
   [[nodiscard]] bool hear(const TcpSegment& segment, Tick now) {
     run(now);
     const bool known = hear_segment(segment, now);
@@ -170,14 +171,14 @@ class TcpConnection {
     return known;
   }
 
-  /// The cycle from which on it has something to say, as far as that is known.
+  /// The first cycle in which it has a segment to send, as far as known.
   [[nodiscard]] Tick says_at(Tick now) const {
     if (plan(now)) return now;
     if (!can_send() || next_ >= send_->end()) return kNever;
     const Tick there = send_->there_at(next_);
     return there > now && room() > 0 ? there : kNever;
   }
-  /// What it says where it is asked in this cycle.
+  /// The segment to send in this cycle, if any.
   [[nodiscard]] std::optional<Saying> say(Tick now) {
     const auto planned = plan(now);
     if (!planned) return std::nullopt;
@@ -194,12 +195,12 @@ class TcpConnection {
     std::uint64_t offset = 0, size = 0;
   };
 
-  // Sequence numbers: the SYN is before offset 0 of a stream, and a FIN behind its end.
+  // Sequence numbers: the SYN precedes offset 0 of a stream, a FIN follows its end.
 
   [[nodiscard]] std::uint32_t sequence(std::uint64_t offset) const {
     return first_ + 1 + static_cast<std::uint32_t>(offset);
   }
-  /// The offset near another one that has a sequence number; of a stream that begins behind `first`.
+  /// The offset nearest to `near` with a sequence number, in a stream whose SYN has number `first`.
   static std::int64_t offset_of(std::uint32_t sequence, std::uint32_t first, std::uint64_t near) {
     const auto ahead = static_cast<std::int32_t>(sequence - first - 1 - static_cast<std::uint32_t>(near));
     return static_cast<std::int64_t>(near) + ahead;
@@ -215,14 +216,14 @@ class TcpConnection {
     using enum TcpState;
     return state_ == established || state_ == fin_wait_1 || state_ == fin_wait_2;
   }
-  /// Bytes under way, and a FIN.
+  /// Bytes in flight, plus 1 for a FIN.
   [[nodiscard]] std::uint64_t under_way() const { return next_ - done_; }
-  /// Bytes that may be sent now.
+  /// Number of bytes that the windows allow to send now.
   [[nodiscard]] std::uint64_t room() const {
     const auto most = std::min(peer_window_, rate_.window());
     return most - std::min(most, under_way());
   }
-  /// Bytes of the next segment with new data, as RFC 9293, section 3.8.6.2.1, lets it be small.
+  /// Size of the next segment with new data; small ones only as allowed by RFC 9293, section 3.8.6.2.1.
   [[nodiscard]] std::uint64_t sendable(Tick now) const {
     if (!can_send() || next_ >= send_->end()) return 0;
     const auto room = this->room();
@@ -231,7 +232,7 @@ class TcpConnection {
     if (there <= room) return there;
     return 2 * room >= greatest_window_ && room == peer_window_ - under_way() ? room : 0;
   }
-  /// The receiver's window alone keeps it from sending.
+  /// True if only the receiver's window prevents sending.
   [[nodiscard]] bool shut() const {
     if (!can_send() || under_way() > 0 || next_ >= send_->end()) return false;
     const auto want = std::min<std::uint64_t>(segment_, send_->end() - next_);
@@ -279,7 +280,8 @@ class TcpConnection {
             .ack = true,
             .window = static_cast<std::uint16_t>(field)};
   }
-  /// Up to which offset the peer may send: no less than before, and more only where it is much more (RFC 9293, section 3.8.6.2.2).
+  /// Offset up to which the peer may send. It never decreases, and increases only in large steps (RFC 9293, section
+  /// 3.8.6.2.2).
   [[nodiscard]] std::uint64_t edge() const {
     const auto all = taken_ + config_.window;
     return all >= advertised_ + least_step() ? all : std::min(advertised_, all);
@@ -330,7 +332,7 @@ class TcpConnection {
     if (timer_ == kNever && under_way() > 0) timer_ = now + timeout_.cycles();
   }
 
-  // What it acknowledges.
+  // Acknowledgements.
 
   void acknowledge() {
     acknowledge_now_ = true;
@@ -345,7 +347,7 @@ class TcpConnection {
     if (repeats_ < 64) ++repeats_;
   }
 
-  // Times.
+  // Timers.
 
   void time_out() {
     timer_ = kNever;
@@ -364,7 +366,7 @@ class TcpConnection {
     next_ = done_;
     again_ = false;
   }
-  /// Sets the timer for a probe where the window is closed.
+  /// Sets the timer for a window probe if the window is closed.
   void arm(Tick now) {
     if (ended() || !shut()) {
       probe_at_ = kNever;
@@ -397,14 +399,14 @@ class TcpConnection {
       repeat_at_ = now + repeat_wait_;
     }
   }
-  /// A window that has opened is advertised again until data come: its sender may have ended its probes.
+  /// Advertises an opened window repeatedly until data arrive, as the peer may have ended its probes.
   void repeat_window(Tick now) {
     acknowledge();
     repeat_wait_ = std::min(2 * repeat_wait_, config_.most);
     repeat_at_ = ++repeated_windows_ < config_.tries ? now + repeat_wait_ : kNever;
   }
 
-  // What it hears.
+  // Received segments.
 
   bool hear_segment(const TcpSegment& segment, Tick now) {
     const TcpHeading& heading = segment.heading;
@@ -426,7 +428,7 @@ class TcpConnection {
     }
     if (heading.syn) {
       const bool again = state_ == TcpState::syn_received && heading.sequence == theirs_;
-      if (again && heading.ack && heading.acknowledgement == first_ + 1) {  // both have opened it at once
+      if (again && heading.ack && heading.acknowledgement == first_ + 1) {  // simultaneous open
         open(heading, now);
         acknowledge();
       } else if (again) {
@@ -449,7 +451,7 @@ class TcpConnection {
     if (state_ != TcpState::closed) hear_data(segment, at, now);
     return true;
   }
-  /// Of a SYN.
+  /// Handles a SYN.
   void begin(const TcpHeading& heading) {
     opened_once_ = true;
     theirs_ = heading.sequence;
@@ -482,7 +484,7 @@ class TcpConnection {
       syn_due_ = false;
       open(heading, now);
       acknowledge();
-    } else {  // both have opened it at once
+    } else {  // simultaneous open
       state_ = TcpState::syn_received;
       syn_due_ = true;
     }
@@ -495,7 +497,7 @@ class TcpConnection {
     window_acknowledgement_ = heading.acknowledgement;
   }
 
-  /// It acknowledges what was not sent, or what was acknowledged long ago: it is not the peer's.
+  /// True if it acknowledges unsent data, or data acknowledged long ago: it is not from the peer.
   [[nodiscard]] bool is_unsent(const TcpHeading& heading) const {
     const auto to = offset_of(heading.acknowledgement, first_, done_);
     return to > static_cast<std::int64_t>(sent_) ||
@@ -521,7 +523,7 @@ class TcpConnection {
     again_ = true;
     timed_.reset();
   }
-  /// All bytes before an offset have come.
+  /// All bytes before offset `to` are acknowledged.
   void advance(std::uint64_t to, Tick now) {
     const auto count = to - done_;
     if (timed_ && to >= timed_->first) {
@@ -573,7 +575,7 @@ class TcpConnection {
     waiting_.take(come_, [this](std::span<const std::byte> more) { give(more); });
     if (fin_at_ == come_) return take_fin();
     unacknowledged_ += segment.data.size();
-    // Of full segments every second one is acknowledged at once (RFC 9293, section 3.8.6.3).
+    // Every second full segment is acknowledged at once (RFC 9293, section 3.8.6.3).
     if (fills || unacknowledged_ >= 2 * std::uint64_t{segment_})
       acknowledge();
     else if (acknowledge_at_ == kNever)
@@ -594,7 +596,7 @@ class TcpConnection {
   TcpConfig config_;
   TcpSendBuffer* send_;
   std::uint32_t first_;       ///< sequence number of its SYN
-  std::uint32_t theirs_ = 0;  ///< and of the peer's
+  std::uint32_t theirs_ = 0;  ///< sequence number of the peer's SYN
   unsigned shift_ = 0, peer_shift_ = 0;
   bool scaled_ = false;
   unsigned segment_;
@@ -603,24 +605,25 @@ class TcpConnection {
   TcpState state_;
   TcpCounts counts_;
   bool opened_once_ = false;
-  // What it sends.
-  std::uint64_t done_ = 0;  ///< all bytes before it are acknowledged
-  std::uint64_t next_ = 0;  ///< the next one to be sent
-  std::uint64_t sent_ = 0;  ///< all before it have been sent once
+  // Sending side.
+  std::uint64_t done_ = 0;  ///< all bytes before this offset are acknowledged
+  std::uint64_t next_ = 0;  ///< offset of the next byte to send
+  std::uint64_t sent_ = 0;  ///< all bytes before this offset have been sent once
   std::uint64_t peer_window_ = 0, greatest_window_ = 0;
   std::uint32_t window_sequence_ = 0, window_acknowledgement_ = 0;
-  std::optional<std::pair<std::uint64_t, Tick>> timed_;  ///< when bytes up to an offset were sent
+  std::optional<std::pair<std::uint64_t, Tick>> timed_;  ///< start of a round-trip measurement: end offset of a
+                                                         ///< segment, and its cycle
   unsigned unanswered_ = 0;
   Tick timer_ = kNever;
-  bool again_ = false;  ///< the segment at done_ is to be sent again
+  bool again_ = false;  ///< the segment at done_ must be retransmitted
   bool fin_asked_ = false;
   Tick probe_at_ = kNever, probe_wait_ = 0;
   unsigned probed_ = 0;
   bool probe_due_ = false;
-  // What it receives.
-  std::uint64_t come_ = 0;        ///< all bytes before it have come
-  std::uint64_t taken_ = 0;       ///< and have been taken
-  std::uint64_t advertised_ = 0;  ///< up to which the peer may send, as it knows
+  // Receiving side.
+  std::uint64_t come_ = 0;        ///< all bytes before this offset have arrived
+  std::uint64_t taken_ = 0;       ///< all bytes before this offset have been taken
+  std::uint64_t advertised_ = 0;  ///< offset up to which the peer knows that it may send
   TcpReorderBuffer waiting_;
   std::optional<std::uint64_t> fin_at_;
   bool fin_came_ = false;
@@ -628,7 +631,7 @@ class TcpConnection {
   std::uint64_t unacknowledged_ = 0;
   bool acknowledge_now_ = false;
   Tick acknowledge_at_ = kNever;
-  unsigned repeats_ = 0;     ///< acknowledgements that are said without data, so that they are counted
+  unsigned repeats_ = 0;     ///< duplicate acknowledgements to send, without data so that the peer counts them
   bool was_probed_ = false;  ///< the peer waits for the window to open
   Tick repeat_at_ = kNever, repeat_wait_ = 0;
   unsigned repeated_windows_ = 0;

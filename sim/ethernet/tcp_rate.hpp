@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When TCP sends again, and how much it has under way: the retransmission time-out of RFC 6298, and the congestion window of RFC 5681 and 6582 (NewReno).
+// Retransmission and congestion control of TCP: the time-out of RFC 6298, and the congestion window of RFC 5681 and
+// 6582 (NewReno).
 #pragma once
 
 #include <algorithm>
@@ -12,11 +13,11 @@ namespace thalweg::ethernet {
 
 class TcpTimeout {
  public:
-  /// Cycles: the least, which is the first one, and the greatest.
+  /// Minimum, which is also the initial value, and maximum, in cycles.
   TcpTimeout(Tick least, Tick most) : least_(least), most_(most), now_(least) {}
 
   [[nodiscard]] Tick cycles() const { return now_; }
-  /// Of a segment that was sent once, so many cycles before its acknowledgement.
+  /// Measures the round trip of a segment that was sent once.
   void measure(Tick cycles) {
     const auto took = static_cast<double>(cycles);
     if (!measured_) {
@@ -29,7 +30,7 @@ class TcpTimeout {
     }
     now_ = std::clamp<Tick>(std::llround(mean_ + std::max(1.0, 4 * deviation_)), least_, std::max(least_, most_));
   }
-  /// Holds until something is measured again.
+  /// Doubles the time-out until the next measurement.
   void back_off() { now_ = std::min(2 * now_, std::max(least_, most_)); }
 
  private:
@@ -42,15 +43,16 @@ class TcpCongestion {
  public:
   enum class Heard : std::uint8_t { nothing, lost };
 
-  /// Bytes of a segment. It begins with 10 of them (RFC 6928).
+  /// `segment`: in bytes. The initial window is 10 segments (RFC 6928).
   explicit TcpCongestion(std::uint64_t segment) : segment_(segment), window_(10 * segment) {}
 
-  /// Bytes that may be under way; with the first two repeated acknowledgements a segment more each (RFC 3042).
+  /// Maximum bytes in flight; the first two duplicate acknowledgements add a segment each (RFC 3042).
   [[nodiscard]] std::uint64_t window() const {
     return window_ + (recovering_ ? 0 : std::min<std::uint64_t>(repeated_, 2) * segment_);
   }
   [[nodiscard]] bool recovering() const { return recovering_; }
-  /// All bytes before offset `to` are acknowledged, `count` of which were not; `most`: the receiver's window. Lost: the segment at `to` is.
+  /// All bytes before offset `to` are acknowledged, `count` of them newly; `most`: the receiver's window. Returns lost
+  /// if the segment at `to` is lost.
   [[nodiscard]] Heard acknowledge(std::uint64_t to, std::uint64_t count, std::uint64_t under_way, std::uint64_t most) {
     repeated_ = 0;
     if (recovering_ && to < recover_) {
@@ -74,7 +76,8 @@ class TcpCongestion {
     window_ = std::min(window_, std::max(most, 2 * segment_));
     return Heard::nothing;
   }
-  /// The same acknowledgement once more; `all`: bytes that have been sent. Lost: the segment at `from` is.
+  /// A duplicate acknowledgement; `all`: offset up to which bytes have been sent. Returns lost if the segment at `from`
+  /// is lost.
   [[nodiscard]] Heard repeat(std::uint64_t from, std::uint64_t all, std::uint64_t under_way) {
     ++repeated_;
     if (recovering_) {
@@ -88,7 +91,7 @@ class TcpCongestion {
     recovering_ = true;
     return Heard::lost;
   }
-  /// Nothing was heard; `again`: for the segment that was sent again then.
+  /// A retransmission time-out; `again`: of the segment that was retransmitted after the previous one.
   void time_out(std::uint64_t all, std::uint64_t under_way, bool again) {
     if (!again) halve(under_way);
     window_ = segment_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// UDP over IPv4 in Ethernet frames: RFC 768 and 791, without options and fragments, and without UDP's checksum, which IPv4 permits.
+// UDP over IPv4 in Ethernet frames: RFC 768 and 791, without options, fragments and UDP checksum (optional with IPv4).
 #pragma once
 
 #include <array>
@@ -17,9 +17,9 @@ namespace thalweg::ethernet {
 inline constexpr std::uint16_t kIpv4 = 0x0800;
 inline constexpr unsigned kIpv4Header = 20, kUdpHeader = 8;
 inline constexpr unsigned kUdpHeaders = kHeader + kIpv4Header + kUdpHeader;
-inline constexpr std::uint8_t kUdp = 17;  ///< protocol of IPv4
+inline constexpr std::uint8_t kUdp = 17;  ///< IPv4 protocol number
 
-/// An end of UDP: the Ethernet and IPv4 address and the port.
+/// A UDP endpoint: Ethernet address, IPv4 address and port.
 struct UdpEnd {
   Address address = 0;
   std::uint32_t ip = 0;
@@ -59,7 +59,7 @@ inline void put_network(std::span<std::byte> to, std::uint64_t value) {
 [[nodiscard]] inline std::uint16_t checksum(std::span<const std::byte> bytes) {
   return static_cast<std::uint16_t>(~ones_sum(bytes));
 }
-/// A header without options, of a packet of `total` bytes.
+/// Writes an IPv4 header without options, for a packet of `total` bytes.
 inline void put_ipv4(std::span<std::byte> to, std::size_t total, std::uint8_t protocol, std::uint32_t from_ip,
                      std::uint32_t to_ip) {
   const auto field = [to](std::size_t at, std::size_t count, std::uint64_t value) {
@@ -68,7 +68,7 @@ inline void put_ipv4(std::span<std::byte> to, std::size_t total, std::uint8_t pr
   field(0, 2, 0x4500);
   field(2, 2, total);
   field(4, 2, 0);
-  field(6, 2, 0x4000);  // it is not to be cut into fragments
+  field(6, 2, 0x4000);  // don't fragment
   field(8, 1, 64);
   field(9, 1, protocol);
   field(10, 2, 0);
@@ -79,7 +79,7 @@ inline void put_ipv4(std::span<std::byte> to, std::size_t total, std::uint8_t pr
 
 }  // namespace detail
 
-/// A frame with a datagram of `size` bytes of payload, which `fill` writes.
+/// Makes a frame with a datagram of `size` bytes of payload, written by `fill`.
 template <class Fill>
 [[nodiscard]] FrameRef make_udp(Frames& frames, const UdpEnd& from, const UdpEnd& to, std::size_t size, Fill&& fill) {
   return frames.make(to.address, from.address, kIpv4, kIpv4Header + kUdpHeader + size, [&](std::span<std::byte> bytes) {
@@ -96,13 +96,14 @@ template <class Fill>
   });
 }
 
-/// What the headers of a datagram's frame say.
+/// Header fields of a datagram.
 struct UdpHeading {
   UdpEnd from, to;
   std::size_t size = 0;  ///< bytes of payload
 };
 
-/// Of a frame's first bytes; none where they are no headers of a UDP datagram, or IPv4's checksum is wrong. The frame may be too short for it.
+/// Parses a frame's first bytes; none if they are no headers of a UDP datagram, or the IPv4 checksum is wrong. The
+/// frame may be truncated.
 [[nodiscard]] inline std::optional<UdpHeading> udp_heading_of(std::span<const std::byte> frame) {
   if (frame.size() < kUdpHeaders) return std::nullopt;
   const auto field = [&](std::size_t at, std::size_t size) { return detail::get_network(frame.subspan(at, size)); };
@@ -117,13 +118,13 @@ struct UdpHeading {
                     .size = total - kIpv4Header - kUdpHeader};
 }
 
-/// What a frame carries.
+/// A datagram in a frame.
 struct Datagram {
   UdpEnd from, to;
-  std::span<const std::byte> payload;  ///< of the frame
+  std::span<const std::byte> payload;  ///< points into the frame
 };
 
-/// The datagram in a frame; none where it is no whole UDP datagram, or IPv4's checksum is wrong.
+/// The datagram in a frame; none if it is no complete UDP datagram, or the IPv4 checksum is wrong.
 [[nodiscard]] inline std::optional<Datagram> udp_of(const Frame& frame) {
   const auto heading = udp_heading_of(frame.bytes());
   if (!heading || kUdpHeaders + heading->size > frame.size()) return std::nullopt;

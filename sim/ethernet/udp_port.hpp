@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A board's port to the network, word by word, C++ model of rtl/ethernet/tw_udp_port.sv.
+// A board's network port, word by word. C++ model of rtl/ethernet/tw_udp_port.sv.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,8 @@ namespace thalweg::ethernet {
 
 class UdpPort {
  public:
-  /// Words: of frames that wait, of the longest answer, and of answers that wait. `frames` outlives it.
+  /// `send_words`: capacity for waiting frames; `ask_words`: words of the longest answer; `answer_words`: capacity for
+  /// waiting answers. `frames` must outlive the object.
   UdpPort(const UdpEnd& own, std::size_t send_words, unsigned ask_words, std::size_t answer_words, Frames& frames)
       : sender_(own, send_words, frames), answers_(own, ask_words, answer_words, frames), receiver_(own) {}
 
@@ -25,7 +26,8 @@ class UdpPort {
   [[nodiscard]] const UdpReceiver::Counts& received() const { return receiver_.counts(); }
   [[nodiscard]] const Answers::Counts& answered() const { return answers_.counts(); }
 
-  /// One clock edge. out: a word of a datagram that is offered, or nullptr; taken when ready(). in: the MAC's word, or nullptr; pop: its ready.
+  /// One clock edge. out: an offered word of a datagram or nullptr, taken if ready(). in: the MAC's word, or nullptr;
+  /// pop: its ready.
   void step(const UdpSender::In* out, const UdpReceiver::In* in, bool pop) {
     const bool sends = arbiter_.ready(0), answers = arbiter_.ready(1);
     std::optional<Word> datagram, answer;

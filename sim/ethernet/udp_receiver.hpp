@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes frames from the MAC word by word, and gives out datagrams for one end, and requests, C++ model of rtl/ethernet/tw_udp_receiver.sv. What a frame is
-// follows from its first word, by udp_heading_of and request_of.
+// Takes frames from the MAC word by word, and outputs datagrams and requests for one endpoint. C++ model of
+// rtl/ethernet/tw_udp_receiver.sv. A frame is classified by its first word, with udp_heading_of and request_of.
 #pragma once
 
 #include <algorithm>
@@ -23,19 +23,19 @@ class UdpReceiver {
     Word word;
     bool damaged = false;  ///< with a frame's last word
   };
-  /// Of a datagram.
+  /// A word of a datagram.
   struct Out {
     WordBytes bytes{};
     bool first = false, last = false;
     UdpEnd from;
     std::uint16_t size = 0;
   };
-  /// Of a request.
+  /// A word of a request.
   struct Ask {
     WordBytes bytes{};
     bool first = false, last = false, arp = false;
   };
-  /// Frames, each of which is counted once.
+  /// Frames; each is counted once.
   struct Counts {
     std::uint64_t strays = 0, damaged = 0, asked = 0, taken = 0;
 
@@ -47,20 +47,20 @@ class UdpReceiver {
       return *this;
     }
   };
-  /// What it shows in a cycle.
+  /// Outputs in a cycle.
   struct Shown {
     std::optional<Out> out;
     bool commits = false, drops = false;
     std::optional<Ask> ask;
     bool ask_commits = false, ask_drops = false;
-    Counts counts;  ///< what is counted with the end of the cycle before
+    Counts counts;  ///< counted at the end of the previous cycle
   };
 
   explicit UdpReceiver(const UdpEnd& own) : own_(own) {}
 
   [[nodiscard]] const Shown& shown() const { return ahead_.front(); }
   [[nodiscard]] const Counts& counts() const { return counts_; }
-  /// The frame whose last word came in the cycle before, and what becomes of it; none where none did.
+  /// The frame whose last word came in the previous cycle, and how it was counted; none if there was no such frame.
   struct Ended {
     std::span<const std::byte> frame;
     Counts counts;
@@ -85,7 +85,8 @@ class UdpReceiver {
   }
 
  private:
-  /// Cycles ahead of a word, from the edge with which it comes: what goes out as it comes, and what follows.
+  /// Output delay in cycles from the edge that takes a word: kNow for its own output, kNext for an additional word
+  /// after it.
   static constexpr std::size_t kNow = 7, kNext = 8;
 
   void begin() {
@@ -96,10 +97,10 @@ class UdpReceiver {
     const auto arp = detail::get_network(std::span(word).subspan(12, 2)) == kArp;
     size_ = arp ? kHeader + kArpBytes : kHeader + detail::get_network(std::span(word).subspan(16, 2));
   }
-  /// What the frame's last word with this number lets out.
+  /// Outputs what is complete with the received word of this number.
   void give(std::size_t number) {
     const auto bytes = std::span<const std::byte>(frame_).first(std::min(frame_.size(), size_));
-    const std::size_t end = (size_ - 1) / kWord;  // the word with its end
+    const std::size_t end = (size_ - 1) / kWord;  // the word with the datagram's end
     if (number > end) return;
     if (request_)
       ahead_[kNow].ask = {.bytes = cut(bytes, number * kWord),
@@ -114,7 +115,7 @@ class UdpReceiver {
                  .from = heading_->from,
                  .size = static_cast<std::uint16_t>(heading_->size)};
     };
-    const bool more = number == 0 || size_ > number * kWord + kUdpHeaders;  // a word of data begins in this one
+    const bool more = number == 0 || size_ > number * kWord + kUdpHeaders;  // a word of data starts in this one
     if (number > 0) ahead_[kNow].out = out(number - 1, number == end && !more);
     if (number == end && more) ahead_[kNext].out = out(number, true);
   }
@@ -138,13 +139,13 @@ class UdpReceiver {
   }
 
   UdpEnd own_;
-  std::array<Shown, kNext + 1> ahead_{};  ///< from the next cycle on
+  std::array<Shown, kNext + 1> ahead_{};  ///< outputs of the next cycles
   Counts counts_;
   std::vector<std::byte> frame_;
   bool inside_ = false;
   std::optional<UdpHeading> heading_;
   std::optional<Request> request_;
-  std::size_t size_ = 0;  ///< that the frame has at least, by its header
+  std::size_t size_ = 0;  ///< frame size by its header; the frame may be padded
   std::optional<Ended> ended_;
 };
 

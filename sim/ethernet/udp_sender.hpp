@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes frames of datagrams that come word by word, C++ model of rtl/ethernet/tw_udp_sender.sv. The frames are those of make_udp.
+// Makes frames of datagrams that arrive word by word. C++ model of rtl/ethernet/tw_udp_sender.sv. The frames equal
+// those of make_udp.
 #pragma once
 
 #include <algorithm>
@@ -24,10 +25,10 @@ class UdpSender {
     WordBytes bytes{};
     bool last = false;
     UdpEnd to;               ///< with the first word
-    std::uint16_t size = 0;  ///< of the datagram; alike
+    std::uint16_t size = 0;  ///< bytes of the datagram; with the first word
   };
 
-  /// `words`: of frames that wait. `frames` outlives it.
+  /// `words`: capacity for waiting frames. `frames` must outlive the object.
   UdpSender(const UdpEnd& own, std::size_t words, Frames& frames) : own_(own), frames_(&frames), fifo_(words, kRoom) {}
 
   [[nodiscard]] bool ready() const { return ready_; }
@@ -37,7 +38,7 @@ class UdpSender {
     return word_of(**place.frame, place.number);
   }
 
-  /// One clock edge. in: a word that is offered, or nullptr; taken when ready(). pop: the MAC's ready.
+  /// One clock edge. in: an offered word or nullptr, taken if ready(). pop: the MAC's ready.
   void step(const In* in, bool pop) {
     const bool room = fifo_.room();
     const auto& [arrived, whole] = delayed_.back();
@@ -68,7 +69,7 @@ class UdpSender {
   static constexpr unsigned kDelay = 7;  ///< cycles from the input to the FIFO
   static constexpr std::size_t kRoom = 12;
 
-  /// A word of a frame, which is there when its last one has come.
+  /// A word of a frame, which is complete once its last word has arrived.
   struct WordRef {
     std::shared_ptr<FrameRef> frame;
     unsigned number = 0;
@@ -88,8 +89,8 @@ class UdpSender {
   FrameFifo<WordRef> fifo_;
   std::array<Moved, kDelay> delayed_{};
   bool ready_ = false;
-  bool more_ = false;                ///< the frame has a word more than the datagram
-  std::shared_ptr<FrameRef> frame_;  ///< that comes in
+  bool more_ = false;                ///< the frame has one word more than the datagram
+  std::shared_ptr<FrameRef> frame_;  ///< the frame being received
   unsigned words_ = 0;
   In first_;
   std::vector<std::byte> payload_;

@@ -16,11 +16,11 @@ using WordBytes = std::array<std::byte, kWord>;
 
 struct Word {
   WordBytes bytes{};
-  unsigned size = kWord;  ///< of them, those of the frame
-  bool last = false;      ///< of the frame
+  unsigned size = kWord;  ///< valid bytes
+  bool last = false;      ///< last word of the frame
 };
 
-/// 64 bytes from `from` on, with zeros behind the end.
+/// 64 bytes from `from` on, padded with zeros.
 [[nodiscard]] inline WordBytes cut(std::span<const std::byte> bytes, std::size_t from) {
   WordBytes word{};
   if (from < bytes.size())
@@ -28,7 +28,7 @@ struct Word {
   return word;
 }
 
-/// Of a frame its words, of which there are `words_of`, as the MAC takes them: with zeros up to the shortest frame.
+/// Words of a frame (`words_of` is their number) as the MAC takes them: zero-padded to the minimum frame size.
 [[nodiscard]] inline unsigned words_of(const Frame& frame) {
   return (std::max(frame.size(), kShortest) + kWord - 1) / kWord;
 }
