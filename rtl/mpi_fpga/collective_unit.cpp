@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Verilated tw_collective_unit beside that of a simulated node: what UnitLibrary loads.
+// The Verilated tw_collective_unit of a simulated node, loaded by UnitLibrary.
 #include <bit>
 #include <optional>
 
@@ -221,7 +221,7 @@ class Model final : public UnitModel, private engine::Whole<Vtop> {
     });
   }
 
-  /// A cycle. Outputs are those before the edge, with these inputs.
+  /// Advances one cycle. Outputs are those before the edge, with these inputs.
   void cycle(thalweg::Tick now) { edge(now, top::load(model_, in_)); }
   void before_edge() override { top::store(model_, out_); }
 

@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collective control: which step a process of a collective takes, from a row of the communicator table alone.
+// Collective control: computes a step of a process of a collective from a row of the communicator table alone.
 //
-// A collective is up to 32 processes side by side, a process is steps one after another (docs/collectives.md). Asked for a
-// process and a step of it, both of which there are, it says how many processes there are, what the process is like, and the
-// step. Asked for process 0 where there is none, it says so.
+// A collective has up to 32 parallel processes; a process is a sequence of steps (docs/collectives.md). For a process
+// and one of its steps, both of which must exist, the answer gives the number of processes, the properties of the
+// process, and the step. For process 0 of a collective without processes, it gives 0 processes.
 //
-// The streams of a process and the processes of a collective differ from row to row in what there is, and never in its order.
-// So all of them are the n-th of an ordered set: of the edges with streams behind them, or of what the stages of a scan can
-// need. In the first cycle the collective chooses the set, and the rest of the step; in the second the n-th is looked for; in the
-// third the step is made of what it is.
+// The streams of a process and the processes of a collective differ between rows in which of them exist, never in their
+// order. Each is therefore the n-th element of an ordered set: of the edges with streams behind them, or of the
+// processes that the stages of a scan can need. The first cycle selects the set and computes the rest of the step; the
+// second finds the n-th element; the third completes the step with it.
 //
-// Order: answers as asked. Latency: three cycles. Throughput: a question a cycle. Storage: none but the pipeline. Outputs
-// are registers, but for tree_*, which depend on the question. Critical path: in the first cycle, from the ranks of a scan to the sizes of its set's groups; of many edges, in the
-// second, the sums of these.
+// Order: answers in the order of requests. Latency: three cycles. Throughput: a request per cycle. Storage: only the
+// pipeline. Outputs are registered, except tree_*, which depend on the request. Critical path: in the first cycle, from
+// the ranks of a scan to the sizes of its set's groups; with many edges, in the second cycle, the sums of these sizes.
 module tw_collective_control
   import tw_spec_pkg::*, tw_mpi_fpga_spec_pkg::*, tw_node_pkg::*;
 #(
-    parameter int unsigned Edges = 12  /// of a row, at most 32
+    parameter int unsigned Edges = 12  /// edges per row, at most 32
 ) (
     input logic clk_i,
     input logic rst_i,
 
     input logic        ask_valid_i,
     input collective_e ask_collective_i,
-    input algorithm_e  ask_algorithm_i,  /// one that there is for the collective, on such a row
+    input algorithm_e  ask_algorithm_i,  /// valid for the collective on such a row
     input logic [4:0]  ask_process_i,
     input logic [6:0]  ask_step_i,
 
-    // The row, as the communicator table answers for the root's label.
+    // The row, as the communicator table returns it for the root's label.
     input logic                   ask_at_root_i,
     input vertex_t                ask_vertex_i,
     input exchange_t              ask_exchange_i,
@@ -36,7 +36,7 @@ module tw_collective_control
     input logic [Edges-1:0][15:0] ask_behind_i,
     input logic [Edges-1:0][15:0] ask_last_i,
 
-    // Of a collective along a tree, the answer at once.
+    // For a collective along a tree: the answer in the same cycle.
     output logic       tree_valid_o,
     output logic [5:0] tree_processes_o,
     output step_t      tree_step_o,
@@ -50,25 +50,25 @@ module tw_collective_control
     $error("tw_collective_control: 1 to 32 edges");
   end
 
-  // Every stage of an exchange has neighbours, and so edges, of its own.
+  // Every stage of an exchange has its own neighbours, and so its own edges.
   localparam int unsigned Stages = Edges < 16 ? Edges : 16;
-  localparam int unsigned ScanBits = Stages < 10 ? Stages : 10;  // a program has no room for the processes of more
+  localparam int unsigned ScanBits = Stages < 10 ? Stages : 10;  // a program has no room for more stages' processes
 
-  // Streams in their order, the lowest bit first: ascending, or downwards from those behind an edge. Mirrored: edge 0 is last.
+  // Streams in order, lowest bit first: ascending, or descending from those behind an edge. Mirrored: edge 0 is last.
   typedef struct packed {
-    logic             last;    // ascending: behind all edges
-    logic [Edges-1:0] edges;   // ascending; or mirrored, those above the edge
-    logic             up;      // downwards: behind the edge up, whose labels are the highest
+    logic             last;    // ascending: after all edges
+    logic [Edges-1:0] edges;   // ascending; or mirrored, edges above the start edge
+    logic             up;      // descending: behind the edge up, whose labels are the highest
     logic             own;
-    logic [Edges-1:0] lower;   // mirrored, those below the edge
-    logic             earlier; // ascending: those of labels before this vertex'
+    logic [Edges-1:0] lower;   // mirrored, edges below the start edge
+    logic             earlier; // ascending: labels before this vertex's
   } streams_t;
 
-  // Processes of a scan in their order.
+  // Processes of a scan in order.
   typedef struct packed {
-    logic partial;  // combines what comes with the group's, and sends that on
-    logic result;   // combines what comes with the result
-    logic both;     // hands what comes to both
+    logic partial;  // combines arrivals with the group's result, and forwards that
+    logic result;   // combines arrivals with the result
+    logic both;     // forwards arrivals to both
   } stage_t;
   typedef struct packed {
     stage_t [ScanBits-1:0] stages;
@@ -76,45 +76,45 @@ module tw_collective_control
   } scan_t;
 
   localparam int unsigned Most = $bits(streams_t) > $bits(scan_t) ? $bits(streams_t) : $bits(scan_t);
-  localparam int unsigned Groups = (Most + 3) / 4;  // of four places
+  localparam int unsigned Groups = (Most + 3) / 4;  // of four entries
   localparam int unsigned Entries = 4 * Groups;
   localparam int unsigned CountBits = $clog2(Entries + 1);
 
-  // What the first cycle knows of the answer, and what the third needs to complete it.
+  // State of the answer after the first cycle, with the data that the third needs to complete it.
   typedef struct packed {
     logic [5:0]                    processes;
     process_t                      process;
     step_t                         step;
-    logic                          counts_processes;  // in the set; the number above is void
+    logic                          counts_processes;  // as elements of the set; `processes` is unused
     logic                          counts_steps;
-    // Of a set of streams:
+    // Sets of streams:
     logic                          ordered;
     logic                          mirrored;
-    logic                          from_edge;         // the selected one; the own stream is from the host
-    logic                          to_edge;           // or to it
-    logic                          to_others;         // to all but the selected one
-    logic                          kept;              // own streams and those of edges come from stage 0
-    logic                          keeps_own;         // or go to it
+    logic                          from_edge;         // the selected edge is an input; the own stream is from the host
+    logic                          to_edge;           // it is an output; other streams are for the host
+    logic                          to_others;         // all but the selected edge are outputs
+    logic                          kept;              // streams of the own rank and of edges come from stage 0
+    logic                          keeps_own;         // own streams go to stage 0
     logic                          keeps_edge;
-    logic                          block_last;        // that of streams of edges is their last label, and
-    logic                          block_none;        // it is 0
+    logic                          block_last;        // the block of an edge's stream is the edge's last label,
+    logic                          block_none;        // or 0
     logic [Edges-1:0]              up;
     logic [Edges-1:0][15:0]        behind;
     logic [Edges-1:0][15:0]        last;
-    // Of an exchange: edges of its stages.
+    // Exchanges: edges of the stages.
     logic [Stages-1:0]             from_stage;
     logic [Stages-1:0]             to_stage;
     logic [Stages-1:0][Edges-1:0]  peers;
-    // Of a scan:
+    // Scans:
     logic                          scans;
     logic                          inclusive;
     logic [ScanBits-1:0]           rank;
     logic [ScanBits-1:0]           former;            // there is a result before stage k
-    logic [ScanBits:0]             reach;             // at least 2^k ranks come after this one
+    logic [ScanBits:0]             reach;             // at least 2^k ranks follow this one
   } plan_t;
 
   // verilator lint_off UNUSEDSIGNAL
-  wire vertex_t vertex = ask_vertex_i;  // what of it the table's answer has used, and edges that there are not
+  wire vertex_t vertex = ask_vertex_i;  // fields that the table's answer has used, and absent edges, are unused
   wire exchange_t exchange = ask_exchange_i;
   // verilator lint_on UNUSEDSIGNAL
   wire host = vertex.has_rank;
@@ -130,7 +130,7 @@ module tw_collective_control
 
   // --- First cycle: streams
 
-  // How many of four there are; it is written for one level of LUTs.
+  // Number of set bits; written for one level of LUTs.
   function automatic logic [2:0] count(logic [3:0] set);
     logic two_low, two_high, odd_low, odd_high;
     two_low = &set[1:0];
@@ -150,12 +150,14 @@ module tw_collective_control
     return several || count(any[3:0]) > 3'd1 || count(any[7:4]) > 3'd1 || (any[3:0] != '0 && any[7:4] != '0);
   endfunction
 
-  // Is a + b = sum? In each bit, without waiting for the carry: it has to be what the bit below makes of it if it is right.
+  // True if a + b = sum. Avoids carry propagation: each bit is compared with the carry that the bit below generates if
+  // it is correct.
   function automatic logic adds_up(logic [15:0] a, logic [15:0] b, logic [15:0] sum);
     return (a ^ b ^ sum) == {(a[14:0] & b[14:0]) | ((a[14:0] | b[14:0]) & ~sum[14:0]), 1'b0};
   endfunction
 
-  // Downwards from those behind `from`, an edge down, which are left out; or from those behind the edge up.
+  // Descending from the streams behind `from`, an edge down, which are excluded; from = 0: from those behind the edge
+  // up.
   function automatic streams_t downwards(logic [Edges-1:0] from);
     streams_t streams;
     streams = '0;
@@ -172,7 +174,7 @@ module tw_collective_control
   wire branches = several(32'(down));
   streams_t streams;
 
-  // Whatever the algorithm: others than by trees leave the set alone.
+  // Independent of the algorithm: only algorithms by trees use the set.
   always_comb begin
     streams = '0;
     streams.own = host;
@@ -182,15 +184,15 @@ module tw_collective_control
       if (ask_at_root_i) begin
         streams.own   = 1'b0;
         streams.edges = ask_away_i;
-        streams.last  = 1'b1;  // the own one
+        streams.last  = 1'b1;  // the own stream
       end else begin
         streams = downwards(ask_towards_i & down);
       end
       CollectiveReduceScatter: streams = downwards('0);
-      default:  // of allgather
-      if (first_process) begin  // upwards: the own stream, then what comes from each child
+      default:  // allgather
+      if (first_process) begin  // up the tree: the own stream, then those of each child
         streams.edges = down;
-      end else begin  // labels before this vertex', then what was kept, where it goes to any other child, then labels behind it
+      end else begin  // down: labels before this vertex's; kept streams that another child needs; labels behind it
         streams.earlier = vertex.label != '0;
         streams.own = host && down != '0;
         if (branches) streams.edges = down;
@@ -199,18 +201,18 @@ module tw_collective_control
     endcase
   end
 
-  // Processes of the root are side by side; and those of a scan.
+  // In a scan, and at the root of a gather or scatter, n is the process; otherwise it is the step.
   wire scans = ask_collective_i == CollectiveScan || ask_collective_i == CollectiveExscan;
   wire spread = ask_at_root_i && (ask_collective_i == CollectiveGather || ask_collective_i == CollectiveScatter);
   wire [CountBits-1:0] n = CountBits'(scans || spread ? 7'(ask_process_i) : ask_step_i);
 
   // --- First cycle: exchanges
 
-  // 2^k: the one bit of a rank in which the rank of a stage's edge differs. By halving the highest one comes first.
+  // 2^k: the bit in which the ranks of a stage's edge differ. Halving starts with the highest bit.
   wire halving = ask_algorithm_i == AlgorithmHalving;
   wire [4:0] turn = ask_collective_i == CollectiveAllgather ? ask_step_i[4:0] : ask_process_i;
   wire [16:0] power = halving ? {1'b0, vertex.ranks >> ask_process_i[3:0]} : 17'd1 << turn;
-  wire [15:0] half = power[16:1];  // none of 1
+  wire [15:0] half = power[16:1];  // 0 if power is 1
   logic [15:0] lower_bits;
 
   always_comb begin
@@ -223,7 +225,7 @@ module tw_collective_control
     for (int unsigned i = 0; i < 16; i++) if (number[i]) bits |= 4'(i);
     return bits;
   endfunction
-  wire [3:0] stages = log2(vertex.ranks);  // of a power of two
+  wire [3:0] stages = log2(vertex.ranks);  // ranks is a power of two
 
   // --- First cycle: scans
 
@@ -242,7 +244,7 @@ module tw_collective_control
     end
     scan.start = inclusive || reach[0];
     for (int unsigned k = 0; k < ScanBits; k++) begin
-      // The group's part is needed if there are ranks that 2^(k+1) more reach.
+      // The group's partial result is needed if at least 2^(k+1) ranks follow.
       scan.stages[k].partial = reach[k+1];
       scan.stages[k].both = rank[k] && reach[k+1];
       scan.stages[k].result = rank[k] && (former[k] || !reach[k+1]);
@@ -252,13 +254,14 @@ module tw_collective_control
   // --- First cycle: the collectives
 
   plan_t plan;
-  logic [15:0] streams_less;  // of the number of streams
-  logic [15:0] block_on;  // modulo the ranks
+  logic [15:0] streams_less;  // subtracted from the number of streams
+  logic [15:0] block_on;  // added to the block, modulo the ranks
 
-  // Reduced: the block of the rank that is farthest on the way first, and its own last; otherwise its own first.
+  // Ring. Reduce-scatter starts with the block of the farthest rank and ends with its own; allgather starts with its
+  // own.
   wire reduced = ask_collective_i == CollectiveReduceScatter;
   wire [6:0] ring_steps = vertex.ranks > 16'd2 ? 7'd3 : 7'd2;
-  wire last_step = vertex.ranks > 16'd2 ? ask_step_i[1] : ask_step_i[0];  // of two or three
+  wire last_step = vertex.ranks > 16'd2 ? ask_step_i[1] : ask_step_i[0];  // of two or three steps
 
   always_comb begin
     plan = '0;
@@ -342,7 +345,7 @@ module tw_collective_control
         plan.step.from_host = first_process || second_process;
         plan.step.to_host = power[0];
         plan.step.block = vertex.rank ^ lower_bits;
-      end else if (ask_algorithm_i == AlgorithmExchange) begin  // what came on an edge goes on over those of later stages
+      end else if (ask_algorithm_i == AlgorithmExchange) begin  // packets of an edge are forwarded in later stages
         plan.process.steps = 7'(stages) + 7'd1;
         plan.process.turns = TurnsPacket;
         plan.from_stage = Stages'(half);
@@ -429,7 +432,7 @@ module tw_collective_control
   assign tree_processes_o = plan.processes;
   assign tree_step_o = plan.step;
 
-  // --- Second cycle: the n-th of the set
+  // --- Second cycle: the n-th element of the set
 
   plan_t plan_1_q;
   logic [Entries-1:0] set_d, set_1_q;
@@ -449,9 +452,9 @@ module tw_collective_control
     ranks_1_q <= vertex.ranks;
   end
 
-  logic [Groups-1:0][CountBits-1:0] sums;  // of all groups up to this one
-  logic [Groups-1:0] beyond;  // this one, the n-th is
-  logic [Most-1:0] fitting;  // in the group the one that the n-th would be
+  logic [Groups-1:0][CountBits-1:0] sums;  // elements in all groups up to this one
+  logic [Groups-1:0] beyond;  // the n-th element is behind this group
+  logic [Most-1:0] fitting;  // per group, the element that would be the n-th
 
   always_comb begin
     for (int unsigned g = 0; g < Groups; g++) sums[g] = CountBits'(sizes_1_q[g]);
@@ -485,7 +488,7 @@ module tw_collective_control
 
   // --- Third cycle: the step
 
-  // What a scan holds for stage k of its exchange is in four buffers, each named by the stage in which it is read.
+  // A scan has four buffers per stage of its exchange, numbered by the stage that reads them.
   localparam int unsigned Result = 0, Partial = 1, Copy = 2, Fresh = 3;
 
   logic [Most-1:0] found;
@@ -498,7 +501,7 @@ module tw_collective_control
   process_t kind;
   step_t step;
   logic [Stages-1:0] from_stage, to_stage;
-  logic writes;  // a scan's result, for the next 1 bit of the rank
+  logic writes;  // a scan's result is written for the next 1 bit of the rank
 
   always_comb begin
     for (int unsigned i = 0; i < Most; i++)

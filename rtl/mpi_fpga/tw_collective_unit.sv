@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The collective unit of a node, composed of blocks and parts: packets that come over the links wait in slots; the processes of
-// the operations in flight take them from there, from the host and from each other; aggregation units join them; results leave
-// by the local ports, to the host and to other processes. All-to-alls pass by all this, through the relay, whose lanes are the
-// ports. docs/unit.md has a drawing and a packet's cycles.
+// The collective unit of a node, composed of blocks and parts. Packets from the links wait in slots. Processes of the
+// operations in flight take packets from slots, from the host and from other processes; aggregation units join them;
+// results leave through the local ports, to the host and to other processes. All-to-alls bypass these blocks through
+// the relay, whose lanes are the ports. docs/unit.md has a diagram and a packet's cycles.
 //
-// One process is tried in a cycle. It was picked in the cycle before, in which the memories were addressed with its number. It
-// takes its packets, or waits where the packet, credit or room that it lacks will come.
+// One process is tried per cycle. It was picked in the cycle before, in which the memories were addressed with its
+// number. It takes its packets, or waits at the block where the missing packet, credit or room will arrive.
 //
-// Order: that of each block; results of a step leave in the order of steps. Latency: from a step to its result two cycles and
-// the lanes. Throughput: a step a cycle, and as many packets at a time as there are units. Storage: that of the blocks and
-// parts. take_* and ended_* depend on the process that is tried; the other outputs are those of blocks. Critical path: from the
-// process's step over the slots' credits to attempt.
+// Order: that of each block; results of a step leave in the order of steps. Latency: from a step to its result two
+// cycles and the lanes. Throughput: a step per cycle, and one packet in progress per unit. Storage: that of the blocks
+// and parts. take_* and ended_* depend on the process that is tried; the other outputs are those of blocks. Critical
+// path: from the process's step through the slots' credits to attempt.
 module tw_collective_unit
   import tw_spec_pkg::*, tw_mpi_fpga_spec_pkg::*, tw_network_pkg::*, tw_node_pkg::*, tw_reduce_pkg::*;
 #(
@@ -19,29 +19,29 @@ module tw_collective_unit
     parameter int unsigned Units = 6,
     parameter int unsigned Rows = 32,
     parameter int unsigned Entries = 4,          /// operations of a row in flight
-    parameter int unsigned Edges = 6,           /// of a row
-    parameter int unsigned Roots = 1,           /// labels that can have a tree of their own
+    parameter int unsigned Edges = 6,           /// edges per row
+    parameter int unsigned Roots = 1,           /// labels that can have their own tree
     parameter int unsigned Stages = 16,         /// buffers between the processes of an operation
-    parameter int unsigned StageEntries = 4,     /// for them in the bank of a unit: two for each process of its own that fills some
+    parameter int unsigned StageEntries = 4,     /// for stages in a unit's bank: two for each process of the unit that fills some
     parameter int unsigned Vcs = 4,
-    parameter bit Credits = 1'b1,               /// flow control of the router's local ports; otherwise stop by margin
-    parameter int unsigned PeerFlits = 16,      /// of their buffers; with credits
-    parameter int unsigned BankFlits = 4096,    /// of a link's slots
+    parameter bit Credits = 1'b1,               /// flow control of the router's local ports: credits, or stop bits
+    parameter int unsigned PeerFlits = 16,      /// depth of their buffers; with credits
+    parameter int unsigned BankFlits = 4096,    /// flits of a link's slots
     parameter int unsigned SlotFlits = 64,
-    parameter int unsigned SlotPackets = 4,     /// of ordinary length
-    parameter int unsigned Batch = 16,          /// flits of a slot that are told at a time
-    parameter int unsigned ShortestSize = 2,    /// log2 of a packet's flits: of short streams,
+    parameter int unsigned SlotPackets = 4,     /// packets of ordinary length per slot
+    parameter int unsigned Batch = 16,          /// flits of a slot per credit packet
+    parameter int unsigned ShortestSize = 2,    /// log2 of a packet's flits: in short streams,
     parameter int unsigned PacketSize = 4,      /// ordinary,
-    parameter int unsigned LongestSize = 4,     /// and of long streams
-    parameter int unsigned Words = 106,         /// of a queue between unit and port
-    parameter int unsigned HostPackets = 64,    /// that the host has for a process, at most
-    parameter int unsigned Latency = 14,        /// cycles of a lane, of the user's operators as well
-    parameter pairs_t Pairs = all_pairs(),      /// as of tw_lane, and also
+    parameter int unsigned LongestSize = 4,     /// and in long streams
+    parameter int unsigned Words = 106,         /// depth of a queue between unit and port
+    parameter int unsigned HostPackets = 64,    /// maximum number of the host's packets per process
+    parameter int unsigned Latency = 14,        /// of a lane in cycles, also for user operators
+    parameter pairs_t Pairs = all_pairs(),      /// as in tw_lane, like UserBytes
     parameter logic [2:0][31:0] UserBytes = {3{32'd8}},
     parameter int unsigned Classes = 2,         /// route classes
-    parameter int unsigned Nodes = 64,          /// in the relay's table
-    parameter int unsigned RelayFlits = 1024,   /// of the relay's buffers
-    parameter int unsigned RoomBits = 9,        /// of room_i
+    parameter int unsigned Nodes = 64,          /// entries of the relay's table
+    parameter int unsigned RelayFlits = 1024,   /// depth of the relay's buffers
+    parameter int unsigned RoomBits = 9,        /// width of room_i
     localparam int unsigned Operations = Rows * Entries,
     localparam int unsigned RowWidth = Rows > 1 ? $clog2(Rows) : 1,
     localparam int unsigned OperationWidth = Operations > 1 ? $clog2(Operations) : 1,
@@ -54,9 +54,9 @@ module tw_collective_unit
 ) (
     input  logic clk_i,
     input  logic rst_i,
-    output logic ready_o,  /// memories have been cleared: before, nothing may come
+    output logic ready_o,  /// memories are cleared; no input is allowed before
 
-    // Rows of the communicator table. A row's last word is its vertex: with it the row is there.
+    // Rows of the communicator table. The vertex is written last and makes its row valid.
     input logic                       vertex_valid_i,
     input logic      [RowWidth-1:0]   vertex_row_i,
     input vertex_t                    vertex_i,
@@ -66,7 +66,7 @@ module tw_collective_unit
     input logic      [EdgeWidth-1:0]  edge_index_i,
     input tree_edge_t                 edge_i,
     input logic      [3:0]            edge_vc_i,     /// virtual channel to its far end
-    input logic                       place_valid_i, /// where its packets come, and are kept
+    input logic                       place_valid_i, /// link and base address of its slot
     input logic      [RowWidth-1:0]   place_row_i,
     input logic      [EdgeWidth-1:0]  place_edge_i,
     input logic      [LinkWidth-1:0]  place_link_i,
@@ -80,13 +80,14 @@ module tw_collective_unit
     input logic                       unload_valid_i,
     input logic      [RowWidth-1:0]   unload_row_i,
 
-    // An operation of the host, in the place whose turn it is in its row.
+    // An operation of the host, for the next entry of its row.
     input logic                            start_valid_i,
-    input logic       [OperationWidth-1:0] start_operation_i,  /// row * Entries + place
+    input logic       [OperationWidth-1:0] start_operation_i,  /// row * Entries + entry
     input operation_t                      start_constants_i,
-    input logic                            start_asks_i,       /// it has processes here
+    input logic                            start_asks_i,       /// it has processes at this node
 
-    // What the host has for processes, and what is taken of it: its flits come from the next cycle on, one in pace cycles.
+    // Packets that the host has for processes, and takes: flits follow from the next cycle on, one per take_pace_o
+    // cycles.
     input  logic                         announce_valid_i,
     input  logic [ProcessBits-1:0]       announce_process_i,
     output logic                         take_valid_o,
@@ -97,22 +98,22 @@ module tw_collective_unit
     input  logic [Units-1:0]             host_valid_i,
     input  logic [Units-1:0][255:0]      host_data_i,
 
-    // Results for the host, of each unit.
+    // Results for the host, per unit.
     output logic    [Units-1:0]        result_valid_o,
     input  logic    [Units-1:0]        result_ready_i,
     output logic    [Units-1:0][255:0] result_data_o,
     output logic    [Units-1:0]        result_last_o,
     output result_t [Units-1:0]        result_tag_o,
 
-    output logic                   ended_valid_o,  /// a process is done
+    output logic                   ended_valid_o,  /// a process has ended
     output logic [ProcessBits-1:0] ended_process_o,
 
-    // What is ejected at the links.
+    // Flits ejected at the links.
     input logic  [Links-1:0] in_valid_i,
     input flit_t [Links-1:0] in_flit_i,
 
-    // All-to-alls: the ways of the relay's packets, the own host's for others, those that come for it, and ranks that announce
-    // themselves to it (tw_relay).
+    // All-to-alls (tw_relay): routes of the relay's packets, packets from and to the own host, and ranks that announce
+    // themselves to it.
     input  logic [15:0]              self_i,
     input  logic                     table_valid_i,
     input  logic [15:0]              table_index_i,
@@ -126,8 +127,8 @@ module tw_collective_unit
     input  logic [Ports-1:0]         own_valid_i,
     input  logic [Ports-1:0][255:0]  own_data_i,
     input  logic [Ports-1:0]         own_last_i,
-    output logic [Ports-1:0]         own_ready_o,  /// a word goes out in this cycle
-    input  logic [Ports-1:0][RoomBits-1:0] room_i, /// of the host, in flits, less what has come up to the cycle before
+    output logic [Ports-1:0]         own_ready_o,  /// the word is sent in this cycle
+    input  logic [Ports-1:0][RoomBits-1:0] room_i, /// free flits at the host, after arrivals up to the cycle before
     output logic [Ports-1:0]         came_valid_o,
     output logic [Ports-1:0][255:0]  came_data_o,
     output logic [Ports-1:0]         came_last_o,
@@ -145,16 +146,16 @@ module tw_collective_unit
   end
 
   localparam int unsigned Processes = Operations * 32;
-  localparam int unsigned Inputs = Edges + 1;  // of a join: the edges' packets, and the host's or a stage's
+  localparam int unsigned Inputs = Edges + 1;  // operands of a join: one per edge, and the host's or a stage's
   localparam int unsigned OperandWidth = $clog2(Inputs);
   localparam int unsigned CountWidth = $clog2(Inputs + 1);
   localparam int unsigned PortCountWidth = $clog2(Ports + 1);
   localparam int unsigned CreditWidth = $clog2(SlotFlits + 1);
   localparam int unsigned RoomWidth = $clog2(Words + 1);
   localparam int unsigned TimeBits = $clog2(64 * 16 + 2 + (Inputs + 1) / 2 * Latency + 64);
-  localparam int unsigned Queues = Links + Units + 3;  // of processes that can be tried
+  localparam int unsigned Queues = Links + Units + 3;  // queues of processes that can be tried
 
-  // --- Operations begin, and their processes get their steps
+  // --- Start of operations, and steps of their processes
 
   logic starter_idle, begins, adds, adds_tree;
   logic [RowWidth-1:0] begins_row, head_row, reading_row;
@@ -173,7 +174,7 @@ module tw_collective_unit
   logic [5:0] come_processes;
   wire come_starts = tree_starts || answer_starts;
 
-  logic [ProcessBits-1:0] tried;  // the process that is tried
+  logic [ProcessBits-1:0] tried;
   wire [OperationWidth-1:0] tried_operation = tried[ProcessBits-1:5];
   wire [RowWidth-1:0] tried_row = RowWidth'(32'(tried_operation) / Entries);
   logic goes, ends;
@@ -271,7 +272,7 @@ module tw_collective_unit
       .answer_starts_o (answer_starts)
   );
 
-  // --- The process that is tried, and what its step takes
+  // --- The process that is tried, and the resources of its step
 
   logic pick_valid, tried_valid, known, final_, over, from_host, to_host;
   logic [ProcessBits-1:0] pick;
@@ -333,7 +334,7 @@ module tw_collective_unit
       .reading_o     (reading)
   );
 
-  wire [UnitWidth-1:0] own_unit = UnitWidth'(32'(tried) % Units);  // that whose bank has the stages that it fills
+  wire [UnitWidth-1:0] own_unit = UnitWidth'(32'(tried) % Units);  // whose bank has the stages that it fills
 
   logic [Edges-1:0] there;
   logic [Edges-1:0][CreditWidth-1:0] credits;
@@ -423,7 +424,7 @@ module tw_collective_unit
   assign ended_valid_o = ends;
   assign ended_process_o = tried;
 
-  // --- Where packets come from
+  // --- Sources of packets
 
   logic slots_ready, uploads_ready, stages_ready;
   logic [Links-1:0] slots_early, slots_late;
@@ -573,7 +574,7 @@ module tw_collective_unit
 
   assign ready_o = slots_ready && uploads_ready && stages_ready;
 
-  // --- Which process is tried next, and which unit takes its step
+  // --- Selection of the next process, and of the unit for its step
 
   logic [Queues-1:0] early_valid, late_valid;
   logic [Queues-1:0][ProcessBits-1:0] early_process;
@@ -649,7 +650,7 @@ module tw_collective_unit
 
   // --- Aggregation units
 
-  // The upwards way of a short stream goes first.
+  // Packets up the tree of a short stream have priority.
   wire urgent = constants.upwards_first && tried[4:0] == 5'd0;
   wire result_t host_result = '{16'(tried), part.step, part.round, part.stream, part.first, part.elements, part.descriptor};
 

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The communicator table: rows of vertices, their edges, and where each root has a tree of its own, their branches.
+// The communicator table: rows of vertices, their edges, and, if each root has its own tree, their branches.
 //
-// A lookup by label asks for the way to a root: the edge towards it (none where it is this vertex itself), the tree's other
-// edges, and for every edge the interval of labels behind it. A lookup by edge asks for its far end. Order: answers as
-// asked. Latency: one cycle. Throughput: one lookup of each port and one write of each kind a cycle; a lookup sees what was
-// written in earlier cycles. Storage: Rows vertices, Rows x Edges edges, Rows x Roots branches, in memories; nothing is reset.
-// All outputs are registers. Critical path: from end_row_i over the address of the edge to its far end.
+// A lookup by label returns the path to a root: the edge towards it (none if it is this vertex), the tree's other
+// edges, and the interval of labels behind each edge. A lookup by edge returns its far end. Order: answers in the order
+// of lookups. Latency: one cycle. Throughput: one lookup per port and one write of each kind per cycle; a lookup sees
+// writes of earlier cycles. Storage: Rows vertices, Rows x Edges edges, Rows x Roots branches, in memories; nothing is
+// reset. All outputs are registered. Critical path: from end_row_i through the address of the edge to its far end.
 module tw_context_table
   import tw_node_pkg::*;
 #(
     parameter int unsigned Rows  = 32,
-    parameter int unsigned Edges = 6,   /// of a row, at most 32
-    parameter int unsigned Roots = 64,  /// labels that can have a tree of their own, at least 1
-    parameter int unsigned Ends  = 6,   /// lookups of an edge's far end in a cycle
+    parameter int unsigned Edges = 6,   /// edges per row, at most 32
+    parameter int unsigned Roots = 64,  /// labels that can have their own tree, at least 1
+    parameter int unsigned Ends  = 6,   /// lookups of an edge's far end per cycle
     localparam int unsigned RowWidth = Rows > 1 ? $clog2(Rows) : 1,
     localparam int unsigned EdgeWidth = Edges > 1 ? $clog2(Edges) : 1,
     localparam int unsigned RootWidth = Roots > 1 ? $clog2(Roots) : 1
@@ -43,8 +43,8 @@ module tw_context_table
     output vertex_t                answer_vertex_o,
     output logic [Edges-1:0]       answer_towards_o,
     output logic [Edges-1:0]       answer_away_o,
-    output logic [Edges-1:0][15:0] answer_behind_o,  /// labels behind each edge of the tree; of a rooted row any
-    output logic [Edges-1:0][15:0] answer_last_o,    /// and the last of them
+    output logic [Edges-1:0][15:0] answer_behind_o,  /// number of labels behind each edge; undefined in a rooted row
+    output logic [Edges-1:0][15:0] answer_last_o,    /// last label behind each edge
 
     input  logic [Ends-1:0]                end_valid_i,
     input  logic [Ends-1:0][ RowWidth-1:0] end_row_i,
@@ -83,12 +83,12 @@ module tw_context_table
     return 16'(label - first) < count;
   endfunction
 
-  // Behind the edge up are all labels but those from this vertex' on that are below it: they end before it.
+  // Behind the edge up are all labels outside this vertex's subtree; their interval ends before its label.
   wire [15:0] before_own = (vertex.label == '0 ? vertex.ranks : vertex.label) - 16'd1;
   logic [Edges-1:0] leads, towards;
   logic [Edges-1:0][15:0] behind, last;
 
-  // All of a row's intervals are read at once: each edge has a memory of its own.
+  // Each edge has its own memory, so that all intervals of a row are read at once.
   for (genvar k = 0; k < Edges; k++) begin : interval
     (* ram_style = "distributed" *) interval_t intervals_q[Rows];
     wire interval_t below = intervals_q[lookup_row_i];

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes the words of memory of a packet's elements, from the first one on: what lies behind the header, without a gap.
+// Extracts a packet's elements as memory words, from the first element on: without the header, and without gaps.
 //
-// How many bytes there are comes with the head; what is behind them in the last word is zero. A packet without elements, such as
-// a descriptor, gives one word with no byte in it, so that every packet's end is seen.
+// The head flit comes with the number of bytes; bytes behind them in the last word are zero. A packet without elements,
+// such as a descriptor, gives one word without bytes, to mark the packet's end.
 //
-// Order: kept. Latency: a word is there in the cycle after its last byte came in. Throughput: a flit a cycle; a packet's last
-// word may need one more, in which nothing comes in. Storage: a skid register, and 32 bytes. All outputs depend on registers
-// alone. Critical path: from the bytes left over the lanes that are held, and the choice of 7 for each of the word's, to the
-// output register.
+// Order: kept. Latency: a word is valid in the cycle after its last byte arrived. Throughput: a flit per cycle; a
+// packet's last word may need one more cycle, without input. Storage: a skid register, and 32 bytes. All outputs depend
+// only on registers. Critical path: from the remaining bytes through the number of held lanes, and a 7-way selection
+// for each of the word's lanes, to the output register.
 module tw_depacketizer (
     input logic clk_i,
     input logic rst_i,
@@ -17,26 +17,26 @@ module tw_depacketizer (
     input  logic [255:0] in_data_i,
     input  logic         in_head_i,
     input  logic         in_tail_i,
-    input  logic         in_wide_i,   /// with the head: elements of 16 bytes
-    input  logic [ 10:0] in_bytes_i,  /// with the head: of all elements of the packet, no more than it has room for
+    input  logic         in_wide_i,   /// with the head flit: elements of 16 bytes
+    input  logic [ 10:0] in_bytes_i,  /// with the head flit: bytes of all elements of the packet, at most its capacity
 
     output logic         out_valid_o,
     input  logic         out_ready_i,
     output logic [255:0] out_data_o,
-    output logic [  5:0] out_bytes_o,  /// of the word, 32 but for a packet's last one
-    output logic         out_last_o    /// of its packet
+    output logic [  5:0] out_bytes_o,  /// valid bytes; 32 except in a packet's last word
+    output logic         out_last_o    /// last word of its packet
 );
-  logic [10:0] left_q;             // bytes of the packet that have not come in
-  logic [3:0][63:0] held_words_q;  // lanes of 8 bytes that have not gone out: 4 where nothing follows but padding
+  logic [10:0] left_q;             // bytes of the packet not received yet
+  logic [3:0][63:0] held_words_q;  // lanes of 8 bytes not sent yet: 4 if only padding follows
   logic [2:0] held_q;
   logic [5:0] held_bytes_q;
-  logic draining_q;                // the tail is in, what is held goes out
+  logic draining_q;                // the tail is received, held lanes are sent
 
-  logic advance;  // the register behind takes a word
+  logic advance;  // the output register accepts a word
   wire takes = in_valid_i && in_ready_o;
   assign in_ready_o = advance && !draining_q;
 
-  // --- What a flit brings
+  // --- Input flit
 
   wire [10:0] due = in_head_i ? in_bytes_i : left_q;
   wire [5:0] room = !in_head_i ? 6'd32 : in_wide_i ? 6'd16 : 6'd24;
@@ -53,7 +53,7 @@ module tw_depacketizer (
     end
   end
 
-  // --- What goes out: a full word, or with the tail what there is
+  // --- Output: a full word, or the rest with the tail
 
   wire [6:0] all_bytes = 7'(held_bytes_q) + 7'(bytes);
   wire ends = draining_q || (takes && in_tail_i);

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Selects the aggregation unit for a step.
 //
-// A unit that has read the packet before, and whose result would not meet that one's. Where an edge still has packets in a unit's
-// queues, that unit, so that they stay in order; what fills a stage takes the process's own; else the one with the fewest
-// packets queued, from the process's own one on.
+// A unit is free if it has read its previous packet and the new result does not collide with the previous one. If an
+// edge still has packets in a unit's queues, that unit is chosen, to keep them in order. A step that fills a stage
+// takes the process's own unit. Otherwise the unit with the fewest queued packets is chosen, from the process's own one
+// on.
 //
-// Order: none. Latency: what is taken or sent counts from the next cycle on. Throughput: a step a cycle, and a packet sent on each
-// port. Storage: for each unit two times and a count, for each edge of a row a count and a unit. choice_* depend on the step in
-// the same cycle. Critical path: from step_row_i over the edges' units to the units that are free, the choice, and queued_q.
+// Order: none. Latency: takes and sent packets count from the next cycle on. Throughput: a step per cycle, and a sent
+// packet per port. Storage: two timers and a count per unit, a count and a unit per edge of a row. choice_* depend on
+// the step in the same cycle. Critical path: from step_row_i through the edges' units to the free units, the choice,
+// and queued_q.
 module tw_dispatch #(
     parameter int unsigned Units = 6,
     parameter int unsigned Ports = 6,     /// edge k is sent by port k modulo Ports
     parameter int unsigned Rows = 32,
-    parameter int unsigned Edges = 6,     /// of a row, at most 32
-    parameter int unsigned Words = 106,   /// of a queue: packets of a unit and port at a time
+    parameter int unsigned Edges = 6,     /// edges per row, at most 32
+    parameter int unsigned Words = 106,   /// maximum number of packets queued per unit and port
     parameter int unsigned TimeBits = 11,
     localparam int unsigned UnitWidth = Units > 1 ? $clog2(Units) : 1,
     localparam int unsigned PortWidth = $clog2(Ports + 1),
@@ -23,30 +25,30 @@ module tw_dispatch #(
     input logic clk_i,
     input logic rst_i,
 
-    // A step: which unit takes it, if any does.
+    // A step, and the unit that takes it, if any.
     input  logic [ RowWidth-1:0] step_row_i,
     input  logic [    Edges-1:0] step_to_edges_i,
     input  logic                 step_to_stages_i,
     input  logic [UnitWidth-1:0] step_own_i,
     input  logic [    Units-1:0] step_room_i,      /// units whose queues have room
-    input  logic [    Units-1:0] step_kept_i,      /// units that keep a process
-    input  logic [ TimeBits-1:0] step_latency_i,   /// to the result's first flit
+    input  logic [    Units-1:0] step_kept_i,      /// units that hold a process
+    input  logic [ TimeBits-1:0] step_latency_i,   /// cycles to the result's first flit
     output logic                 choice_valid_o,
     output logic [UnitWidth-1:0] choice_unit_o,
-    output logic                 choice_room_o,    /// where there is none: time alone might give one
+    output logic                 choice_room_o,    /// without a choice: a unit may become free by time alone
 
-    // That unit takes it.
+    // The chosen unit takes the step.
     input logic                 take_i,
-    input logic [PortWidth-1:0] take_ports_i,  /// for which its packet is queued
+    input logic [PortWidth-1:0] take_ports_i,  /// number of ports for which its packet is queued
     input logic [ TimeBits-1:0] take_read_i,   /// cycles until it has been read, at least 1
     input logic [ TimeBits-1:0] take_left_i,   /// cycles until the result has left the lanes
 
-    // What each port has sent.
+    // Packets sent by each port.
     input logic [Ports-1:0]                sent_valid_i,
     input logic [Ports-1:0][UnitWidth-1:0] sent_unit_i,
     input logic [Ports-1:0][ RowWidth-1:0] sent_row_i,
     input logic [Ports-1:0][EdgeWidth-1:0] sent_edge_i,
-    input logic [Ports-1:0]                sent_done_i   /// for all edges of this port
+    input logic [Ports-1:0]                sent_done_i   /// to all edges of this port
 );
   if (Units < 1 || Ports < 1 || Rows < 1 || Edges < 1 || Edges > 32 || Words < 1) begin : check_sizes
     $error("tw_dispatch: at least 1 unit, port, row and word, 1 to 32 edges");
@@ -55,7 +57,7 @@ module tw_dispatch #(
   localparam int unsigned CountWidth = $clog2(Ports * Words + 1);
   localparam int unsigned EdgeCountWidth = $clog2(Words + 1);
 
-  logic [Units-1:0][TimeBits-1:0] input_q, output_q;  // cycles until it is free
+  logic [Units-1:0][TimeBits-1:0] input_q, output_q;  // cycles until the unit is free
   logic [Units-1:0][CountWidth-1:0] queued_q;
 
   // --- The edges' packets
@@ -99,8 +101,8 @@ module tw_dispatch #(
   assign choice_room_o  = allowed != '0;
   assign choice_valid_o = free != '0;
 
-  // All against all, so that comparing counts takes no time behind the step: the first one from step_own_i on of those that are free
-  // and have the fewest packets.
+  // Compares all pairs, so that counts are compared in parallel with the step: of the free units with the fewest
+  // packets, the first from step_own_i on wins.
   logic [Units-1:0] from_own, wins;
   always_comb begin
     choice_unit_o = '0;

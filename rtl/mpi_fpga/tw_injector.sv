@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selects the packets that a local port of the collective unit sends: credit packets of one flit first; then packets of Sources
-// sources, round robin, urgent ones before others.
+// Selects the packets that a local port of the collective unit sends: single-flit credit packets first; then packets of
+// Sources sources, round-robin, urgent ones before others.
 //
-// A packet goes to each of its edges, one after another, the lowest one first: its source reads it again for the next (again_o,
-// with its last word). Its header gets the edge's far end, from a table of this port's own. A packet without edges goes as it is.
-// Once chosen, a packet is sent to its end, and waits for its channel alone.
+// A packet is sent to each of its edges, lowest first: its source reads it again for the next edge (src_again_o, with
+// its last word). Its header receives the edge's far end, from this port's own table. A packet without edges is sent
+// unchanged. A selected packet is sent completely, and waits only for its virtual channel.
 //
-// Order: kept at each source. Latency: one cycle from a word to the flit. Throughput: a flit a cycle; credits cost a packet none,
-// but between packets. Storage: the table, and for each source the edges that its packet has been sent to. src_ready_o,
-// src_again_o, src_edge_o and the credits' ready depend on what is offered; the flit is a register. Critical path: from the offers over the
-// arbiter, the edge, and its entry in the table to the flit and to src_ready_o.
+// Order: kept for each source. Latency: one cycle from a word to the flit. Throughput: a flit per cycle; credits are
+// sent only between packets. Storage: the table, and for each source the edges that its packet has been sent to.
+// src_ready_o, src_again_o, src_edge_o and the credits' ready depend on the inputs' valid; the flit is registered.
+// Critical path: from the inputs' valid through the arbiter, the edge, and its entry in the table to the flit and to
+// src_ready_o.
 module tw_injector
   import tw_spec_pkg::*, tw_mpi_fpga_spec_pkg::*, tw_network_pkg::*;
 #(
     parameter int unsigned Sources = 7,
     parameter int unsigned Rows = 32,
-    parameter int unsigned Edges = 6,   /// of a row, at most 32
+    parameter int unsigned Edges = 6,   /// edges per row, at most 32
     parameter int unsigned Vcs = 4,
-    parameter bit Credits = 1'b1,       /// flow control of the router's port; otherwise stop by margin
-    parameter int unsigned PeerFlits = 8,  /// of its buffer; with credits
+    parameter bit Credits = 1'b1,       /// flow control of the router's port: credits, or stop bits
+    parameter int unsigned PeerFlits = 8,  /// depth of its buffer; with credits
     localparam int unsigned RowWidth = Rows > 1 ? $clog2(Rows) : 1,
     localparam int unsigned EdgeWidth = Edges > 1 ? $clog2(Edges) : 1,
     localparam int unsigned SourceWidth = Sources > 1 ? $clog2(Sources) : 1
@@ -26,7 +27,7 @@ module tw_injector
     input logic clk_i,
     input logic rst_i,
 
-    // The far end of an edge, and the channel of the way there.
+    // Far end of an edge, and the virtual channel to it.
     input logic                 edge_valid_i,
     input logic [ RowWidth-1:0] edge_row_i,
     input logic [EdgeWidth-1:0] edge_index_i,
@@ -34,14 +35,14 @@ module tw_injector
     input logic [          4:0] edge_there_i,
     input logic [          3:0] edge_vc_i,
 
-    // Room of an edge's slot that is to be told.
+    // Room of an edge's slot to return as credits.
     input  logic                 credit_valid_i,
     output logic                 credit_ready_o,
     input  logic [ RowWidth-1:0] credit_row_i,
     input  logic [EdgeWidth-1:0] credit_edge_i,
     input  logic [         15:0] credit_count_i,
 
-    // A flit that is the whole of a packet.
+    // A packet of one flit.
     input  logic         single_valid_i,
     output logic         single_ready_o,
     input  logic [255:0] single_data_i,
@@ -49,14 +50,14 @@ module tw_injector
 
     input  logic [Sources-1:0]               src_valid_i,
     output logic [Sources-1:0]               src_ready_o,
-    output logic [Sources-1:0]               src_again_o,   /// with the last word
-    output logic [EdgeWidth-1:0]             src_edge_o,    /// to which the word goes that is taken
+    output logic [Sources-1:0]               src_again_o,   /// the packet must be read again; with the last word
+    output logic [EdgeWidth-1:0]             src_edge_o,    /// edge to which the accepted word is sent
     input  logic [Sources-1:0][       255:0] src_data_i,
     input  logic [Sources-1:0]               src_last_i,
     input  logic [Sources-1:0]               src_urgent_i,
     input  logic [Sources-1:0][RowWidth-1:0] src_row_i,
     input  logic [Sources-1:0][   Edges-1:0] src_edges_i,
-    input  logic [Sources-1:0][         3:0] src_vc_i,      /// of a packet without edges
+    input  logic [Sources-1:0][         3:0] src_vc_i,      /// for a packet without edges
 
     output logic           out_valid_o,
     output flit_t          out_flit_o,
@@ -89,11 +90,11 @@ module tw_injector
     if (edge_valid_i) far_ends_q[place(edge_row_i, edge_index_i)] <= '{edge_neighbour_i, edge_there_i, edge_vc_i};
   end
 
-  // --- Which packet
+  // --- Selection of a packet
 
   logic sending_q, head_q;
   logic [SourceWidth-1:0] source_q, winner;
-  logic [Sources-1:0][Edges-1:0] sent_q;  // edges that the packet in front has been sent to
+  logic [Sources-1:0][Edges-1:0] sent_q;  // edges to which the packet at the head has been sent
   logic any;
 
   wire [Sources-1:0] urgent = src_valid_i & src_urgent_i;
@@ -144,7 +145,7 @@ module tw_injector
     credit = credit_empty();
     credit.destination = far.neighbour;
     credit.context_ = 5'(credit_row_i);
-    credit.collective = CollectiveBarrier;  // any: what is 0 is point to point
+    credit.collective = CollectiveBarrier;  // any but 0, which is point to point
     credit.edge_ = far.there;
     credit.last = 1'b1;
     credit.count = credit_count_i;

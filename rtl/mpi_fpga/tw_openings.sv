@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Begins operations at a vertex without a rank, where no host submits them, when their first packet arrives.
+// Starts operations at a vertex without a rank, where no host submits them, when their first packet arrives.
 //
-// An operation's descriptor may begin it in the cycle in which it comes into an empty slot, or else is found in front of the slot: rows
-// whose next operation may be there are looked through, one after another, an edge of the tree in two cycles. An edge where an earlier
-// operation still reads is left alone. Every edge of the tree carries all operations that take it, so a neighbour is no more of them
-// ahead than it may have in flight, and the 2 bits of the sequence tell them apart.
+// An operation's descriptor can start it in the cycle in which it enters an empty slot. Otherwise it is found at the
+// head of the slot: rows whose next operation may be there are scanned in sequence, in two cycles per tree edge. Edges
+// that an earlier operation still reads are skipped. Every tree edge carries all operations that use the tree, so a
+// neighbour is ahead by at most the operations in flight, and the 2-bit sequence number distinguishes them.
 //
-// Order: what comes before what is found, the lowest link first; rows from 0 on. Latency: none from what comes; two cycles an edge
-// that is looked at. Throughput: an operation a cycle. Storage: for each row its tree, and what its next operation is. look_* are
-// registers; begin_* depend on all inputs but row_* and ended_*. Critical path: from a flit's header over who reads its edge to begin_*.
+// Order: arriving descriptors before scanned ones, the lowest link first; rows from 0 on. Latency: none for an arriving
+// descriptor; two cycles per scanned edge. Throughput: an operation per cycle. Storage: for each row its tree, and the
+// entry and sequence number of its next operation. look_* are registers; begin_* depend on all inputs except row_* and
+// ended_*. Critical path: from a flit's header through the readers of its edge to begin_*.
 module tw_openings
   import tw_spec_pkg::*, tw_mpi_fpga_spec_pkg::*, tw_network_pkg::*, tw_node_pkg::*;
 #(
@@ -32,15 +33,15 @@ module tw_openings
 
     input logic  [Links-1:0] in_valid_i,
     input flit_t [Links-1:0] in_flit_i,
-    input logic  [Links-1:0] in_to_empty_i,  /// the slot of the packet that comes holds no other
+    input logic  [Links-1:0] in_to_empty_i,  /// the arriving packet's slot holds no other packet
 
-    // The slot that is looked at, and what was in front of it in the cycle before.
+    // The scanned slot, and its head packet as of the cycle before.
     output logic [RowWidth-1:0]  look_row_o,
     output logic [EdgeWidth-1:0] look_edge_o,
     input  logic                 front_valid_i,
     input  head_t                front_i,
 
-    // Edges of a row that earlier operations read, and places that are taken.
+    // Edges of a row that earlier operations read, and occupied entries.
     output logic [RowWidth-1:0]           reading_row_o,
     input  logic [Edges-1:0]              reading_i,
     input  logic [Rows-1:0][Entries-1:0]   taken_i,
@@ -59,9 +60,9 @@ module tw_openings
 
   localparam int unsigned LinkWidth = Links > 1 ? $clog2(Links) : 1;
 
-  logic [Rows-1:0] bare_q, sought_q, sought;  // without a rank; their next operation may be in front of a slot
-  logic [Rows-1:0][EntryWidth-1:0] place_q;   // of that one,
-  logic [Rows-1:0][1:0] sequence_q;           // and its number among those that take the tree
+  logic [Rows-1:0] bare_q, sought_q, sought;  // rows without a rank; next operation may be at a slot's head
+  logic [Rows-1:0][EntryWidth-1:0] place_q;   // of the next operation
+  logic [Rows-1:0][1:0] sequence_q;           // its number among those that use the tree
   logic [Edges-1:0] trees_q[Rows];
 
   logic scanning_q, looked_q;
@@ -78,7 +79,7 @@ module tw_openings
   end
   assign look_row_o = row_q;
 
-  // What comes.
+  // Arriving descriptors.
   head_t [Links-1:0] coming;
   logic [Links-1:0][RowWidth-1:0] coming_row;
   logic [Links-1:0][EdgeWidth-1:0] coming_edge;

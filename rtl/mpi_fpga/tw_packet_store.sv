@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stores the host's packets for processes until units read them.
 //
-// The host puts a packet into a place of its choice, flit by flit; with the last one it stands behind the others of its process, and is
-// announced in the next cycle. A unit takes the first one: flits come from the next cycle on, one in `pace` cycles. When the last one
-// has been read, the place is told to be free: until then the host leaves it alone, so that nothing here ever overflows.
+// The host writes a packet, flit by flit, into an entry of its choice; the last flit appends it to the queue of its
+// process, and it is announced in the next cycle. A unit takes the packet at the head: flits follow from the next cycle
+// on, one per `pace` cycles. When the last flit has been read, the entry is reported free; the host does not use it
+// before, so nothing here overflows.
 //
-// Order: packets of a process in that in which their last flits came; free places in that in which packets were taken. Latency: a flit is out in the cycle after
-// the take. Throughput: a flit in, and one out for each unit, a cycle. Storage: the places once for each unit; for each process
-// two heads and a tail, for each place the next. Bits that say which of two sides wrote last are cleared one process a cycle after
-// reset, in which time ready_o is low and nothing may come. All outputs are registers, or a few bits beside them. Critical path: from
-// take_process_i over the process's head to the memories' address.
+// Order: packets of a process in the order of their last flits; free entries in the order of takes. Latency: a flit is
+// out in the cycle after the take. Throughput: a flit in, and one out for each unit, per cycle. Storage: the entries
+// once per unit; per process two heads and a tail, per entry the next one. Flags that show which of two sides wrote
+// last are cleared after reset, one process per cycle; until then ready_o is low and no input is allowed. All outputs
+// are registers, or a few bits beside them. Critical path: from take_process_i through the process's head to the
+// memories' address.
 module tw_packet_store #(
     parameter int unsigned Units     = 6,
     parameter int unsigned Processes = 2048,
     parameter int unsigned Entries    = 256,
-    parameter int unsigned Flits     = 16,    /// of a place: a power of two
+    parameter int unsigned Flits     = 16,    /// flits per entry: a power of two
     localparam int unsigned ProcessWidth = Processes > 1 ? $clog2(Processes) : 1,
     localparam int unsigned EntryWidth = Entries > 1 ? $clog2(Entries) : 1,
     localparam int unsigned UnitWidth = Units > 1 ? $clog2(Units) : 1
@@ -26,12 +28,12 @@ module tw_packet_store #(
     input  logic                    in_valid_i,
     input  logic [255:0]            in_data_i,
     input  logic                    in_last_i,
-    input  logic [ProcessWidth-1:0] in_process_i,  /// counts with the last flit
+    input  logic [ProcessWidth-1:0] in_process_i,  /// valid with the last flit
     input  logic [EntryWidth-1:0]   in_place_i,
     output logic                    announce_valid_o,
     output logic [ProcessWidth-1:0] announce_process_o,
 
-    input  logic                    take_valid_i,    /// for a process every other cycle at most
+    input  logic                    take_valid_i,    /// at most every other cycle for one process
     input  logic [ProcessWidth-1:0] take_process_i,
     input  logic [UnitWidth-1:0]    take_unit_i,
     input  logic [2:0]              take_size_i,     /// log2 of its flits
@@ -54,13 +56,13 @@ module tw_packet_store #(
     return 32'(place) * Flits + 32'(flit);
   endfunction
 
-  // --- Packets by process. What comes and what is taken each write memories of their own; where two differ in their last bit, the
-  // later one counts.
+  // --- Packets by process. Arrivals and takes each write their own memories; a pair of flags, one of each side, shows
+  // which side wrote last.
 
-  (* ram_style = "distributed" *) logic filled_q[Processes];   // there are packets where they differ
+  (* ram_style = "distributed" *) logic filled_q[Processes];   // packets are queued if they differ
   (* ram_style = "distributed" *) logic emptied_q[Processes];
-  (* ram_style = "distributed" *) logic came_q[Processes];     // the first packet is that which came where they are equal
-  (* ram_style = "distributed" *) logic taken_q[Processes];    // else that behind the one taken
+  (* ram_style = "distributed" *) logic came_q[Processes];     // if they are equal, the head is the packet that arrived
+  (* ram_style = "distributed" *) logic taken_q[Processes];    // else the one behind the packet taken
   (* ram_style = "distributed" *) logic [EntryWidth-1:0] first_came_q[Processes];
   (* ram_style = "distributed" *) logic [EntryWidth-1:0] first_behind_q[Processes];
   (* ram_style = "distributed" *) logic [EntryWidth-1:0] tail_q[Processes];
@@ -69,7 +71,7 @@ module tw_packet_store #(
   logic ready_q;
   logic [ProcessWidth-1:0] clear_q;
   logic [FlitWidth-1:0] in_flit_q;
-  logic behind_q;  // a packet was taken: the place of that behind it
+  logic behind_q;  // a packet was taken: entry of the one behind it
   logic [ProcessWidth-1:0] behind_process_q;
   logic [EntryWidth-1:0] behind_place_q;
 
@@ -77,7 +79,7 @@ module tw_packet_store #(
   wire [EntryWidth-1:0] taken = came_q[take_process_i] == taken_q[take_process_i] ?
       first_came_q[take_process_i] : first_behind_q[take_process_i];
   wire takes_last = taken == tail_q[take_process_i];
-  wire takes_all = take_valid_i && takes_last && take_process_i == in_process_i;  // that were there
+  wire takes_all = take_valid_i && takes_last && take_process_i == in_process_i;  // the queue becomes empty
   wire is_first = filled_q[in_process_i] == emptied_q[in_process_i] || takes_all;
 
   assign ready_o = ready_q;
@@ -162,7 +164,7 @@ module tw_packet_store #(
 `endif
   end
 
-  // --- Places in the order in which they were taken, until the unit has read them
+  // --- Entries in the order of takes, until the unit has read them
 
   logic freed_valid;
   logic [UnitWidth-1:0] freed_unit;

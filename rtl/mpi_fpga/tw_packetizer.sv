@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes the packets of a stream: its descriptor, which a barrier's is alone, then its elements, which come as the words of memory
-// from the first one on; where it has none, a packet without elements.
+// Builds the packets of a stream: its descriptor (alone for a barrier), then its elements, which arrive as memory words
+// from the first element on; if it has none, one packet without elements.
 //
-// Elements lie in packets as sim/mpi_fpga/packetizer.hpp has it: behind the 8 bytes of the header and without a gap; those of 16 bytes
-// one in the first flit, two in each other one. All packets are full but the last, which is as short as a power of two of flits
-// can be; what is behind its elements is zero. A word of which the stream's end leaves something over is dropped with it.
+// Elements are laid out as in sim/mpi_fpga/packetizer.hpp: behind the 8 bytes of the header, without gaps; elements of
+// 16 bytes: one in the first flit, two in each other flit. All packets are full except the last, which has the smallest
+// sufficient power of two of flits; bytes behind its elements are zero. If the stream ends within a word, the rest of
+// the word is dropped.
 //
-// Order: kept. Latency: the descriptor is there in the second cycle after the start, a flit in the cycle after its last word came
-// in. Throughput: a flit a cycle within a stream, and one cycle between two. Storage: a skid register, and up to 24 bytes of
-// words that came in. All outputs depend on registers alone. Critical path: from the bytes left of a packet over the lanes that
-// a flit needs, and the choice of 7 for each, to the output register.
+// Order: kept. Latency: the descriptor is valid in the second cycle after the start, a flit in the cycle after its last
+// word arrived. Throughput: a flit per cycle within a stream, and one cycle between streams. Storage: a skid register,
+// and up to 24 bytes of received words. All outputs depend only on registers. Critical path: from the remaining bytes
+// of a packet through the number of lanes of a flit, and a 7-way selection for each lane, to the output register.
 module tw_packetizer
   import tw_spec_pkg::*, tw_mpi_fpga_spec_pkg::*;
 (
@@ -18,7 +19,7 @@ module tw_packetizer
 
     input  logic              start_valid_i,
     output logic              start_ready_o,
-    input  descriptor_t       start_descriptor_i,  /// with the header of all packets; whether it is the last one is found here
+    input  descriptor_t       start_descriptor_i,  /// includes the header of all packets; its `last` is replaced
     input  logic        [2:0] start_size_i,        /// log2 of the flits of a full packet, at most 6
 
     input  logic         in_valid_i,
@@ -31,29 +32,29 @@ module tw_packetizer
     output logic         out_head_o,
     output logic         out_tail_o
 );
-  localparam int unsigned LeftBits = 52;  // of a stream's bytes: 48 of elements, of up to 16 bytes
+  localparam int unsigned LeftBits = 52;  // of a stream: 48-bit count of elements of up to 16 bytes
   localparam int unsigned PacketBits = 11;
 
   typedef enum logic [1:0] {Idle, Descriptor, Data} state_e;
 
   state_e state_q;
   descriptor_t descriptor_q;
-  logic [2:0] full_size_q, size_q;     // log2 of flits: of a full packet, of this one
+  logic [2:0] full_size_q, size_q;     // log2 of flits: of a full packet, of the current packet
   logic wide_q;                        // elements of 16 bytes
-  logic [LeftBits-1:0] left_q;         // bytes of the stream behind this packet
-  logic [PacketBits-1:0] in_packet_q;  // bytes of this packet that have not gone out
-  logic [6:0] flits_q;                 // its flits that have not gone out
+  logic [LeftBits-1:0] left_q;         // bytes of the stream after this packet
+  logic [PacketBits-1:0] in_packet_q;  // bytes of this packet not sent yet
+  logic [6:0] flits_q;                 // flits of this packet not sent yet
   logic head_q, last_q;
-  logic [2:0][63:0] held_words_q;      // of a word that came in, in lanes of 8 bytes
+  logic [2:0][63:0] held_words_q;      // rest of a received word, in lanes of 8 bytes
   logic [1:0] held_q;
 
   function automatic logic [PacketBits-1:0] capacity(logic wide, logic [2:0] size);
     return PacketBits'((12'd32 << size) - (wide ? 12'd16 : 12'd8));
   endfunction
 
-  // --- The next flit: its lanes come from what is held, and from a word
+  // --- The next flit, from held lanes and a word
 
-  logic advance;  // the register behind takes a flit
+  logic advance;  // the output register accepts a flit
   wire [5:0] room = !head_q ? 6'd32 : wide_q ? 6'd16 : 6'd24;
   wire [5:0] bytes = in_packet_q < PacketBits'(room) ? in_packet_q[5:0] : room;
   wire [2:0] lanes = 3'((7'(bytes) + 7'd7) >> 3);
@@ -63,7 +64,7 @@ module tw_packetizer
   assign start_ready_o = state_q == Idle;
   assign in_ready_o = state_q == Data && advance && takes_word;
 
-  logic [6:0][63:0] there;  // lanes, in their order
+  logic [6:0][63:0] there;  // in order
   always_comb begin
     there = '0;
     for (int unsigned i = 0; i < 7; i++) begin
@@ -85,7 +86,7 @@ module tw_packetizer
     header.last = last_q;
   end
 
-  // --- The next packet, of what is left
+  // --- The next packet, from the remaining bytes
 
   wire all_left = left_q <= LeftBits'(capacity(wide_q, full_size_q));
   wire [PacketBits-1:0] next_bytes = all_left ? left_q[PacketBits-1:0] : capacity(wide_q, full_size_q);

@@ -1,49 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
 // Selects the process of a collective unit that is tried next.
 //
-// A process that may be able to go on is in one place: it waits in the queue of what has given it the chance, or is kept by the
-// unit that reads its packet. Queues and units take turns; one process is chosen in a cycle. Those that lack room in some queue,
-// and those that come after an earlier operation, are tried once after some room has become free, or a process has ended.
+// A process that may be able to advance is held exactly once: in the queue of the event that woke it, or by the unit
+// that reads its packet. Queues and units take turns; one process is selected per cycle. Processes that lack room in
+// some queue, and those that wait for an earlier operation, are retried once after room has become free, or a process
+// has ended.
 //
-// Order: kept in each queue; between them round robin. Latency: none where a queue is empty: early_* are chosen in the same cycle;
-// what the process tried in this cycle causes (late_*, tried_*) is chosen from in the next. Throughput: a process a cycle. Storage:
-// Links + Units + 6 queues of Depth processes, and one process for each unit. pick_* depend on early_* in the
-// same cycle, the other outputs are registers.
-// Critical path: from early_* over the arbiter and the choice of the process to pick_process_o.
+// Order: kept in each queue; round-robin between queues. Latency: none if a queue is empty: early_* are selected in the
+// same cycle; effects of the process tried in this cycle (late_*, tried_*) can be selected in the next. Throughput: a
+// process per cycle. Storage: Links + Units + 6 queues of Depth processes, and one process per unit. pick_* depend on
+// early_* in the same cycle, the other outputs are registers. Critical path: from early_* through the arbiter and the
+// selection of the process to pick_process_o.
 module tw_pick #(
     parameter int unsigned Links = 6,
     parameter int unsigned Units = 6,
     parameter int unsigned ProcessBits = 12,
-    parameter int unsigned Depth = 512,      /// processes of a queue
-    parameter int unsigned CycleBits = 10,   /// of the time for which a unit reads
-    localparam int unsigned Queues = Links + Units + 3,  // that may be passed through: links, stages, host, start, answer
+    parameter int unsigned Depth = 512,      /// processes per queue
+    parameter int unsigned CycleBits = 10,   /// width of a unit's reading time
+    localparam int unsigned Queues = Links + Units + 3,  // with bypass: links, stages, host, start, answer
     localparam int unsigned UnitWidth = Units > 1 ? $clog2(Units) : 1
 ) (
     input logic clk_i,
     input logic rst_i,
 
-    // What comes for those that have been waiting for it: over each link, into each unit's stages, from the host; started, or
-    // answered by collective control.
+    // Processes woken by an arrival: over each link, in each unit's stages, from the host; or started; or answered by
+    // collective control.
     input logic [Queues-1:0]                  early_valid_i,
     input logic [Queues-1:0][ProcessBits-1:0] early_process_i,
-    // What came in this cycle for the process that is tried, and has begun to wait for it. None for a queue with an early one.
+    // Arrivals in this cycle for the process that is tried, which begins to wait for them. Never for a queue with an
+    // early one.
     input logic [Queues-1:0]                  late_valid_i,
 
-    // The process that is tried, and what becomes of it: none of these where it ends, or waits for something of its own.
+    // The process that is tried, and its outcome: none of these if it ends, or waits for its own resource.
     output logic                  tried_valid_o,
     output logic [ProcessBits-1:0] tried_process_o,
-    input logic                   tried_time_i,    /// lacks time alone
-    input logic                   tried_room_i,    /// room in a queue
-    input logic                   tried_turn_i,    /// an earlier operation's end
-    input logic                   tried_goes_i,    /// a unit reads its packet,
-    input logic [  UnitWidth-1:0] tried_unit_i,    /// this one,
-    input logic [  CycleBits-1:0] tried_cycles_i,  /// and so many cycles later, at least 1, it can be chosen
+    input logic                   tried_time_i,    /// lacks only time
+    input logic                   tried_room_i,    /// lacks room in a queue
+    input logic                   tried_turn_i,    /// waits for the end of an earlier operation
+    input logic                   tried_goes_i,    /// a unit reads its packet:
+    input logic [  UnitWidth-1:0] tried_unit_i,    /// this one;
+    input logic [  CycleBits-1:0] tried_cycles_i,  /// after this many cycles, at least 1, it can be selected again
 
     input logic room_freed_i,
     input logic process_ended_i,
 
-    output logic [      Units-1:0] kept_o,          /// units that keep a process
-    output logic                   pick_valid_o,    /// this one is tried in the next cycle
+    output logic [      Units-1:0] kept_o,          /// units that hold a process
+    output logic                   pick_valid_o,    /// this process is tried in the next cycle
     output logic [ProcessBits-1:0] pick_process_o
 );
   if (Links < 1 || Units < 1 || Depth < 1) begin : check_sizes
@@ -77,7 +79,7 @@ module tw_pick #(
     tried_process_o <= pick_process_o;
   end
 
-  // --- Queues that what comes in this cycle passes where they are empty
+  // --- Queues, which arrivals bypass if they are empty
 
   for (genvar q = 0; q < Queues; q++) begin : arrival
     logic waiting;
@@ -103,7 +105,7 @@ module tw_pick #(
     assign offered[q] = waiting ? first : early_process_i[q];
   end
 
-  // --- Those that have been tried, and lack what no place can give them
+  // --- Queues of tried processes that no other block wakes
 
   wire [2:0] tried = {tried_turn_i, tried_room_i, tried_time_i};
   wire [2:0] again = {process_ended_i, room_freed_i, 1'b1};

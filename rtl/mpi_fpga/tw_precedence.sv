@@ -1,48 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tracks the edges that an operation may not use yet, because earlier operations of its communicator still use them.
+// Tracks the edges that an operation must not use yet, because earlier operations of its communicator still use them.
 //
-// Every edge serves the operations of a row in their order, in each direction. They take the row's places in turn; what a process uses
-// is added step by step, and given up when it ends.
+// Every edge serves the operations of a row in order, in each direction. Operations take the row's entries in turn; the
+// edges of a process are added step by step, and released when it ends.
 //
-// Order: none. Latency: what begins, is added or ends is seen in the next cycle; what is asked for in the same. Throughput: one of
-// each in a cycle. Storage: 2 bits for each edge, of each place and of each process. held_* and reading_o depend on registers and on
-// what is asked for. Critical path: from held_row_i over the row's places to held_*.
+// Order: none. Latency: begin, add and end are visible in the next cycle; queries are answered in the same. Throughput:
+// one of each per cycle. Storage: 2 bits per edge, of each entry and of each process. held_* and reading_o depend on
+// registers and on the queries. Critical path: from held_row_i through the row's entries to held_*.
 module tw_precedence #(
     parameter int unsigned Rows = 32,
     parameter int unsigned Entries = 4,     /// operations of a row in flight
-    parameter int unsigned Edges = 6,      /// of a row, at most 32
-    localparam int unsigned Processes = 32,  // of an operation
+    parameter int unsigned Edges = 6,      /// edges per row, at most 32
+    localparam int unsigned Processes = 32,  // per operation
     localparam int unsigned RowWidth = Rows > 1 ? $clog2(Rows) : 1,
     localparam int unsigned EntryWidth = Entries > 1 ? $clog2(Entries) : 1
 ) (
     input logic clk_i,
     input logic rst_i,
 
-    input logic                load_valid_i,   /// a row is loaded: its first operation takes place 0
+    input logic                load_valid_i,   /// a row is loaded: its first operation takes entry 0
     input logic [RowWidth-1:0] load_row_i,
-    input logic                begin_valid_i,  /// an operation begins, in the place whose turn it is
+    input logic                begin_valid_i,  /// an operation takes the next entry
     input logic [RowWidth-1:0] begin_row_i,
 
     input logic                  add_valid_i,    /// a step of a process uses edges
     input logic [  RowWidth-1:0] add_row_i,
     input logic [EntryWidth-1:0] add_place_i,
     input logic [           4:0] add_process_i,
-    input logic                  add_first_i,    /// of the process's steps
+    input logic                  add_first_i,    /// first of the process's steps
     input logic [     Edges-1:0] add_reading_i,
     input logic [     Edges-1:0] add_writing_i,
 
-    input logic                  end_valid_i,    /// a process is done; no other one of its operation uses its edges that way
+    input logic                  end_valid_i,    /// a process ends; no other one of its operation uses its edges in the same direction
     input logic [  RowWidth-1:0] end_row_i,
     input logic [EntryWidth-1:0] end_place_i,
     input logic [           4:0] end_process_i,
 
-    // What operations before the one in a place are not done with.
+    // Edges still used by operations before the one in this entry.
     input  logic [  RowWidth-1:0] held_row_i,
     input  logic [EntryWidth-1:0] held_place_i,
     output logic [     Edges-1:0] held_reading_o,
     output logic [     Edges-1:0] held_writing_o,
 
-    // What any operation of a row still reads.
+    // Edges that any operation of a row still reads.
     input  logic [RowWidth-1:0] reading_row_i,
     output logic [   Edges-1:0] reading_o
 );
@@ -83,7 +83,7 @@ module tw_precedence #(
     end
   end
 
-  // --- What is asked for
+  // --- Queries
 
   wire [EntryWidth-1:0] next = next_q[held_row_i];
   wire edges_t [Entries-1:0] open = open_q[held_row_i];
@@ -94,7 +94,7 @@ module tw_precedence #(
     held_writing_o = '0;
     reading_o = '0;
     for (int unsigned p = 0; p < Entries; p++) begin
-      // From the place whose turn it is, which is the oldest, up to the one asked for.
+      // From the next entry to be taken, which is the oldest, up to the queried one.
       if (next <= held_place_i ? p >= 32'(next) && p < 32'(held_place_i) : p >= 32'(next) || p < 32'(held_place_i)) begin
         held_reading_o |= open[p].reading;
         held_writing_o |= open[p].writing;

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Progress of each process in its operation, and its next packet.
 //
-// A process goes through its steps, and through the streams of each, a packet of a stream after another: all of them, or, where
-// it takes turns, so many of every stream at a time. A stream's first packet is its descriptor, whose count of elements
-// says how many packets follow and how long they are.
+// A process executes its steps in order, and the streams of each in order, packet by packet: each stream completely or,
+// if it takes turns, a number of packets of each stream per turn. A stream's first packet is its descriptor, whose
+// element count determines the number and length of the packets that follow.
 //
-// Order: a process is asked for (ask_*), its next packet is seen in the cycle after, in which it may go; what a descriptor says
-// comes in the next one. It is asked for again in the cycle after that at the earliest. Latency: one cycle. Throughput: a
-// process a cycle. Storage: 190 bits for each process. at_valid_o is a register, where the process is
-// depends on memories alone, its packet on size_i and alone_i besides, and what comes then on all of the cycle's inputs. Critical path: from the elements taken over what is left and the
-// packet's elements to the memory.
+// Order: a process is requested (ask_*); its next packet is visible in the next cycle, in which it may advance; a
+// descriptor's contents follow one cycle later. A process can be requested again one cycle after it advanced, after a
+// descriptor two. Latency: one cycle. Throughput: a process per cycle. Storage: 190 bits per process. at_valid_o is a
+// register, the position depends only on memories, the packet also on size_i and alone_i, and the next position on all
+// inputs of the cycle. Critical path: from the elements taken through the remaining elements and the packet's elements
+// to the memory.
 module tw_progress #(
     parameter int unsigned Processes = 4096,
     localparam int unsigned ProcessWidth = Processes > 1 ? $clog2(Processes) : 1
@@ -23,30 +24,30 @@ module tw_progress #(
     input logic                    ask_valid_i,
     input logic [ProcessWidth-1:0] ask_process_i,
 
-    // The process that was asked for: where it is, and the packet that it takes next.
+    // The requested process: its position, and its next packet.
     output logic        at_valid_o,
     output logic [ 6:0] at_step_o,
     output logic [15:0] at_round_o,
     output logic [15:0] at_stream_o,
     output logic        at_descriptor_o,
     input  logic [ 2:0] size_i,           /// log2 of an element's bytes, at most 4
-    input  logic        alone_i,          /// a descriptor is all of its stream
+    input  logic        alone_i,          /// a descriptor is the whole stream
     output logic [ 2:0] at_size_o,      /// log2 of its flits
     output logic [10:0] at_elements_o,
-    output logic [47:0] at_first_o,     /// of the stream's elements
-    output logic        at_last_o,      /// of its stream
+    output logic [47:0] at_first_o,     /// index of its first element in the stream
+    output logic        at_last_o,      /// last packet of its stream
 
-    // It takes it, and goes on: to another step, to its end, or neither.
+    // It takes the packet and advances: to another step, to its end, or neither.
     input  logic        go_i,
     input  logic [ 6:0] steps_i,
-    input  logic [15:0] rounds_i,      /// through the steps in a turn
-    input  logic [15:0] streams_i,     /// of its step, at least 1
-    input  logic [15:0] packets_i,     /// of a stream at a time; 0: all
+    input  logic [15:0] rounds_i,      /// passes over the steps per turn
+    input  logic [15:0] streams_i,     /// streams of the step, at least 1
+    input  logic [15:0] packets_i,     /// packets of a stream per turn; 0: all
     output logic        at_next_step_o,
     output logic        at_over_o,
 
-    // What the descriptor says that was taken in the cycle before, and how long an operation's packets are: shorter ones for
-    // short streams, so many of which count together.
+    // Contents of the descriptor taken in the cycle before, and the operation's packet lengths: shorter packets for
+    // short streams, of which together_i are counted together.
     input logic        describe_i,
     input logic [47:0] count_i,        /// elements
     input logic [ 2:0] count_size_i,   /// log2 of an element's bytes
@@ -63,10 +64,10 @@ module tw_progress #(
     logic [6:0]  step;
     logic [15:0] round;
     logic [15:0] stream;
-    logic [15:0] taken;            // packets of the stream in this turn
-    logic        descriptor;       // comes next
-    logic        turn_descriptor;  // as it was when the turn began
-    logic [47:0] done;             // elements of the stream
+    logic [15:0] taken;            // packets of the stream taken in this turn
+    logic        descriptor;       // the next packet is a descriptor
+    logic        turn_descriptor;  // its value when the turn began
+    logic [47:0] done;             // elements of the stream already taken
     logic [47:0] turn_done;
   } position_t;
 
@@ -83,12 +84,13 @@ module tw_progress #(
     return at;
   endfunction
 
-  // Elements that a packet has room for.
+  // Capacity of a packet, in elements.
   function automatic logic [10:0] capacity(logic [2:0] flits, logic [2:0] element);
     return element == 3'd4 ? 11'((12'd2 << flits) - 12'd1) : 11'(((12'd32 << flits) - 12'd8) >> element);
   endfunction
 
-  // --- Memories. A process has begun anew while the bit that its start writes differs from that which its first packet writes.
+  // --- Memories. A process is at its beginning while the bit that its start writes differs from the one that its first
+  // packet writes.
 
   position_t positions_q[Processes];
   stream_t streams_q[Processes];
@@ -102,7 +104,7 @@ module tw_progress #(
   wire fresh = started_q[process_q] != begun_q[process_q];
   wire position_t at = fresh ? first_position() : read_q;
   position_t next;
-  logic [2:0] full_size;  // of the stream that is described
+  logic [2:0] full_size;  // of the described stream
 
   always_ff @(posedge clk_i) begin
     at_valid_o <= !rst_i && ask_valid_i;
@@ -138,7 +140,7 @@ module tw_progress #(
   assign at_first_o = at.done;
   assign at_last_o = at.descriptor ? alone_i : all_left;
 
-  // --- Where the process is then
+  // --- The next position
 
   wire turn_ends = at_last_o || (packets_i != '0 && 16'(at.taken + 16'd1) == packets_i);
   wire step_ends = turn_ends && 16'(at.stream + 16'd1) == streams_i;
@@ -167,10 +169,10 @@ module tw_progress #(
   assign at_over_o = all_ends && at_last_o;
   assign at_next_step_o = step_ends && !at_over_o && steps_i != 7'd1;
 
-  // --- How long a stream's packets are
+  // --- Packet length of a stream
 
   wire [51:0] all_bytes = 52'(count_i) << count_size_i;
-  wire [19:0] bytes = all_bytes[51:20] != '0 ? '1 : all_bytes[19:0];  // more make no difference
+  wire [19:0] bytes = all_bytes[51:20] != '0 ? '1 : all_bytes[19:0];  // saturated: more makes no difference
   wire [35:0] together = 36'(bytes) * 36'(together_i);
   always_comb begin
     full_size = longest_i;

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Forwards packets of all-to-alls from link to link: stores what comes over a link, and gives whole packets to the lane of the next
-// link, or to the host (docs/collectives.md; docs/unit.md lists the parts). Its lanes are sources of tw_injector.
+// Stores and forwards packets of all-to-alls: stores packets that arrive over links, and gives whole packets to the
+// lane of the next link, or to the host (docs/collectives.md; docs/unit.md lists the parts). Its lanes are sources of
+// tw_injector.
 //
-// Behind each link there is a memory for the buffers of all its route classes. It consists of linked flits: pages would take room
-// that credits, which count flits, do not know of. An idle lane asks a memory for a packet that has room in its next buffer; a
-// memory serves one of the lanes and hosts that ask for it, in turn.
-// A packet comes over the link whose buffer its header names: where several links lead to a neighbour, the table has to name the one
-// over which the router sends what is for it. Credits may come over any link.
+// Each link has a memory for its buffers of all route classes. It consists of linked flits: pages would take room that
+// credits, which count flits, do not include. An idle lane requests from a memory a packet that has room in its next
+// buffer; a memory serves the requesting lanes and host in turn.
+// A packet arrives over the link whose buffer its header names. If several links lead to a neighbour, the table must
+// therefore name the link over which the router sends packets to it. Credits may arrive over any link.
 //
-// Order: that of arrival from a link to a buffer. Latency: from a packet's last flit to its first word at src two cycles, at host
-// two; from the own host's first word one. Throughput: a flit a cycle in and out of each lane, but one cycle between a lane's
-// packets; credits go beside. Storage: for each link twice Classes * Flits flits with the place of the next one, the places of free
-// flits and of queued packets; for each queue two places. own_turn_o, host_*, announce_* and single_* depend on registers
-// alone, src_* of the own host's packets on own_*. Critical path: from a lane's credits over its arbiter and the memory's to the
-// queue from which it takes.
+// Order: that of arrival from a link to a buffer. Latency: from a packet's last flit to its first word at src two
+// cycles, at host two; from the own host's first word one. Throughput: a flit per cycle in and out of each lane, with
+// one cycle between a lane's packets; credits use their own path. Storage: per link twice Classes * Flits flits with
+// next pointers, and pointers to free flits and to queued packets; per queue two pointers. own_turn_o, host_*,
+// announce_* and single_* depend only on registers, src_* of the own host's packets on own_*. Critical path: from a
+// lane's credits through its arbiter and the memory's to the queue from which it takes.
 module tw_relay
   import tw_spec_pkg::*, tw_mpi_fpga_spec_pkg::*, tw_network_pkg::*, tw_relay_pkg::*;
 #(
@@ -21,15 +22,15 @@ module tw_relay
     parameter int unsigned Lanes = 3,       /// link i belongs to lane i modulo Lanes; at most Links
     parameter int unsigned Classes = 2,     /// route classes
     parameter int unsigned Nodes = 64,      /// destinations in the table
-    parameter int unsigned Flits = 1024,    /// of a buffer, at least 2 longest packets; other ends have the same
+    parameter int unsigned Flits = 1024,    /// per buffer, at least 2 longest packets; other ends have the same
     parameter int unsigned Vcs = 4,
-    parameter int unsigned RoomBits = 9     /// of the host's room
+    parameter int unsigned RoomBits = 9     /// width of host_room_i
 ) (
     input logic        clk_i,
     input logic        rst_i,
-    input logic [15:0] self_i,  /// the node's own number, constant
+    input logic [15:0] self_i,  /// index of this node, constant
 
-    // The routing table, with the class in which packets to a node start; and the other ends of the links.
+    // The routing table, with the route class in which packets to a node start; and the other ends of the links.
     input logic         table_valid_i,
     input logic [15:0]  table_index_i,
     input route_entry_t table_entry_i,
@@ -37,18 +38,18 @@ module tw_relay
     input logic         peer_valid_i,
     input logic [5:0]   peer_link_i,
     input logic [15:0]  peer_node_i,
-    input logic [7:0]   peer_port_i,  /// the link's number there
-    input logic [3:0]   peer_vc_i,    /// of the way there
+    input logic [7:0]   peer_port_i,  /// index of the link there
+    input logic [3:0]   peer_vc_i,    /// virtual channel of the path there
 
-    // What the router ejects at the links: packets of all-to-alls, and their credits.
+    // Flits that the router ejects at the links: packets of all-to-alls, and their credits.
     input logic  [Links-1:0] in_valid_i,
     input flit_t [Links-1:0] in_flit_i,
 
-    // The own host's packets for others; a word stays until it has gone out.
+    // The own host's packets for other ranks; a word is held until it is sent.
     input  logic [Lanes-1:0]        own_valid_i,
     input  logic [Lanes-1:0][255:0] own_data_i,
     input  logic [Lanes-1:0]        own_last_i,
-    output logic [Lanes-1:0]        own_turn_o,   /// the lane sends them: a word goes out with src_ready_i
+    output logic [Lanes-1:0]        own_turn_o,   /// the lane sends them: a word is sent with src_ready_i
 
     output logic [Lanes-1:0]        src_valid_o,
     input  logic [Lanes-1:0]        src_ready_i,
@@ -56,19 +57,19 @@ module tw_relay
     output logic [Lanes-1:0]        src_last_o,
     output logic [Lanes-1:0][3:0]   src_vc_o,
 
-    // Credits for the other ends; while one waits, another may take its place, or its count grow.
+    // Credits for the other ends; a waiting credit may be replaced, or its count may grow.
     output logic [Lanes-1:0]        single_valid_o,
     input  logic [Lanes-1:0]        single_ready_i,
     output logic [Lanes-1:0][255:0] single_data_o,
     output logic [Lanes-1:0][3:0]   single_vc_o,
 
-    // Data for the host, of each lane's links: a packet without a pause, for which there was room when it was chosen.
-    input  logic [Lanes-1:0][RoomBits-1:0] host_room_i,  /// flits, less what has come up to the cycle before
+    // Data for the host, from each lane's links: packets without pauses, selected only if the host has room.
+    input  logic [Lanes-1:0][RoomBits-1:0] host_room_i,  /// free flits, after arrivals up to the cycle before
     output logic [Lanes-1:0]               host_valid_o,
     output logic [Lanes-1:0][255:0]        host_data_o,
     output logic [Lanes-1:0]               host_last_o,
 
-    // Ranks that announce themselves to this node's.
+    // Ranks that announce themselves to this node's rank.
     output logic [Links-1:0]       announce_valid_o,
     output logic [Links-1:0][4:0]  announce_context_o,
     output logic [Links-1:0][1:0]  announce_sequence_o,
@@ -85,13 +86,13 @@ module tw_relay
   end
 
   localparam int unsigned Buffers = Links * Classes;  // at the other ends
-  localparam int unsigned Queues = 2 * Buffers + 1;  // of a memory: announcements, data, for the host
+  localparam int unsigned Queues = 2 * Buffers + 1;  // per memory: announcements, data, for the host
   localparam int unsigned NodeWidth = Nodes > 1 ? $clog2(Nodes) : 1;
   localparam int unsigned BufferWidth = Buffers > 1 ? $clog2(Buffers) : 1;
   localparam int unsigned QueueWidth = $clog2(Queues);
   localparam int unsigned CountWidth = $clog2(Flits + 1);
 
-  // --- Ways
+  // --- Routes
 
   logic [Links-1:0][NodeWidth-1:0] receiver;
   logic [Links-1:0][3:0] route_class;
@@ -125,7 +126,7 @@ module tw_relay
       .peers_o         (peers)
   );
 
-  // --- Room at the other ends, and what is owed to them
+  // --- Room at the other ends, and credits owed to them
 
   logic [Links-1:0] credit_comes;
   relay_credit_t [Links-1:0] credit;
@@ -163,7 +164,7 @@ module tw_relay
   logic [Links-1:0][2:0] size_for_host;
   logic [Links-1:0][Queues-1:0] filled, several;
   logic [Links-1:0][Queues-1:0][2:0] sizes;
-  logic [Links-1:0][Lanes:0] asked, served;  // by the lanes, and by the host
+  logic [Links-1:0][Lanes:0] asked, served;  // by each lane, and by the host
   logic [Lanes-1:0][QueueWidth-1:0] asked_queue;
   logic [Lanes-1:0][2:0] asked_size;
   logic [Lanes-1:0] asked_last;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory of a link's slots, with two read ports: one copy of the memory for each, since a block RAM has one write port and one
-// read port.
+// Memory of a link's slots, with two read ports: one copy of the memory for each, since a block RAM has one write port
+// and one read port.
 //
-// A step reads a packet from each of its edges here, all of one length. Packet i of them, edges ascending, is read by port i modulo
-// 2 in sub-cycle i / 2 of every `pace` cycles; a packet alone by the first port that is free. A slot is a ring: after its last
-// flit comes its first one. Order: of addresses. Latency: the first flit is out in the cycle after the step. Throughput: a flit
-// written and two read in a cycle; a port is free again pace * flits cycles after its step. Storage: Flits words twice; for each
-// port an edge's base, offset and operand of half of the edges. out_data_o is the memory's output register. Critical path: from
-// base_i and offset_i over the choice of the first edge and their sum to the memory's address.
+// A step reads a packet from each of its edges here, all of the same length. Packet i, edges ascending, is read by port
+// i modulo 2 in sub-cycle i / 2 of every `pace` cycles; a single packet by the first free port. A slot is a ring: its
+// last flit is followed by its first. Order: of addresses. Latency: the first flit is out in the cycle after the step.
+// Throughput: a flit written and two read per cycle; a port is free again pace * flits cycles after its step. Storage:
+// Flits words twice; per port, base, offset and operand of half of the edges. out_data_o is the memory's output
+// register. Critical path: from base_i and offset_i through the selection of the first edge and their sum to the
+// memory's address.
 module tw_slot_bank #(
     parameter int unsigned Edges = 6,        /// at most 30
     parameter int unsigned Flits = 4096,     /// at least 2
@@ -25,12 +26,12 @@ module tw_slot_bank #(
     input logic [AddressWidth-1:0] write_address_i,
     input logic [           255:0] write_data_i,
 
-    input  logic [Edges-1:0]                   from_i,     /// edges of the step whose slots are here
+    input  logic [Edges-1:0]                   from_i,     /// edges of the step whose slots are in this bank
     input  logic [Edges-1:0][AddressWidth-1:0] base_i,     /// of their slots
-    input  logic [Edges-1:0][ OffsetWidth-1:0] offset_i,   /// of their packets in them
+    input  logic [Edges-1:0][ OffsetWidth-1:0] offset_i,   /// of their packets in the slots
     input  logic [Edges-1:0][OperandWidth-1:0] operand_i,
-    output logic [PacketsWidth-1:0]            packets_o,  /// how many there are
-    output logic                               free_o,     /// the ports that they need are
+    output logic [PacketsWidth-1:0]            packets_o,  /// number of edges in from_i
+    output logic                               free_o,     /// the required ports are free
     input  logic                               step_i,
     input  logic [2:0]                         size_i,     /// log2 of a packet's flits
     input  logic [3:0]                         pace_i,
@@ -47,7 +48,7 @@ module tw_slot_bank #(
     $error("tw_slot_bank: 1 to 30 edges, 2 flits at least, and slots that it can hold");
   end
 
-  localparam int unsigned Entries = (Edges + 1) / 2;  // packets that a port reads at a time, at most
+  localparam int unsigned Entries = (Edges + 1) / 2;  // maximum number of packets that a port reads together
   localparam int unsigned EntryWidth = Entries > 1 ? $clog2(Entries) : 1;
 
   typedef struct packed {
@@ -56,7 +57,7 @@ module tw_slot_bank #(
     logic [OperandWidth-1:0] operand;
   } packet_t;
 
-  logic [Edges-1:0][PacketsWidth-1:0] rank;  // how many packets there are from lower edges
+  logic [Edges-1:0][PacketsWidth-1:0] rank;  // number of packets from lower edges
   always_comb begin
     packets_o = '0;
     for (int unsigned k = 0; k < Edges; k++) begin
@@ -72,9 +73,9 @@ module tw_slot_bank #(
 
   for (genvar q = 0; q < 2; q++) begin : port
     packet_t [Entries-1:0] chosen, packets_q;
-    logic [EntryWidth-1:0] last_q;  // place of the last packet
-    logic [3:0] cycle_q, pace_q;    // of the flits that are read, one of each packet
-    logic [6:0] left_q;             // flits of a packet, with this one
+    logic [EntryWidth-1:0] last_q;  // index of the last packet
+    logic [3:0] cycle_q, pace_q;    // sub-cycle, one per packet; sub-cycles per flit
+    logic [6:0] left_q;             // remaining flits of a packet, with this one
     logic head_q;
     logic [UnitWidth-1:0] unit_q;
 

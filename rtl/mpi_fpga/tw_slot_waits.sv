@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The processes that wait at the edges of rows for a packet or for credits: at most one per edge and kind.
+// Processes that wait at the edges of rows for a packet or for credits: at most one per edge and kind.
 //
-// What arrives over a link wakes who waits for it: `early` who has waited since an earlier cycle, `late` who begins to wait in this
-// one, and then does not. Of several links over which the same edge's credits come at once the lowest one wakes. Order: none.
-// Latency: none. Throughput: one begins to wait in a cycle, each link wakes one. Storage: two bits for each edge and kind, of which
-// the links hold a copy each: who waits is where what was begun and what each link has ended, counted modulo 2, differ, so that
-// every memory has one writer; their processes. All outputs depend on inputs; clear_i empties a row, reset none. Critical path: from the
-// arrival's row over these memories to early_valid_o.
+// An arrival over a link wakes the process that waits for it: `early` if it has waited since an earlier cycle, `late`
+// if it would begin to wait in this one, and then does not. If credits of one edge arrive over several links at once,
+// the lowest link wakes. Order: none. Latency: none. Throughput: one process begins to wait per cycle, each link wakes
+// one. Storage: per edge and kind the process, a bit of begun waits, and a bit of ended waits per link, counted modulo
+// 2: a process waits if their sum is odd, so that every memory has one writer. All outputs depend on inputs; clear_i
+// empties a row, reset none. Critical path: from the arrival's row through these memories to early_valid_o.
 module tw_slot_waits #(
     parameter int unsigned Links = 6,
     parameter int unsigned Rows = 32,
@@ -18,11 +18,11 @@ module tw_slot_waits #(
     input logic clk_i,
     input logic rst_i,
 
-    input logic                clear_i,      /// a row, each once after reset; nothing arrives or begins to wait
+    input logic                clear_i,      /// a row, each once after reset; no arrivals or waits meanwhile
     input logic [RowWidth-1:0] clear_row_i,
 
-    input logic                   wait_valid_i,    /// nobody waits there
-    input logic                   wait_credits_i,  /// for them, otherwise for a packet
+    input logic                   wait_valid_i,    /// no process waits there
+    input logic                   wait_credits_i,  /// for credits, otherwise for a packet
     input logic [   RowWidth-1:0] wait_row_i,
     input logic [  EdgeWidth-1:0] wait_edge_i,
     input logic [ProcessBits-1:0] wait_process_i,
@@ -59,7 +59,7 @@ module tw_slot_waits #(
   (* ram_style = "distributed" *) kinds_t begun_q[Rows];
   (* ram_style = "distributed" *) logic [ProcessBits-1:0] processes_q[2**EntryWidth];
 
-  logic [Links-1:0][Links-1:0][Kinds-1:0] ended;  // by a link, as it is in the row of another's arrival
+  logic [Links-1:0][Links-1:0][Kinds-1:0] ended;  // by a link, in the row of another link's arrival
   kinds_t [Links-1:0] kinds;
   logic [Links-1:0] first;  // no lower link's arrival is for the same edge
 

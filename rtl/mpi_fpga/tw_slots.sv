@@ -1,35 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 // Slots: the receive buffers of a collective unit's edges, and the credits of the sending ends.
 //
-// Every edge of every row has a slot, a ring of SlotFlits flits in the bank of the link over which its packets come: which one that
-// is, a load says. What has come over it before the load is there from then on, since each link counts for itself. A packet has
-// arrived with its tail. What arrives in a cycle, and what a step takes, is seen in the next one; who waits for it is woken in
-// the same one (tw_slot_waits). A step takes a packet from each of some edges of a row, which the banks give out from the next
-// cycle on (tw_slot_bank), and credits for what it sends to others. Credits of a slot are due at its port when Batch flits of it are
-// free, or with a final packet; they are told when nothing that they bring can overtake what is still read (tw_slow_reads), and hold
-// up those behind them until then. For a vertex without a rank the head of the packet in front of any slot is shown.
+// Every edge of every row has a slot, a ring of SlotFlits flits in the bank of the link over which its packets arrive.
+// A load sets that link; packets that arrived over it before the load then become visible, since each link counts
+// separately. A packet has arrived with its tail. Arrivals and takes of a step are visible in the next cycle; a process
+// that waits for an arrival is woken in the same cycle (tw_slot_waits). A step takes a packet from each of some edges
+// of a row, which the banks deliver from the next cycle on (tw_slot_bank), and credits for the packets that it sends.
+// Credits of a slot are due at its port when Batch flits of it are free, or with a final packet. They are returned when
+// no packet that they allow can overtake flits still being read (tw_slow_reads), and delay those behind them until
+// then. For a vertex without a rank the first flit's fields of the packet at the head of any slot are shown.
 //
-// Order: packets of a slot as they came; a port's credits in the order in which they became due, the edges of one step ascending.
-// Latency: a head is shown in the next cycle. Throughput: a flit of each link, a step, a process that begins to wait, a head that
-// is shown, and a credit packet of each port in a cycle.
-// Storage: the banks; beside each the heads of what is in it; what two sides count is split by the side that writes it, so that
-// every memory has one writer: of each link the positions up to which packets have arrived, and have been taken by steps;
-// credits that were granted, of each link, and spent, of the step; room that was freed, of the step, and told, of the port.
-// Memories are cleared one row a cycle after reset: Rows cycles, in which status_valid_o is low and nothing may come.
-// Status, wakes and arrives_empty_o depend on inputs, what is read and heads are memories' outputs, credits depend on registers.
-// Critical path: from row_i over the grants of all links, their sum, to status_credits_o; beside it that from row_i over the link
-// and its position to a bank's address.
+// Order: packets of a slot in order of arrival; a port's credits in the order in which they became due, the edges of
+// one step ascending. Latency: a head is shown in the next cycle. Throughput: per cycle a flit of each link, a step, a
+// process that begins to wait, a shown head, and a credit packet of each port.
+// Storage: the banks, each with the heads of its packets. Counts with two sides are split by writer, so that every
+// memory has one writer: per link, the positions up to which packets have arrived, and have been taken by steps;
+// granted credits, written by each link, and spent credits, written by the step; freed room, written by the step, and
+// returned room, written by the port. Memories are cleared after reset, one row per cycle: for Rows cycles
+// status_valid_o is low and no input is allowed. Status, wakes and arrives_empty_o depend on inputs, read data and
+// heads are the memories' outputs, credits depend on registers. Critical path: from row_i through the granted credits
+// of all links and their sum to status_credits_o; similarly from row_i through the link and its position to a bank's
+// address.
 module tw_slots
   import tw_spec_pkg::*, tw_mpi_fpga_spec_pkg::*, tw_network_pkg::*, tw_node_pkg::*;
 #(
     parameter int unsigned Links = 6,
-    parameter int unsigned Ports = 6,         /// local ports: edge k's credits go by port k modulo Ports
+    parameter int unsigned Ports = 6,         /// local ports: edge k's credits leave by port k modulo Ports
     parameter int unsigned Rows = 32,         /// at most 32
-    parameter int unsigned Edges = 6,         /// of a row, at most 30
+    parameter int unsigned Edges = 6,         /// edges per row, at most 30
     parameter int unsigned Vcs = 4,
-    parameter int unsigned BankFlits = 4096,  /// of a link
+    parameter int unsigned BankFlits = 4096,  /// per link
     parameter int unsigned SlotFlits = 64,
-    parameter int unsigned Batch = 16,        /// at least 1, at most SlotFlits
+    parameter int unsigned Batch = 16,        /// flits per credit packet, at least 1, at most SlotFlits
     parameter int unsigned Units = 6,
     parameter int unsigned ProcessBits = 12,
     localparam int unsigned RowWidth = Rows > 1 ? $clog2(Rows) : 1,
@@ -43,8 +45,8 @@ module tw_slots
     input logic clk_i,
     input logic rst_i,
 
-    // Where an edge's slot is, from status_valid_o on. The row is settled, and what is in the slot came over that link; another
-    // base than before is for a slot into which nothing has come.
+    // Location of an edge's slot, from status_valid_o on. The row must be settled, and the slot's contents must have
+    // come over that link; only a slot into which nothing has come may get another base.
     input  logic                    load_valid_i,
     input  logic [    RowWidth-1:0] load_row_i,
     input  logic [   EdgeWidth-1:0] load_edge_i,
@@ -52,25 +54,25 @@ module tw_slots
     input  logic [AddressWidth-1:0] load_base_i,
     output logic                    load_settled_o,  /// credits for all free space in the slots of that row have been returned
 
-    // What is ejected at the links.
+    // Flits ejected at the links.
     input logic  [Links-1:0] in_valid_i,
     input flit_t [Links-1:0] in_flit_i,
-    output logic [Links-1:0] arrives_empty_o,  /// a packet, at a slot in which there was none at the cycle's beginning
+    output logic [Links-1:0] arrives_empty_o,  /// a packet arrives at a slot that held none at the beginning of the cycle
 
-    // The packet in front of a slot, in the cycle after.
+    // The packet at the head of a slot, one cycle later.
     input  logic [ RowWidth-1:0] head_row_i,
     input  logic [EdgeWidth-1:0] head_edge_i,
-    output logic                 head_valid_o,   /// there was one at the cycle's beginning
+    output logic                 head_valid_o,   /// the slot held one at the beginning of the cycle
     output head_t                head_packet_o,
 
-    // What the process sees that is tried.
+    // Status for the process that is tried.
     input  logic [RowWidth-1:0]              row_i,
     input  logic [Edges-1:0]                 from_i,           /// edges from which its step takes
     output logic                             status_valid_o,
-    output logic [Edges-1:0]                 status_there_o,   /// a packet
+    output logic [Edges-1:0]                 status_there_o,   /// a packet is present
     output logic [Edges-1:0][CountWidth-1:0] status_credits_o,
     output logic                             status_free_o,    /// the banks can be read
-    output logic [3:0]                       status_pace_o,    /// cycles for a flit that they need, at least
+    output logic [3:0]                       status_pace_o,    /// minimum cycles per flit of the reads
 
     // Its step.
     input logic                               step_valid_i,
@@ -78,20 +80,20 @@ module tw_slots
     input logic [2:0]                         step_size_i,    /// log2 of a packet's flits
     input logic                               step_final_i,
     input logic [3:0]                         step_pace_i,
-    input logic [UnitWidth-1:0]               step_unit_i,    /// which has read the packet before
+    input logic [UnitWidth-1:0]               step_unit_i,    /// which has read its previous packet
     input logic [Edges-1:0][OperandWidth-1:0] step_operand_i,
 
-    // Or what it waits for.
+    // Or the resource that it waits for.
     input logic                   wait_valid_i,
     input logic                   wait_credits_i,
     input logic [  EdgeWidth-1:0] wait_edge_i,
     input logic [ProcessBits-1:0] wait_process_i,
 
-    output logic [Links-1:0]                  early_valid_o,    /// who has waited for what comes
+    output logic [Links-1:0]                  early_valid_o,    /// a process that already waits for the arrival
     output logic [Links-1:0][ProcessBits-1:0] early_process_o,
-    output logic [Links-1:0]                  late_valid_o,     /// who begins to wait for it
+    output logic [Links-1:0]                  late_valid_o,     /// a process that begins to wait for it
 
-    // Two ports of each bank.
+    // Two read ports of each bank.
     output logic [2*Links-1:0]                   read_valid_o,
     output logic [2*Links-1:0][           255:0] read_data_o,
     output logic [2*Links-1:0][   UnitWidth-1:0] read_unit_o,
@@ -118,7 +120,7 @@ module tw_slots
 
   typedef logic [CountWidth-1:0] count_t;
 
-  // A place in a slot, and whether the way round was odd: a slot whose ends are equal is empty.
+  // A position in a slot, and the parity of the lap: a slot whose two positions are equal is empty.
   typedef struct packed {
     logic                   lap;
     logic [OffsetWidth-1:0] offset;
@@ -145,7 +147,7 @@ module tw_slots
     end
   end
 
-  // --- Arrivals, and how far each link's packets have been taken
+  // --- Arrivals, and positions up to which each link's packets have been taken
 
   typedef struct packed {
     logic                    ours;
@@ -161,13 +163,13 @@ module tw_slots
   logic [Links-1:0][RowWidth-1:0] head_row;
   logic [Links-1:0][15:0] credit_count;
   logic [Links-1:0][Edges-1:0][AddressWidth-1:0] head_base;
-  position_t [Links-1:0][Edges-1:0] arrived;  // in the row that is tried
+  position_t [Links-1:0][Edges-1:0] arrived;  // in the row of the process that is tried
   position_t [Links-1:0][Edges-1:0] taken;
   count_t [Links-1:0][Edges-1:0] granted;
   logic [Edges-1:0] takes;
   logic [Edges-1:0][LinkWidth-1:0] bank;
-  position_t [Edges-1:0] front, behind;  // of the slot in that bank; behind the packet there
-  position_t [Links-1:0][Edges-1:0] shown_arrived, shown_taken;  // in the row of which a head is shown
+  position_t [Edges-1:0] front, behind;  // of the slot in that bank; behind its head packet
+  position_t [Links-1:0][Edges-1:0] shown_arrived, shown_taken;  // in the row whose head is shown
   logic [AddressWidth-1:0] shown_address;
   head_t [Links-1:0] head_words;
   logic [Links-1:0] write_valid;
@@ -175,12 +177,12 @@ module tw_slots
 
   for (genvar l = 0; l < Links; l++) begin : link
     (* ram_style = "distributed" *) writing_t writing_q[Vcs];
-    position_t [Edges-1:0] arrived_there, taken_there;  // in the row of the flit that comes
+    position_t [Edges-1:0] arrived_there, taken_there;  // in the row of the arriving flit
     count_t [Edges-1:0] head_granted;
 
     wire flit_t flit = in_flit_i[l];
     // verilator lint_off UNUSEDSIGNAL
-    wire credit_t header = credit_t'(flit.data);  // or another header: they differ in the count alone
+    wire credit_t header = credit_t'(flit.data);  // or another header: they differ only in the count
     wire descriptor_t descriptor = descriptor_t'(flit.data);
     // verilator lint_on UNUSEDSIGNAL
     wire [EdgeWidth-1:0] head_edge = EdgeWidth'(header.edge_);
@@ -284,7 +286,7 @@ module tw_slots
       .late_valid_o
   );
 
-  // --- The edges of the row that is tried, and its step
+  // --- Edges of the row of the process that is tried, and its step
 
   wire count_t flits = count_t'(64'd1 << step_size_i);
 
@@ -295,7 +297,7 @@ module tw_slots
   logic [Edges-1:0] becomes_due, settled;
   logic [Edges-1:0] reported;  // in this cycle
   logic [Ports-1:0][RowWidth-1:0] reported_row;
-  count_t [Edges-1:0] unreported;  // room, in the row of the port's credits
+  count_t [Edges-1:0] unreported;  // not yet returned, in the row of the port's credits
 
   for (genvar k = 0; k < Edges; k++) begin : edge_
     typedef struct packed {
@@ -416,7 +418,7 @@ module tw_slots
     );
   end
 
-  // --- Room of what is read slowly
+  // --- Room of slow reads
 
   logic [Ports-1:0][Edges-1:0] held;  // in the row of the port's credits
   // verilator lint_off UNUSEDSIGNAL
@@ -442,7 +444,7 @@ module tw_slots
       .freed_o       (freed_unused)
   );
 
-  // --- Credits due: of each step that makes some due at a port, the row and which of the port's edges
+  // --- Due credits: for each step that makes credits due at a port, the row and the port's edges
 
   for (genvar p = 0; p < Ports; p++) begin : port
     localparam int unsigned Own = (Edges - p + Ports - 1) / Ports;  // its edges
@@ -456,13 +458,13 @@ module tw_slots
     end
 
     wire [Own-1:0] left = due & ~reported_q;
-    wire [Own-1:0] others = left & (left - Own'(1));  // than the lowest
+    wire [Own-1:0] others = left & (left - Own'(1));  // than the lowest one
     wire tells = credit_valid_o[p] && credit_ready_i[p];
     logic room;
 
     tw_fifo #(
         .Width(RowWidth + Own),
-        .Depth(Rows * Own + 1)  // every edge, and one that is due again when it is told
+        .Depth(Rows * Own + 1)  // every edge, and one that becomes due again while its credits are returned
     ) queue (
         .clk_i,
         .rst_i,

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads by units that take more than one cycle per flit, whose buffer space stays reserved.
 //
-// A packet of n flits, of which one is read in p cycles, is overtaken by nothing that comes a flit a cycle once n (p - 1) of these
-// cycles have passed: its room is held until then. A unit reads one packet of each member of a place at a time, so that there is a
-// timer for each unit. Order: none. Latency: what a step reads is held from the next cycle on; freed_o is set in the last cycle
-// before its room is free, in that of the step where nothing is held. Throughput: a step and Queries questions in a cycle.
-// Storage: place, members and timer of each unit. held_o depends on the place asked for, freed_o on the step. Critical path: from
-// ask_place_i over the comparison with each unit's place to held_o.
+// A packet of n flits, read at one flit per p cycles, cannot be overtaken by arrivals of a flit per cycle once n (p -
+// 1) of these cycles have passed: its room is held until then. A unit reads one packet of each member of an entry at
+// the same time, so one timer per unit suffices. Order: none. Latency: the reads of a step are held from the next cycle
+// on; freed_o is set in the last cycle before the room is free, in the cycle of the step if nothing is held.
+// Throughput: a step and Queries queries per cycle. Storage: entry, members and timer of each unit. held_o depends on
+// the queried entry, freed_o on the step. Critical path: from ask_place_i through the comparison with each unit's entry
+// to held_o.
 module tw_slow_reads #(
     parameter int unsigned Units = 6,
     parameter int unsigned Entries = 32,   /// rows, or operations
-    parameter int unsigned Members = 6,   /// of a place: edges, or stages
-    parameter int unsigned Queries = 6,   /// questions at a time
+    parameter int unsigned Members = 6,   /// of an entry: edges, or stages
+    parameter int unsigned Queries = 6,   /// queries per cycle
     localparam int unsigned EntryWidth = Entries > 1 ? $clog2(Entries) : 1,
     localparam int unsigned UnitWidth = Units > 1 ? $clog2(Units) : 1
 ) (
@@ -19,11 +20,11 @@ module tw_slow_reads #(
     input logic rst_i,
 
     input logic                  step_valid_i,
-    input logic [ UnitWidth-1:0] step_unit_i,     /// which has read what it read before
+    input logic [ UnitWidth-1:0] step_unit_i,     /// which has completed its previous read
     input logic [EntryWidth-1:0] step_place_i,
-    input logic [   Members-1:0] step_members_i,  /// of which it reads
+    input logic [   Members-1:0] step_members_i,  /// members that it reads
     input logic [           2:0] step_size_i,     /// log2 of a packet's flits
-    input logic [           3:0] step_pace_i,     /// cycles for a flit, at least 1
+    input logic [           3:0] step_pace_i,     /// cycles per flit, at least 1
 
     input  logic [Queries-1:0][EntryWidth-1:0] ask_place_i,
     output logic [Queries-1:0][   Members-1:0] held_o,
@@ -33,7 +34,7 @@ module tw_slow_reads #(
     $error("tw_slow_reads: at least a unit, a place, a member and a question");
   end
 
-  localparam int unsigned TimeBits = 11;  // 14 cycles for each of 128 flits
+  localparam int unsigned TimeBits = 11;  // 14 cycles per flit, of 128 flits
 
   wire [TimeBits-1:0] cycles = TimeBits'(step_pace_i - 4'd1) << step_size_i;
   wire reads = step_valid_i && step_members_i != '0;

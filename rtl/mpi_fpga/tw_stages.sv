@@ -1,30 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-// The buffers between processes of a collective operation.
+// Buffers between processes of a collective operation.
 //
-// Every stage is a ring of SlotFlits flits, filled by one process and emptied by another one, in the bank of the unit whose results fill
-// it. A bank has Entries rings for each operation, of which a process fills one or two neighbours: that is where a stage lies, from
-// its first packet in the operation until another stage takes its place in a later one. A step takes a packet from each of at most two
-// stages, which the banks give out from the next cycle on (tw_slot_bank), and room in at most two for its result, which its unit
-// brings later. A result is whole with its last flit, and seen in the next cycle; who waits for it is woken in the same one
-// (tw_slot_waits). Of two stages the lower one is written as the flits come, the higher one a cycle later, so that these come with
-// pauses. What a step takes, and the room that becomes free, is seen in the next cycle; a place out of which a packet is read slowly
-// has no room until nothing can overtake that any more (tw_slow_reads). An operation leaves its stages empty.
+// A stage is a ring of SlotFlits flits, filled by one process and emptied by another, in the bank of the unit whose
+// results fill it. A bank has Entries rings per operation; a process fills one or two neighbouring rings. A stage keeps
+// its ring from its first packet in the operation until another stage takes the ring in a later operation. A step takes
+// a packet from each of at most two stages, which the banks deliver from the next cycle on (tw_slot_bank), and reserves
+// room in at most two for its result, which its unit delivers later. A result is complete with its last flit, and
+// visible in the next cycle; a process that waits for it is woken in the same cycle (tw_slot_waits). Of two stages the
+// lower one is written as the flits arrive, the higher one a cycle later, so the flits must have pauses between them.
+// Takes of a step, and room that becomes free, are visible in the next cycle; a ring from which a packet is read slowly
+// has no room until nothing can overtake the read (tw_slow_reads). An operation leaves its stages empty.
 //
-// Order: packets of a stage as they were put into it; results of a unit as its steps. Latency: one cycle from a result's last flit
-// until it is seen, and from a step to the first flit that it takes. Throughput: a step, a process that begins to
-// wait, and a flit of each unit in a cycle. Storage: the banks; of each unit where Pending results go; where each stage lies; and, as
-// every memory has one writer, the position up to which packets of a place are whole, of the unit, and those up to which packets and
-// room of a stage were taken, of the step. A stage that comes to another place begins where the whole packets there end. Memories are
-// cleared one operation a cycle after reset: Operations cycles, in which status_valid_o is low and nothing may come.
-// Status and wakes depend on inputs, what is read is a memory's output. Critical path: from operation_i over the choice of a
-// stage's place and of the lowest stage to the bank's address; beside it that to status_free_o.
+// Order: packets of a stage in the order in which they were reserved; results of a unit in the order of its steps.
+// Latency: one cycle from a result's last flit until it is visible, and from a step to the first flit that it takes.
+// Throughput: per cycle a step, a process that begins to wait, and a flit of each unit. Storage: the banks; per unit
+// the destinations of Pending results; the ring of each stage; and, since every memory has one writer, the position up
+// to which a ring's packets are complete, written by the unit, and the positions up to which a stage's packets and room
+// were taken, written by the step. A stage that moves to another ring begins at the end of the complete packets there.
+// Memories are cleared after reset, one operation per cycle: for Operations cycles status_valid_o is low and no input
+// is allowed. Status and wakes depend on inputs, read data are a memory's output. Critical path: from operation_i
+// through the ring of the lowest stage to the bank's address; similarly to status_free_o.
 module tw_stages #(
     parameter int unsigned Operations = 32,
-    parameter int unsigned Stages = 16,       /// of an operation, 2 to 64
+    parameter int unsigned Stages = 16,       /// per operation, 2 to 64
     parameter int unsigned Units = 6,
-    parameter int unsigned Entries = 4,        /// of an operation in the bank of a unit, at least 2
+    parameter int unsigned Entries = 4,        /// rings of an operation in a unit's bank, at least 2
     parameter int unsigned SlotFlits = 64,    /// at most 65535
-    parameter int unsigned Pending = 32,      /// results of a unit that are still to come, at most
+    parameter int unsigned Pending = 32,      /// maximum number of outstanding results per unit
     parameter int unsigned ProcessBits = 12,
     parameter int unsigned OperandWidth = 3,
     localparam int unsigned OperationWidth = Operations > 1 ? $clog2(Operations) : 1,
@@ -34,22 +36,22 @@ module tw_stages #(
     input logic clk_i,
     input logic rst_i,
 
-    // What the process sees that is tried.
+    // Status for the process that is tried.
     input  logic [OperationWidth-1:0] operation_i,
     input  logic [        Stages-1:0] from_i,          /// at most two
     input  logic [        Stages-1:0] to_i,            /// at most two others
     input  logic [     UnitWidth-1:0] own_i,           /// the unit that fills them
-    input  logic [    EntryWidth-1:0] place_i,         /// in its bank, of the lower one of these; the higher one's is the next
+    input  logic [    EntryWidth-1:0] place_i,         /// ring in its bank for the lower stage; the higher one's is the next
     input  logic [               2:0] size_i,          /// log2 of a packet's flits
     output logic                      status_valid_o,
-    output logic                      status_there_o,  /// a packet in each
-    output logic                      status_room_o,   /// for one in each
+    output logic                      status_there_o,  /// each has a packet
+    output logic                      status_room_o,   /// each has room for a packet
     output logic                      status_free_o,   /// the banks can be read
     output logic                      freed_o,         /// a stage has more room from the next cycle on
 
     // Its step.
     input logic                    step_valid_i,
-    input logic [   UnitWidth-1:0] step_unit_i,     /// own_i where it fills stages; which has read the packet before
+    input logic [   UnitWidth-1:0] step_unit_i,     /// own_i if it fills stages; which has read its previous packet
     input logic [             3:0] step_pace_i,
     input logic [OperandWidth-1:0] step_operand_i,  /// of the lower stage's packet; the higher one's is the next
 
@@ -57,17 +59,17 @@ module tw_stages #(
     input logic                   wait_valid_i,
     input logic [ProcessBits-1:0] wait_process_i,
 
-    output logic [Units-1:0]                  early_valid_o,    /// who has waited for what becomes whole
+    output logic [Units-1:0]                  early_valid_o,    /// a process that already waits for the packet
     output logic [Units-1:0][ProcessBits-1:0] early_process_o,
-    output logic [Units-1:0]                  late_valid_o,     /// who begins to wait for it
+    output logic [Units-1:0]                  late_valid_o,     /// a process that begins to wait for it
 
     // Results of units, from the cycle after their step on.
     input logic [Units-1:0]        result_valid_i,
     input logic [Units-1:0][255:0] result_data_i,
     input logic [Units-1:0]        result_last_i,
-    input logic [Units-1:0]        result_staged_i,  /// it is for stages
+    input logic [Units-1:0]        result_staged_i,  /// for stages
 
-    // Two ports of each bank.
+    // Two read ports of each bank.
     output logic [2*Units-1:0]                   read_valid_o,
     output logic [2*Units-1:0][           255:0] read_data_o,
     output logic [2*Units-1:0][   UnitWidth-1:0] read_unit_o,
@@ -94,14 +96,14 @@ module tw_stages #(
   typedef logic [EntryWidth-1:0] place_t;
   typedef logic [Units-1:0][Entries-1:0] places_t;
 
-  // Where a stage lies.
+  // Location of a stage.
   typedef struct packed {
     logic                 known;
     logic [UnitWidth-1:0] bank;
     place_t               place;
   } home_t;
 
-  // A place in a stage, and whether the way round was odd: a stage whose ends are equal is empty.
+  // A position in a stage, and the parity of the lap: a stage whose two positions are equal is empty.
   typedef struct packed {
     logic                   lap;
     logic [OffsetWidth-1:0] offset;
@@ -137,11 +139,11 @@ module tw_stages #(
   end
   assign status_valid_o = ready_q;
 
-  // --- The stages of the operation that is tried, and its step
+  // --- Stages of the operation that is tried, and its step
 
   wire count_t flits = count_t'(64'd1 << size_i);
 
-  position_t [Units-1:0][Entries-1:0] whole;  // up to where a unit's packets are
+  position_t [Units-1:0][Entries-1:0] whole;  // end of a unit's complete packets
   position_t [Stages-1:0] taken, room_from;
   home_t [Stages-1:0] home;
   logic [Stages-1:0] there, room;
@@ -203,7 +205,7 @@ module tw_stages #(
     wire home_t comes_to = '{1'b1, step_unit_i, to_low == stage_t'(s) ? place_i : next_place};
     wire moves = fills && home[s] != comes_to;
     wire goes = step_valid_i && to_i != '0 && home[s].bank == step_unit_i
-        && (home[s].place == place_i || (to_two && home[s].place == next_place));  // another one comes
+        && (home[s].place == place_i || (to_two && home[s].place == next_place));  // another stage takes its ring
     assign room_from[s] = moves ? whole[step_unit_i][comes_to.place] : reserved;
 
     always_ff @(posedge clk_i) begin
@@ -231,10 +233,10 @@ module tw_stages #(
 
   // --- Results
 
-  // Where the result of a step goes.
+  // Destination of a step's result.
   typedef struct packed {
     operation_t operation;
-    stage_t     low, high;  // the same: one stage
+    stage_t     low, high;  // equal if there is one stage
     place_t     place;      // of the lower one
     position_t  low_at, high_at;
   } result_t;
@@ -355,7 +357,7 @@ module tw_stages #(
   end
   assign status_free_o = &free;
 
-  // --- Who waits
+  // --- Waiting processes
 
   tw_slot_waits #(
       .Links(Units),

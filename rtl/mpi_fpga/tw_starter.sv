@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Starts operations: selects the operation, process and step that collective control computes next.
 //
-// Operations begin one after another. Those along a tree have up to two processes, of a step each, which follow from the row
-// alone: they are looked up in two cycles. For others every step of every process is asked for, each after the answer before.
-// What running processes ask for goes first (busy_i), and its answers come before those that the row alone gives (come_i).
+// Operations start one after another. Those along a tree have up to two processes of one step, which depend only on the
+// row: they are looked up in two cycles. For others every step of every process is requested, each after the previous
+// answer. Requests of running processes have priority (busy_i), and so have their answers over steps that depend only
+// on the row (come_i).
 //
-// Order: as added. Latency: none from an operation to its first lookup, where nothing else is being started; a question is seen one
-// cycle after its lookup. Throughput: a lookup a cycle. Storage: Operations operations. idle_o and ask_* are registers; look_*
-// depend on add_*, busy_i, come_i and the answer in the same cycle. Critical path: from the answer over the next process or step to look_*.
+// Order: as added. Latency: none from an operation to its first lookup if no other is being started; a request follows
+// its lookup by one cycle. Throughput: a lookup per cycle. Storage: Operations operations. idle_o and ask_* are
+// registers; look_* depend on add_*, busy_i, come_i and the answer in the same cycle. Critical path: from the answer
+// through the next process or step to look_*.
 module tw_starter #(
     parameter int unsigned Operations = 128,
     localparam int unsigned OperationWidth = Operations > 1 ? $clog2(Operations) : 1
@@ -15,15 +17,15 @@ module tw_starter #(
     input logic clk_i,
     input logic rst_i,
 
-    input  logic                      add_valid_i,       /// no more than Operations at a time
+    input  logic                      add_valid_i,       /// at most Operations in flight
     input  logic [OperationWidth-1:0] add_operation_i,
     input  logic                      add_along_tree_i,
     output logic                      idle_o,
 
     input logic busy_i,  /// the row of a running process is looked up in this cycle
-  input logic come_i,  /// the step of a running process comes in the next cycle
+  input logic come_i,  /// the step of a running process arrives in the next cycle
 
-    // The row is looked up, and in the next cycle collective control asked.
+    // The row is looked up, and collective control is asked in the next cycle.
     output logic                      look_valid_o,
     output logic [OperationWidth-1:0] look_operation_o,
     output logic                      ask_valid_o,
@@ -32,7 +34,7 @@ module tw_starter #(
     output logic [               4:0] ask_process_o,
     output logic [               6:0] ask_step_o,
 
-    // Its answer to the last of these questions, but for those along a tree: at least one process and step.
+    // Its answer to the last request, except along a tree: at least one process and step.
     input logic       answer_valid_i,
     input logic [5:0] answer_processes_i,  /// of the operation
     input logic [6:0] answer_steps_i       /// of the process
@@ -64,7 +66,7 @@ module tw_starter #(
   assign look_operation_o = queued ? queued_operation : add_operation_i;
   assign along_tree = queued ? queued_along_tree : add_along_tree_i;
 
-  // What is asked for next, of the first operation.
+  // The next request, for the first operation.
   logic waiting_q;  // for an answer
   logic [4:0] process_q, process_d;
   logic [6:0] step_q, step_d;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The current and next steps of processes.
 //
-// Of each process the step that it is at and the one after it, in two places in turn: the first step in place 0. Collective
-// control's answers come when they come; a process whose step has not come cannot be tried.
+// Each process has two entries, used in turn, for its current step and the one after it; the first step is in entry 0.
+// Collective control's answers arrive at any time; a process whose step has not arrived cannot be tried.
 //
-// Order: none. Latency: what comes can be asked for in the same cycle; what is asked for is seen in the next. Throughput: a step
-// comes, one is asked for, and one is left, in a cycle. Storage: two steps and six bits for each process, each bit written by one
-// side. All outputs depend on registers and memories alone. Critical path: from the process asked for over the bits that say where it
-// is to the choice of its step.
+// Order: none. Latency: an arriving step can be requested in the same cycle; a request is answered in the next.
+// Throughput: per cycle a step arrives, one is requested, and one is left. Storage: two steps and six bits per process,
+// each bit written by one side. All outputs depend only on registers and memories. Critical path: from the requested
+// process through the bits of its position to the selection of its step.
 module tw_steps #(
     parameter int unsigned Processes = 4096,
     parameter int unsigned Width = 120,       /// bits of a step
@@ -18,28 +18,28 @@ module tw_steps #(
 
     input logic                    come_valid_i,
     input logic [ProcessWidth-1:0] come_process_i,
-    input logic                    come_start_i,    /// the process begins with it
-    input logic                    come_place_i,    /// otherwise, where it goes
+    input logic                    come_start_i,    /// first step of the process
+    input logic                    come_place_i,    /// otherwise, its entry
     input logic [       Width-1:0] come_step_i,
 
     input logic                    ask_valid_i,
     input logic [ProcessWidth-1:0] ask_process_i,
 
-    // The process that was asked for.
+    // The requested process.
     output logic             at_valid_o,
     output logic             at_place_o,
-    output logic             step_valid_o,  /// its step had come then
+    output logic             step_valid_o,  /// its step had arrived at the request
     output logic [Width-1:0] step_data_o,
-    input  logic             leave_i        /// it goes on to the next one: this place is free
+    input  logic             leave_i        /// it advances to the next step: this entry is free
 );
   if (Processes < 1 || Width < 1) begin : check_sizes
     $error("tw_steps: at least 1 process and bit");
   end
 
-  (* ram_style = "distributed" *) logic begun_q[Processes];  // the place is 1 where they differ
+  (* ram_style = "distributed" *) logic begun_q[Processes];  // the entry is 1 if they differ
   (* ram_style = "distributed" *) logic left_q[Processes];
   logic [ProcessWidth-1:0] process_q;
-  logic passed_q;  // what came in the cycle in which it was asked for
+  logic passed_q;  // the step that arrived in the cycle of the request
   logic passed_place_q;
   logic [Width-1:0] passed_step_q;
 
@@ -50,7 +50,7 @@ module tw_steps #(
 
   for (genvar p = 0; p < 2; p++) begin : place_
     logic [Width-1:0] steps_q[Processes];
-    (* ram_style = "distributed" *) logic filled_q[Processes];  // there is a step where they differ
+    (* ram_style = "distributed" *) logic filled_q[Processes];  // a step is present if they differ
     (* ram_style = "distributed" *) logic emptied_q[Processes];
 
     assign known[p] = filled_q[process_q] != emptied_q[process_q];

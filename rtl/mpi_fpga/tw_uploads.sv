@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The host's packets for processes: the number available for each, and the processes that wait for one.
 //
-// The host announces packets, one in a cycle; it is seen in the next one, and a process that waits for it is woken at once: `early`
-// if it has waited since an earlier cycle, `late` if it begins to wait in this one, and then does not. Order: none. Latency: none.
-// Throughput: a packet announced and one taken in a cycle. Storage: two counts and two bits for each process, each written by one
-// side. Memories are cleared one process a cycle after reset: Processes cycles, in which ready_o is low and nothing may come. ready_o
-// is a register, the other outputs depend on inputs. Critical path: from announce_process_i over the bits of who waits to
-// early_valid_o.
+// The host announces one packet per cycle. It is visible in the next cycle, and a process that waits for it is woken at
+// once: `early` if it has waited since an earlier cycle, `late` if it would begin to wait in this one, and then does
+// not. Order: none. Latency: none. Throughput: a packet announced and one taken per cycle. Storage: two counts and two
+// bits per process, each written by one side. Memories are cleared after reset, one process per cycle: for Processes
+// cycles ready_o is low and no input is allowed. ready_o is a register, the other outputs depend on inputs. Critical
+// path: from announce_process_i through the bits of waiting processes to early_valid_o.
 module tw_uploads #(
     parameter int unsigned Processes = 4096,
-    parameter int unsigned Packets = 64,      /// of a process at a time, at most
+    parameter int unsigned Packets = 64,      /// maximum number of packets per process
     localparam int unsigned ProcessWidth = Processes > 1 ? $clog2(Processes) : 1
 ) (
     input  logic clk_i,
@@ -21,7 +21,7 @@ module tw_uploads #(
     output logic                    early_valid_o,
     output logic                    late_valid_o,
 
-    // The process that is tried: it takes a packet, or waits for one, or neither.
+    // The process that is tried takes a packet, waits for one, or neither.
     input  logic [ProcessWidth-1:0] tried_process_i,
     output logic                    there_o,
     input  logic                    take_i,
@@ -35,7 +35,7 @@ module tw_uploads #(
 
   (* ram_style = "distributed" *) logic [CountWidth-1:0] announced_q[Processes];
   (* ram_style = "distributed" *) logic [CountWidth-1:0] taken_q[Processes];
-  (* ram_style = "distributed" *) logic begun_q[Processes];  // a process waits where they differ
+  (* ram_style = "distributed" *) logic begun_q[Processes];  // a process waits if they differ
   (* ram_style = "distributed" *) logic ended_q[Processes];
 
   logic ready_q;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// An aggregation unit of a collective unit. It gathers the operands of a step from slots, host and stages, joins them, and
-// queues the result for the ports and the host. A description of each packet for the host stands in a queue beside.
+// An aggregation unit of a collective unit. It gathers the operands of a step from slots, host and stages, joins them,
+// and queues the result for the ports and the host. A parallel queue holds the tag of each packet for the host.
 //
-// Order: that of the steps. Latency: that of tw_aggregation_unit. Throughput: a flit a cycle. Storage: that of
-// tw_aggregation_unit, and descriptions of Words packets. described_* depends on what the memories and the host give,
-// host_taken_o on host_ready_i, the other outputs as in tw_aggregation_unit. Critical path: from the unit and operand of a read
-// flit to the join.
+// Order: that of the steps. Latency: that of tw_aggregation_unit. Throughput: a flit per cycle. Storage: that of
+// tw_aggregation_unit, and tags of Words packets. described_* depends on the data of the memories and the host,
+// host_taken_o on host_ready_i, the other outputs as in tw_aggregation_unit. Critical path: from the unit and operand
+// of a read flit to the join.
 module tw_collective_unit_aggregation
   import tw_spec_pkg::*, tw_node_pkg::*, tw_reduce_pkg::*;
 #(
-    parameter int unsigned Unit = 0,  /// its number
+    parameter int unsigned Unit = 0,  /// index of this unit
     parameter int unsigned Links = 6,
     parameter int unsigned Ports = 6,
     parameter int unsigned Units = 6,
@@ -19,7 +19,7 @@ module tw_collective_unit_aggregation
     parameter int unsigned Latency = 14,
     parameter pairs_t Pairs = all_pairs(),
     parameter logic [2:0][31:0] UserBytes = {3{32'd8}},
-    localparam int unsigned Inputs = Edges + 1,  // of a join: the edges' packets, and the host's or a stage's
+    localparam int unsigned Inputs = Edges + 1,  // operands of a join: one per edge, and the host's or a stage's
     localparam int unsigned RowWidth = Rows > 1 ? $clog2(Rows) : 1,
     localparam int unsigned UnitWidth = Units > 1 ? $clog2(Units) : 1,
     localparam int unsigned OperandWidth = $clog2(Inputs),
@@ -29,11 +29,11 @@ module tw_collective_unit_aggregation
     input logic clk_i,
     input logic rst_i,
 
-    // A step of this unit: what it is of, its operands, and where the result goes.
+    // A step of this unit: its operation, operands, and destinations of the result.
     input  logic                             begin_valid_i,
     input  operator_e                        begin_operation_i,
     input  datatype_e                        begin_datatype_i,
-    input  logic                             begin_paced_i,          /// its flits do not come in each cycle
+    input  logic                             begin_paced_i,          /// its flits do not arrive in every cycle
     input  logic [11:0]                      begin_bytes_i,
     input  logic [CountWidth-1:0]            begin_operands_i,
     input  logic [OperandWidth-1:0]          begin_own_operand_i,
@@ -46,9 +46,9 @@ module tw_collective_unit_aggregation
     input  logic                             begin_urgent_i,
     input  result_t                          begin_result_i,
     input  logic [2:0]                       begin_size_i,           /// log2 of the packet's flits
-    output logic [Ports:0][RoomWidth-1:0]    room_o,                 /// flits, in the queues to the ports and to the host
+    output logic [Ports:0][RoomWidth-1:0]    room_o,                 /// free flits in the queues to the ports and to the host
 
-    // What the memories give, of all units.
+    // Data of the memories, for all units.
     input logic [2*Links-1:0]                   slots_valid_i,
     input logic [2*Links-1:0][255:0]            slots_data_i,
     input logic [2*Links-1:0][UnitWidth-1:0]    slots_unit_i,
@@ -63,7 +63,7 @@ module tw_collective_unit_aggregation
     output logic         described_valid_o,  /// the first operand's flit
     output logic [255:0] described_o,
 
-    // The result, as it comes, for stages; and in the queues.
+    // The result: direct, for stages; and from the queues.
     output logic         result_valid_o,
     output logic [255:0] result_data_o,
     output logic         result_last_o,
@@ -83,7 +83,7 @@ module tw_collective_unit_aggregation
     output logic [255:0] host_data_o,
     output logic         host_last_o,
     output result_t      host_result_o,
-    output logic         host_taken_o   /// a packet's last flit
+    output logic         host_taken_o   /// a packet's last flit is taken
 );
   typedef struct packed {
     logic                urgent;
@@ -189,7 +189,7 @@ module tw_collective_unit_aggregation
     end
   end
 
-  // --- What the host is told
+  // --- Tags of packets for the host
 
   // verilator lint_off UNUSEDSIGNAL
   logic result_valid;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides whether the selected process advances, or else what it waits for.
+// Decides whether the selected process advances, or else which resource it lacks.
 //
 // No registers. Critical path: from the slots' credits to attempt_o.
 module tw_collective_unit_attempt
@@ -11,29 +11,29 @@ module tw_collective_unit_attempt
     localparam int unsigned CreditWidth = $clog2(SlotFlits + 1)
 ) (
     input logic             valid_i,       /// a process is tried
-    input logic             known_i,       /// its step has come
+    input logic             known_i,       /// its step is known
     input logic [Edges-1:0] from_edges_i,
     input logic [Edges-1:0] to_edges_i,
     input logic             from_host_i,
     input logic [2:0]       size_i,        /// log2 of its packet's flits
 
-    input logic [Edges-1:0]                  held_reading_i,  /// by operations before
+    input logic [Edges-1:0]                  held_reading_i,  /// used by earlier operations
     input logic [Edges-1:0]                  held_writing_i,
     input logic                              upload_there_i,
     input logic                              staged_there_i,
-    input logic [Edges-1:0]                  there_i,         /// packets of the edges
+    input logic [Edges-1:0]                  there_i,         /// edges with a packet
     input logic [Edges-1:0][CreditWidth-1:0] credits_i,
     input logic                              stage_room_i,
-    input logic                              slots_free_i,    /// ports of the memories
+    input logic                              slots_free_i,    /// read ports of the memories
     input logic                              stages_free_i,
     input logic                              unit_valid_i,    /// a unit can take it now,
-    input logic                              unit_room_i,     /// or has room and can later
+    input logic                              unit_room_i,     /// or has room and can take it later
 
     output attempt_e             attempt_o,
-    output logic [EdgeWidth-1:0] edge_o      /// whose packet or credit it lacks
+    output logic [EdgeWidth-1:0] edge_o      /// edge whose packet or credit is missing
 );
   // verilator lint_off UNUSEDSIGNAL
-  wire [6:0] flits = 7'd1 << size_i;  // of short slots, the lower bits
+  wire [6:0] flits = 7'd1 << size_i;  // short slots use only the lower bits
   // verilator lint_on UNUSEDSIGNAL
 
   logic [Edges-1:0] lacking_packets, lacking_credits;

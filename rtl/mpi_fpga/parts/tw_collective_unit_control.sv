@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks collective control for the steps of a collective unit's processes: all steps of an operation that begins, and, while a
-// process runs, the step after its next one. The communicator's row comes from the context table.
+// Requests the steps of a collective unit's processes from collective control: all steps of an operation that begins,
+// and, while a process runs, the step after its next one. The communicator's row comes from the context table.
 //
-// Order: that of the questions; running processes ask first. Latency: five cycles from ask_valid_i to the step; processes along
-// a tree start when the table has answered. Throughput: a step a cycle. Storage: that of the blocks, the exchange of each row,
-// and the questions under way. look_operation_o depends on add_*, the other outputs on registers alone. Critical path: that of
-// the blocks.
+// Order: that of the requests; running processes have priority. Latency: five cycles from ask_valid_i to the step;
+// processes along a tree start when the table has answered. Throughput: a step per cycle. Storage: that of the blocks,
+// the exchange of each row, and the requests in flight. look_operation_o depends on add_*, the other outputs only on
+// registers. Critical path: that of the blocks.
 module tw_collective_unit_control
   import tw_spec_pkg::*, tw_mpi_fpga_spec_pkg::*, tw_node_pkg::*;
 #(
@@ -37,11 +37,11 @@ module tw_collective_unit_control
     input logic [Edges-1:0]      branch_up_i,
     input logic [Edges-1:0]      branch_down_i,
 
-    // Operations begin.
+    // Operations that begin.
     input  logic                      add_valid_i,
     input  logic [OperationWidth-1:0] add_operation_i,
     input  logic                      add_tree_i,
-    output logic                      idle_o,           /// none is being started
+    output logic                      idle_o,           /// no operation is being started
     output logic [OperationWidth-1:0] look_operation_o,
     input  operation_t                look_constants_i,
 
@@ -49,19 +49,19 @@ module tw_collective_unit_control
     input logic                   ask_valid_i,
     input logic [ProcessBits-1:0] ask_process_i,
     input logic [6:0]             ask_step_i,
-    input logic                   ask_place_i,     /// of the step that it leaves
+    input logic                   ask_place_i,     /// entry of the step that it leaves
     // verilator lint_off UNUSEDSIGNAL
     input operation_t             ask_constants_i,
     // verilator lint_on UNUSEDSIGNAL
 
-    // A step comes; its process starts along a tree, or with an answer.
+    // An arriving step; its process starts along a tree, or with an answer.
     output logic                   come_valid_o,
     output logic [ProcessBits-1:0] come_process_o,
     output logic                   come_place_o,
     output step_t                  come_step_o,
     output process_t               come_of_o,
-    output logic [5:0]             come_processes_o,  /// of the operation
-    output logic                   come_begins_o,        /// it is a step of an operation that begins
+    output logic [5:0]             come_processes_o,  /// processes of the operation
+    output logic                   come_begins_o,        /// step of an operation that begins
     output logic                   tree_starts_o,
     output logic                   answer_starts_o
 );
@@ -131,14 +131,14 @@ module tw_collective_unit_control
   end
   wire asked_at_root = vertex.has_rank && vertex.label == asked_constants_q.root;
 
-  // --- Questions
+  // --- Requests
 
   typedef struct packed {
     logic                   valid;
-    logic                   running;  // otherwise the starter's
-    logic                   first;    // step, with which the process starts
-    logic                   second;   // the next one
-    logic                   place;    // of a running process's step
+    logic                   running;  // of a running process; otherwise of the starter
+    logic                   first;    // first step, with which the process starts
+    logic                   second;   // second step
+    logic                   place;    // entry of a running process's step
     logic [ProcessBits-1:0] process_number;
   } question_t;
 
@@ -232,7 +232,7 @@ module tw_collective_unit_control
       .answer_steps_i    (answer_process.steps)
   );
 
-  // --- Steps that come: of a process that begins along a tree, or as collective control answers
+  // --- Arriving steps: of a process that begins along a tree, or answers of collective control
 
   wire tree_asks = starter_asks && starter_tree;
   localparam process_t TreeProcess = '{steps: 7'd1, turns: TurnsStream, rounds: 16'd1, reversed: 5'd0};

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// All-to-alls of a collective unit: selects their packets among those that come over the links, and gives them to the relay,
+// All-to-alls of a collective unit: selects their packets among those from the links, and passes them to the relay,
 // whose lanes are the first local ports.
 //
-// Order: that of tw_relay. Latency: that of tw_relay. Throughput: a flit a cycle for each link and port. Storage: that of
-// tw_relay, and one bit for each channel of a link. own_ready_o depends on own_valid_i and src_ready_i, the other outputs as in
-// tw_relay. Critical path: that of tw_relay.
+// Order: that of tw_relay. Latency: that of tw_relay. Throughput: a flit per cycle for each link and port. Storage:
+// that of tw_relay, and one bit per virtual channel of a link. own_ready_o depends on own_valid_i and src_ready_i, the
+// other outputs as in tw_relay. Critical path: that of tw_relay.
 module tw_collective_unit_personal
   import tw_spec_pkg::*, tw_mpi_fpga_spec_pkg::*, tw_network_pkg::*;
 #(
@@ -30,13 +30,13 @@ module tw_collective_unit_personal
     input logic [7:0]   peer_port_i,
     input logic [3:0]   peer_vc_i,
 
-    input logic  [Links-1:0] in_valid_i,  /// of all collectives
+    input logic  [Links-1:0] in_valid_i,  /// flits of all collectives
     input flit_t [Links-1:0] in_flit_i,
 
     input  logic [Ports-1:0]        own_valid_i,
     input  logic [Ports-1:0][255:0] own_data_i,
     input  logic [Ports-1:0]        own_last_i,
-    output logic [Ports-1:0]        own_ready_o,  /// a word goes out in this cycle
+    output logic [Ports-1:0]        own_ready_o,  /// the word is sent in this cycle
 
     output logic [Ports-1:0]        src_valid_o,
     input  logic [Ports-1:0]        src_ready_i,
@@ -64,7 +64,7 @@ module tw_collective_unit_personal
 
   logic [Links-1:0] comes;
   for (genvar l = 0; l < Links; l++) begin : links
-    logic [Vcs-1:0] relays_q;  // the packet that comes on a channel is of an all-to-all
+    logic [Vcs-1:0] relays_q;  // the packet arriving on a channel is of an all-to-all
     // verilator lint_off UNUSEDSIGNAL
     wire network_header_t header = network_header_t'(in_flit_i[l].data[47:0]);
     // verilator lint_on UNUSEDSIGNAL

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The local ports of a collective unit, each with an injector. A port sends the units' results for its edges, the packets of a
-// lane of the relay, and credits.
+// The local ports of a collective unit, each with an injector. A port sends the units' results for its edges, the
+// packets of a lane of the relay, and credits.
 //
-// Order: that of each source. Latency: that of tw_injector. Throughput: a flit a cycle for each port. Storage: that of the
-// injectors. out_* depends on registers alone, the other outputs on the sources. Critical path: that of tw_injector.
+// Order: that of each source. Latency: that of tw_injector. Throughput: a flit per cycle for each port. Storage: that
+// of the injectors. out_* depends only on registers, the other outputs on the sources. Critical path: that of
+// tw_injector.
 module tw_collective_unit_ports
   import tw_network_pkg::*;
 #(
@@ -30,7 +31,7 @@ module tw_collective_unit_ports
 
     input  logic [Units-1:0][Ports-1:0]               unit_valid_i,
     output logic [Units-1:0][Ports-1:0]               unit_ready_o,
-    output logic [Units-1:0][Ports-1:0]               unit_again_o,   /// the packet is to be sent to another edge
+    output logic [Units-1:0][Ports-1:0]               unit_again_o,   /// the packet must be sent to another edge
     input  logic [Units-1:0][Ports-1:0][255:0]        unit_data_i,
     input  logic [Units-1:0][Ports-1:0]               unit_last_i,
     input  logic [Units-1:0][Ports-1:0]               unit_urgent_i,
@@ -43,7 +44,7 @@ module tw_collective_unit_ports
     input  logic [Ports-1:0]        relay_last_i,
     input  logic [Ports-1:0][3:0]   relay_vc_i,
 
-    // Credits of slots, and of the relay.
+    // Credits of slots and of the relay.
     input  logic [Ports-1:0]                credit_valid_i,
     output logic [Ports-1:0]                credit_ready_o,
     input  logic [Ports-1:0][RowWidth-1:0]  credit_row_i,
@@ -59,7 +60,7 @@ module tw_collective_unit_ports
     output logic [Ports-1:0][UnitWidth-1:0] left_unit_o,
     output logic [Ports-1:0][RowWidth-1:0]  left_row_o,
     output logic [Ports-1:0][EdgeWidth-1:0] left_edge_o,
-    output logic [Ports-1:0]                left_done_o,   /// the last one of the port
+    output logic [Ports-1:0]                left_done_o,   /// to the last of its edges at the port
 
     output logic  [Ports-1:0]          out_valid_o,
     output flit_t [Ports-1:0]          out_flit_o,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state of a collective unit's processes: the step and the next packet of each, and the edges that earlier operations still
-// use. The process that was picked is tried in the next cycle; if it goes, it advances to its next packet.
+// State of a collective unit's processes: the step and the next packet of each, and the edges that earlier operations
+// still use. The picked process is tried in the next cycle; if it goes, it advances to its next packet.
 //
-// Order: that of the blocks. Latency: one cycle from pick to process. Throughput: a process a cycle. Storage: that of the
-// blocks. The state depends on memories and constants_i; ends_o and ask_valid_o on goes_i as well. Critical path: from goes_i
-// over the process's progress to the memories.
+// Order: that of the blocks. Latency: one cycle from pick to process. Throughput: a process per cycle. Storage: that of
+// the blocks. The state depends on memories and constants_i; ends_o and ask_valid_o also on goes_i. Critical path: from
+// goes_i through the process's progress to the memories.
 module tw_collective_unit_processes
   import tw_spec_pkg::*, tw_mpi_fpga_spec_pkg::*, tw_node_pkg::*;
 #(
@@ -26,13 +26,13 @@ module tw_collective_unit_processes
 
     input logic                load_valid_i,
     input logic [RowWidth-1:0] load_row_i,
-    input logic                begin_valid_i,  /// an operation takes the next place of its row
+    input logic                begin_valid_i,  /// an operation takes the next entry of its row
     input logic [RowWidth-1:0] begin_row_i,
 
-    // A step comes, which its process is at next (valid), or whose edges its operation will use (begins).
+    // An arriving step: one that its process executes next (valid), or whose edges its operation will use (begins).
     input logic                   come_valid_i,
     input logic [ProcessBits-1:0] come_process_i,
-    input logic                   come_start_i,   /// the process starts with it
+    input logic                   come_start_i,   /// first step of the process
     input logic                   come_begins_i,
     input logic                   come_place_i,
     // verilator lint_off UNUSEDSIGNAL
@@ -42,11 +42,11 @@ module tw_collective_unit_processes
 
     input logic                   pick_valid_i,
     input logic [ProcessBits-1:0] pick_process_i,
-    input logic [ProcessBits-1:0] tried_i,         /// that of the cycle before
+    input logic [ProcessBits-1:0] tried_i,         /// picked in the cycle before
     input operation_t             constants_i,     /// of its operation
 
     // The process that is tried.
-    output logic                    known_o,         /// its step has come
+    output logic                    known_o,         /// its step is known
     output logic [Edges-1:0]        from_edges_o,
     output logic [Edges-1:0]        to_edges_o,
     output logic [Stages-1:0]       from_stages_o,
@@ -55,14 +55,14 @@ module tw_collective_unit_processes
     output logic                    to_host_o,
     output logic [OperandWidth-1:0] place_o,
     output part_t                   part_o,
-    output logic                    final_o,         /// the last packet of the step's streams, or of a turn that fills a slot
+    output logic                    final_o,         /// last packet of the step's streams, or of a turn that fills a slot
     output logic [Edges-1:0]        held_reading_o,
     output logic [Edges-1:0]        held_writing_o,
 
     input  logic                 goes_i,
-    input  logic [UnitWidth-1:0] unit_i,      /// with this unit
-    output logic                 over_o,      /// that would be its last packet
-    output logic                 ends_o,      /// and is
+    input  logic [UnitWidth-1:0] unit_i,      /// the unit that takes its packet
+    output logic                 over_o,      /// this packet would be its last
+    output logic                 ends_o,      /// and it is taken
 
     // The step after the next one is needed.
     output logic       ask_valid_o,
@@ -88,7 +88,7 @@ module tw_collective_unit_processes
   wire [OperationWidth-1:0] come_operation = come_process_i[ProcessBits-1:5];
   wire [OperationWidth-1:0] tried_operation = tried_i[ProcessBits-1:5];
 
-  // A step, and the process that it is of, as far as they matter here.
+  // Fields used here of a step and its process.
   typedef struct packed {
     logic [Edges-1:0]        from_edges;
     logic [Edges-1:0]        to_edges;
@@ -115,7 +115,7 @@ module tw_collective_unit_processes
   assign to_host_o = step.to_host;
   assign place_o = step.place;
 
-  logic next_step, step_place, last;  // packet of its stream
+  logic next_step, step_place, last;  // last packet of its stream
   // verilator lint_off UNUSEDSIGNAL
   logic steps_valid, progress_valid;
   // verilator lint_on UNUSEDSIGNAL
@@ -140,7 +140,7 @@ module tw_collective_unit_processes
       .leave_i      (ask_valid_o)
   );
 
-  // What a descriptor says is out of the memories in the next cycle.
+  // The memories deliver a descriptor one cycle after its address.
   logic described_q;
   logic [UnitWidth-1:0] described_unit_q;
   // verilator lint_off UNUSEDSIGNAL
@@ -191,11 +191,11 @@ module tw_collective_unit_processes
 
   assign ends_o = goes_i && over_o;
 
-  // Where turns go through many streams, a turn that fills a slot comes again only when all of its credits are back.
+  // If turns include many streams, a turn that fills a slot repeats only after all of its credits have returned.
   wire fills = step.turns == TurnsPacket && 32'(step.streams) * 2 > SlotPackets;
   assign final_o = (last || fills) && 16'(part_o.stream + 16'd1) == step.streams;
 
-  wire [6:0] after_next = part_o.step + 7'd2;  // modulo the steps
+  wire [6:0] after_next = part_o.step + 7'd2;  // modulo the number of steps
   assign ask_valid_o = goes_i && next_step;
   assign ask_step_o = after_next < step.steps ? after_next : after_next - step.steps;
   assign ask_place_o = step_place;

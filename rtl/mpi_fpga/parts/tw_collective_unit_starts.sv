@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Begins and ends the operations of a collective unit: those that the host starts and, at a vertex without a rank, those that
-// arrive. An operation occupies its place in its row until its last process has ended.
+// Begins and ends the operations of a collective unit: those that the host starts and, at a vertex without a rank,
+// those that arrive. An operation occupies its entry of its row until its last process has ended.
 //
-// Order: the host's operation before one that arrives. Latency: none. Throughput: an operation a cycle. Storage: the constants
-// of each operation and the number of its processes that have ended; for each row its ranks, and what tw_openings keeps.
-// head_row_o and head_edge_o depend on registers alone, constants_o on tried_operation_i, begin_*, add_* and look_constants_o
-// on the inputs. Critical path: from a flit's header over tw_openings to add_*.
+// Order: the host's operation before an arriving one. Latency: none. Throughput: an operation per cycle. Storage: the
+// constants of each operation and the number of its ended processes; per row the number of ranks, and the state of
+// tw_openings. head_row_o and head_edge_o depend only on registers, constants_o on tried_operation_i, begin_*, add_*
+// and look_constants_o on the inputs. Critical path: from a flit's header through tw_openings to add_*.
 module tw_collective_unit_starts
   import tw_spec_pkg::*, tw_mpi_fpga_spec_pkg::*, tw_network_pkg::*, tw_node_pkg::*;
 #(
@@ -13,9 +13,9 @@ module tw_collective_unit_starts
     parameter int unsigned Rows = 32,
     parameter int unsigned Entries = 4,        /// operations of a row in flight
     parameter int unsigned Edges = 6,
-    parameter int unsigned ShortestSize = 2,  /// log2 of a packet's flits: of short streams,
+    parameter int unsigned ShortestSize = 2,  /// log2 of a packet's flits: in short streams,
     parameter int unsigned PacketSize = 4,    /// ordinary,
-    parameter int unsigned LongestSize = 4,   /// and of long streams
+    parameter int unsigned LongestSize = 4,   /// and in long streams
     localparam int unsigned Operations = Rows * Entries,
     localparam int unsigned RowWidth = Rows > 1 ? $clog2(Rows) : 1,
     localparam int unsigned OperationWidth = Operations > 1 ? $clog2(Operations) : 1,
@@ -35,9 +35,9 @@ module tw_collective_unit_starts
     input logic                      start_valid_i,
     input logic [OperationWidth-1:0] start_operation_i,
     input operation_t                start_constants_i,
-    input logic                      start_asks_i,       /// it has processes here
+    input logic                      start_asks_i,       /// it has processes at this node
 
-    // What arrives, and what was in front of the slot that is looked at.
+    // Arriving flits, and the head packet of the scanned slot, as of the cycle before.
     input  logic  [Links-1:0]     in_valid_i,
     input  flit_t [Links-1:0]     in_flit_i,
     input  logic  [Links-1:0]     in_to_empty_i,
@@ -51,18 +51,18 @@ module tw_collective_unit_starts
     input  logic [Edges-1:0]    reading_i,
 
     input  logic                      idle_i,           /// no operation is being started
-    output logic                      begin_valid_o,    /// an operation takes the place whose turn it is in this row,
+    output logic                      begin_valid_o,    /// an operation takes the next entry of this row,
     output logic [RowWidth-1:0]       begin_row_o,
-    output logic                      add_valid_o,      /// and its processes are to be asked for
+    output logic                      add_valid_o,      /// and its processes are requested
     output logic [OperationWidth-1:0] add_operation_o,
-    output logic                      add_tree_o,       /// along a tree
+    output logic                      add_tree_o,       /// it is along a tree
 
-    input  logic [OperationWidth-1:0] look_operation_i,  /// one that begins, in this cycle or before
+    input  logic [OperationWidth-1:0] look_operation_i,  /// one that begins, in this cycle or earlier
     output operation_t                look_constants_o,
     input  logic [OperationWidth-1:0] tried_operation_i,
     output operation_t                constants_o,       /// of the process that is tried
 
-    // Processes begin, the first of an operation with how many it has; and the one that is tried ends.
+    // Processes that begin, with the number of the operation's processes; and the end of the process that is tried.
     input logic                      come_valid_i,
     input logic [OperationWidth-1:0] come_operation_i,
     input logic [5:0]                come_processes_i,
@@ -79,7 +79,7 @@ module tw_collective_unit_starts
     return RowWidth'(32'(operation) / Entries);
   endfunction
 
-  // --- Those that arrive
+  // --- Arriving operations
 
   logic bare_begins;
   logic [RowWidth-1:0] bare_row;
@@ -145,7 +145,7 @@ module tw_collective_unit_starts
     bare_constants.together = vectors(bare_opening.collective) ? ranks_q[bare_row] : 16'd1;
   end
 
-  // --- All of them
+  // --- All operations
 
   operation_t add_constants;
   assign begin_valid_o = start_valid_i || bare_begins;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The resources of a step: the places of its operands in the join, the cycles that reading and writing take, the ports by which
-// its result leaves, and the units whose queues have room for the result.
+// Resources of a step: the positions of its operands in the join, the cycles for reading and writing, the ports of the
+// result, and the units whose queues have room for it.
 //
-// No registers. Critical path: from pace_read_i over the cycle of the last flit to left_o.
+// No registers. Critical path: from pace_read_i through the cycle of the last flit to left_o.
 module tw_collective_unit_step
   import tw_node_pkg::*;
 #(
@@ -24,22 +24,22 @@ module tw_collective_unit_step
     input logic [Stages-1:0]       to_stages_i,
     input logic                    from_host_i,
     input logic                    to_host_i,
-    input logic [OperandWidth-1:0] place_i,        /// edges whose packets come before the host's or the stages'
-    input logic                    descriptor_i,   /// of which one goes on
+    input logic [OperandWidth-1:0] place_i,        /// number of edge operands that precede the host's or the stages'
+    input logic                    descriptor_i,   /// the packets are descriptors, of which one is forwarded
     input logic [2:0]              size_i,         /// log2 of a packet's flits
     input logic [10:0]             elements_i,
     input logic [2:0]              element_size_i, /// log2 of an element's bytes
 
-    // Operands, and their places.
+    // Operands, and their positions.
     output logic [CountWidth-1:0]              operands_o,
     output logic [Edges-1:0][OperandWidth-1:0] edge_operand_o,
-    output logic [OperandWidth-1:0]            own_operand_o,    /// the host's
-    output logic [OperandWidth-1:0]            stage_operand_o,  /// the first of the stages'
+    output logic [OperandWidth-1:0]            own_operand_o,    /// of the host
+    output logic [OperandWidth-1:0]            stage_operand_o,  /// of the first stage
 
     // Cycles.
-    input  logic [3:0]          pace_read_i,  /// for a place of the operands, as slots and stages are read
-    output logic [3:0]          pace_o,       /// for a place of the operands and of the result
-    output logic [TimeBits-1:0] latency_o,    /// of the result's first flit
+    input  logic [3:0]          pace_read_i,  /// cycles per flit for reading slots and stages
+    output logic [3:0]          pace_o,       /// cycles per flit for reading operands and writing the result
+    output logic [TimeBits-1:0] latency_o,    /// until the result's first flit
     output logic [TimeBits-1:0] read_o,       /// until the operands have been read,
     output logic [TimeBits-1:0] left_o,       /// until the result has left,
     output logic [TimeBits-1:0] again_o,      /// and until the process is tried again
@@ -48,11 +48,11 @@ module tw_collective_unit_step
     output logic [11:0]                              bytes_o,
     output logic [Ports-1:0]                         ports_o,
     output logic [PortCountWidth-1:0]                port_count_o,
-    input  logic [Units-1:0][Ports:0][RoomWidth-1:0] room_i,        /// flits, in the queues to the ports and to the host
+    input  logic [Units-1:0][Ports:0][RoomWidth-1:0] room_i,        /// free flits in the queues to the ports and to the host
     output logic [Units-1:0]                         units_o        /// that have room
 );
   // verilator lint_off UNUSEDSIGNAL
-  wire [6:0] flits = 7'd1 << size_i;  // of short queues, the lower bits
+  wire [6:0] flits = 7'd1 << size_i;  // short queues use only the lower bits
   // verilator lint_on UNUSEDSIGNAL
 
   logic [CountWidth-1:0] edge_operands;
@@ -68,7 +68,7 @@ module tw_collective_unit_step
   assign own_operand_o = edge_operands < CountWidth'(place_i) ? OperandWidth'(edge_operands) : place_i;
   assign stage_operand_o = own_operand_o + OperandWidth'(from_host_i);
 
-  // Lanes on the longest way through the join.
+  // Lanes on the join's longest path.
   wire [CountWidth-1:0] depth = descriptor_i || operands_o < 2 ? '0 : (operands_o + 1'b1) >> 1;
   wire [3:0] written = $countones(to_stages_i) > 1 ? 4'd2 : 4'd1;
   wire [TimeBits-1:0] last_flit = read_o + latency_o - TimeBits'(1) - TimeBits'(pace_o - pace_read_i);
@@ -77,7 +77,7 @@ module tw_collective_unit_step
   assign read_o = TimeBits'(pace_o) << size_i;
   assign left_o = last_flit + TimeBits'(written);
 
-  // A process is tried again two cycles later at the earliest, three after a descriptor, whose contents it needs.
+  // A process is tried again after at least two cycles, after a descriptor three, since its contents are needed.
   wire [TimeBits-1:0] least = descriptor_i ? TimeBits'(2) : TimeBits'(1);
   assign again_o = read_o - TimeBits'(1) > least ? read_o - TimeBits'(1) : least;
 

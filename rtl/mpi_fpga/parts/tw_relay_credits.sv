@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The credits of a relay: free room in the buffers at the other ends of its links, and freed room in its own buffers that it
-// owes to them. It returns room in batches, each in a packet of one flit that leaves by the link's lane; the buffers of a lane
-// take turns.
+// Credits of a relay: free room in the buffers at the other ends of its links, and freed room in its own buffers that
+// it owes to them. It returns room in batches, each in a single-flit packet through the link's lane; the buffers of a
+// lane take turns.
 //
-// Order: none. Latency: a credit that comes counts in the next cycle. Throughput: a credit a cycle over each link and by each
-// lane, at most one a cycle for a buffer. Storage: two counts for each buffer. All outputs depend on registers alone. Critical
-// path: from the counts over a lane's arbiter to single_data_o.
+// Order: none. Latency: an arriving credit counts in the next cycle. Throughput: a credit per cycle over each link and
+// by each lane, at most one per cycle for a buffer. Storage: two counts per buffer. All outputs depend only on
+// registers. Critical path: from the counts through a lane's arbiter to single_data_o.
 module tw_relay_credits
   import tw_spec_pkg::*, tw_mpi_fpga_spec_pkg::*, tw_relay_pkg::*;
 #(
     parameter int unsigned Links = 6,
     parameter int unsigned Lanes = 3,
     parameter int unsigned Classes = 2,
-    parameter int unsigned Flits = 1024,  /// of a buffer
+    parameter int unsigned Flits = 1024,  /// per buffer
     localparam int unsigned Buffers = Links * Classes,
     localparam int unsigned BufferWidth = Buffers > 1 ? $clog2(Buffers) : 1,
     localparam int unsigned CountWidth = $clog2(Flits + 1)
@@ -22,15 +22,15 @@ module tw_relay_credits
 
     input peer_t [Links-1:0] peers_i,
 
-    // Room at the other ends: what comes over the links, and what packets take that are chosen by the lanes.
+    // Room at the other ends: credits from the links, and room taken by packets that the lanes select.
     input  logic          [Links-1:0]                  credit_valid_i,
     input  relay_credit_t [Links-1:0]                  credit_i,
     input  logic          [Lanes-1:0]                  take_valid_i,
     input  logic          [Lanes-1:0][BufferWidth-1:0] take_buffer_i,
-    input  logic          [Lanes-1:0][2:0]             take_size_i,    /// log2 of the flits
-    output logic          [Buffers-1:0][7:0]           fits_o,         /// a packet of 2^i flits
+    input  logic          [Lanes-1:0][2:0]             take_size_i,    /// log2 of the packet's flits
+    output logic          [Buffers-1:0][7:0]           fits_o,         /// has room for a packet of 2^i flits
 
-    // Room here.
+    // Room in the own buffers.
     input  logic [Buffers-1:0][CountWidth-1:0] freed_i,
     output logic [Lanes-1:0]                   single_valid_o,
     input  logic [Lanes-1:0]                   single_ready_i,
@@ -58,7 +58,7 @@ module tw_relay_credits
       end
     end
 `ifndef SYNTHESIS
-    // The routers take a buffer's credits one way, and a link has one of them a cycle.
+    // The routers send a buffer's credits along one path, and a link receives at most one per cycle.
     always_ff @(posedge clk_i) if (!rst_i) one_way : assert ($onehot0(tells));
 `endif
   end

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads packets for the host from the memories of a lane's links: one at a time, without a pause, if the host has room for it.
+// Reads packets for the host from the memories of a lane's links: one packet after another, without pauses, if the host
+// has room for it.
 //
-// Order: that of the memories' queues; links take turns. Latency: one cycle from the choice of a packet to its first flit.
-// Throughput: a flit a cycle, with one cycle between packets. Storage: which reader it reads. ask_o depends on the packets that
-// are there and on host_room_i, host_* on registers and read_*. Critical path: from host_room_i over the arbiter to ask_o.
+// Order: that of the memories' queues; links take turns. Latency: one cycle from the selection of a packet to its first
+// flit. Throughput: a flit per cycle, with one cycle between packets. Storage: the reader in use. ask_o depends on the
+// queued packets and on host_room_i, host_* on registers and read_*. Critical path: from host_room_i through the
+// arbiter to ask_o.
 module tw_relay_host
   import tw_relay_pkg::*;
 #(
-    parameter int unsigned Lane = 0,  /// its number
+    parameter int unsigned Lane = 0,  /// index of this lane
     parameter int unsigned Links = 6,
     parameter int unsigned Lanes = 3,
     parameter int unsigned RoomBits = 9,
-    localparam int unsigned Own = links_of(Lane, Lanes, Links)  // links
+    localparam int unsigned Own = links_of(Lane, Lanes, Links)  // number of its links
 ) (
     input logic clk_i,
     input logic rst_i,
@@ -25,7 +27,7 @@ module tw_relay_host
     input  logic [Links-1:0][1:0][255:0] read_data_i,
     input  logic [Links-1:0][1:0]        read_last_i,
 
-    input  logic [RoomBits-1:0] host_room_i,  /// flits, less what has come up to the cycle before
+    input  logic [RoomBits-1:0] host_room_i,  /// free flits, after arrivals up to the cycle before
     output logic                host_valid_o,
     output logic [255:0]        host_data_o,
     output logic                host_last_o

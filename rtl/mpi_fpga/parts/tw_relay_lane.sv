@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// A lane of a relay, which sends packets from the memories and from the own host over its links, one after another. An idle
-// lane chooses a packet that has room in its next buffer: announcements before data, and within a kind others' packets before
-// the own host's. Queues take turns, those of several packets first.
+// A lane of a relay: sends packets from the memories and from the own host over its links, one after another. An idle
+// lane selects a packet that has room in its next buffer: announcements before data, and within each kind forwarded
+// packets before the own host's. Queues take turns, those with several packets first.
 //
-// Order: that of each memory's queues, and of the own host. Latency: one cycle from the choice of a packet to its first flit at
-// src. Throughput: a flit a cycle, with one cycle between packets. Storage: which packet it sends. own_turn_o depends on
-// registers alone; src_* also on own_* and read_*; own_receiver_o on own_data_i; ask_* and take_* on the packets that are
-// there. Critical path: from fits_i over the arbiter to ask_o.
+// Order: that of each memory's queues, and of the own host. Latency: one cycle from the selection of a packet to its
+// first flit at src. Throughput: a flit per cycle, with one cycle between packets. Storage: the packet being sent.
+// own_turn_o depends only on registers; src_* also on own_* and read_*; own_receiver_o on own_data_i; ask_* and take_*
+// on the queued packets. Critical path: from fits_i through the arbiter to ask_o.
 module tw_relay_lane
   import tw_spec_pkg::*, tw_mpi_fpga_spec_pkg::*, tw_relay_pkg::*;
 #(
-    parameter int unsigned Lane = 0,  /// its number
+    parameter int unsigned Lane = 0,  /// index of this lane
     parameter int unsigned Links = 6,
     parameter int unsigned Lanes = 3,
     parameter int unsigned Classes = 2,
@@ -25,7 +25,7 @@ module tw_relay_lane
     input logic rst_i,
 
     input peer_t [Links-1:0]        peers_i,
-    input logic  [Buffers-1:0][7:0] fits_i,   /// of a buffer: a packet of 2^i flits
+    input logic  [Buffers-1:0][7:0] fits_i,   /// per buffer: has room for a packet of 2^i flits
 
     // The own host's packets, and their first buffer, from the table.
     input  logic                   own_valid_i,
@@ -41,7 +41,7 @@ module tw_relay_lane
     input  logic [Links-1:0][Queues-1:0]      several_i,
     input  logic [Links-1:0][Queues-1:0][2:0] sizes_i,
     output logic [Links-1:0]                  ask_o,
-    output logic [QueueWidth-1:0]             ask_queue_o,    /// of the chosen packet
+    output logic [QueueWidth-1:0]             ask_queue_o,    /// of the selected packet
     output logic [2:0]                        ask_size_o,     /// log2 of its flits
     output logic                              ask_last_o,     /// it is the last one in its queue
     input  logic [Links-1:0]                  served_i,
@@ -49,7 +49,7 @@ module tw_relay_lane
     input  logic [Links-1:0][1:0][255:0]      read_data_i,
     input  logic [Links-1:0][1:0]             read_last_i,
 
-    // The packet that is chosen takes room.
+    // Room taken by the selected packet.
     output logic                   take_valid_o,
     output logic [BufferWidth-1:0] take_buffer_o,
     output logic [2:0]             take_size_o,
@@ -60,7 +60,7 @@ module tw_relay_lane
     output logic         src_last_o,
     output logic [3:0]   src_vc_o
 );
-  localparam int unsigned Own = links_of(Lane, Lanes, Links) * Classes;  // buffers
+  localparam int unsigned Own = links_of(Lane, Lanes, Links) * Classes;  // number of its buffers
   localparam int unsigned Ways = Links * Own;
   localparam int unsigned LinkWidth = Links > 1 ? $clog2(Links) : 1;
 
@@ -68,7 +68,7 @@ module tw_relay_lane
   logic [LinkWidth-1:0] from_q;
   logic [BufferWidth-1:0] buffer_q;
 
-  // --- What there is: the own host's, and of the memories
+  // --- Candidates: of the own host, and of the memories
 
   // verilator lint_off UNUSEDSIGNAL
   wire network_header_t own_header = network_header_t'(own_data_i[47:0]);
@@ -94,7 +94,7 @@ module tw_relay_lane
     end
   end
 
-  // --- What is chosen
+  // --- Selection
 
   wire announcement = announcements != '0;
   wire takes_own = !busy_q && own_fits && !announcement && (own_announces || packets == '0);
@@ -142,7 +142,7 @@ module tw_relay_lane
   assign take_buffer_o = takes_own ? own_buffer_i : wanted;
   assign take_size_o = takes_own ? own_header.size : ask_size_o;
 
-  // --- What is sent
+  // --- Transmission
 
   wire [LinkWidth-1:0] to = LinkWidth'(32'(buffer_q) / Classes);
   wire peer_t peer = peers_i[to];

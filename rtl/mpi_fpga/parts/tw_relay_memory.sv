@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory behind one link of a relay, for the buffers of all route classes. It consists of linked flits: packets interleave
-// by flit as they come, and leave in another order. Packets are queued by their next buffer, announcements apart from data, and
-// those for the host apart from both. Two readers, each with a copy, serve the lanes and the host in turn.
+// The memory behind one link of a relay, for the buffers of all route classes. It consists of linked flits: packets
+// arrive interleaved by flit, and leave in another order. Packets are queued by their next buffer, announcements
+// separately from data, and those for the host separately from both. Two readers, each with a copy, serve the lanes and
+// the host in turn.
 //
-// Order: that of arrival in each queue. Latency: two cycles from a packet's last flit to its first one at data_o. Throughput: a
-// flit a cycle in, and one out of each reader. Storage: that of the queues and readers, and the packet that comes on each
-// channel. served_o depends on asked_i; receiver_o, class_o and credit_* on in_*; freed_o on in_* and src_ready_i; the other
-// outputs on registers alone. Critical path: from asked_i over the arbiter to the address of the flit that is read.
+// Order: that of arrival in each queue. Latency: two cycles from a packet's last flit to its first one at data_o.
+// Throughput: a flit per cycle in, and one out of each reader. Storage: that of the queues and readers, and the state
+// of the packet arriving on each virtual channel. served_o depends on asked_i; receiver_o, class_o and credit_* on
+// in_*; freed_o on in_* and src_ready_i; the other outputs only on registers. Critical path: from asked_i through the
+// arbiter to the address of the flit that is read.
 module tw_relay_memory
   import tw_spec_pkg::*, tw_mpi_fpga_spec_pkg::*, tw_network_pkg::*;
 #(
-    parameter int unsigned Link = 0,  /// whose memory it is
+    parameter int unsigned Link = 0,  /// link of this memory
     parameter int unsigned Links = 6,
     parameter int unsigned Lanes = 3,
     parameter int unsigned Classes = 2,
     parameter int unsigned Nodes = 64,
-    parameter int unsigned Flits = 1024,  /// of a buffer
+    parameter int unsigned Flits = 1024,  /// per buffer
     parameter int unsigned Vcs = 4,
     localparam int unsigned Buffers = Links * Classes,
     localparam int unsigned Queues = 2 * Buffers + 1,  // announcements, data, for the host
@@ -31,32 +33,32 @@ module tw_relay_memory
     input logic  in_valid_i,
     input flit_t in_flit_i,
 
-    // The next buffer of the packet that comes, from the table.
+    // Next buffer of the arriving packet, from the table.
     output logic [NodeWidth-1:0]   receiver_o,
     output logic [3:0]             class_o,
     input  logic [BufferWidth-1:0] next_i,
 
-    output logic          credit_valid_o,  /// a credit comes
+    output logic          credit_valid_o,  /// a credit arrives
     output relay_credit_t credit_o,
 
     output logic [Queues-1:0]      filled_o,
-    output logic [Queues-1:0]      several_o,  /// there is more than one packet
-    output logic [Queues-1:0][2:0] sizes_o,    /// log2 of the first one's flits
+    output logic [Queues-1:0]      several_o,  /// more than one packet
+    output logic [Queues-1:0][2:0] sizes_o,    /// log2 of the first packet's flits
 
-    // What lanes and, last, the host ask for; whoever is served gets the packet from the next reader.
+    // Requests of the lanes and, last, of the host; the one served gets the packet from the next reader.
     output logic                             readable_o,
     output logic                             next_reader_o,
     input  logic [Lanes:0]                   asked_i,
     input  logic [Lanes-1:0][QueueWidth-1:0] asked_queue_i,
     input  logic [Lanes-1:0][2:0]            asked_size_i,
-    input  logic [Lanes-1:0]                 asked_last_i,   /// it asks for the queue's last packet
+    input  logic [Lanes-1:0]                 asked_last_i,   /// it requests the queue's last packet
     output logic [Lanes:0]                   served_o,
 
     output logic [1:0][255:0] data_o,
     output logic [1:0]        last_o,
     input  logic [Lanes-1:0]  src_ready_i,
 
-    output logic [Classes-1:0][CountWidth-1:0] freed_o,  /// flits of the buffers that become free
+    output logic [Classes-1:0][CountWidth-1:0] freed_o,  /// flits freed in each buffer
 
     output logic        announce_valid_o,
     output logic [4:0]  announce_context_o,
@@ -69,7 +71,7 @@ module tw_relay_memory
   localparam int unsigned LaneWidth = Lanes > 1 ? $clog2(Lanes) : 1;
   localparam int unsigned VcWidth = Vcs > 1 ? $clog2(Vcs) : 1;
 
-  // --- What comes
+  // --- Arrivals
 
   // verilator lint_off UNUSEDSIGNAL
   wire network_header_t header = network_header_t'(in_flit_i.data[47:0]);
@@ -93,7 +95,7 @@ module tw_relay_memory
     announce_source_o <= in_flit_i.data[63:48];
   end
 
-  // What is known of the packet that comes on a channel.
+  // State of the packet arriving on a channel.
   typedef struct packed {
     logic [QueueWidth-1:0] row;
     logic [2:0]            size;
@@ -114,7 +116,7 @@ module tw_relay_memory
     end
   end
 
-  // Free places: never used ones, then what the readers have left.
+  // Free entries: first unused ones, then those freed by the readers.
   logic [EntryWidth:0] fresh_q;
   logic [1:0] left_valid;
   logic [1:0][EntryWidth-1:0] left;
@@ -130,7 +132,7 @@ module tw_relay_memory
     if (rst_i) fresh_q <= '0;
   end
 
-  // --- What leaves
+  // --- Departures
 
   logic [QueueWidth-1:0] taken;  // queue whose first packet goes to a reader
   logic [2:0] taken_size;

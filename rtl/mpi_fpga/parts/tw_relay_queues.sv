@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queues of packets in a relay's memory, as linked lists. A packet stands for its flits by the place of the first one. The
-// packet behind one that was taken is known a cycle later, so a queue is never taken from in two consecutive cycles.
+// Queues of packets in a relay's memory, as linked lists. A packet is represented by the entry of its first flit. The
+// packet behind a taken one is known a cycle later, so a queue is never taken from in two consecutive cycles.
 //
-// Order: kept in each queue. Latency: a packet that enters can be taken in the next cycle. Throughput: a packet in and one out
-// a cycle. Storage: the ends of each queue; for each place the packet behind the one that begins there. take_head_o depends on
-// take_queue_i, the other outputs on registers alone. Critical path: from take_queue_i over the queue's head to the address of
-// the packet behind it.
+// Order: kept in each queue. Latency: an entered packet can be taken in the next cycle. Throughput: a packet in and one
+// out per cycle. Storage: head and tail of each queue; per entry the packet behind the one that begins there.
+// take_head_o depends on take_queue_i, the other outputs only on registers. Critical path: from take_queue_i through
+// the queue's head to the address of the packet behind it.
 module tw_relay_queues #(
     parameter int unsigned Queues = 25,
     parameter int unsigned Entries = 2048,
@@ -18,22 +18,22 @@ module tw_relay_queues #(
     input logic                  enter_valid_i,
     input logic [QueueWidth-1:0] enter_queue_i,
     input logic [2:0]            enter_size_i,   /// log2 of the packet's flits
-    input logic [EntryWidth-1:0] enter_head_i,   /// place of its first one
+    input logic [EntryWidth-1:0] enter_head_i,   /// entry of its first flit
 
     input  logic                  take_valid_i,
     input  logic [QueueWidth-1:0] take_queue_i,
-    input  logic                  take_last_i,   /// the queue has no other packet
+    input  logic                  take_last_i,   /// it is the queue's last packet
     output logic [EntryWidth-1:0] take_head_o,
 
     output logic [Queues-1:0]      filled_o,
-    output logic [Queues-1:0]      several_o,  /// there is more than one packet
-    output logic [Queues-1:0][2:0] sizes_o     /// of the first one
+    output logic [Queues-1:0]      several_o,  /// more than one packet
+    output logic [Queues-1:0][2:0] sizes_o     /// log2 of the first packet's flits
 );
   logic [EntryWidth-1:0] head_q[Queues], tail_q[Queues];
   logic [Queues-1:0] filled_q, several_q;
   logic [Queues-1:0][2:0] size_q;
 
-  logic [EntryWidth+2:0] behind_q[Entries];  // size and head of the next one, at the head of each
+  logic [EntryWidth+2:0] behind_q[Entries];  // size and head of the next packet, at the head of each
   logic [EntryWidth+2:0] behind_read_q;
   logic follows_q;
   logic [QueueWidth-1:0] follows_queue_q;

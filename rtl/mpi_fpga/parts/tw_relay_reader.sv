@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A copy of a relay's memory with its reader, which reads one packet at a time and keeps the places that it has read until they
-// are used again.
+// A copy of a relay's memory with its reader, which reads one packet at a time and keeps the freed entries until they
+// are reused.
 //
-// Order: that of a packet's flits. Latency: a packet's first flit is at data_o in the cycle after begin_valid_i. Throughput: a
-// flit a cycle. Storage: the flits, each with the place of the next one, and the free places. busy_o, data_o, last_o and free_*
-// depend on registers alone, freed_* on src_ready_i. Critical path: from begin_valid_i or src_ready_i to the address of the
-// flit that is read.
+// Order: that of a packet's flits. Latency: a packet's first flit is at data_o in the cycle after begin_valid_i.
+// Throughput: a flit per cycle. Storage: the flits, each with a next pointer, and the free entries. busy_o, data_o,
+// last_o and free_* depend only on registers, freed_* on src_ready_i. Critical path: from begin_valid_i or src_ready_i
+// to the address of the flit that is read.
 module tw_relay_reader
   import tw_spec_pkg::*, tw_mpi_fpga_spec_pkg::*;
 #(
@@ -23,12 +23,12 @@ module tw_relay_reader
     input logic                  store_head_i,
     input logic [255:0]          store_data_i,
     input logic [EntryWidth-1:0] store_place_i,
-    input logic [EntryWidth-1:0] store_previous_i,  /// where the packet's flit before it is
+    input logic [EntryWidth-1:0] store_previous_i,  /// entry of the packet's previous flit
 
-    // A packet to read, while nothing is read.
+    // A packet to read, only while idle.
     input logic                  begin_valid_i,
-    input logic                  begin_host_i,   /// for the host, which takes a flit in each cycle,
-    input logic [LaneWidth-1:0]  begin_lane_i,   /// or this lane
+    input logic                  begin_host_i,   /// for the host, which accepts a flit in each cycle,
+    input logic [LaneWidth-1:0]  begin_lane_i,   /// or for this lane
     input logic [2:0]            begin_size_i,   /// log2 of its flits
     input logic [EntryWidth-1:0] begin_place_i,
 
@@ -37,12 +37,12 @@ module tw_relay_reader
     output logic             last_o,
     input  logic [Lanes-1:0] src_ready_i,
 
-    // The buffer's room that is free again: when its last flit goes.
+    // Room freed in the buffer, when the packet's last flit is sent.
     output logic                  freed_valid_o,
     output logic [ClassWidth-1:0] freed_class_o,
     output logic [7:0]            freed_flits_o,
 
-    // Places that can be used again.
+    // Entries that can be reused.
     output logic                  free_valid_o,
     input  logic                  free_ready_i,
     output logic [EntryWidth-1:0] free_place_o

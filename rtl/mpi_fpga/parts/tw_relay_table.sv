@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The routing table of a relay, and the nodes at the other ends of its links.
 //
-// Order: none. Latency: a write is seen in the next cycle, a lookup takes no cycle. Throughput: a write a cycle; a lookup a
-// cycle for each link and each lane. Storage: an entry and a class for each node, a neighbour for each link. next_o and first_o
-// depend on the receivers. Critical path: from a receiver over the table's memory to the number of the buffer.
+// Order: none. Latency: a write is visible in the next cycle, a lookup takes no cycle. Throughput: a write per cycle; a
+// lookup per cycle for each link and each lane. Storage: an entry and a class per node, a peer per link. next_o and
+// first_o depend on the receivers. Critical path: from a receiver through the table's memory to the index of the
+// buffer.
 module tw_relay_table
   import tw_network_pkg::*, tw_relay_pkg::*;
 #(
@@ -27,12 +28,12 @@ module tw_relay_table
     input logic [7:0]   peer_port_i,
     input logic [3:0]   peer_vc_i,
 
-    // The next buffer of packets that come over the links, in the class of the buffer here.
+    // Next buffer of packets from the links, for the route class of their buffer here.
     input  logic [Links-1:0][NodeWidth-1:0]   next_receiver_i,
     input  logic [Links-1:0][3:0]             next_class_i,
     output logic [Links-1:0][BufferWidth-1:0] next_o,
 
-    // The first buffer of the own host's packets.
+    // First buffer of the own host's packets.
     input  logic [Lanes-1:0][NodeWidth-1:0]   first_receiver_i,
     output logic [Lanes-1:0][BufferWidth-1:0] first_o,
 

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packets of an AXI4-Stream, a flit a beat, into a local port of the router, as its flow control lets them.
+// Sends packets of an AXI4-Stream, a flit per beat, into a local port of the router, under its flow control.
 //
-// Order: kept. Latency: two cycles. Throughput: a flit a cycle. Storage: three flits. All outputs are registers, or two of them. Critical path: from
-// the skid's flit over the choice of its channel's ready to the skid's enables.
+// Order: kept. Latency: two cycles. Throughput: a flit per cycle. Storage: three flits. All outputs are registers, or
+// combine two of them. Critical path: from the skid's flit through the selection of its channel's ready to the skid's
+// enables.
 module tw_stream_in
   import tw_network_pkg::*;
 #(
     parameter int unsigned Vcs       = 4,
     parameter bit          Credits   = 1'b1,
-    parameter int unsigned PeerFlits = 16     /// the router's buffer of a local port
+    parameter int unsigned PeerFlits = 16     /// depth of the router's buffer of a local port
 ) (
     input  logic           clk_i,
     input  logic           rst_i,
-    input  logic           enable_i,        /// beats are taken
+    input  logic           enable_i,        /// beats are accepted
     input  logic           stream_valid_i,
     output logic           stream_ready_o,
     input  logic [  255:0] stream_data_i,
     input  logic           stream_last_i,
-    input  logic [    3:0] stream_vc_i,     /// in which the packet starts, below Vcs; counts with its first flit
+    input  logic [    3:0] stream_vc_i,     /// in which the packet starts, below Vcs; valid with its first flit
     output logic           flit_valid_o,
     output flit_t          flit_o,
     input  logic [Vcs-1:0] back_i

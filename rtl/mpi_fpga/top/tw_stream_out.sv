@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Flits of the router's port to the host, as an AXI4-Stream of whole packets, a flit a beat.
+// Flits of the router's port to the host, as an AXI4-Stream of whole packets, a flit per beat.
 //
-// Virtual channels mix on the port and do not on the stream: each has a buffer, and packets leave in the order of their first flits. That
-// one holds the stream until its last flit has come: the router holds its output channel as long, so that it comes.
-// Order: kept, between packets of one input channel of the router too. Latency: two cycles. Throughput: a flit a cycle. Storage:
-// Depth flits a channel and two, and the order. All outputs are registers. Critical path: from the order's count over the choice of a flit to
-// the skid.
+// Virtual channels interleave on the port but not on the stream: each has a buffer, and packets leave in the order of
+// their first flits. The packet at the head holds the stream until its last flit has arrived; it does arrive, since the
+// router holds its output channel as long.
+// Order: kept, also between packets of one input channel of the router. Latency: two cycles. Throughput: a flit per
+// cycle. Storage: Depth flits per channel and two, and the order. All outputs are registers. Critical path: from the
+// order's count through the selection of a flit to the skid.
 module tw_stream_out
   import tw_network_pkg::*;
 #(
     parameter int unsigned Vcs         = 4,
     parameter bit          Credits     = 1'b1,
-    parameter int unsigned Depth       = 16,    /// flits of one channel; the router has as many credits
-    parameter int unsigned MarginFlits = 3      /// free places at which the router is stopped; with margin
+    parameter int unsigned Depth       = 16,    /// per channel; the router has as many credits
+    parameter int unsigned MarginFlits = 3      /// free entries at which the router is stopped; with margin
 ) (
     input  logic           clk_i,
     input  logic           rst_i,
@@ -34,7 +35,7 @@ module tw_stream_out
   wire valid = any && occupied[vc];
   wire pop = valid && taken;
 
-  // One entry for each packet whose last flit is still to leave.
+  // One entry per packet whose last flit has not left.
   tw_fifo #(
       .Width(VcWidth),
       .Depth(Vcs * Depth + 1)

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A node: the router, the two blocks of each link, the collective unit with its host's side, the host's port and the registers of
-// tw_registers.rdl. tw_cluster_pkg, which `thalweg rtl export` writes, has the numbers of a cluster. All but the registers' port are
-// AXI4-Streams, whose beat is a flit, or on a link a frame; docs/export.md has what attaches to them.
+// A node: the router, the end of each link, the collective unit with its host side, the host's port and the registers
+// of tw_registers.rdl. tw_cluster_pkg, which `thalweg rtl export` writes, has the parameters of a cluster. All ports
+// except the registers' are AXI4-Streams, whose beat is a flit, or on a link a frame; docs/export.md describes what
+// connects to them.
 //
-// Order: that of its parts. Latency: the sum of those of the parts on the way. Throughput: a beat a cycle at each stream. Storage: that of its
-// parts, and for each node a first virtual channel. Critical path: those of its parts.
+// Order: that of its parts. Latency: the sum of the parts on the path. Throughput: a beat per cycle on each stream.
+// Storage: that of its parts, and per node a first virtual channel. Critical path: those of its parts.
 module tw_top
   import tw_network_pkg::*;
   import tw_cluster_pkg::*;
@@ -44,7 +45,8 @@ module tw_top
     output logic [255:0] host_out_data_o,
     output logic         host_out_last_o,
 
-    // The collective unit's host: packets for its processes, each into a place of the store that is free; results; what has ended
+    // The collective unit's host: packets for its processes, each into a free entry of the store; results; ended
+    // processes
     input  logic         upload_valid_i,
     output logic         upload_ready_o,
     input  logic [255:0] upload_data_i,
@@ -63,7 +65,7 @@ module tw_top
     input  logic         ended_ready_i,
     output logic [15:0]  ended_data_o,
 
-    // Packets of all-to-alls, and the ranks that have a place for some
+    // Packets of all-to-alls, and the ranks that have announced themselves
     input  logic [UnitPorts-1:0]        personal_in_valid_i,
     output logic [UnitPorts-1:0]        personal_in_ready_o,
     input  logic [UnitPorts-1:0][255:0] personal_in_data_i,
@@ -76,7 +78,7 @@ module tw_top
     input  logic [LinkPorts-1:0]        announced_ready_i,
     output logic [LinkPorts-1:0][23:0]  announced_data_o,
 
-    // Frames to and from the transceivers, filled up to whole bytes
+    // Frames to and from the transceivers, padded to whole bytes
     output logic [LinkPorts-1:0]                   link_out_valid_o,
     input  logic [LinkPorts-1:0]                   link_out_ready_i,
     output logic [LinkPorts-1:0][8*FrameBytes-1:0] link_out_data_o,
@@ -99,11 +101,11 @@ module tw_top
   logic [LinkPorts-1:0] ejects;
   flit_t [LinkPorts-1:0] ejected;
 
-  // --- Registers, and the tables behind them
+  // --- Registers, and the tables written through them
 
   tw_registers_pkg::tw_registers__in_t status;
   // verilator lint_off UNUSEDSIGNAL
-  tw_registers_pkg::tw_registers__out_t control;  // an entry of the table is written as a whole
+  tw_registers_pkg::tw_registers__out_t control;  // a table entry is written as a whole
   // verilator lint_on UNUSEDSIGNAL
 
   typedef struct packed {
@@ -126,7 +128,7 @@ module tw_top
 
   always_ff @(posedge clk_i) if (entry_valid) first_channels_q[IndexBits'(entry_index)] <= entry.first_channel;
 
-  // A packet without a way takes any channel, and the router drops and counts it.
+  // A packet without a route takes any channel; the router drops and counts it.
   wire in_table = 32'(host_in_data_i[15:0]) < Nodes;
   wire [3:0] written = first_channels_q[in_table ? IndexBits'(host_in_data_i[15:0]) : '0];
   wire [3:0] first_channel = in_table && 32'(written) < Vcs ? written : '0;
@@ -229,7 +231,8 @@ module tw_top
     assign status.link[l].damaged.count.incr  = link_damaged[l];
     assign status.link[l].lost.count.incr     = link_lost[l];
 
-    // The router has what is left of cut packets, and credits of another session: it is reset before the link is used again.
+    // After a loss, the router may hold parts of packets and credits of another session: it is reset before the link is
+    // used again.
     tw_link_end #(
         .Vcs(Vcs),
         .Credits(Credits),

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The collective unit of an exported node, and its host's side: packets for its processes, results, what has ended, and the packets of
-// all-to-alls, each an AXI4-Stream; rows, operations and the relay's ways out of the registers.
+// The collective unit of an exported node, and its host side: packets for its processes, results, ended processes, and
+// the packets of all-to-alls, each an AXI4-Stream; rows, operations and the relay's routes from the registers.
 //
-// Order: that of tw_packet_store and tw_collective_unit. Latency: two cycles from a packet's last flit to its announcement in the unit, none for results, one for
-// the rest. Throughput: a flit a cycle in, and one out at each unit and port. Storage: besides these blocks', queues that the host cannot
-// overflow: of ends a word for each process, of announcements one for each operation and rank. Critical path: from the process that is
-// tried over take_valid to the store's address.
+// Order: that of tw_packet_store and tw_collective_unit. Latency: two cycles from a packet's last flit to its
+// announcement in the unit, none for results, one for the rest. Throughput: a flit per cycle in, and one out at each
+// unit and port. Storage: besides that of these blocks, queues that the host cannot overflow: a word per process for
+// ends, one per operation and rank for announcements. Critical path: from the process that is tried through take_valid
+// to the store's address.
 module tw_unit
   import tw_spec_pkg::*, tw_mpi_fpga_spec_pkg::*, tw_network_pkg::*, tw_node_pkg::*;
   import tw_cluster_pkg::*;
@@ -16,7 +17,7 @@ module tw_unit
 ) (
     input logic clk_i,
     input logic rst_i,
-    input logic enable_i,  /// the host's streams are taken
+    input logic enable_i,  /// the host's streams are accepted
 
     // verilator lint_off UNUSEDSIGNAL
     input  tw_registers_pkg::tw_registers__unit__out_t unit_i,
@@ -28,7 +29,7 @@ module tw_unit
     output logic                                       ready_o,
     output logic                                       settled_o,
 
-    // Packets for processes, each into a place that is free
+    // Packets for processes, each into a free entry
     input  logic         upload_valid_i,
     output logic         upload_ready_o,
     input  logic [255:0] upload_data_i,
@@ -61,7 +62,7 @@ module tw_unit
     output logic [UnitPorts-1:0]        personal_out_last_o,
     output logic [LinkPorts-1:0]        announced_valid_o,
     input  logic [LinkPorts-1:0]        announced_ready_i,
-    output logic [LinkPorts-1:0][23:0]  announced_data_o,      /// source, and from bit 16 on context, sequence
+    output logic [LinkPorts-1:0][23:0]  announced_data_o,      /// source; from bit 16 on context, sequence
 
     // The router
     input  logic  [LinkPorts-1:0]           in_valid_i,
@@ -82,7 +83,7 @@ module tw_unit
   logic unit_ready, store_ready;
   assign ready_o = unit_ready && store_ready;
 
-  // --- A group's last word hands it over when it is in its register
+  // --- The last word of a group of registers submits the group, one cycle after it is written
 
   logic peer_q, edge_q, branch_q, start_q, unload_q, row_q;
   always_ff @(posedge clk_i) begin
@@ -304,7 +305,7 @@ module tw_unit
       .out_back_i
   );
 
-  // --- Queues towards the host
+  // --- Queues to the host
 
   logic [ProcessBits-1:0] ended_front;
   assign ended_data_o = 16'(ended_front);
@@ -325,7 +326,7 @@ module tw_unit
   );
 
   for (genvar p = 0; p < int'(UnitPorts); p++) begin : own_port
-    // The relay counts what has come up to the cycle before: one flit more has a place.
+    // The relay's room counts arrivals up to the cycle before, so one more flit has an entry.
     logic [$clog2(HostFlits+2)-1:0] count;
     assign room[p] = 32'(count) > HostFlits ? '0 : RoomBits'(HostFlits - 32'(count));
 
