@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the Verilated nodes of VCSN and DCN have in common: everything but their external ports.
+// Common part of the Verilated nodes of VCSN and DCN: everything except their external ports.
 #pragma once
 
 #include <bit>
@@ -21,7 +21,7 @@ class NodeOf : public NodeCircuit, private Edges<Vtop> {
     in_ = top::Inputs{};
     constants(in_);
     Edges::reset(in_);
-    for (unsigned edge = 0; edge < 8; ++edge) evaluate(kAll);  // ready to take a command
+    for (unsigned edge = 0; edge < 8; ++edge) evaluate(kAll);  // until it accepts commands
   }
 
   const Outputs& show(const Inputs& in) override {

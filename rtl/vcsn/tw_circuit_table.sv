@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The circuit table of an external port: of each virtual port the one that it is joined with, written at run time. A frame that came is
-// of a virtual port's circuit where the row of its destination names its source.
+// The circuit table of an external port: the other end of each virtual port's circuit, written at run time. A received frame belongs
+// to a virtual port's circuit if the row of its destination names its source.
 //
-// Order: none. Latency: a row that is written is there in the next cycle; joined_o is that of the frame and the rows in the cycle before.
-// Throughput: one row and one frame a cycle. Storage: Ports rows. Outputs are registers, joined_o behind a gate. Critical path: from the frame's
-// source over its comparison with each row.
+// Order: none. Latency: a written row is valid in the next cycle; joined_o is that of the frame and the rows one cycle before.
+// Throughput: one row and one frame per cycle. Storage: Ports rows. Outputs are registers, joined_o with a gate behind. Critical path: from the
+// frame's source through its comparison with each row.
 module tw_circuit_table
   import tw_vcsn_pkg::*;
 #(
@@ -32,8 +32,8 @@ module tw_circuit_table
   end
 
   circuit_t [Ports-1:0] rows_q;
-  logic [Ports-1:0][2:0] parts_q;  // of the address are the same
-  logic [Ports-1:0] port_q;  // both ports are
+  logic [Ports-1:0][2:0] parts_q;  // matching parts of the address
+  logic [Ports-1:0] port_q;  // both ports match
 
   for (genvar i = 0; i < Ports; i++) begin : row
     assign row_valid_o[i] = rows_q[i].open;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Credits of the virtual ports of an external port, both ways: a frame is sent only where fewer words are under way to the other end than a
-// limit, so that its receive buffer has room for the longest frame; and reports say how many words have left the receive buffer here.
+// Credits of an external port's virtual ports, in both directions. A frame is sent only if fewer words than a limit are outstanding, so
+// that the other end's receive buffer has room for the longest frame. Reports return the number of words that have left this receive buffer.
 //
-// A setting acts on frames that are chosen from the second cycle after it on. Both ends are set while nothing moves.
+// A setting applies to frames chosen from the second cycle after it on. Both ends are set while no words are in flight.
 //
-// Order: none. Latency: three cycles from a credit to what it allows, two from a word that has left to the report, one from a frame
-// that is sent. Throughput: of each port a word that leaves in each cycle, a frame in every second one, a credit in every second one. Storage: two numbers
-// of words of each port, and what is under way. Numbers are modulo 2^32. Outputs are registers. Critical path: from a frame's words and a credit
-// to what is under way.
+// Order: none. Latency: three cycles from a credit to its effect, two from a word that has left to the report, one from a sent
+// frame. Throughput: for each port, a leaving word per cycle, and a frame and a credit every second cycle. Storage: two numbers
+// of words per port, and the outstanding words. Numbers are modulo 2^32. Outputs are registers. Critical path: from a frame's words and a
+// credit to the outstanding words.
 module tw_credits #(
     parameter  int unsigned Ports       = 2,                             /// virtual ports, 1 to 8
-    parameter  int unsigned FrameWords  = 143,                           /// words of a frame at most, at least 1
+    parameter  int unsigned FrameWords  = 143,                           /// maximum words of a frame, at least 1
     parameter  int unsigned CreditsBits = 15,                            /// of limits, at least those of FrameWords, less than NumberBits
-    parameter  int unsigned NumberBits  = 32,                            /// of numbers of words, even; those of reports
+    parameter  int unsigned NumberBits  = 32,                            /// of numbers of words, in reports too; even
     localparam int unsigned PortBits    = Ports > 1 ? $clog2(Ports) : 1,
     localparam int unsigned WordsBits   = $clog2(FrameWords + 1)
 ) (
@@ -21,19 +21,19 @@ module tw_credits #(
 
     input logic                   set_valid_i,
     input logic [   PortBits-1:0] set_port_i,
-    input logic [CreditsBits-1:0] set_words_i,   /// a frame may begin where fewer are under way; 0, as after reset: credits are not used
-    input logic [CreditsBits-1:0] set_report_i,  /// words that have left, after which there is a report; at least 1 where credits are used
-    input logic [      Ports-1:0] forget_i,      /// a circuit is written: it has none; but for one that is set in the same cycle
+    input logic [CreditsBits-1:0] set_words_i,   /// a frame may begin if fewer words are outstanding; 0, as after reset: credits are off
+    input logic [CreditsBits-1:0] set_report_i,  /// words that have left per report; at least 1 if credits are used
+    input logic [      Ports-1:0] forget_i,      /// a circuit is written, which turns its credits off unless they are set in the same cycle
 
     output logic [Ports-1:0]                held_o,   /// no frame may begin
-    input  logic [Ports-1:0]                sent_i,   /// one was chosen in the cycle before
+    input  logic [Ports-1:0]                sent_i,   /// a frame was chosen in the previous cycle
     input  logic [Ports-1:0][WordsBits-1:0] words_i,  /// of that frame
-    input  logic [Ports-1:0]                taken_i,  /// the other end reports, in every second cycle at most
-    input  logic [Ports-1:0][ NumberBits-1:0] number_i, /// of words, with that
+    input  logic [Ports-1:0]                taken_i,  /// a report from the other end, at most every second cycle
+    input  logic [Ports-1:0][ NumberBits-1:0] number_i, /// number of words in that report
 
     input  logic [Ports-1:0]       left_i,           /// a word has left the receive buffer
-    output logic [Ports-1:0]       report_valid_o,   /// there is one
-    input  logic [Ports-1:0]       reported_i,       /// it is sent
+    output logic [Ports-1:0]       report_valid_o,   /// a report is due
+    input  logic [Ports-1:0]       reported_i,       /// the report is sent
     output logic [Ports-1:0][NumberBits-1:0] report_number_o
 );
   if (Ports < 1 || Ports > 8) begin : check_ports
@@ -58,23 +58,23 @@ module tw_credits #(
   end
 
   for (genvar i = 0; i < Ports; i++) begin : port
-    logic on_q, set_q, clear_q, begun_q;  // it was set in the cycle before; alike, or forgotten; two cycles ago
+    logic on_q, set_q, clear_q, begun_q;  // credits are used; set in the previous cycle; set or turned off in it; two cycles ago
 
-  // What is sent. A credit's number is compared in two cycles, by halves.
-    spare_t spare_q;  // credits less words under way, less 1; negative: no frame may begin
+  // Sending. A credit's number is compared in two cycles, by halves.
+    spare_t spare_q;  // credits minus outstanding words, minus 1; negative: no frame may begin
     logic [NumberBits-1:0] known_q, number_q;
-    logic credit_q;  // one came
-    spare_t extra_q;  // what it has more than the one before
-    logic lower_q, below_q, below_less_q;  // the lower half is below 0; the upper one is; it is, where the lower one is
+    logic credit_q;  // a credit has arrived
+    spare_t extra_q;  // its number minus the last one
+    logic lower_q, below_q, below_less_q;  // the lower half's difference is negative; the upper half's is; the upper half's is with a borrow
     spare_t gain_q;
     wire more = credit_q && !(lower_q ? below_less_q : below_q);
     wire spare_t sent = sent_i[i] && !begun_q ? spare_t'(words_i[i]) : '0;
 
-    // What is received.
+    // Receiving.
     logic report_q;
-    words_t period_q, due_q;  // words between reports; to the next one
+    words_t period_q, due_q;  // words per report; words to the next one
     half_t low_left_q, high_left_q;
-    logic carries_q;  // all of the lower half's bits are set
+    logic carries_q;  // all bits of the lower half are set
 
     assign held_o[i] = spare_q[SpareBits-1];
     assign report_valid_o[i] = report_q;
@@ -111,13 +111,13 @@ module tw_credits #(
       if (clear_q) begin
         on_q <= set_q && set_report_q != 0;
         spare_q <= '0;
-        gain_q <= set_q ? spare_t'(set_words_q) : '0;  // nothing is sent from what is set in the cycle before it is there
+        gain_q <= set_q ? spare_t'(set_words_q) : '0;  // added one cycle later, in which no frame is deducted
         known_q <= '0;
         period_q <= set_report_q;
       end else if (!on_q) begin
         spare_q <= '0;
       end
-      // A report may be sent still in the cycle in which the new setting acts first.
+      // A report may still be sent in the first cycle of the new setting.
       if (begun_q) begin
         due_q <= period_q;
         low_left_q <= '0;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The crossbar of a node's shell: each output takes packets of the input that it is set to. A change waits for the end of the packet that
-// moves. A packet's begin within a packet, which has lost its end, ends that one, and moves in the next cycle at the earliest.
+// The crossbar of a node's shell: each output takes packets from its configured input. A change takes effect after the end of the
+// current packet. A packet start within a packet, whose end was lost, ends that packet, and moves in the next cycle at the earliest.
 //
-// in_ready_o depends on in_valid_i: it is set where a word is taken. An output is not set to an input that another one is set to.
+// in_ready_o depends on in_valid_i: it is set when a word is accepted. No two outputs may be set to the same input.
 //
-// Order: kept of each input. Latency: a cycle. Throughput: a word a cycle at each output. Storage: two words at each output. out_valid_o and what
-// comes with it are registers. Critical path: from in_valid_i and in_first_i over the input that an output takes to the selection of its word.
+// Order: kept for each input. Latency: a cycle. Throughput: a word per cycle at each output. Storage: two words at each output. out_valid_o and
+// its data are registers. Critical path: from in_valid_i and in_first_i through the input of an output to the selection of its word.
 module tw_crossbar
   import tw_vcsn_pkg::*;
 #(
@@ -19,9 +19,9 @@ module tw_crossbar
 
     input logic                  set_valid_i,
     input logic [OutputBits-1:0] set_output_i,
-    input logic                  set_open_i,    /// it takes packets of set_input_i; else of none, as after reset
+    input logic                  set_open_i,    /// takes packets of set_input_i; otherwise of none, as after reset
     input logic [ InputBits-1:0] set_input_i,
-    output logic                 refused_o,     /// the setting of the cycle before: another output is set to the input
+    output logic                 refused_o,     /// for the previous cycle's setting: another output is set to the input
 
     input  logic [Inputs-1:0]               in_valid_i,
     output logic [Inputs-1:0]               in_ready_o,
@@ -48,12 +48,12 @@ module tw_crossbar
   } word_t;
 
   word_t [Inputs-1:0] words;
-  logic [Outputs-1:0][Inputs-1:0] select_q;  // as it is set; zero: none
-  logic [Outputs-1:0][Inputs-1:0] from_q;  // of the packet that moves; zero: none does
-  logic [Outputs-1:0][Inputs-1:0] takes;  // where it has a word
-  logic [Outputs-1:0] open_q;  // one does
+  logic [Outputs-1:0][Inputs-1:0] select_q;  // the setting; zero: none
+  logic [Outputs-1:0][Inputs-1:0] from_q;  // input of the current packet; zero: none
+  logic [Outputs-1:0][Inputs-1:0] takes;  // inputs that may send a word to it
+  logic [Outputs-1:0] open_q;  // a packet is in progress
   logic [Outputs-1:0] room, pushes;
-  logic [Inputs-1:0] moving, offered;  // in a packet; words that may move: no begin within a packet
+  logic [Inputs-1:0] moving, offered;  // in a packet; words that may move: no packet start within a packet
   logic refuses, refused_q;
 
   assign refused_o = refused_q;
@@ -86,7 +86,7 @@ module tw_crossbar
   end
 
   for (genvar o = 0; o < Outputs; o++) begin : out
-    logic [Inputs-1:0] held;  // by packets that move to others
+    logic [Inputs-1:0] held;  // by packets to other outputs
     word_t word;
 
     always_comb begin

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes frames from the MAC, and lets through those of circuits: to this external port, of the circuit's other end, of whole words, with a
-// right FCS, and where their virtual port has room. All others are dropped and counted by their cause.
+// Receives frames from the MAC, and accepts those of circuits: to this external port, from the circuit's other end, of whole words, with a
+// correct FCS, and with room in their virtual port. All others are dropped and counted by cause.
 //
-// What a frame is for is decided two cycles after its first word, by the circuit table and the room of that cycle but the row of the
-// one before; a row that is written acts from the second cycle on. A frame's words go to their virtual port as they come, shifted by the
-// header; it is committed, or dropped, two cycles after its last word, which has HeaderBytes of the frame's last word of data. An indication,
-// a credit of one whole word, and a frame of a session are shown three cycles after its last word.
+// A frame's destination is decided two cycles after its first word, with the room of that cycle, and the circuit table of the
+// cycle before; a written row takes effect from the second cycle on. A frame's words go to their virtual port as they arrive, shifted by the
+// header; it is committed or dropped two cycles after its last word, which has HeaderBytes of the frame's last data word. An indication,
+// a credit of exactly one word, and a frame of a session are reported three cycles after the last word.
 //
-// Order: kept. Latency: a word of data goes out in the cycle after the MAC's word with its end. Throughput: a word a cycle. Storage: two words of
-// the MAC, the rows of the circuit table, a count of each outcome, which follows a frame's last word by five cycles. Critical path: from the frame's
-// addresses over their comparison; from room_i to what decides.
+// Order: kept. Latency: a data word is output in the cycle after the MAC word with its end. Throughput: a word per cycle. Storage: two MAC
+// words, the rows of the circuit table, a counter for each outcome, updated five cycles after a frame's last word. Critical path: from
+// the frame's addresses through their comparison; from room_i to the decision.
 module tw_decoder
   import tw_vcsn_pkg::*;
   import tw_vcsn_spec_pkg::*;
 #(
     parameter  int unsigned Ports      = 2,                             /// virtual ports, 1 to 8
-    parameter  int unsigned FrameWords = 143,                           /// words of a frame at most, at least 1
-    parameter  int unsigned EtherType  = 'h88B5,                        /// of frames: for experiments on a local network
-    parameter  int unsigned CountBits  = 32,                            /// of frames of each outcome, even, at least 2
+    parameter  int unsigned FrameWords = 143,                           /// maximum words of a frame, at least 1
+    parameter  int unsigned EtherType  = 'h88B5,                        /// default: for local experiments
+    parameter  int unsigned CountBits  = 32,                            /// of the counter of each outcome, even, at least 2
     localparam int unsigned PortBits   = Ports > 1 ? $clog2(Ports) : 1,
     localparam int unsigned WordsBits  = $clog2(FrameWords + 1)
 ) (
@@ -31,36 +31,36 @@ module tw_decoder
 
     input logic                 rx_valid_i,
     input logic [ WordBits-1:0] rx_data_i,
-    input logic [WordBytes-1:0] rx_keep_i,   /// all but in the last word
+    input logic [WordBytes-1:0] rx_keep_i,   /// all ones except in the last word
     input logic                 rx_last_i,
     input logic                 rx_error_i,  /// with the last word: the FCS is wrong
 
-    input  logic [Ports-1:0]               room_i,           /// for the longest frame, as of tw_receive_buffer
+    input  logic [Ports-1:0]               room_i,           /// for the longest frame, as in tw_receive_buffer
     output logic [Ports-1:0]               word_valid_o,
     output logic [Ports-1:0][WordBits-1:0] word_data_o,
     output logic [Ports-1:0]               word_first_o,     /// of a packet
     output logic [Ports-1:0]               word_last_o,
     output logic [Ports-1:0][         7:0] word_channel_o,
     output logic [Ports-1:0]               commit_o,         /// the frame has ended, and is kept
-    output logic [Ports-1:0]               drop_o,           /// it is thrown away
-    output logic [Ports-1:0]               receiving_o,      /// it has a frame's words, from the cycle after the decision to the one after the last word
-    output logic                           kept_valid_o,     /// a frame is, in this cycle
-    output logic [  WordsBits-1:0]         kept_words_o,     /// that it has
-    output logic [Ports-1:0]               indicated_o,      /// an indication came for it
-    output logic [Ports-1:0]               credit_valid_o,   /// a credit did
+    output logic [Ports-1:0]               drop_o,           /// the frame is discarded
+    output logic [Ports-1:0]               receiving_o,      /// receives a frame's words, from the cycle after the decision to that after the last word
+    output logic                           kept_valid_o,     /// a frame is committed
+    output logic [  WordsBits-1:0]         kept_words_o,     /// of that frame
+    output logic [Ports-1:0]               indicated_o,      /// an indication arrived
+    output logic [Ports-1:0]               credit_valid_o,   /// a credit arrived
     output logic [Ports-1:0][        31:0] credit_number_o,  /// its number
 
     input  logic           [Ports-1:0] session_i,  /// it has a session
-    output logic                       begin_valid_o,     /// the MAC had a frame's first word in the cycle before
-    output logic [31:0]                begin_number_o,    /// of the header of a session, if it has one
-    output logic           [Ports-1:0] rx_valid_o,  /// a frame of its session came
+    output logic                       begin_valid_o,     /// the MAC gave a frame's first word in the previous cycle
+    output logic [31:0]                begin_number_o,    /// in the session header, if it has one
+    output logic           [Ports-1:0] rx_valid_o,  /// a frame of its session arrived
     output vcsn_sequence_t [Ports-1:0] rx_sequence_o,
     output logic [Ports-1:0][$bits(frame_kind_e)-1:0] rx_kind_o,
     output logic [Ports-1:0]                rx_first_o,
     output logic [Ports-1:0]                rx_last_o,
-    output logic [Ports-1:0][         63:0] rx_number_o,  /// at the begin of its first word
+    output logic [Ports-1:0][         63:0] rx_number_o,  /// at the start of its first word
 
-    output logic [Outcomes-1:0][CountBits-1:0] counts_o  /// frames, in the order of outcome_t from its last one on
+    output logic [Outcomes-1:0][CountBits-1:0] counts_o  /// frames per outcome, from the last field of outcome_t on
 );
   if (FrameWords < 1) begin : check_words
     $error("tw_decoder: FrameWords must be at least 1");
@@ -70,21 +70,21 @@ module tw_decoder
     $error("tw_decoder: CountBits must be even, at least 2");
   end
 
-  // A cycle after the MAC's word; header of a frame's first one.
+  // One cycle after the MAC word; header of a frame's first word.
   logic valid_1q, begins_1q, ends_1q, error_1q, ends_2q;
-  logic body_1q, over_1q;  // it has a word's end that there is a place for; there was one too many
-  logic whole_1q, whole_long_1q;  // as a last word it ends a word of data; of a frame of a session
+  logic body_1q, over_1q;  // it completes a data word that fits; an earlier one did not fit
+  logic whole_1q, whole_long_1q;  // as a last word it completes a data word; in a session's frame
   logic [WordBits-1:0] data_1q;
-  logic [FrontBits-1:0] front_q;  // of a word of data: what the MAC's word before has
-  logic inside_q;  // a frame has begun
-  logic [WordsBits-1:0] words_q, words_2q;  // of data; a cycle ago
-  logic most_q;  // there are no more places for them
+  logic [FrontBits-1:0] front_q;  // part of a data word in the previous MAC word
+  logic inside_q;  // in a frame
+  logic [WordsBits-1:0] words_q, words_2q;  // data words; one cycle ago
+  logic most_q;  // the maximum is reached
   header_t header_1;
 
   assign header_1 = header_t'(reversed(data_1q[HeaderBits-1:0]));
 
   wire begins = rx_valid_i && !inside_q;
-  logic long_q;  // it has the header of a session
+  logic long_q;  // it has a session header
   wire good_1 = (long_q ? whole_long_1q : whole_1q) && !over_1q && !error_1q && !begins_1q;
 
   always_ff @(posedge clk_i) begin
@@ -118,16 +118,16 @@ module tw_decoder
     end
   end
 
-  // Two cycles after a frame's first word: what it is.
+  // Decision, two cycles after a frame's first word.
   logic decides_q, type_q, data_q, indication_q, credit_q, first_q, last_q;
-  logic [2:0] address_q, group_q;  // parts of the destination that are those of the external port, and of its source's group
+  logic [2:0] address_q, group_q;  // parts of the destination equal to the external port's address, and to the source's multicast group
   logic [7:0] channel_q;
-  logic [Ports-1:0] joined;  // the virtual port that it is for
-  logic [Ports-1:0] takes, takes_q, to_q;  // its words; all of it
-  // What it is, and what becomes of it, unless its end says something else.
+  logic [Ports-1:0] joined;  // the virtual port of its circuit
+  logic [Ports-1:0] takes, takes_q, to_q;  // port that accepts its words; the frame's port
+  // Properties of a frame; its outcome unless its end is bad.
   typedef struct packed {
     logic to_me, to_group, vcsn, data, credit, indication, sequenced;
-    logic joined, fits, room;  // a virtual port is joined with its source; and has a session where it has one; and room
+    logic joined, fits, room;  // a virtual port is joined with its source; session header and session agree; there is room
   } begun_t;
   begun_t begun_q;
   outcome_t begun;
@@ -154,7 +154,7 @@ module tw_decoder
   wire to_me = address_q == '1;
 
   assign group_1 = group_of(header_1.source, header_1.circuit.source_port);
-  wire  [Ports-1:0] fits = long_q ? session_i : ~session_i;  // has a session where the frame has
+  wire  [Ports-1:0] fits = long_q ? session_i : ~session_i;  // session header and session agree
   wire  ours = (begun_q.to_me || begun_q.to_group) && begun_q.vcsn;
   wire  known = ours && begun_q.joined;
   wire  matched = known && !begun_q.indication && begun_q.fits;
@@ -206,13 +206,13 @@ module tw_decoder
       takes_q   <= '0;
     end else begin
       decides_q <= begins_1q;
-      // A frame of one word has ended before it is decided.
+      // A one-word frame ends before its decision.
       takes_q   <= ends_1q || ends_2q ? '0 : takes;
     end
   end
 
-  // Its words, and its end.
-  logic body_first_q;  // the next word of data is the first one
+  // Words and end of the frame.
+  logic body_first_q;  // the next data word is the first one
   logic [Ports-1:0] commit_q, drop_q;
 
   assign word_valid_o = body_1q ? takes : '0;
@@ -237,12 +237,12 @@ module tw_decoder
     end
   end
 
-  // What became of it: its first word's decision is there two cycles after its last word's.
+  // Outcome: the first word's decision is available two cycles after the last word's.
   logic error_2q, good_2q, ends_3q, error_3q, good_3q;
   outcome_t outcome_q;
 
-  logic single_2q, single_3q;  // it has one whole word
-  logic [63:0] number_2q, number_q;  // at the begin of its first one
+  logic single_2q, single_3q;  // it has exactly one word
+  logic [63:0] number_2q, number_q;  // at the start of the first one
   vcsn_sequence_t sequence_2q, sequence_q;
   logic [$bits(frame_kind_e)-1:0] kind_2q, kind_q;
   logic rx_first_q, rx_last_q;
@@ -297,10 +297,10 @@ module tw_decoder
     end
   end
 
-  // Counts in two halves: a carry within the cycle is short.
+  // Counters in two halves shorten the carry chain.
   for (genvar i = 0; i < Outcomes; i++) begin : count
     logic [CountBits/2-1:0] low_q, high_q;
-    logic carries_q;  // all of the lower half's bits are set
+    logic carries_q;  // all bits of the lower half are set
 
     assign counts_o[i] = {high_q, low_q};
 

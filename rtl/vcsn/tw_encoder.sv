@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes Ethernet frames of virtual ports' words and gives them to the MAC: each has a header in front, which is the circuit's, and its
-// words shifted behind it, so that a frame of n words of data is n + 1 of the MAC. All are longer than the shortest frame.
+// Encodes virtual ports' words as Ethernet frames for the MAC. Each frame begins with the header of its circuit, and its
+// words are shifted behind it, so a frame of n data words has n + 1 MAC words. All exceed Ethernet's minimum length.
 //
-// Before any data it sends frames of a word: indications to the other ends of circuits over which too much came (indicate_i), then what sessions
-// say (says_valid_i), then reports of words that have left receive buffers (report_i). A session's frames have its header behind that of the circuit. An indication that came for a virtual port (indicated_i) makes it send nothing, or no faster than a pace, for a time.
+// Control frames of one word precede data: indications to the other ends of circuits over which too many words arrived (indicate_i), then frames of
+// sessions (says_valid_i), then reports of words that have left receive buffers (report_i). In a session's frames the session header follows the circuit's header. An indication received for a virtual port (indicated_i) stops it, or limits its pace, for a time.
 //
-// A port is chosen in a cycle (tw_multiplexer) among those with a frame and a circuit. From the next one on its words are requested, each of which
-// is at the buffer's output in the cycle after, shifted in the one after that, and then in the FIFO in front of the MAC. As many are
-// requested ahead of the MAC as the FIFO has places, so that it never overflows; a frame has no gap if its words come in consecutive cycles. A circuit that
-// is written acts on choices from the next cycle on; a frame whose port has been chosen has the row of that cycle. Of frames that are not of data the one that
-// would be sent next is chosen in each cycle for the one after it: says_valid_i and report_i act from the next cycle on, indicate_i from the second, indicated_i from the third.
+// Among the ports with a frame and a circuit, one is chosen in a cycle (tw_multiplexer). From the next cycle on its words are requested; each
+// is at the buffer's output one cycle later, shifted after another cycle, and then in the FIFO before the MAC. Requests are limited by the
+// FIFO's free entries, so it never overflows; a frame has no gaps if its words come in consecutive cycles. A written circuit
+// applies to choices from the next cycle on; a chosen frame uses the row of its choice's cycle. In each cycle the next control frame is selected,
+// and may be chosen in the following cycle: says_valid_i and report_i take effect from the next cycle on, indicate_i from the second, indicated_i from the third.
 //
-// Order: kept of each port. Latency: three cycles from the request of a word to tx_valid_o. Throughput: a word a cycle, the last one of each
-// frame of HeaderBytes. Storage: 8 words in a memory of LUTs, two in registers, a row and a reaction of each port. read_o and pop_o depend on registers alone. tx_data_o
-// comes from the memory of LUTs. Critical path: that of tw_multiplexer, behind what says that the frame before is requested; to words in the
-// FIFO, from word_valid_i over the selection of a port's word.
+// Order: kept for each port. Latency: three cycles from the request of a word to tx_valid_o. Throughput: a word per cycle; the last one of each
+// frame has HeaderBytes. Storage: 8 words in LUTRAM, two in registers, a row and a reaction for each port. read_o and pop_o depend only on registers. tx_data_o
+// comes from LUTRAM. Critical path: that of tw_multiplexer, after the signals that the previous frame is requested; to words in the
+// FIFO, from word_valid_i through the selection of a port's word.
 module tw_encoder
   import tw_vcsn_pkg::*;
   import tw_vcsn_spec_pkg::*;
 #(
     parameter  int unsigned Ports        = 2,                             /// virtual ports, 1 to 8
-    parameter  int unsigned FrameWords   = 143,                           /// words of a frame at most, at least 1
-    parameter  int unsigned EtherType    = 'h88B5,                        /// of frames: for experiments on a local network
+    parameter  int unsigned FrameWords   = 143,                           /// maximum words of a frame, at least 1
+    parameter  int unsigned EtherType    = 'h88B5,                        /// default: for local experiments
     parameter  int unsigned PriorityBits = 3,                             /// at least 1
     parameter  int unsigned PaceBits     = 20,                            /// at least 10
-    parameter  int unsigned CyclesBits   = 24,                            /// of a reaction's cycles, at least 2
+    parameter  int unsigned CyclesBits   = 24,                            /// of a reaction, at least 2
     localparam int unsigned PortBits     = Ports > 1 ? $clog2(Ports) : 1,
     localparam int unsigned WordsBits    = $clog2(FrameWords + 1)
 ) (
@@ -32,7 +32,7 @@ module tw_encoder
     input logic     rst_i,
     input address_t address_i, /// of the external port; constant
 
-    input logic                    set_valid_i,     /// a virtual port's priority and pace, as of tw_multiplexer
+    input logic                    set_valid_i,     /// a virtual port's priority and pace, as in tw_multiplexer
     input logic [    PortBits-1:0] set_port_i,
     input logic [PriorityBits-1:0] set_priority_i,
     input logic [    PaceBits-1:0] set_pace_i,
@@ -41,33 +41,33 @@ module tw_encoder
     input logic     [PortBits-1:0] write_port_i,
     input circuit_t                write_row_i,
 
-    input logic                  react_valid_i,   /// what a virtual port does after an indication
+    input logic                  react_valid_i,   /// reaction of a virtual port to an indication
     input logic [  PortBits-1:0] react_port_i,
-    input logic [CyclesBits-1:0] react_cycles_i,  /// for as many; 0, as after reset: nothing
-    input logic                  react_stops_i,   /// it sends nothing
-    input logic [  PaceBits-1:0] react_pace_i,    /// else no faster than this
-    input logic [     Ports-1:0] indicate_i,      /// too much came for it: its other end gets an indication
-    input logic [     Ports-1:0] indicated_i,     /// one came
+    input logic [CyclesBits-1:0] react_cycles_i,  /// duration; 0, as after reset: none
+    input logic                  react_stops_i,   /// sends nothing
+    input logic [  PaceBits-1:0] react_pace_i,    /// otherwise, no faster than this
+    input logic [     Ports-1:0] indicate_i,      /// too many words arrived: its other end gets an indication
+    input logic [     Ports-1:0] indicated_i,     /// an indication arrived
 
-    input  logic [Ports-1:0]       held_i,           /// it has no credit for a frame, as of tw_credits
-    output logic [Ports-1:0]       sent_valid_o,     /// one was chosen in the cycle before
-    output logic [Ports-1:0][WordsBits-1:0] sent_words_o, /// that it has
-    input  logic [Ports-1:0]                    says_valid_i,   /// its session says something
-    output logic [Ports-1:0]                    said_o,         /// a frame that says it was chosen in the cycle before
-    input  logic [Ports-1:0][ $bits(frame_kind_e)-1:0] says_kind_i,  /// with that
+    input  logic [Ports-1:0]       held_i,           /// no credit for a frame, as in tw_credits
+    output logic [Ports-1:0]       sent_valid_o,     /// a frame was chosen in the previous cycle
+    output logic [Ports-1:0][WordsBits-1:0] sent_words_o, /// of that frame
+    input  logic [Ports-1:0]                    says_valid_i,   /// its session has a control frame
+    output logic [Ports-1:0]                    said_o,         /// that frame was chosen in the previous cycle
+    input  logic [Ports-1:0][ $bits(frame_kind_e)-1:0] says_kind_i,  /// valid with said_o
     input  logic [Ports-1:0]                    says_first_i,
     input  logic [Ports-1:0]                    says_last_i,
     input  logic [Ports-1:0][             63:0] says_number_i,
-    input  logic [Ports-1:0]                    sequenced_i,    /// with sent_valid_o: the frame is of its session
-    input  vcsn_sequence_t [Ports-1:0]          sequence_i,     /// with said_o, and with sent_valid_o of such a frame
+    input  logic [Ports-1:0]                    sequenced_i,    /// with sent_valid_o: the frame belongs to its session
+    input  vcsn_sequence_t [Ports-1:0]          sequence_i,     /// with said_o, or with sent_valid_o of a session's frame
 
-    input  logic [Ports-1:0]       report_i,         /// words that have left its receive buffer
-    output logic [Ports-1:0]       reported_o,       /// a frame that reports them was chosen in the cycle before
-    input  logic [Ports-1:0][31:0] report_number_i,  /// with that
+    input  logic [Ports-1:0]       report_i,         /// a report is due
+    output logic [Ports-1:0]       reported_o,       /// the report was chosen in the previous cycle
+    input  logic [Ports-1:0][31:0] report_number_i,  /// valid with reported_o
 
-    input  logic [Ports-1:0]                frame_valid_i,    /// as of tw_send_buffer
+    input  logic [Ports-1:0]                frame_valid_i,    /// as in tw_send_buffer
     input  logic [Ports-1:0][WordsBits-1:0] frame_words_i,
-    input  logic [Ports-1:0]                frame_single_i,   /// a word is all of it
+    input  logic [Ports-1:0]                frame_single_i,   /// it has one word
     input  logic [Ports-1:0]                frame_first_i,
     input  logic [Ports-1:0]                frame_last_i,
     input  logic [Ports-1:0][          7:0] frame_channel_i,
@@ -86,21 +86,21 @@ module tw_encoder
 
   typedef struct packed {
     logic last;
-    logic sequenced;  // its frame has the header of a session
+    logic sequenced;  // its frame has a session header
     logic [WordBits-1:0] data;
   } word_t;
 
-  // What is requested: first the chosen port's words, then a frame's last word, of which nothing is in the buffer.
-  logic [Ports-1:0] chosen, open_q, asked_q;  // shown by the multiplexer; has a circuit; whose words are requested
-  logic asks_q, tail_q;  // some are; the last one is
-  logic [WordsBits-1:0] left_q;  // words to request
-  logic final_q;  // that is one
-  logic [Entries-1:0] places_q;  // of the FIFO that are not spoken for: as many of the lowest bits
+  // Requests: the chosen port's words, then a frame's last MAC word, for which the buffer is not read.
+  logic [Ports-1:0] chosen, open_q, asked_q;  // chosen by the multiplexer; has a circuit; its words are requested
+  logic asks_q, tail_q;  // words are requested; the last MAC word is
+  logic [WordsBits-1:0] left_q;  // words left to request
+  logic final_q;  // one is left
+  logic [Entries-1:0] places_q;  // free entries of the FIFO, thermometer-coded from bit 0
 
-  logic sends, says_q, begins;  // a port was chosen; a frame that is not of data was; either
-  logic [Ports-1:0] says_port_q;  // which has it
-  logic ask_q;  // there is such a frame to choose
-  logic [Ports-1:0] stopped, slow;  // sends nothing, or slowly, for a time
+  logic sends, says_q, begins;  // a data frame was chosen; a control frame was; either
+  logic [Ports-1:0] says_port_q;  // its port
+  logic ask_q;  // a control frame is ready
+  logic [Ports-1:0] stopped, slow;  // in reaction to an indication
   wire ready = places_q[0];
   wire request = ready && {sends, says_q, asks_q, tail_q} != 0;
   wire taken = tx_valid_o && tx_ready_i;
@@ -131,10 +131,10 @@ module tw_encoder
       .any_o       (sends)
   );
 
-  // What buffers showed in the cycle before, in which one of them was chosen.
+  // Frames offered in the previous cycle, in which one was chosen.
   typedef struct packed {
-    logic [WordsBits-1:0] words, rest;  // without the first one
-    logic single, two, first, last;  // a word is all of it; two are
+    logic [WordsBits-1:0] words, rest;  // rest: without the first one
+    logic single, two, first, last;  // it has one word; two
     logic [7:0] channel;
   } shown_t;
   shown_t [Ports-1:0] shown_q;
@@ -154,12 +154,12 @@ module tw_encoder
     end
   end
 
-  // Of frames that are not of data the next one, of those that there were in the cycle before.
-  logic [Ports-1:0] written;  // in this cycle
-  logic [Ports-1:0] fast_q, indicate_q;  // too much came, which the other end is not aware of; a cycle ago
-  logic [Ports-1:0] ask_fast_q, ask_session_q, ask_report_q;  // one-hot or zero, in their order
-  logic says_fast_q, says_session_q;  // it is an indication; a session's
-  logic [Ports-1:0] said_q, reported_q;  // says_port_q, of a session's; of a report
+  // The next control frame, among those ready in the previous cycle.
+  logic [Ports-1:0] written;  // a circuit, in this cycle
+  logic [Ports-1:0] fast_q, indicate_q;  // an indication is pending; requested in the previous cycle
+  logic [Ports-1:0] ask_fast_q, ask_session_q, ask_report_q;  // one-hot or zero, highest priority first
+  logic says_fast_q, says_session_q;  // it is an indication; a session's frame
+  logic [Ports-1:0] said_q, reported_q;  // says_port_q, for a session's frame; for a report
   wire  ask_fast = ask_fast_q != 0;
   wire  ask_session = !ask_fast && ask_session_q != 0;
   wire  [Ports-1:0] fast = fast_q & open_q & ~written;
@@ -180,7 +180,7 @@ module tw_encoder
     said_q <= {Ports{says && !ask_fast}} & ask_session_q;
     reported_q <= {Ports{says && !ask_fast && !ask_session}} & ask_report_q;
     says_port_q <= !says ? '0 : ask_fast ? ask_fast_q : ask_session ? ask_session_q : ask_report_q;
-    // What came in the cycle before could not be chosen in this one.
+    // An indication of the previous cycle was not yet a candidate in this one.
     fast_q <= ((fast_q & ~(says ? ask_fast_q : '0)) | indicate_i | indicate_q) & ~written;
     indicate_q <= indicate_i & ~written;
     if (rst_i) begin
@@ -234,7 +234,7 @@ module tw_encoder
     assign pop_o[i]  = ready && (chosen[i] ? shown_q[i].single : asked_q[i] && final_q);
   end
 
-  // The rows that frames have are a cycle behind open_q, as are their headers behind the choice.
+  // Frames use rows one cycle after open_q, as headers follow the choice by a cycle.
   logic                     write_valid_q;
   logic     [ PortBits-1:0] write_port_q;
   circuit_t                 write_row_q;
@@ -258,7 +258,7 @@ module tw_encoder
       .joined_o      ()
   );
 
-  // Of the chosen port.
+  // Fields of the chosen frame.
   logic [WordsBits-1:0] words;  // to request after this cycle
   logic single, two;
   header_t header, header_q;
@@ -307,14 +307,14 @@ module tw_encoder
     header.circuit.kind = frame_kind_e'(kind);
   end
 
-  // A cycle after the request, and two after it.
+  // One and two cycles after the request.
   logic first_1q, last_1q, valid_1q, valid_2q;
   logic first_d;
-  logic [WordBits-1:0] data;  // of the buffer
-  logic [LongBits-1:0] rest_q;  // of the word before, that goes into the next one
+  logic [WordBits-1:0] data;  // from the buffer
+  logic [LongBits-1:0] rest_q;  // rest of the previous word, for the next MAC word
   word_t word_2q;
 
-  logic [63:0] number, number_q;  // of a frame that is not of data, at the begin of its word
+  logic [63:0] number, number_q;  // of a control frame, at the start of its word
   vcsn_sequence_t sequence_d, sequence_q;
   always_comb begin
     number = '0;
@@ -331,7 +331,7 @@ module tw_encoder
     for (int unsigned i = 0; i < Ports; i++) if (word_valid_i[i]) data |= word_data_i[i];
   end
 
-  logic  waits_q;  // a frame's first word was not requested in the cycle in which it was chosen
+  logic  waits_q;  // a frame's first word could not be requested in the cycle after its choice
   assign first_d = begins || waits_q;
 
   always_ff @(posedge clk_i) begin

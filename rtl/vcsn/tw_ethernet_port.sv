@@ -1,36 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-// An external port of Ethernet: virtual ports with their buffers, the circuit table at both ends, what makes and takes frames, and the reception
+// An external port for Ethernet: virtual ports with their buffers, the circuit table at both ends, encoder and decoder of frames, and the reception
 // monitor. Streams of
-// the shell are in its clock, the MAC's streams and settings in the MAC's, whose two directions have one.
+// the shell are in its clock domain; the MAC's streams and the settings are in the MAC's, which is one for both directions.
 //
-// A row of the circuit table that is written acts on frames that are chosen, and on those whose first word came two cycles before, from the second cycle on: those under
-// way keep theirs. shell_rst_i and mac_rst_i are asserted together: each lasts until both clocks have had an edge in it.
+// A written row of the circuit table applies, from the second cycle on, to frames that are chosen, and to those whose first word came two cycles before; frames in
+// flight keep their row. shell_rst_i and mac_rst_i are asserted together, each until both clocks have had an edge.
 //
-// Order: kept of each virtual port. Latency: that of tw_send_buffer, tw_multiplexer and tw_encoder; of tw_decoder and tw_receive_buffer. Throughput: a word a cycle of the MAC.
-// Storage: theirs. Outputs: theirs. Critical path: from the frames that wait over the choice of one to its pace.
+// Order: kept for each virtual port. Latency: that of tw_send_buffer, tw_multiplexer and tw_encoder; of tw_decoder and tw_receive_buffer. Throughput: a word per cycle of the MAC.
+// Storage: that of its blocks. Outputs: as of its blocks. Critical path: from the waiting frames through the choice of one to its pace.
 module tw_ethernet_port
   import tw_vcsn_pkg::*;
   import tw_vcsn_spec_pkg::*;
 #(
     parameter  int unsigned Ports        = 2,    /// virtual ports, 1 to 8
-    parameter  int unsigned SendWords    = 512,  /// of each, a power of two, at least FrameWords
-    parameter  int unsigned Frames       = 32,   /// that wait at each, a power of two, at least 2
-    parameter  int unsigned ReceiveWords = 2560, /// of each, at least FrameWords
-    parameter  int unsigned FrameWords   = 143,  /// of a frame at most
-    parameter  int unsigned Resend       = 6445, /// of a session, as of tw_session_end, and the next two
+    parameter  int unsigned SendWords    = 512,  /// per virtual port, a power of two, at least FrameWords
+    parameter  int unsigned Frames       = 32,   /// queued at each, a power of two, at least 2
+    parameter  int unsigned ReceiveWords = 2560, /// per virtual port, at least FrameWords
+    parameter  int unsigned FrameWords   = 143,  /// maximum of a frame
+    parameter  int unsigned Resend       = 6445, /// of a session, as in tw_session_end, like the next two
     parameter  int unsigned Reorder      = 3,
     parameter  int unsigned Tries        = 16,
-    parameter  int unsigned EtherType    = 'h88B5, /// of frames: for experiments on a local network
+    parameter  int unsigned EtherType    = 'h88B5, /// default: for local experiments
     parameter  int unsigned PriorityBits = 3,    /// at least 1
     parameter  int unsigned PaceBits     = 20,   /// at least 10
-    parameter  int unsigned CountBits    = 32,   /// of frames of each outcome, even
-    parameter  int unsigned CyclesBits   = 24,   /// of windows' and reactions' cycles, at least 2
+    parameter  int unsigned CountBits    = 32,   /// of the counter of each outcome, even
+    parameter  int unsigned CyclesBits   = 24,   /// of windows and reactions, at least 2
     parameter  int unsigned WindowBits   = 15,   /// of words in a window of the monitor, at least those of FrameWords
-    parameter  int unsigned CreditsBits  = 15,   /// of words under way, as of tw_credits
+    parameter  int unsigned CreditsBits  = 15,   /// of outstanding words, as in tw_credits
     localparam int unsigned PortBits     = Ports > 1 ? $clog2(Ports) : 1,
     localparam int unsigned WordsBits    = $clog2(FrameWords + 1),
     localparam int unsigned FramesBits   = $clog2(Frames),
-    /// Frames of a session that may be under way: both buffers have room for them.
+    /// Maximum number of a session's frames in flight, for which both buffers have room.
     localparam int unsigned Fitting      = ReceiveWords / FrameWords < Frames ? ReceiveWords / FrameWords : Frames,
     localparam int unsigned Window       = Fitting > 64 ? 64 : 2 ** ($clog2(Fitting + 1) - 1),
     localparam int unsigned SlotBits     = Window > 1 ? $clog2(Window) : 1
@@ -54,26 +54,26 @@ module tw_ethernet_port
     input logic     mac_rst_i,
     input address_t mac_address_i, /// constant
 
-    input logic                    mac_set_valid_i,     /// a virtual port's priority and pace, as of tw_multiplexer
+    input logic                    mac_set_valid_i,     /// a virtual port's priority and pace, as in tw_multiplexer
     input logic [    PortBits-1:0] mac_set_port_i,
     input logic [PriorityBits-1:0] mac_set_priority_i,
     input logic [    PaceBits-1:0] mac_set_pace_i,
     input logic                    mac_write_valid_i,   /// a row of the circuit table
     input logic [    PortBits-1:0] mac_write_port_i,
     input circuit_t                mac_write_row_i,
-    input logic                    mac_react_valid_i,   /// what a virtual port does after an indication, as of tw_encoder
+    input logic                    mac_react_valid_i,   /// reaction of a virtual port to an indication, as in tw_encoder
     input logic [    PortBits-1:0] mac_react_port_i,
     input logic [  CyclesBits-1:0] mac_react_cycles_i,
     input logic                    mac_react_stops_i,
     input logic [    PaceBits-1:0] mac_react_pace_i,
-    input logic                    mac_monitor_valid_i, /// what is too much, as of tw_monitor
+    input logic                    mac_monitor_valid_i, /// limit of the monitor, as in tw_monitor
     input logic [  CyclesBits-1:0] mac_monitor_cycles_i,
     input logic [  WindowBits-1:0] mac_monitor_words_i,
-    input logic                    mac_credits_valid_i, /// a virtual port's credits, as of tw_credits; a row that is written ends them
+    input logic                    mac_credits_valid_i, /// a virtual port's credits, as in tw_credits; writing a row turns them off
     input logic [    PortBits-1:0] mac_credits_port_i,
     input logic [ CreditsBits-1:0] mac_credits_words_i,
     input logic [ CreditsBits-1:0] mac_credits_report_i,
-    input logic                    mac_open_valid_i,    /// a virtual port's session; it has no credits then, as a row that is written has no session
+    input logic                    mac_open_valid_i,    /// a virtual port's session; turns its credits off, as writing a row ends its session
     input logic [    PortBits-1:0] mac_open_port_i,
     input session_t                mac_open_number_i,
     output session_state_t [Ports-1:0] mac_session_o,
@@ -89,7 +89,7 @@ module tw_ethernet_port
     input  logic                 mac_rx_last_i,
     input  logic                 mac_rx_error_i,  /// with the last word: the FCS is wrong
 
-    output logic [Outcomes-1:0][CountBits-1:0] mac_counts_o  /// as of tw_decoder
+    output logic [Outcomes-1:0][CountBits-1:0] mac_counts_o  /// as in tw_decoder
 );
   logic [Ports-1:0] frame_valid, frame_single, frame_first, frame_last, read, pop, read_valid;
   logic [Ports-1:0][WordsBits-1:0] frame_words, sent_words;
@@ -112,7 +112,7 @@ module tw_ethernet_port
   logic [31:0] begin_number;
   logic begin_valid;
 
-  // The encoder chooses with rows a cycle earlier than the decoder decides, and sessions begin and end with it.
+  // The encoder chooses with rows one cycle before the decoder decides; sessions begin and end with the decoder.
   logic write_valid_q;
   logic [PortBits-1:0] write_port_q;
   circuit_t write_row_q;

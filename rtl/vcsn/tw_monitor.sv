@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reception monitor of an external port: it counts words of data in windows of time, and reports, once in a window with too many, the
-// virtual ports that they came for. Windows follow one another from the second cycle after their setting on.
+// The reception monitor of an external port: counts data words in time windows, and reports, once per window with too many, the
+// virtual ports that received them. Windows follow each other without gaps from the second cycle after their setting on.
 //
-// Order: none. Latency: two cycles from a frame's end. Throughput: a frame a cycle. Storage: the window's time and words, a bit of each port. Outputs are
-// registers. Critical path: from a window's end over the words that are left in it to what a frame leaves.
+// Order: none. Latency: two cycles from a frame's end. Throughput: a frame per cycle. Storage: the window's time and words, a bit per port. Outputs are
+// registers. Critical path: from a window's end through its remaining words to the subtraction of a frame.
 module tw_monitor #(
     parameter  int unsigned Ports      = 2,                      /// virtual ports, 1 to 8
-    parameter  int unsigned FrameWords = 143,                    /// words of a frame at most, at least 1
+    parameter  int unsigned FrameWords = 143,                    /// maximum words of a frame, at least 1
     parameter  int unsigned CyclesBits = 24,                     /// of a window's cycles, at least 2
     parameter  int unsigned WordsBits  = 15,                     /// of a window's words, at least those of FrameWords
     localparam int unsigned FrameBits  = $clog2(FrameWords + 1)
@@ -15,11 +15,11 @@ module tw_monitor #(
     input logic rst_i,
 
     input logic                  set_valid_i,
-    input logic [CyclesBits-1:0] set_cycles_i, /// of a window; 0, as after reset: it is off
-    input logic [ WordsBits-1:0] set_words_i,  /// more of them in a window are too many
-    input logic [     Ports-1:0] forget_i,     /// a circuit is written: its virtual port got no words
+    input logic [CyclesBits-1:0] set_cycles_i, /// length of a window; 0, as after reset: off
+    input logic [ WordsBits-1:0] set_words_i,  /// maximum in a window
+    input logic [     Ports-1:0] forget_i,     /// a circuit is written: its virtual port's words no longer count
 
-    input  logic [    Ports-1:0] ends_i,     /// a frame of data was kept
+    input  logic [    Ports-1:0] ends_i,     /// a data frame was kept
     input  logic [FrameBits-1:0] words_i,    /// of that frame
     output logic [    Ports-1:0] indicate_o  /// for one cycle
 );
@@ -31,15 +31,15 @@ module tw_monitor #(
   end
 
   logic set_q, on_q, running;
-  logic [CyclesBits-1:0] more_q;  // cycles of a window after its first one
+  logic [CyclesBits-1:0] more_q;  // cycles of a window minus 1
   logic [WordsBits-1:0] most_q;
-  logic [WordsBits:0] left_q;  // words that are not too many; below 0: some were
+  logic [WordsBits:0] left_q;  // words left to the limit; negative: exceeded
   logic [Ports-1:0] from_q, indicate_q;
   logic reported_q;
 
-  wire begins = on_q && !running;  // a window, with this cycle
+  wire begins = on_q && !running;  // a window starts with this cycle
   wire over = left_q[WordsBits] && !reported_q;
-  // Of a window with too many no more are counted.
+  // Words are no longer counted once a window's limit is exceeded.
   wire [FrameBits-1:0] counted = words_i & {FrameBits{on_q && ends_i != 0 && (begins || !left_q[WordsBits])}};
 
   tw_timer #(

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which virtual port of an external port sends the next frame: the highest priority first, ports of one priority in turn, and each no
-// faster than its pace.
+// Chooses the virtual port of an external port that sends the next frame: highest priority first, round-robin within a priority, and each
+// port no faster than its pace.
 //
-// A port is chosen in a cycle with choose_i, of those with a frame (wanting_i); chosen_o shows it in the next one. A frame takes
-// the line for its words and its headers' one, so that choose_i stays low for as many cycles as it has words. In that time the turns
-// are renewed, and paces are counted (tw_pacer).
+// A port with a frame (wanting_i) is chosen in a cycle with choose_i; chosen_o shows it in the next cycle. A frame occupies
+// the line for its words plus one for its headers, so choose_i stays low for as many cycles as it has words. In that time the round-robin
+// order is updated, and paces are counted (tw_pacer).
 //
-// Order: by priority, then by turns. Latency: a cycle. Throughput: a choice every second cycle. Storage: of each port its priority and
-// two pacers; which of two ports goes first, for each pair. Outputs are registers. Critical path: that of tw_pacer; of eight ports, from
-// wanting_i over the ports that go before another to the pacer.
+// Order: by priority, then round-robin. Latency: a cycle. Throughput: a choice every second cycle. Storage: for each port its priority and
+// two pacers; for each pair of ports which one goes first. Outputs are registers. Critical path: that of tw_pacer; with eight ports, from
+// wanting_i through the ports that precede another one to the pacer.
 module tw_multiplexer #(
     parameter  int unsigned Ports        = 2,    /// virtual ports, 1 to 8
-    parameter  int unsigned FrameWords   = 143,  /// words of a frame at most, at least 1
+    parameter  int unsigned FrameWords   = 143,  /// maximum words of a frame, at least 1
     parameter  int unsigned PriorityBits = 3,    /// at least 1
     parameter  int unsigned PaceBits     = 20,   /// at least 10
     localparam int unsigned PortBits     = Ports > 1 ? $clog2(Ports) : 1,
@@ -22,19 +22,19 @@ module tw_multiplexer #(
 
     input logic                    set_valid_i,
     input logic [    PortBits-1:0] set_port_i,
-    input logic [PriorityBits-1:0] set_priority_i,  /// a higher one goes first; 0 after reset
-    input logic [    PaceBits-1:0] set_pace_i,      /// cycles in 1/256 that a word takes at least; 0 after reset
+    input logic [PriorityBits-1:0] set_priority_i,  /// higher goes first; 0 after reset
+    input logic [    PaceBits-1:0] set_pace_i,      /// minimum time of a word, in cycles / 256; 0 after reset
 
     input logic                slow_valid_i,
     input logic [PortBits-1:0] slow_port_i,
-    input logic [PaceBits-1:0] slow_pace_i,   /// that of frames with slow_i, where it is slower; 0 after reset
+    input logic [PaceBits-1:0] slow_pace_i,   /// pace of frames with slow_i, if slower; 0 after reset
 
     input  logic                            choose_i,
     input  logic [Ports-1:0]                wanting_i,
     input  logic [Ports-1:0]                slow_i,
-    input  logic [Ports-1:0][WordsBits-1:0] words_i,    /// of the port's frame, at least 1; where it is wanting
-    output logic [Ports-1:0]                chosen_o,   /// one-hot; zero where none was
-    output logic                            any_o       /// one was
+    input  logic [Ports-1:0][WordsBits-1:0] words_i,    /// of the port's frame, at least 1; valid if wanting
+    output logic [Ports-1:0]                chosen_o,   /// one-hot; zero if none was chosen
+    output logic                            any_o       /// a port was chosen
 );
   if (Ports < 1 || Ports > 8) begin : check_ports
     $error("tw_multiplexer: Ports must be 1 to 8");
@@ -46,11 +46,11 @@ module tw_multiplexer #(
     $error("tw_multiplexer: PriorityBits must be at least 1");
   end
 
-  logic [Ports-1:0] open_q, chosen_q;  // may send, where none was chosen in the cycle before; is shown
+  logic [Ports-1:0] open_q, chosen_q;  // may send, if none was chosen in the previous cycle; the choice
   logic any_q;
   logic [Ports-1:0] last_q;  // one-hot
   logic [Ports-1:0][PriorityBits-1:0] priority_d, priority_q;
-  logic [Ports-1:0][Ports-1:0] before_q;  // [i][j], of i < j: i goes before j
+  logic [Ports-1:0][Ports-1:0] before_q;  // [i][j], for i < j: i goes before j
 
   wire  [Ports-1:0] candidates = wanting_i & open_q;
   logic [Ports-1:0] wins;
@@ -73,7 +73,7 @@ module tw_multiplexer #(
     end
   end
 
-  // Turns begin after the last one: of two ports the lower one goes first, but where that was the last, or it lies between them.
+  // Round-robin starts after the last choice: of two ports the lower goes first, unless it was the last or the last lies between them.
   always_ff @(posedge clk_i) begin
     for (int unsigned i = 0; i < Ports; i++) begin
       for (int unsigned j = i + 1; j < Ports; j++) begin
@@ -125,7 +125,7 @@ module tw_multiplexer #(
   end
 
 `ifndef SYNTHESIS
-  logic [WordsBits-1:0] busy_q;  // cycles for which the line is taken
+  logic [WordsBits-1:0] busy_q;  // cycles for which the line is occupied
 
   always_ff @(posedge clk_i) begin
     if (rst_i) busy_q <= '0;

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// A DMA engine from a node's memory to its crossbar: a transfer's segments are one packet of words. Bursts are requested as far ahead as the
-// buffer has places for their words. What the last word has beyond the transfer's bytes is zero.
+// DMA engine from a node's memory to its crossbar: a transfer's segments form one packet of words. Bursts are requested as far ahead as the
+// buffer has free entries for their words. Bytes of the last word beyond the transfer's end are zero.
 //
-// A request is taken in its cycle, and none follows it before its words' cycles have passed. The memory answers in order, from the next cycle on. Each segment
-// but a transfer's last one is whole words; at most Segments of them wait, as whoever gives them sees to.
+// A request is accepted in its cycle, and the next one follows after as many cycles as it has words. The memory answers in order, from the next cycle on. Each segment
+// except a transfer's last one consists of whole words. At most Segments of them may be queued, which the source ensures.
 //
-// Order: kept. Latency: a request three cycles after a transfer's last segment came; a word is at the output two cycles after the memory's answer.
-// Throughput: a word a cycle. Storage: Buffer words in a memory with a registered output, which can be block RAM, one beside it, and as
-// many descriptors; Segments in a memory of LUTs. Outputs are registers, or depend on registers alone. Critical path: from the places of the buffer over the request to the words that are left of the segment.
+// Order: kept. Latency: a request three cycles after a transfer's last segment arrived; a word is at the output two cycles after the memory's answer.
+// Throughput: a word per cycle. Storage: Buffer words in a memory with a registered output, which can be block RAM, one beside it, and as
+// many descriptors; Segments in LUTRAM. Outputs are registers, or depend only on registers. Critical path: from the buffer's free entries through the request to the remaining words of the segment.
 module tw_read_dma
   import tw_vcsn_pkg::*;
 #(
-    parameter  int unsigned Burst       = 16,                /// words of a request at most, a power of two, at least 2
+    parameter  int unsigned Burst       = 16,                /// maximum words of a request, a power of two, at least 2
     parameter  int unsigned Buffer      = 128,               /// words, a power of two, at least Burst
-    parameter  int unsigned Segments    = 32,                /// that wait, a power of two, at least 2
+    parameter  int unsigned Segments    = 32,                /// in the queue, a power of two, at least 2
     parameter  int unsigned AddressBits = 40,                /// of bytes
     parameter  int unsigned LengthBits  = 26,                /// of the words of a segment
     localparam int unsigned BurstBits   = $clog2(Burst + 1)
@@ -41,7 +41,7 @@ module tw_read_dma
     output logic                out_last_o,
     output logic [         7:0] out_channel_o,
 
-    output logic ended_o  /// a transfer's last word has left in the cycle before
+    output logic ended_o  /// a transfer's last word left in the previous cycle
 );
   if (Burst < 2 || (Burst & (Burst - 1)) != 0 || Buffer < Burst || (Buffer & (Buffer - 1)) != 0) begin : check_sizes
     $error("tw_read_dma: Burst and Buffer must be powers of two, Burst at least 2, Buffer not less");
@@ -65,8 +65,8 @@ module tw_read_dma
   logic there, few, first, last;
   logic [5:0] tail;
   logic [7:0] channel;
-  logic [PlacesBits-1:0] places_q;  // of the buffer that are not spoken for
-  logic [BurstBits-1:0] pause_q;  // cycles to the next request
+  logic [PlacesBits-1:0] places_q;  // free entries of the buffer that are not reserved
+  logic [BurstBits-1:0] pause_q;  // cycles until the next request
   logic paused_q;
 
   wire request = there && !paused_q && places_q >= PlacesBits'(request_words_o);
@@ -115,8 +115,8 @@ module tw_read_dma
 
   // Answers.
   burst_t burst;
-  logic [BurstBits-1:0] answered_q;  // words of the burst at the front
-  word_t word_1q, word, out;  // as it was answered; without what is beyond the transfer's bytes
+  logic [BurstBits-1:0] answered_q;  // words of the burst at the head
+  word_t word_1q, word, out;  // as answered; with zeros beyond the transfer's end
   logic [WordBytes-1:0] beyond_1q;  // bytes
   logic valid_1q;
 

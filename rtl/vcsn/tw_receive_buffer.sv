@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// A virtual port on its way in: words are written as they come from the MAC; a frame's are kept at its end (mac_commit_i), or thrown
-// away (mac_drop_i), where its check sum or length was wrong. Words of frames that are kept cross into the shell's clock.
+// Receive buffer of a virtual port. Words are written as they arrive from the MAC; a frame is kept at its end (mac_commit_i), or
+// discarded (mac_drop_i) if its checksum or length was wrong. Words of kept frames cross into the shell's clock domain.
 //
-// A frame begins only where mac_room_o is set, and after the end of the one before; its end comes after its last word. So all of it is in
-// the memory then, and its first word leaves the memory in that cycle.
+// A frame begins only if mac_room_o is set, and after the end of the previous one; its end comes after its last word. So all of it is in
+// the memory by then, and its first word leaves the memory in that cycle.
 //
-// With mac_slots_i frames may come in another order than they go: each says its slot when it begins
-// (mac_begin_i, which may come for frames of others, too, but not between a frame's first word and its end), and mac_room_o says from the next
-// cycle on whether that is free. mac_keep_i, in the second cycle after the frame's end, says that it is kept. Frames that are kept go in the order of slots, from slot 0 on round after round, each as soon as it is there;
-// mac_left_o says that all words of one have gone. So who numbers frames, and uses number modulo Window as slot, gets them in order.
+// With mac_slots_i frames may arrive in another order than they leave. Each gives its slot when it begins
+// (mac_begin_i, which may also come for other frames, but not between a frame's first word and its end), and mac_room_o shows from the next
+// cycle on whether the slot is free. mac_keep_i, in the second cycle after the frame's end, keeps the frame. Kept frames leave in the order of slots, cyclically from slot 0 on;
+// mac_left_o shows that all words of one have left. So frames whose slot is their number modulo Window leave in order.
 //
-// mac_slots_i changes with mac_begin_again_i, where mac_idle_o is set and no frame comes: slots begin with 0 then, and frames in slots that could not
-// leave are dropped.
+// mac_slots_i changes with mac_begin_again_i, when mac_idle_o is set and no frame arrives: slots restart at 0, and frames in slots that could not
+// leave are discarded.
 //
-// shell_rst_i and mac_rst_i are asserted together: each lasts until both clocks have had an edge in it.
+// shell_rst_i and mac_rst_i are asserted together, each until both clocks have had an edge.
 //
-// Order: kept, or that of slots. Latency: a frame's first word goes into the crossing in the cycle after the frame's end, of slots in the fourth one after it is kept; then that of
-// tw_async_fifo. mac_left_o is set in the cycle after a frame's last word has gone, whose slot is free in the next one.
-// Throughput: one word a cycle in and out, but for two cycles between frames in slots. Storage: Words words in a memory with a registered output, which can be block RAM, and 16
-// words and one in the crossing. The word at the memory's output counts as one in it: its place is free in the cycle after it has gone
-// into the crossing; with slots, the words of each frame. Outputs are registers, or depend on registers alone. Critical path: from the pointers of the crossing over a word that
-// goes to the count of those that are kept.
+// Order: kept, or that of slots. Latency: a frame's first word enters the crossing in the cycle after the frame's end, with slots in the fourth one after it is kept; then that of
+// tw_async_fifo. mac_left_o is set in the cycle after a frame's last word has left; its slot is free in the next one.
+// Throughput: one word per cycle in and out, except two cycles between frames in slots. Storage: Words words in a memory with a registered output, which can be block RAM, and 16
+// words and one in the crossing. The word at the memory's output occupies an entry, which is free in the cycle after it has entered
+// the crossing; with slots, a frame's entries are freed together. Outputs are registers, or depend only on registers. Critical path: from the pointers of the crossing through a
+// leaving word to the count of kept words.
 module tw_receive_buffer #(
     parameter  int unsigned Width      = 512,            /// bits of a word, at least 1
-    parameter  int unsigned Words      = 2560,           /// kept, at least FrameWords and 2, any number
-    parameter  int unsigned FrameWords = 143,            /// of a frame at most, at least 1
+    parameter  int unsigned Words      = 2560,           /// capacity, at least FrameWords and 2, any number
+    parameter  int unsigned FrameWords = 143,            /// maximum of a frame, at least 1
     parameter  int unsigned Window     = 16,             /// slots, a power of two, 1 to 64, for which there are words
     localparam int unsigned SlotBits   = Window > 1 ? $clog2(Window) : 1
 ) (
@@ -36,16 +36,16 @@ module tw_receive_buffer #(
     input  logic                mac_first_i,     /// of a packet
     input  logic                mac_last_i,
     input  logic [         7:0] mac_channel_i,   /// of the packet
-    input  logic                mac_commit_i,    /// the frame has ended, and is kept; it has a word at least
-    input  logic                mac_drop_i,      /// it is thrown away
-    output logic                mac_word_left_o, /// in the cycle before a word went into the crossing
+    input  logic                mac_commit_i,    /// the frame has ended, and is kept; it has at least one word
+    input  logic                mac_drop_i,      /// the frame is discarded
+    output logic                mac_word_left_o, /// a word entered the crossing in the previous cycle
     input  logic                mac_slots_i,     /// frames have slots
     input  logic                mac_begin_again_i,
-    output logic                mac_idle_o,      /// nothing that could leave was there in the cycle before, nor came
-    input  logic                mac_begin_i,     /// the next frame would have this one
+    output logic                mac_idle_o,      /// in the previous cycle no frame that could leave was stored or arriving
+    input  logic                mac_begin_i,     /// the next frame would have mac_slot_i
     input  logic [SlotBits-1:0] mac_slot_i,
-    input  logic                mac_keep_i,      /// the one that ended two cycles ago
-    output logic                mac_left_o,      /// all words of the oldest frame
+    input  logic                mac_keep_i,      /// keeps the frame that ended two cycles ago
+    output logic                mac_left_o,      /// all words of the oldest frame have left
     output logic [  Window-1:0] mac_held_o,      /// slots that are not free
 
     input  logic             shell_clk_i,
@@ -92,10 +92,10 @@ module tw_receive_buffer #(
 
   word_t words_q[Words];
   word_t word_q;
-  logic  there_q;  // it is a word that is kept, and has not gone
-  pointer_t write_q, kept_q, read_q;  // of the next word; of the first one that may be thrown away; of the next one to leave
-  logic [CountBits-1:0] spare_q;  // places beyond those of the longest frame and the words that are kept and have not gone; below 0: none
-  logic [PartBits-1:0] part_q, less_q;  // words of the frame; less 1
+  logic  there_q;  // a kept word that has not left
+  pointer_t write_q, kept_q, read_q;  // of the next word; of the first one that may be discarded; of the next one to leave
+  logic [CountBits-1:0] spare_q;  // free entries beyond those of the longest frame; negative: no room
+  logic [PartBits-1:0] part_q, less_q;  // words of the frame; minus 1
 
   // Frames in slots.
   function automatic logic [SlotBits-1:0] next_slot(logic [SlotBits-1:0] slot);
@@ -107,27 +107,27 @@ module tw_receive_buffer #(
   endfunction
 
   logic [PartBits-1:0] lengths_q[Window];
-  logic [Window-1:0] held_q, fresh_q;  // frames that are kept and have not left; of them, those of which nothing is read
-  logic [SlotBits-1:0] slot_q, order_q, oldest_q;  // of the frame that comes; the next one to be read, and to leave
-  logic ended_1q, ended_2q;  // a frame has, which may be kept; its slot and words
+  logic [Window-1:0] held_q, fresh_q;  // kept frames that have not left; those not read yet
+  logic [SlotBits-1:0] slot_q, order_q, oldest_q;  // of the arriving frame; the next one to read; the oldest one
+  logic ended_1q, ended_2q;  // a frame ended, which may be kept; its slot and words
   logic [SlotBits-1:0] slot_1q, slot_2q;
   logic [PartBits-1:0] part_1q, part_2q;
   logic idle_q;
-  logic found_q;  // that one is there
+  logic found_q;  // frame order_q is present
   logic [PartBits-1:0] found_words_q;
   logic [IndexBits-1:0] found_place_q;
-  logic free_q;  // the first of these was free when it began
-  logic reads_q, final_q, ends_q, left_q;  // a word is to be read; the frame's last one; it is at the memory's output; it has gone
-  logic [PartBits-1:0] rest_q;  // words to be read
+  logic free_q;  // slot_q was free when its frame began
+  logic reads_q, final_q, ends_q, left_q;  // a word is to be read; the frame's last one is; it is at the memory's output; it has left
+  logic [PartBits-1:0] rest_q;  // words to read
 
   logic crossing_ready, word_left_q;
   wire  goes = there_q && crossing_ready;
   wire  moves = !there_q || crossing_ready;
   wire  reads = moves && reads_q;
-  wire  in_order = spare_q == CountBits'(Words - FrameWords) - CountBits'(there_q);  // no word that is kept is in the memory
+  wire  in_order = spare_q == CountBits'(Words - FrameWords) - CountBits'(there_q);  // no kept word is in the memory
   wire  load = mac_slots_i ? reads : moves && (!in_order || mac_commit_i);
   wire  takes = found_q && !reads_q;
-  wire  comes = mac_commit_i && !mac_slots_i;  // words that are kept
+  wire  comes = mac_commit_i && !mac_slots_i;  // words are kept
 
   assign mac_idle_o = idle_q;
   assign mac_room_o = mac_slots_i ? free_q : !spare_q[CountBits-1];
@@ -135,7 +135,7 @@ module tw_receive_buffer #(
   assign mac_word_left_o = word_left_q;
   assign mac_held_o = held_q;
 
-  logic [CountBits-1:0] more, more_less;  // words that come; less the one that goes
+  logic [CountBits-1:0] more, more_less;  // kept words; minus the leaving one
   assign more = comes ? CountBits'(part_q) : '0;
   assign more_less = comes ? CountBits'(less_q) : '1;
 
@@ -202,7 +202,7 @@ module tw_receive_buffer #(
         part_q <= part_q + 1'b1;
         less_q <= part_q;
       end
-      spare_q <= goes ? spare_q - more_less : spare_q - more;  // what goes is known late
+      spare_q <= goes ? spare_q - more_less : spare_q - more;  // `goes` is late
       for (int unsigned i = 0; i < Window; i++) begin
         if (left_q && oldest_q == SlotBits'(i)) held_q[i] <= 1'b0;
         if (takes && order_q == SlotBits'(i)) fresh_q[i] <= 1'b0;

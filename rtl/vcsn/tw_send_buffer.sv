@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// A virtual port on its way out: words cross from the shell's clock into the MAC's, and wait until a frame is whole, since its header
-// tells whether the packet ends with it, and a MAC takes a frame without a gap. A frame is whole with FrameWords words, or with the
-// packet's last one.
+// Send buffer of a virtual port. Words cross from the shell's clock domain into the MAC's, and wait until a frame is complete, since its
+// header shows whether the packet ends with it, and a MAC needs a frame without gaps. A frame is complete with FrameWords words, or with
+// the packet's last one.
 //
-// Without mac_keep_i the front frame is shown, its words are read once, and it is popped. With it frames stay until they are released, the
-// oldest first, and any may be read, again and again: mac_select_i shows frame mac_offset_i, counted from the oldest, from the next cycle
-// on until the next release, and its words are read from the second cycle on, from the first one. mac_keep_i may rise where no frame is
-// read in part, and fall in the second cycle after frame 0 was selected or later, with no release since.
+// Without mac_keep_i the oldest frame is shown, its words are read once, and it is popped. With it frames stay until they are released, the
+// oldest first, and any may be read repeatedly: mac_select_i shows frame mac_offset_i, counted from the oldest, from the next cycle
+// on until the next release, and its words are read from the second cycle on, from the first one. mac_keep_i may rise when no frame is
+// partly read, and fall in the second cycle after frame 0 was selected or later, with no release since.
 //
-// shell_rst_i and mac_rst_i are asserted together: each lasts until both clocks have had an edge in it.
+// shell_rst_i and mac_rst_i are asserted together, each until both clocks have had an edge.
 //
-// Order: kept. Latency: of tw_async_fifo; a word is written in the cycle in which it is at that one's output, a frame is there in the
-// cycle after its last word was written, and a word in the one after it was read. Throughput: one word a cycle in and out; a word that
-// is read, and a frame that is popped, leaves its place in the next cycle, a frame that is released, with all its words, in the one after. Storage: 16 words
-// and one in the crossing, Words words in a memory with a registered output, which can be block RAM, and Frames descriptors. Descriptors come from a
-// memory of LUTs, all other outputs are registers, or depend on registers alone. Critical path: from the pointers of the crossing to the enables of
-// its word; from a word's last_i over the frame's end to the count of frames.
+// Order: kept. Latency: that of tw_async_fifo; a word is written in the cycle in which it is at that FIFO's output, a frame is available in the
+// cycle after its last word was written, and a word in the one after its read. Throughput: one word per cycle in and out; the entry of a
+// read word or a popped frame is free in the next cycle, those of a released frame and its words in the one after. Storage: 16 words
+// and one in the crossing, Words words in a memory with a registered output, which can be block RAM, and Frames descriptors. Descriptors come
+// from LUTRAM; all other outputs are registers, or depend only on registers. Critical path: from the pointers of the crossing to the enables of
+// its word; from a word's last_i through the frame's end to the count of frames.
 module tw_send_buffer #(
     parameter  int unsigned Width      = 512,  /// bits of a word, at least 1
-    parameter  int unsigned Words      = 512,  /// kept, a power of two, at least FrameWords and 2
-    parameter  int unsigned FrameWords = 143,  /// of a frame at most, at least 1
-    parameter  int unsigned Frames     = 32,   /// kept, a power of two, at least 2
+    parameter  int unsigned Words      = 512,  /// capacity, a power of two, at least FrameWords and 2
+    parameter  int unsigned FrameWords = 143,  /// maximum of a frame, at least 1
+    parameter  int unsigned Frames     = 32,   /// capacity, a power of two, at least 2
     localparam int unsigned WordsBits  = $clog2(FrameWords + 1),
     localparam int unsigned FramesBits = $clog2(Frames)
 ) (
@@ -36,19 +36,19 @@ module tw_send_buffer #(
     input  logic                  mac_clk_i,
     input  logic                  mac_rst_i,
     input  logic                  mac_keep_i,          /// frames stay until they are released
-    input  logic                  mac_select_i,        /// only with mac_keep_i, as is the release; never both in a cycle
-    input  logic [FramesBits-1:0] mac_offset_i,        /// of a frame that is there, or 0
-    input  logic                  mac_release_i,       /// the oldest frame; only where it is not read
-    output logic [  FramesBits:0] mac_frames_o,        /// that are whole
-    output logic                  mac_frame_valid_o,   /// the frame that is shown
+    input  logic                  mac_select_i,        /// only with mac_keep_i, like the release; never both in a cycle
+    input  logic [FramesBits-1:0] mac_offset_i,        /// of an existing frame, or 0
+    input  logic                  mac_release_i,       /// the oldest frame; not while it is read
+    output logic [  FramesBits:0] mac_frames_o,        /// complete frames
+    output logic                  mac_frame_valid_o,   /// a frame is shown
     output logic [ WordsBits-1:0] mac_frame_words_o,
-    output logic                  mac_frame_single_o,  /// a word is all of it
+    output logic                  mac_frame_single_o,  /// it has one word
     output logic                  mac_frame_first_o,   /// its packet begins with it
-    output logic                  mac_frame_last_o,    /// and ends
+    output logic                  mac_frame_last_o,    /// its packet ends with it
     output logic [           7:0] mac_frame_channel_o,
-    input  logic                  mac_read_i,          /// its next word; only where there is one
-    input  logic                  mac_pop_i,           /// with its last word's read, or later
-    output logic                  mac_word_valid_o,    /// what was read in the cycle before
+    input  logic                  mac_read_i,          /// reads its next word, if there is one
+    input  logic                  mac_pop_i,           /// with the read of its last word, or later
+    output logic                  mac_word_valid_o,    /// the word read in the previous cycle
     output logic [     Width-1:0] mac_word_data_o
 );
   if (Width < 1 || FrameWords < 1) begin : check_sizes
@@ -82,20 +82,20 @@ module tw_send_buffer #(
 
   frame_t frames_q[Frames];
   logic [FramesBits-1:0] next_q, oldest_q, shown_q;
-  logic [FramesBits:0] whole_q;  // frames
-  logic selected_q;  // no frame was released since the one that is shown was selected
-  logic loads_q;  // it was in the cycle before
-  logic frees_q;  // a frame was released in the cycle before
+  logic [FramesBits:0] whole_q;  // complete frames
+  logic selected_q;  // no frame was released since the shown one was selected
+  logic loads_q;  // it was selected in the previous cycle
+  logic frees_q;  // a frame was released in the previous cycle
   logic [WordsBits-1:0] freed_q;  // its words; else 0
 
   logic [Width-1:0] words_q[Words];
   logic [Width-1:0] data_q;
   logic read_valid_q;
   logic [IndexBits-1:0] write_q, read_q;
-  logic [IndexBits:0] held_q;  // words; the highest bit is set where all places are taken
-  logic [FramesBits:0] begun_q;  // frames that have begun and were not popped; alike
-  logic [WordsBits-1:0] part_q;  // words of the one that is not whole
-  logic inside_q, completes_q, first_q;  // there are some; one more makes it whole; its packet begins with it
+  logic [IndexBits:0] held_q;  // words; the highest bit is set when full
+  logic [FramesBits:0] begun_q;  // frames that have begun and were not popped; as above
+  logic [WordsBits-1:0] part_q;  // words of the incomplete frame
+  logic inside_q, completes_q, first_q;  // it has words; the next word completes it; its packet begins with it
   logic [IndexBits-1:0] place_q;  // of its first word
 
   wire room = !held_q[IndexBits] && (inside_q || !begun_q[FramesBits]);
@@ -179,7 +179,7 @@ module tw_send_buffer #(
       else if (mac_pop_i) shown_q <= shown_q + 1'b1;
       selected_q <= mac_select_i || (selected_q && !mac_release_i);
       loads_q <= mac_select_i;
-      // Where there is none, frame 0 is the one that is not whole.
+      // Without a complete frame, frame 0 is the incomplete one.
       if (loads_q) read_q <= whole_q != 0 ? shown.place : frame.place;
       else if (mac_read_i) read_q <= read_q + 1'b1;
       frees_q <= mac_release_i;
@@ -191,7 +191,7 @@ module tw_send_buffer #(
   end
 
 `ifndef SYNTHESIS
-  logic [WordsBits-1:0] taken_q;  // words of the frame that is shown that were read
+  logic [WordsBits-1:0] taken_q;  // words read of the shown frame
   logic keep_q;
 
   always_ff @(posedge mac_clk_i) begin

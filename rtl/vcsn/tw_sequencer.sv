@@ -1,38 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a program in an FPGA, so that transfers follow each other without a host: it gives the shell commands, waits for the ends of
+// Runs a program in an FPGA, so that transfers follow each other without a host: issues commands to the shell, waits for the ends of
 // transfers, and exchanges words with other nodes' sequencers over circuits.
 //
-// A program is loaded an instruction at a time, and begins with Finish, its last one. Between the end of an instruction and the next one are Spacing
-// cycles, in which a command for an external port crosses into the MAC's clock. A transfer's end is taken for that of the engine's own last one: no
-// other has an engine of the program while it runs.
+// A program is loaded instruction by instruction, and starts with Finish, its last one. Instructions are Spacing cycles apart,
+// in which a command for an external port crosses into the MAC's clock domain. Any end of a transfer counts as that of the engine's last one: nothing
+// else may use an engine of the program while it runs.
 //
-// Order: instructions are done one after another. Latency: Spacing cycles an instruction, and what it waits for. Throughput: one instruction at a time. Storage: Words instructions in a memory
-// with a registered output, which can be block RAM. All outputs are registers. Critical path: from the memory over the kind of the instruction.
+// Order: instructions are executed one after another. Latency: Spacing cycles per instruction, and its wait. Throughput: one instruction in that time. Storage: Words instructions in a memory
+// with a registered output, which can be block RAM. All outputs are registers. Critical path: from the memory through the kind of the instruction.
 module tw_sequencer
   import tw_vcsn_pkg::*;
 #(
-    parameter int unsigned Words   = 1024, /// instructions of a program, Finish among them: a power of two, at least 2
+    parameter int unsigned Words   = 1024, /// instructions of a program, including Finish: a power of two, at least 2
     parameter int unsigned Dmas    = 2,    /// pairs of a read and a write engine, at least 1
     parameter int unsigned Spacing = 8     /// cycles, at least 4
 ) (
     input logic clk_i,
     input logic rst_i,
 
-    input logic         program_valid_i,  /// none while it runs
+    input logic         program_valid_i,  /// not while the program runs
     input instruction_t program_data_i,
 
     output logic            command_valid_o,
     input  logic            command_ready_i,
     output command_t        command_data_o,
-    input  logic [Dmas-1:0] read_ended_i,     /// an engine has ended a transfer
+    input  logic [Dmas-1:0] read_ended_i,     /// an engine has finished a transfer
     input  logic [Dmas-1:0] write_ended_i,
 
     output logic out_valid_o,  /// a packet of one word
     input  logic out_ready_i,
-    input  logic in_valid_i,   /// a word, whatever it is
+    input  logic in_valid_i,   /// a word; its value is ignored
     output logic in_ready_o,
 
-    output logic ended_o  /// the program
+    output logic ended_o  /// the program has ended
 );
   if (Words < 2 || (Words & (Words - 1)) != 0) begin : check_words
     $error("tw_sequencer: Words must be a power of two, at least 2");
@@ -50,10 +50,10 @@ module tw_sequencer
   instruction_t memory_q[Words];
   instruction_t fetched_q, at_q;
   logic [IndexBits-1:0] write_q, next_q;
-  logic [SpacingBits-1:0] left_q;  // cycles before the next instruction; 0: it is there, or none is
+  logic [SpacingBits-1:0] left_q;  // cycles until the next instruction; 0: it is loaded, or there is none
   logic [Dmas-1:0] engine_q;
-  logic commands_q, sends_q, receives_q, reads_q, writes_q, finishes_q, ended_q;  // what it does
-  logic is_send_q, is_receive_q, is_finish_q;  // of what was fetched
+  logic commands_q, sends_q, receives_q, reads_q, writes_q, finishes_q, ended_q;  // current activity
+  logic is_send_q, is_receive_q, is_finish_q;  // of the fetched instruction
 
   wire transfers = (at_q.kind == Read || at_q.kind == Write) && at_q.body[8];  // `last` of segment_t
 

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// An external port of the direct network (DCN): packets of at most PacketWords words on a serial link. A word of header is before each, and
-// half a word of gap behind it: after every second packet of a row, a cycle. A packet is chosen when it is whole and the receiver has room for it:
-// credit_o says in each cycle whether a word has left the buffer, and comes to the other end as its credit_i. So none is lost.
+// An external port of the direct network (DCN): packets of at most PacketWords words on a serial link. Each is preceded by a header word, and
+// followed by a gap of half a word, which is a cycle after every second of consecutive packets. A packet is chosen when it is complete and the receiver has room for it:
+// in each cycle credit_o signals whether a word has left the buffer, and arrives at the other end as its credit_i. So no word is lost.
 //
-// The link moves a word in each cycle of its clock, and a credit, with the same latency. Both ends are reset together. shell_rst_i and link_rst_i are asserted
-// together: each lasts until both clocks have had an edge in it.
+// The link transfers a word in each cycle of its clock, and a credit, with the same latency. Both ends are reset together. shell_rst_i and link_rst_i are asserted
+// together, each until both clocks have had an edge.
 //
-// Order: kept. Latency: of tw_send_buffer to a packet that is whole, which is chosen then; two cycles to its header; a word that comes is in the crossing to the shell's clock in the
-// cycle after. Throughput: a word a cycle of the link's clock, but for headers and gaps. Storage: that of tw_send_buffer; ReceiveWords words in a memory with a
-// registered output, which can be block RAM; 16 words and one in the crossing. The link's outputs are registers; credit_o depends on registers alone. Critical path: from the
-// credits over their comparison with the packet's words to the credits that are left.
+// Order: kept. Latency: that of tw_send_buffer to a complete packet, which is then chosen; two cycles to its header; an arriving word enters the crossing to the shell's clock domain
+// in the next cycle. Throughput: a word per cycle of the link's clock, minus headers and gaps. Storage: that of tw_send_buffer; ReceiveWords words in a memory with a
+// registered output, which can be block RAM; 16 words and one in the crossing. The link's outputs are registers; credit_o depends only on registers. Critical path: from the
+// credits through their comparison with the packet's words to the remaining credits.
 module tw_serial_port
   import tw_vcsn_pkg::*;
 #(
-    parameter int unsigned SendWords    = 512,  /// kept, a power of two, at least PacketWords
-    parameter int unsigned Packets      = 32,   /// kept, a power of two, at least 2
-    parameter int unsigned ReceiveWords = 512,  /// kept at each end, a power of two, at least PacketWords
-    parameter int unsigned PacketWords  = 62    /// of a packet at most, at least 1
+    parameter int unsigned SendWords    = 512,  /// capacity, a power of two, at least PacketWords
+    parameter int unsigned Packets      = 32,   /// capacity, a power of two, at least 2
+    parameter int unsigned ReceiveWords = 512,  /// capacity at each end, a power of two, at least PacketWords
+    parameter int unsigned PacketWords  = 62    /// maximum of a packet, at least 1
 ) (
     input  logic                shell_clk_i,
     input  logic                shell_rst_i,
@@ -61,14 +61,14 @@ module tw_serial_port
     logic [WordBits-1:0] data;
   } word_t;
 
-  // Out.
+  // Transmitter.
   logic packet, read_word;
   logic [WordsBits-1:0] words;
   header_t header;
   logic [WordBits-1:0] word, tx_data_q;
-  logic free_q, exact_q, odd_q;  // a packet may be chosen; since this cycle; half a word of gap is due then
-  logic waits_q, begins_q, reads_q;  // for the gap; first word is read; words are
-  logic [WordsBits-1:0] left_q;  // to be read
+  logic free_q, exact_q, odd_q;  // a packet may be chosen; since this cycle; half a word of gap is pending
+  logic waits_q, begins_q, reads_q;  // for the gap; its first word is read; words are read
+  logic [WordsBits-1:0] left_q;  // words to read
   logic [CreditBits-1:0] credits_q;
   logic tx_valid_q;
 
@@ -138,9 +138,9 @@ module tw_serial_port
     end
   end
 
-  // In.
-  header_t coming_q;  // of the packet, its words those to come
-  logic inside_q;  // some are
+  // Receiver.
+  header_t coming_q;  // header of the packet, with the number of its missing words
+  logic inside_q;  // words are missing
   word_t there;
   logic there_valid, crossing_ready;
 

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// A DMA engine from a node's crossbar to its memory: a packet is written to a transfer's segments, and ends the transfer. What the segments have
-// no room for is dropped, and so are words without a packet's begin. A begin in a packet, which has lost its end, ends it; where that word is a packet, none
-// is taken in the next cycle.
+// DMA engine from a node's crossbar to its memory: a packet is written to a transfer's segments, and ends the transfer. Words beyond the segments'
+// end, and words without a packet's start, are dropped. A packet start within a packet, whose end was lost, ends that packet; if its word is a whole packet, no word
+// is accepted in the next cycle.
 //
-// Words are taken where there is a transfer for their packet, and written in bursts of Burst words that end with a segment, or with the packet. A burst begins
-// where ready_i is set, two cycles after the one before at the earliest, and its words follow in consecutive cycles; the memory says when each burst has been written, in order, one a cycle at most. Each
-// segment but a transfer's last one is whole words; at most Segments of them wait, as whoever gives them sees to.
+// Words are accepted if there is a transfer for their packet, and written in bursts of Burst words that end with a segment, or with the packet. A burst begins
+// when ready_i is set, at least two cycles after the previous one, and its words follow in consecutive cycles; the memory reports each written burst, in order, at most one per cycle. Each
+// segment except a transfer's last one consists of whole words. At most Segments of them may be queued, which the source ensures.
 //
-// Order: kept. Latency: a burst begins in the cycle after its last word came. Throughput: a word a cycle in bursts of two at least. Storage: Buffer words in a memory with a
+// Order: kept. Latency: a burst begins in the cycle after its last word arrived. Throughput: a word per cycle in bursts of at least two. Storage: Buffer words in a memory with a
 // registered output, which can be block RAM, one beside it, and as many
-// descriptors and Segments in memories of LUTs. in_ready_o depends on registers
-// alone, and so does the memory's side but for ready_i. Critical path: from ready_i and the burst at the front over its words to those that are left of the segment.
+// descriptors and Segments in LUTRAM. in_ready_o depends only on registers,
+// and so does the memory's side except for ready_i. Critical path: from ready_i and the burst at the head through its words to the remaining words of the segment.
 module tw_write_dma
   import tw_vcsn_pkg::*;
 #(
-    parameter  int unsigned Burst       = 16,                /// words that are written at once, a power of two, at least 2
+    parameter  int unsigned Burst       = 16,                /// maximum words of a burst, a power of two, at least 2
     parameter  int unsigned Buffer      = 128,               /// words, a power of two, at least Burst
-    parameter  int unsigned Segments    = 32,                /// that wait, a power of two, at least 2
+    parameter  int unsigned Segments    = 32,                /// in the queue, a power of two, at least 2
     parameter  int unsigned AddressBits = 40,                /// of bytes
     parameter  int unsigned LengthBits  = 26,                /// of the words of a segment
     localparam int unsigned BurstBits   = $clog2(Burst + 1)
@@ -37,17 +37,17 @@ module tw_write_dma
     input  logic                in_last_i,
 
     input  logic                   ready_i,          /// a burst may begin
-    output logic                   burst_valid_o,    /// it begins, with the first word in the same cycle
+    output logic                   burst_valid_o,    /// a burst begins, with its first word in the same cycle
     output logic [AddressBits-1:0] burst_address_o,
     output logic [  BurstBits-1:0] burst_words_o,
     output logic                   word_valid_o,
     output logic [   WordBits-1:0] word_data_o,
-    output logic [  WordBytes-1:0] word_keep_o,      /// bytes that are written
-    input  logic                   written_i,        /// a burst has been
+    output logic [  WordBytes-1:0] word_keep_o,      /// bytes to write
+    input  logic                   written_i,        /// a burst has been written
 
-    output logic ended_o,     /// a transfer, whose packet is in the memory
-    output logic overrun_o,   /// a word had no room in the cycle before
-    output logic headless_o,  /// a word came without a packet's begin
+    output logic ended_o,     /// a transfer has ended, and its packet is in memory
+    output logic overrun_o,   /// a word beyond the segments was dropped in the previous cycle
+    output logic headless_o,  /// a word without a packet's start was dropped
     output logic broken_o     /// a packet without an end
 );
   if (Burst < 2 || (Burst & (Burst - 1)) != 0 || Buffer < Burst || (Buffer & (Buffer - 1)) != 0) begin : check_sizes
@@ -56,7 +56,7 @@ module tw_write_dma
 
   localparam int unsigned PlacesBits = $clog2(Buffer + 1);
   localparam int unsigned TransfersBits = $clog2(Segments + 1) + 1;
-  localparam int unsigned NumberBits = 10;  // more bursts than the memory is behind
+  localparam int unsigned NumberBits = 10;  // more than the outstanding bursts
 
   typedef logic [BurstBits-1:0] words_t;
   typedef logic [NumberBits-1:0] number_t;
@@ -65,15 +65,15 @@ module tw_write_dma
     logic last;  // it ends a packet
   } burst_t;
 
-  // What comes: words go to the buffer; those that make a burst, or end a packet, to the queue of bursts.
-  logic transfer_q;  // one has come whole; its first segment is at hand in the next cycle
-  logic signed [TransfersBits-1:0] transfers_q;  // those without a packet that has ended
+  // Input: words go to the buffer; a complete burst, or the end of a packet, to the queue of bursts.
+  logic transfer_q;  // all segments of a transfer have arrived; its first one is available in the next cycle
+  logic signed [TransfersBits-1:0] transfers_q;  // transfers whose packet has not ended
   logic [PlacesBits-1:0] places_q;
-  logic room_q;  // there are some
+  logic room_q;  // places_q is not 0
   logic open_q, headless_q, broken_q;
-  logic single_q;  // a word that was a packet, and ended another one
-  words_t gathered_q;  // of the burst that is not whole
-  logic fills_q;  // one more makes it whole
+  logic single_q;  // the last word was a whole packet, and ended another one
+  words_t gathered_q;  // of the incomplete burst
+  logic fills_q;  // the next word completes it
 
   assign in_ready_o = transfers_q > 0 && room_q && !single_q;
 
@@ -81,7 +81,7 @@ module tw_write_dma
   wire breaks = take && in_first_i && open_q;
   wire keep = take && (in_first_i || open_q);
   wire words_t words = breaks ? words_t'(1) : gathered_q + 1'b1;
-  wire leaves = single_q || breaks || (keep && in_last_i);  // of those without a packet; of two of one word the second one a cycle later
+  wire leaves = single_q || breaks || (keep && in_last_i);  // a transfer's packet has ended; in the case of single_q the second one a cycle later
   wire whole = keep && (in_last_i || (fills_q && !breaks));
 
   logic burst_there, burst_goes;
@@ -146,13 +146,13 @@ module tw_write_dma
   assign headless_o = headless_q;
   assign broken_o   = broken_q;
 
-  // What goes: the burst at the front, in pieces that end with a segment. The segments go on in the cycle after a piece's begin.
+  // Output: the burst at the head, in pieces that end with a segment. Segments advance in the cycle after a piece begins.
   logic there, last, few, full_q;
   logic [WordBytes-1:0] kept, kept_q;  // bytes of the segment's last word
   words_t room, left_q, running_q;
   logic part_q;  // the burst has begun, and has left_q words left
-  logic runs_q, drops_q, tails_q;  // words of a piece follow; and are dropped; the last one is the transfer's last
-  logic begun_1q, advances_1q, ends_1q;  // in the cycle before: a piece, which has memory, and which ends a packet
+  logic runs_q, drops_q, tails_q;  // words of a piece follow; they are dropped; the last one is the transfer's last
+  logic begun_1q, advances_1q, ends_1q;  // in the previous cycle a piece began; with memory; as the end of a packet
   words_t by_1q;
 
   wire words_t all = part_q ? left_q : burst.words;
@@ -161,8 +161,8 @@ module tw_write_dma
   wire begins = burst_there && !runs_q && !begun_1q && ready_i && (full_q || there);
   wire completes = begins && fits;
   wire ends = completes && burst.last;
-  wire tails = few && !full_q && all >= room && last;  // it ends with the transfer
-  wire exhausts = advances_1q && few && by_1q == room && last;  // the segments
+  wire tails = few && !full_q && all >= room && last;  // the piece ends with the transfer
+  wire exhausts = advances_1q && few && by_1q == room && last;  // no segment is left
 
   assign burst_valid_o = begins && !full_q && all != 0;
   assign burst_words_o = piece;
@@ -196,8 +196,8 @@ module tw_write_dma
       .end_i       (ends_1q && !full_q)
   );
 
-  // Its words. Bytes beyond the transfer's are not written.
-  wire words_t running = begun_1q ? by_1q - 1'b1 : running_q;  // words that are left with this one, where some follow the first
+  // Words of the piece. Bytes beyond the transfer's end are not written.
+  wire words_t running = begun_1q ? by_1q - 1'b1 : running_q;  // words left including this one, if any follow the first
   wire final_word = begun_1q ? by_1q == 2 : running_q == 1;
   wire word_tails = runs_q ? final_word && tails_q : few && !full_q && last && room == 1 && all != 0;
   assign word_goes = runs_q || (begins && all != 0);
@@ -233,12 +233,12 @@ module tw_write_dma
       ends_1q <= ends;
       if (ends_1q) full_q <= 1'b0;
       else if (exhausts) full_q <= 1'b1;
-      runs_q <= begins ? all > 1 && (full_q || room > 1) : runs_q && !final_word;  // piece > 1, without the way over fits
+      runs_q <= begins ? all > 1 && (full_q || room > 1) : runs_q && !final_word;  // piece > 1, without the path through fits
       overrun_q <= word_goes && !word_valid_o;
     end
   end
 
-  // Ends of transfers wait until the bursts before them have been written.
+  // A transfer's end waits until the bursts before it have been written.
   number_t begun_q, written_q, due;
   logic due_there;
 

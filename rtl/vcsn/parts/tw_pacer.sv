@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The time for which a frame holds a virtual port back at a pace: as many cycles from its choice on as its words and its headers' one take. The
-// line is taken for that many cycles, too, so that no pace of a word a cycle or faster holds a port back: what words take beyond it
-// is counted down, word by word.
+// The time for which a frame blocks a virtual port at a pace: from its choice on, that of its words and one for the headers at that pace. The
+// line is occupied for as many cycles as these are words, so a pace of a word per cycle or faster never blocks a port: only the excess of each
+// word over a cycle is counted down, word by word.
 //
-// Order: none. Latency: a cycle. Throughput: a word a cycle. Storage: the pace, twice, and the count of the frame. Outputs depend on registers alone. Critical path: from
-// the count, whether it has gone down to a cycle, to the count.
+// Order: none. Latency: a cycle. Throughput: a word per cycle. Storage: the pace, twice, and the count of the frame. Outputs depend only on registers. Critical path: from
+// the comparison of the count with a cycle to the count.
 module tw_pacer #(
     parameter int unsigned WordsBits = 8,  /// of a frame's words
     parameter int unsigned PaceBits  = 20  /// at least 10
@@ -13,11 +13,11 @@ module tw_pacer #(
     input logic rst_i,
 
     input logic                set_valid_i,
-    input logic [PaceBits-1:0] set_pace_i,   /// cycles in 1/256 that a word takes at least; 0 after reset
+    input logic [PaceBits-1:0] set_pace_i,   /// minimum time of a word, in cycles / 256; 0 after reset
 
-    input  logic [WordsBits-1:0] words_i,  /// of a frame that is chosen in this cycle; where opens_o was set in the cycle before, or after reset
-    input  logic                 sent_i,   /// one was, in the cycle before, and none is
-    output logic                 opens_o   /// no frame before holds the next cycle's back
+    input  logic [WordsBits-1:0] words_i,  /// of a frame that is chosen in this cycle; if opens_o was set in the previous cycle, or after reset
+    input  logic                 sent_i,   /// a frame was chosen in the previous cycle, and none is in this one
+    output logic                 opens_o   /// no earlier frame blocks the next cycle
 );
   if (PaceBits < 10) begin : check_bits
     $error("tw_pacer: PaceBits must be at least 10");
@@ -26,13 +26,13 @@ module tw_pacer #(
   typedef logic [PaceBits-1:0] pace_t;
   localparam pace_t Cycle = pace_t'(256);
 
-  logic open_q;  // but for a frame that was sent in the cycle before
-  logic paced_q, paced_1q;  // slower than a word a cycle; in the cycle before
-  pace_t over_q, kept_q;  // what a word takes beyond a cycle, less 1; of the frame that is counted
-  pace_t left_q;  // what its word takes still, less 1
-  logic over_ends_q, kept_ends_q, ends_q;  // that is within the next cycle
-  logic [WordsBits-1:0] words_q;  // to come after that one
-  logic more_q;  // some are
+  logic open_q;  // except for a frame chosen in the previous cycle
+  logic paced_q, paced_1q;  // slower than a word per cycle; in the previous cycle
+  pace_t over_q, kept_q;  // excess of a word over a cycle, minus 1; of the frame being counted
+  pace_t left_q;  // remaining excess of its word, minus 1
+  logic over_ends_q, kept_ends_q, ends_q;  // it ends within the next cycle
+  logic [WordsBits-1:0] words_q;  // after the present one
+  logic more_q;  // there are some
 
   wire next = ends_q && more_q;
   wire pace_t begun = kept_q + pace_t'(left_q[7:0]) + pace_t'(1);
@@ -41,7 +41,7 @@ module tw_pacer #(
   assign opens_o = open || (ends_q && !more_q);
 
   always_ff @(posedge clk_i) begin
-    if (open) begin  // a frame that is sent has a word's cycle, of the headers, behind it in the next one
+    if (open) begin  // a chosen frame has passed its headers' cycle in the next one
       kept_q <= over_q;
       kept_ends_q <= over_ends_q;
       left_q <= over_q;

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// An end of a session (docs/vcsn.md): what it says and makes of what it hears, and how one begins and ends; its halves are tw_session_sender and
-// tw_session_receiver. It belongs to a virtual port, whose buffers keep frames, and have slots, while it has a session (used_o without
-// closing).
+// One end of a session (docs/vcsn.md): sends and receives control frames, opens and closes sessions; its halves are tw_session_sender and
+// tw_session_receiver. It belongs to a virtual port, whose buffers keep frames, and use slots, while it has a session (used_o without
+// closing_o).
 //
-// open_valid_i ends the session that there is and begins one of another number, or none (0). Until then (closing_o) nothing is sent and taken: the
-// frame that is sent is read to its end, frames that the former session has not sent, or not known to have arrived, are dropped one a cycle,
-// and the receive buffer has to be empty of what could leave. A restart of a node is rst_i.
+// open_valid_i ends the present session and opens one with another number, or none (0). Until then (closing_o) nothing is sent or accepted: the
+// frame being sent is read to its end, frames of the former session that are unsent or unacknowledged are dropped, one per cycle,
+// and the receive buffer must hold no frame that could leave. A node's restart asserts rst_i.
 //
-// A frame that comes (heard_valid_i, in the cycle after commit_i of its words) is decided upon in the next cycle, in which keep_o says
-// that it is kept, and acts on both halves in the one after. What it says is chosen in the second cycle after there is something, or later (says_o),
+// A received frame (rx_valid_i, in the cycle after commit_i of its words) is decided in the next cycle, in which keep_o
+// keeps it, and updates both halves in the one after. A control frame is chosen at least two cycles after its cause (says_o),
 // and has the state of that cycle (said_i in the next one).
 //
-// Order: none. Latency: as above. Throughput: a frame in two cycles. Storage: three numbers of sessions, a frame's headers and bits. Outputs are
-// registers, or depend on registers alone. Critical path: from what a frame names over the decision to the slots that are held.
+// Order: none. Latency: as above. Throughput: a frame in two cycles. Storage: three session numbers, a frame's headers and bits. Outputs are
+// registers, or depend only on registers. Critical path: from a frame's numbers through the decision to the slots that are held.
 module tw_session_end
   import tw_vcsn_pkg::*;
   import tw_vcsn_spec_pkg::*;
 #(
-    parameter  int unsigned Window     = 16,    /// as of both halves
+    parameter  int unsigned Window     = 16,    /// as in both halves
     parameter  int unsigned Frames     = 32,
     parameter  int unsigned Resend     = 16113,
     parameter  int unsigned Reorder    = 3,
-    parameter  int unsigned Tries      = 16,    /// without an answer, after which it ends, 1 to 2^20
+    parameter  int unsigned Tries      = 16,    /// unanswered tries before the session ends, 1 to 2^20
     localparam int unsigned FramesBits = $clog2(Frames),
     localparam int unsigned SlotBits   = Window > 1 ? $clog2(Window) : 1
 ) (
@@ -30,34 +30,34 @@ module tw_session_end
 
     input  logic           open_valid_i,
     input  session_t       open_number_i,
-    output logic           used_o,          /// it has a session, or has not ended the former one
+    output logic           used_o,          /// it has a session, or is closing the former one
     output logic           closing_o,
-    output logic           keeps_o,         /// frames of its buffers are those of a session
+    output logic           keeps_o,         /// its buffers hold a session's frames
     output session_state_t state_o,
 
-    input  logic [  FramesBits:0] frames_i,         /// of the send buffer, as of tw_session_sender
+    input  logic [  FramesBits:0] frames_i,         /// of the send buffer, as in tw_session_sender
     output logic                  select_valid_o,
     output logic [FramesBits-1:0] select_offset_o,
     output logic                  release_o,
-    output logic                  may_send_o,       /// the frame that the buffer shows
-    input  logic                  chosen_i,         /// it was, in the cycle before
+    output logic                  may_send_o,       /// the frame that the buffer shows may be sent
+    input  logic                  chosen_i,         /// that frame was chosen in the previous cycle
     input  logic                  done_i,           /// its last word is read
     output logic                  says_o,
-    input  logic                  said_i,           /// what it says was chosen in the cycle before
-    output logic [$bits(frame_kind_e)-1:0] says_kind_o, /// with that
+    input  logic                  said_i,           /// a control frame was chosen in the previous cycle
+    output logic [$bits(frame_kind_e)-1:0] says_kind_o, /// valid with said_i
     output logic                  says_first_o,
     output logic                  says_last_o,
     output logic [63:0]           says_number_o,
-    output vcsn_sequence_t        sequence_o,       /// with that, or chosen_i
+    output vcsn_sequence_t        sequence_o,       /// valid with said_i or chosen_i
 
-    input  logic                  receiving_i,      /// words of a frame are taken
-    input  logic                  idle_i,           /// as of tw_receive_buffer
+    input  logic                  receiving_i,      /// a frame's words are being accepted
+    input  logic                  idle_i,           /// as in tw_receive_buffer
     input  logic                  left_i,
     input  logic [Window-1:0]     held_i,
     output logic                  begin_again_o,
     output logic                  keep_o,
     input  logic                  commit_i,
-    input  logic                  begin_valid_i,    /// as of tw_decoder
+    input  logic                  begin_valid_i,    /// as in tw_decoder
     input  logic [31:0]           begin_number_i,
     input  logic                  rx_valid_i,
     input  vcsn_sequence_t        rx_sequence_i,
@@ -83,17 +83,17 @@ module tw_session_end
   session_t id_q, peer_q, peer_1q;
   session_state_t state_q;
   logic keeps_q;
-  // How it ends and begins.
+  // Closing and opening.
   logic closing_q;
   stage_e stage_q;
-  session_t number_q;  // of the next one
+  session_t number_q;  // of the next session
   logic [FramesBits:0] rest_q;  // frames to drop
-  logic drops_q;  // there are some
-  logic reading_q;  // a frame
-  logic [1:0] received_q;  // words of a frame were taken
-  // What it is to say, to whom.
+  logic drops_q;  // rest_q is not 0
+  logic reading_q;  // a frame is being read
+  logic [1:0] received_q;  // a frame's words were accepted
+  // Pending answer and refusal, and their destinations.
   logic answers_q, refuses_q;
-  session_t answer_q, refuse_q, refused_q;  // the one that was named
+  session_t answer_q, refuse_q, refused_q;  // the session number that was named
   logic [TriesBits-1:0] tries_q;
   logic says_q;
 
@@ -102,7 +102,7 @@ module tw_session_end
   logic [31:0] next_number, base, left_number;
   logic fits, rx_says, again, asks, spoke, rested;
   logic [Window-1:0] received;
-  logic hears_q;  // of what was heard, by both halves
+  logic hears_q;  // a received frame for both halves
   logic data_q, taken_q, asked_q;
   logic [31:0] hears_number_q, hears_base_q;
   logic [Window-1:0] hears_received_q;
@@ -173,7 +173,7 @@ module tw_session_end
       .received_o    (received)
   );
 
-  // What is heard: what it names, then what becomes of it.
+  // Received frames: comparison of their numbers, then the decision.
   logic rx_q, written_1q, written_q, first_q, last_q, to_me_q, to_none_q, from_peer_q, from_none_q, of_peer_q;
   logic [$bits(frame_kind_e)-1:0] kind_q;
   vcsn_sequence_t sequence_q;
@@ -182,7 +182,7 @@ module tw_session_end
   wire is_answer = kind_q == FrameKindAcknowledgement;
   wire has_ended = state_q.refused || state_q.silent;
   wire decides = rx_q && !closing_q;
-  wire opens = is_answer && to_none_q;  // an end that does not know this session
+  wire opens = is_answer && to_none_q;  // from an end that does not know this session
   wire is_ours = decides && !is_refusal && !opens && to_me_q && !has_ended;
   wire is_new_peer = is_ours && state_q.open && !from_peer_q;
   wire accepts = is_ours && !(state_q.open && !from_peer_q);
@@ -196,7 +196,7 @@ module tw_session_end
 
   logic said_refuses_q, said_again_q, knows_q;
 
-  // What is said again, without an answer, often enough.
+  // Control frames that are retransmitted, up to Tries times without an answer.
   wire frames = frames_i != 0;
   wire says_again = state_q.opening ? frames && spoke && rested : state_q.open && again;
   wire is_open = state_q.opening || state_q.open;
@@ -204,7 +204,7 @@ module tw_session_end
   wire tried = said_i && said_again_q;
   wire ends = is_open && spent && (timed_out || (!answers_q && says_again));
 
-  // Of what it says, the state of the cycle before.
+  // Contents of a control frame, with the state of the previous cycle.
   session_t said_peer_q, said_named_q;
   logic [31:0] said_base_q;
   assign says_o = says_q && !closing_q;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a node has in its shell's clock: DMA engines, and the crossbar between them and streams, which are external virtual ports, then user
-// logic's. A host's commands set the crossbar, and give segments to engines; those of external ports and of sequencers are passed on.
+// The blocks of a node in the shell's clock domain: DMA engines, and the crossbar between them and streams, first those of external virtual ports, then of user
+// logic. Host commands set the crossbar, and give segments to engines; those for external ports and sequencers are passed on.
 //
-// Order: of commands and of each stream, kept. Latency: a command acts two cycles after it came; that of tw_crossbar and the engines. Throughput: a command a
-// cycle, where set_ready_i is set; a word a cycle of each stream. Storage: that of the engines and the crossbar. Critical path: that of tw_crossbar, behind that of the engines' outputs.
+// Order: of commands and of each stream, kept. Latency: a command takes effect two cycles after its arrival; that of tw_crossbar and the engines. Throughput: a command per
+// cycle while set_ready_i is set; a word per cycle for each stream. Storage: that of the engines and the crossbar. Critical path: that of tw_crossbar, after that of the engines' outputs.
 module tw_shell
   import tw_vcsn_pkg::*;
 #(
     parameter  int unsigned Dmas      = 2,               /// pairs of a read and a write engine, at least 1
-    parameter  int unsigned Streams   = 4,               /// each way, at least 1
+    parameter  int unsigned Streams   = 4,               /// in each direction, at least 1
     localparam int unsigned Entries    = Dmas + Streams,
     localparam int unsigned EntryBits = $clog2(Entries),
     localparam int unsigned BurstBits = 5
@@ -19,7 +19,7 @@ module tw_shell
     input  logic     command_valid_i,
     output logic     command_ready_o,
     input  command_t command_data_i,
-    output logic     set_valid_o,      /// one for an external port or a sequencer
+    output logic     set_valid_o,      /// a command for an external port or a sequencer
     output command_t set_data_o,
     input  logic     set_ready_i,      /// there is room for two more
 
@@ -50,7 +50,7 @@ module tw_shell
     output logic [Dmas-1:0][  WordBytes-1:0] word_keep_o,
     input  logic [Dmas-1:0]                  written_i,
 
-    output logic            refused_o,     /// a setting of the crossbar, as of tw_crossbar
+    output logic            refused_o,     /// the setting of the crossbar, as in tw_crossbar
     output logic [Dmas-1:0] read_ended_o,
     output logic [Dmas-1:0] write_ended_o,
     output logic [Dmas-1:0] overrun_o,
@@ -75,12 +75,12 @@ module tw_shell
   assign crossing = crossing_t'(command_q.body[$bits(crossing_t)-1:0]);
   assign segment  = segment_t'(command_q.body[$bits(segment_t)-1:0]);
 
-  // Engines first.
+  // Engines come first at the crossbar.
   logic [Entries-1:0] from_valid, from_ready, from_first, from_last, to_valid, to_ready, to_first, to_last;
   logic [Entries-1:0][WordBits-1:0] from_data, to_data;
   logic [Entries-1:0][7:0] from_channel;
   // verilator lint_off UNUSEDSIGNAL
-  logic [Entries-1:0][7:0] to_channel;  // engines that write have no use for it
+  logic [Entries-1:0][7:0] to_channel;  // unused by write engines
   // verilator lint_on UNUSEDSIGNAL
 
   assign from_valid[Entries-1:Dmas] = in_valid_i;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts cycles from when it is loaded. Lower and upper half have carry chains of their own.
+// Counts cycles after a load. Lower and upper half have separate carry chains.
 //
-// Order: none. Latency: a cycle. Throughput: a load a cycle. Storage: the count. Outputs are registers. Critical path: from the lower half, whether it is zero, to the upper one.
+// Order: none. Latency: a cycle. Throughput: a load per cycle. Storage: the count. Outputs are registers. Critical path: from the lower half's zero detection to the upper half.
 module tw_timer #(
     parameter int unsigned Bits = 24  /// at least 2
 ) (
@@ -9,7 +9,7 @@ module tw_timer #(
     input  logic            rst_i,
     input  logic            load_i,
     input  logic [Bits-1:0] cycles_i,
-    output logic            running_o  /// in as many cycles after that
+    output logic            running_o  /// for cycles_i cycles after the load
 );
   if (Bits < 2) begin : check_bits
     $error("tw_timer: Bits must be at least 2");

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// First in, first out, whose words are at the output in the cycle after they came in where none is before them. Whoever writes knows that there
+// FIFO with a latency of one cycle: if it is empty, a written word is at the output in the next cycle. The writer ensures that there
 // is room.
 //
-// Order: kept. Latency: a cycle. Throughput: one word a cycle in and out. Storage: Depth words in a memory, and one. Of block RAM the output is one
-// of two registers, of LUTs it is a register. Critical path: from out_ready_i to the enables of the output.
+// Order: kept. Latency: a cycle. Throughput: one word per cycle in and out. Storage: Depth words in a memory, and one. With block RAM the output is
+// one of two registers, with LUTRAM it is a register. Critical path: from out_ready_i to the enables of the output.
 module tw_word_buffer #(
     parameter int unsigned Width = 512,  /// bits of a word, at least 1
-    parameter int unsigned Depth = 128,  /// words besides the one at the output, a power of two, at least 2
-    parameter bit          Block = 1'b1  /// the memory can be block RAM; else it is of LUTs
+    parameter int unsigned Depth = 128,  /// capacity without the word at the output, a power of two, at least 2
+    parameter bit          Block = 1'b1  /// the memory can be block RAM; otherwise LUTRAM
 ) (
     input  logic             clk_i,
     input  logic             rst_i,
@@ -25,7 +25,7 @@ module tw_word_buffer #(
   end
 
   localparam int unsigned IndexBits = $clog2(Depth);
-  typedef logic [IndexBits:0] pointer_t;  // of words and one bit: full is not empty
+  typedef logic [IndexBits:0] pointer_t;  // with a wrap bit, to distinguish full from empty
 
   logic [Width-1:0] words_q[Depth];
   logic valid_q;
@@ -37,7 +37,7 @@ module tw_word_buffer #(
   assign out_valid_o = valid_q;
   if (Block) begin : block
     logic [Width-1:0] stored_q, passed_q;
-    logic passes_q;  // the word at the output was never in the memory
+    logic passes_q;  // the word at the output bypassed the memory
 
     assign out_data_o = passes_q ? passed_q : stored_q;
     always_ff @(posedge clk_i) begin

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// A node of the direct network (DCN): the shell, external ports of serial links, and streams of user logic. shell_rst_i and link_rst_i are
-// asserted together: each lasts until both clocks have had an edge in it.
+// A node of the direct network (DCN): the shell, external ports for serial links, and streams of user logic. shell_rst_i and link_rst_i are
+// asserted together, each until both clocks have had an edge.
 //
 // Order: that of its parts. Latency: that of its parts. Throughput: that of its parts. Storage: that of its parts. Critical path: that of tw_crossbar.
 module tw_dcn_node
   import tw_vcsn_pkg::*;
 #(
-    parameter  int unsigned Ports        = 2,                /// external ones, at least 1
+    parameter  int unsigned Ports        = 2,                /// external ports, at least 1
     parameter  int unsigned Dmas         = 2,                /// pairs of a read and a write engine, at least 1
-    parameter  int unsigned Kernels      = 1,                /// streams of user logic, each way, at least 1
-    parameter  int unsigned SendWords    = 512,              /// these as of tw_serial_port
+    parameter  int unsigned Kernels      = 1,                /// streams of user logic in each direction, at least 1
+    parameter  int unsigned SendWords    = 512,              /// from here on as in tw_serial_port
     parameter  int unsigned SendFrames   = 32,
     parameter  int unsigned ReceiveWords = 512,
     parameter  int unsigned FrameWords   = 62,

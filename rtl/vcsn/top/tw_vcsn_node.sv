@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// A node of VCSN: the shell, external ports of Ethernet, and streams of user logic. A host's commands for external ports cross into the
-// MACs' clock. A sequencer's command is taken in a cycle in which the host gives none, that
-// of the sequencer with the lowest number first. shell_rst_i and mac_rst_i are asserted together: each lasts until both clocks have had an edge in it.
+// A node of VCSN: the shell, external ports for Ethernet, and streams of user logic. Host commands for external ports cross into the
+// MACs' clock domain. A sequencer's command is accepted in a cycle without a host command;
+// the sequencer with the lowest number goes first. shell_rst_i and mac_rst_i are asserted together, each until both clocks have had an edge.
 //
 // Order: that of its parts. Latency: that of its parts; a command for an external port takes that of tw_async_fifo and a cycle more. Throughput: that of its
-// parts; a command that follows one for an external port by two cycles may wait for two. Storage: that of its parts, and 16 commands of each external
+// parts; a command two cycles after one for an external port may wait for two. Storage: that of its parts, and 16 commands for each external
 // port. Critical path: that of tw_crossbar.
 module tw_vcsn_node
   import tw_vcsn_pkg::*;
 #(
-    parameter  int unsigned Ports        = 2,                                            /// external ones, at least 1
-    parameter  int unsigned VirtualPorts = 2,                                            /// of each, 1 to 8
+    parameter  int unsigned Ports        = 2,                                            /// external ports, at least 1
+    parameter  int unsigned VirtualPorts = 2,                                            /// of each external port, 1 to 8
     parameter  int unsigned Dmas         = 2,                                            /// pairs of a read and a write engine, at least 1
-    parameter  int unsigned Kernels      = 1,                                            /// streams of user logic, each way, at least 1
-    parameter  int unsigned Sequencers   = 0,                                            /// that run programs, 0 to 16
-    parameter  int unsigned SendWords    = 512,                                          /// these as of tw_ethernet_port
+    parameter  int unsigned Kernels      = 1,                                            /// streams of user logic in each direction, at least 1
+    parameter  int unsigned Sequencers   = 0,                                            /// number of sequencers, 0 to 16
+    parameter  int unsigned SendWords    = 512,                                          /// from here on as in tw_ethernet_port
     parameter  int unsigned SendFrames   = 32,
     parameter  int unsigned ReceiveWords = 2560,
     parameter  int unsigned FrameWords   = 143,
@@ -22,7 +22,7 @@ module tw_vcsn_node
     parameter  int unsigned Reorder      = 3,
     parameter  int unsigned Tries        = 16,
     localparam int unsigned Externals    = Ports * VirtualPorts,
-    localparam int unsigned Users        = Externals + Sequencers,                       /// the first of user logic's streams
+    localparam int unsigned Users        = Externals + Sequencers,                       /// index of user logic's first stream
     localparam int unsigned Streams      = Users + Kernels,
     localparam int unsigned PortBits     = VirtualPorts > 1 ? $clog2(VirtualPorts) : 1,
     localparam int unsigned BurstBits    = 5
@@ -108,7 +108,7 @@ module tw_vcsn_node
   assign shell_user_out_last_o = out_last[Streams-1:Users];
   assign shell_user_out_channel_o = out_channel[Streams-1:Users];
 
-  // One more than there are sequencers, which gives none.
+  // One extra entry that never has a command.
   localparam int unsigned GiverBits = $clog2(Sequencers + 1) > 0 ? $clog2(Sequencers + 1) : 1;
   logic [Sequencers:0] gives;
   command_t [Sequencers:0] given;
@@ -175,7 +175,7 @@ module tw_vcsn_node
     reaction_t reaction;
     credits_t credits;
 
-    // Two commands may follow the one that finds no room: tw_shell sees set_ready two cycles later.
+    // Two commands may follow one that finds no room: tw_shell sees set_ready two cycles later.
     logic [1:0] held_q;
     logic crossing_ready, held_valid;
     command_t held;
