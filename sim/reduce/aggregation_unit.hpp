@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An aggregation unit, flit by flit: operands, a join, and a queue for each output; C++ model of rtl/reduce/tw_aggregation_unit.sv.
+// An aggregation unit, flit by flit: operands, a join, and one queue per output; C++ model of
+// rtl/reduce/tw_aggregation_unit.sv.
 #pragma once
 
 #include <algorithm>
@@ -20,12 +21,12 @@ class FlitAggregationUnit {
   using Data = Word<256>;
   struct Step {
     unsigned operands;
-    bool descriptor;  ///< of which the first one goes on
-    unsigned flits;   ///< of its packet
-    unsigned bytes;   ///< of the packet, up to the end of its last element
+    bool descriptor;  ///< descriptors: the first operand is forwarded
+    unsigned flits;   ///< flits of the packet
+    unsigned bytes;   ///< bytes of the packet, up to the end of its last element
     spec::Operator op;
     spec::Datatype type;
-    bool paced;  ///< flits come with pauses
+    bool paced;  ///< flits arrive with gaps
     std::uint32_t outputs;
     std::uint64_t tag;
   };
@@ -35,7 +36,7 @@ class FlitAggregationUnit {
     bool last;
   };
 
-  /// `words`: flits of an output's queue; `latency`: cycles of a lane, of the user's `own` operators as well.
+  /// `words`: depth of an output's queue, in flits; `latency`: cycles of a lane, also for the user's `own` operators.
   FlitAggregationUnit(unsigned inputs, unsigned outputs, unsigned words, unsigned latency,
                       std::vector<UserOperator> own = {})
       : join_(inputs, latency, std::move(own)), fork_(outputs, words), kept_(inputs) {}
@@ -54,8 +55,9 @@ class FlitAggregationUnit {
     return word ? std::optional(*word) : std::nullopt;
   }
 
-  /// A clock edge. `begins`: null, or the step whose operands come from the next cycle on, while the former one's last ones come;
-  /// `operands`: what comes, by place; `ready`, `again`: outputs that take their flit, and, with a last one, read again.
+  /// One clock edge. `begins`: null, or the step whose operands arrive from the next cycle, while the last ones of the
+  /// current step arrive; `operands`: this cycle's flits, by index; `ready`: outputs that take their flit; `again`:
+  /// outputs that, after a last flit, read the packet again.
   void step(const Step* begins, std::span<const std::optional<Data>> operands, std::uint32_t ready,
             std::uint32_t again) {
     const auto coming = comes();
@@ -91,7 +93,7 @@ class FlitAggregationUnit {
     return coming && outputs_now() >> output & 1 ? coming : std::nullopt;
   }
 
-  /// All operands of a place are there.
+  /// All operands of a flit position have arrived.
   void enter() {
     const bool wide = spec::size_of(step_.type) == 16;
     const unsigned whole = sizeof(Data), before = flit_ * whole, most = wide && flit_ == 0 ? 24 : whole;
@@ -113,7 +115,7 @@ class FlitAggregationUnit {
   Step step_{};
   unsigned flit_ = 0;  ///< of the step's packet
   std::vector<std::optional<Data>> kept_;
-  std::deque<InFlight> coming_;  ///< what is in the join
+  std::deque<InFlight> coming_;  ///< flits in the join
 };
 
 }  // namespace thalweg

@@ -13,15 +13,15 @@
 
 namespace thalweg {
 
-/// `Entry` is what an output has to know of a packet; the packet itself is stored once. A queue has room for so many flits, of
-/// packets of any length.
+/// `Entry` describes a packet to an output; the packet itself is stored once. A queue has room for a number of flits,
+/// in packets of any length.
 template <class Entry>
 class Fork {
  public:
   Fork() = default;
   Fork(unsigned outputs, unsigned flits) : queues_(outputs, Queue{.entries = {}, .room = flits}) {}
 
-  /// Every one of the outputs, given as bits, can take an entry for so many flits.
+  /// True if every one of `outputs` (bits) has room for an entry of `flits` flits.
   [[nodiscard]] bool room(std::uint32_t outputs, unsigned flits) const {
     for (; outputs; outputs &= outputs - 1)
       if (queues_[static_cast<std::size_t>(std::countr_zero(outputs))].room < flits) return false;
@@ -48,15 +48,15 @@ class Fork {
   std::vector<Queue> queues_;
 };
 
-/// The same flit by flit, packets coming after their room was taken; C++ model of rtl/reduce/tw_fork.sv.
+/// The same flit by flit; packets arrive after their room was reserved; C++ model of rtl/reduce/tw_fork.sv.
 template <class Word>
 class FlitFork {
  public:
-  /// What comes in a cycle, for the outputs that the packet is for.
+  /// The word that arrives in a cycle, for the outputs of its packet.
   struct Coming {
     Word word;
     bool last = false;
-    bool held = false;  ///< nothing of its packet is read before the last one has come
+    bool held = false;  ///< its packet is not read before the last word has arrived
   };
   struct Taking {
     std::uint32_t outputs = 0;
@@ -70,7 +70,7 @@ class FlitFork {
     while (!fork_.room(1u << output, room)) --room;
     return room;
   }
-  /// The output's next word; null: there is none. `coming`: null, or what comes in this cycle.
+  /// The output's next word; null: none. `coming`: null, or this cycle's arrival.
   [[nodiscard]] const Word* word(unsigned output, const Coming* coming) const {
     if (fork_.empty(output)) return nullptr;
     const Packet& packet = *fork_.front(output);
@@ -80,10 +80,11 @@ class FlitFork {
     const bool comes = coming && !coming->held && fork_.front(output) == coming_.front();
     return comes && at == packet.words.size() ? &coming->word : nullptr;
   }
-  /// That word is the last of its packet.
+  /// True if that word is the last of its packet.
   [[nodiscard]] bool last(unsigned output) const { return read_[output] + 1 == fork_.front(output)->length; }
 
-  /// A clock edge. `ready`: outputs that take their word, if there is one; `again`: with the last one, their packet comes again.
+  /// One clock edge. `ready`: outputs that take their word, if any; `again`: after the last word, the output reads the
+  /// packet again.
   void step(const Coming* coming, std::uint32_t ready, std::uint32_t again, const Taking& taking) {
     std::uint32_t pops = 0;
     for (unsigned o = 0; o < read_.size(); ++o) pops |= static_cast<std::uint32_t>(word(o, coming) != nullptr) << o;
@@ -107,15 +108,15 @@ class FlitFork {
 
  private:
   struct Packet {
-    std::vector<Word> words;  ///< that have come
+    std::vector<Word> words;  ///< words received
     unsigned length;
     bool held = false;
   };
 
   Fork<std::shared_ptr<Packet>> fork_;
   unsigned words_;
-  std::vector<std::size_t> read_;               ///< words of each output's packet in front
-  std::deque<std::shared_ptr<Packet>> coming_;  ///< those for which room was taken
+  std::vector<std::size_t> read_;               ///< per output: words read of the packet at the head
+  std::deque<std::shared_ptr<Packet>> coming_;  ///< packets with reserved room, in order
 };
 
 }  // namespace thalweg

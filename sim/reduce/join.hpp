@@ -25,8 +25,8 @@ namespace thalweg {
   return n < 2 ? 0u : static_cast<unsigned>((n + 1) / 2);
 }
 
-/// Writes the join of the operands, `bytes` each, to `result`, which may be the first of them; `scratch` has room for as
-/// much. Nothing else may overlap.
+/// Writes the join of the operands, `bytes` each, to `result`, which may be the first operand; `scratch` has `bytes`
+/// bytes. No other buffers may overlap.
 inline void join(LaneFunction combine, std::span<const std::byte* const> operands, std::size_t elements,
                  std::size_t bytes, std::byte* result, std::byte* scratch) {
   const auto fold = [&](std::span<const std::byte* const> chain, std::byte* into) {
@@ -43,30 +43,30 @@ inline void join(LaneFunction combine, std::span<const std::byte* const> operand
   }
 }
 
-/// A flit of every operand, which go into a join together.
+/// One flit of every operand, which enter a join together.
 struct FlitOperands {
   spec::Operator op;
   spec::Datatype type;
-  bool head;       ///< the first flit of a packet, whose elements lie behind the header
-  unsigned bytes;  ///< of the flit, up to the end of its last element
+  bool head;       ///< first flit of a packet: elements follow the header
+  unsigned bytes;  ///< bytes of the flit, up to the end of its last element
   std::vector<Word<256>> operands;
   std::uint64_t tag;
 };
 
-/// Joins the flits of up to `inputs` operands a cycle; C++ model of rtl/reduce/tw_join.sv. The header is that of the first operand;
-/// what is behind the elements becomes zero where there are several.
+/// Joins the flits of up to `inputs` operands per cycle; C++ model of rtl/reduce/tw_join.sv. The header is that of the
+/// first operand; with several operands, bytes behind the elements become zero.
 class FlitJoin {
  public:
   using Result = FlitLane::Result;
 
-  /// `latency`: cycles of a lane, of the user's `own` operators as well.
+  /// `latency`: cycles of a lane, also for the user's `own` operators.
   FlitJoin(unsigned inputs, unsigned latency, std::vector<UserOperator> own = {})
       : latency_(latency), own_(std::move(own)), due_(1 + std::size_t{join_depth(inputs)} * latency) {}
 
-  /// This cycle's result; null where there is none.
+  /// This cycle's result; null: none.
   [[nodiscard]] const Result* result() const { return due_[now_] ? &*due_[now_] : nullptr; }
 
-  /// One clock edge. Throws std::logic_error where the result would meet another one.
+  /// One clock edge. Throws std::logic_error if two results would fall into one cycle.
   void step(const FlitOperands* flits) {
     due_[now_].reset();
     if (flits) {
@@ -96,7 +96,7 @@ class FlitJoin {
 
   unsigned latency_;
   std::vector<UserOperator> own_;
-  std::vector<std::optional<Result>> due_;  ///< by cycle, in a circle
+  std::vector<std::optional<Result>> due_;  ///< circular, by cycle
   std::size_t now_ = 0;
 };
 

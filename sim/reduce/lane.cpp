@@ -19,7 +19,7 @@ namespace {
 using spec::Datatype;
 using spec::Operator;
 
-/// fp16 as it lies in memory; arithmetic happens in float.
+/// fp16 as stored in memory; arithmetic is in float.
 struct Half {
   _Float16 bits;
   operator float() const { return static_cast<float>(bits); }
@@ -46,7 +46,7 @@ T rounded(float x) {
   return {static_cast<_Float16>(canonical(x))};
 }
 
-/// Wraps: unsigned, and not promoted to int.
+/// Type with wrap-around arithmetic: unsigned, and not promoted to int.
 template <class T>
 using Unsigned = std::conditional_t<(sizeof(T) < sizeof(unsigned)), unsigned, std::make_unsigned_t<T>>;
 
@@ -83,7 +83,7 @@ bool negative(T x) {
   return std::signbit(static_cast<std::conditional_t<std::same_as<T, Half>, float, T>>(x));
 }
 
-/// a comes before b; -0 before +0. Of numbers.
+/// True if number a precedes number b; -0 precedes +0.
 template <class T>
 bool precedes(T a, T b) {
   if constexpr (is_floating<T>)
@@ -105,7 +105,7 @@ T extreme(T a, T b) {
   return precedes(a, b) != Largest ? a : b;
 }
 
-/// The order of a pair's indices; of those of floating type a NaN comes last.
+/// Order of a pair's indices; for floating types a NaN comes last.
 template <class T>
 bool index_precedes(T a, T b) {
   if constexpr (is_floating<T>)
@@ -175,7 +175,7 @@ void each(std::byte* __restrict accumulator, const std::byte* __restrict operand
   }
 }
 
-/// Pairs of a value and an index; the index stands at byte IndexAt of an element of Size bytes.
+/// Pairs of a value and an index; the index is at byte IndexAt of an element of Size bytes.
 template <class Value, class Index, std::size_t IndexAt, std::size_t Size, bool Largest>
 void locate(std::byte* __restrict accumulator, const std::byte* __restrict operand, std::size_t elements) {
   for (std::size_t i = 0; i < elements; ++i) {

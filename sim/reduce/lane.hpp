@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arithmetic of the network: what an operator does with two elements.
+// Arithmetic of the network: the result of an operator on two elements.
 //
 // Every result is a function of the two operands' values alone and does not depend on their order:
 //  - integers wrap; logical operators give 0 or 1;
 //  - floating sums and products are rounded to nearest even, once, and a NaN is the canonical quiet NaN (positive, top
 //    fraction bit alone). fp16 is computed in fp32 and rounded: 24 bits are at least 2 * 11 + 2, so the second rounding
 //    changes nothing;
-//  - min and max: a NaN wins, and is canonical; -0 is smaller than +0. (A software MPI that compares with < gives each
-//    rank another result here.)
+//  - min and max: a NaN wins, and is canonical; -0 is smaller than +0. (A software MPI that compares with < would give
+//    different results on different ranks.)
 //  - minloc and maxloc: a NaN wins over every number; among equal values (-0 equals +0) the lowest index wins, at equal
-//    index -0 counts as smaller than +0. The winner is kept whole; unused bytes of the pair become zero. Among indices of
-//    floating type -0 comes before +0, and a NaN last.
+//    index -0 is smaller than +0. The winner is kept whole; unused bytes of the pair become zero. Among indices of
+//    floating type -0 precedes +0, and a NaN comes last.
 #pragma once
 
 #include <array>
@@ -28,23 +28,23 @@ namespace thalweg {
 /// Combines `elements` elements at `operand` into those at `accumulator`. The two must not overlap.
 using LaneFunction = void (*)(std::byte* accumulator, const std::byte* operand, std::size_t elements);
 
-/// The lane of an (operator, type) pair; null where the hardware has none (spec::supported).
+/// The lane of an (operator, type) pair; null if the hardware has none (spec::supported).
 [[nodiscard]] LaneFunction lane(spec::Operator op, spec::Datatype type);
-/// Where the user has operators of their own, too.
+/// The same, including user-defined operators.
 [[nodiscard]] LaneFunction lane(const std::vector<UserOperator>& own, spec::Operator op, spec::Datatype type);
 
-/// A pair of flits that goes into a lane.
+/// A pair of flits that enters a lane.
 struct FlitPair {
   spec::Operator op;
   spec::Datatype type;
-  bool head;       ///< the first flit of a packet, whose elements lie behind the header
-  unsigned bytes;  ///< of the flit, up to the end of its last element
+  bool head;       ///< first flit of a packet: elements follow the header
+  unsigned bytes;  ///< bytes of the flit, up to the end of its last element
   Word<256> a, b;
   std::uint64_t tag;
 };
 
-/// Combines a pair of flits a cycle; C++ model of rtl/reduce/tw_lane.sv. The header is that of a; what is behind the elements
-/// becomes zero.
+/// Combines one pair of flits per cycle; C++ model of rtl/reduce/tw_lane.sv. The header is that of a; bytes behind the
+/// elements become zero.
 class FlitLane {
  public:
   struct Result {
@@ -52,13 +52,13 @@ class FlitLane {
     std::uint64_t tag;
   };
 
-  /// Cycles from pair to result; the user's own operators have their own.
+  /// `latency`: cycles from pair to result; user-defined operators have their own.
   explicit FlitLane(unsigned latency, std::vector<UserOperator> own = {});
 
-  /// This cycle's result; null where there is none.
+  /// This cycle's result; null: none.
   [[nodiscard]] const Result* result() const { return due_[now_] ? &*due_[now_] : nullptr; }
 
-  /// One clock edge. Throws std::logic_error where the pair's result would meet another one.
+  /// One clock edge. Throws std::logic_error if two results would fall into one cycle.
   void step(const FlitPair* pair);
 
  private:
@@ -66,7 +66,7 @@ class FlitLane {
 
   unsigned latency_;
   std::vector<UserOperator> own_;
-  std::vector<std::optional<Result>> due_;  ///< by cycle, in a circle
+  std::vector<std::optional<Result>> due_;  ///< circular, by cycle
   std::size_t now_ = 0;
 };
 

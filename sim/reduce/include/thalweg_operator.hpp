@@ -3,9 +3,9 @@
 //
 //   THALWEG_OPERATOR(saturating_sum, std::int16_t, 1) { return clamp(a + b); }
 //
-// defines what the switches do with two elements `a` and `b` of a type, and how many cycles their units take for it. An
-// element has 1, 2, 4, 8 or 16 bytes. The result must depend on the two values alone, and be the same, to the bit, whichever
-// comes first: an exchange combines on both sides. `thalweg run --operators FILE.cpp` builds it in.
+// defines the result for two elements `a` and `b` of a type, and the latency of its units in cycles. An element has 1,
+// 2, 4, 8 or 16 bytes. The result must depend on the two values alone, and be the same, to the bit, in either order: an
+// exchange combines on both sides. Build it in with `thalweg run --operators FILE.cpp`.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ extern "C" struct thalweg_operator {
   const thalweg_operator* next;
 };
 
-/// The operators of this file, the last one first.
+/// Linked list of this file's operators, last one first.
 extern "C" {
 [[gnu::visibility("default")]] inline const thalweg_operator* thalweg_operators = nullptr;
 }

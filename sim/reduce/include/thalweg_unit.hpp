@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Write a unit that what a host sends passes before its switch, or what it receives after it: C++ in the simulator, a module in
-// hardware.
+// Write a unit between a host and its switch, for packets that the host sends (before) or receives (after): C++ in the
+// simulator, a module in hardware.
 //
 //   THALWEG_BEFORE(fixed_sum, double, 6) { return encoded(x); }     what reductions by fixed_sum combine
 //   THALWEG_AFTER(fixed_sum, double, 6) { return decoded(x); }      what their results become
 //   THALWEG_BEFORE(broadcast, std::uint64_t, 2) { return x ^ key; }
 //
-// defines what becomes of each element `x` of a type, and how many cycles it is under way; a flit a cycle passes. A unit
-// belongs to an operator (thalweg_operator.hpp) of the same element size, or to a collective that moves data: broadcast, gather,
-// scatter or allgather, whose blocks are taken as elements of 1, 2, 4 or 8 bytes; what is left at a block's end passes
-// unchanged. The result must depend on the element alone. `thalweg run --operators FILE.cpp` builds it in.
+// defines the result for each element `x` of a type, and its latency in cycles, at one flit per cycle. A unit belongs
+// to an operator (thalweg_operator.hpp) of the same element size, or to a collective that moves data: broadcast,
+// gather, scatter or allgather, whose blocks are treated as elements of 1, 2, 4 or 8 bytes; a remainder at a block's
+// end passes unchanged. The result must depend on the element alone. Build it in with `thalweg run --operators
+// FILE.cpp`.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +25,7 @@ extern "C" struct thalweg_unit {
   const thalweg_unit* next;
 };
 
-/// The units of this library, the last one first.
+/// Linked list of this library's units, last one first.
 extern "C" {
 [[gnu::visibility("default")]] inline const thalweg_unit* thalweg_units = nullptr;
 }
