@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Input buffers and the wires that feed them. A wire and its buffer share one storage: flow control has reserved the
-// entry of a flit before it is sent, so it is written there at once, and enters the queue when it has arrived.
+// Input buffers and the wires that feed them. A wire and its buffer share storage: flow control reserves a flit's entry
+// before it is sent, so it is written there at once, and enters the queue on arrival.
 #pragma once
 
 #include <array>
@@ -13,27 +13,27 @@
 
 namespace thalweg {
 
-/// The queues of a block's input channels, at most 128, of flits of any width. The place that was freed last is used first, so that a block which
-/// holds few flits touches few cache lines, however deep its buffers are.
+/// Queues of a block's input channels, at most 128, of flits of any width. The entry freed last is used first, so that
+/// a block with few flits touches few cache lines, however deep its buffers are.
 template <class T>
 class BuffersOf {
  public:
   static constexpr unsigned kMaxChannels = 128;
 
-  /// Before the first flit; a channel that is never set up holds nothing.
+  /// Sets a channel's depth; call before the first flit. The default depth is 0.
   void set_depth(unsigned channel, unsigned flits) {
     queues_[channel].depth = static_cast<std::uint16_t>(flits);
     add_places(flits);
   }
 
-  /// `flits` for so many channels from `first` on together.
+  /// Sets a shared depth of `flits` for `channels` channels from `first`.
   void set_common_depth(unsigned first, unsigned channels, unsigned flits) {
     for (unsigned channel = first; channel < first + channels; ++channel)
       queues_[channel].depth = static_cast<std::uint16_t>(flits);
     add_places(flits);
   }
 
-  /// The place for a flit that arrives at `at`, not before what was appended to this channel earlier.
+  /// Appends and returns the entry for a flit that arrives at `at`, no earlier than previous flits of the channel.
   T& append(unsigned channel, Tick at) {
     Queue& queue = queues_[channel];
     if (queue.count == queue.depth)
@@ -48,10 +48,10 @@ class BuffersOf {
     return place.flit;
   }
 
-  /// Of a channel in which a flit has arrived.
+  /// The flit at the head; the channel must have an arrived flit.
   [[nodiscard]] const T& front(unsigned channel) const { return entries_[queues_[channel].head].flit; }
 
-  /// Frees the front's place. True: the next flit has arrived by `now`.
+  /// Frees the entry at the head. True if the next flit has arrived by `now`.
   bool pop(unsigned channel, Tick now) {
     Queue& queue = queues_[channel];
     const auto index = queue.head;
@@ -65,11 +65,11 @@ class BuffersOf {
   struct alignas(64) Entry {
     T flit;
     Tick at = 0;
-    std::uint16_t next = 0;  ///< within a queue, or within the free places
+    std::uint16_t next = 0;  ///< in its queue, or in the free list
   };
   struct Queue {
     std::uint16_t head = 0, tail = 0;
-    std::uint16_t count = 0;  ///< what is on its way included
+    std::uint16_t count = 0;  ///< including flits in flight
     std::uint16_t depth = 0;
   };
 
@@ -88,19 +88,19 @@ class BuffersOf {
 };
 using FlitBuffers = BuffersOf<Flit>;
 
-/// Into the channels of one input port. One writer, at most one flit a tick.
+/// Wire to the channels of one input port. One writer, at most one flit per tick.
 template <class T>
 class WireOf {
  public:
   WireOf() = default;
-  /// Latency, at least 1, counts from the writer's step to the reader's, which is told by bit (base + vc) % 64 of its
-  /// inbox.
+  /// The latency, at least 1, is from the writer's step to the reader's, which is notified by bit (base + vc) % 64 of
+  /// its inbox.
   WireOf(Inbox& inbox, BuffersOf<T>& buffers, unsigned base, Tick latency)
       : inbox_(&inbox), buffers_(&buffers), base_(base), latency_(static_cast<std::uint32_t>(latency)) {
     inbox.reserve(latency);
   }
 
-  /// The place to fill with a flit for channel `vc`; its `vc` is set, everything else is the writer's.
+  /// Returns the entry for a flit on channel `vc`. Its `vc` is set; the writer sets the rest.
   T& write(Tick now, unsigned vc) {
     const unsigned channel = base_ + vc;
     inbox_->post_word(now + latency_, channel % 64);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A unit's connections to its router: it sends into a local input port, receives from a local output port, and receives the flits
-// that the router ejects at a link.
+// A unit's connections to its router: it sends into a local input port, receives from a local output port, and receives
+// the flits that the router ejects at a link.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace thalweg {
 
-/// Sends flits, at most one a cycle, over one wire, as its receiver's flow control lets it.
+/// Sends flits over one wire, at most one per cycle, under the receiver's flow control.
 class FlitSender {
  public:
   static constexpr unsigned kMaxChannels = 16;
@@ -28,17 +28,18 @@ class FlitSender {
     for (unsigned vc = 0; vc < channels; ++vc) flow_[vc] = FlowSender(flow, depth);
   }
 
-  /// The wire takes a flit in this cycle.
+  /// True if the wire accepts a flit in this cycle.
   [[nodiscard]] bool open(Tick now) const { return share_.open(now) && rate_.ready(now); }
   [[nodiscard]] bool ready(unsigned vc) const { return flow_[vc].ready(); }
-  /// The place to fill with a flit for channel `vc`, which is ready; once in a cycle that is open. Its `vc` is set.
+  /// Returns the entry for a flit on channel `vc`, which must be ready; at most once per cycle, which must be open. Its
+  /// `vc` is set.
   Flit& send(Tick now, unsigned vc) {
     flow_[vc].send();
     rate_.send(now);
     return to_.write(now, vc);
   }
-  /// Registers the credits or stop bits on the wires in `now`, and returns them, bit vc for channel vc. Last in every step of the
-  /// component.
+  /// Registers the credits or stop bits on the wires in `now`, and returns them, bit vc for channel vc. Call it last in
+  /// every step of the component.
   std::uint64_t update(Tick now) {
     const std::uint64_t events = inbox_.take(now).events;
     for (auto rest = events; rest; rest &= rest - 1) flow_[static_cast<std::size_t>(std::countr_zero(rest))].event();
@@ -53,18 +54,19 @@ class FlitSender {
   std::array<FlowSender, kMaxChannels> flow_{};
 };
 
-/// Takes flits, at most one a cycle, for which its owner always has room.
+/// Receives flits, at most one per cycle, for which its owner always has room.
 class FlitSink {
  public:
   static constexpr unsigned kMaxChannels = 16;
 
   [[nodiscard]] Inbox& inbox() { return inbox_; }
   FlitWire connect(Tick latency, unsigned channels) {
-    buffers_.set_common_depth(0, channels, static_cast<unsigned>(latency) + 1);  // what is on the wire
+    buffers_.set_common_depth(0, channels, static_cast<unsigned>(latency) + 1);  // flits on the wire
     return FlitWire(inbox_, buffers_, 0, latency);
   }
 
-  /// The flit on the wires in `now`, or nullptr. Once in every step of the component. Valid until the next call.
+  /// The flit on the wires in `now`, or nullptr. Call it once in every step of the component. Valid until the next
+  /// call.
   [[nodiscard]] const Flit* receive(Tick now) {
     const auto arrived = inbox_.take(now).words;
     if (!arrived) return nullptr;
@@ -80,14 +82,14 @@ class FlitSink {
   Flit flit_;
 };
 
-/// Receives flits, at most one a cycle, and returns room. Whoever owns it keeps the flits until it releases them.
+/// Receives flits, at most one per cycle, and returns room. The owner stores the flits until it releases them.
 class FlitReceiver {
  public:
   static constexpr unsigned kMaxChannels = FlitSink::kMaxChannels;
 
   [[nodiscard]] Inbox& inbox() { return sink_.inbox(); }
   [[nodiscard]] unsigned depth() const { return depth_; }
-  /// `depth`: flits of one channel that the owner takes before it releases any.
+  /// `depth`: flits per channel that the owner stores.
   FlitWire connect(Tick latency, EventWire back, FlowControl flow, unsigned channels, unsigned depth,
                    const Share& share = {}) {
     back_ = back;
@@ -97,7 +99,8 @@ class FlitReceiver {
     return sink_.connect(latency, channels);
   }
 
-  /// The flit on the wires in `now`, or nullptr. Once in every step of the component. Valid until the next call.
+  /// The flit on the wires in `now`, or nullptr. Call it once in every step of the component. Valid until the next
+  /// call.
   [[nodiscard]] const Flit* receive(Tick now) {
     const Flit* flit = sink_.receive(now);
     if (!flit) return nullptr;
@@ -105,12 +108,12 @@ class FlitReceiver {
     changed_ |= 1u << flit->vc;
     return flit;
   }
-  /// A flit of channel `vc` has left the owner's buffer; at most one of each channel in a cycle.
+  /// A flit of channel `vc` has left the owner's buffer; at most one per channel and cycle.
   void release(unsigned vc) {
     flow_[vc].pop();
     released_ |= 1u << vc;
   }
-  /// Sends credits or stop bits back. Last in every step of the component.
+  /// Sends credits or stop bits back. Call it last in every step of the component.
   void update(Tick now) {
     for (auto rest = changed_ | released_; rest; rest &= rest - 1) {
       const auto vc = static_cast<unsigned>(std::countr_zero(rest));

@@ -8,11 +8,11 @@
 namespace thalweg {
 namespace {
 
-// Stages of the router behind the grant, whose flits still come when the replay is not ready any more.
+// Router stages after the grant, whose flits still arrive when the replay is no longer ready.
 constexpr unsigned kSlack = 2;
-// docs/links.md: a word's place is free again after 2 L + 9 cycles, and the slack is kept free.
+// docs/links.md: a word's entry is free after 2 L + 9 cycles, and the slack is kept free.
 constexpr unsigned kRoundTrip = 9 + kSlack, kSpare = 8;
-// Registers that a frame passes beside its wire, both ends together.
+// Registers on a frame's path apart from its wire, for both ends.
 constexpr Tick kFrameStages = 6;
 
 // The word of a flit: data, virtual channel, head, tail.
@@ -69,7 +69,7 @@ FaultyLink::FaultyLink(const FaultyLinkConfig& config, Scheduler& scheduler)
     if (const Tick at = side.wire.faults().reset_at; at >= scheduler.now()) side.reset_at = at;
     side.sent.inbox().bind(scheduler, id);
     side.returned.bind(scheduler, id);
-    // From the grant to the output register.
+    // Latency from the grant to the output register.
     side.from_output = side.sent.connect(2, config.virtual_channels);
   }
   scheduler.wake(id, scheduler.now());
@@ -114,7 +114,7 @@ bool FaultyLink::step(Tick now) {
   return !settled(now);
 }
 
-/// One that comes while the link rests shows when it is to be used.
+/// Executes resets that are due. A reset of an idle link takes effect at its next use.
 void FaultyLink::reset_ends(Tick now) {
   for (unsigned i = 0; i < 2; ++i) {
     if (now < sides_[i].reset_at) continue;
@@ -132,7 +132,7 @@ void FaultyLink::stand_still(Tick now) {
   scheduler_.interrupt();
 }
 
-/// Frames that were made before all was said have left the wire, and stop bits are known.
+/// True if the frames made before the last new information have left the wires, and the stop bits are up to date.
 bool FaultyLink::settled(Tick now) const {
   if (quiet_ < flush_ || sides_[0].wire.cut(now) || sides_[1].wire.cut(now)) return false;
   return flow_ == FlowControl::credits ||

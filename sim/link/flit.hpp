@@ -8,8 +8,7 @@
 
 namespace thalweg {
 
-/// Payload and the side band that the wires carry beside it. A head flit's payload starts with the network packet's header
-/// (spec/packets).
+/// Payload and sideband signals. A head flit's payload starts with the network packet's header (spec/packets).
 template <unsigned Bits>
 struct FlitOf {
   Word<Bits> data{};

@@ -12,11 +12,11 @@
 namespace thalweg {
 
 enum class FlowControl : std::uint8_t {
-  credits,  ///< one credit per flit of free buffer, returned one a cycle and port
-  margin,   ///< upstream is told to stop when free space falls to the margin, and to go on when it rises above
+  credits,  ///< one credit per free flit of buffer, returned one per cycle and port
+  margin,   ///< stop bit upstream: set when free space falls to the margin, cleared above it
 };
 
-/// The sending side. All of its outputs depend on the state alone.
+/// The sending side. Its outputs depend on the state alone.
 class FlowSender {
  public:
   FlowSender() = default;
@@ -25,17 +25,17 @@ class FlowSender {
         counting_(flow == FlowControl::credits) {}
 
   [[nodiscard]] bool ready() const { return credits_ != 0; }
-  /// A flit was sent; only when ready().
+  /// Records a sent flit; requires ready().
   void send() { credits_ = static_cast<std::uint16_t>(credits_ - counting_); }
-  /// An event came back: one more credit, or the stop bit toggles.
+  /// Handles an event on the return path: one more credit, or a toggled stop bit.
   void event() { credits_ = static_cast<std::uint16_t>(counting_ ? credits_ + 1 : credits_ ^ 1); }
 
  private:
-  std::uint16_t credits_ = 0;  ///< under margin flow control 1: go, 0: stop
-  std::uint8_t counting_ = 0;  ///< credits are counted
+  std::uint16_t credits_ = 0;  ///< with margin: 1: go, 0: stop
+  std::uint8_t counting_ = 0;  ///< 1 if credits are counted
 };
 
-/// The receiving side: counts what its buffer holds.
+/// The receiving side: counts the flits in its buffer.
 class FlowReceiver {
  public:
   FlowReceiver() = default;
@@ -50,8 +50,8 @@ class FlowReceiver {
   // One clock edge: at most one flit in, at most one out, then update().
   void push() { ++held_; }
   void pop() { --held_; }
-  /// True: an event goes back, given that a flit left the buffer (`popped`) or not. The stop bit is a register: set
-  /// when the free space that this edge leaves is at most the margin.
+  /// True if an event is returned; `popped`: a flit left the buffer. The stop bit is a register: set if the free space
+  /// after this edge is at most the margin.
   [[nodiscard]] bool update(bool popped) {
     if (credits_) return popped;
     const bool stop = depth_ - held_ <= margin_;
@@ -66,8 +66,8 @@ class FlowReceiver {
   bool stop_ = false;
 };
 
-/// The margin at which a buffer cannot overflow: flits sent until the stop bit has reached the sender, one a cycle at most.
-/// `latency` is that of the link, each way; the sender's switch stage and its own register add one each.
+/// Least margin at which a buffer cannot overflow: flits sent until the stop bit has reached the sender, at most one
+/// per cycle. `latency` is the link's, one way; the sender's switch stage and its own register add one each.
 [[nodiscard]] constexpr Tick least_margin(Tick latency, const Share& share = {}) {
   return share.most(2 * latency + share.delay() + 1);
 }

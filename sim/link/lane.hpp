@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// One direction of a link between two components of one clock: words with a latency and, in the other direction, credits with the same
-// latency. If the hardware is simulated up to the link's wires, its blocks limit the rate and count credits (Lane); otherwise the lane
-// does (CreditedLane).
+// One direction of a link between two components of one clock: words with a latency and, in the other direction,
+// credits with the same latency. If the hardware is simulated up to the link's wires, its blocks limit the rate and
+// count credits (Lane); otherwise the lane does (CreditedLane).
 //
-// Links between MPI-FPGA's routers use other wires (buffer.hpp, endpoint.hpp), with the same arithmetic for rates (rate.hpp) and credits
-// (flow.hpp). A router has up to 128 channels and is stepped in every cycle of a loaded network: one word of its inbox shows all
-// arrivals of a cycle, and a flit is written into its buffer entry when it is sent. With a lane per link, every link would be polled in
-// every cycle, and each flit copied once more.
+// Links between MPI-FPGA's routers use other wires (buffer.hpp, endpoint.hpp), with the same arithmetic for rates
+// (rate.hpp) and credits (flow.hpp). A router has up to 128 channels and is stepped in every cycle of a loaded network:
+// one word of its inbox shows all arrivals of a cycle, and a flit is written into its buffer entry when it is sent.
+// With a lane per link, every link would be polled in every cycle, and each flit copied once more.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ namespace thalweg {
 template <class T>
 class Delay {
  public:
-  /// Holds `most` values, those in flight and those that have arrived.
+  /// Holds up to `most` values, in flight or arrived.
   Delay(Tick latency, std::size_t most) : latency_(latency), values_(most) {}
 
   Waker reader;
@@ -39,7 +39,7 @@ class Delay {
   [[nodiscard]] const T* front(Tick now) const {
     return !values_.empty() && values_.front().first <= now ? &values_.front().second : nullptr;
   }
-  /// Only where front().
+  /// Requires front().
   void pop() { values_.pop(); }
   [[nodiscard]] std::optional<T> take(Tick now) {
     const T* first = front(now);
@@ -54,13 +54,13 @@ class Delay {
   Ring<std::pair<Tick, T>> values_;
 };
 
-/// Its writer keeps rate and account of credits, and its reader takes each word when it arrives. At most one word and one credit a
-/// cycle.
+/// A lane whose writer limits the rate and counts credits, and whose reader takes each word on arrival. At most one
+/// word and one credit per cycle.
 template <class T>
 class Lane {
  public:
   explicit Lane(Tick latency) : Lane(latency, static_cast<std::size_t>(latency) + 1) {}
-  /// Holds `most` words.
+  /// Holds up to `most` words.
   Lane(Tick latency, std::size_t most) : words(latency, most), credits(latency, most) {}
 
   void bind_writer(Domain& domain, ComponentId component) { credits.reader.bind(domain, component); }
@@ -70,7 +70,7 @@ class Lane {
     usage_.add(now);
     words.write(now, word);
   }
-  /// Words that were written.
+  /// Usage by written words.
   [[nodiscard]] const Usage& usage() const { return usage_; }
 
   Delay<T> words;
@@ -80,14 +80,14 @@ class Lane {
   Usage usage_;
 };
 
-/// A lane with a rate, and a credit for each word that the buffer at its reader's end holds, so that it loses none.
+/// A lane with a rate limit, and one credit per word of the reader's buffer, which thus never overflows.
 template <class T>
 class CreditedLane {
  public:
   struct Config {
-    Tick latency = 1;     ///< cycles, each way
-    RateLimit rate{};     ///< of words
-    unsigned buffer = 2;  ///< words at the reader's end
+    Tick latency = 1;     ///< cycles, one way
+    RateLimit rate{};     ///< limit for words
+    unsigned buffer = 2;  ///< depth of the reader's buffer, in words
   };
   explicit CreditedLane(const Config& config)
       : lane_(config.latency, config.buffer), rate_(config.rate), flow_(FlowControl::credits, config.buffer) {}
@@ -95,15 +95,15 @@ class CreditedLane {
   void bind_writer(Domain& domain, ComponentId component) { lane_.bind_writer(domain, component); }
   void bind_reader(Domain& domain, ComponentId component) { lane_.bind_reader(domain, component); }
 
-  /// Whether it accepts a word in this cycle. If not, the writer is woken when it does.
+  /// Returns whether it accepts a word in this cycle. If not, the writer is woken when it does.
   [[nodiscard]] bool ready(Tick now) {
     while (lane_.credits.take(now)) flow_.event();
-    if (!flow_.ready()) return false;  // a credit wakes
+    if (!flow_.ready()) return false;  // a credit wakes the writer
     if (rate_.ready(now)) return true;
     lane_.credits.reader.wake(rate_.next(now));
     return false;
   }
-  /// Only where ready().
+  /// Requires ready().
   void write(Tick now, const T& word) {
     rate_.send(now);
     flow_.send();
@@ -111,9 +111,9 @@ class CreditedLane {
   }
   [[nodiscard]] const Usage& usage() const { return lane_.usage(); }
 
-  /// The first word that has arrived, or nullptr. The reader is woken when it arrives.
+  /// The first word if it has arrived, or nullptr. The reader is woken on arrival.
   [[nodiscard]] const T* front(Tick now) const { return lane_.words.front(now); }
-  /// Only where front().
+  /// Requires front().
   void pop(Tick now) {
     lane_.words.pop();
     lane_.credits.write(now, 1);
@@ -125,7 +125,7 @@ class CreditedLane {
   FlowSender flow_;
 };
 
-/// One end of a link of two lanes: what a component writes and reads. Null while nothing is joined.
+/// One end of a link of two lanes: those that a component writes and reads. Null while unconnected.
 template <class LaneOf>
 struct LaneEnd {
   Domain* domain = nullptr;
@@ -133,11 +133,11 @@ struct LaneEnd {
   LaneOf *out = nullptr, *in = nullptr;
 };
 
-/// Both directions of a link, alike.
+/// Both directions of a link, with the same configuration.
 template <class LaneOf>
 class LanePair {
  public:
-  /// Joins two ends, whose components must be known. `config`: of each lane.
+  /// Connects two ends, whose components must be set. `config`: of each lane.
   template <class Config>
   LanePair(const Config& config, LaneEnd<LaneOf>& one, LaneEnd<LaneOf>& other)
       : there_(config), back_(config), period_(one.domain->clock.period) {
@@ -147,7 +147,7 @@ class LanePair {
   LanePair(const LanePair&) = delete;
   LanePair& operator=(const LanePair&) = delete;
 
-  /// From the one end, and from the other.
+  /// Usage from end `one`, and from end `other`.
   [[nodiscard]] std::array<Carried, 2> carried() const {
     return {{{&there_.usage(), period_}, {&back_.usage(), period_}}};
   }

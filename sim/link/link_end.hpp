@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One end of a reliable link, between a router's port and a wire: session, replay and their codec. C++ model of rtl/link/tw_link_end.sv.
+// One end of a reliable link, between a router's port and a wire: session, replay and their codec. C++ model of
+// rtl/link/tw_link_end.sv.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@ namespace thalweg {
 
 class LinkEnd {
  public:
-  /// As Replay and ReplayCodec have them.
+  /// Parameters as in Replay and ReplayCodec.
   LinkEnd(const FrameFormat& format, unsigned window, unsigned slack, unsigned down_cycles)
       : format_(format),
         window_(window),
@@ -22,29 +23,29 @@ class LinkEnd {
         codec_(format) {}
 
   [[nodiscard]] bool ready() const { return replay_.ready() && session_.fields().up; }
-  /// The word that was received, or nullptr.
+  /// The received word, or nullptr.
   [[nodiscard]] const LinkWord* received() const { return replay_.received(); }
-  /// To the own output port, a bit for each virtual channel: one credit more, or its stop level.
+  /// To the own output port, one bit per virtual channel: one more credit, or its stop level.
   [[nodiscard]] std::uint32_t back() const { return codec_.back(); }
-  /// The frame that the wire has, or nullptr before the first.
+  /// The frame on the wire, or nullptr before the first.
   [[nodiscard]] const WireFrame* wire() const { return codec_.wire(); }
-  /// Both ends have echoed each other's session, and good frames come in.
+  /// True if both ends have echoed each other's session, and good frames arrive.
   [[nodiscard]] bool up() const { return replay_.up(); }
-  /// The session was lost, at this end or at the other one.
+  /// True if the session was lost, at this end or the other.
   [[nodiscard]] bool lost() const { return session_.lost(); }
-  /// A good frame came in.
+  /// True if a good frame arrived.
   [[nodiscard]] bool heard() const { return codec_.peer() != nullptr; }
-  /// A frame came in that was damaged.
+  /// True if a damaged frame arrived.
   [[nodiscard]] bool damaged() const { return came_ && !codec_.peer(); }
-  /// If the wire takes a frame, it makes one whose word was sent before.
+  /// True if the next frame is a retransmission.
   [[nodiscard]] bool repeats() const { return replay_.frame().carries && replay_.frame().sequence != new_; }
 
-  /// All that was said at either end is known at this one.
+  /// True if both ends are up, and all words and credits have been exchanged.
   [[nodiscard]] bool settled(const LinkEnd& other) const {
     return session_.fields().up && other.session_.fields().up && replay_.settled(other.replay_) &&
            codec_.settled(other.codec_);
   }
-  /// Makes up for so many frames that were not stepped, for they said nothing new.
+  /// Accounts for `frames` frames that were not stepped because they carried nothing new.
   void skip(Tick frames) { codec_.skip(frames); }
 
   void reset() {
@@ -53,11 +54,11 @@ class LinkEnd {
     codec_ = ReplayCodec(format_);
     came_ = comes_ = false;
   }
-  /// As a while after both ends have left reset.
+  /// Sets the state that is reached after both ends have left reset.
   void make_up() { session_.make_up(); }
 
-  /// One clock edge. word: to be sent, or nullptr. back: of the own input port, as back(). taken: the wire takes a frame. arrived: the
-  /// frame that comes in from the wire, or nullptr. hold: a session that was lost is not followed by another one.
+  /// One clock edge. word: to be sent, or nullptr. back: from the own input port, as in back(). taken: the wire takes a
+  /// frame. arrived: the frame received from the wire, or nullptr. hold: after a lost session no other one is set up.
   void step(const LinkWord* word, std::uint32_t back, bool taken, const WireFrame* arrived, bool hold = false) {
     const ReplayFrame<LinkWord> next = replay_.frame();
     const SessionFields own = session_.fields();
@@ -88,8 +89,8 @@ class LinkEnd {
   Session session_;
   Replay<LinkWord> replay_;
   ReplayCodec codec_;
-  unsigned new_ = 0;                   ///< sequence of the next word that is sent for the first time
-  bool comes_ = false, came_ = false;  ///< a frame in the codec's register, and in the cycle before
+  unsigned new_ = 0;                   ///< sequence of the next word not sent before
+  bool comes_ = false, came_ = false;  ///< a frame in the codec's register, now and in the previous cycle
 };
 
 }  // namespace thalweg

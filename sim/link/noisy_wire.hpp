@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One direction of a link, one frame per cycle, with faults: flipped bits, lost and duplicated frames, and interruptions.
+// One direction of a link, one frame per cycle, with faults: flipped bits, lost and duplicated frames, and
+// interruptions.
 #pragma once
 
 #include <algorithm>
@@ -15,21 +16,21 @@
 
 namespace thalweg {
 
-/// What happens to the frames of one direction of a link.
+/// Faults of the frames of one direction of a link.
 struct WireFaults {
-  double bit_error_rate = 0;     ///< share of bits that flip
-  double frames_lost = 0;        ///< share of frames
-  double frames_duplicated = 0;  ///< share of frames that come again, in place of the one behind
-  Tick down_at = kNever;         ///< from then on no frame comes through,
+  double bit_error_rate = 0;     ///< fraction of flipped bits
+  double frames_lost = 0;        ///< fraction of lost frames
+  double frames_duplicated = 0;  ///< fraction of frames whose copy replaces the next frame
+  Tick down_at = kNever;         ///< no frame passes from then,
   Tick up_at = kNever;           ///< until then
-  Tick reset_at = kNever;        ///< the end that sends here is reset then, alone
+  Tick reset_at = kNever;        ///< the sending end alone is reset then
 
   [[nodiscard]] bool any() const {
     return bit_error_rate > 0 || frames_lost > 0 || frames_duplicated > 0 || down_at != kNever || reset_at != kNever;
   }
 };
 
-/// Independent trials that succeed with the same probability, below 1; drawn as the distance to the next success.
+/// Independent trials with the same success probability, below 1; drawn as the distance to the next success.
 class Trials {
  public:
   Trials(double probability, std::uint64_t seed) : random_(seed), probability_(probability), left_(gap()) {}
@@ -47,7 +48,7 @@ class Trials {
   }
 
  private:
-  static constexpr double kNone = 0x1p62;  ///< more trials than there will be
+  static constexpr double kNone = 0x1p62;  ///< beyond any number of trials
 
   std::uint64_t gap() {
     if (probability_ <= 0) return static_cast<std::uint64_t>(kNone);
@@ -59,17 +60,17 @@ class Trials {
   std::uint64_t left_;
 };
 
-/// What went over a wire, in frames.
+/// Counters of a wire, in frames.
 struct WireUse {
-  std::uint64_t frames = 0;   ///< that were sent
-  std::uint64_t damaged = 0;  ///< of these, by bit errors
-  std::uint64_t lost = 0;     ///< those in whose place another one came again included
+  std::uint64_t frames = 0;   ///< frames sent
+  std::uint64_t damaged = 0;  ///< of these, with bit errors
+  std::uint64_t lost = 0;     ///< including those replaced by a copy
   std::uint64_t duplicated = 0;
 };
 
 class NoisyWire {
  public:
-  /// What goes in comes out `delay` cycles later.
+  /// Frames leave `delay` cycles after they enter.
   NoisyWire(const WireFaults& faults, unsigned frame_bits, Tick delay, std::uint64_t seed)
       : faults_(faults),
         bits_(frame_bits),
@@ -82,7 +83,7 @@ class NoisyWire {
   [[nodiscard]] const WireFaults& faults() const { return faults_; }
   [[nodiscard]] const WireUse& use() const { return use_; }
 
-  /// One cycle: what goes in, and what comes out; nullptr: no frame. Valid until the next call.
+  /// One cycle: takes and returns a frame; nullptr: none. Valid until the next call.
   const WireFrame* step(Tick now, const WireFrame* in) {
     std::optional<WireFrame> frame;
     if (in) frame = *in;
@@ -113,7 +114,7 @@ class NoisyWire {
  private:
   WireFaults faults_;
   unsigned bits_;
-  std::vector<std::optional<WireFrame>> under_way_;  ///< by the cycle in which it went in, modulo the delay
+  std::vector<std::optional<WireFrame>> under_way_;  ///< by the cycle of entry, modulo the delay
   Trials errors_, losses_, repetitions_;
   bool comes_again_ = false;
   WireFrame out_{};

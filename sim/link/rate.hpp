@@ -9,15 +9,15 @@
 
 namespace thalweg {
 
-/// At most `flits` in any `cycles` consecutive cycles, and never less than that share on average while there is
-/// something to send. C++ model of rtl/link/tw_rate.sv, an accumulator: it gains `flits` a cycle up to cycles+flits-1; a flit costs
+/// Allows at most `flits` flits in any `cycles` consecutive cycles, and that rate on average while flits are waiting.
+/// C++ model of rtl/link/tw_rate.sv, an accumulator: it gains `flits` per cycle up to cycles+flits-1; a flit costs
 /// `cycles`.
 class RateLimit {
  public:
   RateLimit() = default;
   RateLimit(unsigned flits, unsigned cycles) : flits_(flits), cycles_(cycles), level_(cycles_ + flits_ - 1) {}
-  /// Of figures of any size: reduced, and made smaller where they still do not fit (an error of 2^-31 at most). A rate above one flit a
-  /// cycle is one.
+  /// A limit from values of any size: reduced, and scaled down if they still do not fit (an error of at most 2^-31). A
+  /// rate above one flit per cycle becomes one.
   [[nodiscard]] static RateLimit of(Tick flits, Tick cycles) {
     if (flits >= cycles) return {};
     const Tick divisor = std::gcd(flits, cycles);
@@ -30,20 +30,20 @@ class RateLimit {
   [[nodiscard]] bool limits() const { return flits_ < cycles_; }
   [[nodiscard]] unsigned cycles() const { return static_cast<unsigned>(cycles_); }
   [[nodiscard]] bool ready(Tick now) const { return level_at(now) >= cycles_; }
-  /// The first cycle from `now` on that is ready, if nothing is sent before.
+  /// The first ready cycle from `now`, if nothing is sent before.
   [[nodiscard]] Tick next(Tick now) const {
     return now + (std::max<Tick>(0, cycles_ - level_at(now)) + flits_ - 1) / flits_;
   }
-  /// A flit is sent in cycle `now`; only when ready(now).
+  /// Records a flit sent in cycle `now`; requires ready(now).
   void send(Tick now) {
     level_ = level_at(now) - cycles_;
     at_ = now;
   }
 
  private:
-  static constexpr Tick kMost = INT32_MAX;  ///< products fit into a Tick
+  static constexpr Tick kMost = INT32_MAX;  ///< so that products fit into a Tick
 
-  /// It is full after `cycles`, at the latest.
+  /// The accumulator is full after at most `cycles` cycles.
   [[nodiscard]] Tick level_at(Tick now) const {
     return std::min(level_ + flits_ * std::min(now - at_, cycles_), cycles_ + flits_ - 1);
   }

@@ -11,24 +11,24 @@
 
 namespace thalweg {
 
-/// What one end tells the other in a frame. Sequence numbers count modulo twice the window.
+/// Contents of a frame. Sequence numbers count modulo twice the window.
 template <class Word>
 struct ReplayFrame {
-  Word word{};  ///< the last one that was sent, where the frame carries none
+  Word word{};  ///< if the frame carries none, the previous word
   bool carries = false;
-  std::uint16_t sequence = 0;  ///< of the word, or of the next one that there will be
-  std::uint16_t expected = 0;  ///< sequence that the sender of the frame waits for: what is before it is acknowledged
-  bool epoch = false;          ///< how often the sender of the frame went back, modulo 2
-  bool request = false;        ///< how often it asked the other end to go back, modulo 2
+  std::uint16_t sequence = 0;  ///< of the word or, if there is none, of the next one
+  std::uint16_t expected = 0;  ///< next sequence expected by the frame's sender; acknowledges all before
+  bool epoch = false;          ///< parity of the number of retransmissions
+  bool request = false;        ///< parity of the number of retransmission requests
 };
 
-/// Words given to one end leave the other exactly once and in order, when frames get lost or come several times in a row, in
+/// Words that enter one end leave the other exactly once and in order, even if frames are lost or repeated in a row, in
 /// either direction. The wire must not reorder them.
 template <class Word>
 class Replay {
  public:
-  /// `window`: words that are held until they are acknowledged, a power of two from 2 to 32768. `slack`: words that may
-  /// still come while ready() is false, below `window`. `down_cycles`: without a good frame until the link is down.
+  /// `window`: words stored until acknowledged, a power of two from 2 to 32768. `slack`: words that may still arrive
+  /// while ready() is false, below `window`. `down_cycles`: cycles without a good frame until the link is down.
   Replay(unsigned window, unsigned slack, unsigned down_cycles)
       : words_(window), mask_(2 * window - 1), slack_(slack), down_cycles_(down_cycles), silent_(down_cycles) {
     if (window < 2 || window > 32768 || (window & (window - 1)) != 0)
@@ -39,18 +39,18 @@ class Replay {
 
   [[nodiscard]] bool ready() const { return ready_; }
   [[nodiscard]] bool up() const { return silent_ != down_cycles_; }
-  /// The word that was received, or nullptr.
+  /// The received word, or nullptr.
   [[nodiscard]] const Word* received() const { return received_ ? &*received_ : nullptr; }
-  /// All that was given has come out at the other end, and both ends know.
+  /// True if all words have left the other end, and both ends know it.
   [[nodiscard]] bool settled(const Replay& other) const {
     return base_ == write_ && next_ == write_ && other.expected_ == write_ && other.request_ == epoch_ &&
            !other.received_;
   }
-  /// The frame that goes out next.
+  /// The next frame to send.
   [[nodiscard]] const ReplayFrame<Word>& frame() const { return frame_; }
 
-  /// One clock edge. in: a word to be sent, or nullptr. taken: the frame moves on. peer: a good frame of the other end, or
-  /// nullptr.
+  /// One clock edge. in: a word to be sent, or nullptr. taken: the frame is sent. peer: a good frame from the other
+  /// end, or nullptr.
   void step(const Word* in, bool taken, const ReplayFrame<Word>* peer) {
     const bool send = next_ != write_;
     if (taken) {
@@ -101,7 +101,7 @@ class Replay {
 
   std::vector<Word> words_;  ///< by sequence modulo window
   unsigned mask_, slack_, down_cycles_;
-  unsigned base_ = 0, next_ = 0, write_ = 0;  ///< held words: base .. write-1; to be sent: from next on
+  unsigned base_ = 0, next_ = 0, write_ = 0;  ///< stored words: base .. write-1; unsent: next .. write-1
   unsigned expected_ = 0;
   unsigned silent_;  ///< cycles since the last good frame, at most down_cycles
   bool epoch_ = false, request_ = false, ready_ = true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encodes words and acknowledgements of a replay, and flow control of a router's port, as one frame per cycle, and decodes them. C++
-// model of rtl/link/tw_replay_codec.sv; docs/links.md describes the layout.
+// Encodes words and acknowledgements of a replay, and flow control of a router's port, as one frame per cycle, and
+// decodes them. C++ model of rtl/link/tw_replay_codec.sv; docs/links.md describes the layout.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 
 namespace thalweg {
 
-/// What a frame carries for the router: a flit and its side band, or whatever else is at most 320 bits.
+/// Payload of a frame: a flit and its sideband, or any other word of at most 320 bits.
 using LinkWord = std::array<std::uint64_t, 5>;
 /// A frame on the wire, bit 0 first.
 using WireFrame = std::array<std::uint64_t, 6>;
@@ -27,10 +27,10 @@ struct FrameFormat {
   static constexpr unsigned kCheckBits = 32;
 
   unsigned word_bits = 262;
-  unsigned sequence_bits = 9;  ///< log2 of the replay's window, and 1
+  unsigned sequence_bits = 9;  ///< log2 of the replay's window, plus 1
   unsigned vcs = 4;            ///< 1 to 16
   FlowControl flow = FlowControl::credits;
-  unsigned count_bits = 4;  ///< 2^count_bits is above the flits that a buffer holds; with credits
+  unsigned count_bits = 4;  ///< with credits: 2^count_bits exceeds a buffer's flits
 
   [[nodiscard]] constexpr unsigned vc_bits() const {
     return vcs > 1 ? static_cast<unsigned>(std::bit_width(vcs - 1)) : 1;
@@ -57,22 +57,23 @@ class ReplayCodec {
       throw std::invalid_argument("a frame has at most 384 bits, 320 of a word and 64 of control");
   }
 
-  /// The frame that the wire has, or nullptr before the first.
+  /// The frame on the wire, or nullptr before the first.
   [[nodiscard]] const WireFrame* wire() const { return out_ ? &*out_ : nullptr; }
-  /// The good frame that came in, or nullptr; it may be of another session.
+  /// The good frame received, or nullptr; it may belong to another session.
   [[nodiscard]] const ReplayFrame<LinkWord>* peer() const { return peer_ ? &*peer_ : nullptr; }
-  /// Of the good frame that came in.
+  /// Session fields of the good frame received.
   [[nodiscard]] const SessionFields& peer_session() const { return peer_session_; }
-  /// To the own output port, a bit for each virtual channel: one credit more, or its stop level.
+  /// To the own output port, one bit per virtual channel: one more credit, or its stop level.
   [[nodiscard]] std::uint32_t back() const { return back_; }
 
-  /// All that the other end's port returned was given to the own one.
+  /// True if all credits returned by the other end's port were delivered to the own one.
   [[nodiscard]] bool settled(const ReplayCodec& other) const { return given_ == other.returned_; }
-  /// Makes up for so many frames that were not stepped, for they said nothing new.
+  /// Accounts for `frames` frames that were not stepped because they carried nothing new.
   void skip(Tick frames) { turn_ = static_cast<unsigned>((turn_ + frames) % format_.vcs); }
 
-  /// One clock edge. next: the replay's next frame. session: of this end. flush: it was lost, and flow control begins anew. back: of
-  /// the own input port, as back(). taken: the wire takes a frame. arrived: the frame that comes in from the wire, or nullptr.
+  /// One clock edge. next: the replay's next frame. session: of this end. flush: it was lost, and flow control
+  /// restarts. back: from the own input port, as in back(). taken: the wire takes a frame. arrived: the frame received
+  /// from the wire, or nullptr.
   void step(const ReplayFrame<LinkWord>& next, const SessionFields& session, bool flush, std::uint32_t back, bool taken,
             const WireFrame* arrived) {
     if (taken) out_ = pack(next, session, back);
@@ -150,8 +151,9 @@ class ReplayCodec {
   std::optional<ReplayFrame<LinkWord>> peer_;
   SessionFields peer_session_;
   std::uint32_t back_;
-  unsigned turn_ = 0;  ///< the virtual channel that the next frame tells of
-  /// Credits since the session began, modulo 2^count_bits: returned here, told by the other end, and of these given out.
+  unsigned turn_ = 0;  ///< virtual channel whose credits the next frame carries
+  /// Credits since the start of the session, modulo 2^count_bits: returned here, received from the other end, and
+  /// delivered of these.
   std::array<std::uint32_t, kMaxVcs> returned_{}, granted_{}, given_{};
 };
 

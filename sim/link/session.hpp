@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// The session of one end of a link: frames sent and received between two resets of either end belong to one session of each end. C++ model
-// of rtl/link/tw_session.sv; docs/links.md describes the protocol.
+// Session of one end of a link: frames sent and received between two resets of either end belong to one session of each
+// end. C++ model of rtl/link/tw_session.sv; docs/links.md describes the protocol.
 #pragma once
 
 #include <cstdint>
 
 namespace thalweg {
 
-/// What a frame says of its sender's session.
+/// Session fields of a frame.
 struct SessionFields {
-  bool lost = false;    ///< not up: the session before this one was lost
-  bool up = false;      ///< this session and echo have been confirmed: words and credits count
+  bool lost = false;    ///< not up: the previous session was lost
+  bool up = false;      ///< session and echo are confirmed: words and credits count
   bool knows = false;   ///< echo is valid
   bool echo = false;    ///< number of the other end's session
-  bool number = false;  ///< of the sender's session
+  bool number = false;  ///< number of the sender's session
 
   static constexpr unsigned kBits = 5;
-  /// As in a frame, number first.
+  /// The fields as in a frame, number first.
   [[nodiscard]] constexpr std::uint64_t bits() const {
     return std::uint64_t{number} | std::uint64_t{echo} << 1 | std::uint64_t{knows} << 2 | std::uint64_t{up} << 3 |
            std::uint64_t{lost} << 4;
@@ -30,36 +30,36 @@ struct SessionFields {
   }
 };
 
-/// A frame with `peer` is of the session that `own` is in.
+/// True if a frame with fields `peer` belongs to the session of `own`.
 [[nodiscard]] constexpr bool same_session(const SessionFields& own, const SessionFields& peer) {
   return own.knows && peer.knows && peer.up && peer.number == own.echo && peer.echo == own.number;
 }
 
 class Session {
  public:
-  /// Of every frame that is sent.
+  /// Fields of every frame sent.
   [[nodiscard]] const SessionFields& fields() const { return own_; }
-  /// A frame with `peer` belongs to this session: its words, credits and stop bits count.
+  /// True if a frame with `peer` belongs to this session: its words, credits and stop bits count.
   [[nodiscard]] bool current(const SessionFields& peer, bool hold) const {
     return same_session(own_, peer) && (own_.up || !hold);
   }
-  /// This end has lost its session: all that belongs to it starts anew.
+  /// True if this end has lost its session: its state restarts.
   [[nodiscard]] bool flush() const { return flush_; }
-  /// It has, or the other end says that it has lost its own.
+  /// True if this end has lost its session, or the other end reports that it has.
   [[nodiscard]] bool lost() const { return lost_; }
 
-  /// All but the number of the next session is as at first.
+  /// Resets everything except the number of the next session.
   void reset() {
     own_ = {.number = next_};
     noted_ = flush_ = lost_ = false;
   }
-  /// As after a handshake with another end that is made up, too.
+  /// Sets the state after a handshake with another end that is also made up.
   void make_up() {
     own_.knows = own_.up = true;
     next_ = !own_.number;
   }
 
-  /// One clock edge. peer: of a good frame, or nullptr. hold: no session is set up.
+  /// One clock edge. peer: fields of a good frame, or nullptr. hold: no session is set up.
   void step(const SessionFields* peer, bool hold) {
     flush_ = lost_ = false;
     if (!peer && !hold) return;
@@ -90,7 +90,7 @@ class Session {
 
  private:
   SessionFields own_;
-  bool next_ = false;  ///< number of the next one, which reset leaves alone
+  bool next_ = false;  ///< number of the next session, unaffected by reset
   bool noted_ = false, flush_ = false, lost_ = false;
 };
 
