@@ -9,18 +9,17 @@
 
 namespace thalweg {
 
-/// Grants the first requester at or after a pointer, cyclically. The pointer moves behind the winner only when the
-/// grant is taken (accept), so that a requester that keeps asking is served after at most size-1 accepted grants of
-/// others.
+/// Grants the first requester at or after a pointer, cyclically. The pointer moves past the winner only when the grant
+/// is taken (accept), so that a persistent requester is served after at most size-1 accepted grants of others.
 class Arbiter {
  public:
-  /// The winner among the set bits of `requests`, which is not 0. Pure.
+  /// Returns the winner among the set bits of `requests`, which must not be 0. Does not change the pointer.
   [[nodiscard]] unsigned pick(std::uint64_t requests) const { return pick_of(requests); }
   template <std::same_as<Wide> Mask>
   [[nodiscard]] unsigned pick(Mask requests) const {
     return pick_of(requests);
   }
-  /// The grant of `winner`, one of `size` requesters, was taken.
+  /// Records that the grant of `winner`, one of `size` requesters, was taken.
   void accept(unsigned winner, unsigned size) {
     next_ = static_cast<std::uint8_t>(winner + 1 == size ? 0 : winner + 1);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// FIFO between two clock domains, C++ model of rtl/common/tw_async_fifo.sv. It is not stepped: the cycle in which the other side sees a
-// word or a free entry is computed from the edge at which it was written or read.
+// FIFO between two clock domains, C++ model of rtl/common/tw_async_fifo.sv. It is not stepped: the cycle in which the
+// other side sees a word or a free entry is computed from the edge of the write or read.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 
 namespace thalweg {
 
-/// Cycles are those of the side that asks. What one side does at an edge, the other sees from later edges on alone, so that
-/// sides whose edges coincide may be stepped in either order.
+/// Cycles are those of the calling side. An action at an edge is visible to the other side at later edges only, so
+/// sides with coincident edges may be stepped in either order.
 template <class T>
 class AsyncFifo {
  public:
@@ -21,23 +21,23 @@ class AsyncFifo {
     while (!places_.full()) places_.push(0);
   }
 
-  /// Is woken in the cycle in which a word is there, or the next one.
+  /// Woken in the cycle in which a word is available, or the next one.
   Waker reader;
-  /// Is woken in the cycle in which there is a place again, where it `awaits_place`.
+  /// Woken in the cycle in which an entry is free, after await_place().
   Waker writer;
 
-  /// May a word be pushed in this cycle?
+  /// True if a word may be pushed in this cycle.
   [[nodiscard]] bool ready(Tick cycle) const { return place() <= cycle; }
-  /// The first cycle in which a word may be pushed; kNever: a pop has to come first.
+  /// The first cycle in which a word may be pushed; kNever: not before a pop.
   [[nodiscard]] Tick place() const { return places_.empty() ? kNever : places_.front(); }
-  /// The writer found no place.
+  /// Wakes the writer when an entry is free.
   void await_place() {
     if (places_.empty())
       awaited_ = true;
     else
       writer.wake(places_.front());
   }
-  /// Only when ready.
+  /// Requires ready(cycle).
   void push(Tick cycle, const T& word) {
     const Tick seen = to_.cycle_after(from_.edge(cycle)) + stages_;
     places_.pop();
@@ -45,15 +45,15 @@ class AsyncFifo {
     if (words_.size() == 1) show(std::max(seen, popped_));
   }
 
-  /// Words that are in it, or on their way to the reader.
+  /// Number of words, including those not visible to the reader yet.
   [[nodiscard]] std::size_t size() const { return words_.size(); }
-  /// Nothing is in it, not even on its way to the reader.
+  /// True if it has no words, not even ones invisible to the reader.
   [[nodiscard]] bool empty() const { return words_.empty(); }
-  /// Is a word at the output in this cycle?
+  /// True if a word is at the output in this cycle.
   [[nodiscard]] bool valid(Tick cycle) const { return shown() <= cycle; }
-  /// The first cycle in which the front word is at the output; kNever: nothing is in it.
+  /// The first cycle in which the first word is at the output; kNever: empty.
   [[nodiscard]] Tick shown() const { return words_.empty() ? kNever : words_.front().from; }
-  /// Only when valid.
+  /// Requires valid().
   [[nodiscard]] const T& front() const { return words_.front().word; }
   void pop(Tick cycle) {
     words_.pop();
@@ -64,10 +64,10 @@ class AsyncFifo {
  private:
   struct Entry {
     T word;
-    Tick from;  ///< the cycle in which it may go to the output; of the first one, that in which it is there
+    Tick from;  ///< cycle in which it may move to the output; for the first word, cycle in which it is there
   };
 
-  /// The first word goes to the output at the end of a cycle, and leaves its place in the memory.
+  /// Moves the first word to the output at the end of a cycle, which frees its memory entry.
   void show(Tick cycle) {
     words_.front().from = cycle + 1;
     reader.wake(cycle + 1);
@@ -78,8 +78,8 @@ class AsyncFifo {
   unsigned stages_;
   Clock from_, to_;
   Ring<Entry> words_;
-  Ring<Tick> places_;  ///< free places: from which cycle on the writer sees each
-  Tick popped_ = -1;   ///< the word before; it may be ahead of what is pushed
+  Ring<Tick> places_;  ///< free entries: first cycle in which the writer sees each
+  Tick popped_ = -1;   ///< cycle of the last pop; it may be later than a push
   bool awaited_ = false;
 };
 

@@ -9,10 +9,10 @@
 
 namespace thalweg {
 
-/// A set of up to 128.
+/// A set of numbers below 128.
 __extension__ using Wide = unsigned __int128;
 
-/// The lowest member of a set that has one.
+/// The lowest member of a non-empty set.
 constexpr unsigned first(std::uint64_t bits) {
   return static_cast<unsigned>(std::countr_zero(bits));
 }
@@ -27,14 +27,14 @@ void each_bit(Bits bits, Visit&& visit) {
   for (; bits; bits &= bits - 1) visit(static_cast<unsigned>(std::countr_zero(bits)));
 }
 
-/// `count` bits, 1 to 64, from bit `from` on, bit 0 being the lowest of the first word.
+/// Returns `count` bits, 1 to 64, from bit `from`; bit 0 is the lowest of the first word.
 [[nodiscard]] constexpr std::uint64_t get_bits(std::span<const std::uint64_t> words, unsigned from, unsigned count) {
   const unsigned shift = from % 64;
   std::uint64_t value = words[from / 64] >> shift;
   if (shift + count > 64) value |= words[from / 64 + 1] << (64 - shift);
   return value & ~std::uint64_t{0} >> (64 - count);
 }
-/// Sets bits that were 0; `value` has no more than there is room for in `words`.
+/// Writes `value` to bits that must be 0; it must fit into `words`.
 constexpr void put_bits(std::span<std::uint64_t> words, unsigned from, std::uint64_t value) {
   const unsigned shift = from % 64;
   words[from / 64] |= value << shift;

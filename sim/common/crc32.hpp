@@ -14,7 +14,7 @@ constexpr std::uint32_t crc32_shifted(std::uint32_t crc) {
   return crc >> 1 ^ (crc & 1 ? 0x82F63B78u : 0);
 }
 
-/// [k][byte]: what a byte changes in the CRC when k bytes follow it.
+/// [k][byte]: change of the CRC by a byte that k bytes follow.
 inline constexpr auto kCrc32Bytes = [] {
   std::array<std::array<std::uint32_t, 256>, 8> table{};
   for (std::uint32_t byte = 0; byte < 256; ++byte) {
@@ -29,7 +29,7 @@ inline constexpr auto kCrc32Bytes = [] {
 
 }  // namespace detail
 
-/// Of the lowest `bits` bits, the lowest of the first word first.
+/// CRC of the lowest `bits` bits, the lowest of the first word first.
 [[nodiscard]] constexpr std::uint32_t crc32(std::span<const std::uint64_t> words, unsigned bits) {
   std::uint32_t crc = ~std::uint32_t{0};
   std::size_t word = 0;

@@ -8,18 +8,19 @@
 
 namespace thalweg {
 
-/// A place is taken for a value before it comes, in the same cycle at the latest. It is at the front two cycles after it has come.
+/// An entry is reserved for a value no later than the cycle of its arrival. The value is at the front two cycles after
+/// it arrives.
 template <class T>
 class CreditedFifo {
  public:
   explicit CreditedFifo(std::size_t depth) : depth_(depth), fifo_(depth) {}
 
-  [[nodiscard]] bool room() const { return taken_ < depth_; }  ///< a place may be taken in this cycle
+  [[nodiscard]] bool room() const { return taken_ < depth_; }  ///< an entry may be reserved in this cycle
   [[nodiscard]] bool valid() const { return fifo_.valid(); }
   [[nodiscard]] const T& front() const { return fifo_.front(); }
 
-  /// One clock edge. take: a place is, only where there is room; push: a value that comes, or nullptr; pop: what is at the front is
-  /// taken.
+  /// One clock edge. take: reserves an entry, requires room(); push: an arriving value, or nullptr; pop: takes the
+  /// value at the front.
   void step(bool take, const T* push, bool pop) {
     taken_ += static_cast<std::size_t>(take);
     taken_ -= static_cast<std::size_t>(pop && valid());

@@ -15,11 +15,11 @@ class Fifo {
   explicit Fifo(std::size_t depth) : slots_(depth) {}
 
   [[nodiscard]] bool ready() const { return count_ < slots_.size(); }  ///< push is possible in this cycle
-  [[nodiscard]] bool valid() const { return count_ > 0; }              ///< front is, and may be popped
+  [[nodiscard]] bool valid() const { return count_ > 0; }              ///< front() exists and may be popped
   [[nodiscard]] const T& front() const { return slots_[head_]; }
   [[nodiscard]] std::size_t size() const { return count_; }
 
-  /// One clock edge. push: a value that is offered, or nullptr; taken when ready(). pop: what is at the front is taken.
+  /// One clock edge. push: an offered value, or nullptr; accepted when ready(). pop: takes the value at the front.
   void step(const T* push, bool pop) {
     const bool pushed = push && ready();
     const bool popped = pop && valid();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Synchronizer of a level into another clock domain, C++ model of rtl/common/tw_level_sync.sv. It is not stepped: times are computed.
+// Synchronizer of a level into another clock domain, C++ model of rtl/common/tw_level_sync.sv. It is not stepped: times
+// are computed.
 #pragma once
 
 #include <algorithm>
@@ -9,20 +10,20 @@
 
 namespace thalweg {
 
-/// A change is seen `stages` cycles after the reader's first edge that is later than it. At first the level is T{}.
+/// A change is visible `stages` cycles after the reader's first later edge. The initial level is T{}.
 template <class T>
 class LevelSync {
  public:
   LevelSync(unsigned stages, Clock reader) : stages_(stages), clock_(reader) {}
 
-  /// Is woken in the cycle in which it sees a change.
+  /// Woken in the cycle in which it sees a change.
   Waker reader;
 
-  /// Written at the edge of a tick.
+  /// Writes the level at the edge of a tick.
   void write(Tick tick, const T& level) {
     if (level == samples_.back().level) return;
     const Tick first = clock_.cycle_after(tick), from = first + stages_;
-    // One that is before all that may still be read goes.
+    // Drops samples that can no longer be read.
     while (samples_.size() > 1 && samples_[1].from < first) samples_.erase(samples_.begin());
     if (samples_.back().from == from)
       samples_.back().level = level;
@@ -31,7 +32,7 @@ class LevelSync {
     reader.wake(from);
   }
 
-  /// In a cycle of the reader's.
+  /// Reads the level in a cycle of the reader.
   [[nodiscard]] const T& read(Tick cycle) const {
     return std::ranges::find_if(samples_.rbegin(), samples_.rend(),
                                 [&](const Sample& sample) { return sample.from <= cycle; })
@@ -46,7 +47,7 @@ class LevelSync {
 
   unsigned stages_;
   Clock clock_;
-  std::vector<Sample> samples_{{0, T{}}};  ///< in order of time
+  std::vector<Sample> samples_{{0, T{}}};  ///< in time order
 };
 
 }  // namespace thalweg

@@ -9,8 +9,8 @@
 
 namespace thalweg {
 
-/// A value pushed in cycle t is at the front in t+2 at the earliest; `depth` values besides the one at the front. Full, it
-/// takes nothing, even while it is popped.
+/// A value pushed in cycle t is at the front in t+2 at the earliest; holds `depth` values plus the one at the front. A
+/// full FIFO accepts nothing, even while it is popped.
 template <class T>
 class RamFifo {
  public:
@@ -20,9 +20,9 @@ class RamFifo {
   [[nodiscard]] bool valid() const { return front_.has_value(); }
   [[nodiscard]] const T& front() const { return *front_; }
   [[nodiscard]] bool empty() const { return !memory_.valid() && !front_; }
-  [[nodiscard]] std::size_t size() const { return memory_.size(); }  ///< without the one at the front
+  [[nodiscard]] std::size_t size() const { return memory_.size(); }  ///< excluding the one at the front
 
-  /// One clock edge. push: a value that is offered, or nullptr; taken when ready(). pop: what is at the front is taken.
+  /// One clock edge. push: an offered value, or nullptr; accepted when ready(). pop: takes the value at the front.
   void step(const T* push, bool pop) {
     if (pop) front_.reset();
     const bool loads = !front_ && memory_.valid();

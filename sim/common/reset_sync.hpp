@@ -4,14 +4,14 @@
 
 namespace thalweg {
 
-/// Asserted at first, from the edge after a reset has come, and until `stages` + 1 edges after it has gone.
+/// Asserted initially, and from the edge after a reset rises until `stages` + 1 edges after it falls.
 class ResetSync {
  public:
   explicit ResetSync(unsigned stages) : stages_(stages), left_(stages + 1) {}
 
   [[nodiscard]] bool asserted() const { return left_ > 0; }
 
-  /// One clock edge. reset: it has been there since the last one.
+  /// One clock edge. reset: it was active since the previous edge.
   void step(bool reset) { left_ = reset ? stages_ + 1 : left_ - (left_ > 0 ? 1 : 0); }
 
  private:

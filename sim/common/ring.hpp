@@ -20,18 +20,18 @@ class Ring {
   [[nodiscard]] bool full() const { return size_ == slots_.size(); }
   [[nodiscard]] T& front() { return slots_[head_]; }
   [[nodiscard]] const T& front() const { return slots_[head_]; }
-  /// Counted from the front; below size().
+  /// `number` counts from the front and is below size().
   [[nodiscard]] const T& operator[](std::size_t number) const {
     const std::size_t at = head_ + number;
     return slots_[at < slots_.size() ? at : at - slots_.size()];
   }
 
-  /// Only when not full.
+  /// Must not be full.
   void push(const T& value) {
     const std::size_t at = head_ + size_++;
     slots_[at < slots_.size() ? at : at - slots_.size()] = value;
   }
-  /// As `push`, with room for twice as many where it is full.
+  /// As `push`, but doubles the capacity if full.
   void push_growing(const T& value) {
     if (full()) {
       Ring larger(slots_.empty() ? 4 : 2 * slots_.size());
@@ -40,7 +40,7 @@ class Ring {
     }
     push(value);
   }
-  /// Only when not empty.
+  /// Must not be empty.
   void pop() {
     head_ = head_ + 1 < slots_.size() ? head_ + 1 : 0;
     --size_;

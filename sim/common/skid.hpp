@@ -6,8 +6,8 @@
 
 namespace thalweg {
 
-/// One cycle of latency, a value every cycle, two places: the output register, and the skid place that takes the value
-/// which was offered in the cycle in which the reader first refused.
+/// Latency 1, throughput one value per cycle, two entries: the output register, and the skid register, which takes the
+/// value offered in the cycle in which the reader first stalls.
 template <class T>
 class Skid {
  public:
@@ -15,7 +15,7 @@ class Skid {
   [[nodiscard]] bool valid() const { return valid_; }     ///< the reader's side: registered
   [[nodiscard]] const T& front() const { return output_; }
 
-  /// One clock edge. push: a value that is offered, or nullptr; taken when ready(). pop: the reader's ready.
+  /// One clock edge. push: an offered value, or nullptr; accepted when ready(). pop: the reader's ready.
   void step(const T* push, bool pop) {
     const bool offered = push && ready();
     if (pop || !valid_) {
