@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Address map of the 512 GByte that a cluster shares.
+// Address map of the cluster's shared 512 GByte.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace thalweg::peach2 {
 
-/// A node has 32 GByte: 8 each of the processor's memory and of two GPUs', and the last one is its hub's own.
+/// A node has 32 GByte in regions of 8: memory of the processor, GPU 0 and GPU 1. The last GByte of the 32 is the hub's own.
 inline constexpr unsigned kMemoryShift = 33;
 inline constexpr unsigned kMostNodes = 1U << (kAddressBits - kNodeShift);
 inline constexpr unsigned kGigabytes = 1U << (kNodeShift - kBaseShift);
@@ -20,11 +20,11 @@ inline constexpr unsigned kMemories = 3;
 [[nodiscard]] constexpr std::uint64_t memory_address(unsigned node, unsigned memory, std::uint64_t at = 0) {
   return (std::uint64_t{node} << kNodeShift) + (std::uint64_t{memory} << kMemoryShift) + at;
 }
-/// The GByte of a node's hub.
+/// Index of the GByte of a node's hub.
 [[nodiscard]] constexpr unsigned base_of(unsigned node) {
   return node * kGigabytes + kGigabytes - 1;
 }
-/// Of a hub's own memory, calculator, working RAM or registers (peach2/bus.hpp).
+/// Address within a hub: memory, calculator, working RAM or registers (peach2/bus.hpp).
 [[nodiscard]] constexpr std::uint64_t hub_address(unsigned node, std::uint64_t at = 0) {
   return (std::uint64_t{base_of(node)} << kBaseShift) + at;
 }

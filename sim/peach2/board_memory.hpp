@@ -20,11 +20,12 @@
 
 namespace thalweg::peach2 {
 
-/// The controller keeps some commands, and makes one of consecutive beats in one burst of the DRAM. Replies come in the order of reads.
+/// The controller queues commands, and merges consecutive beats in one burst of the DRAM into one command. Replies are in the order
+/// of reads.
 class BoardMemory {
  public:
   struct Config {
-    unsigned commands = 8;  ///< that the controller keeps
+    unsigned commands = 8;  ///< depth of the controller's command queue
     BankTiming bank{};      ///< in cycles of the bus
   };
 
@@ -34,7 +35,7 @@ class BoardMemory {
   [[nodiscard]] SparseMemory& bytes() { return bytes_; }
   [[nodiscard]] bool idle() const { return replies_.empty(); }
 
-  /// One clock edge: a beat that is shown, or null. Can it be taken?
+  /// One clock edge. `beat`: the beat offered, or null. Returns ready.
   bool step(Tick cycle, const BusBeat* beat) {
     reply_.reset();
     if (!replies_.empty() && replies_.front().first == cycle) {
@@ -56,7 +57,7 @@ class BoardMemory {
     serve(cycle, at, *beat);
     return true;
   }
-  /// What a read that was taken before gets in this cycle; null: nothing.
+  /// Read data of an earlier read in this cycle, or null.
   [[nodiscard]] const Word<128>* reply() const { return reply_ ? &*reply_ : nullptr; }
 
  private:
@@ -76,10 +77,10 @@ class BoardMemory {
   Config config_;
   Bank bank_;
   SparseMemory bytes_;
-  Ring<double> moved_;       ///< of commands under way: when the DRAM has done them
-  double done_ = 0;          ///< the last command's,
-  std::uint64_t burst_ = 0;  ///< its burst,
-  bool writes_ = false;      ///< and direction
+  Ring<double> moved_;       ///< DRAM completion times of outstanding commands
+  double done_ = 0;          ///< completion time of the last command
+  std::uint64_t burst_ = 0;  ///< burst of the last command
+  bool writes_ = false;      ///< direction of the last command
   Ring<std::pair<Tick, Word<128>>> replies_;
   Tick last_ = 0;
   std::optional<Word<128>> reply_;

@@ -13,7 +13,7 @@
 
 namespace thalweg::peach2 {
 
-/// Where things are in a hub's 1 GByte, in bytes.
+/// Memory map of a hub's 1 GByte, in bytes.
 inline constexpr std::uint64_t kHubBytes = std::uint64_t{1} << 30, kMemoryBytes = kHubBytes / 2;
 inline constexpr std::uint64_t kCalculatorAt = kMemoryBytes, kRamAt = 3 * (kHubBytes / 4),
                                kRegistersAt = 7 * (kHubBytes / 8);
@@ -26,10 +26,10 @@ class Bus {
   struct Config {
     unsigned ram_bits = 11;  ///< log2 of the RAM's beats
     unsigned contexts = 4;   ///< of the calculator
-    unsigned sums = 16;      ///< its beats of partial sums
+    unsigned sums = 16;      ///< of the calculator: beats of partial sums
     unsigned records = 8;    ///< beats of a result
   };
-  /// Who can take a write in this cycle.
+  /// Targets that are ready for a write in this cycle.
   struct Ready {
     bool memory, calculator, registers;
   };
@@ -38,7 +38,7 @@ class Bus {
     unsigned lane;
     Word<128> data;
   };
-  /// What stood, in the cycle before, where that beat read.
+  /// Read data of each target for the beat of the previous cycle.
   struct Read {
     Word<128> calculator, ram, registers;
   };
@@ -53,7 +53,7 @@ class Bus {
     if (!bit(23)) return low >> config_.ram_bits ? Target::none : Target::ram;
     return low >= kRegisters ? Target::none : Target::registers;
   }
-  /// The lane whose beat has its turn, where one is shown.
+  /// The lane granted in this cycle, if it offers a beat.
   [[nodiscard]] unsigned lane(const std::array<const BusBeat*, kLanes>& beats) const {
     return beats[1] && !stays_ ? 1 : 0;
   }
@@ -69,7 +69,7 @@ class Bus {
         return beat.write || under_way_ == 0;
     }
   }
-  /// Is it shown to memory? A read only where there is a place for its reply.
+  /// True if the beat is offered to memory: writes always, reads only if their reply can be tracked.
   [[nodiscard]] bool memory_takes(const BusBeat& beat, unsigned lane) const {
     return beat.write || under_way_ == 0 || (under_way_ != kMostUnderWay && lane_ == lane);
   }
@@ -83,11 +83,11 @@ class Bus {
   [[nodiscard]] std::uint64_t ram(std::uint64_t address) const { return address % (1U << config_.ram_bits); }
 
   [[nodiscard]] const std::optional<Reply>& reply() const { return reply_; }
-  /// The address of a beat that was dropped in the cycle before, in beats.
+  /// Address, in beats, of a beat dropped in the previous cycle.
   [[nodiscard]] const std::optional<std::uint64_t>& stray() const { return stray_; }
   [[nodiscard]] bool idle() const { return under_way_ == 0 && !fast_ && !reply_ && !stray_; }
 
-  /// One clock edge. `beats`: shown in this cycle by the lanes, or null; `reply`: memory's, or null.
+  /// One clock edge. `beats`: offered by the lanes in this cycle, or null; `reply`: read data of memory, or null.
   void step(const std::array<const BusBeat*, kLanes>& beats, const Ready& ready, const Read& read,
             const Word<128>* reply) {
     const unsigned lane = this->lane(beats);
@@ -120,10 +120,10 @@ class Bus {
   static constexpr unsigned kMostUnderWay = 1023;
 
   Config config_;
-  unsigned under_way_ = 0;  ///< beats read from memory
+  unsigned under_way_ = 0;  ///< outstanding reads from memory, in beats
   std::optional<Target> fast_;
-  unsigned lane_ = 0;   ///< for which it reads
-  bool stays_ = false;  ///< memory was shown a beat of the first lane, and did not take it
+  unsigned lane_ = 0;   ///< lane of the outstanding reads
+  bool stays_ = false;  ///< memory was offered a beat of the first lane, and was not ready
   std::optional<Reply> reply_;
   std::optional<std::uint64_t> stray_;
 };

@@ -13,19 +13,19 @@
 
 namespace thalweg::peach2 {
 
-/// What the bus carries in a cycle.
+/// A transfer of one cycle on the bus.
 struct BusBeat {
   bool write = false;
   std::uint64_t address = 0;  ///< in beats
   Word<128> data{};
-  std::uint32_t enable = 0;  ///< which bytes are written
+  std::uint32_t enable = 0;  ///< byte enables
 };
 
 class BusBridge {
  public:
-  static constexpr unsigned kMostBeats = 17;  ///< of a packet
+  static constexpr unsigned kMostBeats = 17;  ///< maximum beats of a packet
 
-  /// `reads`: under way at once.
+  /// `reads`: maximum number of outstanding reads.
   BusBridge(unsigned reads, std::uint16_t own)
       : reads_(reads), own_(own), plans_(reads), replies_(std::size_t{reads} * kMostBeats) {}
 
@@ -65,7 +65,7 @@ class BusBridge {
   struct Read {
     std::uint16_t requester;
     std::uint8_t tag;
-    unsigned at, dwords;  ///< at: the first double word's place in 128 bytes
+    unsigned at, dwords;  ///< at: index of the first double word within 128 bytes
   };
 
   [[nodiscard]] bool line_free() const { return beats_ == 0 || (beat_out_.ready() && beats_ != 3); }
@@ -111,7 +111,7 @@ class BusBridge {
     if (word.last) packet_ = false;
   }
 
-  /// Completions; true where one's last word goes out.
+  /// Sends completions; true if the last word of one enters the output register.
   bool complete(const Read* begun, bool taken, const Word<128>* reply) {
     std::optional<HubWord> goes;
     const bool advance = out_.ready();
@@ -159,18 +159,18 @@ class BusBridge {
 
   unsigned reads_;
   std::uint16_t own_;
-  // The packet that is at its turn, and the line.
+  // The current packet and its line.
   bool first_ = true, packet_ = false, write_ = false, begun_ = false;
   std::uint64_t at_ = 0;  ///< in double words
   unsigned left_ = 0;
   unsigned first_enable_ = 0, last_enable_ = 0;
   Read read_{};
-  unsigned beats_ = 0;  ///< of the line that have not gone: bit 0 the lower one
+  unsigned beats_ = 0;  ///< pending beats of the line; bit 0: the lower one
   Word<256> line_{};
   std::uint32_t enable_ = 0;
   std::uint64_t line_at_ = 0;
   Skid<BusBeat> beat_out_;
-  unsigned under_way_ = 0;  ///< reads
+  unsigned under_way_ = 0;  ///< outstanding reads
   // Completions.
   Fifo<Read> plans_;
   Fifo<Word<128>> replies_;

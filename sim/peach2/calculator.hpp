@@ -20,19 +20,19 @@ class Calculator {
     unsigned contexts = 4;  ///< a power of two
     unsigned sums = 16;     ///< beats of partial sums, a power of two
     unsigned latency = 8;   ///< of the lanes, cycles
-    unsigned records = 8;   ///< beats of a record at most
+    unsigned records = 8;   ///< maximum beats of a record
   };
   struct Setup {
-    std::uint32_t beats = 0;  ///< of a reduction; 0: takes none
+    std::uint32_t beats = 0;  ///< of a reduction; 0: drops all beats
     spec::Operator op{};
     spec::Datatype type{};
     unsigned record = 1;  ///< log2 of a record's beats
-    bool tree = false;    ///< all fields to one
+    bool tree = false;    ///< reduces all fields to one
   };
   struct Beat {
-    unsigned context, place;  ///< place: the lowest bits of the beat's number
+    unsigned context, place;  ///< place: index of the partial sum, the lowest bits of the beat's address
     Word<256> data;
-    std::uint64_t address = 0;  ///< in beats; the hardware has not got it
+    std::uint64_t address = 0;  ///< in beats; for reports only, not in the hardware
   };
 
   explicit Calculator(const Config& config)
@@ -46,11 +46,11 @@ class Calculator {
         fold_lane_(config.latency) {}
 
   [[nodiscard]] bool ready() const { return in_.ready(); }
-  /// What was asked for in the cycle before.
+  /// Read data of the previous cycle's address.
   [[nodiscard]] const Word<256>& data() const { return read_; }
-  /// The context of which a result came to be in the cycle before.
+  /// The context whose result was completed in the previous cycle.
   [[nodiscard]] const std::optional<unsigned>& done() const { return done_; }
-  /// A beat of a context that takes none was dropped in the cycle before.
+  /// True if a beat was dropped in the previous cycle, because its context is not set up.
   [[nodiscard]] bool stray() const { return stray_.has_value(); }
   /// Its address, in beats.
   [[nodiscard]] const std::optional<std::uint64_t>& stray_address() const { return stray_; }
@@ -59,7 +59,7 @@ class Calculator {
            !stray();
   }
 
-  /// One clock edge. `kept`: contexts whose result is still to be read, from the cycle after done() on.
+  /// One clock edge. `kept`: contexts whose result must not be overwritten yet, from the cycle after done().
   void step(const std::optional<std::pair<unsigned, Setup>>& setup, const Beat* write, unsigned read_context,
             unsigned read_beat, std::uint64_t kept = 0) {
     const auto* summed = lane_.result();
@@ -88,8 +88,8 @@ class Calculator {
     std::uint32_t left = 0;
     unsigned set = 0;
     bool full[2] = {false, false};
-    bool summed[2] = {false, false};  ///< a set has all its sums
-    unsigned next_set = 0;            ///< whose turn it is
+    bool summed[2] = {false, false};  ///< all sums of a set are complete
+    unsigned next_set = 0;            ///< the next set to fold
   };
   struct Request {
     unsigned context, set;
@@ -105,7 +105,7 @@ class Calculator {
     return (std::size_t{context} * 2 + set) * config_.sums + place;
   }
 
-  // The words are those of the bus; what is above them in a lane's word is zero.
+  // Words have the bus's width; the rest of a lane's word is zero.
   [[nodiscard]] Word<256> shifted(const Word<256>& word, unsigned bytes) const {
     Word<256> result{};
     for (unsigned i = 0; i + bytes < config_.bytes; ++i)
@@ -113,7 +113,7 @@ class Calculator {
     return result;
   }
 
-  /// The beat at the front enters, or waits; true where it does.
+  /// True if the beat at the front enters the lane; otherwise it waits or is dropped.
   bool sum(const Beat* write) {
     operands_now_ = pair_;
     pair_ = operands_;
@@ -154,7 +154,7 @@ class Calculator {
       --context.left;
     }
   }
-  /// The set that was copied is free again.
+  /// Frees the set that was copied.
   void release() {
     copied_all_ = false;
     of_[request_.context].full[request_.set] = false;
@@ -167,7 +167,7 @@ class Calculator {
     for (std::size_t i = index(context, 0, 0); i < index(context + 1, 0, 0); ++i) sums_[i].touched = false;
   }
 
-  /// What makes a result of partial sums.
+  /// Folds the partial sums into a result.
   void fold(const FlitLane::Result* summed, const FlitLane::Result* folded, unsigned read_context, unsigned read_beat,
             std::uint64_t kept) {
     const unsigned goal = setup_.tree ? 1 : 1U << setup_.record;
@@ -254,7 +254,7 @@ class Calculator {
         if (of_[i].summed[of_[i].next_set] && !(kept >> i & 1)) found |= std::uint64_t{1} << i;
     return found;
   }
-  /// The next set that has all its sums, of a context whose result may be replaced.
+  /// Selects the next set whose sums are complete, of a context whose result may be overwritten.
   void start(std::uint64_t kept) {
     const std::uint64_t requests = this->requests(kept);
     if (requests == 0) return;
@@ -293,11 +293,11 @@ class Calculator {
   std::vector<bool> fold_there_;
   FlitLane lane_, fold_lane_;
   Arbiter turn_;
-  unsigned summed_ = 0;  ///< sets that have all their sums, and wait
+  unsigned summed_ = 0;  ///< waiting sets whose sums are complete
   Skid<Beat> in_;
-  std::optional<FlitPair> operands_, pair_, operands_now_;  ///< as read, in time for the lane, at the lane
+  std::optional<FlitPair> operands_, pair_, operands_now_;  ///< pipeline stages: RAM output, register, lane input
   std::pair<unsigned, unsigned> entered_{};
-  unsigned under_way_ = 0;  ///< beats between the front and the partial sums
+  unsigned under_way_ = 0;  ///< beats between the input and the partial sums
 
   State state_ = State::idle;
   Request request_{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The registers of a hub, C++ model of rtl/peach2/tw_control.sv, which has the register map.
+// The registers of a hub, C++ model of rtl/peach2/tw_control.sv, which documents the register map.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@
 
 namespace thalweg::peach2 {
 
-/// Registers by their numbers, 16 bytes each.
+/// Register numbers; a register has 16 bytes.
 enum Register : unsigned {
   kWindowRegisters = 0,
   kStartRegister = 64,
@@ -30,7 +30,7 @@ enum Register : unsigned {
   kRefusedRegisters = 144,
   kResultRegisters = 160,
 };
-/// What is written into one of kWindowRegisters.
+/// Value of one of kWindowRegisters for a window.
 [[nodiscard]] constexpr std::array<std::uint64_t, 2> register_of(const Window& window) {
   return {window.lower | std::uint64_t{window.upper} << 32,
           window.mask | std::uint64_t{window.to} << 32 | std::uint64_t{window.used} << 40};
@@ -40,15 +40,16 @@ class Control {
  public:
   struct Config {
     unsigned windows = 16, contexts = 4;
-    unsigned starts = 8;  ///< that wait
+    unsigned starts = 8;  ///< depth of the queue of chain starts
   };
-  /// What happened on the packets' side.
+  /// Event of the packet clock domain.
   struct Event {
-    unsigned place;  ///< ports; then, of each channel, chains that ended, and faults
+    unsigned place;  ///< source: a port; kFinished + channel: chains that ended; kFault + channel: faults
     std::uint32_t count;
-    Note note;  ///< the last one's
+    Note note;  ///< of the last event
   };
-  /// For the packets' side: channels whose chain is given up, or those that wait too; nodes that may write registers; time-out of reads.
+  /// For the packet clock domain. `abort`: channels whose chain is aborted; `purge`: waiting starts, too; `owners`: nodes that may write
+  /// registers; `timeout`: of reads.
   struct Command {
     unsigned abort = 0, purge = 0;
     std::uint32_t owners = 0;
@@ -61,7 +62,7 @@ class Control {
     std::uint64_t address = 0;  ///< the register that is read
     bool window_taken = false, command_taken = false, start_taken = false, chain_taken = false;
     std::optional<unsigned> done{};  ///< a context
-    bool dropped = false;            ///< a beat, by the calculator
+    bool dropped = false;            ///< the calculator dropped a beat
     std::optional<std::uint64_t> stray{};
     std::optional<Event> event{};
   };
@@ -69,7 +70,7 @@ class Control {
   explicit Control(const Config& config)
       : config_(config), starts_(config.starts), chains_(config.contexts), results_(config.contexts) {}
 
-  /// For a write.
+  /// Ready for a write.
   [[nodiscard]] bool ready(bool window_taken, bool command_taken) const {
     return (!window_ || window_taken) && (!command_ || command_taken);
   }
@@ -80,11 +81,11 @@ class Control {
     return starts_.valid() ? std::optional(starts_.front()) : std::nullopt;
   }
   [[nodiscard]] const std::optional<std::pair<unsigned, Calculator::Setup>>& setup() const { return setup_; }
-  /// The start that found no place in the cycle before.
+  /// A start dropped in the previous cycle because the queue was full.
   [[nodiscard]] const std::optional<std::uint64_t>& missed() const { return missed_start_; }
-  /// The chain of a result.
+  /// The chain to start for a result.
   [[nodiscard]] const std::optional<std::uint64_t>& chain() const { return chain_; }
-  /// Contexts whose result's chain has not ended.
+  /// Bit mask of contexts whose result's chain is not complete.
   [[nodiscard]] std::uint64_t kept() const { return due_ | (running_ ? std::uint64_t{1} << *running_ : 0); }
   [[nodiscard]] bool idle() const {
     return !window_ && !command_ && !starts_.valid() && !setup_ && !chain_ && (due_ == 0 || running_);
@@ -117,7 +118,7 @@ class Control {
   }
 
  private:
-  using Chain = std::pair<bool, std::uint64_t>;  ///< starts when there is a result; where it is
+  using Chain = std::pair<bool, std::uint64_t>;  ///< whether a result starts it; address of its first descriptor
 
   void write(const BusBeat& beat, std::optional<std::uint64_t>& start) {
     const bool lower_written = (beat.enable & 0xFF) == 0xFF, upper_written = beat.enable >> 8 == 0xFF;
@@ -199,8 +200,8 @@ class Control {
   unsigned timeout_ = 0;
   std::optional<Command> command_;
   Arbiter turn_;
-  std::uint64_t due_ = 0;            ///< contexts whose chain a result starts
-  std::optional<unsigned> running_;  ///< the context whose chain has started
+  std::uint64_t due_ = 0;            ///< contexts whose result is to start a chain
+  std::optional<unsigned> running_;  ///< the context whose chain runs
   std::optional<std::uint64_t> chain_, missed_start_;
   std::uint64_t lower_ = 0, stray_address_ = 0;
   std::uint32_t finished_ = 0, faults_ = 0, missed_ = 0, strays_ = 0, dropped_ = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The DMA controller's read half, C++ model of rtl/peach2/tw_dma_reader.sv: walks a chain of descriptors, and issues their reads, one
-// packet at a time.
+// The DMA controller's read half, C++ model of rtl/peach2/tw_dma_reader.sv: walks a chain of descriptors and issues their reads,
+// one packet each.
 #pragma once
 
 #include <algorithm>
@@ -12,12 +12,12 @@
 
 namespace thalweg::peach2 {
 
-inline constexpr unsigned kTimeoutUnit = 1024;    ///< cycles of the packets' clock
+inline constexpr unsigned kTimeoutUnit = 1024;    ///< cycles of the packet clock
 inline constexpr unsigned kMostTimeout = 0xFFFF;  ///< units
 inline constexpr unsigned kPurgeCycles =
-    64;  ///< in which no chain starts, until those that start are no longer given up
+    64;  ///< cycles without a start after which a purge ends; until then starts are aborted
 
-/// Where the data of a read are to be written, in double words.
+/// Destination of a read's data, in double words.
 struct Chunk {
   std::uint64_t to = 0;
   unsigned dwords = 0;
@@ -25,29 +25,29 @@ struct Chunk {
 
 class DmaReader {
  public:
-  /// `own`: as the requester; `reads`: under way at once; `side`: in its tags, which channel's.
-  /// `descriptors`: of a chain at most; `unit`: cycles, in which a time-out counts.
+  /// `own`: requester ID; `reads`: maximum number of outstanding reads; `side`: channel bit of its tags; `descriptors`: maximum
+  /// length of a chain; `unit`: of time-outs, in cycles.
   DmaReader(unsigned reads, std::uint16_t own, unsigned side = 0, unsigned descriptors = 32768,
             unsigned unit = kTimeoutUnit)
       : reads_(reads), own_(own), side_(side), descriptors_(descriptors), unit_(unit) {}
 
-  [[nodiscard]] bool ready() const { return state_ == State::idle; }  ///< for a start
+  [[nodiscard]] bool ready() const { return state_ == State::idle; }  ///< ready for a start
   [[nodiscard]] bool idle() const {
     return state_ == State::idle && purge_ == 0 && !finished_ && !fault_ && (!lost_ || asked_ > 0);
   }
-  /// The writer is to drop what comes.
+  /// The writer must drop completions.
   [[nodiscard]] bool abandon() const { return state_ == State::abandon || lost_; }
-  /// It begins anew. `quiet`: the writer is at no packet.
+  /// Reader and writer return to their initial state. `quiet`: the writer is between packets.
   [[nodiscard]] bool clear(bool quiet) const { return state_ == State::abandon && (asked_ == 0 || lost_) && quiet; }
-  /// The chain has ended.
+  /// The chain has completed.
   [[nodiscard]] bool finished() const { return finished_; }
-  /// It was given up: why, and at which descriptor, or which read has had no answer.
+  /// Reason why a chain was aborted, and the address of the descriptor; after a time-out, that of the last read.
   struct Fault {
     ChainFault reason;
     std::uint64_t address;
   };
   [[nodiscard]] const std::optional<Fault>& fault() const { return fault_; }
-  /// Reads whose answers it waits for, and the last one's address.
+  /// Reads without a completion, and the address of the last read.
   struct Unanswered {
     unsigned reads;
     std::uint64_t last;
@@ -55,27 +55,27 @@ class DmaReader {
   [[nodiscard]] std::optional<Unanswered> unanswered() const {
     return asked_ > 0 && !lost_ ? std::optional(Unanswered{asked_, read_ * 4}) : std::nullopt;
   }
-  /// The read that it shows.
+  /// The read offered at the output.
   [[nodiscard]] std::optional<HubWord> out() const {
     if (state_ == State::fetch) return read(next_, 8, 0x80);
     if (state_ == State::issue && room()) return read(from_, dwords_, tag_);
     return std::nullopt;
   }
-  /// What goes with the read that went in the cycle before.
+  /// Destination of the read issued in the previous cycle.
   [[nodiscard]] const std::optional<Chunk>& chunk() const { return chunk_; }
 
   struct In {
-    std::optional<std::uint64_t> start{};  ///< of the first descriptor
+    std::optional<std::uint64_t> start{};  ///< address of the first descriptor
     bool out_ready = false;
     std::optional<spec::DmaDescriptor> descriptor{};
-    bool written = false;   ///< a chunk
-    bool refused = false;   ///< a read
-    bool answered = false;  ///< the last word of an answer was taken
-    bool failed = false;    ///< an answer
-    bool quiet = false;     ///< the writer is at no packet
-    bool waits = true;      ///< it has no answer to take
+    bool written = false;   ///< a chunk was written
+    bool refused = false;   ///< a read was refused
+    bool answered = false;  ///< the last word of a completion was taken
+    bool failed = false;    ///< a completion failed
+    bool quiet = false;     ///< the writer is between packets
+    bool waits = true;      ///< the writer has no word of a completion to take
     bool abort = false, purge = false;
-    unsigned timeout = 0;  ///< of answers, in units; 0: they may take any time
+    unsigned timeout = 0;  ///< time-out for completions, in units; 0: none
   };
   /// One clock edge.
   void step(const In& in) {
@@ -204,14 +204,14 @@ class DmaReader {
   State state_ = State::idle;
   std::uint64_t from_ = 0, to_ = 0, next_ = 0, left_ = 0;  ///< in double words
   bool last_ = false;
-  std::uint64_t at_ = 0;                  ///< the descriptor, in double words
-  unsigned count_ = 0;                    ///< of descriptors
-  unsigned asked_ = 0;                    ///< reads without an answer, that of a descriptor too
-  unsigned purge_ = 0;                    ///< cycles
-  std::uint64_t waited_ = 0;              ///< cycles since an answer came, or nothing was due
-  std::uint64_t read_ = 0;                ///< the last read's address, in double words
-  bool lost_ = false;                     ///< answers that are due are no longer waited for
-  ChainFault broken_ = ChainFault::none;  ///< why the chain is to be given up
+  std::uint64_t at_ = 0;                  ///< address of the current descriptor, in double words
+  unsigned count_ = 0;                    ///< number of descriptors fetched
+  unsigned asked_ = 0;                    ///< reads without a completion, descriptor reads included
+  unsigned purge_ = 0;                    ///< remaining cycles of a purge
+  std::uint64_t waited_ = 0;              ///< cycles since the last progress of outstanding reads
+  std::uint64_t read_ = 0;                ///< address of the last read, in double words
+  bool lost_ = false;                     ///< outstanding completions are no longer awaited
+  ChainFault broken_ = ChainFault::none;  ///< reason to abort the chain
   bool finished_ = false;
   std::optional<Fault> fault_;
   unsigned dwords_ = 0, tag_ = 0, under_way_ = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The DMA controller's write half, C++ model of rtl/peach2/tw_dma_writer.sv: receives the completions of reads, and writes their data to
-// the chunks' destinations, each double word shifted to its position in the destination's lines.
+// The DMA controller's write half, C++ model of rtl/peach2/tw_dma_writer.sv: receives the completions of reads and writes their data to
+// the chunks' destinations, with each double word shifted to its position in the destination's lines.
 #pragma once
 
 #include <cstdint>
@@ -16,28 +16,28 @@ namespace thalweg::peach2 {
 
 class DmaWriter {
  public:
-  /// `words`: of completions, for all reads under way; `chunks`: reads under way; `side`: in the reads' tags, which channel's.
+  /// `words`: buffer for the completions of all outstanding reads; `chunks`: maximum outstanding reads; `side`: channel bit of the tags.
   DmaWriter(unsigned words, unsigned chunks, std::uint16_t own, unsigned side = 0)
       : own_(own), side_(side), size_(chunks), store_(words), chunks_(chunks) {}
 
   [[nodiscard]] bool ready() const { return store_.ready(); }
   [[nodiscard]] const HubWord* out() const { return out_.valid() ? &out_.front() : nullptr; }
   [[nodiscard]] const std::optional<Word<256>>& descriptor() const { return descriptor_; }
-  [[nodiscard]] bool written() const { return written_; }               ///< a chunk
+  [[nodiscard]] bool written() const { return written_; }               ///< a chunk was written
   [[nodiscard]] bool answered() const { return answered_; }             ///< the last word of a completion was taken
-  [[nodiscard]] bool failed() const { return failed_; }                 ///< a completion that is wrong
-  [[nodiscard]] bool quiet() const { return state_ == State::header; }  ///< at no packet
-  [[nodiscard]] bool waits() const { return !in_time_.valid(); }        ///< nothing has come that it has not taken
+  [[nodiscard]] bool failed() const { return failed_; }                 ///< a completion was wrong
+  [[nodiscard]] bool quiet() const { return state_ == State::header; }  ///< between packets
+  [[nodiscard]] bool waits() const { return !in_time_.valid(); }        ///< has no word to take
   [[nodiscard]] bool idle() const {
     return store_.empty() && !in_time_.valid() && !chunks_.valid() && !out_.valid() && !descriptor_ && !written_ &&
            !answered_ && !failed_;
   }
 
-  /// One clock edge. `abandon`: what comes is dropped; `clear`: it begins anew.
+  /// One clock edge. `abandon`: drops completions; `clear`: discards the chunks and restarts the tags.
   void step(const HubWord* offered, const Chunk* chunk, bool taken, bool abandon, bool clear) {
     const bool advance = out_.ready();
     std::optional<HubWord> goes;
-    bool takes = in_time_.valid();  // drops
+    bool takes = in_time_.valid();  // default: drops
     written_ = failed_ = false;
     descriptor_.reset();
     switch (state_) {
@@ -131,7 +131,7 @@ class DmaWriter {
     }
     return needs;
   }
-  /// The line at the front, each double word where it belongs.
+  /// The line at the front, rotated to the destination's alignment.
   [[nodiscard]] Line moved() const {
     Line line;
     for (unsigned i = 0; i < 8; ++i) {
@@ -148,8 +148,8 @@ class DmaWriter {
   Fifo<Chunk> chunks_;
   Skid<HubWord> out_;
   State state_ = State::header;
-  unsigned expected_ = 0;  ///< tag
-  unsigned turn_ = 0;      ///< double words by which the lines move up
+  unsigned expected_ = 0;  ///< next tag
+  unsigned turn_ = 0;      ///< double words by which lines are shifted up
   unsigned in_left_ = 0, out_left_ = 0;
   Line before_{};
   std::optional<Word<256>> descriptor_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Output port of a PCI Express link, C++ model of rtl/peach2/tw_egress.sv: sends packets at the rate of its lanes, including protocol
-// overhead, and only if the other end has credit for the largest packet.
+// overhead, and only with credits for the largest packet.
 #pragma once
 
 #include <algorithm>
@@ -13,24 +13,24 @@ namespace thalweg::peach2 {
 class Egress {
  public:
   struct Config {
-    unsigned rate = 16;         ///< bytes a cycle
-    unsigned packets = 32;      ///< that the other end keeps
-    unsigned units = 256;       ///< of 16 bytes of data
-    unsigned notice_bytes = 8;  ///< for a packet that came in: its acknowledgement, and credits
+    unsigned rate = 16;         ///< bytes per cycle
+    unsigned packets = 32;      ///< the receiver's buffer in packets
+    unsigned units = 256;       ///< the receiver's buffer in units of 16 bytes of data
+    unsigned notice_bytes = 8;  ///< acknowledgement and credits sent for each received packet
   };
-  /// Beside a header and data: a packet's start and number, its check sum and end.
+  /// Framing of a packet: start symbol and sequence number; checksum and end symbol.
   static constexpr unsigned kStartBytes = 3, kEndBytes = 5;
 
   explicit Egress(const Config& config) : config_(config), packets_(config.packets), units_(config.units) {}
 
   [[nodiscard]] bool ready() const { return free() && (!first_ || (packets_ > 0 && units_ >= units(kMaxDwords))); }
-  /// The word that goes out in this cycle, or null.
+  /// The word sent in this cycle, or null.
   [[nodiscard]] const HubWord* out() const { return pending_ && free() ? &*pending_ : nullptr; }
-  /// Nothing is under way, and nothing owed.
+  /// True if no word is pending and no byte is owed to the wires.
   [[nodiscard]] bool idle() const { return !pending_ && owed_ == 0; }
 
-  /// One clock edge. `offered`: a word, or null. `notice`: a packet came in by the link. `credit`: the units of one that has left
-  /// the other end.
+  /// One clock edge. `offered`: a word, or null. `notice`: a packet was received on the link. `credit`: units of a packet that has
+  /// left the receiver's buffer.
   void step(const HubWord* offered, bool notice, const std::optional<unsigned>& credit) {
     const bool accept = offered && ready();
     if (free()) pending_.reset();
@@ -58,7 +58,7 @@ class Egress {
       owed_ += kStartBytes + (answer ? spec::pcie_completion::bits : spec::pcie_memory_write::bits) / 8;
       --packets_;
       units_ -= cost(word);
-      left_ = spec::pcie_memory_write::length(words) % 128;  // at the same place in all headers
+      left_ = spec::pcie_memory_write::length(words) % 128;  // the same position in all headers
       at_ = (answer ? spec::pcie_completion::lower_address(words) / 4u : spec::pcie_memory_write::address(words)) % 8;
     } else {
       const unsigned taken = std::min(left_, 8 - at_);
@@ -73,9 +73,9 @@ class Egress {
   std::optional<HubWord> pending_;
   bool first_ = true;
   unsigned packets_, units_;
-  unsigned owed_ = 0;  ///< bytes that are not yet on the wires
+  unsigned owed_ = 0;  ///< bytes not yet transmitted
   unsigned left_ = 0,
-           at_ = 0;  ///< double words of the packet that have not come; the place of the next one in its line
+           at_ = 0;  ///< remaining double words of the packet; index of the next one in its line
 };
 
 }  // namespace thalweg::peach2

@@ -15,8 +15,8 @@ class Events {
  public:
   struct Event {
     unsigned place;
-    std::uint32_t count;  ///< since it was told last
-    Note note;            ///< the last one's
+    std::uint32_t count;  ///< since the last report of this source
+    Note note;            ///< of the last event
   };
 
   [[nodiscard]] bool valid() const { return some_ != 0; }
@@ -25,7 +25,7 @@ class Events {
     return {place, counts_[place], notes_[place]};
   }
 
-  /// One clock edge. `delivered`: that at the front is.
+  /// One clock edge. `delivered`: the event at the front is taken.
   void step(const std::array<std::optional<Note>, Sources>& happened, bool delivered) {
     if (delivered && valid()) {
       const unsigned place = turn_.pick(some_);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a hub's north is plugged into: the memories of the processor and of GPUs behind a root complex of PCI Express, which takes
-// writes and answers reads. A model alone: the hardware ends at the hub's link.
+// The host at a hub's north port: memories of the processor and of GPUs behind a PCI Express root complex, which accepts writes and
+// completes reads. Model only: the RTL ends at the hub's link.
 #pragma once
 
 #include <algorithm>
@@ -28,13 +28,13 @@ class Host {
   struct MemoryConfig {
     std::uint64_t bytes = std::uint64_t{1} << kMemoryShift;
     double read_latency = 1;  ///< cycles from a read to its first byte
-    double read_rate = 16;    ///< bytes a cycle
+    double read_rate = 16;    ///< bytes per cycle
   };
   struct Config {
     std::array<MemoryConfig, kMemories> memories;
-    unsigned packets = 32, units = 256;  ///< that a link's end keeps
+    unsigned packets = 32, units = 256;  ///< receive buffer at each end of a link
   };
-  /// Whom it tells what came.
+  /// Is notified of received writes and load data.
   class Listener {
    public:
     virtual ~Listener() = default;
@@ -52,12 +52,12 @@ class Host {
   [[nodiscard]] SparseMemory& memory(unsigned number) { return *memories_.at(number); }
   void listen(Listener& listener) { listener_ = &listener; }
 
-  /// A posted write of the processor's, of at most a packet's data.
+  /// A posted write of the processor, at most one packet.
   void store(std::uint64_t address, std::span<const std::byte> data) { add_write(stores_, address, data); }
-  /// Its data are told.
+  /// A read of the processor; the listener gets its data.
   void load(std::uint64_t address, unsigned dwords) { add_read(stores_, address, dwords, kLoads); }
   [[nodiscard]] bool stored() const { return stores_.empty(); }
-  /// Its root complex begins anew: reads that it has not answered are forgotten, but for an answer that is under way.
+  /// Resets the root complex: drops all pending reads and completions, except a completion being sent.
   void restart() {
     reads_.clear();
     if (within_ == &answers_) {
@@ -73,14 +73,14 @@ class Host {
   [[nodiscard]] bool idle() const {
     return stores_.empty() && reads_.empty() && answers_.empty() && egress_.idle() && !freed_;
   }
-  /// Writes and reads of others that came.
+  /// Number of received writes and reads.
   [[nodiscard]] std::uint64_t served() const { return served_; }
-  /// Those for addresses that it has not.
+  /// Number of received requests to addresses without memory.
   [[nodiscard]] std::uint64_t unclaimed() const { return unclaimed_; }
-  /// The writes among them since this was called last: whose, and where to.
+  /// Source and address of the writes among them since the last call.
   [[nodiscard]] std::vector<std::pair<Source, std::uint64_t>> take_unclaimed() { return std::exchange(lost_, {}); }
 
-  /// One clock edge. `word`: what came; `credit`: the units of a packet that has left the hub.
+  /// One clock edge. `word`: received word, or null; `credit`: units of a packet that has left the hub.
   void step(Tick cycle, const HubWord* word, const std::optional<unsigned>& credit) {
     freed_.reset();
     const bool last = word && word->last;
@@ -105,7 +105,7 @@ class Host {
     Tick ready;
     spec::PcieMemoryRead request;
   };
-  /// Where an address of the node's is.
+  /// Memory and offset of an address of the node.
   struct MemoryAddress {
     unsigned memory;
     std::uint64_t at;
@@ -119,7 +119,7 @@ class Host {
     return found;
   }
 
-  /// Whose packet goes on, or begins: they take turns.
+  /// The queue that sends: the one whose packet is incomplete, otherwise alternating.
   [[nodiscard]] std::deque<HubWord>* turn() {
     if (within_) return within_;
     auto &first = stores_next_ ? stores_ : answers_, &second = stores_next_ ? answers_ : stores_;
@@ -190,10 +190,10 @@ class Host {
   std::array<std::optional<SparseMemory>, kMemories> memories_;
   Egress egress_;
   std::deque<HubWord> stores_, answers_;
-  std::deque<HubWord>* within_ = nullptr;  ///< whose packet has begun
+  std::deque<HubWord>* within_ = nullptr;  ///< queue whose packet is partly sent
   bool stores_next_ = false;
   std::deque<Read> reads_;
-  double free_ = 0;  ///< the cycle in which the last read's data are there
+  double free_ = 0;  ///< cycle in which the last read's data are complete
   bool first_ = true;
   std::array<std::uint64_t, 2> header_{};
   Kind kind_ = Kind::other;

@@ -27,19 +27,19 @@ namespace thalweg::peach2 {
 class Hub {
  public:
   struct Config {
-    unsigned base = 0;  ///< its GByte
+    unsigned base = 0;  ///< index of its GByte
     unsigned windows = 16;
-    unsigned packets = 32, units = 256;  ///< that a link's end keeps
-    unsigned reads = 16, bus_reads = 4;  ///< under way: of a channel of the DMA controller, of a lane of the bus
+    unsigned packets = 32, units = 256;  ///< receive buffer at each end of a link
+    unsigned reads = 16, bus_reads = 4;  ///< maximum outstanding reads of a DMA channel, of a bus lane
     unsigned ram_bits = 11;
     unsigned contexts = 4, sums = 16, records = 8, latency = 8;
     unsigned starts = 8;
     Clock net, bus;
   };
-  /// What comes at a link in a cycle.
+  /// Inputs of a link in a cycle.
   struct LinkIn {
     const HubWord* word = nullptr;
-    std::optional<unsigned> credit;  ///< the units of a packet that has left the other end
+    std::optional<unsigned> credit;  ///< units of a packet that has left the other end's buffer
   };
 
   Hub(const Config& config, std::uint16_t own)
@@ -57,7 +57,7 @@ class Hub {
         control_({.windows = config.windows, .contexts = config.contexts, .starts = config.starts}),
         ram_(std::size_t{1} << config.ram_bits) {}
 
-  /// Whom crossings wake: what steps the hub in each of its clocks.
+  /// Sets the components that step the hub in each clock domain, which clock crossings wake.
   void bind(Domain& net, ComponentId at_net, Domain& bus, ComponentId at_bus) {
     tells_.reader.bind(bus, at_bus);
     loads_.reader.bind(net, at_net);
@@ -69,27 +69,27 @@ class Hub {
     }
   }
 
-  /// How a chain ended that was started: without a fault, with one, or without having found a place.
+  /// End of a chain: completed, aborted by a fault, or dropped because the queue of starts was full (`missed`).
   struct ChainEnd {
     unsigned channel = 0;
-    std::uint64_t start = 0;  ///< its first descriptor
+    std::uint64_t start = 0;  ///< address of its first descriptor
     bool missed = false;
     std::optional<DmaReader::Fault> fault{};
   };
-  /// Beats that were dropped, behind each other.
+  /// A contiguous range of dropped beats.
   struct Dropped {
     std::uint64_t address = 0, bytes = 0;
   };
-  /// What came to an end. Registers have counts, and the last one of each sort alone.
+  /// All events since the last report. The registers have only counts and the last event of each kind.
   struct Report {
     std::vector<std::pair<unsigned, Note>> refused;  ///< packets, each with its port
-    std::vector<Dropped> strays, untaken;            ///< by the bus, by the calculator
-    std::vector<ChainEnd> chains;                    ///< of a start's channel in their order
+    std::vector<Dropped> strays, untaken;            ///< dropped by the bus, by the calculator
+    std::vector<ChainEnd> chains;                    ///< chains started by writes are in order
   };
-  /// Since this was called last.
+  /// Returns the events since the last call.
   [[nodiscard]] Report take_report() { return std::exchange(report_, {}); }
 
-  /// What its DMA controller waits for, a channel each.
+  /// Outstanding reads of the DMA controller, one entry per channel that waits.
   [[nodiscard]] std::vector<DmaReader::Unanswered> unanswered() const {
     std::vector<DmaReader::Unanswered> all;
     for (const auto& channel : channels_)
@@ -97,13 +97,13 @@ class Hub {
     return all;
   }
 
-  // --- The packets' clock
+  // --- Packet clock domain
 
   [[nodiscard]] const HubWord* out(unsigned link) const { return egresses_[link].out(); }
-  /// The units of a packet that has left: its credits go back.
+  /// Units of a packet that has left the input buffer, to be returned as credits.
   [[nodiscard]] const std::optional<unsigned>& freed(unsigned link) const { return ingresses_[link].freed(); }
 
-  /// Does an edge of the packets' clock change nothing, as long as nothing comes?
+  /// True if, without inputs, an edge of the packet clock changes nothing.
   [[nodiscard]] bool net_idle(Tick cycle) const {
     for (const auto& ingress : ingresses_)
       if (!ingress.idle()) return false;
@@ -115,7 +115,7 @@ class Hub {
       if (lane.from_bus.valid(cycle)) return false;
     return switch_.idle() && !events_.valid() && !loads_.valid(cycle) && !commands_.valid(cycle);
   }
-  /// One edge of the packets' clock; what is shown is taken.
+  /// One edge of the packet clock. Links must accept out() and freed() of this cycle.
   void step_net(Tick cycle, const std::array<LinkIn, kLinks>& links) {
     const auto shown = [&](unsigned port) { return switch_.valid(port) ? &switch_.front(port) : nullptr; };
     std::array<bool, kPorts> passes;
@@ -148,7 +148,7 @@ class Hub {
       if (egresses_[l].ready()) taken |= 1U << l;
       egresses_[l].step(shown(l), links[l].word && links[l].word->last, links[l].credit);
     }
-    std::array<std::optional<HubWord>, kPorts> inside;  // what comes from within
+    std::array<std::optional<HubWord>, kPorts> inside;  // inputs of the internal ports
     for (unsigned l = 0; l < Bus::kLanes; ++l) {
       const unsigned port = l == 0 ? kBus : kSide;
       auto& [to_bus, from_bus, bridge] = lanes_[l];
@@ -188,24 +188,24 @@ class Hub {
     events_.step(happened, tells);
   }
 
-  // --- The bus's clock
+  // --- Bus clock domain
 
-  /// What memory is shown, or null.
+  /// The beat offered to memory, or null.
   [[nodiscard]] const BusBeat* memory() const {
     const auto beats = this->beats();
     const unsigned lane = bus_.lane(beats);
     const auto* beat = beats[lane];
     return beat && bus_.target(*beat) == Bus::Target::memory && bus_.memory_takes(*beat, lane) ? beat : nullptr;
   }
-  /// Does an edge of the bus's clock change nothing, as long as nothing comes?
+  /// True if, without inputs, an edge of the bus clock changes nothing.
   [[nodiscard]] bool bus_idle(Tick cycle) const {
     for (const auto& lane : lanes_)
       if (!lane.bridge.idle() || lane.to_bus.valid(cycle)) return false;
     return bus_.idle() && calculator_.idle(control_.kept()) && control_.idle() && !tells_.valid(cycle);
   }
-  /// Beats that the bus has taken, but for reads of registers.
+  /// Number of beats that the bus has accepted, register reads excepted.
   [[nodiscard]] std::uint64_t beats_taken() const { return beats_; }
-  /// One edge of the bus's clock. `ready`: memory takes what it is shown; `reply`: that of memory, or null.
+  /// One edge of the bus clock. `ready`: memory accepts the offered beat; `reply`: read data of memory, or null.
   void step_bus(Tick cycle, bool ready, const Word<128>* reply) {
     const auto beats = this->beats();
     const unsigned turn = bus_.lane(beats);
@@ -267,7 +267,7 @@ class Hub {
     }
   }
 
-  /// Puts the enabled bytes of a beat where it says.
+  /// Writes the enabled bytes of a beat to `to`.
   static void write(Word<128>& to, const BusBeat& beat) {
     for (unsigned i = 0; i < 16; ++i) {
       if (!(beat.enable >> i & 1)) continue;
@@ -282,7 +282,7 @@ class Hub {
   using Switch = StreamSwitch<HubWord, kPorts, kPorts>;
   using HubEvents = Events<Note, Control::kSources>;
 
-  /// Of the DMA controller.
+  /// A channel of the DMA controller.
   struct Channel {
     using Out = StreamSwitch<HubWord, 2, 1>;
 
@@ -294,7 +294,7 @@ class Hub {
     [[nodiscard]] bool idle(Tick cycle) const {
       return out.idle() && reader.idle() && writer.idle() && !starts.valid(cycle);
     }
-    /// `completion`: what comes for it, or null; `taken`: what it shows is; `in`: what its writer does not say.
+    /// `completion`: its input word, or null; `taken`: its output word is accepted; `in`: inputs that do not come from its writer.
     void step(Tick cycle, const HubWord* completion, bool taken, DmaReader::In in) {
       const auto read = reader.out();
       const auto chunk = reader.chunk();
@@ -319,12 +319,12 @@ class Hub {
     }
 
     AsyncFifo<std::uint64_t> starts;
-    std::uint64_t chain = 0;  ///< the last one that began
+    std::uint64_t chain = 0;  ///< first descriptor of the last chain started
     DmaReader reader;
     DmaWriter writer;
     Out out;
   };
-  /// Of the bus.
+  /// A lane of the bus.
   struct Lane {
     Lane(const Config& config, std::uint16_t own)
         : to_bus(kCrossingDepth, kStages, config.net, config.bus),
@@ -376,7 +376,7 @@ class Hub {
   std::array<Lane, Bus::kLanes> lanes_;
   Report report_;
   std::uint32_t owners_ = 0;  ///< nodes that may write registers
-  unsigned timeout_ = 0;      ///< of a chain's reads
+  unsigned timeout_ = 0;      ///< time-out for a chain's reads
   AsyncFifo<std::pair<unsigned, Window>> loads_;
   AsyncFifo<Control::Command> commands_;
   AsyncFifo<HubEvents::Event> tells_;

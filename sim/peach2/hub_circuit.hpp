@@ -36,7 +36,7 @@ class HubCircuit {
   };
 
   virtual ~HubCircuit() = default;
-  /// An edge of one clock or, at one instant, of both.
+  /// An edge of one clock, or simultaneous edges of both.
   virtual void edges(bool net, bool bus, const Inputs& in, Outputs& out) = 0;
 };
 

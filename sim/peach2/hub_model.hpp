@@ -15,23 +15,23 @@ namespace thalweg::peach2 {
 class HubModel {
  public:
   virtual ~HubModel() = default;
-  /// What steps it.
+  /// Sets the components that step it.
   virtual void bind(Domain& net, ComponentId at_net, Domain& bus, ComponentId at_bus) = 0;
 
-  /// All edges before this tick have been told; those at it follow.
+  /// Called before the edges at `tick`; all earlier edges have been stepped.
   virtual void begin(Tick tick) = 0;
 
-  // What it shows at that tick.
+  // Outputs at that tick.
   [[nodiscard]] virtual const HubWord* out(unsigned link) = 0;
   [[nodiscard]] virtual std::optional<unsigned> freed(unsigned link) = 0;
   [[nodiscard]] virtual const BusBeat* memory() = 0;
-  /// Beats that its bus has taken, but for reads of registers.
+  /// Number of beats that its bus has accepted, register reads excepted.
   [[nodiscard]] virtual std::uint64_t beats_taken() const = 0;
 
   virtual void step_net(Tick cycle, const std::array<Hub::LinkIn, kLinks>& links) = 0;
   virtual void step_bus(Tick cycle, bool ready, const Word<128>* reply) = 0;
 
-  /// As long as nothing comes, does an edge in that cycle and in those after it change nothing?
+  /// True if, without inputs, edges from that cycle on change nothing.
   [[nodiscard]] virtual bool net_idle(Tick cycle) const = 0;
   [[nodiscard]] virtual bool bus_idle(Tick cycle) const = 0;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Input port of a hub, C++ model of rtl/peach2/tw_ingress.sv: stores packets until they are complete, and routes them by the windows
-// of their addresses, or drops them.
+// Input port of a hub, C++ model of rtl/peach2/tw_ingress.sv: stores packets until they are complete, and routes them by address
+// windows or drops them.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,9 @@ class Ingress {
  public:
   struct Config {
     unsigned port = kNorth;
-    bool reads = false;    ///< reads may come in
-    bool answers = false;  ///< completions may come in
-    unsigned words = 144;  ///< kept, at least those of a packet
+    bool reads = false;    ///< accepts reads
+    bool answers = false;  ///< accepts completions
+    unsigned words = 144;  ///< buffer size, at least one packet
     unsigned packets = 16, windows = 16;
     unsigned base = 0;  ///< the hub's own GByte
   };
@@ -30,7 +30,7 @@ class Ingress {
     std::uint64_t address;
   };
 
-  /// `own`: the engine's, as the requester of its reads.
+  /// `own`: requester ID of the DMA controller.
   Ingress(const Config& config, std::uint16_t own)
       : config_(config),
         own_(own),
@@ -39,18 +39,18 @@ class Ingress {
         verdicts_(config.packets) {}
 
   [[nodiscard]] bool ready() const { return store_.ready() && (!first_ || packets_ != config_.packets); }
-  /// The word that it shows, or null; and where it goes.
+  /// The word offered to the switch, or null; to() is its output port.
   [[nodiscard]] const HubWord* front() const { return shown() && verdicts_.front().passes ? &store_.front() : nullptr; }
   [[nodiscard]] unsigned to() const { return verdicts_.front().to; }
-  /// The units of a packet that has left in the cycle before.
+  /// Units of a packet that has left in the previous cycle.
   [[nodiscard]] const std::optional<unsigned>& freed() const { return freed_; }
   [[nodiscard]] const std::optional<Refused>& refused() const { return refused_; }
   [[nodiscard]] bool idle() const { return packets_ == 0 && !freed_ && !refused_; }
   [[nodiscard]] Windows& windows() { return windows_; }
   [[nodiscard]] const Windows& windows() const { return windows_; }
 
-  /// One clock edge, before a window is loaded at it. `offered`: a word that came, or null; `taken`: that at the front is; `owners`:
-  /// nodes that may write registers.
+  /// One clock edge, before a window is loaded at it. `offered`: input word, or null; `taken`: the word at the front is accepted;
+  /// `owners`: nodes that may write registers.
   void step(const HubWord* offered, bool taken, std::uint32_t owners) {
     const HubWord* word = offered && ready() ? offered : nullptr;
     const bool leaves = shown() && (!verdicts_.front().passes || taken);
@@ -82,7 +82,8 @@ class Ingress {
 
  private:
   static constexpr std::uint32_t kPages = (1U << (kAddressBits - kPageBits)) - 1;
-  static constexpr unsigned kRegistersPage = 0x38000, kStart = 64;  ///< of a hub's GByte; the register of starts
+  static constexpr unsigned kRegistersPage = 0x38000,
+                            kStart = 64;  ///< page within a hub's GByte; number of the start register
 
   struct Verdict {
     bool passes = false;
@@ -94,7 +95,7 @@ class Ingress {
   [[nodiscard]] Source source(std::uint64_t header) const {
     return cable() ? source_of(header) : Source{config_.base >> (kNodeShift - kBaseShift), config_.port};
   }
-  /// A write that comes by a cable has it counted in its header; any other gets its source there.
+  /// Updates a write's header: from a cable, increments the number of cables; from other ports, inserts the source.
   [[nodiscard]] HubWord marked(HubWord word) const {
     auto& header = word.data[0];
     if (kind(word.data) != Kind::write) return word;
@@ -151,7 +152,7 @@ class Ingress {
   Windows windows_;
   RamFifo<HubWord> store_;
   Fifo<Verdict> verdicts_;
-  Word<256> asked_{}, found_{};  ///< headers, beside what was asked of the windows
+  Word<256> asked_{}, found_{};  ///< headers of the lookups in the windows' pipeline
   unsigned packets_ = 0, whole_ = 0;
   bool first_ = true;
   std::optional<unsigned> freed_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A node of PEACH2: a hub with its memory, and the host that it is plugged into.
+// A node of PEACH2: a hub with its memory, and its host.
 #pragma once
 
 #include <array>
@@ -21,15 +21,15 @@
 
 namespace thalweg::peach2 {
 
-/// Of a link of PCI Express. Rates and what is carried beside data are the egress's, and so is the account of credits: each is the units of
-/// a packet that has left the reader.
+/// Lane of a PCI Express link. The egress models rate, protocol overhead and credits; a credit carries the units of a packet that has
+/// left the receiver's buffer.
 using LinkLane = Lane<HubWord>;
 using LinkEnd = LaneEnd<LinkLane>;
 
 class Node final : public AssembledNode {
  public:
   struct Config {
-    Tick host_latency = 1;  ///< of the link to the host, in cycles of the packets' clock
+    Tick host_latency = 1;  ///< of the link to the host, in cycles of the packet clock
     BoardMemory::Config memory;
     Host::Config host;
     Processor::Config processor;
@@ -39,10 +39,10 @@ class Node final : public AssembledNode {
     [[nodiscard]] std::string carries() const override { return sort; }
     std::string sort;
     LinkEnd end;
-    /// Packets sent whose credits have not come back: none in a quiet ring, unless a hub was reset alone. Counted beside the hub,
-    /// which forgets.
+    /// Sent packets whose credits have not been returned: 0 in an idle ring, unless a hub was reset alone. Counted outside the hub,
+    /// whose own count is lost by a reset.
     std::int64_t outstanding = 0;
-    std::int64_t reported = 0;  ///< of these
+    std::int64_t reported = 0;  ///< value of `outstanding` in the last report
   };
 
   Node(const Config& config, unsigned number, std::unique_ptr<HubModel> hub, Domain& net, Domain& bus)
@@ -64,22 +64,22 @@ class Node final : public AssembledNode {
     processor_.emplace(config.processor, "the processor of node " + std::to_string(number), host_, net, at_host_.id);
   }
 
-  /// East, west and south: north is the host's.
+  /// East, west and south, numbered from 0; north connects to the host.
   [[nodiscard]] Port& port(unsigned number) override { return ports_.at(number + kEast); }
   [[nodiscard]] Host& host() { return host_; }
   [[nodiscard]] Processor& processor() { return *processor_; }
   [[nodiscard]] const Processor& processor() const { return *processor_; }
   [[nodiscard]] SparseMemory& memory() { return memory_.bytes(); }
   [[nodiscard]] HubModel& hub() { return *hub_; }
-  /// Writes that left by a port that is joined to nothing, since this was called last: port, whose, and where to.
+  /// A write that was sent to an unconnected port.
   struct Astray {
     unsigned port = 0;
     Source source;
     std::uint64_t address = 0;
   };
   [[nodiscard]] std::vector<Astray> take_astray() { return std::exchange(astray_, {}); }
-  /// What moved on the ring's links, on the hub's bus and into the host: it grows as long as anybody works, but for a processor
-  /// that asks its hub.
+  /// Transfers on the ring's links, on the hub's bus and into the host. Measures progress: a processor that polls its hub does not
+  /// count.
   [[nodiscard]] std::uint64_t moved() const { return moved_ + hub_->beats_taken() + host_.served(); }
 
  private:
@@ -120,7 +120,7 @@ class Node final : public AssembledNode {
     hub_->step_net(cycle, links);
     return open || !hub_->net_idle(cycle + 1);
   }
-  /// By a port that is joined to nothing: it holds up nobody, and is told.
+  /// Drops and reports packets to an unconnected port, whose credits are returned so that it blocks no sender.
   void leaves(unsigned port, const HubWord& word) {
     auto& [first, units, credit] = open_[port];
     if (first) {
@@ -161,13 +161,13 @@ class Node final : public AssembledNode {
     unsigned units = 0;
     std::optional<unsigned> credit{};
   };
-  std::array<Open, kLinks> open_;  ///< ports that are joined to nothing
+  std::array<Open, kLinks> open_;  ///< state of unconnected ports
   std::vector<Astray> astray_;
   Step at_net_{*this, &Node::net}, at_bus_{*this, &Node::bus}, at_host_{*this, &Node::host};
   std::optional<Processor> processor_;
 };
 
-/// What joins two nodes.
+/// Link between two nodes.
 struct Cable final : AssembledLink {
   Cable(Tick latency, Node::Port& one, Node::Port& other) : lanes(latency, one.end, other.end) {}
 

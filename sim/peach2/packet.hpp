@@ -13,7 +13,7 @@
 
 namespace thalweg::peach2 {
 
-/// Calls visit(line, first byte in it, first byte of the data, bytes) for each line that bytes from an address on lie in.
+/// Calls visit(line, offset in the line, offset in the data, bytes) for each line that `bytes` bytes from `address` on touch.
 template <class Visit>
 void each_line(std::uint64_t address, std::size_t bytes, Visit&& visit) {
   for (std::size_t done = 0, line = 0; done < bytes; ++line) {
@@ -23,7 +23,7 @@ void each_line(std::uint64_t address, std::size_t bytes, Visit&& visit) {
   }
 }
 
-/// Adds a header and the lines of its data, whose size and address are multiples of 4.
+/// Appends a header and its data in lines; size and address are multiples of 4.
 inline void add_packet(std::deque<HubWord>& words, const std::array<std::uint64_t, 2>& header, std::uint64_t address,
                        std::span<const std::byte> data) {
   words.push_back({word(header), data.empty()});
@@ -50,7 +50,7 @@ inline void add_read(std::deque<HubWord>& words, std::uint64_t address, unsigned
   read.address = address / 4;
   add_packet(words, read.pack(), address, {});
 }
-/// Of a read, whole; `found`: there is something at its address.
+/// Appends the single completion of a read; `found`: memory exists at its address.
 inline void add_completion(std::deque<HubWord>& words, const spec::PcieMemoryRead& read,
                            std::span<const std::byte> data, bool found) {
   constexpr std::uint8_t kUnsupported = 1;

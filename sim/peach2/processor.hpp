@@ -23,16 +23,16 @@ namespace thalweg::peach2 {
 class Processor final : public Component, public Host::Listener {
  public:
   struct Config {
-    Tick store = 1;        ///< cycles from a store to its packet at the root complex, until the next one may begin
-    Tick landing = 1;      ///< from the end of a packet to when the processor can see what it wrote
-    Tick poll = 1;         ///< from a look at its memory to the next one
-    Tick copy_start = 1;   ///< of a copy between its memory and a GPU's
-    double copy_rate = 1;  ///< bytes a cycle
+    Tick store = 1;        ///< cycles from a store to its packet at the root complex, and until the next store
+    Tick landing = 1;      ///< from the end of a packet until its data are visible to the processor
+    Tick poll = 1;         ///< period of polling its memory
+    Tick copy_start = 1;   ///< overhead of a copy between its memory and a GPU's
+    double copy_rate = 1;  ///< bytes per cycle
   };
-  /// What a store writes at once: a line of the processor's, which is combined.
+  /// Maximum size of a store: one write-combined cache line of the processor.
   static constexpr std::size_t kStoreBytes = 64;
 
-  /// Called at the cycle in which an operation has ended.
+  /// Called in the cycle in which an operation completes.
   using Then = std::function<void(Tick cycle)>;
   struct MemoryAddress {
     unsigned memory = kProcessor;
@@ -45,7 +45,7 @@ class Processor final : public Component, public Host::Listener {
     host.listen(*this);
   }
 
-  /// The host's root complex begins anew, in program order.
+  /// Resets the host's root complex, in program order.
   void restart(Then then = {}) {
     work(0, [this, then = std::move(then)](Tick cycle) {
       host_.restart();
@@ -53,18 +53,18 @@ class Processor final : public Component, public Host::Listener {
     });
   }
 
-  // Each adds an operation behind those that there are.
+  // Each of these appends an operation to the queue.
 
   void work(Tick cycles, Then then = {}) { add({.kind = Kind::work, .cycles = cycles, .then = std::move(then)}); }
-  /// To the hub, or by it to others: at most `kStoreBytes`, whose number and address are multiples of 4.
+  /// Stores to the hub, or through it to other nodes: at most `kStoreBytes`; size and address are multiples of 4.
   void store(std::uint64_t address, std::vector<std::byte> data, Then then = {}) {
     add({.kind = Kind::store, .address = address, .data = std::move(data), .then = std::move(then)});
   }
-  /// Until the 32 bits at a place of its memory are `value`.
+  /// Waits until the 32 bits at offset `at` of its memory equal `value`.
   void await(std::uint64_t at, std::uint32_t value, Then then = {}) {
     add({.kind = Kind::await, .address = at, .value = value, .then = std::move(then)});
   }
-  /// Until 32 bits that it reads in its hub, from a multiple of 16 on, are `value`.
+  /// Polls its hub until the 32 bits at `address`, a multiple of 16, equal `value`.
   void await_register(std::uint64_t address, std::uint32_t value, Then then = {}) {
     add({.kind = Kind::await_register, .address = address, .value = value, .then = std::move(then)});
   }
@@ -72,7 +72,7 @@ class Processor final : public Component, public Host::Listener {
   void load(std::uint64_t address, std::function<void(std::span<const std::byte>)> take) {
     add({.kind = Kind::load, .address = address, .take = std::move(take)});
   }
-  /// From memory to memory of the node. Throws std::out_of_range where they are not that large.
+  /// Copies between memories of the node. Throws std::out_of_range if the range exceeds a memory.
   void copy(const MemoryAddress& from, const MemoryAddress& to, std::size_t bytes, Then then = {}) {
     std::vector<std::byte> nothing(1);
     for (const auto& place : {from, to})
@@ -81,18 +81,18 @@ class Processor final : public Component, public Host::Listener {
   }
 
   [[nodiscard]] bool idle() const { return queue_.empty(); }
-  /// By itself: it will go on whatever others do.
+  /// True if the current operation completes independently of other components.
   [[nodiscard]] bool works() const {
     return !queue_.empty() && (queue_.front().kind == Kind::work || queue_.front().kind == Kind::copy);
   }
   [[nodiscard]] const std::string& name() const { return name_; }
-  /// Leaves what it has to do.
+  /// Discards all operations.
   void abandon() {
     queue_.clear();
     due_ = kNever;
     answer_ = false;
   }
-  /// What it waits for; only where it is not idle.
+  /// Describes what it waits for; must not be idle.
   [[nodiscard]] Blocked blocked() const {
     const auto& front = queue_.front();
     const auto value = std::to_string(front.value);
@@ -103,9 +103,9 @@ class Processor final : public Component, public Host::Listener {
                     : front.kind == Kind::load           ? "for an answer from the hub at " + hex(front.address)
                                                          : "to end what it does"};
   }
-  /// Since which cycle.
+  /// Cycle in which the current operation began.
   [[nodiscard]] Tick since() const { return begun_; }
-  /// Operations that have ended.
+  /// Number of completed operations.
   [[nodiscard]] std::uint64_t ended() const { return ended_; }
 
   bool step(Tick cycle) override {
@@ -181,7 +181,7 @@ class Processor final : public Component, public Host::Listener {
     std::function<void(std::span<const std::byte>)> take{};
   };
 
-  /// What was written, and from when on the processor sees it.
+  /// A write, and the cycle from which it is visible to the processor.
   struct Written {
     Tick seen;
     std::uint64_t at;
@@ -206,7 +206,7 @@ class Processor final : public Component, public Host::Listener {
     return word_of(now) == operation.value;
   }
 
-  /// From when on it sees what stands at an address.
+  /// Cycle from which the current data at an address are visible.
   [[nodiscard]] Tick visible(std::uint64_t address) const {
     Tick seen = 0;
     for (const auto& written : landing_)

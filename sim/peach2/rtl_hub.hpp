@@ -12,7 +12,7 @@
 
 namespace thalweg::peach2 {
 
-/// The two differ: what() says when, at which hub and port.
+/// Thrown when the two differ; what() states the cycle, hub and port.
 class HubDifference : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -31,7 +31,7 @@ class RtlHub final : public HubModel {
     sim_.bind(net, at_net, bus, at_bus);
   }
   void begin(Tick tick) override {
-    if (tick == due_) return;  // edges at one instant are one evaluation
+    if (tick == due_) return;  // simultaneous edges are one evaluation
     if (net_due_ || bus_due_) clock_hardware();
     net_due_ = bus_due_ = false;
     due_ = tick;
@@ -73,14 +73,14 @@ class RtlHub final : public HubModel {
   [[nodiscard]] std::vector<DmaReader::Unanswered> unanswered() const override { return sim_.unanswered(); }
 
  private:
-  static constexpr Tick kSettles = 32;  ///< cycles until what one side did has come through all synchronizers
+  static constexpr Tick kSettles = 32;  ///< cycles until a change on one side has passed all synchronizers
 
   struct Side {
     Domain* domain = nullptr;
     ComponentId component = 0;
   };
 
-  /// As long as one clock has something to do, and what it did is on its way, both go on: synchronizers have to see their edges.
+  /// Keeps both clocks running while one domain is active and its changes pass through synchronizers, which need their edges.
   void advance_side(const Side& own, const Side& other, Tick cycle, bool active) {
     const Clock clock = own.domain->clock;
     const Tick now = clock.edge(cycle);
@@ -88,7 +88,7 @@ class RtlHub final : public HubModel {
     if (now <= awake_until_) other.domain->wake(other.component, other.domain->clock.cycle_after(now));
   }
 
-  /// An assertion of the hardware that fails is a difference, too.
+  /// A failed assertion of the hardware is a difference, too.
   void clock_hardware() {
     try {
       circuit_->edges(net_due_, bus_due_, in_, out_);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Routes a page, C++ model of rtl/peach2/tw_windows.sv: the hub's own pages to its bus, others by the first window that contains
+// Routes pages, C++ model of rtl/peach2/tw_windows.sv: the hub's own pages to its bus, others by the first window that contains
 // them.
 #pragma once
 
@@ -20,11 +20,11 @@ class Windows {
   /// `base`: the hub's own GByte.
   Windows(unsigned windows, unsigned base) : base_(base), windows_(windows) {}
 
-  /// What was asked two cycles ago.
+  /// Result of the lookup started two cycles earlier.
   [[nodiscard]] const std::optional<Found>& found() const { return found_; }
   [[nodiscard]] bool idle() const { return !found_ && !asked_; }
   [[nodiscard]] unsigned size() const { return static_cast<unsigned>(windows_.size()); }
-  /// Without time.
+  /// Combinational lookup.
   [[nodiscard]] Found find(std::uint32_t page) const {
     if (page >> (kBaseShift - kPageBits) == base_) return {true, kBus};
     for (const auto& window : windows_)

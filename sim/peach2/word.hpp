@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Common types of a hub's blocks: words, ports and windows, as in rtl/peach2/tw_peach2_pkg.sv.
 //
-// A packet is a header in the lowest bytes of its first word, then the 32-byte lines that contain its data, each byte at the offset of
-// its address.
+// A packet is a header in the lowest bytes of its first word, followed by the 32-byte lines that contain its data, with each byte at
+// the offset given by its address.
 #pragma once
 
 #include <array>
@@ -19,18 +19,18 @@ inline constexpr unsigned kPageBits = 12;
 inline constexpr unsigned kBaseShift = 30;  ///< of a hub's own GByte
 inline constexpr unsigned kNodeShift = 35;  ///< a node has 32 GByte
 inline constexpr std::uint64_t kAddresses = std::uint64_t{1} << kAddressBits;
-inline constexpr unsigned kMaxDwords = 64;  ///< of a packet
+inline constexpr unsigned kMaxDwords = 64;  ///< payload of a packet
 inline constexpr unsigned kLineBytes = 32;
 
-/// North is the host, west and east the ring, south the other ring; the others are inside. The DMA controller has two channels: engine
-/// for the chains that are started by a write, results for those that the calculator starts. Bus and side are the bus's two lanes; side
-/// serves results alone.
+/// North connects to the host, west and east to the ring, south to the other ring; the others are internal. The DMA controller has two
+/// channels: engine for chains started by a write, results for chains started by the calculator. Bus and side are the bus's two lanes;
+/// side serves only the results channel.
 enum Port : unsigned { kNorth, kEast, kWest, kSouth, kBus, kEngine, kResults, kSide };
 inline constexpr unsigned kPorts = 8;
 inline constexpr unsigned kLinks = 4;
-/// Of the DMA controller.
+/// Channels of the DMA controller.
 inline constexpr unsigned kChannels = 2;
-/// In the tags of the channel kResults.
+/// Bit set in the tags of the channel kResults.
 inline constexpr unsigned kSideTag = 0x40;
 
 struct HubWord {
@@ -38,7 +38,7 @@ struct HubWord {
   bool last = false;
 };
 
-/// A range of pages of 4 KByte, and where it goes: lower <= (page & mask) <= upper.
+/// A range of 4-KByte pages, lower <= (page & mask) <= upper, and its output port.
 struct Window {
   bool used = false;
   unsigned to = 0;
@@ -49,28 +49,28 @@ struct Window {
 
 enum class Refusal : unsigned {
   none,
-  outside,    ///< no window
-  back,       ///< out of the port that it came in by, or into none
-  crosses,    ///< from page to page
-  malformed,  ///< no packet of ours, or of a length that is none
-  read,       ///< where writes alone go, or an answer that nobody asked for
-  led,        ///< after kMostCables cables: windows lead it round
-  locked,     ///< a register, by somebody whom the host does not let write it
+  outside,    ///< no window matches
+  back,       ///< the window's port is the input port or does not exist
+  crosses,    ///< crosses a page boundary
+  malformed,  ///< unknown packet type or invalid length
+  read,       ///< a read where only writes are routed, or an unexpected completion
+  led,        ///< has passed kMostCables cables: windows form a loop
+  locked,     ///< a write to a register from a node that the host has not authorized
 };
 
 inline constexpr unsigned kMostCables = 16;
-/// Who wrote: a node, by a port of its hub. Of a write the requester says it: the bus's number is the node, the function's the port.
+/// Source of a write: a node and a port of its hub. Encoded in the requester ID: the bus number is the node, the function number the port.
 struct Source {
   unsigned node = 0, port = 0;
 };
-/// What is told of something that happened.
+/// Details of an event.
 struct Note {
-  unsigned reason = 0;  ///< a Refusal, or of a channel a ChainFault
+  unsigned reason = 0;  ///< a Refusal, or a ChainFault for a channel
   bool read = false;
   Source source{};
   std::uint64_t address = 0;
 };
-/// In the first half of a header.
+/// Bit positions in the first half of a header.
 inline constexpr unsigned kBusAt = 32, kFunctionAt = 40, kTagAt = 48;
 [[nodiscard]] inline Source source_of(std::uint64_t header) {
   return {static_cast<unsigned>(header >> kBusAt & 15), static_cast<unsigned>(header >> kFunctionAt & 7)};
@@ -78,12 +78,12 @@ inline constexpr unsigned kBusAt = 32, kFunctionAt = 40, kTagAt = 48;
 
 enum class ChainFault : unsigned {
   none,
-  malformed,  ///< its start is no multiple of 32, or a descriptor is none
+  malformed,  ///< its start is no multiple of 32, or a descriptor is invalid
   refused,    ///< a read was refused
-  failed,     ///< an answer has failed, or is not the one that is due
-  too_long,   ///< as one that leads round
+  failed,     ///< a completion has failed, or is not the expected one
+  too_long,   ///< too many descriptors, possibly a loop
   aborted,    ///< by the host
-  late,       ///< a read has had no answer in time
+  late,       ///< a read has timed out
 };
 
 enum class Kind { write, read, completion, other };
@@ -107,11 +107,11 @@ enum class Kind { write, read, completion, other };
   return {header[0], header[1], 0, 0};
 }
 
-/// Lines that so many double words lie in, from one of a line's eight on.
+/// Number of lines that `dwords` double words occupy, starting at double word `first` of a line.
 [[nodiscard]] constexpr unsigned lines(unsigned first, unsigned dwords) {
   return (first % 8 + dwords + 7) / 8;
 }
-/// Units of 16 bytes that so many double words cost in flow control.
+/// Flow-control units, of 16 bytes, of `dwords` double words.
 [[nodiscard]] constexpr unsigned units(unsigned dwords) {
   return (dwords + 3) / 4;
 }

@@ -16,9 +16,9 @@ namespace thalweg::peach2 {
 namespace {
 
 constexpr std::uint16_t kEngineOf =
-    0x0100;                          ///< a hub's engine as a requester: the first device behind the root complex
-constexpr Tick kStride = 1'000;      ///< cycles from a look at what moves to the next one
-constexpr unsigned kPatience = 250;  ///< strides in which nothing moves, while processors ask their hubs
+    0x0100;                          ///< requester ID of a hub's DMA controller: first device behind the root complex
+constexpr Tick kStride = 1'000;      ///< cycles between two checks of progress
+constexpr unsigned kPatience = 250;  ///< strides without progress, while processors poll their hubs, before giving up
 
 /// Times and rates of a node in cycles of a clock.
 class Cycles {
@@ -29,7 +29,7 @@ class Cycles {
   [[nodiscard]] Tick whole(const char* name) const {
     return std::max<Tick>(1, static_cast<Tick>(std::llround(exact(name))));
   }
-  [[nodiscard]] double bytes(const char* name) const { return values_.get<double>(name) / per_ns_; }  // of GB/s
+  [[nodiscard]] double bytes(const char* name) const { return values_.get<double>(name) / per_ns_; }  // from GB/s
 
  private:
   const Values& values_;
@@ -140,7 +140,7 @@ std::unique_ptr<HubModel> Fabric::sim_hub(const Hub::Config& config, std::uint16
   return std::make_unique<SimHub>(config, own);
 }
 
-/// What the kinds say while the cluster is put together.
+/// Values collected from the kinds during assembly.
 struct Fabric::Parts {
   Hub::Config config;
   Domain* net = nullptr;
@@ -290,7 +290,7 @@ void Fabric::report(unsigned node, Report& to) {
     to.losses.push_back(std::move(loss));
   };
   for (const auto& [port, note] : of_hub.refused) {
-    if (note.read) continue;  // its chain is given up
+    if (note.read) continue;  // reported with its chain
     drop("writes that its windows or rules refuse", 1,
          {hub + "refused, from " + kPortNames[port] + ", a write of " + who(note.source) + " to " + hex(note.address) +
               ": " + why(static_cast<Refusal>(note.reason)),
@@ -407,7 +407,7 @@ Stuck Fabric::stuck(std::vector<Blocked> waits) {
 }
 
 Counts Fabric::counts(unsigned number) {
-  const auto read_back = std::make_shared<Counts>();  // a hub that does not answer leaves reads outstanding
+  const auto read_back = std::make_shared<Counts>();  // shared, as reads remain outstanding if the hub does not reply
   read_back->results.resize(config_.contexts);
   auto& processor = node(number).processor();
   const auto read = [&](unsigned at, std::function<void(std::span<const std::byte>)> take) {
