@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ARGOT in small: sources in an oct-tree ionize hydrogen on a mesh; what rounds need of the whole mesh, PEACH2's hubs sum up.
+"""A small ARGOT: sources in an oct-tree ionize hydrogen on a mesh, and PEACH2's hubs compute the sums over the mesh.
 
 python apps/argot/argot.py [--ranks R] [--cells N] [--sources S] [--plot FILE]
 
-Prints the radius of what is ionized beside Stroemgren's, and the simulated time of all sums by hubs and by processors. Ends with 1
-where a run without hubs gives another state.
+Prints the radius of the ionized region and Stroemgren's, and the simulated time of all sums by hubs and by processors.
+Exits with 1 if the state differs from that of a run without hubs.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from sums import RECORD, HubSums, serial
 from thalweg.errors import CheckFailed, InputError
 
 PICTURES = (".pdf", ".png", ".svg")
-AGREES = 1e-3  # of the neutral part in a cell, where sums of fp32 and of fp64 end the rounds
+AGREES = 1e-3  # maximum difference of a cell's neutral part between runs with fp32 and fp64 sums
 
 
 class Parser(argparse.ArgumentParser):
@@ -58,7 +58,7 @@ def options(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def problem(cells: int, sources: int, seed: int = 1, opening: float = 0.7, density: float = 1.0) -> Problem:
-    """One source in the middle; or several, of different luminosities, within three quarters of the box's edges."""
+    """One source in the middle, or several of different luminosities within the middle three quarters of the box."""
     if sources == 1:
         return Problem(cells, np.full((1, 3), cells // 2), np.ones(1), opening, density)
     draw = np.random.default_rng([seed, sources])
@@ -68,19 +68,20 @@ def problem(cells: int, sources: int, seed: int = 1, opening: float = 0.7, densi
 
 
 def digest(state: State) -> str:
-    """Of all bits: the mesh's, and of all sums."""
+    """Hash of all bits of the mesh and of all sums."""
     return hashlib.sha256(state.neutral.tobytes() + np.array(state.budgets).tobytes()).hexdigest()[:16]
 
 
 def radii(case: Problem, state: State) -> tuple[float, float]:
-    """In cm, of spheres: as large as what is ionized, and Stroemgren's for the photons that stay."""
+    """Radii in cm: of a sphere of the ionized volume, and Stroemgren's for the photons that do not escape."""
     last = state.budgets[-1]
     measured = (3 * last.ionized / (4 * np.pi)) ** (1 / 3) * case.edge
     return measured, chemistry.stroemgren(case.density, chemistry.PHOTONS * (1 - last.right * last.escaped))
 
 
 def draw(file: Path, case: Problem, state: State) -> None:
-    """The plane through the brightest source: neutral part, the edge of what is ionized, and Stroemgren's circle of a single source."""
+    """Draws the plane through the brightest source: neutral part, border of the ionized region, and Stroemgren's circle
+    for a single source."""
     from matplotlib.colors import LogNorm
     from matplotlib.figure import Figure
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rounds of radiation, sums over the mesh and chemistry, until the state of ionization is in equilibrium."""
+"""Rounds of radiation, sums over the mesh and chemistry, until ionization is in equilibrium."""
 
 from __future__ import annotations
 
@@ -16,26 +16,27 @@ from thalweg.errors import CheckFailed
 
 TOLERANCE = 1e-4
 MOST_ROUNDS = 200
-START = 1e-6  # neutral everywhere: from there on ionized parts only become smaller
+START = 1e-6  # initial neutral fraction: nearly all is ionized, and ionized regions only shrink
 
 Sum = Callable[[NDArray[np.float32]], NDArray[np.floating]]
 
 
 class Budget(NamedTuple):
-    """The mesh's: a record's eight fields. Photons and recombinations in units of what all sources give."""
+    """Sums over the mesh: the eight fields of a record. Photons and recombinations are relative to the photons of all
+    sources."""
 
-    near: float  #: photons taken from sources
-    far: float  #: and from groups
+    near: float  #: photons absorbed from single sources
+    far: float  #: photons absorbed from groups
     escaped: float  #: photons that leave the box
     recombined: float
     ionized: float  #: cells
-    gained: float  #: of that, in the round before
+    gained: float  #: increase of `ionized` in the previous round
     lost: float
-    edge: float  #: cells, 4 x (1 - x) of each
+    edge: float  #: cells, sum of 4 x (1 - x)
 
     @property
     def right(self) -> float:
-        """What rates have to be multiplied with, so that no more and no fewer photons are taken or escape than sources give."""
+        """Factor of rates, such that absorbed and escaped photons equal the sources' photons."""
         return 1 / (self.near + self.far + self.escaped)
 
     @property
@@ -46,15 +47,15 @@ class Budget(NamedTuple):
 
 @dataclass(frozen=True)
 class Problem:
-    cells: int  #: along an edge
+    cells: int  #: cells along an edge
     places: NDArray[np.int64]  #: the sources' cells
-    luminosities: NDArray[np.float64]  #: whose sum is 1
+    luminosities: NDArray[np.float64]  #: relative; the sum is 1
     opening: float = 0.7  #: radian
     density: float = 1.0  #: per cubic cm
 
     @property
     def edge(self) -> float:
-        """Of a cell, in cm."""
+        """Edge of a cell, in cm."""
         return chemistry.BOX * chemistry.stroemgren(self.density) / self.cells
 
 
@@ -62,18 +63,18 @@ class Problem:
 class State:
     neutral: NDArray[np.float64]
     budgets: list[Budget]
-    rays: int  #: of a round
+    rays: int  #: number of rays of a round
 
 
 def eighths(cells: int) -> NDArray[np.int64]:
-    """The cells' numbers in C order, eighths by their cells."""
+    """Cell numbers (C order) of each eighth of the mesh: eighths x cells."""
     half = cells // 2
     parts = np.arange(cells**3).reshape(2, half, 2, half, 2, half)
     return parts.transpose(0, 2, 4, 1, 3, 5).reshape(8, -1)
 
 
 def solve(problem: Problem, total: Sum) -> State:
-    """Raises CheckFailed where that comes to no end."""
+    """Raises CheckFailed if there is no equilibrium after MOST_ROUNDS rounds."""
     n, edge, density = problem.cells, problem.edge, problem.density
     cells = np.indices((n, n, n), np.int32).reshape(3, -1).T
     groups = list(seen(tree(problem.places, problem.luminosities, n), cells, problem.opening))

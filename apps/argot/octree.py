@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sources in an oct-tree: seen from far away, a group of them is one luminous point.
+"""Sources in an oct-tree: from far away, a group is treated as one luminous point.
 
 T. Okamoto, K. Yoshikawa and M. Umemura, "ARGOT: accelerated radiative transfer on grids using oct-tree", MNRAS 419 (2012).
 Lengths are in cells; a cell's centre is at its index.
@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Group:
-    at: NDArray[np.float64]  #: the centre of its luminosity
+    at: NDArray[np.float64]  #: centre of luminosity
     luminosity: float
-    size: float  #: the edge of its cube
-    parts: tuple[Group, ...] = ()  #: none: all its sources are at one place
+    size: float  #: edge of its cube
+    parts: tuple[Group, ...] = ()  #: empty: all its sources are in one cell
 
 
 def tree(places: NDArray[np.int64], luminosities: NDArray[np.float64], edge: int) -> Group:
-    """Of sources in cells, `places` by 3; the cube has its lower corner at cell 0."""
+    """Tree of sources at `places` (sources x 3, in cells); the root's cube has its lower corner at cell 0."""
     return _group(places, luminosities, np.zeros(3, np.int64), 1 << (edge - 1).bit_length())
 
 
@@ -45,7 +45,8 @@ def _group(places: NDArray[np.int64], luminosities: NDArray[np.float64], low: ND
 def seen(
     group: Group, cells: NDArray[np.int32], opening: float, at: NDArray[np.int64] | None = None
 ) -> Iterator[tuple[Group, NDArray[np.int64]]]:
-    """Groups, and the numbers of the cells that see each as one point: from there its cube is smaller than `opening`, in radian."""
+    """Yields groups with the numbers of the cells that treat each as one point, since its cube appears smaller than
+    `opening` (radian)."""
     at = np.arange(len(cells)) if at is None else at
     if not group.parts:
         yield group, at

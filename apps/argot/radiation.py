@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Optical depths along rays from a luminous point to cells, and the photons that cells take from it.
+"""Optical depths along rays from a luminous point to cells, and the photons that cells absorb from it.
 
-Short characteristics: what a ray has passed before a cell is interpolated between the four cells before it (A. C. Raga et al.,
-ApJS 120 (1999)); cells take what their own depth holds back, so that photons are conserved (G. Mellema et al., "C2-Ray", New
-Astronomy 11 (2006)). Lengths are in cells.
+Short characteristics: a ray's optical depth before a cell is interpolated between the four preceding cells (A. C. Raga
+et al., ApJS 120 (1999)); cells absorb according to their own depth, which conserves photons (G. Mellema et al.,
+"C2-Ray", New Astronomy 11 (2006)). Lengths are in cells.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ Mesh = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Rays:
-    before: Mesh  #: optical depth from the source's cell to where the ray enters a cell
-    path: Mesh  #: the ray's way through the cell
+    before: Mesh  #: optical depth from the source to the ray's entry into a cell
+    path: Mesh  #: length of the ray in the cell
 
 
 def rays(opacity: Mesh, source: Sequence[int], reach: int) -> Rays:
-    """`opacity` is the optical depth of a cell's edge. From a cell's centre to all cells that are at most `reach` planes away."""
+    """Rays from the centre of cell `source` to all cells at most `reach` planes away. `opacity` is the optical depth of
+    a cell's edge."""
     n = len(opacity)
     before, path, after = (np.zeros_like(opacity) for _ in range(3))
     here = tuple(source)
@@ -34,7 +35,7 @@ def rays(opacity: Mesh, source: Sequence[int], reach: int) -> Rays:
     for distance in range(1, reach + 1):
         for axis in range(3):
             across = [other for other in range(3) if other != axis]
-            # A cell at an edge of the shell belongs to the first of its axes.
+            # A cell on an edge of the shell is computed for the first of its axes only.
             offsets = [
                 np.arange(max(-most, -source[other]), min(most, n - 1 - source[other]) + 1)
                 for other in across
@@ -54,7 +55,7 @@ def rays(opacity: Mesh, source: Sequence[int], reach: int) -> Rays:
                 depth = (1 - a) * ((1 - b) * passed[np.ix_(u, v)] + b * passed[np.ix_(u, inner_v)]) + a * (
                     (1 - b) * passed[np.ix_(inner_u, v)] + b * passed[np.ix_(inner_u, inner_v)]
                 )
-                if distance == 1:  # out of the source's cell, straight on
+                if distance == 1:  # from the source's cell, the ray is straight
                     depth = depth * length
                 cells = np.ix_(u, v)
                 np.moveaxis(before, axis, 0)[plane][cells] = depth
@@ -65,15 +66,15 @@ def rays(opacity: Mesh, source: Sequence[int], reach: int) -> Rays:
 
 @dataclass(frozen=True)
 class Light:
-    """Photons of a luminous point in cells, in the units of its luminosity."""
+    """Photons of a luminous point per cell, in units of luminosity."""
 
-    through: NDArray[np.float64]  #: taken by a cell, over its optical depth along its edge
-    out: NDArray[np.float64]  #: leave the box from here
+    through: NDArray[np.float64]  #: absorbed photons, divided by the optical depth of the cell's edge
+    out: NDArray[np.float64]  #: photons that leave the box from the cell
 
 
 def light(opacity: Mesh, group: Group, cells: NDArray[np.int32], at: NDArray[np.int64]) -> Light:
-    """Of those of `cells` (their indices, in C order) whose numbers are `at`. A group's ways begin at the nearest cell's centre, its
-    light is as bright as from its own."""
+    """Light of a group in the cells with numbers `at`; `cells` has all cells' indices, in C order. Rays start at the
+    centre of the cell nearest to the group's centre, while brightness is computed from that centre."""
     n = len(opacity)
     source = np.rint(group.at).astype(int)
     mine = cells[at]
@@ -82,7 +83,7 @@ def light(opacity: Mesh, group: Group, cells: NDArray[np.int32], at: NDArray[np.
     apart = mine - group.at
     squared = (apart**2).sum(axis=1)
     own = squared == 0
-    # Of a shell as thick as the way, the part that the cell is; its own cell has all of the source.
+    # The cell's part of a shell as thick as the ray's path; the source's own cell receives all.
     bright = group.luminosity * np.exp(-before) / np.where(own, 1, 4 * np.pi * squared)
     bright[own] /= path[own]
     depth = edge * path

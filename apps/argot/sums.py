@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sums of records over the mesh: by the hubs' calculators, in one fixed tree; and how long processors take for the same.
+"""Sums of records over the mesh by the hubs' calculators, in one fixed tree, and the time of processors for the same.
 
-Each eighth of the mesh is summed by a calculator. The eight sums are combined as a calculator does it with eight records, upper half
-to lower half: eighth k and k + 4, those with k + 2, those with k + 1. Rank r of R has the eighths r, r + R, and so on, so that the
-first halvings are its own, and the last ones those of the calculator that combines all ranks' sums: no bit depends on R.
+A calculator sums each eighth of the mesh. The eight sums are combined as a calculator combines eight records, upper
+half to lower half: eighth k and k + 4, then k + 2, then k + 1. Rank r of R has the eighths r, r + R, ..., so a rank
+does the first halvings, and the calculator that combines all ranks' sums does the last ones. Thus no bit depends on R.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Records = NDArray[np.float32]
 
 
 class HubSums:
-    """`ranks` nodes of a cluster, the first ones. Raises InputError."""
+    """Sums on the first `ranks` nodes of a cluster. Raises InputError."""
 
     def __init__(self, ranks: int, cluster: str = "peach2") -> None:
         if ranks not in RANKS:
@@ -43,7 +43,7 @@ class HubSums:
         self._sequence = 0
 
     def __call__(self, records: Records) -> Records:
-        """Of `records`, eighths by cells by fields, the sum by fields, which all ranks' processors have in the end."""
+        """Sums `records` (eighths x cells x fields) by field; all ranks' processors receive the result."""
         ranks = len(self.nodes)
         begins, ends = [], []
         for rank, node in enumerate(self.nodes):
@@ -51,7 +51,7 @@ class HubSums:
             if self.group and len(eighths) == 1:
                 operation = begin = self.group.reduce(rank, eighths[0])
             else:
-                apart = Reduction(context=3)  # a group has the first ones
+                apart = Reduction(context=3)  # the group uses the first contexts
                 parts = [
                     node.reduce(node.processor.address(PARTS + own * RECORD), sources, apart)
                     for own, sources in enumerate(eighths)
@@ -72,8 +72,8 @@ class HubSums:
         return results[0]
 
     def processors_us(self, cells: int) -> float:
-        """The time of a sum of `cells` records an eighth without calculators: copies out of the GPUs, sums by the processor, and the ranks'
-        sums by stores to the first one, and back."""
+        """Time of a sum of `cells` records per eighth without calculators: copies from the GPUs, sums by the
+        processors, stores of the ranks' sums to the first rank, and back."""
         ranks, cluster = len(self.nodes), self.hubs.cluster
         self._sequence += 1
         record = np.array([0] * FIELDS + [self._sequence], np.uint32)
@@ -100,7 +100,7 @@ class HubSums:
         return max(each.end_us for each in ends) - min(each.begin_us for each in begins)
 
     def _write(self, rank: int, own: int, records: Records) -> list[tuple[int, int]]:
-        """An eighth's records into both GPUs, half each."""
+        """Writes an eighth's records to both GPUs, half each; returns their addresses and sizes."""
         node, sources, first = self.nodes[rank], [], 0
         for gpu, count in zip(node.gpus, _halves(len(records)), strict=True):
             at = DATA + own * count * RECORD
@@ -115,5 +115,5 @@ def _halves(cells: int) -> tuple[int, int]:
 
 
 def serial(records: Records) -> NDArray[np.float64]:
-    """The same without hubs, in double precision."""
+    """The sum without hubs, in double precision."""
     return np.asarray(records.sum(axis=(0, 1), dtype=np.float64))

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Conjugate gradient on a grid of three dimensions whose points are coupled with their 26 neighbours.
+/* Conjugate gradient on a three-dimensional grid whose points are coupled with their 26 neighbours.
  *
  *   cg [-n POINTS] [-i ITERATIONS] [-e EXPONENT]
  *
- * It communicates as HPCCG, miniFE and HPCG do: an exchange of the blocks' surfaces for each product with the matrix, and
- * two allreduces of one number in each iteration. The right side is made from a solution in closed form, without
- * communication; what the iteration finds is compared with it. Ends with 0 where they agree, 1 where not, 2 where the
- * command line was wrong. */
+ * It communicates like HPCCG, miniFE and HPCG: a halo exchange for each matrix-vector product, and two allreduces of
+ * one number per iteration. The right-hand side is computed from a solution in closed form, without communication, and
+ * the result is compared with that solution. Exit status: 0 if they agree, 1 if not, 2 for an invalid command line. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +19,7 @@ static const char usage[] =
     "  -i ITERATIONS  at most (500)\n"
     "  -e EXPONENT    until the residual is 10^-EXPONENT of the right side (10)\n";
 
-/* The diagonal of the matrix; 26 neighbours have -1, and beyond the grid is zero. */
+/* Diagonal of the matrix; the 26 neighbours have -1, and points beyond the grid are zero. */
 #define DIAGONAL 26.0
 
 static double solution(int x, int y, int z) {
@@ -31,7 +30,7 @@ static int inside(const struct grid* grid, int x, int y, int z) {
   return x >= 0 && y >= 0 && z >= 0 && x < grid->points[0] && y < grid->points[1] && z < grid->points[2];
 }
 
-/* A row of the matrix times the solution, from the coordinates alone. */
+/* Product of a matrix row and the solution, computed from the coordinates. */
 static double right_side(const struct grid* grid, int x, int y, int z) {
   double sum = (DIAGONAL + 1) * solution(x, y, z);
   for (int dz = -1; dz <= 1; ++dz)
@@ -72,7 +71,7 @@ static double dot(const struct grid* grid, const double* a, const double* b) {
   return sum;
 }
 
-/* to = a + factor b; the layer around the block does not matter */
+/* to = a + factor b; halo values are irrelevant */
 static void add(const struct grid* grid, double* to, const double* a, double factor, const double* b) {
   const size_t count = values_in(grid);
   for (size_t i = 0; i < count; ++i) to[i] = a[i] + factor * b[i];
@@ -120,7 +119,7 @@ int main(int argc, char** argv) {
     if (!(error <= difference)) difference = error;
   }
   difference = largest_of(difference);
-  /* The smallest eigenvalue is about 27 (3.1 / points)^2 / 3, so that an error is so much larger than its residual. */
+  /* The smallest eigenvalue is about 27 (3.1 / points)^2 / 3, which bounds the error relative to the residual. */
   const double allowed = sqrt(whole) * pow(10, -exponent) * points * points / 80;
   const int right = left <= enough && difference <= allowed;
   if (grid.place[0] + grid.place[1] + grid.place[2] == 0) {

@@ -66,7 +66,7 @@ double* values_on(const struct grid* grid) {
   return zeros(values_in(grid), sizeof(double));
 }
 
-/* Copies the plane `where` of a dimension into `packed` or out of it; what was exchanged before goes along. */
+/* Copies plane `where` of a dimension into `packed` or out of it, including halo values exchanged before. */
 static size_t copy_plane(const struct grid* grid, double* values, int dimension, int where, double* packed, int in) {
   int from[3], to[3];
   size_t count = 0;

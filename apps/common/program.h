@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What every application does alike: it takes numbers from the command line, and refuses what it cannot use. */
+/* Common parts of the applications: parsing and checking of the command line, start and end. */
 #ifndef THALWEG_APPS_PROGRAM_H
 #define THALWEG_APPS_PROGRAM_H
 
 #include <stddef.h>
 
-/* One option: a letter, where its value goes, and the values that it may have. */
+/* A command-line option: letter, destination and range of its value. */
 struct option_of {
   char letter;
   int* value;
   int smallest, largest;
 };
 
-/* Starts MPI and reads the options; -h prints `usage` and ends the program with 0, a wrong command line ends it with 2. */
+/* Starts MPI and reads the options. -h prints `usage` and exits with 0, an invalid command line exits with 2. */
 void start(int* argc, char*** argv, const char* usage, const struct option_of* options, int count);
 
-/* One line from rank 0, then all ranks end with 2. Every rank has to call it. */
+/* Rank 0 prints one line, then all ranks exit with 2. All ranks must call it. */
 void refuse(const char* format, ...);
 
-/* Ends MPI; 0 where `right` (the same on all ranks), 1 where not: what main returns. */
+/* Ends MPI and returns the exit status: 0 if `right`, which is the same on all ranks, else 1. */
 int finish(int right);
 
-/* Memory that is there, zeroed; else the program ends. */
+/* Allocates zeroed memory; aborts the program on failure. */
 void* zeros(size_t count, size_t size);
 
-/* The sum of what all ranks give, and the largest. */
+/* Sum and maximum over all ranks. */
 double sum_of(double own);
 double largest_of(double own);
 

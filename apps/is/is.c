@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Sorts integers that lie on all ranks, by buckets.
+/* Bucket sort of integers distributed over all ranks.
  *
  *   is [-n KEYS] [-b BITS] [-k BITS] [-i REPETITIONS]
  *
- * It communicates as integer sorts do: an allreduce of the buckets' sizes, from which every rank knows which buckets it gets;
- * an all-to-all of how many keys each rank sends to each other; an all-to-all of the keys. Then it is checked that keys do
- * not fall from rank to rank, and that they are the keys that there were: as many, with the same sum of a hash. Ends with 0
- * where that is so, 1 where not, 2 where the command line was wrong. */
+ * It communicates like integer sorts: an allreduce of the bucket sizes, which determines each rank's buckets; an
+ * all-to-all of the numbers of keys; an all-to-all of the keys. It then checks that keys do not decrease within and
+ * across ranks, and that their number and the sum of their hashes are unchanged. Exit status: 0 if so, 1 if not, 2 for
+ * an invalid command line. */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -35,7 +35,7 @@ struct keys {
   size_t count;
 };
 
-/* The keys of which `shift` bits less choose the bucket, in the order of their buckets; `begins` gets where each starts. */
+/* Copies the keys in bucket order (bucket: key >> shift) to `to`, and stores the offset of each bucket in `begins`. */
 static void by_bucket(const struct keys* keys, int shift, size_t buckets, const int* sizes, size_t* begins,
                       uint32_t* to) {
   size_t* next = zeros(buckets, sizeof *next);
@@ -46,7 +46,7 @@ static void by_bucket(const struct keys* keys, int shift, size_t buckets, const 
   free(next);
 }
 
-/* Sorts keys of the values from `low` on, below `high`, by counting them. */
+/* Counting sort of keys in [low, high). */
 static void count_sort(struct keys* keys, uint32_t low, uint32_t high) {
   size_t* counts = zeros(high - low, sizeof *counts);
   for (size_t i = 0; i < keys->count; ++i) counts[keys->all[i] - low] += 1;
@@ -56,7 +56,7 @@ static void count_sort(struct keys* keys, uint32_t low, uint32_t high) {
   free(counts);
 }
 
-/* Sorts over all ranks: returns this rank's part of the sorted keys. */
+/* Sorts over all ranks; returns this rank's part. */
 static struct keys sort(const struct keys* mine, int key_bits, int bucket_bits, int rank, int ranks) {
   const int shift = key_bits - bucket_bits;
   const size_t buckets = (size_t)1 << bucket_bits;
@@ -64,7 +64,7 @@ static struct keys sort(const struct keys* mine, int key_bits, int bucket_bits, 
   for (size_t i = 0; i < mine->count; ++i) own[mine->all[i] >> shift] += 1;
   MPI_Allreduce(own, whole, (int)buckets, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
 
-  /* Rank r gets the buckets in which its share of all keys begins: first[r] up to first[r + 1]. */
+  /* Rank r receives the buckets first[r] to first[r + 1] - 1, about an equal share of the keys. */
   size_t *first = zeros((size_t)ranks + 1, sizeof *first), passed = 0, bucket = 0, all = 0;
   for (size_t b = 0; b < buckets; ++b) all += (size_t)whole[b];
   for (int r = 1; r < ranks; ++r) {
@@ -95,14 +95,14 @@ static struct keys sort(const struct keys* mine, int key_bits, int bucket_bits, 
   return sorted;
 }
 
-/* How many keys there are, and the sum of their hashes. */
+/* Number of keys, and sum of their hashes. */
 static void sums(const struct keys* keys, uint64_t of[2]) {
   of[0] = keys->count;
   of[1] = 0;
   for (size_t i = 0; i < keys->count; ++i) of[1] += hash(keys->all[i]);
 }
 
-/* Whether keys never fall, within a rank and from each to the next that has any. */
+/* Returns whether keys never decrease, within a rank and to the next non-empty one. */
 static int in_order(const struct keys* keys, int rank, int ranks) {
   int right = 1, all;
   for (size_t i = 1; i < keys->count; ++i) right &= keys->all[i - 1] <= keys->all[i];
@@ -133,7 +133,7 @@ int main(int argc, char** argv) {
     for (size_t i = 0; i < mine.count; ++i) {
       const uint64_t number = ((uint64_t)repetition * (uint64_t)ranks + (uint64_t)rank) * mine.count + i;
       const uint64_t random = hash(number), mask = ((uint64_t)1 << key_bits) - 1;
-      mine.all[i] = (uint32_t)(((random & mask) + (random >> 32 & mask)) / 2); /* the middle is more frequent */
+      mine.all[i] = (uint32_t)(((random & mask) + (random >> 32 & mask)) / 2); /* triangular distribution */
     }
     uint64_t given[2], had[2], all_given[2], all_had[2];
     sums(&mine, given);

@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 Populations = NDArray[np.float32]
-"""Nine for each cell, along the first axis."""
+"""Nine populations per cell, along the first axis."""
 Kinds = NDArray[np.uint32]
 
 FLUID, SOLID, DRIVEN, OUTLET = range(4)
-"""Kinds of cells. Solid ones reflect, driven ones are at equilibrium at the flow's velocity, and an outlet has its neighbour's populations."""
+"""Kinds of cells. Solid cells reflect, driven cells are at equilibrium at the flow's velocity, and outlet cells copy
+their neighbour's populations."""
 
 X = (0, 1, 0, -1, 0, 1, -1, -1, 1)
 Y = (0, 0, 1, 0, -1, 1, 1, -1, -1)
@@ -31,7 +32,8 @@ ONE, THREE, HALF, NINE_HALVES = (np.float32(value) for value in (1, 3, 1.5, 4.5)
 
 @dataclass(frozen=True)
 class Flow:
-    """`speed`: of driven cells, in x, in cells a step. `omega`: inverse relaxation time; the viscosity is (1/omega - 1/2)/3 cells squared a step."""
+    """`speed`: of driven cells in x, in cells per step. `omega`: inverse relaxation time; the viscosity is (1/omega -
+    1/2)/3 cells squared per step."""
 
     kinds: Kinds
     speed: float
@@ -46,13 +48,14 @@ class Flow:
         return equilibrium(*np.array([[1], [self.speed], [0]], np.float32))
 
     def start(self) -> Populations:
-        """Fluid at the flow's velocity, and solids at rest."""
+        """Initial state: fluid at the flow's velocity, solids at rest."""
         ux = np.where(self.kinds == SOLID, np.float32(0), np.float32(self.speed))
         return equilibrium(np.ones_like(ux), ux, np.zeros_like(ux))
 
 
 def cylinder(columns: int, rows: int, reynolds: float = 100, speed: float = 0.1) -> Flow:
-    """Flow around a cylinder of a ninth of the height, a little off the middle so that vortices shed. Top and bottom move with the flow."""
+    """Flow around a cylinder of a ninth of the height, slightly off the middle to trigger vortex shedding. Top and
+    bottom move with the flow."""
     diameter = rows / 9
     x, y = np.indices((columns, rows))
     kinds = np.full((columns, rows), FLUID, np.uint32)
@@ -70,7 +73,7 @@ def equilibrium(density: Populations, ux: Populations, uy: Populations) -> Popul
 
 
 def moments(f: Populations) -> tuple[Populations, Populations, Populations]:
-    """Density, and velocity in x and in y, in cells a step."""
+    """Density, and velocity in x and y in cells per step."""
     density = ((f[0] + f[1]) + (f[2] + f[3])) + ((f[4] + f[5]) + (f[6] + f[7])) + f[8]
     ux = ((f[1] - f[3]) + (f[5] - f[6]) + (f[8] - f[7])) / density
     uy = ((f[2] - f[4]) + (f[5] - f[7]) + (f[6] - f[8])) / density
@@ -78,14 +81,14 @@ def moments(f: Populations) -> tuple[Populations, Populations, Populations]:
 
 
 def collide(flow: Flow, f: Populations, kinds: Kinds) -> Populations:
-    """Of any cells, each by itself."""
+    """Collides each cell by itself."""
     relaxed = f + np.float32(flow.omega) * (equilibrium(*moments(f)) - f)
     driven = flow.driven.reshape(9, *[1] * kinds.ndim)
     return np.where(kinds == SOLID, f[OPPOSITE], np.where(kinds == DRIVEN, driven, relaxed))
 
 
 def plain(flow: Flow, f: Populations, steps: int) -> Populations:
-    """The whole lattice at once. Beyond the first and the last column there is nothing, and rows are cyclic."""
+    """Computes the whole lattice with numpy. Nothing enters beyond the first and last column; rows are cyclic."""
     for _ in range(steps):
         beyond = np.pad(collide(flow, f, flow.kinds), ((0, 0), (1, 1), (0, 0)))
         f = np.stack([np.roll(beyond[i], (X[i], Y[i]), (0, 1))[1:-1] for i in range(9)])

@@ -3,7 +3,8 @@
 
 python apps/lattice/lattice.py [--cluster NAME ...] [--fpgas N ...] [--picture FILE] [--plot FILE]
 
-Prints the rate in simulated time, in million cells updated in a second (MLUPS). Ends with 1 if a bit of the result differs from that of plain numpy.
+Prints the rate in simulated time, in million cell updates per second (MLUPS). Exits with 1 if any bit differs from
+plain numpy's result.
 """
 
 from __future__ import annotations
@@ -62,12 +63,12 @@ class Result:
     fpgas: int
     outcome: Outcome
     mlups: float
-    """Million cells updated in a second."""
+    """Million cell updates per second."""
     bound: float
 
 
 def draw(file: Path, flow: Flow, f: Populations, title: str) -> None:
-    """The vorticity: blue turns clockwise, red the other way."""
+    """Draws the vorticity: blue is clockwise, red counter-clockwise."""
     from matplotlib.figure import Figure
 
     _, ux, uy = moments(f)

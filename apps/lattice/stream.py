@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The flow on FPGAs in a ring. The lattice streams from the first FPGA's memory through the kernels of all FPGAs and back, and each kernel computes
-one step of time or several.
+"""The flow on FPGAs in a ring. The lattice streams from the first FPGA's memory through the kernels of all FPGAs and
+back, and each kernel computes one or several time steps.
 
-This is temporal parallelism, as K. Sano's stream processors for the lattice-Boltzmann method have it (K. Sano, S. Yamamoto, IEEE TPDS 28, 2017). A cell is nine
-populations and its kind, 40 bytes, so a word of 64 bytes a cycle is 1.6 cells.
+This is temporal parallelism as in K. Sano's stream processors for the lattice-Boltzmann method (K. Sano, S. Yamamoto,
+IEEE TPDS 28, 2017). A cell has nine populations and its kind, 40 bytes, so one word of 64 bytes per cycle is 1.6 cells.
 """
 
 from __future__ import annotations
@@ -35,26 +35,27 @@ WORD = 64
 CELL = 40
 """Bytes: nine populations of float32 and the kind."""
 DEPTH = 100
-"""Cycles of a step's floating-point pipeline. An assumption: the paper gives none."""
+"""Cycles of a step's floating-point pipeline; an assumption, since the paper gives no number."""
 
 Column = tuple[Populations, Kinds]
 Actions = Generator[Send | Receive | Exchange | Pause, Words | None, None]
 
 
 class Step:
-    """A step of time in a kernel, which holds three columns: a column leaves when the next one is there."""
+    """A time step in a kernel. Holds three columns; a column leaves when the next one has arrived."""
 
     def __init__(self, flow: Flow) -> None:
         rows = flow.kinds.shape[1]
         self.flow = flow
-        self.near = np.zeros((3, 9, rows), np.float32)  # the columns after, here and before, collided
+        self.near = np.zeros((3, 9, rows), np.float32)  # next, current and previous column, after collision
         self.moved = self.near[0]
         self.kinds: Kinds | None = None
         velocity = np.arange(9)[:, None]
         self.sources = 1 + EAST.astype(int)[:, None], velocity, (np.arange(rows) - NORTH.astype(int)[:, None]) % rows
 
     def __call__(self, column: Column | None) -> Column | None:
-        """Takes the next column, None behind the last one; the one before it, a step later, if there is one."""
+        """Takes the next column, or None after the last one; returns the previous column after the step, if there is
+        one."""
         self.near[0] = collide(self.flow, *column) if column else 0
         done = None
         if self.kinds is not None:
@@ -67,7 +68,7 @@ class Step:
 
 
 def packed(f: Populations, kinds: Kinds) -> bytes:
-    """Cells behind one another, each with its populations and its kind."""
+    """Packs cells one after another, each with its populations and kind."""
     cells = np.empty((*kinds.shape, CELL // 4), np.float32)
     cells[..., :9] = np.moveaxis(f, 0, -1)
     cells[..., 9] = kinds.view(np.float32)
@@ -80,7 +81,7 @@ def unpacked(data: bytes, shape: tuple[int, ...]) -> tuple[Populations, Kinds]:
 
 
 def computes(flow: Flow, steps: int) -> Actions:
-    """User logic: pass after pass of the lattice, a column going out while the next one comes in. Raises CheckFailed."""
+    """User logic for all passes of the lattice; sends a column while it receives the next one. Raises CheckFailed."""
     rows = flow.kinds.shape[1]
     wanted = Receive(rows * CELL // WORD)
     while True:
@@ -110,7 +111,7 @@ def computes(flow: Flow, steps: int) -> Actions:
 class Outcome:
     f: Populations
     steps: int
-    us: float  #: of all passes, with the server's part in them
+    us: float  #: of all passes, including the server's actions
 
     def mlups(self, flow: Flow) -> float:
         """Million cells updated in a second."""
@@ -118,7 +119,7 @@ class Outcome:
 
 
 class Ring:
-    """The first FPGAs of a cluster, each with a kernel that computes some steps. Raises InputError."""
+    """The first FPGAs of a cluster, each with a kernel that computes `steps` steps. Raises InputError."""
 
     def __init__(self, cluster: Cluster, fpgas: int, steps: int) -> None:
         if not 1 <= fpgas <= len(cluster.fpgas):
@@ -134,7 +135,8 @@ class Ring:
         self.server = server
 
     def bound(self) -> float:
-        """An upper bound of `Outcome.mlups`: kernels take a word a cycle, and lines what Equations 1 and 2 of the paper give."""
+        """Upper bound of `Outcome.mlups`: one word per cycle in kernels, and the rate of Equations 1 and 2 of the paper
+        on lines."""
         table = self.cluster.fpga(self.nodes[0])
         rates = [self.cluster.clocks[table.shell_clock].frequency_mhz * WORD, table.bank_gb * 1e3]
         if len(self.nodes) > 1:
@@ -142,7 +144,7 @@ class Ring:
         return len(self.nodes) * self.steps * min(rates) / CELL
 
     def _wire(self, network: Network) -> None:
-        """From the first node's read engine through all kernels to its write engine."""
+        """Connects the first node's read engine through all kernels to its write engine."""
         edges = list(zip(self.nodes, [*self.nodes[1:], self.nodes[0]], strict=True))
         came, places = 0, []
         if len(self.nodes) > 1:
@@ -172,7 +174,7 @@ class Ring:
             network.connect(first, 0, network.kernel_place(first))
 
     def run(self, flow: Flow, f: Populations, passes: int) -> Outcome:
-        """Raises CheckFailed where data was lost."""
+        """Runs the passes. Raises CheckFailed if data was lost."""
         columns, rows = flow.kinds.shape
         size = flow.cells * CELL
         if rows * CELL % WORD:

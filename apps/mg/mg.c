@@ -3,11 +3,11 @@
  *
  *   mg [-n POINTS] [-c CYCLES] [-s SWEEPS]
  *
- * V-cycles of damped Jacobi sweeps. It communicates as multigrid does: exchanges of the blocks' surfaces on every level, the
- * smaller the coarser, norms by allreduce. Below the level on which a rank would have no point left, all ranks
- * get the whole grid, and each goes on by itself: so the result does not depend on the number of ranks. The right side is
- * a sum of eigenvectors, whose solution on this very grid is known in closed form. Ends with 0 where it was found, 1 where
- * not, 2 where the command line was wrong. */
+ * V-cycles of damped Jacobi sweeps. It communicates like other multigrid solvers: halo exchanges on every level,
+ * smaller on coarser ones, and norms by allreduce. Below the level on which a rank would have no point, all ranks
+ * gather the whole grid and continue redundantly, so the result does not depend on the number of ranks. The right-hand
+ * side is a sum of eigenvectors, whose solution on this grid is known in closed form. Exit status: 0 if it was found, 1
+ * if not, 2 for an invalid command line. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static const char usage[] =
     "  -s SWEEPS  on each level, on the way down and on the way up (2)\n";
 
 #define PI 3.14159265358979323846
-#define DAMPING (6.0 / 7) /* smooths best in three dimensions with seven points */
+#define DAMPING (6.0 / 7) /* optimal for the seven-point stencil in three dimensions */
 #define LEVELS 16
 #define COARSEST_SWEEPS 16
 #define REDUCTION 1e-10
@@ -61,7 +61,7 @@ static void smooth(struct level* level, int sweeps) {
   }
 }
 
-/* The weighted mean around every second point; a step is twice as long there, which makes it four times as much. */
+/* Weighted mean around every second point, times four, as the coarse grid's spacing is twice as large. */
 static void restrict_to(const struct level* fine, struct level* coarse, double* to) {
   exchange(&fine->grid, fine->left);
   EACH_POINT(&coarse->grid) {
@@ -77,7 +77,7 @@ static void restrict_to(const struct level* fine, struct level* coarse, double* 
   }
 }
 
-/* Adds what lies between the coarse points, linearly; `found` lies on `grid`, its layer filled. */
+/* Adds the linear interpolation of `found`, which is on `grid` with a filled halo. */
 static void add_between(struct level* fine, const struct grid* grid, const double* found) {
   EACH_POINT(&fine->grid) {
     int low[3] = {x, y, z}, high[3];
@@ -94,7 +94,7 @@ static void add_between(struct level* fine, const struct grid* grid, const doubl
   }
 }
 
-/* The whole grid of `part`, from the blocks of all ranks, on each of them. */
+/* Gathers the blocks of all ranks into the whole grid, on every rank. */
 static void gather_whole(const struct grid* part, const double* values, const struct grid* whole, double* to) {
   int ranks;
   MPI_Comm_size(part->comm, &ranks);
@@ -122,7 +122,7 @@ static void gather_whole(const struct grid* part, const double* values, const st
   free(counts), free(blocks), free(packed), free(mine);
 }
 
-/* One V-cycle from a level down; `alone` is the first one that every rank has as a whole. */
+/* One V-cycle from a level down; `alone` is the first level that every rank has as a whole. */
 static void cycle(struct level* levels, int level, int count, int alone, int sweeps) {
   struct level* here = &levels[level];
   if (level == count - 1) return smooth(here, COARSEST_SWEEPS);
@@ -172,7 +172,8 @@ static double norm(const struct level* level, const double* values) {
   return sqrt(sum_of(sum));
 }
 
-/* The levels' grids: distributed while each rank has a point in every dimension, then whole on every rank. */
+/* Makes the levels' grids: distributed while each rank has a point in every dimension, below that whole on every rank.
+ * */
 static int make_levels(struct level* levels, int points, int* alone) {
   int count = 0;
   *alone = LEVELS;
@@ -218,7 +219,7 @@ int main(int argc, char** argv) {
   }
   const double seconds = MPI_Wtime() - begin;
 
-  double mean = 0, difference = 0, largest = 0; /* the solution is known but for a constant */
+  double mean = 0, difference = 0, largest = 0; /* the solution is determined up to a constant */
   EACH_POINT(&finest->grid) mean += finest->found[at(&finest->grid, x, y, z)];
   mean = sum_of(mean) / pow(points, 3);
   EACH_POINT(&finest->grid) {
@@ -229,7 +230,7 @@ int main(int argc, char** argv) {
     if (fabs(exact) > largest) largest = fabs(exact);
   }
   difference = largest_of(difference) / largest_of(largest);
-  /* The smallest eigenvalue is 4 sin(pi/points)^2: an error is at most so much larger than its residual. */
+  /* The smallest eigenvalue is 4 sin(pi/points)^2, which bounds the error relative to the residual. */
   const double allowed = REDUCTION * pow(points, 2) * 10;
   const int right = left <= REDUCTION * whole && difference <= allowed;
   if (finest->grid.place[0] + finest->grid.place[1] + finest->grid.place[2] == 0) {

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs tests of mpi4py's own suite on every rank and writes each rank's verdicts: record.py SUITE FOLDER MODULE ...
 
-A rank appends two lines to FOLDER/RANK for each test, [test] when it begins and [test, verdict] when it ends, and [] at
-the very end: so whoever ends in the middle has said where.
+A rank appends two lines to FOLDER/RANK for each test, [test] at its start and [test, verdict] at its end, and [] at the
+very end, so the file shows where a rank has crashed.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ ERRONEOUS = {
     "testIAgree": "of an MPI without MPI_Comm_iagree mpi4py makes it an MPI_Iallreduce, which one rank calls before a "
     "barrier of the same communicator and the others behind it"
 }
-"""Tests that MPI does not allow, though a library may let them pass."""
+"""Erroneous MPI programs, which pass in some libraries."""
 
 
 class Verdicts(unittest.TestResult):
-    """One word for each test, and the last line of what it raised."""
+    """Writes a one-word verdict for each test, with the first line of its exception."""
 
     def __init__(self, file: TextIO) -> None:
         super().__init__()
@@ -67,7 +67,7 @@ def skip_erroneous(tests: unittest.TestSuite) -> unittest.TestSuite:
 
 def main() -> None:
     suite, folder, *modules = sys.argv[1:]
-    sys.modules.update(cupy=None, numba=None)  # type: ignore[arg-type]  # as the suite does where none is asked for
+    sys.modules.update(cupy=None, numba=None)  # type: ignore[arg-type]  # the suite's default
     sys.path.insert(0, suite)
     from mpi4py import MPI
 

@@ -3,10 +3,10 @@
 
 python apps/mpi4py/run.py [-n RANKS] [--ranks-per-node R] [--only NAME ...] [--limit S] [--source FOLDER]
 
-The suite is not installed with mpi4py: it is taken from the source release of the version that is (pip download, once,
-into build/). One launch runs module after module; where a module ends it, or where nothing ends for S seconds, another
-launch goes on with the next module. Ends with 0 when every test that passes with plain MPI passes on the fabric on every
-rank, and every call was intercepted; else with 1. Modules that do not pass with plain MPI are named.
+The suite is not installed with mpi4py: it is taken from the source release of the installed version (pip download,
+once, into build/). One launch runs all modules in order; if a module crashes it, or no test ends for S seconds, another
+launch continues with the next module. Exits with 0 if every test that passes with plain MPI passes on the fabric on
+every rank, and every call was intercepted; else with 1. Prints the modules that do not pass with plain MPI.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ from thalweg.mpi_fpga import wrapped  # noqa: E402
 BIN = Path(sys.executable).parent
 RECORD = Path(__file__).with_name("record.py")
 
-#: How often a program polls, and what it then calls, depends on the moment.
+#: Functions whose number of calls depends on timing, such as polls.
 VARYING = re.compile(
     "MPI_(Probe|Iprobe|Mprobe|Improbe|Recv|Mrecv|Imrecv|Wait|Test.*|Cancel|Request_free|Request_get_status|Get_count|Status_.*)"
 )
 
 
 def suite(source: Path | None) -> Path:
-    """The folder of the suite. Raises SystemExit where the release cannot be had."""
+    """Returns the folder of the suite. Raises SystemExit if the release cannot be downloaded."""
     if source is None:
         name = f"mpi4py-{importlib.metadata.version('mpi4py')}"
         source = ROOT / "build" / name
@@ -63,13 +63,11 @@ def suite(source: Path | None) -> Path:
 
 @dataclass
 class Record:
-    """What the ranks of one launch, or of several, have written."""
+    """Records of the ranks of one or several launches."""
 
-    verdicts: list[dict[str, str]]  #: of each rank, those of the tests that ended
-    whole: bool  #: every rank came to the end of the suite
-    under_way: dict[str, list[int]] = field(
-        default_factory=dict
-    )  #: tests that began and did not end, and on which ranks
+    verdicts: list[dict[str, str]]  #: verdicts of finished tests, by rank
+    whole: bool  #: every rank reached the end of the suite
+    under_way: dict[str, list[int]] = field(default_factory=dict)  #: unfinished tests, with their ranks
 
 
 def record(folder: Path, ranks: int) -> Record:
@@ -89,7 +87,7 @@ def module_of(test: str) -> str:
 
 
 def watch(command: list[str], variables: dict[str, str], folder: Path, limit: float) -> str:
-    """Runs a launch for as long as its ranks write; what it said on stderr."""
+    """Runs a launch as long as its ranks write; returns its stderr."""
     with (folder / "stderr").open("w+") as said:
         launch = subprocess.Popen(command, env={**os.environ, **variables}, stdout=said, stderr=said)
         size, since = -1, time.monotonic()
@@ -113,14 +111,14 @@ class Suite:
     """Verdicts of the whole suite."""
 
     verdicts: list[dict[str, str]]
-    broken: dict[str, str] = field(default_factory=dict)  #: modules that ended their launch, and how
-    calls: Counter[str] = field(default_factory=Counter)  #: of the launches that came to their end
+    broken: dict[str, str] = field(default_factory=dict)  #: modules that crashed their launch, with the reason
+    calls: Counter[str] = field(default_factory=Counter)  #: calls of launches that ended regularly
 
 
 def in_turn(
     modules: list[str], ranks: int, folder: Path, launch: Callable[[list[str], Path], tuple[str, Mapping[str, int]]]
 ) -> Suite:
-    """Launches module after module, and goes on behind one that ended a launch."""
+    """Runs all modules in order, with a new launch after a module that crashed one."""
     made = Suite([{} for _ in range(ranks)])
     left = modules
     while left:
@@ -143,8 +141,8 @@ def in_turn(
 def differences(
     expected: list[dict[str, str]], seen: list[dict[str, str]], calls: Mapping[str, int], intercepted: Mapping[str, int]
 ) -> list[str]:
-    """A line for each test of a rank that passes with plain MPI and not on the fabric, or is skipped by one alone, and for
-    each function whose calls differ, but for those whose number depends on the moment."""
+    """Returns a line for each test of a rank that passes with plain MPI but not on the fabric, or is skipped by only
+    one, and for each function with different numbers of calls, except those that depend on timing."""
     lines = []
     for rank, (plain, fabric) in enumerate(zip(expected, seen, strict=True)):
         for test in sorted(plain.keys() | fabric.keys()):

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The collectives: for each, its buffers, its call and what must come out. */
+/* The collectives: buffers, call and expected result of each. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,7 +62,7 @@ static void fill_numbers(const struct job* job) {
 static void fill_all_numbers(const struct job* job) {
   job->number->fill(job->send, (size_t)elements(job) * (size_t)job->ranks, job->rank, job->salt);
 }
-/* A broadcast's root sends from the buffer that the others receive in. */
+/* A broadcast uses one buffer, from which the root sends and into which the others receive. */
 static void fill_broadcast(const struct job* job) {
   if (job->rank == job->root) fill_blocks(job, job->receive, 1, job->root, 0);
 }
@@ -201,7 +201,7 @@ const struct operation collectives[] = {
 };
 const size_t collective_count = sizeof collectives / sizeof collectives[0];
 
-/* What the rank computes meanwhile: arithmetic, until so much time has passed. */
+/* Computes for `seconds`. */
 static double compute(double seconds) {
   static volatile double sink;
   const double start = MPI_Wtime();
@@ -215,7 +215,7 @@ struct times {
   double total, computing;
 };
 
-/* Start, `work` seconds of computing, and completion. */
+/* Starts an operation, computes for `work` seconds, and completes it. */
 static struct times once(const struct operation* operation, const struct job* job, enum form form, MPI_Request* request,
                          double work) {
   struct times spent = {0, 0};
@@ -230,7 +230,8 @@ static struct times once(const struct operation* operation, const struct job* jo
   return spent;
 }
 
-/* The mean over the rank's iterations of one size, each of which computes for `work` seconds; adds up wrong results. */
+/* Mean over the rank's iterations of one size, each with `work` seconds of computing; adds the number of wrong results
+ * to `wrong`. */
 static struct times measure_size(const struct operation* operation, struct job* job, const struct plan* plan,
                                  int iterations, double work, size_t* wrong) {
   const size_t receive_bytes = operation->receive_bytes ? operation->receive_bytes(job) : 0;
@@ -260,7 +261,7 @@ static double mean_us(double own, int ranks) {
   return sum / ranks * 1e6;
 }
 
-/* The columns of one size: latency over the ranks, or what of it can be computed in. */
+/* Prints the columns of one size: latency over the ranks, or overlap with computing. */
 static size_t print_size(const struct operation* operation, struct job* job, const struct plan* plan, int iterations) {
   size_t wrong = 0;
   const double own = measure_size(operation, job, plan, iterations, 0, &wrong).total;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A benchmark of MPI's collectives and messages in the manner of the OSU micro-benchmarks, which checks what it
- * measures.
+/* A benchmark of MPI's collectives and messages in the style of the OSU micro-benchmarks, which checks all results.
  *
  *   osu [options] [operation ...]      all: every operation; without one: barrier bcast reduce allreduce gather
  * allgather
  *
- * Ends with 0 when all results were right, 1 when one was wrong, 2 when the command line was. */
+ * Exit status: 0 if all results were correct, 1 if not, 2 for an invalid command line. */
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -35,7 +34,7 @@ static const char usage[] =
 static int own_rank;
 static const char* const forms[] = {"blocking", "nonblocking", "persistent"};
 
-/* One line from rank 0, and the end of all ranks. */
+/* Rank 0 prints one line, then all ranks exit. */
 static void refuse(const char* format, ...) {
   if (own_rank == 0) {
     va_list arguments;
@@ -63,7 +62,7 @@ int repetitions(const struct plan* plan, size_t bytes) {
   return fit < 1 ? 1 : fit < (size_t)plan->iterations ? (int)fit : plan->iterations;
 }
 
-/* A number of bytes with K, M or G behind it; *end is where it stopped. */
+/* Parses a number of bytes with suffix K, M or G; *end points behind it. */
 static size_t bytes_of(const char* text, const char** end) {
   char* stop;
   const unsigned long long value = strtoull(text, &stop, 10);

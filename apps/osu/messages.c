@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Messages between rank 0 and a peer: latency by ping-pong, bandwidth by a window of messages under way. */
+/* Messages between rank 0 and a peer: latency by ping-pong, bandwidth by a window of messages in flight. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ static size_t received(const char* buffer, size_t bytes, unsigned salt) {
 static void head(const char* name, const char* unit, int rank) {
   if (rank == 0) printf("\n# %s\n%12s %11s %12s  %s\n", name, "bytes", "repetitions", unit, "verified");
 }
-/* Rank 0 hears how many wrong bytes the peer saw, and prints the row. */
+/* Rank 0 receives the peer's number of wrong bytes, and prints the row. */
 static void row(int rank, int peer, size_t bytes, int repeats, double value, size_t wrong) {
   unsigned long long own = wrong, theirs = 0;
   if (rank == peer) MPI_Send(&own, 1, MPI_UNSIGNED_LONG_LONG, 0, tag, MPI_COMM_WORLD);
@@ -41,7 +41,7 @@ size_t measure_latency(const struct plan* plan, int peer) {
       const unsigned salt = (unsigned)(i + warmup);
       if (i == 0) start = MPI_Wtime();
       if (rank == 0) {
-        const int checked = i == repeats - 1; /* what the peer sends back is what it was sent */
+        const int checked = i == repeats - 1; /* the peer returns the received data */
         if (i == -warmup || checked) memcpy(buffer, pattern(bytes, 0, salt), bytes);
         MPI_Send(buffer, (int)bytes, MPI_BYTE, peer, tag, MPI_COMM_WORLD);
         if (checked) memset(buffer, 0x55, bytes);

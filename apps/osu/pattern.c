@@ -6,7 +6,7 @@
 
 #include "osu.h"
 
-enum { period = 4093 }; /* prime, so that no packet, block or power of two is a multiple of it */
+enum { period = 4093 }; /* prime, so no packet, block or power of two is a multiple */
 
 const char* pattern(size_t bytes, unsigned owner, unsigned salt) {
   static char* base;
@@ -31,7 +31,7 @@ size_t byte_differences(const char* seen, const char* expected, size_t bytes) {
   return wrong;
 }
 
-/* Whole numbers of -2046 .. 2046: their sums over thousands of ranks are exact in every type below, in any order. */
+/* Integers from -2046 to 2046, whose sums over thousands of ranks are exact in every type below, in any order. */
 static int value(size_t element, int rank, unsigned salt) {
   return (int)((element * 31 + (size_t)rank * 1597 + salt * 1009u) % period) - period / 2;
 }
@@ -55,7 +55,7 @@ static int expected(size_t element, int ranks, unsigned salt, char op) {
   static size_t differences_##name(const void* elements, size_t first, size_t count, int ranks, unsigned salt, \
                                    char op) {                                                                  \
     const type* seen = elements;                                                                               \
-    type known[period]; /* results repeat as the values do */                                                  \
+    type known[period]; /* results have the period of the values */                                            \
     size_t wrong = 0;                                                                                          \
     for (size_t i = 0; i < count; ++i) {                                                                       \
       if (i < period) known[i] = (type)expected(first + i, ranks, salt, op);                                   \

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the benchmark of every collective, in every form, on the fabric, and says where a result was wrong.
+"""Runs the benchmark of every collective, in every form, on the fabric, and prints wrong results.
 
 python apps/osu/sweep.py [--quick]
 
 2, 3, 5, 8 and 16 ranks from 0 bytes to 64 KB, 64 ranks from 512 bytes to 4 KB, on tori and on fat trees, and 16 ranks on 8
-nodes; each size once. Its tables go to the terminal. Ends with 0 where every result was right and every collective was in the network, else
-with 1.
+nodes; each size once. Prints the benchmark's tables. Exits with 0 if every result was correct and every collective ran
+in the network, else with 1.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ RUNS = [
     (64, 1, "mpi-fpga-fattree-16", "512:4K"),
     (16, 2, "mpi-fpga-torus-2x2x2", "0:64K"),
 ]
-"""(ranks, ranks on a node, cluster, sizes)"""
+"""(ranks, ranks per node, cluster, sizes)"""
 
 
 def run(osu: Path, folder: Path, ranks: int, per_node: int, cluster: str, sizes: str, form: str) -> str:
-    """One run of all collectives; what is wrong with it, or nothing."""
+    """Runs all collectives once; returns an error message, or an empty string."""
     report = folder / "report.json"
     report.unlink(missing_ok=True)
     places = ["-n", str(ranks), "--ranks-per-node", str(per_node), "--cluster", cluster]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// y = A x, one row after the other: W elements of each of BANKS banks in a cycle, which lie there in turn. Lanes have their sums, which are
-// added at a row's end. GEMV(name, channel_out): a kernel that writes rows' sums into a channel.
+// y = A x, row by row, with W elements per cycle of each of BANKS interleaved banks. Each lane has its own sum; the
+// sums are added at the end of a row. GEMV(name, channel_out): a kernel that writes the rows' sums to a channel.
 #ifndef BANKS
 #define BANKS 4
 #endif

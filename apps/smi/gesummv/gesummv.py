@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""y = alpha A x + beta B x on one rank of SMI and on two, whose memory is twice as fast; beside a plain program: the same bits, and the
-time that it takes.
+"""y = alpha A x + beta B x on one SMI rank and on two, which have twice the memory bandwidth; compares all bits with a
+plain program, and prints the time.
 
 python apps/smi/gesummv/gesummv.py --rows 2048 --columns 4096 --cluster smi-noctua
 """
@@ -20,7 +20,7 @@ from thalweg.smi import Cluster, Run
 
 FOLDER = Path(__file__).parent
 W = 16
-MOST = 16384  #: columns; gemv.h
+MOST = 16384  #: maximum columns, as in gemv.h
 Array = NDArray[np.float32]
 
 
@@ -46,7 +46,7 @@ class Problem:
         return cls(a, b, random.random(columns, dtype=np.float32), np.float32(1.5), np.float32(-0.25))
 
     def plain(self, banks: int) -> Array:
-        """What is right: sums in the kernels' order, in single precision."""
+        """Expected result: sums in the kernels' order, in single precision."""
         return self.alpha * _product(self.a, self.x, banks) + self.beta * _product(self.b, self.x, banks)
 
 
@@ -61,7 +61,7 @@ def _product(matrix: Array, x: Array, banks: int) -> Array:
 
 
 def simulate(cluster: Cluster | str | Path, problem: Problem, ranks: int) -> Outcome:
-    """Raises InputError where a row is not so many vectors, or too long."""
+    """Raises InputError if a row's length is not a multiple of 4 W, or is too long."""
     rows, columns = problem.a.shape
     if columns % (4 * W) or columns > MOST:
         raise InputError(f"{columns} columns; it is a multiple of {4 * W}, and {MOST} at most")
@@ -88,7 +88,7 @@ def _gemv(run: Run, file: str, name: str, rank: int, matrix: Array, x: Array, ba
         f"bank{b}": run.buffer(rank, parts[:, :, b], bank, f"{name}, part {b}") for b, bank in enumerate(banks)
     }
     for b in range(len(banks), 4):
-        given[f"bank{b}"] = given["bank0"]  # which the kernel does not use
+        given[f"bank{b}"] = given["bank0"]  # not used by the kernel
     vector = run.buffer(rank, x, banks[0], f"{name}, x")
     run.kernel(FOLDER / file, name, rank, rows=rows, columns=columns, vector=vector, **given)
 

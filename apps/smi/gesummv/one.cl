@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// y = alpha A x + beta B x on one rank: two GEMVs at once, each with half of the banks.
+// y = alpha A x + beta B x on one rank: two concurrent GEMVs, each with half of the banks.
 #define BANKS 2
 #include "gemv.h"
 

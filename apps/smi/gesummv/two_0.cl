@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// y = alpha A x + beta B x on two ranks: rank 0 has A in all of its banks, and sends rank 1 what comes out.
+// y = alpha A x + beta B x on two ranks: rank 0 has A in all its banks, and sends the product to rank 1.
 #include <smi.h>
 
 #include "gemv.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// y = alpha A x + beta B x on two ranks: rank 1 has B in all of its banks, and adds what comes from rank 0.
+// y = alpha A x + beta B x on two ranks: rank 1 has B in all its banks, and adds the product from rank 0.
 #include <smi.h>
 
 #include "gemv.h"

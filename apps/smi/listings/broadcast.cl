@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The paper's Figure 6. Filled in: __kernel and the last arguments, the root's data, what is done with it, the include. Kept: an int
-// for a channel of floats, of which there is a warning; the bits are passed on as they are.
+// The paper's Figure 6. Filled in: __kernel and the last arguments, the root's data and their use, the include. Kept:
+// an int for a channel of floats, which causes a warning; the bits are sent unchanged.
 #include <smi.h>
 
 __kernel void App(int N, int root, SMI_Comm comm, __global volatile const int *restrict values,

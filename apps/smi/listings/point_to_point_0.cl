@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The paper's Figure 5, rank 0. Filled in: __kernel and arguments, what is sent, the include.
+// The paper's Figure 5, rank 0. Filled in: __kernel and arguments, the data to send, the include.
 #include <smi.h>
 
 __kernel void Rank0(const int N, __global volatile const int *restrict values) {  // filled: values

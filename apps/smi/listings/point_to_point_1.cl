@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The paper's Figure 5, rank 1. Filled in: __kernel and arguments, what is done with the data, the include.
+// The paper's Figure 5, rank 1. Filled in: __kernel and arguments, the use of the data, the include.
 #include <smi.h>
 
 __kernel void Rank1(const int N, __global volatile int *restrict results) {  // filled: results

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A ring in C++20: each rank gives its numbers to the next one, adds up those that it gets, and all learn the sum of all.
+// A ring in C++20: each rank sends its numbers to the next one and adds the received ones; all ranks receive the total.
 #include <smi.hpp>
 
 using app = smi::ports<smi::send_channel<int, 0>, smi::receive_channel<int, 0>, smi::reduce_channel<int, 1, SMI_ADD>,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The paper's Figure 17: each rank reads its own points from memory, and those at its border from its neighbours. Filled in, each with
-// a mark: the other channels and halos, corners, the neighbours' side, which sends, and a kernel that takes what is streamed.
+// The paper's Figure 17: each rank reads its own points from memory, and halo points from its neighbours. Filled in and
+// marked: other channels and halos, corners, the neighbours' sending side, and a kernel that reads the stream.
 #include <smi.h>
 
 #define h_x 1  // filled: widths of halos
@@ -50,7 +50,7 @@ __kernel void Read(const int T, const int N_x, const int N_y, const int RX, cons
   }
 }
 
-// filled: all that follows. A rank's points next to the halo are its neighbour's halo.
+// filled: everything below. A rank's points next to its halo are its neighbour's halo.
 __kernel void SendWest(const int T, const int N_x, const int N_y, const int RX, const int RY, const int rank,
                        __global volatile const float *restrict memory) {
   if (rank % RY == 0) return;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the kernels of SMI's public reference implementation, as they are published, and checks what they compute.
+"""Runs the unmodified kernels of SMI's public reference implementation, and checks their results.
 
 git clone https://github.com/spcl/SMI
 python apps/smi/public/run.py SMI [NAME ...]
@@ -24,7 +24,8 @@ Array = NDArray[Any]
 
 
 def microbenchmark(*files: str, kernels: tuple[str, ...] = ("app",), **arguments: Any) -> Callable[[Path], Result]:
-    """Two files: of rank 0, and of rank 1. One: of all eight ranks. Those with an argument `mem` leave a 1 there."""
+    """Two files are for ranks 0 and 1, one file is for all eight ranks. Kernels with an argument `mem` store 1
+    there."""
 
     def run(folder: Path) -> Result:
         of = Run(CLUSTER, ranks=2 if len(files) == 2 else 8)
@@ -134,7 +135,7 @@ def kmeans(folder: Path) -> Result:
             run.kernel(source, "ComputeMeans", rank, centroids_global=written[rank], **of)
         result = run.run()
     for _ in range(iterations):
-        # The kernel's distance has of each vector the last component alone.
+        # The kernel's distance uses only the last component of each vector.
         apart = points[:, :, None, w - 1 :: w] - centroids[:, w - 1 :: w]
         nearest = np.square(apart).sum(axis=-1).argmin(axis=-1)
         sums = np.zeros((8, clusters, dimensions), np.float32)
@@ -153,7 +154,7 @@ def kmeans(folder: Path) -> Result:
 
 
 class configured(tempfile.TemporaryDirectory[str]):
-    """A folder with a header as the public CMake file configures it."""
+    """A folder with a header, configured as by the public CMake file."""
 
     def __init__(self, folder: Path, header: str, values: dict[str, int]) -> None:
         super().__init__()

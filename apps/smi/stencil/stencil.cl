@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// A 4-point stencil on a grid of ranks, of which each has NX rows of NY points; of a rank's N points, NX and NY, W lie next to each other in
-// each of B banks. In a cycle W points come from each bank. What the border of the whole domain has, it keeps.
+// A 4-point stencil on a grid of ranks with NX rows of NY points each. A rank's points are interleaved over B banks in
+// vectors of W, and each bank delivers W points per cycle. The border of the whole domain is constant.
 //
-//   read ──> compute ──> write         rows and columns of the neighbours, from the host in the first step, from SMI in the others, go
-//    ▲                     │           to read and compute; write gives those at the rank's edges to its neighbours. A neighbour is two
-//   from_*                to_*         halos ahead at most, for which there is room: what arrives is taken, however slow a link is, and
-//                                      stops nothing behind it.
+//   read ──> compute ──> write         Inputs of read and compute: the neighbours' rows and columns, from the host in
+//   the
+//    ▲                     │           first step, then from SMI. write sends the rank's edges. A neighbour is at most
+//    two
+//   from_*                to_*         halos ahead, and channels have room for two, so arriving halos are always
+//   accepted,
+//                                      however slow a link is, and block no packets behind them.
 //
-// Ports: 0 north, 1 east, 2 south, 3 west, which is where a message goes.
+// Ports are the directions of messages: 0 north, 1 east, 2 south, 3 west.
 #include <smi.h>
 
 #ifndef B
@@ -15,7 +18,7 @@
 #endif
 #define W 16
 #define V (B * W)
-#define COLUMNS (NY / V)  // of vectors
+#define COLUMNS (NY / V)  // columns of vectors
 
 channel float16 cells[B] __attribute__((depth(64)));
 channel float16 results[B] __attribute__((depth(64)));
@@ -27,13 +30,13 @@ channel float16 to_north[B] __attribute__((depth(COLUMNS)));
 channel float16 to_south[B] __attribute__((depth(COLUMNS)));
 channel float to_west __attribute__((depth(NX)));
 channel float to_east __attribute__((depth(NX)));
-channel int written __attribute__((depth(NX)));  // rows that are in memory, for the next step
+channel int written __attribute__((depth(NX)));  // rows in memory, for the next step
 
 #define BANKS                                                                                                   \
   __global volatile BANK_TYPE *restrict bank0, __global volatile BANK_TYPE *restrict bank1,                     \
       __global volatile BANK_TYPE *restrict bank2, __global volatile BANK_TYPE *restrict bank3
 
-// A bank has the points of even steps and then those of odd ones.
+// A bank has the points of even steps, followed by those of odd steps.
 #define BANK_TYPE const float16
 __kernel void read(const int steps, const int rows, const int columns, const int rank, BANKS) {
   const bool north = rank / columns > 0, south = rank / columns < rows - 1;
@@ -70,7 +73,7 @@ __kernel void read(const int steps, const int rows, const int columns, const int
 __kernel void compute(const int steps, const int rows, const int columns, const int rank) {
   const bool north = rank / columns > 0, south = rank / columns < rows - 1;
   const bool west = rank % columns > 0, east = rank % columns < columns - 1;
-  // A shift register of two rows, of which each turn moves a vector.
+  // A shift register of two rows, which shifts by one vector per iteration.
   float16 above[COLUMNS][B], middle[COLUMNS][B];
   for (int t = 0; t < steps; ++t) {
     for (int i = -1; i <= NX; ++i) {
@@ -143,7 +146,7 @@ __kernel void write(const int steps, const int rows, const int columns, const in
 
 #define ARGUMENTS const int steps, const int rows, const int columns, const int rank
 
-// Halos, an element a cycle: rows of vectors, and columns of elements.
+// Halos move one element per cycle: rows are packed to vectors, columns are elements.
 #define RECEIVE_ROW(name, channels, there, peer, port)                                              \
   __kernel void name(ARGUMENTS, __global volatile const float *restrict first) {                    \
     if (!(there)) return;                                                                           \

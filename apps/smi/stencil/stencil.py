@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The 4-point stencil on ranks of SMI, beside a plain program: the same bits, and the time that it takes.
+"""The 4-point stencil on SMI ranks; compares all bits with a plain program, and prints the time.
 
 python apps/smi/stencil/stencil.py --size 4096 --steps 4 --grid 2x4 --banks 4 --cluster smi-noctua
 """
@@ -28,13 +28,13 @@ Points = NDArray[np.float32]
 class Outcome:
     cycles: int
     time_us: float
-    cpu_s: float  #: of the run alone
+    cpu_s: float  #: processor time of the run only
     elements: int  #: pushed and popped
     points: Points
 
 
 def plain(points: Points, steps: int) -> Points:
-    """What is right: sums in the kernel's order, in single precision."""
+    """Expected result: sums in the kernel's order, in single precision."""
     now = points.copy()
     for _ in range(steps):
         then = now.copy()
@@ -47,7 +47,7 @@ def plain(points: Points, steps: int) -> Points:
 def simulate(
     cluster: Cluster | str | Path, points: Points, steps: int, grid: tuple[int, int] = (1, 1), banks: int = 1
 ) -> Outcome:
-    """Raises InputError where the grid of ranks does not divide the domain."""
+    """Raises InputError if the grid of ranks does not divide the domain."""
     rows, columns = grid
     nx, ny = points.shape[0] // rows, points.shape[1] // columns
     if points.shape != (nx * rows, ny * columns) or ny % (W * banks) or banks not in (1, 4) or nx < 2 or steps < 1:
@@ -55,7 +55,7 @@ def simulate(
             f"{points.shape} points on {rows} x {columns} ranks of {banks} banks: each has 2 rows or more, of a multiple of {W * banks} points"
         )
     run = Run(cluster, ranks=rows * columns, defines=[f"B={banks}", f"NX={nx}", f"NY={ny}"])
-    inside = np.pad(points, 1)  # beyond the border no kernel looks
+    inside = np.pad(points, 1)  # kernels do not read beyond the border
     memory = [_start(run, inside, steps, rank, grid, banks) for rank in range(rows * columns)]
     del inside
     before = time.process_time()
@@ -70,7 +70,7 @@ def simulate(
 
 
 def _start(run: Run, inside: Points, steps: int, rank: int, grid: tuple[int, int], banks: int) -> list[Any]:
-    """A rank's kernels. The buffers of its banks: both steps' points."""
+    """Starts a rank's kernels. Returns the buffers of its banks, with the points of even and odd steps."""
     rows, columns = grid
     nx, ny = (inside.shape[0] - 2) // rows, (inside.shape[1] - 2) // columns
     x, y = rank // columns * nx, rank % columns * ny
