@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replies to ARP requests, and to ICMP echo requests with a correct checksum, which tw_udp_receiver passes with correct addresses and headers, and zeros
-// behind the request's end. Checksums of replies are updated from those of requests (RFC 1624).
+// Replies to ARP requests, and to ICMP echo requests with a correct checksum. tw_udp_receiver passes requests with correct addresses and headers, and zeros
+// after the request's end. Checksums of replies are updated from those of requests (RFC 1624).
 //
-// Answers wait in a FIFO. A request for whose first word there is no room for the longest answer is refused, as is one that is longer, and counted.
+// Replies wait in a FIFO. A request is refused and counted if at its first word there is no room for the longest reply, or if it is longer.
 //
-// Order: kept. Latency: 13 cycles from a request's commit to its answer's first word. Throughput: a word a cycle. Storage: Words words in block
-// RAM, and ten under way to it, whose delays are shift registers. tx_valid_o is a register; tx_keep_o is a level of logic behind one. Critical path: from
-// the FIFO's room over whether a request is kept to its write pointer and the counts.
+// Order: kept. Latency: 13 cycles from a request's commit to its reply's first word. Throughput: a word per cycle. Storage: Words words in block
+// RAM, and ten in flight before it, whose delays are shift registers. tx_valid_o is a register; tx_keep_o is one logic level behind one. Critical path: from
+// the FIFO's room through the decision to keep a request to its write pointer and the counts.
 module tw_answers
   import tw_ethernet_pkg::*;
 #(
-    parameter int unsigned FrameWords = 24,  /// of the longest answer, at least 1; 24 are 1536 bytes
-    parameter int unsigned Words      = 64,  /// of answers that wait, a power of two, at least FrameWords + 2
-    parameter int unsigned CountBits  = 32   /// of requests of each outcome, even, at least 2
+    parameter int unsigned FrameWords = 24,  /// of the longest reply, at least 1; 24 are 1536 bytes
+    parameter int unsigned Words      = 64,  /// of waiting replies, a power of two, at least FrameWords + 2
+    parameter int unsigned CountBits  = 32   /// of the counter of each outcome, even, at least 2
 ) (
     input logic     clk_i,
     input logic     rst_i,
       // verilator lint_off UNUSEDSIGNAL
-    input udp_end_t own_i, /// constant; its port does not matter
+    input udp_end_t own_i, /// constant; its port is ignored
     // verilator lint_on UNUSEDSIGNAL
 
-    input logic                ask_valid_i,   /// as of tw_udp_receiver
+    input logic                ask_valid_i,   /// as in tw_udp_receiver
     input logic [WordBits-1:0] ask_data_i,
     input logic                ask_first_i,
     input logic                ask_last_i,
@@ -34,11 +34,11 @@ module tw_answers
     output logic [WordBytes-1:0] tx_keep_o,
     output logic                 tx_last_o,
 
-    output logic [$bits(answered_t)-1:0][CountBits-1:0] counts_o  /// requests, in the order of answered_t from its last one on
+    output logic [$bits(answered_t)-1:0][CountBits-1:0] counts_o  /// requests, from the last field of answered_t on
 );
-  localparam int unsigned Shortest = 60;  // bytes of a frame without FCS
+  localparam int unsigned Shortest = 60;  // minimum bytes of a frame without FCS
   localparam int unsigned WordsBits = $clog2(FrameWords + 1);
-  localparam int unsigned Sums = 10;  // cycles up to the decision whether the checksum is right
+  localparam int unsigned Sums = 10;  // cycles up to the decision on the checksum
 
   if (FrameWords < 1 || Words < FrameWords + 2) begin : check_words
     $error("tw_answers: FrameWords must be at least 1, and Words at least FrameWords + 2");
@@ -46,7 +46,7 @@ module tw_answers
 
   typedef struct packed {
     logic last;
-    logic [IndexBits-1:0] index;  // of its last byte
+    logic [IndexBits-1:0] index;  // of the frame's last byte
     logic [WordBits-1:0] data;
   } word_t;
 
@@ -69,7 +69,7 @@ module tw_answers
     end
   end
 
-  logic right_10q;  // ICMP's checksum of what has come
+  logic right_10q;  // ICMP's checksum is correct so far
 
   tw_echo_sum sum (
       .clk_i,
@@ -79,7 +79,7 @@ module tw_answers
       .right_o(right_10q)
   );
 
-  // Checksums of the answer: IPv4's with the hops that it has to go, ICMP's with type 0 for 8.
+  // Checksums of the reply: IPv4's with a new hop limit, ICMP's with type 0 instead of 8.
   localparam logic [7:0] Hops = 64;
   // verilator lint_off UNUSEDSIGNAL
   wire udp_header_t header_1 = udp_header_t'(reversed(data_q[1][HeaderBits-1:0]));  // some of its fields
@@ -99,7 +99,7 @@ module tw_answers
     icmp_q <= {icmp_q[4:3], type_2q[15:0] + 16'(type_2q[16])};
   end
 
-  // The answer.
+  // The reply.
   wire udp_header_t echo_5 = udp_header_t'(reversed(data_q[5][HeaderBits-1:0]));
   wire arp_header_t arp_5 = arp_header_t'(echo_5);
   udp_header_t echo;
@@ -135,9 +135,9 @@ module tw_answers
     if (first_q[5]) index_q[6] <= arp_q[5] || echo_5.total < 16'(Shortest - 14) ? IndexBits'(Shortest - 1) : echo_5.total[IndexBits-1:0] + IndexBits'(13);
   end
 
-  // Whether it is kept.
+  // Decision to keep a request.
   logic room, keeps_q, full_q, about_arp_q;
-  logic [WordsBits-1:0] words_q;  // of the answer that have been written
+  logic [WordsBits-1:0] words_q;  // words of the reply written so far
   wire here = valid_q[Sums];
   wire first = first_q[Sums];
   wire keeps = !here ? keeps_q : first ? room : keeps_q && !full_q;

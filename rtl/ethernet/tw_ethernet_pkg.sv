@@ -5,11 +5,11 @@ package tw_ethernet_pkg;
   localparam int unsigned WordBits = 8 * WordBytes;
   localparam int unsigned IndexBits = $clog2(WordBytes);  // of a byte in a word
 
-  // The byte that is sent first is the highest.
+  // The first byte sent is the highest.
   typedef logic [47:0] address_t;
   typedef logic [31:0] ip_t;
 
-  // An end of UDP.
+  // A UDP endpoint.
   typedef struct packed {
     address_t address;
     ip_t ip;
@@ -25,7 +25,7 @@ package tw_ethernet_pkg;
     logic [7:0] hops, protocol;
     logic [15:0] checksum;
     ip_t from, to;
-    logic [15:0] source_port, destination_port;  // of ICMP type and code, and checksum
+    logic [15:0] source_port, destination_port;  // for ICMP: type and code, checksum
     logic [15:0] bytes, udp_checksum;
   } udp_header_t;
   typedef struct packed {
@@ -39,12 +39,12 @@ package tw_ethernet_pkg;
   localparam int unsigned HeaderBits = $bits(udp_header_t);
   localparam int unsigned HeaderBytes = HeaderBits / 8;
 
-  // The bytes on a bus, the first on the wire in bits 7 to 0; and the header in them.
+  // Converts a header from and to bus order: the first byte on the wire in bits 7 to 0.
   function automatic logic [HeaderBits-1:0] reversed(logic [HeaderBits-1:0] bytes);
     for (int unsigned i = 0; i < HeaderBytes; i++) reversed[8*i+:8] = bytes[HeaderBits-8*(i+1)+:8];
   endfunction
 
-  // Bytes of a word up to one of them.
+  // Mask of a word's bytes up to this index.
   function automatic logic [WordBytes-1:0] up_to(logic [IndexBits-1:0] index);
     for (int unsigned i = 0; i < WordBytes; i++) up_to[i] = IndexBits'(i) <= index;
   endfunction
@@ -57,18 +57,18 @@ package tw_ethernet_pkg;
     return 17'(sum[15:0]) + 17'(sum[20:16]);
   endfunction
 
-  // What became of a frame that was received.
+  // Outcome of a received frame.
   typedef struct packed {
     logic taken;
-    logic asked;  // handed on to be answered
+    logic asked;  // passed on to be answered
     logic damaged;  // its FCS was wrong
-    logic stray;  // anything else
+    logic stray;  // all others
   } received_t;
 
-  // What became of a request.
+  // Outcome of a request.
   typedef struct packed {
     logic answered;
-    logic refused;  // there was no room, or it was too long
-    logic wrong;  // its checksum was
+    logic refused;  // no room, or too long
+    logic wrong;  // its checksum was wrong
   } answered_t;
 endpackage

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Merges several streams of frames into one: whole frames, round robin among the inputs that have one.
+// Merges several streams into one, by whole frames, round-robin among the inputs with a frame.
 //
-// The turn passes with a frame's last word, to the next input that shows a word then; where none does, it stays, and passes to the first that
-// shows one later, whose frame begins a cycle after that.
+// With a frame's last word the grant passes to the next input that has a word in that cycle. If there is none, it stays, and passes to the first input
+// that has one later, whose frame begins a cycle after that.
 //
-// Order: kept of each input. Latency: one cycle, and one more where the turn has to pass to an idle input's frame. Throughput: a word a cycle, also
-// from frame to frame of different inputs. Storage: two words. All outputs are registers, or two of them behind a gate. Critical path: from the word's last
-// and valid bits over tw_arbiter to the owner.
+// Order: kept for each input. Latency: one cycle, and one more if the grant passes while idle. Throughput: a word per cycle, also
+// between frames of different inputs. Storage: two words. All outputs are registers, or two of them with a gate. Critical path: from the word's last
+// and valid bits through tw_arbiter to the owner.
 module tw_frame_arbiter
   import tw_ethernet_pkg::*;
 #(

@@ -2,10 +2,10 @@
 // FIFO of whole frames: words are output only after their frame has been committed, so a reader sees no gap in it, and never a word
 // of a dropped frame.
 //
-// A frame's words are committed or dropped with its last one or later, before the next frame's first one. Who writes keeps to room_o: where
-// it is set, Room words find a place from this cycle on.
+// A frame's words are committed or dropped with its last one or later, before the next frame's first one. The writer must respect room_o: while
+// it is set, Room words fit from this cycle on.
 //
-// Order: kept. Latency: a word is at the output three cycles after its commit. Throughput: one word a cycle in and out. Storage: Depth words in
+// Order: kept. Latency: a word is at the output three cycles after its commit. Throughput: one word per cycle in and out. Storage: Depth words in
 // a memory with a registered output, which can be block RAM, and one more at the output. All outputs are registers. Critical path: from
 // out_ready_i to the enables of both output registers and the read pointer; the carry chains of the pointers.
 module tw_frame_fifo #(
@@ -17,8 +17,8 @@ module tw_frame_fifo #(
     input  logic             rst_i,
     input  logic             in_valid_i,
     input  logic [Width-1:0] in_data_i,
-    input  logic             in_commit_i,  /// what has come, with the word of this cycle
-    input  logic             in_drop_i,    /// alike; not both
+    input  logic             in_commit_i,  /// words so far, including that of this cycle
+    input  logic             in_drop_i,    /// the same words; not both
     output logic             room_o,
     output logic             out_valid_o,
     input  logic             out_ready_i,
@@ -53,7 +53,7 @@ module tw_frame_fifo #(
     if (load) next_q <= words_q[read_q[IndexBits-1:0]];
     if (shift) out_q <= next_q;
     used_q <= write_q - read_q;
-    // Two words may have come since it was counted.
+    // Two words may have been written since the count.
     room_q <= 32'(used_q) <= Depth - Room - 2;
     if (rst_i) begin
       write_q <= '0;

@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// The receiving side of a session (docs/vcsn.md): which frames have room, and when their sender should know of those that have come. It counts the
-// frames that have left a tw_receive_buffer with slots, whose slots are the low bits of frames' numbers.
+// Receiving half of a session (docs/vcsn.md): decides which frames have room, and when to acknowledge received frames. It counts the
+// frames that have left a tw_receive_buffer with slots; a frame's slot is the low bits of its number.
 //
-// A frame of data is asked for with its header (begin_valid_i): it has room where fits_o, from the third cycle on until another one is asked for, and the buffer's
-// mac_room_o are set, and is to be dropped elsewhere. What is heard is of the session, whole and right: of any frame the base, up to where its
-// sender knows that all have left; heard_data_i at a data frame's end, with heard_taken_i where it was kept; heard_asks_i where it asks for a
-// frame with a base. What is heard in a cycle acts in the next one, what leaves the buffer a cycle later.
+// A data frame's number is checked with its header (begin_valid_i): it has room if fits_o, valid from the third cycle on until the next check, and the buffer's
+// mac_room_o are set, and must be dropped otherwise. Received frames (rx_valid_i) belong to the session, complete and correct. Each has a base, below which
+// its sender knows that all frames have left. rx_data_i marks a data frame's end, with rx_taken_i if it was kept; rx_asks_i a request for a
+// frame with a base. A received frame takes effect in the next cycle, a frame that leaves the buffer a cycle later.
 //
-// It has something to say (says_o) at once when a frame came again, or where one is missing before it; after a quarter of the window
-// has come, or left; a quarter of Resend after any other frame has come or left, or was asked for; and again, where nothing has left since (again_o), after Resend until its sender
-// knows. Who says it sets said_i, with what is shown in that cycle: number_o, up to which all frames had left in the cycle before, received_o, a bit for each frame
-// from that number on, and asks_o, which asks the sender to answer. sent_i: a frame of data was sent, which has a base. A session begins with rst_i, in
-// which its buffer begins, too.
+// An acknowledgement is due (says_o) at once after a duplicate, or a frame with one missing before it; after a quarter of the window
+// has arrived, or left; a quarter of Resend after any other frame has arrived or left, or was requested; and again, if no frame has left since (again_o), after Resend until the peer
+// knows it. Its sender sets said_i, and sends the values of that cycle: number_o, below which all frames had left in the cycle before; received_o, a bit for each frame
+// from that number on; and asks_o, which asks the peer to answer. sent_i: a data frame, which has a base, was sent. A session begins with rst_i, together
+// with its buffer.
 //
-// Order: none. Latency: as above. Throughput: something heard and said each cycle. Storage: counts, a bit for each frame. Outputs depend on registers
-// alone. Critical path: from a frame's base over its comparison with what was said to known_q; for wide windows, from the frames that have left over the turn of
+// Order: none. Latency: as above. Throughput: a received and a sent frame per cycle. Storage: counts, a bit for each frame. Outputs depend only on
+// registers. Critical path: from a frame's base through its comparison with reported_q to known_q; for wide windows, from the count of frames that have left through the rotation of
 // the bits.
 module tw_session_receiver #(
     parameter  int unsigned Window     = 16,    /// frames, a power of two, 1 to 64
     parameter  int unsigned Resend     = 16113, /// cycles, 4 to 2^24
-    parameter  int unsigned NumberBits = 32,    /// of frames' numbers, even, at least twice those of slots
+    parameter  int unsigned NumberBits = 32,    /// of frame numbers, even, at least twice those of slots
     localparam int unsigned SlotBits   = Window > 1 ? $clog2(Window) : 1
 ) (
     input  logic                  clk_i,
     input  logic                  rst_i,
-    input  logic                  left_i,          /// as of the receive buffer
+    input  logic                  left_i,          /// as in the receive buffer
     input  logic [    Window-1:0] held_i,
     input  logic                  begin_valid_i,
     input  logic [NumberBits-1:0] begin_number_i,
@@ -33,15 +33,15 @@ module tw_session_receiver #(
     input  logic [NumberBits-1:0] rx_base_i,
     input  logic                  rx_data_i,
     input  logic                  rx_taken_i,
-    input  logic [  SlotBits-1:0] rx_slot_i,    /// of what was taken
+    input  logic [  SlotBits-1:0] rx_slot_i,    /// of the kept frame
     input  logic                  rx_asks_i,
     input  logic                  sent_i,
     input  logic                  said_i,
     output logic                  says_o,
     output logic                  again_o,
     output logic                  asks_o,
-    output logic                  spoke_o,         /// it has said something
-    output logic                  rested_o,        /// and nothing for Resend cycles
+    output logic                  spoke_o,         /// an acknowledgement was sent
+    output logic                  rested_o,        /// and none for Resend cycles
     output logic [NumberBits-1:0] number_o,
     output logic [    Window-1:0] received_o
 );
@@ -62,7 +62,7 @@ module tw_session_receiver #(
   localparam int unsigned Quarter = Resend / 4;
   localparam int unsigned TimerBits = $clog2(Resend);
 
-  // Times to go; at 0 it is over.
+  // Timers: remaining cycles; over at 0.
   typedef struct packed {
     logic runs, over;
     logic [TimerBits-1:0] rest;
@@ -78,24 +78,24 @@ module tw_session_receiver #(
     end
   endfunction
 
-  // Frames that have left: a carry within the cycle is short.
+  // Count of frames that have left, in two halves to shorten the carry chain.
   logic [HalfBits-1:0] low_q, high_q;
-  logic carries_q;  // all of the lower half's bits are set
-  logic [NumberBits-1:0] reported_q;  // of them, those that were said
-  logic known_q;  // and the sender knows
-  logic [DueBits-1:0] few_q;  // that have left since, Due at most
-  logic some_q, many_q;  // one; as many as are said at once
-  logic [SlotBits-1:0] next_q;  // slot of the frame that comes next, where none is missing
-  logic [DueBits-1:0] fresh_q;  // frames that have come since a report
-  logic full_q;  // one more is reported at once
+  logic carries_q;  // all bits of the lower half are set
+  logic [NumberBits-1:0] reported_q;  // the count that was sent
+  logic known_q;  // the peer knows reported_q
+  logic [DueBits-1:0] few_q;  // frames that have left since, at most Due
+  logic some_q, many_q;  // at least one; Due, which are acknowledged at once
+  logic [SlotBits-1:0] next_q;  // slot of the next frame if none is missing
+  logic [DueBits-1:0] fresh_q;  // frames that have arrived since an acknowledgement
+  logic full_q;  // one more is acknowledged at once
   logic now_q;
   timer_t report_q, confirm_q, again_q;
 
   wire data = rx_valid_i && rx_data_i;
   wire regular = rx_taken_i && rx_slot_i == next_q && !full_q;
-  wire knows = rx_valid_i && rx_base_i == reported_q;  // nobody knows of more than was said
+  wire knows = rx_valid_i && rx_base_i == reported_q;  // the peer cannot know more than was sent
 
-  logic left_q;  // a frame left in the cycle before
+  logic left_q;  // a frame left in the previous cycle
   logic [NumberBits-1:0] number_q;
   logic [Window-1:0] received_q;
   assign number_o = number_q;
@@ -106,13 +106,13 @@ module tw_session_receiver #(
   assign again_o = again_q.over && !known_q && !some_q;
   assign asks_o = some_q || !known_q;
 
-  // The window: from the number of those that have left on.
-  logic [HalfBits:0] ahead_low_1q;  // the highest bit: it borrows
+  // The window starts at the count of frames that have left.
+  logic [HalfBits:0] ahead_low_1q;  // the highest bit is the borrow
   logic [HalfBits-1:0] number_high_1q, high_1q, ahead_low_2q, ahead_high_2q;
   logic fits_q;
   assign fits_o = fits_q;
 
-  // The bits of frames from that number on, turned by two bits of it after the other.
+  // Bits of the frames from that count on: rotated by two bits of the distance per stage.
   function automatic logic [Window-1:0] turned(logic [Window-1:0] bits, logic [SlotBits-1:0] by);
     logic [Window-1:0] unturned;
     turned = bits;
@@ -187,7 +187,7 @@ module tw_session_receiver #(
         end
       end
       now_q <= (now_q && !said_i) || (data && !regular);
-      // Of frames that are reported at once, too, where it does not matter.
+      // Also for frames that are acknowledged at once, where it has no effect.
       if (said_i ? data : !report_q.runs && (data || some_q)) report_q <= started(Quarter);
       else if (said_i) report_q <= '0;
       else report_q <= later(report_q);

@@ -2,35 +2,35 @@
 // Sending half of a session (docs/vcsn.md): frames in flight, which of them were received or count as lost, and the next one to send. A
 // tw_send_buffer keeps each frame until it is acknowledged.
 //
-// A frame is offered (next_valid_o, next_number_o) when it was selected in the buffer, whose outputs describe it, in the second cycle before or
-// earlier: the first one that is lost, or else the next new one, as long as no more than Window are under way. Who chooses it sets chosen_i in the next cycle, in
-// which the first word may be read, and done_i with the last word's read. An acknowledgement (heard_valid_i) says that all frames below its number have left the
-// receiver's buffer, which releases them, and has a bit for each frame from there on that has come. One that comes while another is
-// looked at waits; of more the last one does. A frame is lost when more than Reorder of those that were sent after it have come; or, the
-// first one, when nothing new was heard for Resend cycles (timed_out_o). A session begins with rst_i.
+// A frame is offered (next_valid_o, next_number_o) at least two cycles after its selection in the buffer, whose outputs describe it:
+// the first lost one, or else the next new one, while fewer than Window are in flight. To send it, chosen_i is set in the next cycle, in
+// which the first word may be read, and done_i with the last word's read. An acknowledgement (rx_valid_i) has a number, below which all frames have left the
+// receiver's buffer, which releases them, and a bit for each frame from there on that has arrived. One that arrives while another is
+// processed waits; of several, the last one does. A frame is lost when more than Reorder of those sent after it have arrived; or, the
+// first missing one, when no progress was acknowledged for Resend cycles (timed_out_o). A session begins with rst_i.
 //
-// Order: new frames in order. Latency: a new frame is offered in the third cycle after it is there, or after the one before was read. An acknowledgement takes six cycles and two for
-// each frame under way, in which none is offered; the search for a lost one, one for each before it. Throughput: a frame in five
-// cycles. Storage: 20 bits for each frame, 16 of them twice, an acknowledgement twice. Outputs are registers. Critical path: from the order of a frame's last sending to
-// the newest one that has come, and to the frame that is lost.
+// Order: new frames in order. Latency: a new frame is offered in the third cycle after it is available, or after the previous one was read. An acknowledgement takes six cycles and two
+// for each frame in flight, in which none is offered; the search for a lost one, one for each before it. Throughput: a frame in five
+// cycles. Storage: 20 bits for each frame, 16 of them twice, an acknowledgement twice. Outputs are registers. Critical path: from the order of a frame's last transmission to
+// the newest one that has arrived, and to the frame that is lost.
 module tw_session_sender #(
     parameter  int unsigned Window     = 16,    /// frames, a power of two, 1 to 64
     parameter  int unsigned Frames     = 32,    /// of the buffer, a power of two, at least Window
     parameter  int unsigned Resend     = 16113, /// cycles, 4 to 2^24
     parameter  int unsigned Reorder    = 3,     /// frames, below 32768
-    parameter  int unsigned NumberBits = 32,    /// of frames' numbers, even, at least twice those of places in the window and 2
+    parameter  int unsigned NumberBits = 32,    /// of frame numbers, even, at least twice those of slots in the window and 2
     localparam int unsigned FramesBits = $clog2(Frames)
 ) (
     input  logic                  clk_i,
     input  logic                  rst_i,
-    input  logic [  FramesBits:0] frames_i,         /// as of the send buffer
+    input  logic [  FramesBits:0] frames_i,         /// as in the send buffer
     output logic                  select_valid_o,
     output logic [FramesBits-1:0] select_offset_o,
     output logic                  release_o,
     output logic                  next_valid_o,
     output logic                  next_new_o,       /// the frame was not sent before
     output logic [NumberBits-1:0] next_number_o,
-    output logic [NumberBits-1:0] base_o,           /// the oldest frame that is not acknowledged
+    output logic [NumberBits-1:0] base_o,           /// the oldest unacknowledged frame
     input  logic                  chosen_i,
     input  logic                  done_i,
     input  logic                  rx_valid_i,
@@ -55,7 +55,7 @@ module tw_session_sender #(
   localparam int unsigned HalfBits = NumberBits / 2;
   localparam int unsigned OrderBits = 16;
   localparam int unsigned TimerBits = $clog2(Resend);
-  typedef logic [PlaceBits:0] count_t;  // frames under way
+  typedef logic [PlaceBits:0] count_t;  // frames in flight
   typedef logic [OrderBits-1:0] order_t;
   typedef enum logic [3:0] {
     Idle,
@@ -71,39 +71,39 @@ module tw_session_sender #(
   } stage_e;
 
   stage_e stage_q;
-  // Frames under way, by the low bits of their numbers.
-  order_t orders_q[Window];  // of their last sendings among all
+  // Frames in flight, by the low bits of their numbers.
+  order_t orders_q[Window];  // order of their last transmissions
   logic [Window-1:0] received_q, lost_q;
   logic any_lost_q;
-  order_t order_q, newest_q, lately_q;  // the last one; of those that have come; one sent before that is lost
+  order_t order_q, newest_q, lately_q;  // of the last transmission; of the newest received frame; missing frames sent before it are lost
   logic [HalfBits-1:0] base_low_q, base_high_q;
-  logic base_carries_q;  // all of the lower half's bits are set
+  logic base_carries_q;  // all bits of the lower half are set
   count_t under_q;
-  // The one that is sent next.
+  // The next frame to send.
   logic has_q, new_q, valid_q, select_q;
   count_t offset_q;
   logic [NumberBits-1:0] number_q;
-  // The one that is read.
+  // The frame being read.
   logic read_q;
   count_t older_q;  // frames before it
   logic holds_q;  // there are none: it is not released
-  // Acknowledgements: one that waits, and the one that is looked at.
+  // Acknowledgements: the waiting one, and the one being processed.
   logic waits_q;
   logic [NumberBits-1:0] waiting_number_q;
   logic [Window-1:0] waiting_bits_q, bits_q;
-  logic [HalfBits:0] low_q;  // its number less the oldest one's
+  logic [HalfBits:0] low_q;  // its number minus the base
   logic [HalfBits-1:0] high_q;
-  logic within_q;  // it names no more than are under way
+  logic within_q;  // its number is at most that of the frames in flight
   count_t releasing_q;
   logic progress_q, all_q, release_q, timed_out_q;
-  // Going through frames: the place, what is there, how many are before it, and behind it with it.
+  // Walk over the frames in flight: the slot, its contents, the number of frames before it, and from it on.
   logic [PlaceBits-1:0] at_d, at_q;
-  logic [Window-1:0] at_bit_q, oldest_bit_q;  // a bit for it, and for the oldest frame
+  logic [Window-1:0] at_bit_q, oldest_bit_q;  // one-hot, of it and of the oldest frame
   order_t order_here_q;
   logic received_here_q, lost_here_q;
   count_t before_q, rest_q;
-  logic ended_q;  // there are none
-  // Cycles to go.
+  logic ended_q;  // none is left
+  // Retransmission timer.
   logic runs_q, over_q;
   logic [TimerBits-1:0] time_q;
 
@@ -116,12 +116,12 @@ module tw_session_sender #(
   wire comes = releases || (marks && bits_q[0] && !received_here_q);
   wire order_t behind = newest_q - order_here_q;
   wire order_t early = order_here_q - lately_q;
-  logic [PlaceBits-1:0] place_q;  // of what is offered
+  logic [PlaceBits-1:0] place_q;  // slot of the offered frame
   wire looks = stage_q == Second && !ended_q;
   wire expires = stage_q == Expire && !received_here_q;
   wire loses = expires || (looks && !received_here_q && early[OrderBits-1]);
   wire walks = releases || (stage_q inside {Mark, Second, Search, Expire} && !ended_q);
-  // Where frames are not gone through, the oldest one is the next.
+  // Outside a walk, the oldest frame is the next.
   function automatic logic [Window-1:0] next_of(logic [Window-1:0] place);
     return (place << 1) | (place >> (Window - 1));
   endfunction
@@ -139,7 +139,7 @@ module tw_session_sender #(
   assign base_o = {base_high_q, base_low_q};
   assign timed_out_o = timed_out_q;
 
-  // Numbers of what is offered: a carry within the cycle is short.
+  // Number of the offered frame; two stages shorten the carry chain.
   logic [HalfBits:0] sum_low_q;
   logic [HalfBits-1:0] sum_high_q;
   always_ff @(posedge clk_i) begin
@@ -174,7 +174,7 @@ module tw_session_sender #(
 
     at_q <= at_d;
     at_bit_q <= walks ? next_of(at_bit_q) : oldest_bit_q;
-    order_here_q <= walks ? orders_q[next] : orders_q[oldest];  // two reads, chosen from behind the memory
+    order_here_q <= walks ? orders_q[next] : orders_q[oldest];  // two reads, with the selection after the memory
     received_here_q <= walks ? (received_q & next_of(at_bit_q)) != 0 : (received_q & oldest_bit_q) != 0;
     lost_here_q <= walks ? (lost_q & next_of(at_bit_q)) != 0 : (lost_q & oldest_bit_q) != 0;
     before_q <= walks ? before_q + 1'b1 : '0;

@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// A board's network port: sends and receives datagrams in Ethernet frames, and replies to ARP requests and ICMP echo requests. Frames of
-// both are sent round robin. A board must know the addresses of others, as it sends no ARP requests.
+// A board's network port: sends and receives datagrams in Ethernet frames, and replies to ARP requests and ICMP echo requests. Both kinds of
+// frames are sent round-robin. A board must know the addresses of others, as it sends no ARP requests.
 //
-// Order: kept of datagrams, and of answers. Latency: eleven cycles from a datagram's last word to its frame's first one, eight or nine from the MAC to a word of data, 24 from the end of a
-// request to its answer. Throughput: a word a cycle each way. Storage: that of tw_udp_sender, tw_udp_receiver and tw_answers, and two words in front of the MAC. All
+// Order: kept for datagrams, and for replies. Latency: eleven cycles from a datagram's last word to its frame's first one, eight or nine from the MAC to a data word, 24 from the end of a
+// request to its reply. Throughput: a word per cycle in each direction. Storage: that of tw_udp_sender, tw_udp_receiver and tw_answers, and two words before the MAC. All
 // outputs are registers. Critical path: those of its blocks.
 module tw_udp_port
   import tw_ethernet_pkg::*;
 #(
-    parameter int unsigned MostBytes   = 8972,  /// of a datagram that is sent
-    parameter int unsigned SendWords   = 256,   /// of frames that wait, a power of two
-    parameter int unsigned AskWords    = 24,    /// of the longest answer's frame
-    parameter int unsigned AnswerWords = 64,    /// of answers that wait, a power of two
-    parameter int unsigned CountBits   = 32     /// of frames and requests of each outcome, even, at least 2
+    parameter int unsigned MostBytes   = 8972,  /// maximum of a sent datagram
+    parameter int unsigned SendWords   = 256,   /// of waiting frames, a power of two
+    parameter int unsigned AskWords    = 24,    /// of the longest reply's frame
+    parameter int unsigned AnswerWords = 64,    /// of waiting replies, a power of two
+    parameter int unsigned CountBits   = 32     /// of the counter of each outcome, even, at least 2
 ) (
     input logic     clk_i,
     input logic     rst_i,
     input udp_end_t own_i, /// constant
 
-    input  logic                in_valid_i,  /// datagrams, as of tw_udp_sender
+    input  logic                in_valid_i,  /// datagrams, as in tw_udp_sender
     output logic                in_ready_o,
     input  logic [WordBits-1:0] in_data_i,
     input  logic                in_last_i,
     input  udp_end_t            in_to_i,
     input  logic         [15:0] in_bytes_i,
 
-    output logic                out_valid_o,  /// as of tw_udp_receiver
+    output logic                out_valid_o,  /// as in tw_udp_receiver
     output logic [WordBits-1:0] out_data_o,
     output logic                out_first_o,
     output logic                out_last_o,
@@ -48,7 +48,7 @@ module tw_udp_port
     output logic [$bits(received_t)-1:0][CountBits-1:0] received_o,
     output logic [$bits(answered_t)-1:0][CountBits-1:0] answered_o
 );
-  // Frames of datagrams, and of answers.
+  // Frames of datagrams, and of replies.
   logic [1:0] valid, ready, last;
   logic [1:0][WordBits-1:0] data;
   logic [1:0][WordBytes-1:0] keep;

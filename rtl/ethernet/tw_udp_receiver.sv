@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes frames from the MAC. Datagrams for this end, as UDP over IPv4 without options or fragments has them, are given out word by word, with
-// their source and length; requests of ARP for its address, and echo requests of ICMP to it, are handed on to what answers them. All others are
-// counted as strays, or as damaged where their FCS is wrong.
+// Receives frames from the MAC. Datagrams for this endpoint, in UDP over IPv4 without options or fragments, are output word by word, with
+// their source and length. ARP requests for its address, and ICMP echo requests to it, are passed on to be answered. All others are
+// counted as strays, or as damaged if their FCS is wrong.
 //
-// The header is checked before a datagram's first word goes out: types, addresses, the port, IPv4's checksum, and that both lengths agree. Whether the frame is
-// as long as they say, and its FCS right, is known at its end only: then commit_o or drop_o says so, with its last word or later, before the next
-// frame's first one. Of a truncated frame some words, or all, do not come. Words have zeros behind the datagram's end; what frames have
-// behind it is ignored. A datagram without data is one word.
+// The header is checked before a datagram's first word is output: types, addresses, the port, IPv4's checksum, and that both lengths agree. At the frame's end
+// its length and FCS are known: then commit_o or drop_o is set, with the last word or later, before the next
+// frame's first one. Of a truncated frame some words, or all, are missing. Words have zeros after the datagram's end; the frame's bytes
+// after it are ignored. A datagram without data is one word.
 //
-// Requests are given out as frames, up to what their lengths say, with zeros behind that. ask_commit_o or ask_drop_o comes with the last word or later.
+// Requests are output as frames, up to the end in their headers, with zeros after it. ask_commit_o or ask_drop_o comes with the last word or later.
 //
-// Order: kept. Latency: a word of data is there eight cycles after the MAC's word with its end, and nine where that has all of it, as is the end of a
-// frame. Throughput: a word a cycle. Storage: seven words of the MAC, in shift registers where nothing looks at them. All outputs are registers. Critical path:
-// from a frame's addresses and types over their comparisons; from its length over where a word's bytes end.
+// Order: kept. Latency: a data word is output eight cycles after the MAC word with its end, or nine if that word contains all of it, as is the end of a
+// frame. Throughput: a word per cycle. Storage: seven MAC words, in shift registers where possible. All outputs are registers. Critical path:
+// from a frame's addresses and types through their comparisons; from its length through the position of the end in a word.
 module tw_udp_receiver
   import tw_ethernet_pkg::*;
 #(
-    parameter int unsigned CountBits = 32  /// of frames of each outcome, even, at least 2
+    parameter int unsigned CountBits = 32  /// of the counter of each outcome, even, at least 2
 ) (
     input logic     clk_i,
     input logic     rst_i,
@@ -24,7 +24,7 @@ module tw_udp_receiver
 
     input logic                 rx_valid_i,
     input logic [ WordBits-1:0] rx_data_i,
-    input logic [WordBytes-1:0] rx_keep_i,   /// all but in the last word
+    input logic [WordBytes-1:0] rx_keep_i,   /// all ones except in the last word
     input logic                 rx_last_i,
     input logic                 rx_error_i,  /// with the last word: the FCS is wrong
 
@@ -34,21 +34,21 @@ module tw_udp_receiver
     output logic                out_last_o,
     output udp_end_t            out_from_o,
     output logic [15:0]         out_bytes_o,  /// of the datagram
-    output logic                commit_o,     /// the datagram has come, and is right
-    output logic                drop_o,       /// it is to be thrown away
+    output logic                commit_o,     /// the datagram has ended, and is correct
+    output logic                drop_o,       /// the datagram must be discarded
 
     output logic                ask_valid_o,
     output logic [WordBits-1:0] ask_data_o,
     output logic                ask_first_o,
     output logic                ask_last_o,
-    output logic                ask_arp_o,     /// of ARP; else of ICMP
+    output logic                ask_arp_o,     /// ARP; otherwise ICMP
     output logic                ask_commit_o,
     output logic                ask_drop_o,
 
-    output logic [$bits(received_t)-1:0][CountBits-1:0] counts_o  /// frames, in the order of received_t from its last one on
+    output logic [$bits(received_t)-1:0][CountBits-1:0] counts_o  /// frames, from the last field of received_t on
 );
-  localparam int unsigned FrontBits = WordBits - HeaderBits;  // of a word of data, that are in one word of the MAC
-  localparam int unsigned LeftBits = 11;  // of words of a frame up to the end that its header says
+  localparam int unsigned FrontBits = WordBits - HeaderBits;  // part of a data word in one MAC word
+  localparam int unsigned LeftBits = 11;  // of a frame's words, up to the end in its header
 
   // Cycles from the MAC to the decision.
   localparam int unsigned Decides = 7;
@@ -68,7 +68,7 @@ module tw_udp_receiver
     end
   end
 
-  // A cycle behind the MAC: the header.
+  // One cycle after the MAC: the header.
   logic [WordBits-1:0] data_1q;
   wire udp_header_t header = udp_header_t'(reversed(data_1q[HeaderBits-1:0]));
   // verilator lint_off UNUSEDSIGNAL
@@ -77,11 +77,11 @@ module tw_udp_receiver
 
   always_ff @(posedge clk_i) data_1q <= rx_data_i & bits_of(rx_keep_i);
 
-  // What it says, in parts that are compared in a cycle each.
+  // Checks of the header; each part is compared in one cycle.
   typedef struct packed {
     logic [2:0] address;
     logic [1:0] ip;
-    logic ipv4, version, whole, enough;  // it has no fragment; its length is that of both headers at least
+    logic ipv4, version, whole, enough;  // not a fragment; at least as long as both headers
   } mine_t;
   typedef struct packed {
     logic ethertype, hardware, protocol, sizes, operation;
@@ -96,7 +96,7 @@ module tw_udp_receiver
   logic [15:0] total_2q;
   logic [16:0] bytes_2q;
 
-  // IPv4's checksum: the sum of all of its header is 0xFFFF.
+  // IPv4's checksum: the sum of the whole header is 0xFFFF.
   logic [4:0][16:0] sums_2q;
   logic [2:0][17:0] sums_3q;
   logic [18:0] sum_4q, rest_4q;
@@ -151,16 +151,16 @@ module tw_udp_receiver
     arp_7q <= for_arp_q[6];
   end
 
-  // Where the frame's last byte is that its header says: in which word, and where in it.
+  // Position of the frame's last byte according to its header: the word, and the index in it.
   logic [16:0] end_2q;
   logic [LeftBits-1:0] left_3q;
   logic [IndexBits-1:0] index_3q, index_4q;
   logic [LeftBits-1:0] left_4q;
-  logic at_4q, over_4q;  // the word has it; it was in one before
-  logic tail_4q;  // that word has data which go into a word of their own
+  logic at_4q, over_4q;  // the word has it; an earlier word had it
+  logic tail_4q;  // that word has data that become a separate word
   logic [7:5] at_q, over_q, tail_q, reaches_q;
   logic [4:1][WordBytes-1:0] keep_q;
-  logic [WordBytes-1:0] bytes_5q;  // of the word, that are in front of the end
+  logic [WordBytes-1:0] bytes_5q;  // bytes of the word before the end
 
   always_ff @(posedge clk_i) begin
     end_2q <= 17'(header.total) + 17'd13;
@@ -186,14 +186,14 @@ module tw_udp_receiver
     reaches_q <= {reaches_q[6:5], over_4q || (at_4q && keep_q[4][index_4q])};
   end
 
-  // The words, and what goes out of them.
+  // Words, and their output.
   logic [5:2][WordBits-1:0] data_q;
   logic [WordBits-1:0] data_6q, data_7q;
   logic [7:2][15:0] size_q;
-  logic [FrontBits-1:0] front_q;  // of a word of data: what the MAC's word before has
+  logic [FrontBits-1:0] front_q;  // part of a data word in the previous MAC word
   logic taking_q, asking_q, arp_q;  // the frame is a datagram for this end, or a request
-  logic flush_q;  // the rest of the frame's data is in front_q
-  logic begins_q;  // none of its words has gone out
+  logic flush_q;  // the remaining data of the frame are in front_q
+  logic begins_q;  // none of its words was output
   udp_end_t from_q;
   logic [15:0] bytes_q;
 

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes of datagrams frames for the MAC: Ethernet II, IPv4 without options or fragments, UDP without a checksum. Their words are shifted
-// behind the headers, of HeaderBytes; a short frame has zeros up to the shortest one.
+// Encodes datagrams as frames for the MAC: Ethernet II, IPv4 without options or fragments, UDP without a checksum. Their words are shifted
+// by the headers, of HeaderBytes; a short frame is padded with zeros to the minimum length.
 //
-// A datagram is a stream of words, at least one; with its first one it says where it goes and how many bytes it has, and its last one
-// is the one with the last of these. What a word has behind them does not matter. Its frame is offered when it is whole, so that it has no gap,
-// whatever pauses its words have.
+// A datagram is a stream of at least one word. With its first word it gives its destination and its number of bytes; its last word
+// contains the last of these. Bytes of the last word after them are ignored. Its frame is offered when it is complete, so it has no gaps,
+// even if its words come with gaps.
 //
-// Order: kept. Latency: ten cycles from a datagram's last word to the frame's first one. Throughput: a word a cycle; a frame whose last word has
-// less than all of the last word of data takes a cycle more. Storage: Words words in block RAM, and those under way to it, whose
-// delays are shift registers. in_ready_o and tx_valid_o are registers; tx_keep_o is a level of logic behind them. Critical path: from in_bytes_i over whether the frame is a word longer than the data to in_ready_o.
+// Order: kept. Latency: ten cycles from a datagram's last word to the frame's first one. Throughput: a word per cycle; one cycle more for a frame whose last word
+// has only part of the last data word. Storage: Words words in block RAM, and those in flight before it, whose
+// delays are shift registers. in_ready_o and tx_valid_o are registers; tx_keep_o is one logic level behind them. Critical path: from in_bytes_i through the
+// decision whether the frame is a word longer than the data to in_ready_o.
 module tw_udp_sender
   import tw_ethernet_pkg::*;
 #(
-    parameter int unsigned MostBytes = 8972,  /// of a datagram; 8972 are in IPv4 packets of 9000 bytes
-    parameter int unsigned Words     = 256,   /// of frames that wait, a power of two
+    parameter int unsigned MostBytes = 8972,  /// of a datagram; 8972 fit into an IPv4 packet of 9000 bytes
+    parameter int unsigned Words     = 256,   /// of waiting frames, a power of two
     localparam int unsigned FrameWords = (HeaderBytes + MostBytes + WordBytes - 1) / WordBytes
 ) (
     input logic     clk_i,
@@ -25,7 +26,7 @@ module tw_udp_sender
     input  logic [WordBits-1:0] in_data_i,
     input  logic                in_last_i,
     input  udp_end_t            in_to_i,     /// with the first word
-    input  logic         [15:0] in_bytes_i,  /// alike
+    input  logic         [15:0] in_bytes_i,  /// with the first word
 
     output logic                 tx_valid_o,
     input  logic                 tx_ready_i,
@@ -33,9 +34,9 @@ module tw_udp_sender
     output logic [WordBytes-1:0] tx_keep_o,
     output logic                 tx_last_o
 );
-  localparam int unsigned FrontBits = WordBits - HeaderBits;  // of a word of data, that are in one word of the MAC
-  localparam int unsigned Shortest = 60;  // bytes of a frame without FCS
-  // Words that come after the cycle in which there was room for them: those between port and FIFO.
+  localparam int unsigned FrontBits = WordBits - HeaderBits;  // part of a data word in one MAC word
+  localparam int unsigned Shortest = 60;  // minimum bytes of a frame without FCS
+  // Words that may follow the cycle in which there was room: those between port and FIFO.
   localparam int unsigned Room = 12;
   // Cycles from the input to the checksum.
   localparam int unsigned Sums = 6;
@@ -49,11 +50,11 @@ module tw_udp_sender
 
   typedef struct packed {
     logic last;
-    logic [IndexBits-1:0] index;  // of its last byte
+    logic [IndexBits-1:0] index;  // of the frame's last byte
     logic [WordBits-1:0] data;
   } word_t;
 
-  // What comes in, and a word more for what the last one has behind FrontBits.
+  // Input, and an additional word if the last one has bytes beyond FrontBits.
   logic inside_q, ready_q, room, longer_q, more_q;
   wire first = !inside_q;
   wire accept = in_valid_i && ready_q;
@@ -63,9 +64,9 @@ module tw_udp_sender
 
   assign in_ready_o = ready_q;
 
-  // Word by word up to the cycle in which the checksum is there.
+  // Pipeline up to the checksum.
   logic [Sums:1] valid_q, first_q, last_q;
-  logic [Sums-1:0][WordBits-1:0] data_q;  // a cycle behind the input, and so on
+  logic [Sums-1:0][WordBits-1:0] data_q;  // one cycle after the input, and so on
   udp_end_t [Sums-1:0] to_q;
   logic [Sums-1:0][15:0] bytes_q;
 
@@ -89,14 +90,14 @@ module tw_udp_sender
     end
   end
 
-  // IPv4's checksum, of the fields that are not zero, and the place of the datagram's last byte in the frame's last word.
+  // IPv4's checksum of the fields that are not zero, and the index of the datagram's last byte in the frame's last word.
   logic [16:0] to_2q, own_2q, rest_2q, rest_3q, folded_5q;
   logic [17:0] ends_3q;
   logic [18:0] sum_4q;
   logic [15:0] checksum_6q, total_6q;
   logic [IndexBits-1:0] index_5q, index_6q;
   logic short_5q;
-  logic [WordBytes-1:0] bytes_6q;  // of the word, that are the frame's
+  logic [WordBytes-1:0] bytes_6q;  // bytes of the word that belong to the frame
   localparam logic [15:0] Version = 16'h4500, Fragment = 16'h4000, Hops = 16'h4011;
   localparam logic [16:0] Fixed = 17'(Version) + 17'(Fragment) + 17'(Hops) + 17'd28;
 
@@ -121,7 +122,7 @@ module tw_udp_sender
   // The frame's words.
   udp_header_t header;
   logic valid_7q;
-  logic [HeaderBits-1:0] rest_q;  // of the word before, that goes into the next one
+  logic [HeaderBits-1:0] rest_q;  // rest of the previous word, for the next one
   word_t word_7q;
   wire udp_end_t to = to_q[Sums-1];
   wire [WordBits-1:0] data = data_q[Sums-1];
@@ -175,7 +176,7 @@ module tw_udp_sender
   );
 
 `ifndef SYNTHESIS
-  logic [15:0] left_q;  // bytes of words to come
+  logic [15:0] left_q;  // remaining bytes
   always_ff @(posedge clk_i) begin
     if (accept) left_q <= (first ? in_bytes_i : left_q) - 16'(WordBytes);
     if (!rst_i) begin

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts in two halves, so that a carry within the cycle is short.
+// A counter in two halves, which shortens the carry chain.
 //
-// Order: none. Latency: one cycle. Throughput: one a cycle. Storage: Bits. Critical path: the carry chain of half of the bits.
+// Order: none. Latency: one cycle. Throughput: one per cycle. Storage: Bits. Critical path: the carry chain of half of the bits.
 module tw_counter #(
     parameter int unsigned Bits = 32  /// even, at least 2
 ) (
@@ -15,7 +15,7 @@ module tw_counter #(
   end
 
   logic [Bits/2-1:0] low_q, high_q;
-  logic carries_q;  // all of the lower half's bits are set
+  logic carries_q;  // all bits of the lower half are set
 
   assign count_o = {high_q, low_q};
 

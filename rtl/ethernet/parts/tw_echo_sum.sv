@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks ICMP's checksum over the received words of a frame.
 //
-// Order: as words come. Latency: ten cycles. Throughput: a word a cycle. Storage: sums of a word in six cycles, and that of the frame. Critical path: an adder
-// of 21 bits.
+// Order: as words arrive. Latency: ten cycles. Throughput: a word per cycle. Storage: sums of a word in six cycles, and that of the frame. Critical path:
+// an adder of 21 bits.
 module tw_echo_sum
   import tw_ethernet_pkg::*;
 (
     input  logic                clk_i,
     input  logic                valid_i,
-    input  logic                first_i,  /// of the frame; with zeros behind the packet's end
+    input  logic                first_i,  /// of the frame; with zeros after the packet's end
     input  logic [WordBits-1:0] data_i,
-    output logic                right_o   /// of the word of ten cycles ago and those before it
+    output logic                right_o   /// of the word ten cycles ago and those before it
 );
-  localparam int unsigned AheadBits = 8 * 34;  // of the first word, in front of what the checksum covers
+  localparam int unsigned AheadBits = 8 * 34;  // bits of the first word that the checksum does not cover
 
   logic [WordBits-1:0] data_1q, covered;
   logic [8:1] valid_q, first_q;
-  // The order of bytes in a sum does not matter.
+  // The order of bytes does not affect a sum.
   logic [15:0][16:0] sums_2q;
   logic [7:0][17:0] sums_3q;
   logic [3:0][18:0] sums_4q;
@@ -24,7 +24,7 @@ module tw_echo_sum
   logic [20:0] sum_6q;
   logic [16:0] sum_7q;
   logic [15:0] sum_8q;
-  logic [16:0] sum_9q;  // of the words so far, and the carry that is to be added
+  logic [16:0] sum_9q;  // of the words so far, and the carry to be added
   logic right_10q;
 
   assign covered = {data_1q[WordBits-1:AheadBits], first_q[1] ? AheadBits'(0) : data_1q[AheadBits-1:0]};

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where in its transfers a DMA engine is: a queue of segments, of which the first one is walked through. A transfer begins when all of its
-// segments are there; where it ends early, those that have not begun are skipped, one a cycle. Whoever gives them knows that there is room.
+// A DMA engine's position in its transfers: a queue of segments, with an offset in the first one. A transfer begins when all of its
+// segments have arrived; if it ends early, its remaining segments are skipped, one per cycle. The source ensures that there is room.
 //
-// Order: kept. Latency: the first segment is there two cycles after its transfer's last one came. Throughput: a segment a cycle. Storage: Segments in a
-// memory of LUTs, and one. Outputs are registers. Critical path: from by_i over the words that are left to whether they are few.
+// Order: kept. Latency: two cycles from a transfer's last segment to its first one at the output. Throughput: a segment per cycle. Storage: Segments in
+// LUTRAM, and one. Outputs are registers. Critical path: from by_i through the remaining words to few_o.
 module tw_segments #(
     parameter  int unsigned Segments    = 32,                /// in the queue, a power of two, at least 2
-    parameter  int unsigned Burst       = 16,                /// words that it advances by at most, a power of two
+    parameter  int unsigned Burst       = 16,                /// maximum advance in words, a power of two
     parameter  int unsigned AddressBits = 40,                /// of bytes
     parameter  int unsigned LengthBits  = 26,                /// of the words of a segment
     localparam int unsigned BurstBits   = $clog2(Burst + 1)
@@ -22,16 +22,16 @@ module tw_segments #(
 
     output logic                   valid_o,
     output logic [AddressBits-1:0] address_o,  /// of the next word
-    output logic [  BurstBits-1:0] room_o,     /// words to advance by at most: within the segment
-    output logic                   few_o,      /// they are all that are left of it
+    output logic [  BurstBits-1:0] room_o,     /// maximum advance, within the segment
+    output logic                   few_o,      /// room_o is all that is left of it
     output logic [            5:0] tail_o,     /// of the segment
-    output logic [           63:0] kept_o,     /// alike, a bit for each byte
-    output logic                   first_o,    /// nothing of the transfer was advanced by
+    output logic [           63:0] kept_o,     /// the same as a byte mask
+    output logic                   first_o,    /// the transfer has not advanced yet
     output logic                   last_o,     /// the segment is the transfer's last one
     output logic [            7:0] channel_o,
     input  logic                   advance_i,
     input  logic [  BurstBits-1:0] by_i,       /// words, at least one
-    input  logic                   end_i       /// the transfer ends
+    input  logic                   end_i       /// ends the transfer
 );
   if (Segments < 2 || (Segments & (Segments - 1)) != 0) begin : check_segments
     $error("tw_segments: Segments must be a power of two, at least 2");
@@ -45,17 +45,17 @@ module tw_segments #(
     logic [7:0] channel;
   } segment_t;
   localparam int unsigned IndexBits = $clog2(Segments);
-  typedef logic [IndexBits:0] pointer_t;  // of segments and one bit: full is not empty
+  typedef logic [IndexBits:0] pointer_t;  // with a wrap bit, to distinguish full from empty
 
   segment_t segments_q[Segments];
   segment_t front, segment_q;
   logic valid_q, skips_q, few_q, first_q;
-  pointer_t write_q, whole_q, read_q;  // of the next segment; behind the last whole transfer; of the next one to be walked through
+  pointer_t write_q, whole_q, read_q;  // next segment to write; after the last complete transfer; next segment to load
 
   logic [BurstBits-1:0] room_q;
   logic [63:0] kept_q;
   wire [BurstBits:0] low = segment_q.words[BurstBits:0];
-  wire [BurstBits-1:0] after = low[BurstBits-1:0] - by_i;  // where few are left
+  wire [BurstBits-1:0] after = low[BurstBits-1:0] - by_i;  // if few are left
   wire few = 32'(segment_q.words) <= 2 * Burst && 32'(low) <= Burst + 32'(by_i);
   wire ends = (advance_i && few_q && by_i == room_q) || end_i || skips_q;
   wire loads = whole_q != read_q && (!valid_q || ends);
