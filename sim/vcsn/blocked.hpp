@@ -14,18 +14,18 @@
 
 namespace thalweg::vcsn {
 
-/// Where words for an output of a node's crossbar come from.
+/// The source of words at an output of a node's crossbar.
 [[nodiscard]] inline std::string source_of(const Node& of, unsigned number, unsigned output) {
   const auto input = of.crossbar.input_of(output);
   return input ? name_at(of, number, *input, false) : "no input of the crossbar";
 }
-/// Where words of an input of a node's crossbar go to.
+/// The destination of words from an input of a node's crossbar.
 [[nodiscard]] inline std::string sink_of(const Node& of, unsigned number, unsigned input) {
   const auto output = of.crossbar.output_of(input);
   return output ? name_at(of, number, *output, true) : "no output of the crossbar";
 }
 
-/// Adds what waits at a node, but for its engines that write. `since`: when an operation was begun.
+/// Adds the blocked components of a node, except write engines. `since` returns the start time of an operation.
 inline void add_blocked(const Node& of, unsigned number, Tick now, const std::function<Tick(Handle)>& since,
                         std::vector<Blocked>& all) {
   const auto add = [&all](std::string who, std::string what, std::string on, Tick from, std::string why = {}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds circles of circuits and crossbars that pass packets on for ever.
+// Detects livelocks: cycles of circuits and crossbars in which packets circulate forever.
 #pragma once
 
 #include <algorithm>
@@ -17,11 +17,11 @@
 
 namespace thalweg::vcsn {
 
-/// A circle, in its order, where `next` has what follows each one; empty: there is none.
+/// A cycle, in order, of a graph with the successors `next`; empty if there is none.
 template <class One>
 [[nodiscard]] std::vector<One> circle_of(std::map<One, std::vector<One>> next) {
   const auto ends = [&next](const One& one) { return !next.contains(one); };
-  for (bool fewer = true; fewer;) {  // what leads to ends alone is in no circle
+  for (bool fewer = true; fewer;) {  // a node whose successors are all sinks is in no cycle
     fewer = false;
     for (auto& [one, those] : next) std::erase_if(those, ends);
     if (std::erase_if(next, [](const auto& each) { return each.second.empty(); }) > 0) fewer = true;
@@ -38,25 +38,25 @@ template <class One>
 
 class Circles {
  public:
-  /// Words that have left each output of each node's crossbar.
+  /// Number of words that have left each output of each node's crossbar.
   using Words = std::vector<std::vector<std::uint64_t>>;
 
-  /// `shortest`: ticks that `patience` has at least.
+  /// `shortest`: minimum of `patience`, in ticks.
   explicit Circles(Tick shortest) : patience_(shortest) {}
 
-  /// A serial link joins these two.
+  /// Adds a serial link between these two.
   void join(const VirtualPort& one, const VirtualPort& other) {
     serial_[one] = other;
     serial_[other] = one;
   }
-  /// The nodes of the cluster, by number; nullptr: one that is no FPGA. They outlive this.
+  /// The nodes of the cluster, by number; nullptr for nodes that are no FPGAs. They must outlive the object.
   void watch(const std::vector<Node*>& nodes) {
     nodes_ = nodes;
     for (const Node* node : nodes_)
       if (node) patience_ = std::max(patience_, longest_timer(*node));
   }
 
-  /// Ticks after which a node has waited for any of its timers.
+  /// Ticks after which every timer of a node has expired.
   [[nodiscard]] Tick patience() const { return patience_; }
   [[nodiscard]] Words words() const {
     Words all(nodes_.size());
@@ -65,9 +65,10 @@ class Circles {
         all[n].push_back(nodes_[n]->crossbar.words(output));
     return all;
   }
-  /// The circle that packets go around if, for at least `patience` ticks since `before`, words have moved between virtual ports alone.
+  /// The cycle in which packets circulate if, for at least `patience` ticks since `before`, words have moved only
+  /// between virtual ports.
   [[nodiscard]] std::optional<std::string> find(const Words& before, const Words& now) const {
-    std::map<VirtualPort, VirtualPort> passed;  // from where words come to a crossbar to where they leave it
+    std::map<VirtualPort, VirtualPort> passed;  // from the virtual port of a crossbar's input to that of its output
     for (unsigned n = 0; n < nodes_.size(); ++n)
       for (unsigned output = 0; output < now[n].size(); ++output) {
         if (now[n][output] == before[n][output]) continue;
@@ -77,7 +78,7 @@ class Circles {
         if (!from || !to) return std::nullopt;
         passed[*from] = *to;
       }
-    std::map<VirtualPort, std::vector<VirtualPort>> next;  // of those where words leave
+    std::map<VirtualPort, std::vector<VirtualPort>> next;  // successors of the virtual ports at outputs
     std::map<std::pair<VirtualPort, VirtualPort>, VirtualPort> over;
     for (const auto& [from, leaves] : passed)
       for (const auto& [comes, to] : passed)
@@ -95,7 +96,7 @@ class Circles {
   }
 
  private:
-  /// Ticks for which a node waits for a timer at most, that of a reaction or those of a session.
+  /// Maximum ticks for which a node waits for a timer: of a reaction, or of a session.
   [[nodiscard]] static Tick longest_timer(const Node& of) {
     const auto* external = dynamic_cast<const EthernetPort*>(of.externals.front().get());
     const Clock clock = external ? external->clock() : of.shell().clock;
@@ -103,7 +104,7 @@ class Circles {
     const double cycles = std::max(double{1 << kTimerBits}, static_cast<double>(session.resend) * session.tries);
     return static_cast<Tick>(std::min(1e18, cycles * static_cast<double>(clock.period)));
   }
-  /// Words that leave at one virtual port come in at the other.
+  /// True if words that leave at one virtual port arrive at the other.
   [[nodiscard]] bool leads(const VirtualPort& leaves, const VirtualPort& comes) const {
     const auto* one = dynamic_cast<const EthernetPort*>(nodes_[leaves.node]->externals[leaves.port].get());
     const auto* other = dynamic_cast<const EthernetPort*>(nodes_[comes.node]->externals[comes.port].get());
@@ -118,7 +119,7 @@ class Circles {
   }
 
   std::vector<Node*> nodes_;
-  std::map<VirtualPort, VirtualPort> serial_;  ///< both ends of serial links
+  std::map<VirtualPort, VirtualPort> serial_;  ///< the peer at each end of a serial link
   Tick patience_;
 };
 

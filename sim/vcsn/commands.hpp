@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Commands that hosts and sequencers write to a node: words of a stream, one accepted per cycle. Commands for external ports
-// cross into the clock of the line. The cycle in which a command is accepted determines when it takes effect. C++ model of the commands' path
-// through rtl/vcsn/parts/tw_shell.sv and rtl/vcsn/top.
+// Commands that hosts and sequencers write to a node: words of a stream, one accepted per cycle. Commands for external
+// ports cross into the clock of the line. The cycle in which a command is accepted determines when it takes effect. C++
+// model of the commands' path through rtl/vcsn/parts/tw_shell.sv and rtl/vcsn/top.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@
 
 namespace thalweg::vcsn {
 
-/// A command as the hardware has it (`command_t` of rtl/vcsn/tw_vcsn_pkg.sv), the lower half first.
+/// A command in the hardware's encoding (`command_t` of rtl/vcsn/tw_vcsn_pkg.sv), lower half first.
 struct CommandWord {
   std::uint64_t low = 0, high = 0;
 };
@@ -43,7 +43,7 @@ enum class Kind : std::uint8_t {
   credits,
   session,
   program,
-  send_word,  ///< these three in programs alone
+  send_word,  ///< this one and the next two are only used in programs
   await_word,
   finish
 };
@@ -73,7 +73,7 @@ enum class Kind : std::uint8_t {
 [[nodiscard]] constexpr CommandWord session(unsigned place, std::uint16_t number) {
   return word(Kind::session, place, number);
 }
-/// Of a transfer's segment.
+/// A segment of a transfer.
 [[nodiscard]] constexpr CommandWord segment(Kind kind, unsigned engine, std::uint64_t address, std::uint64_t bytes,
                                             bool last, std::uint8_t channel) {
   return word(
@@ -89,17 +89,18 @@ enum class Kind : std::uint8_t {
 
 }  // namespace commands
 
-/// Where a command goes, and what it does there.
+/// A command with its destination and effect.
 struct Command {
   CommandWord word;
-  std::optional<unsigned> port{};  ///< the external port that it is for
-  /// Cycles from the one in which it is taken or, by an external port's clock, has crossed to the one at whose end it acts.
+  std::optional<unsigned> port{};  ///< the external port of its destination, if any
+  /// Cycles from acceptance or, for an external port, from the end of the clock crossing, to the cycle at whose end it
+  /// takes effect.
   Tick after = 0;
   std::function<void()> acts{};
-  std::function<void()> written{};  ///< it is on its way
+  std::function<void()> written{};  ///< called when the command is issued
 };
 
-/// What has been written of several registers, where it has not acted yet.
+/// Values written to several registers by commands that have not taken effect yet.
 template <class T>
 class Underway {
  public:
@@ -110,9 +111,9 @@ class Underway {
     ++of_[at].second;
   }
   void acts(std::size_t at) { --of_[at].second; }
-  /// What is under way never acts.
+  /// Forgets pending writes, which never take effect.
   void reset() { of_.assign(of_.size(), {}); }
-  /// The last value, or the one that is there where none is under way.
+  /// The last pending value, or `there` if none is pending.
   [[nodiscard]] const T& or_else(std::size_t at, const T& there) const {
     return of_[at].second > 0 ? of_[at].first : there;
   }
@@ -121,12 +122,12 @@ class Underway {
   std::vector<std::pair<T, unsigned>> of_;
 };
 
-/// Does things at the ends of cycles, after all that was made before it.
+/// Executes actions at the ends of cycles, after all components constructed before it.
 class Later final : public Component {
  public:
   explicit Later(Domain& domain) : domain_(&domain), id_(domain.scheduler.add(*this)) {}
 
-  /// Not before those that it was given before.
+  /// Schedules an action, not before the previously scheduled ones.
   void at(Tick cycle, std::function<void()> what) {
     all_.emplace_back(cycle, std::move(what));
     domain_->wake(id_, cycle);
@@ -149,22 +150,24 @@ class Later final : public Component {
 
 class Commands final : public Component {
  public:
-  /// Made behind all that commands act on. `line`: the clock of the external ports.
+  /// Must be constructed after all components on which commands act. `line`: the clock of the external ports.
   Commands(Domain& shell, Domain& line, unsigned ports)
       : shell_(&shell), line_(&line), later_(shell), there_(line), id_(shell.scheduler.add(*this)), ports_(ports) {
     reset();
   }
 
-  std::function<void(Tick, const CommandWord&)> taken;  ///< a host's, in a cycle of the shell
+  std::function<void(Tick, const CommandWord&)> taken;  ///< called when a host's command is accepted, with the shell's
+                                                        ///< cycle
 
-  /// Gives a host's command behind earlier ones: it is offered from the next cycle on, and goes before those of sequencers.
+  /// Queues a host's command: it is offered from the next cycle on, with priority over those of sequencers.
   void write(Command command) {
     if (command.written) command.written();
     const Tick from = shell_->next();
     if (waiting_.empty()) shell_->wake(id_, from);
     waiting_.emplace_back(from, std::move(command));
   }
-  /// Takes a sequencer's command in this cycle, unless another command is taken in it or none can be. Returns whether it was taken.
+  /// Offers a sequencer's command in this cycle. Returns whether it was accepted; not if another command was, or none
+  /// can be.
   [[nodiscard]] bool offer(Tick now, const Command& command) {
     const bool host = !waiting_.empty() && waiting_.front().first <= now;
     if (host || now == taken_ || free_from(now) != now) return false;
@@ -185,7 +188,7 @@ class Commands final : public Component {
     take(now, command);
     return !waiting_.empty();
   }
-  /// A restart: what has not acted never does.
+  /// Restarts: pending commands never take effect.
   void reset() {
     waiting_.clear();
     later_.clear();
@@ -203,7 +206,7 @@ class Commands final : public Component {
     Tick pushed = -1;
   };
 
-  /// The first cycle from one on in which the node takes a command.
+  /// The first cycle, from `cycle` on, in which the node accepts a command.
   Tick free_from(Tick cycle) {
     while (!held_.empty() && held_.front().second < cycle) held_.pop_front();
     for (const auto& [from, to] : held_)
@@ -230,9 +233,9 @@ class Commands final : public Component {
   ComponentId id_;
   unsigned ports_;
   std::vector<Crossing> crossings_;
-  std::deque<std::pair<Tick, Command>> waiting_;  ///< hosts' commands, and the cycle from which each is offered
-  Tick taken_ = -1;                               ///< the cycle of the last one
-  std::deque<std::pair<Tick, Tick>> held_;        ///< cycles in which none is taken
+  std::deque<std::pair<Tick, Command>> waiting_;  ///< hosts' commands, and the first cycle of their offer
+  Tick taken_ = -1;                               ///< cycle of the last accepted command
+  std::deque<std::pair<Tick, Tick>> held_;        ///< intervals of cycles in which no command is accepted
 };
 
 }  // namespace thalweg::vcsn

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The crossbar of a node's shell: each output forwards packets from its selected input. Outputs are skid buffers (`common/skid`), so a
-// word takes one cycle. C++ model of rtl/vcsn/tw_crossbar.sv.
+// The crossbar of a node's shell: each output forwards packets from its selected input. Outputs are skid buffers
+// (`common/skid`), so a word takes one cycle. C++ model of rtl/vcsn/tw_crossbar.sv.
 #pragma once
 
 #include <algorithm>
@@ -17,20 +17,20 @@
 
 namespace thalweg::vcsn {
 
-/// A packet at an output, in the shell's cycles.
+/// A packet that has passed an output. Times are in the shell's cycles.
 struct Passed {
   unsigned input = 0, output = 0;
-  Tick begin = 0;  ///< its first word is at the input
-  Tick end = 0;    ///< its last word leaves the output
+  Tick begin = 0;  ///< its first word was at the input
+  Tick end = 0;    ///< its last word left the output
   std::uint64_t words = 0;
 };
 
-/// An output that is set to another input takes its packets from the end of the packet on that is moving.
+/// A new input selection takes effect after the packet that is moving.
 class Crossbar final : public Component {
  public:
   explicit Crossbar(Domain& domain) : domain_(&domain), id_(domain.scheduler.add(*this)) {}
 
-  /// Their numbers are in the order of the calls, before time starts.
+  /// Indices follow the order of the calls, which must be made before time starts.
   unsigned add(Source& source) {
     sources_.push_back(&source);
     taken_by_.emplace_back();
@@ -42,7 +42,8 @@ class Crossbar final : public Component {
     return static_cast<unsigned>(outputs_.size() - 1);
   }
 
-  /// From now on; no input: the output takes nothing. False, and nothing changes, where another output is set to the input.
+  /// Selects the input of an output, from now on; none disables the output. Returns false, without a change, if another
+  /// output has selected the input.
   bool set(unsigned output, std::optional<unsigned> input) {
     if (input && output_of(*input).value_or(output) != output) return false;
     outputs_.at(output).select = input;
@@ -50,13 +51,13 @@ class Crossbar final : public Component {
     return true;
   }
   [[nodiscard]] std::optional<unsigned> input_of(unsigned output) const { return outputs_[output].select; }
-  /// The output that is set to an input.
+  /// The output that has selected an input.
   [[nodiscard]] std::optional<unsigned> output_of(unsigned input) const {
     for (unsigned output = 0; output < outputs_.size(); ++output)
       if (outputs_[output].select == input) return output;
     return std::nullopt;
   }
-  /// A restart: no output is set, and words in its registers are dropped. How many.
+  /// Restarts: deselects all inputs, and drops words in the output registers. Returns their number.
   std::uint64_t reset() {
     std::uint64_t dropped = 0;
     for (Output& output : outputs_) {
@@ -69,7 +70,7 @@ class Crossbar final : public Component {
     free_.assign(sources_.size(), 0);
     return dropped;
   }
-  /// The input of which an output takes a word in this cycle, in which all that was before is known.
+  /// The input from which an output takes a word in this cycle; everything before the cycle must be known.
   [[nodiscard]] std::optional<unsigned> moves(unsigned output, Tick now) const {
     const Output& of = outputs_[output];
     if (of.in.count() >= of.out.count() + 2 || room(of) > now) return std::nullopt;
@@ -84,17 +85,17 @@ class Crossbar final : public Component {
     const auto next = of.out.count();
     return of.in.count() > next && of.in.of(static_cast<std::int64_t>(next)) < now ? &of.words[next & 1] : nullptr;
   }
-  /// The packets that have passed whole, the last kKept of them.
+  /// The last kKept packets that have passed completely.
   [[nodiscard]] const std::deque<Passed>& passed() const { return passed_; }
   static constexpr std::size_t kKept = 1 << 20;
   [[nodiscard]] unsigned outputs() const { return static_cast<unsigned>(outputs_.size()); }
-  /// That have left an output.
+  /// Number of words that have left an output.
   [[nodiscard]] std::uint64_t words(unsigned output) const { return outputs_[output].out.count(); }
 
-  /// Something has become known of an input or an output.
+  /// Call when times of an input or an output have become known.
   void source_changed(unsigned input) {
     if (taken_by_[input]) run(*taken_by_[input], -1);
-    // A packet's begin is decided in its cycle.
+    // The start of a packet is decided in its cycle.
     if (const Tick at = sources_[input]->offers(); at != kNever && !taken_by_[input]) wake(at);
   }
   void sink_changed(unsigned output) { run(output, -1); }
@@ -107,27 +108,28 @@ class Crossbar final : public Component {
  private:
   struct Output {
     Sink* sink = nullptr;
-    std::optional<unsigned> select;  ///< as it is set
-    std::optional<unsigned> from;    ///< of the packet that moves
-    std::array<Word, 2> words;       ///< in the register and the skid place
+    std::optional<unsigned> select;  ///< selected input
+    std::optional<unsigned> from;    ///< input of the packet that is moving
+    std::array<Word, 2> words;       ///< output register and skid register
     Times in{4}, out{4};
-    std::array<Passed, 2> of;  ///< of each of these words: its packet, where `words` has the number of its first word
-    Passed now;                ///< the packet that moves
-    Tick begins = 0;           ///< the next one, at the earliest
+    std::array<Passed, 2> of;  ///< packets of these words; `words` is the number of the packet's first word
+    Passed now;                ///< the packet that is moving
+    Tick begins = 0;           ///< earliest start of the next packet
   };
 
-  /// From when on an output has a place for its next word.
+  /// First cycle in which an output has space for its next word.
   [[nodiscard]] static Tick room(const Output& output) {
     const auto count = static_cast<std::int64_t>(output.in.count());
     return std::max(output.in.of(count - 1), output.out.of(count - 2)) + 1;
   }
-  /// Its packet's input begins another one, with the word that it offers.
+  /// True if the packet's input offers the start of another packet.
   [[nodiscard]] bool lost_end(const Output& output) const {
     return sources_[*output.from]->front().first && output.in.count() > output.now.words;
   }
   void wake(Tick cycle) { domain_->wake(id_, std::max(cycle, domain_->next())); }
 
-  /// Moves words of an output as far as times are known. `now`: in its own step; a packet can begin then alone.
+  /// Moves words of an output as far as times are known. `now`: the cycle in its own step, else -1; packets start only
+  /// in steps.
   void run(unsigned number, Tick now) {
     Output& output = outputs_[number];
     for (bool moved = true; moved;) {
@@ -201,8 +203,8 @@ class Crossbar final : public Component {
   Domain* domain_;
   ComponentId id_;
   std::vector<Source*> sources_;
-  std::vector<std::optional<unsigned>> taken_by_;  ///< of each input: the output that a packet of it moves to
-  std::vector<Tick> free_;                         ///< and from when on its next packet may begin
+  std::vector<std::optional<unsigned>> taken_by_;  ///< of each input: the output to which its current packet moves
+  std::vector<Tick> free_;                         ///< of each input: earliest start of its next packet
   std::vector<Output> outputs_;
   std::deque<Passed> passed_;
 };

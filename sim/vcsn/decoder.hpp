@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Receives frames from the MAC, and accepts those of circuits: addressed to this port, from the circuit's other end, and well-formed.
+// Receives frames from the MAC, and accepts those of circuits: addressed to this port, from the circuit's other end,
+// and well-formed.
 #pragma once
 
 #include <algorithm>
@@ -22,22 +23,22 @@
 
 namespace thalweg::vcsn {
 
-/// Frames by what became of them.
+/// Number of frames by outcome.
 struct Received {
   std::uint64_t taken = 0;
-  std::uint64_t damaged = 0;   ///< their FCS was wrong
-  std::uint64_t strays = 0;    ///< to another address, of switches that flood
-  std::uint64_t others = 0;    ///< no VCSN frames
-  std::uint64_t foreign = 0;   ///< not of the circuit that the virtual port has
-  std::uint64_t unformed = 0;  ///< not of whole words, of none or of too many
+  std::uint64_t damaged = 0;   ///< wrong FCS
+  std::uint64_t strays = 0;    ///< other destination, for example flooded by switches
+  std::uint64_t others = 0;    ///< other protocols
+  std::uint64_t foreign = 0;   ///< not from the virtual port's circuit
+  std::uint64_t unformed = 0;  ///< payload is empty, too long, or not whole words
   std::uint64_t indications = 0, credits = 0;
-  std::uint64_t full = 0;         ///< the virtual port had no room
-  std::uint64_t misfits = 0;      ///< shorter or longer than the MAC takes
-  std::uint64_t sessionless = 0;  ///< of a session where the virtual port has none, or of none where it has one
-  std::uint64_t sequenced = 0;    ///< of the virtual port's session, which counts what became of them
+  std::uint64_t full = 0;         ///< no space in the virtual port's receive buffer
+  std::uint64_t misfits = 0;      ///< shorter or longer than the MAC accepts
+  std::uint64_t sessionless = 0;  ///< with a session where the virtual port has none, or without where it has one
+  std::uint64_t sequenced = 0;    ///< of the virtual port's session, which counts their outcomes
 };
 
-/// What a frame is for is decided two cycles after the MAC's word with its headers, and the frame is passed on two cycles after its end.
+/// A frame is classified two cycles after the MAC's word with its headers, and forwarded two cycles after its end.
 class Decoder final : public Component {
  public:
   static constexpr Tick kDecides = 2;
@@ -61,18 +62,18 @@ class Decoder final : public Component {
   Monitor monitor;
   ethernet::Line* line = nullptr;
   Seen seen;
-  std::function<void(unsigned)> filled;                         ///< a virtual port has words
-  std::function<void(unsigned, Tick)> too_fast;                 ///< what comes for a virtual port
-  std::function<void(unsigned, std::uint32_t, Tick)> credited;  ///< the other end has taken so many words
-  std::function<void(unsigned, Tick)> indicated;                ///< an indication came for it
-  std::function<void(unsigned, Tick)> heard;                    ///< a frame of its session came
+  std::function<void(unsigned)> filled;                         ///< words of a virtual port were received
+  std::function<void(unsigned, Tick)> too_fast;                 ///< words for a virtual port arrive too fast
+  std::function<void(unsigned, std::uint32_t, Tick)> credited;  ///< the other end has taken a total of this many words
+  std::function<void(unsigned, Tick)> indicated;                ///< an indication arrived for a virtual port
+  std::function<void(unsigned, Tick)> heard;                    ///< a frame of a virtual port's session arrived
   std::function<void(const ethernet::Arrival&, Tick)>
-      arrived;  ///< a frame begins; the MACs' cycles, which it has on top
+      arrived;  ///< a frame starts; the second argument is the MACs' latency in cycles
 
   [[nodiscard]] const Received& received() const { return received_; }
-  /// The MAC has dropped a frame that is no Ethernet frame.
+  /// Counts a frame that the MAC has dropped because of its size.
   void misfit() { ++received_.misfits; }
-  /// A restart: the rest of a frame that comes is dropped. Its words of data.
+  /// Restarts: drops the rest of a frame being received. Returns the number of its data words.
   std::uint64_t reset() {
     const auto words = held_ ? words_of(*held_->frame, kHeader, 0).words : 0;
     held_.reset();
@@ -80,7 +81,7 @@ class Decoder final : public Component {
     hears_from_ = domain_->next();
     return words;
   }
-  /// Words of frames that had begun to come when it started again, and were not known yet.
+  /// Words of frames that were arriving at a restart, and not yet received.
   [[nodiscard]] std::uint64_t cut() const { return cut_; }
 
   bool step(Tick now) override {
@@ -92,7 +93,7 @@ class Decoder final : public Component {
         domain_->wake(id, begins);
         break;
       }
-      if (comes < hears_from_) {  // a restart has cut it
+      if (comes < hears_from_) {  // cut by a restart
         cut_ += words_of(*arrival->frame, kHeader, 0).words;
         line->pop();
         continue;
@@ -120,14 +121,14 @@ class Decoder final : public Component {
     return false;
   }
 
-  /// What a frame is: what counts it, and its virtual port where it is of a circuit.
+  /// Classification of a frame: its counter, and the virtual port if it belongs to a circuit.
   struct Verdict {
     std::uint64_t Received::* counts = nullptr;
     std::uint8_t port = 0;
   };
 
-  /// Of a frame that begins, by its headers, those of a frame that is too short for them zero as its padding is. `has_room(port)`: that virtual
-  /// port has room for the longest frame. `has_session(port)`: it has one.
+  /// Classifies a frame at its start, by its headers; missing header bytes of a short frame count as zero padding.
+  /// `has_room(port)`: that virtual port has space for the longest frame. `has_session(port)`: it has a session.
   template <class HasRoom, class HasSession>
   [[nodiscard]] Verdict begin(const ethernet::Frame& frame, HasRoom&& has_room, HasSession&& has_session) const {
     const auto fields = header(frame);
@@ -146,7 +147,7 @@ class Decoder final : public Component {
     if (!has_room(port)) return {&Received::full};
     return {&Received::taken, port};
   }
-  /// Of one that ends, and was `begun` so.
+  /// Final classification at the end of a frame, whose first one was `begun`.
   [[nodiscard]] std::uint64_t Received::* end(const ethernet::Frame& frame, const Verdict& begun, bool damaged) const {
     if (damaged) return &Received::damaged;
     const bool sequenced = begun.counts == &Received::sequenced;
@@ -164,7 +165,7 @@ class Decoder final : public Component {
     bool damaged = false;
     Tick ends = 0;
     Verdict begun;
-    Session::Begun place;  ///< of a session's frame of data
+    Session::Begun place;  ///< for a data frame of a session
   };
 
   [[nodiscard]] static spec::VcsnHeader header(const ethernet::Frame& frame) {
@@ -194,7 +195,7 @@ class Decoder final : public Component {
     watch(port, words.words, now);
   }
 
-  /// A frame's words behind its headers; 0 where these are not whole, none or too many.
+  /// A frame's words after its headers; 0 words if they are not whole, none or too many.
   [[nodiscard]] Waiting words_of(const ethernet::Frame& frame, unsigned headers, Tick now) const {
     const std::size_t size = std::max(frame.size(), ethernet::kShortest) - ethernet::kHeader;
     const auto fields = header(frame);
@@ -212,7 +213,7 @@ class Decoder final : public Component {
     const auto of = spec::VcsnSequence::unpack(words);
     return {.session = of.session, .peer = of.peer, .number = of.number, .base = of.base};
   }
-  /// The words of a frame go to its virtual port as they come.
+  /// The words of a frame are passed to its virtual port as they arrive.
   void begin_words(Held& held, Tick now) {
     Session& session = (*sessions_)[held.begun.port];
     const bool is_data = header(*held.frame).kind == spec::FrameKind::data;
@@ -252,8 +253,8 @@ class Decoder final : public Component {
   Tick latency_;
   unsigned frame_words_;
   std::optional<Held> held_;
-  Tick hears_from_ = 0;    ///< frames that began before a restart are not taken
-  std::uint64_t cut_ = 0;  ///< words of these
+  Tick hears_from_ = 0;    ///< frames that started before a restart are dropped
+  std::uint64_t cut_ = 0;  ///< words of these frames
   Received received_;
 };
 

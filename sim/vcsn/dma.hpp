@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Common code of the DMA engines between a node's memory and its crossbar. A descriptor is a list of segments; further descriptors are queued.
+// Common code of the DMA engines between a node's memory and its crossbar. A descriptor is a list of segments; further
+// descriptors are queued.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +15,7 @@
 
 namespace thalweg::vcsn {
 
-/// A board's memory: banks one behind the other.
+/// A board's memory: banks at consecutive addresses.
 class BoardMemory {
  public:
   BoardMemory(const std::string& name, unsigned banks, std::uint64_t bank_bytes, const BankTiming& timing)
@@ -23,7 +24,7 @@ class BoardMemory {
   SparseMemory bytes;
 
   [[nodiscard]] Bank& bank(std::uint64_t address) { return banks_[static_cast<std::size_t>(address / bank_bytes_)]; }
-  /// Of an address in its bank.
+  /// Offset of an address in its bank.
   [[nodiscard]] std::uint64_t place(std::uint64_t address) const { return address % bank_bytes_; }
 
  private:
@@ -34,12 +35,12 @@ class BoardMemory {
 struct Segment {
   std::uint64_t address = 0, bytes = 0;
 };
-/// Segments that an engine holds (`Segments` of rtl/vcsn/parts/tw_segments.sv).
+/// Maximum segments held by an engine (`Segments` of rtl/vcsn/parts/tw_segments.sv).
 inline constexpr unsigned kSegments = 32;
-/// Bytes of a segment at most, whose words an engine counts in 26 bits.
+/// Maximum bytes of a segment; an engine counts its words in 26 bits.
 inline constexpr std::uint64_t kMostSegment = ((std::uint64_t{1} << 26) - 1) * kWord;
 
-/// One packet of the stream: its bytes are those of the segments, in order. Each segment but the last one is whole words.
+/// A transfer: one packet with the bytes of the segments, in order. Each segment but the last is whole words.
 struct Transfer {
   Handle handle = 0;
   std::vector<Segment> segments;
@@ -52,19 +53,19 @@ struct Transfer {
   }
 };
 
-/// Where in a transfer's segments an engine is.
+/// An engine's position in a transfer's segments.
 class Walk {
  public:
-  /// The bytes of the next burst, within a segment and `words` words.
+  /// Number of bytes of the next burst: at most `words` words, within a segment.
   [[nodiscard]] std::uint64_t next(const Transfer& transfer, unsigned words) const {
     return std::min<std::uint64_t>(transfer.segments[segment_].bytes - done_, std::uint64_t{words} * kWord);
   }
   [[nodiscard]] std::uint64_t address(const Transfer& transfer) const {
     return transfer.segments[segment_].address + done_;
   }
-  /// The number of the segment.
+  /// Index of the segment.
   [[nodiscard]] std::size_t segment() const { return segment_; }
-  /// True: the transfer has no more.
+  /// Returns true at the end of the transfer.
   bool advance(const Transfer& transfer, std::uint64_t bytes) {
     done_ += bytes;
     if (done_ < transfer.segments[segment_].bytes) return false;
@@ -77,14 +78,14 @@ class Walk {
   std::uint64_t done_ = 0;
 };
 
-/// What the engines have in common, in the shell's cycles.
+/// Parameters common to the engines, in the shell's cycles.
 struct DmaTiming {
-  unsigned burst = 16;    ///< words of a request to the memory
-  unsigned buffer = 128;  ///< words; a power of two
-  unsigned ahead = 64;    ///< cycles that the memory may be behind the writes that it was given
+  unsigned burst = 16;    ///< maximum words per memory request
+  unsigned buffer = 128;  ///< in words; a power of two
+  unsigned ahead = 64;    ///< cycles by which the memory may lag behind the writes given to it
 };
 
-/// Words that end a packet: the handle of its transfer, the cycle in which it is complete in the memory, and the bytes that came.
+/// End of a packet: the handle of its transfer, the cycle in which it is complete in memory, and the bytes received.
 struct Ended {
   Handle handle = 0;
   Tick cycle = 0;

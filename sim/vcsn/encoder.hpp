@@ -29,21 +29,21 @@
 namespace thalweg::vcsn {
 
 inline constexpr unsigned kHeader = spec::vcsn_header::bits / 8;      ///< bytes
-inline constexpr unsigned kSequence = spec::vcsn_sequence::bits / 8;  ///< behind it, of frames of a session
+inline constexpr unsigned kSequence = spec::vcsn_sequence::bits / 8;  ///< follows the header in frames of a session
 
-/// What a virtual port does where an indication says that it sends too fast.
+/// Reaction of a virtual port to an indication that it sends too fast.
 struct Reaction {
-  Tick cycles = 0;         ///< of the MAC's clock for which it lasts, less than 2^kTimerBits; 0: none
-  bool stops = true;       ///< it sends nothing meanwhile
-  std::uint32_t pace = 0;  ///< or no faster than this (`Pace::cycle`)
+  Tick cycles = 0;         ///< duration in cycles of the MAC's clock, less than 2^kTimerBits; 0: no reaction
+  bool stops = true;       ///< sends nothing meanwhile
+  std::uint32_t pace = 0;  ///< otherwise, minimum pace meanwhile (`Pace::cycle`)
 };
 
-/// A port is chosen in a cycle; in the next one the first word of its frame is requested of the buffer, which reaches the MAC three cycles
-/// later: memory, headers, register. As many words are requested ahead of the MAC as the FIFO before it has places.
-/// It is stepped before the decoder of its port. What that reports acts kHears cycles later, in which the hardware counts, and chooses between
-/// frames that are not of data.
+/// A port is chosen in a cycle. In the next one, the first word of its frame is requested from the buffer; it reaches
+/// the MAC three cycles later: memory, headers, register. Words are requested ahead of the MAC, up to the capacity of
+/// the FIFO before it. It must be stepped before the decoder of its port. The decoder's reports take effect kHears
+/// cycles later, as the hardware counts and chooses between control frames meanwhile.
 ///
-/// `Session`: what frames of data are numbered by, and what says more; vcsn::Session, but in a test of this class alone.
+/// `Session` numbers data frames, and provides control frames; it is vcsn::Session, except in unit tests.
 template <class Session>
 class EncoderOf final : public Component {
  public:
@@ -71,15 +71,15 @@ class EncoderOf final : public Component {
 
   ethernet::Line* line = nullptr;
   Sent sent;
-  /// Of each word of a frame: the cycle in which it is requested, and that in which the MAC takes it.
+  /// Called for each word of a frame with the cycle of its request, and the cycle in which the MAC takes it.
   std::function<void(Tick, Tick)> moved;
-  std::function<void(unsigned)> emptied;  ///< a virtual port has room again
-  std::function<void(unsigned)> filled;   ///< or has words
-  /// When a word that a virtual port has received, by its number, leaves its buffer; kNever: that is not known.
+  std::function<void(unsigned)> emptied;  ///< a virtual port has space again
+  std::function<void(unsigned)> filled;   ///< a virtual port has words
+  /// Cycle in which a received word of a virtual port, by its number, leaves its buffer; kNever if unknown.
   std::function<Tick(unsigned, std::uint64_t)> left_at;
 
   [[nodiscard]] Multiplexer& ports() { return ports_; }
-  /// Throws std::invalid_argument where the hardware does not count so far.
+  /// Throws std::invalid_argument if the hardware's counters are too small.
   static void check(const Reaction& reaction) {
     require(reaction.cycles >= 0 && reaction.cycles < Tick{1} << kTimerBits,
             "a reaction lasts " + std::to_string(reaction.cycles) + " cycles; the longest lasts " +
@@ -87,7 +87,7 @@ class EncoderOf final : public Component {
     require(reaction.pace <= kSlowest, "a reaction's pace is " + std::to_string(reaction.pace) +
                                            " / 256 cycles a word; the slowest is " + std::to_string(kSlowest));
   }
-  /// Acts from cycle `first` on. Throws as `check`.
+  /// Takes effect from cycle `first` on. Throws like `check`.
   void set(unsigned port, const Reaction& reaction, Tick first) {
     check(reaction);
     act(first);
@@ -97,12 +97,13 @@ class EncoderOf final : public Component {
   }
   /// Sends an indication to the other end of a virtual port's circuit, before any data.
   void indicate(unsigned port, Tick now) { hear({now + kHears, Heard::too_fast, port}); }
-  /// One came for a virtual port.
+  /// Handles an indication for a virtual port.
   void react(unsigned port, Tick now) {
     ++reacting_.at(port).indications;
     hear({now + kHears, Heard::indication, port});
   }
-  /// A virtual port has another circuit, whose other end has not sent too fast, or has credits anew.
+  /// Call when a virtual port has a new circuit or new credits: forgets pending indications and credits of the former
+  /// peer.
   void forget(unsigned port) {
     too_fast_[port] = false;
     forget_credits(port);
@@ -110,13 +111,13 @@ class EncoderOf final : public Component {
   }
   void forget_credits(unsigned port) { forget(port, Heard::credit); }
   [[nodiscard]] Credits& credits(unsigned port) { return credits_.at(port); }
-  /// The other end of a virtual port's circuit has taken so many words.
+  /// The other end of a virtual port's circuit has taken a total of `taken` words.
   void credit(unsigned port, std::uint32_t taken, Tick now) { hear({now + kHears, Heard::credit, port, taken}); }
-  /// Words that a virtual port has received have left its buffer, or will.
+  /// Received words of a virtual port have left its buffer, or their times are known.
   void left(unsigned port) {
     if (credits_[port].used() || (*sessions_)[port].used()) wake(0);
   }
-  /// A restart, but for the frame that it sends.
+  /// Restarts, except for the frame being sent.
   void reset() {
     ports_ = Multiplexer(circuits_->ports());
     reacting_.assign(circuits_->ports(), {});
@@ -130,10 +131,10 @@ class EncoderOf final : public Component {
     ports_.set(port, pace);
     wake(0);
   }
-  /// Indications that came for a virtual port.
+  /// Number of indications received for a virtual port.
   [[nodiscard]] std::uint64_t indications(unsigned port) const { return reacting_.at(port).indications; }
 
-  /// Something changed that may let a port send.
+  /// Call when a change may let a port send.
   void wake(Tick cycle) { domain_->wake(id_, std::max(cycle, domain_->next())); }
 
   bool step(Tick now) override {
@@ -161,7 +162,7 @@ class EncoderOf final : public Component {
     std::uint64_t indications = 0;
   };
   enum class Heard : std::uint8_t { too_fast, indication, credit };
-  /// What the decoder has reported, in the order in which it acts.
+  /// A report of the decoder; reports take effect in order.
   struct Event {
     Tick from = 0;
     Heard what{};
@@ -176,7 +177,7 @@ class EncoderOf final : public Component {
     events_.push_back(event);
     wake(event.from);
   }
-  /// What acts in this cycle.
+  /// Applies the reports that take effect in this cycle.
   void act(Tick now) {
     for (; !events_.empty() && events_.front().from <= now; events_.pop_front()) {
       const Event& event = events_.front();
@@ -236,7 +237,7 @@ class EncoderOf final : public Component {
       wake(later);
   }
 
-  /// The frame that a virtual port would send next; it may not be whole.
+  /// The next frame of a virtual port; it may be incomplete.
   [[nodiscard]] const Waiting* candidate(unsigned port) const {
     const SendBuffer& buffer = (*buffers_)[port];
     const Session& session = (*sessions_)[port];
@@ -255,7 +256,7 @@ class EncoderOf final : public Component {
                             .sequenced = sequenced}
         .pack();
   }
-  /// Writes the headers of a frame; bytes that they have.
+  /// Writes the headers of a frame. Returns their size in bytes.
   std::size_t put(std::span<std::byte> payload, std::uint64_t header, const ethernet::Sequence* sequence) const {
     std::memcpy(payload.data(), &header, kHeader);
     if (!sequence) return kHeader;
@@ -266,7 +267,7 @@ class EncoderOf final : public Component {
     std::memcpy(payload.data() + kHeader, packed.data(), kSequence);
     return kHeader + kSequence;
   }
-  /// A frame of a word that begins with a number.
+  /// Sends a control frame: one word that starts with `number`.
   void send_word(unsigned port, Tick now, spec::FrameKind kind, std::uint64_t number,
                  const typename Session::Saying* says = nullptr) {
     const Circuit& to = *circuits_->of(port);
@@ -281,7 +282,8 @@ class EncoderOf final : public Component {
            move(1, now, [](unsigned, Tick) {}));
   }
 
-  /// The cycles in which a frame's words are requested, `word(k, cycle)` of those with data; when the frame begins, and the last request.
+  /// Determines the cycles in which a frame's words are requested; calls `word(k, cycle)` for words with data. Returns
+  /// the start of the frame, and the last request.
   template <class Word>
   std::pair<Tick, Tick> move(unsigned words, Tick now, Word&& word) {
     const auto& rate = line->rate;
@@ -290,7 +292,7 @@ class EncoderOf final : public Component {
       const auto number = static_cast<std::int64_t>(taken_.count());
       requested = std::max(requested + 1, after(taken_.of(number - kEntries)));
       const Tick next = after(taken_.of(number - 1)), there = requested + kToMac;
-      // A frame that is there when the MAC has taken the one before follows it without more than the gap.
+      // A frame available when the MAC has taken the previous one follows it with the minimum gap.
       if (k == 0) begin = there <= next ? line->free() : std::max(there * rate.cycle, line->free());
       taken_.add(std::max(next, rate.seen(begin + rate.bytes(ethernet::kPreamble + std::int64_t{k} * kWord))));
       if (moved) moved(requested, taken_.of(number));
@@ -345,7 +347,7 @@ class EncoderOf final : public Component {
   std::vector<Reacting> reacting_;
   std::vector<Credits> credits_;
   std::deque<Event> events_;
-  std::vector<bool> too_fast_;  ///< what comes for a virtual port; its other end gets an indication
+  std::vector<bool> too_fast_;  ///< words for a virtual port arrive too fast; its other end gets an indication
   Times taken_;
   Tick free_ = 0;
 };

@@ -24,7 +24,7 @@
 
 namespace thalweg::vcsn {
 
-/// Of an external port: locally administered.
+/// Address of an external port: locally administered.
 [[nodiscard]] constexpr ethernet::Address address_of(unsigned node, unsigned port) {
   return ethernet::address_of(port << 16 | node);
 }
@@ -36,7 +36,7 @@ class EthernetPort final : public External {
       : circuits(config.virtual_ports),
         rows(config.virtual_ports),
         numbers(config.virtual_ports),
-        // After a quarter of the sender's credits, so that they are back before the last one is used.
+        // A quarter of the sender's credits, so that they return before the last one is used.
         report_(std::max(1u, (config.receive_words - config.frame_words + 1) / 4)),
         encoder(mac, frames, address_of(node, number), circuits, sends_, sessions_),
         decoder(mac, address_of(node, number), circuits, receives_, sessions_, config.line_cycles, config.frame_words) {
@@ -71,14 +71,14 @@ class EthernetPort final : public External {
     require(!end_.out || end_.out->rate.cycle <= end_.out->rate.bytes(kWord),
             "a line takes more than a word of 64 bytes in a cycle of the MAC");
   }
-  /// All words that a virtual port was given have been sent.
+  /// True if all words given to a virtual port have been sent.
   [[nodiscard]] bool drained(unsigned port) const { return sends_[port].drained(); }
-  /// A virtual port begins a frame where fewer words are under way to the other end of its circuit; 0: always.
+  /// Sets credits: a virtual port starts a frame only if fewer words are in flight to the other end; 0: always.
   void set_credits(unsigned port, std::uint64_t words) { set_credits(port, credits(words), end_.domain->next()); }
   [[nodiscard]] CreditsConfig credits(std::uint64_t words) const {
     return {.words = static_cast<unsigned>(words), .report = words > 0 ? report_ : 0};
   }
-  /// Acts from cycle `first` on.
+  /// Takes effect from cycle `first` on.
   void set_credits(unsigned port, const CreditsConfig& config, Tick first) {
     std::uint64_t left = receives_.at(port).left();
     while (left > 0 && receives_[port].left(static_cast<std::int64_t>(left) - 1) >= first) --left;
@@ -86,7 +86,8 @@ class EthernetPort final : public External {
     encoder.forget_credits(port);
     encoder.wake(0);
   }
-  /// Frames arrive as if from outside, behind those under way: bytes without FCS. `damaged`: it is wrong. False where there is no line.
+  /// Injects a frame (bytes without FCS) as if received, after those in flight. `damaged`: its FCS is wrong. Returns
+  /// false if there is no line.
   [[nodiscard]] bool inject(ethernet::Frames& frames, std::span<const std::byte> bytes, bool damaged) {
     if (!end_.in) return false;
     if (bytes.size() < ethernet::kShortest || bytes.size() > ethernet::kMost)
@@ -98,7 +99,7 @@ class EthernetPort final : public External {
   void set_monitor(const MonitorConfig& config) { decoder.monitor.set(config, end_.domain->next() + 1); }
   void set_reaction(unsigned port, const Reaction& reaction) { encoder.set(port, reaction, end_.domain->next()); }
   [[nodiscard]] const Session& session(unsigned port) const { return sessions_.at(port); }
-  /// All to the state of a cycle up to which everything has been stepped.
+  /// Advances all sessions to a cycle up to which everything has been stepped.
   void run_sessions(Tick now) {
     for (Session& session : sessions_) session.run(now);
   }
@@ -108,7 +109,7 @@ class EthernetPort final : public External {
     write_row(port, to, first);
     set_credits(port, credits(0), first);
   }
-  /// A new circuit, which acts from cycle `first` on, has no session and no credits.
+  /// Writes a row, effective from cycle `first` on; the new circuit has no session and no credits.
   void write_row(unsigned port, const std::optional<Circuit>& to, Tick first) {
     circuits.set(port, to);
     encoder.forget(port);
@@ -128,7 +129,7 @@ class EthernetPort final : public External {
     encoder.reset();
     return dropped;
   }
-  /// Instead of credits. 0: none. Acts from cycle `first` on.
+  /// Opens a session, which replaces credits; 0: none. Takes effect in the next cycle, or from cycle `first` on.
   void open_session(unsigned port, std::uint16_t number) {
     const Tick first = end_.domain->next();
     open_session(port, number, first);
@@ -168,16 +169,16 @@ class EthernetPort final : public External {
 
  public:
   CircuitTable circuits;
-  // What hosts have written.
+  // Pending writes of hosts.
   Underway<std::optional<Circuit>> rows;
-  Underway<std::uint16_t> numbers;  ///< of sessions
+  Underway<std::uint16_t> numbers;  ///< session numbers
 
  private:
   std::deque<SendBuffer> sends_;
   std::deque<ReceiveBuffer> receives_;
   std::deque<Session> sessions_;
   unsigned
-      report_;  ///< words that have left a receive buffer, after which a credit reports them, where credits are used
+      report_;  ///< number of words that leave a receive buffer until a credit frame reports them, if credits are used
 
  public:
   Encoder encoder;

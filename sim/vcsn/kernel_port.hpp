@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stream of user logic at a node's crossbar, in each direction: words that the logic sends wait until the crossbar accepts them, and words
-// for it wait in a FIFO.
+// A stream of user logic at a node's crossbar, in each direction: words that the logic sends wait until the crossbar
+// accepts them, and words for it wait in a FIFO.
 #pragma once
 
 #include <algorithm>
@@ -19,27 +19,28 @@
 
 namespace thalweg::vcsn {
 
-/// Words that user logic has taken.
+/// Words received by user logic.
 struct Taken {
   std::vector<std::byte> bytes;
-  bool ends = false;  ///< their last one ends a packet
+  bool ends = false;  ///< the last word ends a packet
   std::uint8_t channel = 0;
 };
 
-/// Operations of each way are done in the order in which they are given, a word a cycle.
+/// Operations of each direction are executed in order, one word per cycle.
 class KernelPort final : public Source, public Sink {
  public:
   explicit KernelPort(Domain& domain) : domain_(&domain), left_(kDepth) {}
 
   std::function<void()> offered;                       ///< words are offered to the crossbar
-  std::function<void()> freed;                         ///< it takes words
-  std::function<void(Tick, const Word&)> offers_word;  ///< behind those before, in this cycle at the earliest
-  std::function<void(Tick)> gave;                      ///< the first of these
+  std::function<void()> freed;                         ///< words can be accepted
+  std::function<void(Tick, const Word&)> offers_word;  ///< called for each word to send, with its earliest cycle
+  std::function<void(Tick)> gave;                      ///< called when the oldest of these is taken
   std::function<void(Tick, const Word&)> took;
   std::function<void(const Ended&)> ended;
-  std::function<void(Handle, Taken)> taken;  ///< what a `receive` that ends has
+  std::function<void(Handle, Taken)> taken;  ///< called with the words of a completed `receive`
 
-  /// The first word is offered in the next cycle. Ends when the last one was taken; `ends`: it ends a packet.
+  /// Sends words; the first is offered in the next cycle. Completes when the last one is taken; `ends`: it ends a
+  /// packet.
   void send(Handle handle, std::span<const std::byte> data, bool ends, std::uint8_t channel) {
     for (std::size_t at = 0; at < data.size(); at += kWord) {
       const std::size_t bytes = std::min<std::size_t>(kWord, data.size() - at);
@@ -55,14 +56,14 @@ class KernelPort final : public Source, public Sink {
     }
     offered();
   }
-  /// Ends when so many words, at least one, or those to a packet's end were taken.
+  /// Completes when `words` words (at least one) have been received, or a packet's end.
   void receive(Handle handle, std::uint64_t words) {
     receives_.push_back({handle, words, {}});
     from_ = domain_->next();
     move();
     freed();
   }
-  /// A restart: it forgets all operations; how many words that were there.
+  /// Restarts: forgets all operations. Returns the number of dropped words.
   std::uint64_t reset() {
     std::uint64_t dropped = out_.size() + in_.size();
     for (const Receive& each : receives_) dropped += each.taken.bytes.size() / kWord;
@@ -76,7 +77,7 @@ class KernelPort final : public Source, public Sink {
     begins_ = true;
     return dropped;
   }
-  /// The first operation that waits for words.
+  /// True if a receive waits for words; receiving() is the first one's handle.
   [[nodiscard]] bool receives() const { return !receives_.empty(); }
   [[nodiscard]] Handle receiving() const { return receives_.front().handle; }
   [[nodiscard]] bool sends() const { return !out_.empty(); }
@@ -100,13 +101,13 @@ class KernelPort final : public Source, public Sink {
   }
 
  private:
-  static constexpr unsigned kDepth = 128;  ///< words, as of the DMA engines' buffers
+  static constexpr unsigned kDepth = 128;  ///< words, as in the DMA engines' buffers
 
   struct Entry {
     Word word;
     Tick at = 0;
     Handle handle = 0;
-    std::uint64_t bytes = 0;  ///< of the operation, with its last word
+    std::uint64_t bytes = 0;  ///< of the operation; set in its last word
   };
   struct Receive {
     Handle handle = 0;

@@ -17,7 +17,7 @@
 
 namespace thalweg::vcsn {
 
-/// `frames` outlives the nodes.
+/// `frames` must outlive the nodes.
 inline void add_kinds(Kinds& known, Tick ticks_per_second, ethernet::Frames& frames) {
   const auto hertz = [ticks_per_second](const Domain& domain) {
     return static_cast<double>(ticks_per_second) / static_cast<double>(domain.clock.period);
@@ -26,7 +26,7 @@ inline void add_kinds(Kinds& known, Tick ticks_per_second, ethernet::Frames& fra
     return static_cast<Tick>(std::llround(values.get<double>(name) * unit * hertz(domain)));
   };
   const auto session_of = [cycles](const Values& values, const Domain& line) {
-    if (!values.has("resend_us")) return SessionConfig{};  // serial links lose nothing
+    if (!values.has("resend_us")) return SessionConfig{};  // serial links are lossless
     const auto room = values.get<unsigned>("receive_words") / values.get<unsigned>("frame_words");
     return SessionConfig{.window = std::bit_floor(std::min({kMostWindow, room, values.get<unsigned>("send_frames")})),
                          .resend = std::max<Tick>(4, cycles(values, "resend_us", line, 1e-6)),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reception monitor of an external port: counts data words in time windows and, once per window above the threshold, reports the
-// virtual ports that received them. C++ model of rtl/vcsn/tw_monitor.sv, which reports two cycles after a frame's end.
+// The reception monitor of an external port: counts data words in time windows and, once per window above the
+// threshold, reports the virtual ports that received them. C++ model of rtl/vcsn/tw_monitor.sv, which reports two
+// cycles after a frame's end.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +13,19 @@
 
 namespace thalweg::vcsn {
 
-inline constexpr unsigned kTimerBits = 24;           ///< of the cycles that hosts set
-inline constexpr unsigned kMonitorWords = 1U << 15;  ///< of a window, fewer are counted
+inline constexpr unsigned kTimerBits = 24;           ///< of timers set by hosts, in cycles
+inline constexpr unsigned kMonitorWords = 1U << 15;  ///< limit of the count per window
 
 struct MonitorConfig {
-  Tick cycles = 0;          ///< of a window; 0: it is off
-  std::uint64_t words = 0;  ///< more of them in a window are too many
+  Tick cycles = 0;          ///< per window; 0: off
+  std::uint64_t words = 0;  ///< threshold: more words per window trigger indications
 };
 
 class Monitor {
  public:
   explicit Monitor(unsigned ports) : from_(ports) {}
 
-  /// Throws std::invalid_argument where the hardware does not count so far.
+  /// Throws std::invalid_argument if the hardware's counters are too small.
   static void check(const MonitorConfig& config) {
     require(config.cycles >= 0 && config.cycles < Tick{1} << kTimerBits,
             "a monitor's window has " + std::to_string(config.cycles) + " cycles; the longest has " +
@@ -32,17 +33,18 @@ class Monitor {
     require(config.words < kMonitorWords, "a monitor's threshold is " + std::to_string(config.words) +
                                               " words; the highest is " + std::to_string(kMonitorWords - 1));
   }
-  /// The first window begins in cycle `first`. Throws as `check`.
+  /// The first window starts in cycle `first`. Throws like `check`.
   void set(const MonitorConfig& config, Tick first) {
     check(config);
     config_ = config;
     first_ = first;
     window_ = -1;
   }
-  /// A new circuit has sent nothing.
+  /// A new circuit has not sent anything.
   void forget(unsigned port) { from_[port] = false; }
 
-  /// A frame of so many words ended in this cycle; `report(port)` is called for each virtual port that is to get an indication.
+  /// A frame of `words` words ended in this cycle; `report(port)` is called for each virtual port that must send an
+  /// indication.
   template <class Report>
   void add(unsigned port, unsigned words, Tick now, Report&& report) {
     if (config_.cycles == 0 || now < first_) return;
@@ -63,8 +65,8 @@ class Monitor {
  private:
   MonitorConfig config_;
   Tick first_ = 0, window_ = -1;
-  std::uint64_t counted_ = 0;  ///< words of the window
-  std::vector<bool> from_;     ///< virtual ports that they came for
+  std::uint64_t counted_ = 0;  ///< words in the current window
+  std::vector<bool> from_;     ///< virtual ports that received them
   bool reported_ = false;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selects the virtual port of an external port that sends the next frame: highest priority first, round robin within a priority, and each
-// no faster than its pace; C++ model of rtl/vcsn/tw_multiplexer.sv, which outputs a choice one cycle later.
+// Selects the virtual port of an external port that sends the next frame: highest priority first, round-robin within a
+// priority, and each port no faster than its pace. C++ model of rtl/vcsn/tw_multiplexer.sv, which outputs a choice one
+// cycle later.
 #pragma once
 
 #include <algorithm>
@@ -14,13 +15,13 @@
 
 namespace thalweg::vcsn {
 
-inline constexpr unsigned kPriorities = 8;                ///< that the hardware distinguishes
-inline constexpr std::uint32_t kSlowest = (1 << 20) - 1;  ///< pace that it counts to
+inline constexpr unsigned kPriorities = 8;                ///< supported by the hardware
+inline constexpr std::uint32_t kSlowest = (1 << 20) - 1;  ///< maximum value of a pace
 
-/// What hosts set of a virtual port.
+/// Settings of a virtual port by hosts.
 struct Pace {
-  unsigned priority = 0;  ///< a higher one goes first; below kPriorities
-  /// Cycles of the MAC's clock in 1/256 that a word of a frame takes at least, its two headers' included; kSlowest at most.
+  unsigned priority = 0;  ///< higher goes first; below kPriorities
+  /// Minimum cycles of the MAC's clock per word of a frame, in 1/256, with one word for the headers; at most kSlowest.
   std::uint32_t cycle = 0;
 };
 
@@ -28,24 +29,24 @@ class Multiplexer {
  public:
   explicit Multiplexer(unsigned ports) : ports_(ports) {}
 
-  /// Throws std::invalid_argument where the hardware has no such priority or pace.
+  /// Throws std::invalid_argument if the hardware lacks such a priority or pace.
   static void check(const Pace& pace) {
     require(pace.priority < kPriorities, "a virtual port has priority " + std::to_string(pace.priority) +
                                              "; priorities are 0 to " + std::to_string(kPriorities - 1));
     require(pace.cycle <= kSlowest, "a virtual port has a pace of " + std::to_string(pace.cycle) +
                                         " / 256 cycles a word; the slowest is " + std::to_string(kSlowest));
   }
-  /// Throws as `check`.
+  /// Throws like `check`.
   void set(unsigned port, const Pace& pace) {
     check(pace);
     ports_.at(port).pace = pace;
   }
-  /// The least pace of frames that are sent slowly.
+  /// Minimum pace of frames that are sent slowly.
   void set_slow(unsigned port, std::uint32_t cycle) { ports_.at(port).slow = cycle; }
-  /// The cycle from which on a port may send.
+  /// The first cycle in which a port may send.
   [[nodiscard]] Tick from(unsigned port) const { return ports_[port].from; }
 
-  /// Of ports with a frame, `wanting`, the one that sends it in this cycle.
+  /// Selects the port that sends in this cycle among ports with a frame, `wanting`.
   [[nodiscard]] std::optional<unsigned> next(const std::vector<bool>& wanting, Tick now) const {
     std::optional<unsigned> best;
     for (unsigned k = 1; k <= ports_.size(); ++k) {
@@ -56,7 +57,8 @@ class Multiplexer {
     }
     return best;
   }
-  /// It sends a frame of so many words in this cycle. The line is taken for them and the headers' word: no port is chosen meanwhile.
+  /// A port sends a frame of `words` words in this cycle. Choose no port while the line transfers these and the header
+  /// word.
   void sends(unsigned port, unsigned words, Tick now, bool slowly) {
     last_ = port;
     Port& of = ports_[port];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Engine of a cluster with virtual circuits: hosts write its tables and registers, and submit transfers to its DMA engines.
+// Engine of a cluster with virtual circuits: hosts write its tables and registers, and submit transfers to its DMA
+// engines.
 #pragma once
 
 #include <algorithm>
@@ -31,38 +32,40 @@ class RtlNode;
 
 class Network final : public Engine {
  public:
-  /// Makes the hardware's node of external ports with these addresses; nullptr: that node is the simulator's alone.
+  /// Makes the hardware of a node whose external ports have these addresses; nullptr: only simulate that node.
   using MakeCircuit = std::function<std::unique_ptr<NodeCircuit>(unsigned number, const std::vector<std::uint64_t>&)>;
 
-  /// `capture`: a file to write, or empty. `make`: the hardware's nodes follow the simulator's. Throws std::invalid_argument and
-  /// std::runtime_error.
+  /// `capture`: file to write, or empty. `make`: makes hardware that is compared with the simulator's nodes. Throws
+  /// std::invalid_argument and std::runtime_error.
   Network(const Description& description, const std::string& capture, const MakeCircuit& make = {});
   ~Network() override;
 
   [[nodiscard]] unsigned nodes() const { return assembly_.nodes(); }
-  /// Throws std::invalid_argument where it has no shell.
+  /// Throws std::invalid_argument if the node has no shell.
   [[nodiscard]] Node& node(unsigned number) {
     require(number < nodes_.size() && nodes_[number], "node " + std::to_string(number) + " is no FPGA");
     return *nodes_[number];
   }
 
-  // What a host's stores into registers do: each is a command, which acts when it has arrived (commands.hpp). What is asked of tables and
-  // crossbars is what hosts have written.
+  // Writes of hosts to registers: each is a command, which takes effect on arrival (commands.hpp). Queries of tables
+  // and crossbars return the last written values.
 
-  /// Writes a virtual port's row of the circuit table: frames go to another one and are taken from it alone, or none do. It has no credits
-  /// and no session then. Throws std::invalid_argument, one line, where there is no such port.
+  /// Writes a virtual port's row of the circuit table: frames go to, and are accepted from, exactly one other virtual
+  /// port; none: no circuit. The row starts without credits and session. Throws std::invalid_argument with one line if
+  /// there is no such port.
   void set_circuit(const VirtualPort& at, const std::optional<VirtualPort>& to);
-  /// The rows to write, in the order of nodes and ports, so that some nodes have these circuits, each of two ends, and no others. Throws
-  /// std::invalid_argument.
+  /// Returns the rows to write, ordered by node and port, so that these nodes have exactly these circuits of two ends.
+  /// Throws std::invalid_argument.
   [[nodiscard]] std::vector<std::pair<VirtualPort, std::optional<VirtualPort>>> changes(
       const std::vector<std::pair<VirtualPort, VirtualPort>>& circuits, const std::vector<unsigned>& numbers);
-  /// The other end in a virtual port's row. Throws std::invalid_argument.
+  /// The peer in a virtual port's row. Throws std::invalid_argument.
   [[nodiscard]] std::optional<VirtualPort> circuit(const VirtualPort& at) {
     const auto& row = row_of(at);
     return row && !ethernet::is_group(row->address) ? std::optional(virtual_port_of(*row)) : std::nullopt;
   }
-  /// Writes a row of a circuit to several ends: frames go to a multicast address of this virtual port's own, for this virtual port of all whose rows
-  /// name it; none are taken. Throws std::invalid_argument.
+  /// Writes a row of a multicast circuit: frames go to a multicast address of this virtual port, and reach virtual port
+  /// `virtual_port` of all external ports whose rows name the sender. No frames are accepted. Throws
+  /// std::invalid_argument.
   void set_multicast(const VirtualPort& at, std::uint8_t virtual_port) {
     external(at);
     set_row(at, Circuit{group_of(circuit_to(at)), virtual_port});
@@ -71,39 +74,40 @@ class Network final : public Engine {
     const auto& row = row_of(at);
     return row && ethernet::is_group(row->address);
   }
-  /// The ports of a switch that what a virtual port multicasts goes to. Throws std::invalid_argument.
+  /// Sets the ports of a switch to which multicasts of a virtual port are forwarded. Throws std::invalid_argument.
   void set_group(unsigned number, const VirtualPort& source, const std::vector<unsigned>& ports);
-  /// Puts FPGAs into a partition: circuits join nodes of one alone, or nodes of none (an empty name). Throws std::invalid_argument, and nothing
-  /// changes, where a circuit would leave a partition. That of a row whose closing is under way would, too: until the command has crossed into the
-  /// line's clock, frames leave over it, and a word that the FPGA's new user sends at once would be one of them.
+  /// Puts FPGAs into a partition: circuits join nodes of one partition, or nodes of none (an empty name). Throws
+  /// std::invalid_argument, without a change, if a circuit would leave its partition. This includes a row that is being
+  /// closed: until the command has crossed into the line's clock, frames still leave over the old circuit, and a word
+  /// that the FPGA's new user sends at once could be among them.
   void set_partition(const std::vector<unsigned>& numbers, const std::string& name);
-  /// A frame arrives at an external port as if from outside, behind those that are under way: its bytes from the destination address on, without
-  /// FCS. Throws std::invalid_argument.
+  /// Injects a frame at an external port as if received, after those in flight: its bytes from the destination address
+  /// on, without FCS. Throws std::invalid_argument.
   void inject(unsigned number, unsigned port, std::span<const std::byte> bytes, bool damaged) {
     require(external({number, port, 0}).inject(frames_, bytes, damaged),
             "port " + std::to_string(port) + " of node " + std::to_string(number) + " has no line");
   }
-  /// What became of frames that have arrived at an external port. Throws std::invalid_argument.
+  /// Outcomes of frames received at an external port. Throws std::invalid_argument.
   [[nodiscard]] const Received& received(unsigned number, unsigned port) {
     return external({number, port, 0}).decoder.received();
   }
-  /// User logic of a node sends to the crossbar, and takes words from there. Throw std::invalid_argument.
+  /// User logic of a node sends words to the crossbar, and receives words from it. Throw std::invalid_argument.
   void kernel_send(Handle handle, unsigned number, unsigned kernel, std::span<const std::byte> data, bool ends,
                    std::uint8_t channel);
   void kernel_receive(Handle handle, unsigned number, unsigned kernel, std::uint64_t words);
   [[nodiscard]] const KernelPort& kernel(unsigned number, unsigned kernel);
-  /// An operation has been given and has not completed.
+  /// True if an operation with this handle is outstanding.
   [[nodiscard]] bool has(Handle handle) const { return open_.contains(handle); }
-  /// The first handle from `first` on that is above all of operations that have not completed.
+  /// The first handle, from `first` on, that is above all outstanding ones.
   [[nodiscard]] Handle unused(Handle first) const {
     return open_.empty() ? first : std::max(first, open_.rbegin()->first + 1);
   }
-  /// What a `kernel_receive` that has completed took; once. Throws std::invalid_argument.
+  /// Returns and removes the words of a completed `kernel_receive`. Throws std::invalid_argument.
   [[nodiscard]] Taken taken(Handle handle);
-  /// An output of a node's crossbar takes packets of an input, or of none: engines first, then virtual ports, sequencers, and user logic. Throws
-  /// std::invalid_argument.
+  /// Selects the input of a crossbar output, or none. Order of indices: engines, virtual ports, sequencers, user logic.
+  /// Throws std::invalid_argument.
   void connect(unsigned number, unsigned output, std::optional<unsigned> input);
-  /// Steps of a sequencer's program. A row of the circuit table; `credits`: the circuit uses them.
+  /// Steps of a sequencer's program. Row: writes a row of the circuit table; `credits`: the circuit uses them.
   struct Row {
     unsigned port = 0, virtual_port = 0;
     std::optional<VirtualPort> to;
@@ -113,40 +117,44 @@ class Network final : public Engine {
     unsigned output = 0;
     std::optional<unsigned> input;
   };
-  /// A word, which is a packet, from the sequencer's input of the crossbar; until it was taken.
+  /// Sends a word, which is a packet, from the sequencer's crossbar input; done when it is taken.
   struct SendWord {};
-  /// Until a word came to the sequencer's output of the crossbar.
+  /// Waits for a word at the sequencer's crossbar output.
   struct AwaitWord {};
-  /// A packet from the memory; until its last word has left the engine.
+  /// Sends a packet from memory; done when its last word has left the engine.
   struct Read {
     unsigned engine = 0;
     std::vector<Segment> segments;
   };
-  /// A packet to the memory; until it is there.
+  /// Receives a packet to memory; done when it is there.
   struct Write {
     unsigned engine = 0;
     std::vector<Segment> segments;
   };
   using Step = std::variant<Row, Connect, SendWord, AwaitWord, Read, Write>;
-  /// Starts a program in an FPGA, which completes under its handle. Engines that it uses take no other transfers while it runs. Throws
-  /// std::invalid_argument.
+  /// Starts a program in an FPGA; completes under its handle. Engines used by the program accept no other transfers
+  /// while it runs. Throws std::invalid_argument.
   void sequence(Handle handle, unsigned number, unsigned sequencer, const std::vector<Step>& program);
   void set_pace(const VirtualPort& at, const Pace& pace);
 
-  /// An FPGA starts again: its tables, crossbar and buffers are empty, its operations never complete, and what it has forgotten is counted as lost.
-  /// Its memory stays as it is. Throws std::invalid_argument where it has serial links.
+  /// Restarts an FPGA: its tables, crossbar and buffers are empty, its operations never complete, and forgotten words
+  /// and operations are counted as lost. Its memory keeps its contents. Throws std::invalid_argument if it has serial
+  /// links.
   void restart(unsigned number);
 
-  /// What is too fast at an external port, and what a virtual port does after an indication. Throw std::invalid_argument.
+  /// Sets the reception monitor of an external port, and the reaction of a virtual port to indications. Throw
+  /// std::invalid_argument.
   void set_monitor(unsigned number, unsigned port, const MonitorConfig& config);
   void set_reaction(const VirtualPort& at, const Reaction& reaction);
-  /// Of both ends of the circuit that a virtual port has, which are joined: no more is sent than the other one's receive buffer has room for.
+  /// Enables or disables credits at both ends of a virtual port's circuit: no more is sent than the peer's receive
+  /// buffer can hold.
   void set_credits(const VirtualPort& at, bool used);
-  /// All words that a virtual port was given by its crossbar have been sent. Throws std::invalid_argument.
+  /// True if all words given to a virtual port by its crossbar have been sent. Throws std::invalid_argument.
   [[nodiscard]] bool drained(const VirtualPort& at) { return external(at).drained(at.virtual_port); }
-  /// An end of a circuit begins a session, of a number that none of this circuit had before: from then on all words arrive, once and in
-  /// order, or both ends know that their session has ended. The other end begins one, too. 0: none. The former session ends at once, the new one begins when
-  /// all that came has left the receive buffer. Throws std::invalid_argument.
+  /// Opens a session at an end of a circuit, with a number that is new on this circuit; 0: none. From then on, all
+  /// words arrive once and in order, or both ends detect that their session has ended. The other end must open one,
+  /// too. The former session ends at once; the new one starts when all received words have left the receive buffer.
+  /// Throws std::invalid_argument.
   void set_session(const VirtualPort& at, std::uint16_t number);
   [[nodiscard]] const Session& session(const VirtualPort& at) { return external(at).session(at.virtual_port); }
   [[nodiscard]] std::uint64_t indications(const VirtualPort& at) {
@@ -155,27 +163,27 @@ class Network final : public Engine {
 
   /// Throw std::invalid_argument. A read with a handle completes when its last word has left the engine.
   void read(unsigned number, unsigned engine, Transfer transfer);
-  /// Completes under its handle when the packet that ended is in the memory.
+  /// Completes under its handle when the received packet is in memory.
   void write(unsigned number, unsigned engine, Transfer transfer);
-  /// Bytes that a write that has ended received. What fills a packet's last word is in them, as far as the segments have room: frames do
-  /// not say where data end.
+  /// Number of bytes received by a completed write. They include the padding of a packet's last word, as far as the
+  /// segments have space: frames do not contain the length of data.
   [[nodiscard]] std::uint64_t written(Handle handle) const;
 
   [[nodiscard]] SparseMemory& memory(unsigned number) { return node(number).memory.bytes; }
   [[nodiscard]] Assembly& assembly() { return assembly_; }
   [[nodiscard]] const Assembly& assembly() const { return assembly_; }
-  /// Throws std::runtime_error where the capture is not written.
+  /// Closes the capture. Throws std::runtime_error if it cannot be written.
   void close() {
     if (capture_) capture_->close();
   }
 
   [[nodiscard]] Tick now() const override { return assembly_.time().now(); }
   [[nodiscard]] std::int64_t ticks_per_second() const override { return assembly_.ticks_per_second(); }
-  /// To kNever, it ends where packets go around a circle of circuits and crossbars and nothing else moves, too: `failure` says which circle it
-  /// is, until the next call.
+  /// With kNever, it also returns if packets circulate forever in a cycle of circuits and crossbars, and nothing else
+  /// moves: until the next call, `failure` describes the cycle.
   void advance(Tick until, std::vector<Completion>& completed) override;
-  /// Ends the simulation: runs the Verilated nodes to the simulator's time, and compares their counters. Returns the cycles, of all clocks
-  /// and nodes, in which they were evaluated. Throws NodeDifference.
+  /// Ends the simulation: runs the Verilated nodes to the simulator's time, and compares their counters. Returns the
+  /// number of evaluated cycles of all clocks and nodes. Throws NodeDifference.
   std::uint64_t finish();
   [[nodiscard]] Tick next() const override { return ended_.empty() ? assembly_.time().next_due() : now(); }
   [[nodiscard]] bool idle() const override { return ended_.empty() && assembly_.time().next_due() == kNever; }
@@ -199,20 +207,20 @@ class Network final : public Engine {
 
   void open(Handle handle, const Open& of);
 
-  /// Until something has completed, nothing is due, or packets go around a circle.
+  /// Advances until an operation completes, nothing is due, or packets circulate forever.
   void advance_without_end();
   KernelPort& kernel_of(Handle handle, unsigned number, unsigned kernel, bool receives);
-  /// Words that a virtual port there has room for: a frame is taken where the longest one has room.
+  /// Credits in words for a virtual port of this node: its receive buffer accepts a frame if the longest one fits.
   [[nodiscard]] std::uint64_t credits_of(unsigned number) {
     const NodeConfig& config = node(number).config;
     return config.receive_words - config.frame_words + 1;
   }
-  /// A circuit may join two virtual ports.
+  /// Checks that a circuit may join two virtual ports.
   void check(const VirtualPort& at, const VirtualPort& to);
 
   static Kinds kinds(Tick ticks_per_second, ethernet::Frames& frames);
 
-  /// Of a virtual port among a node's registers.
+  /// Index of a virtual port among its node's registers.
   [[nodiscard]] unsigned register_of(const VirtualPort& at) {
     return at.port * node(at.node).config.virtual_ports + at.virtual_port;
   }
@@ -235,7 +243,7 @@ class Network final : public Engine {
 
   EthernetPort& external(const VirtualPort& place);
   static void check_places(const Node& of, unsigned number, unsigned output, std::optional<unsigned> input);
-  // The instructions of a program's steps. Throw std::invalid_argument.
+  // Compile a program's steps into instructions. Throw std::invalid_argument.
   std::vector<Instruction> compiled(unsigned number, unsigned, const Row& step);
   std::vector<Instruction> compiled(unsigned number, unsigned sequencer, const Connect& step);
   std::vector<Instruction> compiled(unsigned, unsigned, const SendWord&) {
@@ -264,9 +272,9 @@ class Network final : public Engine {
   Assembly assembly_;
   std::vector<Node*> nodes_;
   std::map<unsigned, std::unique_ptr<RtlNode>> hardware_;
-  std::vector<std::string> partitions_;  ///< of each node; empty: none
+  std::vector<std::string> partitions_;  ///< by node; empty: none
   Circles circles_{kStride};
-  std::optional<std::string> circle_;  ///< that packets go around
+  std::optional<std::string> circle_;  ///< description of the cycle in which packets circulate
   std::map<Handle, Taken> taken_;
   std::map<Handle, Open> open_;
   std::map<Handle, std::uint64_t> ended_bytes_;

@@ -30,11 +30,12 @@ namespace thalweg::vcsn {
 
 class Node final : public AssembledNode, public Component {
  public:
-  /// A transfer has ended.
+  /// Called when a transfer has ended.
   std::function<void(const Ended&)> ended;
-  std::function<void(Handle, Taken)> taken;                ///< what user logic has received
-  std::function<void(bool, unsigned, Tick)> engine_ended;  ///< a transfer of an engine that writes, or reads
-  std::function<void(unsigned, Tick)> program_ended;       ///< of a sequencer
+  std::function<void(Handle, Taken)> taken;                ///< called with the words that user logic has received
+  std::function<void(bool, unsigned, Tick)> engine_ended;  ///< called when an engine has ended a transfer; true: a
+                                                           ///< write engine
+  std::function<void(unsigned, Tick)> program_ended;       ///< called when a sequencer's program has ended
 
   /// `make(port)` makes each external port.
   template <class Make>
@@ -91,12 +92,13 @@ class Node final : public AssembledNode, public Component {
   std::deque<KernelPort> kernels;
   std::deque<Sequencer> sequencers;
   std::optional<Commands> commands;
-  std::optional<Underway<std::optional<unsigned>>> outputs;  ///< of the crossbar, as they have been set
-  /// Handles of sequencers' transfers are at and above it; none but kNoHandle of others is.
+  std::optional<Underway<std::optional<unsigned>>> outputs;  ///< selected inputs of the crossbar, as last written
+  /// Handles of sequencers' transfers start at this number; all others except kNoHandle are below it.
   static constexpr Handle kSequencers = Handle{1} << 63;
 
   [[nodiscard]] const Domain& shell() const { return *shell_; }
-  /// Of a virtual port, as an input and an output of the crossbar; engines are before them, then sequencers, and streams of user logic.
+  /// Crossbar index of a virtual port, as input and as output. Engines come first, then virtual ports, sequencers, and
+  /// streams of user logic.
   [[nodiscard]] unsigned place(unsigned port, unsigned virtual_port) const {
     return config.dmas + port * config.virtual_ports + virtual_port;
   }
@@ -108,20 +110,20 @@ class Node final : public AssembledNode, public Component {
     require(number < externals.size(), "an FPGA has no external port " + std::to_string(number));
     return externals[number]->end();
   }
-  /// Once all links are joined. Throws std::invalid_argument where a line is too fast.
+  /// Call once all links are connected. Throws std::invalid_argument if a line is too fast.
   void start() {
     for (const auto& port : externals) port->start();
   }
 
-  /// The output of the crossbar that has been set to an input.
+  /// The crossbar output set to an input, as last written.
   [[nodiscard]] std::optional<unsigned> output_of(unsigned input) const {
     for (unsigned output = 0; output < crossbar.outputs(); ++output)
       if (outputs->or_else(output, crossbar.input_of(output)) == input) return output;
     return std::nullopt;
   }
-  /// An output of the crossbar takes packets of an input, which no other one does, or of none.
+  /// Selects the input of a crossbar output, which no other output has selected; or none.
   void connect(unsigned output, std::optional<unsigned> input) { commands->write(connecting(output, input, {})); }
-  /// A host's. As the engine holds so many segments, the host keeps the transfers for which there is no room.
+  /// Submits a host's transfer. As an engine holds a limited number of segments, the host queues further transfers.
   void read(unsigned engine, Transfer transfer) {
     kept_[false][engine].push_back(std::move(transfer));
     give(false, engine);
@@ -130,9 +132,9 @@ class Node final : public AssembledNode, public Component {
     kept_[true][engine].push_back(std::move(transfer));
     give(true, engine);
   }
-  /// Hosts' transfers that an engine has not ended.
+  /// True if an engine has hosts' transfers outstanding.
   [[nodiscard]] bool under_way(bool writes, unsigned engine) const { return !given_[writes][engine].empty(); }
-  /// The sequencer whose program gives an engine transfers.
+  /// The sequencer whose program uses an engine, if any.
   [[nodiscard]] std::optional<unsigned> owner(bool writes, unsigned engine) const {
     const auto kind = writes ? commands::Kind::write : commands::Kind::read;
     for (unsigned k = 0; k < sequencers.size(); ++k)
@@ -140,7 +142,7 @@ class Node final : public AssembledNode, public Component {
         if (each.kind() == kind && each.place() == engine) return k;
     return std::nullopt;
   }
-  /// Starts a program, whose last instruction is `Finish`.
+  /// Starts a program, whose last instruction must be `Finish`.
   void sequence(unsigned sequencer, std::vector<Instruction> program) {
     Sequencer& of = sequencers[sequencer];
     for (const Instruction& each : program) {
@@ -151,7 +153,7 @@ class Node final : public AssembledNode, public Component {
     of.load(std::move(program));
   }
 
-  // The commands of these. `refused`: another output has the input when it arrives.
+  // Make the commands of the above. `refused`: called if another output has the input on arrival.
 
   [[nodiscard]] Command connecting(unsigned output, std::optional<unsigned> input, std::function<void()> refused) {
     return {.word = commands::crossbar(output, input),
@@ -174,10 +176,11 @@ class Node final : public AssembledNode, public Component {
                     [this, engine, transfer] { writes[engine].submit(transfer); });
   }
 
-  /// Settings of the crossbar, as another output had the input when they came.
+  /// Number of refused crossbar settings: another output had the input on arrival.
   [[nodiscard]] std::uint64_t refused() const { return refused_; }
 
-  /// As before time starts, but for the memory, counts, and frames that are on lines. `operations`: that it has not completed.
+  /// Restarts to the initial state, except for memory, counters, and frames on lines. `operations`: number of its
+  /// outstanding operations.
   void restart(std::uint64_t operations) {
     commands->reset();
     outputs->reset();
@@ -223,13 +226,13 @@ class Node final : public AssembledNode, public Component {
     }
   }
 
-  /// It is reported in its cycle.
+  /// Reports a completion in its cycle.
   void later(const Ended& operation) { later(Reported{operation}); }
 
  private:
   struct Reported {
     Ended of;
-    std::optional<unsigned> engine{};  ///< that has ended a host's transfer
+    std::optional<unsigned> engine{};  ///< engine that has ended a host's transfer
     bool writes = false;
   };
 
@@ -246,7 +249,7 @@ class Node final : public AssembledNode, public Component {
     ended_.push_back(each);
     shell_->wake(id_, each.of.cycle);
   }
-  /// Gives an engine the transfers for which it has room.
+  /// Gives an engine queued transfers, as far as it has space for their segments.
   void give(bool writes, unsigned engine) {
     auto& kept = kept_[writes][engine];
     auto& given = given_[writes][engine];
@@ -259,7 +262,7 @@ class Node final : public AssembledNode, public Component {
       kept.pop_front();
     }
   }
-  /// `acts`: the engine has the transfer, three cycles after its last segment's command was taken.
+  /// `acts`: called when the engine has the transfer, three cycles after the command of its last segment was accepted.
   [[nodiscard]] static std::vector<Command> segments(commands::Kind kind, unsigned engine, const Transfer& transfer,
                                                      std::function<void()> acts) {
     std::vector<Command> all;
@@ -275,7 +278,8 @@ class Node final : public AssembledNode, public Component {
   Domain* shell_;
   ComponentId id_;
   std::vector<Reported> ended_;
-  // By direction (0: read, 1: write) and engine: hosts' transfers that wait for room in the engine, and the number of segments of each one in it.
+  // By direction (0: read, 1: write) and engine: hosts' queued transfers, and the number of segments of each transfer
+  // in the engine.
   std::array<std::vector<std::deque<Transfer>>, 2> kept_;
   std::array<std::vector<std::deque<unsigned>>, 2> given_;
   std::uint64_t dropped_operations_ = 0, dropped_words_ = 0, refused_ = 0;

@@ -24,7 +24,7 @@ class NodeCircuit {
       bool answers = false, accepts = false, written = false;
       Data answer{};
     };
-    /// Ethernet: whether the MAC takes a word, and the one that comes. A serial link: the word that comes, and a credit.
+    /// Ethernet: the MAC's ready, and the received word. Serial link: the received word, and a credit.
     struct Port {
       bool takes = false, comes = false, last = false, damaged = false, credit = false;
       std::uint64_t keep = 0;
@@ -52,24 +52,25 @@ class NodeCircuit {
       bool offers = false, last = false, credit = false;
       std::uint64_t keep = 0;
       Data data{};
-      std::vector<std::uint64_t> counts;  ///< of frames, in the order of outcome_t from its last one on
-      std::vector<unsigned> sessions;     ///< states, of virtual ports
+      std::vector<std::uint64_t> counts;  ///< of frames by outcome: the fields of outcome_t, last one first
+      std::vector<unsigned> sessions;     ///< states, by virtual port
     };
     bool takes_command = false, refuses = false;
-    std::vector<bool> programs_ended;  ///< of sequencers
+    std::vector<bool> programs_ended;  ///< by sequencer
     std::vector<User> users;
     std::vector<Engine> engines;
     std::vector<Port> ports;
   };
 
   virtual ~NodeCircuit() = default;
-  /// As before time starts.
+  /// Resets to the initial state.
   virtual void reset() = 0;
-  /// What it shows in a cycle with these inputs; no output depends on those of its own clock but through `users` and `engines` that accept.
+  /// Returns the outputs in this cycle for these inputs. No output depends on inputs of its own clock, except on the
+  /// ready signals of `users` and `engines`.
   virtual const Outputs& show(const Inputs& in) = 0;
-  /// An edge of one clock or, at one instant, of both.
+  /// An edge of one clock or, at the same instant, of both.
   virtual void edges(bool shell, bool line) = 0;
-  /// Nothing in it has changed since this was called before.
+  /// True if its state has not changed since the previous call.
   [[nodiscard]] virtual bool rests() = 0;
 };
 

@@ -19,7 +19,7 @@
 
 namespace thalweg::vcsn {
 
-/// From the memory to the crossbar. Bursts are requested as far ahead as the buffer has places for their words.
+/// Bursts are requested as far ahead as the buffer has free slots for their words.
 class ReadDma final : public Component, public Source {
  public:
   ReadDma(Domain& domain, BoardMemory& memory, const DmaTiming& timing)
@@ -31,8 +31,9 @@ class ReadDma final : public Component, public Source {
         taken_(timing.buffer) {}
 
   std::function<void()> changed;                                ///< words are offered
-  std::function<void(Tick, std::uint64_t, unsigned)> requests;  ///< of the memory: cycle, address, words
-  std::function<void(Tick, const Word&)> answered;              ///< and the cycle in which it has each word
+  std::function<void(Tick, std::uint64_t, unsigned)> requests;  ///< called for a memory request: cycle, address, words
+  std::function<void(Tick, const Word&)> answered;              ///< called for each word of data: its cycle in the
+                                                                ///< engine
   std::function<void(const Ended&)> ended;
 
   void submit(Transfer transfer) {
@@ -40,7 +41,7 @@ class ReadDma final : public Component, public Source {
     if (waiting_.size() == 1) wake(domain_->next());
   }
   [[nodiscard]] bool empty() const { return waiting_.empty() && words_.empty(); }
-  /// A restart: it forgets all transfers.
+  /// Restarts: forgets all transfers.
   void reset() {
     waiting_.clear();
     walk_ = {};
@@ -53,7 +54,7 @@ class ReadDma final : public Component, public Source {
     waits_ = false;
   }
 
-  /// The words that it requests in this cycle, and where; 0: none.
+  /// Address and number of words requested in this cycle; 0 words: no request.
   [[nodiscard]] std::pair<std::uint64_t, unsigned> request(Tick now) const {
     if (waiting_.empty()) return {0, 0};
     const unsigned words = next_words();
@@ -116,13 +117,13 @@ class ReadDma final : public Component, public Source {
  private:
   struct Entry {
     Handle handle = 0;
-    std::uint64_t bytes = 0;  ///< of the transfer
+    std::uint64_t bytes = 0;  ///< total of the transfer
     Word word;
-    Tick at = 0;  ///< is in the buffer's output
+    Tick at = 0;  ///< first cycle at the buffer's output
   };
 
   [[nodiscard]] unsigned next_words() const { return words_of(walk_.next(waiting_.front(), timing_.burst)); }
-  /// From when on the buffer has places for so many words.
+  /// First cycle in which the buffer has free slots for `words` words.
   [[nodiscard]] Tick room(unsigned words) const {
     return after(taken_.of(static_cast<std::int64_t>(read_ + words) - timing_.buffer - 1));
   }
@@ -136,7 +137,7 @@ class ReadDma final : public Component, public Source {
   Walk walk_;
   Ring<Entry> words_;
   Times taken_;
-  std::uint64_t read_ = 0;  ///< words requested
+  std::uint64_t read_ = 0;  ///< number of words requested
   Tick next_ = 0, data_at_ = -1;
   bool begins_ = true, waits_ = false;
   std::vector<std::byte> data_;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Verilated node in co-simulation with the C++ model: it gets the same inputs in the same cycles, and must have the same outputs.
+// A Verilated node in co-simulation with the C++ model: it gets the same inputs in the same cycles, and must have the
+// same outputs.
 //
-// The C++ model runs ahead (word.hpp). Its inputs and outputs are therefore recorded with their cycles, and the hardware follows some
-// cycles behind.
+// The C++ model runs ahead (word.hpp). Its inputs and outputs are therefore recorded with their cycles, and the
+// hardware follows some cycles behind.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +29,7 @@
 
 namespace thalweg::vcsn {
 
-/// The two differ: what() says where and when.
+/// Hardware and model differ; what() has the signal, the cycle and the values.
 class NodeDifference : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -56,22 +57,22 @@ class RtlNode {
   RtlNode(const RtlNode&) = delete;
   RtlNode& operator=(const RtlNode&) = delete;
 
-  /// Runs up to a tick before which nothing will be recorded any more: `behind()` ticks before the simulator's, or as far as it is where
-  /// nothing is left to do there. Throws NodeDifference.
+  /// Runs up to a tick before which nothing more will be recorded: `behind()` ticks before the simulator's time, or up
+  /// to it if the simulator is idle. Throws NodeDifference.
   void run(Tick until) {
     while (std::min(shell_.tick(), line_.tick()) < until) {
       if (quiet_ >= kQuiet && rests(until)) continue;
       instant();
     }
   }
-  /// Nothing that was recorded is left. Throws NodeDifference where counts differ.
+  /// Runs until all recorded events are consumed. Throws NodeDifference if counters differ.
   void finish(Tick until) {
     run(until);
     while (pending() != kNever) instant();
     for (unsigned k = 0; k < kSettles; ++k) instant();
     compare_counts();
   }
-  /// The simulator's node has started again.
+  /// Call after a restart of the simulator's node.
   void restart(Tick now) {
     run(now);
     circuit_->reset();
@@ -87,16 +88,16 @@ class RtlNode {
     refused_ = node_->refused();
     quiet_ = 0;
   }
-  /// Cycles of both clocks that it was evaluated in.
+  /// Number of evaluated cycles of both clocks.
   [[nodiscard]] std::uint64_t cycles() const { return cycles_; }
 
   [[nodiscard]] Tick behind() const { return 64 * std::max(shell_.clock.period, line_.clock.period); }
 
  private:
-  static constexpr unsigned kQuiet = 64, kLook = 16;  ///< instants
+  static constexpr unsigned kQuiet = 64, kLook = 16;  ///< in instants: times with clock edges
   static constexpr unsigned kSettles = 64;
 
-  /// Of its clock: the next cycle.
+  /// A clock of the hardware, and its next cycle.
   struct Side {
     Clock clock;
     const char* name;
@@ -135,18 +136,18 @@ class RtlNode {
     Row<Request> requests, bursts;
     Row<Data> answers;
     Row<Kept> words;
-    Row<Tick> accepts;  ///< from this cycle's burst on the memory accepts no other before ..
+    Row<Tick> accepts;  ///< for a burst's cycle: first cycle in which the memory accepts another
     Row<Nothing> written, read_ends, write_ends;
     Tick ready = 0;
     std::uint64_t overrun = 0, headless = 0,
-                  broken = 0;  ///< that it has shown, and the simulator's at the last restart
+                  broken = 0;  ///< errors shown, added to the simulator's at the last restart
   };
   struct Port {
     Row<Beat> out{}, in{};
     Row<Nothing> credits{}, freed{};
-    std::size_t unfilled = 0;                 ///< of `out`
-    std::array<std::uint64_t, 11> counted{};  ///< of frames, at the last restart
-    std::vector<std::uint64_t> counts{};      ///< that it shows
+    std::size_t unfilled = 0;                 ///< words of `out` without data
+    std::array<std::uint64_t, 11> counted{};  ///< frames by outcome, at the last restart
+    std::vector<std::uint64_t> counts{};      ///< as shown by the hardware
     std::vector<unsigned> sessions{};
   };
 
@@ -158,7 +159,7 @@ class RtlNode {
     return dynamic_cast<EthernetPort*>(node_->externals[port].get());
   }
 
-  // What the simulator's node does.
+  // Recording of the simulator's node.
 
   template <class T>
   void add(Row<T>& row, const Side& side, Tick cycle, const T& what) {
@@ -180,7 +181,7 @@ class RtlNode {
       node_->reads[k].requests = [this, k](Tick now, std::uint64_t address, unsigned words) {
         add(engines_[k].requests, shell_, now, {address, words});
       };
-      // An answer is in the engine's register in the cycle in which it has the data.
+      // An answer enters the engine's register one cycle before the engine has the data.
       node_->reads[k].answered = [this, k](Tick at, const Word& word) {
         add(engines_[k].answers, shell_, at - 1, data_of(word));
       };
@@ -287,7 +288,8 @@ class RtlNode {
     ++quiet_;
   }
 
-  /// Nothing changes until something that was recorded happens: time goes there, or to `until`.
+  /// If the hardware is idle, advances its time to the next recorded event, or to `until`. Returns whether time has
+  /// advanced.
   bool rests(Tick until) {
     if (quiet_ % kLook != 0) return false;
     if (!circuit_->rests()) return false;
@@ -300,7 +302,7 @@ class RtlNode {
     quiet_ = 0;
     return moves;
   }
-  /// The tick of the first thing that was recorded; kNever.
+  /// The tick of the first recorded event; kNever if none.
   [[nodiscard]] Tick pending() const {
     Tick shell = kNever, line = kNever;
     const auto see = [](Tick& first, const auto& row) {
@@ -488,7 +490,7 @@ class RtlNode {
     return mask;
   }
 
-  // Counts.
+  // Counters.
 
   [[nodiscard]] std::array<std::uint64_t, 11> received(unsigned port) const {
     const EthernetPort* of = ethernet(port);
@@ -562,8 +564,8 @@ class RtlNode {
   std::vector<Engine> engines_;
   std::vector<User> users_;
   std::vector<Port> ports_;
-  std::vector<Row<Nothing>> programs_;  ///< ends, of sequencers
-  std::uint64_t refused_ = 0;           ///< settings of the crossbar
+  std::vector<Row<Nothing>> programs_;  ///< ends of programs, by sequencer
+  std::uint64_t refused_ = 0;           ///< refused settings of the crossbar
   unsigned quiet_ = 0;
   std::uint64_t cycles_ = 0;
 };

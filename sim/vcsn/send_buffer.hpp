@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Send buffer of a virtual port: words cross into the MAC's clock, and wait until a frame is complete, since its header contains whether the
-// packet ends in it, and a MAC accepts no gaps in a frame. C++ model of rtl/vcsn/tw_send_buffer.sv.
+// Send buffer of a virtual port: words cross into the MAC's clock, and wait until a frame is complete, since its header
+// states whether the packet ends in it, and a MAC accepts no gaps in a frame. C++ model of rtl/vcsn/tw_send_buffer.sv.
 #pragma once
 
 #include <algorithm>
@@ -16,20 +16,21 @@
 namespace thalweg::vcsn {
 
 inline constexpr unsigned kCrossingWords = 16,
-                          kCrossingStages = 2;  ///< of the FIFO between the shell's clock and the MAC's
+                          kCrossingStages = 2;  ///< of the FIFO between the clocks of shell and MAC
 
-/// Words of one packet that are sent as a frame.
+/// Words of one packet that form a frame.
 struct Waiting {
   unsigned words = 0;
   bool first = false, last = false;
   std::uint8_t channel = 0;
-  Tick whole = 0;           ///< the cycle from which on all of it is there
-  std::uint64_t begin = 0;  ///< the number of its first word
+  Tick whole = 0;           ///< first cycle in which all of it is available
+  std::uint64_t begin = 0;  ///< number of its first word
 };
 
 class SendBuffer final : public Sink {
  public:
-  /// `words`: a power of two, not less than `frame_words`, those of a frame at most. `frames`, a power of two: that wait at most.
+  /// `words`: capacity, a power of two, at least `frame_words`, the maximum words of a frame. `frames`: maximum number
+  /// of waiting frames, a power of two.
   SendBuffer(Clock shell, Clock mac, unsigned words, unsigned frame_words, unsigned frames)
       : shell_(shell),
         mac_(mac),
@@ -42,9 +43,9 @@ class SendBuffer final : public Sink {
         most_frames_(frames),
         frame_words_(frame_words) {}
 
-  std::function<void(Tick)> whole;  ///< a frame is there from this cycle on
+  std::function<void(Tick)> whole;  ///< called with the first cycle in which a frame is complete
 
-  /// A restart: all words that it holds are dropped. How many.
+  /// Restarts: drops all words. Returns their number.
   std::uint64_t reset() {
     const std::uint64_t dropped = crossing_.size() + written_ - read_.count();
     auto keep = std::move(whole);
@@ -60,7 +61,7 @@ class SendBuffer final : public Sink {
     fill();
   }
 
-  /// All words that it was given have been read.
+  /// True if all words given to it have been read.
   [[nodiscard]] bool drained() const { return crossing_.empty() && written_ == read_.count(); }
 
   // The MAC's side.
@@ -68,29 +69,29 @@ class SendBuffer final : public Sink {
   [[nodiscard]] const Waiting& front() const { return frames_.front(); }
   [[nodiscard]] std::size_t frames() const { return frames_.size(); }
   [[nodiscard]] const Waiting& frame(std::size_t number) const { return frames_[number]; }
-  /// From which cycle on all of a frame is there; kNever: that is not known.
+  /// First cycle in which a frame is complete; kNever if unknown.
   [[nodiscard]] Tick whole_at(std::size_t number) const {
     return number < frames_.size() ? frames_[number].whole : kNever;
   }
-  /// Reads the next word of the front frame. Its place is free in the next cycle.
+  /// Reads the next word of the front frame. Its slot is free in the next cycle.
   Word read(Tick cycle) {
     const Word word = words_[read_.count() & (words_.size() - 1)];
     read_.add(cycle);
     fill();
     return word;
   }
-  /// The front frame has been read; its last word in this cycle or before.
+  /// Removes the front frame, whose last word was read in this cycle or before.
   void pop(Tick cycle) {
     frames_.pop();
     sent_.add(cycle);
     fill();
   }
 
-  // Frames that may be sent again stay until they are released.
+  // Frames that may be retransmitted stay until they are released.
 
-  /// A word of a frame that waits.
+  /// A word of a waiting frame.
   [[nodiscard]] const Word& word(std::uint64_t number) const { return words_[number & (words_.size() - 1)]; }
-  /// The places of the front frame are free in the cycle after the next one.
+  /// Releases the front frame; its slots are free in the cycle after the next one.
   void release(Tick cycle) {
     for (unsigned k = 0; k < frames_.front().words; ++k) read_.add(cycle + 1);
     pop(cycle + 1);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a program in an FPGA, so that transfers follow each other without a host: issues commands to the node, waits for the completion of
-// transfers, and exchanges words with sequencers of other nodes over circuits. C++ model of rtl/vcsn/tw_sequencer.sv.
+// Runs a program in an FPGA, so that transfers follow each other without a host: issues commands to the node, waits for
+// the completion of transfers, and exchanges words with sequencers of other nodes over circuits. C++ model of
+// rtl/vcsn/tw_sequencer.sv.
 #pragma once
 
 #include <cstddef>
@@ -18,11 +19,11 @@
 
 namespace thalweg::vcsn {
 
-/// An instruction as the hardware has it.
+/// An instruction in the hardware's encoding.
 struct Instruction {
   Command command;
-  unsigned number = 0;           ///< of the program's step that it is of, from 1 on
-  std::optional<Circuit> row{};  ///< that it writes
+  unsigned number = 0;           ///< number of its step in the program, from 1
+  std::optional<Circuit> row{};  ///< circuit-table row that it writes
   bool ends_transfer = false;    ///< it is done when the engine has ended the transfer
 
   [[nodiscard]] commands::Kind kind() const { return static_cast<commands::Kind>(command.word.high >> 56); }
@@ -31,20 +32,21 @@ struct Instruction {
 
 class Sequencer final : public Component, public Source, public Sink {
  public:
-  /// Cycles between the end of an instruction and the next one, in which a command for an external port crosses into its clock.
+  /// Cycles between the end of an instruction and the next one, during which a command for an external port crosses
+  /// into its clock.
   static constexpr Tick kSpacing = 8;
   static constexpr unsigned kInstructions =
-      1024;  ///< that its memory holds, the last one included, which ends a program
+      1024;  ///< capacity of its memory, including the last instruction, which ends a program
 
   explicit Sequencer(Domain& domain) : domain_(&domain), id_(domain.scheduler.add(*this)) {}
 
-  std::function<bool(Tick, const Command&)> offer;  ///< a command in a cycle; whether it is taken
-  std::function<void()> offered, freed;             ///< it offers a word to the crossbar, and takes one
-  std::function<void(Tick)> ended;                  ///< the program
+  std::function<bool(Tick, const Command&)> offer;  ///< offers a command in a cycle; returns whether it is accepted
+  std::function<void()> offered, freed;             ///< called when it offers a word to the crossbar, or accepts one
+  std::function<void(Tick)> ended;                  ///< called when the program has ended
 
   [[nodiscard]] bool runs() const { return !program_.empty(); }
   [[nodiscard]] const std::vector<Instruction>& program() const { return program_; }
-  /// The step of the program that it is at, and what that waits for.
+  /// The current step of the program, and what it waits for.
   [[nodiscard]] std::string at() const {
     if (!begun_) return "its begin";
     const Instruction& at = program_[next_];
@@ -64,36 +66,36 @@ class Sequencer final : public Component, public Source, public Sink {
     };
     return "command " + std::to_string(at.number) + ", " + waits();
   }
-  /// Why the node has refused a command; empty: it has refused none.
+  /// Reason for which the node has refused a command; empty if none.
   [[nodiscard]] const std::string& refused() const { return refused_; }
   void refuse(std::string why) { refused_ = std::move(why); }
 
-  /// The command that it gives in this cycle, or nullptr.
+  /// The command offered in this cycle, or nullptr.
   [[nodiscard]] const Command* gives(Tick now) const {
     return from_ <= now && program_[next_].kind() < commands::Kind::send_word ? &program_[next_].command : nullptr;
   }
-  /// A transfer of this engine has to end.
+  /// True if the program waits for the end of a transfer of this engine.
   [[nodiscard]] bool waits_for(commands::Kind kind, unsigned engine) const {
     if (!runs() || !begun_ || from_ != kNever) return false;
     const Instruction& at = program_[next_];
     return at.ends_transfer && at.kind() == kind && at.place() == engine;
   }
 
-  /// The instructions, which are on their way; it begins when the last one, `Finish`, is there.
+  /// Sets the instructions, whose commands are in flight; the program starts when the last one, `Finish`, has arrived.
   void load(std::vector<Instruction> program) {
     program_ = std::move(program);
     begun_ = false;
     refused_.clear();
   }
-  /// The last one has come in this cycle.
+  /// The last instruction has arrived in this cycle.
   void begin(Tick now) {
     begun_ = true;
     next_ = 0;
     after(now);
   }
-  /// The transfer that it waits for ends in this cycle.
+  /// The awaited transfer ends in this cycle.
   void complete(Tick cycle) { done(cycle); }
-  /// A restart: it forgets its program.
+  /// Restarts: forgets its program.
   void reset() {
     program_.clear();
     from_ = offers_ = accepts_ = kNever;
@@ -144,7 +146,7 @@ class Sequencer final : public Component, public Source, public Sink {
     ++next_;
     after(cycle);
   }
-  /// The crossbar knows a cycle before that a word is offered, or taken.
+  /// The crossbar needs one cycle of notice before a word is offered or accepted.
   void after(Tick cycle) {
     from_ = cycle + kSpacing;
     domain_->wake(id_, from_ - 1);
@@ -153,10 +155,10 @@ class Sequencer final : public Component, public Source, public Sink {
   Domain* domain_;
   ComponentId id_;
   std::vector<Instruction> program_;
-  std::size_t next_ = 0;  ///< the instruction that is done
+  std::size_t next_ = 0;  ///< index of the current instruction
   bool begun_ = false;
   std::string refused_;
-  Tick from_ = kNever;  ///< it is begun; kNever: it is waited for, or there is none
+  Tick from_ = kNever;  ///< start cycle of the current instruction; kNever: it has started, or there is none
   Tick offers_ = kNever, accepts_ = kNever;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// An external port of the direct network (DCN): packets of words on a serial link, with credits for the receiver's buffer, so that none is
-// lost. A packet has a word of header before its data, and half a word of gap behind (Equation 1 of the paper). C++ model of
-// rtl/vcsn/tw_serial_port.sv.
+// An external port of the direct network (DCN): packets of words on a serial link, with credits for the receiver's
+// buffer, so that none is lost. A packet has one header word before its data, and a gap of half a word after it
+// (Equation 1 of the paper). C++ model of rtl/vcsn/tw_serial_port.sv.
 #pragma once
 
 #include <algorithm>
@@ -33,8 +33,8 @@ struct SerialEnd final : LinkPort {
   [[nodiscard]] std::string carries() const override { return "serial packets of words of 64 bytes"; }
 };
 
-/// A packet is chosen in a cycle; its header leaves two cycles later, and a word in each cycle behind it. The link's clock moves as many words a
-/// second as its lanes.
+/// A packet is chosen in a cycle; its header leaves two cycles later, followed by one word per cycle. The link's clock
+/// rate equals the word rate of its lanes.
 class SerialPort final : public External, public Component {
  public:
   SerialPort(const NodeConfig& config, Domain& shell, Domain& link, ethernet::Frames& frames)
@@ -58,12 +58,12 @@ class SerialPort final : public External, public Component {
   }
 
   Domain& domain;
-  Usage usage;  ///< words that it has sent
-  /// The cycle in which a packet's header leaves, and its data: a word in each cycle behind it.
+  Usage usage;  ///< words sent
+  /// Called with the cycle in which a packet's header leaves, and its data, which follow with one word per cycle.
   std::function<void(Tick, const Waiting&, std::span<const std::byte>)> sent;
-  std::function<void(Tick, const Waiting&, std::span<const std::byte>)> came;  ///< alike, what the other end has sent
+  std::function<void(Tick, const Waiting&, std::span<const std::byte>)> came;  ///< the same for received packets
   std::function<void(Tick)> freed;                                             ///< a word leaves the receive buffer
-  std::function<void(Tick)> credited;  ///< a credit comes for one that has left the other end's
+  std::function<void(Tick)> credited;  ///< a credit arrives for a word that has left the peer's buffer
 
   [[nodiscard]] LinkPort& end() override { return end_; }
   [[nodiscard]] Sink& sink(unsigned) override { return send_; }
@@ -72,7 +72,7 @@ class SerialPort final : public External, public Component {
   void start() override {}
   void lost(const std::string&, NodeId, std::vector<Lost>&) const override {}
 
-  /// `latency`: cycles of the link, of which a word that leaves in cycle t is there in t + latency.
+  /// `latency`: cycles of the link; a word that leaves in cycle t arrives in t + latency.
   void join(SerialPort& peer, Tick latency) {
     peer_ = &peer;
     latency_ = latency + transceivers_;
@@ -103,7 +103,7 @@ class SerialPort final : public External, public Component {
     const Waiting packet = send_.front();
     const Tick freed =
         peer_->receive_.left(static_cast<std::int64_t>(sent_ + packet.words) - std::int64_t{buffer_words_} - 1);
-    if (freed == kNever) return;  // the receiver says when
+    if (freed == kNever) return;  // the receiver wakes this port
     const Tick credit = freed < 0 ? 0 : freed + latency_ + 1;
     const Tick from = std::max({packet.whole, credit, free_ / 2 - 2});
     if (from > now) {
@@ -142,10 +142,10 @@ class SerialPort final : public External, public Component {
   Ring<Arriving> arriving_;
   std::vector<std::byte> bytes_;
   std::uint64_t sent_ = 0, credits_given_ = 0;
-  Tick free_ = 0;  ///< half cycles
+  Tick free_ = 0;  ///< in half cycles
 };
 
-/// Joins two ports.
+/// Connects two ports.
 class SerialLink final : public AssembledLink {
  public:
   SerialLink(SerialPort& a, SerialPort& b, Tick latency) : a_(&a), b_(&b) {

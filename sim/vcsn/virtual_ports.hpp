@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Virtual ports of a cluster and what else is at the crossbars of its nodes, with their names.
+// Virtual ports of a cluster, and names of everything at the crossbars of its nodes.
 #pragma once
 
 #include <compare>
@@ -32,7 +32,7 @@ struct VirtualPort {
   return {address_of(place.node, place.port), static_cast<std::uint8_t>(place.virtual_port)};
 }
 
-/// The virtual port at an input or output of a node's crossbar, if one is there.
+/// The virtual port at an input or output of a node's crossbar, if any.
 [[nodiscard]] inline std::optional<VirtualPort> virtual_port_at(const Node& of, unsigned number, unsigned place) {
   if (place < of.config.dmas || place >= of.sequencer_place(0)) return std::nullopt;
   const unsigned port = place - of.config.dmas;
@@ -42,7 +42,7 @@ struct VirtualPort {
 [[nodiscard]] inline std::string engine_name(unsigned number, bool writes, unsigned engine) {
   return (writes ? "write engine " : "read engine ") + std::to_string(engine) + " of node " + std::to_string(number);
 }
-/// What is at an input of a node's crossbar or, with `output`, at an output.
+/// Name of what is at an input of a node's crossbar or, with `output`, at an output.
 [[nodiscard]] inline std::string name_at(const Node& of, unsigned number, unsigned place, bool output) {
   if (place < of.config.dmas) return engine_name(number, output, place);
   if (place >= of.kernel_place(0))

@@ -19,13 +19,13 @@ struct Word {
   std::uint8_t channel = 0;
 };
 
-/// Where a stream comes from and where it goes to. Words move one after another at times that may lie ahead, as soon as these are known:
-/// all that such a time rests on has been decided. So a burst or a frame is one step of the simulator, and each of its words has the cycle
-/// that the hardware moves it in. Cycles are those of the stream's clock.
+/// Ends of a stream. Words move in order, at times that may lie in the future, as soon as everything that affects these
+/// times is decided. A burst or a frame is therefore one step of the simulator, and each of its words has the cycle in
+/// which the hardware moves it. Cycles are those of the stream's clock.
 class Source {
  public:
   virtual ~Source() = default;
-  /// The cycle from which on the next word is offered; kNever: that is not known.
+  /// The first cycle in which the next word is offered; kNever if unknown.
   [[nodiscard]] virtual Tick offers() const = 0;
   [[nodiscard]] virtual const Word& front() const = 0;
   /// The word moves in this cycle.
@@ -35,21 +35,21 @@ class Source {
 class Sink {
  public:
   virtual ~Sink() = default;
-  /// The cycle from which on it takes the next word; kNever: that is not known.
+  /// The first cycle in which it accepts the next word; kNever if unknown.
   [[nodiscard]] virtual Tick accepts() const = 0;
   virtual void put(Tick cycle, const Word& word) = 0;
 };
 
-/// Cycles of the last events of a row, by their numbers.
+/// Cycles of the last events of a sequence, by event number.
 class Times {
  public:
-  /// `most`: of events whose times may lie ahead, or are asked for to the cycle; a power of two.
+  /// `most`: number of events whose times may lie in the future, or are needed exactly; a power of two.
   explicit Times(std::size_t most) : times_(most, -1) {}
 
   void add(Tick cycle) { times_[count_++ & (times_.size() - 1)] = cycle; }
   [[nodiscard]] std::uint64_t count() const { return count_; }
-  /// The cycle of event `number`: kNever if it has not been added. -1, which is before all cycles, if it is no longer kept, or if the number is
-  /// negative.
+  /// The cycle of event `number`: kNever if it has not been added; -1, which is before all cycles, if it is no longer
+  /// kept, or if the number is negative.
   [[nodiscard]] Tick of(std::int64_t number) const {
     if (number < 0) return -1;
     const auto at = static_cast<std::uint64_t>(number);
@@ -62,7 +62,7 @@ class Times {
   std::uint64_t count_ = 0;
 };
 
-/// A cycle later, which may not be known.
+/// The next cycle; kNever if unknown.
 [[nodiscard]] constexpr Tick after(Tick cycle) {
   return cycle == kNever ? kNever : cycle + 1;
 }

@@ -20,8 +20,10 @@
 
 namespace thalweg::vcsn {
 
-/// From the crossbar to the memory, in bursts that end with a segment. A packet ends a transfer, whose segments that have not begun are skipped, one a cycle; what of it the segments have no room for is dropped, and counted. So are words
-/// without a packet's begin. A begin in a packet, which has lost its end, ends it, and the next transfer takes what follows.
+/// Writes words in bursts that end with a segment. The end of a packet ends a transfer; segments not started are
+/// skipped, one per cycle. Words beyond the segments, and words without a packet's start, are dropped and counted. A
+/// start within a packet means that its end was lost: it ends the packet, and the next transfer takes the words that
+/// follow.
 class WriteDma final : public Component, public Sink {
  public:
   WriteDma(Domain& domain, BoardMemory& memory, const DmaTiming& timing)
@@ -33,8 +35,9 @@ class WriteDma final : public Component, public Sink {
         bursts_(timing.buffer),
         left_(timing.buffer) {}
 
-  std::function<void()> changed;  ///< it takes words
-  /// It begins a burst: cycle, address, bytes; from when on the memory takes the next one, and when this one is in it.
+  std::function<void()> changed;  ///< words can be accepted
+  /// Called at the start of a burst: cycle, address, bytes, first cycle in which the memory accepts the next burst, and
+  /// cycle in which this one is in memory.
   std::function<void(Tick, std::uint64_t, std::span<const std::byte>, Tick, Tick)> wrote;
   std::function<void(const Ended&)> ended;
 
@@ -43,7 +46,7 @@ class WriteDma final : public Component, public Sink {
     if (!bursts_.empty()) wake(std::max(next_, bursts_.front().cycle + 1));
     changed();
   }
-  /// A restart: it forgets all transfers; how many words that have not been written.
+  /// Restarts: forgets all transfers. Returns the number of unwritten words.
   std::uint64_t reset() {
     const std::uint64_t dropped = words_.size();
     waiting_.clear();
@@ -58,9 +61,9 @@ class WriteDma final : public Component, public Sink {
     full_ = open_ = false;
     return dropped;
   }
-  /// Words that came beyond the segments.
+  /// Number of words beyond the segments.
   [[nodiscard]] std::uint64_t overrun() const { return overrun_; }
-  /// Words of packets that have lost their begin, and packets that have lost their end.
+  /// Number of words of packets whose start was lost, and of packets whose end was lost.
   [[nodiscard]] std::uint64_t headless() const { return headless_; }
   [[nodiscard]] std::uint64_t broken() const { return broken_; }
 
@@ -87,7 +90,8 @@ class WriteDma final : public Component, public Sink {
     if (breaks) from_ = cycle + 2;  // the second burst of a cycle comes in the next one
   }
 
-  /// What it begins to write in this cycle: no words are an end alone. `address`: no value where they have no memory.
+  /// The write that starts in this cycle; 0 words: only a packet's end. `address`: none if the words are beyond the
+  /// segments.
   struct Piece {
     std::optional<std::uint64_t> address;
     unsigned words = 0;
@@ -153,14 +157,14 @@ class WriteDma final : public Component, public Sink {
   struct Burst {
     Tick cycle = 0;  ///< of its last word
     unsigned words = 0;
-    bool ends = false;  ///< a packet
+    bool ends = false;  ///< it ends a packet
   };
   struct Waiting {
     Transfer transfer;
     Tick from = 0;
   };
 
-  /// What is gathered is a burst; the last of its words, or what ends it, came in this cycle.
+  /// Forms a burst of the gathered words; the last word, or what ends it, arrived in this cycle.
   void burst(Tick cycle, bool ends) {
     bursts_.push_growing({cycle, gathered_, ends});
     ends_ += ends;
@@ -179,11 +183,11 @@ class WriteDma final : public Component, public Sink {
   Ring<Burst> bursts_;
   Times left_;
   std::uint64_t put_ = 0, written_ = 0, overrun_ = 0, headless_ = 0, broken_ = 0;
-  unsigned gathered_ = 0;  ///< words of the burst that is not whole
-  std::size_t ends_ = 0;   ///< of packets that have come whole
+  unsigned gathered_ = 0;  ///< words of the incomplete burst
+  std::size_t ends_ = 0;   ///< number of packets whose end has arrived
   Tick next_ = 0, complete_ = 0, ended_ = 0, from_ = 0;
-  bool full_ = false;  ///< the segments have no more room
-  bool open_ = false;  ///< a packet has begun and not ended
+  bool full_ = false;  ///< the segments are full
+  bool open_ = false;  ///< a packet has started and not ended
   std::vector<std::byte> data_;
 };
 
