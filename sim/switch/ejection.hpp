@@ -9,13 +9,13 @@
 
 namespace thalweg {
 
-/// Of one link port: of each packet its head says it.
+/// Decision for one link port; a head flit decides for its packet.
 class Ejection {
  public:
   Ejection(const RouterConfig& config, NodeId self)
       : header_(config.header), self_(self), ejects_(config.local_ports > 1) {}
 
-  /// Is the flit, which comes on its channel, ejected?
+  /// True if this flit is ejected. Call it for every flit of the port, in order.
   [[nodiscard]] bool takes(const Flit& flit) {
     const std::uint32_t channel = 1u << flit.vc;
     if (flit.head) {
@@ -29,7 +29,7 @@ class Ejection {
   HeaderFields header_;
   NodeId self_;
   bool ejects_;
-  std::uint32_t channels_ = 0;  ///< the flits to come of whose packets are taken
+  std::uint32_t channels_ = 0;  ///< channels whose current packet is ejected
 };
 
 }  // namespace thalweg

@@ -10,31 +10,31 @@
 
 namespace thalweg {
 
-/// Looks at an input a cycle. One whose word can go on is read, up to `reads` times on end; then, or where it has none, or one that
-/// can't, the next one has its turn. An output whose word was not the last of its message is held: until that one has gone, it takes words
-/// of the same input alone.
+/// Polls one input per cycle. An input whose word can be forwarded is read, up to `reads` times in a row; then, or if
+/// it has no word or a blocked one, the next input is polled. An output is held after a word that is not the last of
+/// its message: until the last has gone, it takes only words of the same input.
 template <class T>
 class Poller {
  public:
   struct Offer {
     T word{};
-    unsigned to = 0;  ///< of a message's words always the same
+    unsigned to = 0;  ///< output; the same for all words of a message
     bool last = true;
   };
 
   Poller(unsigned inputs, unsigned outputs, unsigned reads)
       : inputs_(inputs), holds_(inputs), held_(outputs), most_(reads) {}
 
-  /// Does it take a word that an input shows in this cycle?
+  /// True if a word offered by `input` in this cycle is accepted.
   [[nodiscard]] bool ready(unsigned input) const { return inputs_[input].ready(); }
-  /// The word whose turn it is, and its output; or null, where it has none, or its output is held by another input.
+  /// The word of the polled input, and its output; null if it has none or its output is held by another input.
   [[nodiscard]] const Offer* front() const {
     if (!inputs_[turn_].valid()) return nullptr;
     const Offer& offer = inputs_[turn_].front();
     return holds_[turn_] || !held_[offer.to] ? &offer : nullptr;
   }
 
-  /// One clock edge, of all inputs: an input's part. Before turn().
+  /// One input's part of a clock edge; call it for all inputs, before turn().
   void step(unsigned input, const Offer* offer, bool goes) {
     goes = goes && input == turn_;
     if (goes) {
@@ -43,13 +43,13 @@ class Poller {
     }
     inputs_[input].step(offer, goes);
   }
-  /// `goes`: the word at the front did.
+  /// Ends the clock edge. `goes`: front() was forwarded.
   void turn(bool goes) {
     if (goes && ++read_ < most_) return;
     read_ = 0;
     turn_ = turn_ + 1 == inputs_.size() ? 0 : turn_ + 1;
   }
-  /// So many edges in which nothing goes and nothing comes.
+  /// Simulates `cycles` edges without arriving or departing words.
   void skip(Tick cycles) {
     read_ = 0;
     turn_ = static_cast<unsigned>((turn_ + static_cast<std::uint64_t>(cycles)) % inputs_.size());
@@ -57,7 +57,7 @@ class Poller {
 
  private:
   std::vector<Skid<Offer>> inputs_;
-  std::vector<char> holds_;  ///< by input: its message has begun
+  std::vector<char> holds_;  ///< by input: it is within a message
   std::vector<char> held_;   ///< by output
   unsigned most_, turn_ = 0, read_ = 0;
 };

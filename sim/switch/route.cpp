@@ -13,7 +13,7 @@ RouteTable::RouteTable(const RouterConfig& config, NodeId self, std::span<const 
     auto& channels = channels_.emplace_back();
     std::uint16_t all = 0;
     std::vector<std::uint8_t> class_of(config.virtual_channels);
-    for (auto mask = masks.rbegin(); mask != masks.rend(); ++mask)  // backwards, so that the first class wins
+    for (auto mask = masks.rbegin(); mask != masks.rend(); ++mask)  // in reverse order, so that the first class wins
       for (unsigned vc = 0; vc < config.virtual_channels; ++vc)
         if (*mask >> vc & 1) class_of[vc] = static_cast<std::uint8_t>(masks.rend() - mask - 1);
     for (const auto mask : masks) {

@@ -12,7 +12,7 @@
 
 namespace thalweg {
 
-/// A function of a library, which stays open for as long as the process. Throws std::invalid_argument where there is none.
+/// A function of a library, which stays open until the process ends. Throws std::invalid_argument if it does not exist.
 template <class Function>
 [[nodiscard]] Function* function_of(const std::string& file, const char* name) {
   void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);

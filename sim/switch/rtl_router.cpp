@@ -41,7 +41,7 @@ RtlDifference::RtlDifference(std::string block, NodeId node, Tick cycle, const s
       node(node),
       cycle(cycle) {}
 
-/// The simulator's router on a scheduler of its own, with the same inputs; its outputs are compared in every cycle.
+/// The simulator's router on its own scheduler, with the same inputs; its outputs are compared in every cycle.
 class RtlRouter::Comparison {
  public:
   Comparison(const RouterConfig& config, NodeId self, std::unique_ptr<VcRouter> router)
@@ -61,12 +61,12 @@ class RtlRouter::Comparison {
   void connect_output(unsigned port, unsigned depth, const RateLimit& rate, const Level* ready) {
     const unsigned first = port << bits_;
     for (unsigned vc = 0; vc < config_.virtual_channels; ++vc) buffers_.set_depth(first | vc, depth + 2);
-    // Two cycles: it is written in that of the grant, and on the wires after the one in which the switch is traversed.
+    // Latency 2: the wire is written in the cycle of the grant; the flit is on the wires after switch traversal.
     const FlitWire wire(taps_[first / 64], buffers_, first, 2);
     inside_.router->connect_output(port, wire, depth, rate, wire, ready);
   }
 
-  /// A flit on the wires of an input port in `now`. In the simulator its sender knows whether it ends here.
+  /// Puts a flit on the wires of an input port in `now`. In the simulator the sender knows whether it ends here.
   void put(unsigned port, const Flit& flit, Tick now) {
     if (port < config_.link_ports && ejection_[port].takes(flit))
       ejected_.emplace_back(port, flit);
@@ -75,12 +75,13 @@ class RtlRouter::Comparison {
   }
   void put_events(unsigned port, std::uint64_t channels, Tick now) { events_[port].write(now - 1, channels); }
 
-  /// The cycles in which the RTL slept: nothing was on its wires, and nothing may have been on the simulator's.
+  /// Compares the cycles in which the RTL was idle: its wires were idle, and so must be the simulator's.
   void catch_up(Tick now) {
     while (next_ < now) step(next_, quiet_, quiet_.back);
   }
 
-  /// Compares a cycle: `shown` are the RTL's outputs after it, `reported` the credits or changes of stop bits sent upstream.
+  /// Compares a cycle: `shown` are the RTL's outputs after it, `reported` the credits or changes of stop bits sent
+  /// upstream.
   void step(Tick now, const RouterModel::Outputs& shown,
             const std::array<std::uint16_t, RouterModel::kMaxPorts>& reported) {
     scheduler_.advance(now + 1);
@@ -150,10 +151,10 @@ class RtlRouter::Comparison {
   FlitBuffers buffers_;
   std::vector<FlitWire> in_;
   std::vector<EventWire> events_;
-  std::vector<Ejection> ejection_;                  ///< of each input port
-  std::vector<std::pair<unsigned, Flit>> ejected_;  ///< in this cycle
-  Tick next_ = 0;                                   ///< the cycle that has not been compared
-  RouterModel::Outputs quiet_;                      ///< what the RTL shows while it sleeps
+  std::vector<Ejection> ejection_;                  ///< per input port
+  std::vector<std::pair<unsigned, Flit>> ejected_;  ///< ejected in this cycle
+  Tick next_ = 0;                                   ///< first cycle not compared yet
+  RouterModel::Outputs quiet_;                      ///< the RTL's outputs while it is idle
 };
 
 RtlRouter::RtlRouter(const RouterConfig& config, NodeId self, std::span<const RouteEntry> row,
@@ -187,7 +188,7 @@ FlitWire RtlRouter::connect_input(unsigned port, Tick latency, EventWire back) {
   return in_[port] = FlitWire(inbox(first), arriving_, first, latency);
 }
 
-/// The model ejects what comes in at the port like everything else.
+/// The model itself ejects flits, so they use the same wire as others.
 FlitWire RtlRouter::connect_ejection(unsigned port, Tick, FlitSink& to) {
   eject_[port] = to.connect(1, config_.virtual_channels);
   return in_[port];
@@ -221,7 +222,7 @@ void RtlRouter::clock(Tick now) {
   if (config_.flow == FlowControl::credits) on_wires_.back = {};
 }
 
-/// A cycle that was slept.
+/// Simulates a skipped cycle.
 void RtlRouter::settle(Tick now) {
   ++quiet_;
   on_wires_.valid = 0;
@@ -269,7 +270,7 @@ void RtlRouter::hand_on(Tick now) {
   inside_ -= dropped;
   if (shown_.valid | shown_.ejected || dropped) quiet_ = 0;
   each_bit(shown_.valid, [&](unsigned port) {
-    // A wire's latency counts from the cycle of the grant, which is the one before the switch is traversed.
+    // A wire's latency starts in the cycle of the grant, one before switch traversal.
     const Flit& flit = shown_.flit[port];
     to_[port].write(now - 1, flit.vc) = flit;
     ++sent_[port];

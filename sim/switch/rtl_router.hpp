@@ -14,7 +14,8 @@
 
 namespace thalweg {
 
-/// The first cycle in which a hardware block, "vc_router" or "collective_unit", diverges from the simulator or fails an assertion.
+/// The first cycle in which a hardware block, "vc_router" or "collective_unit", diverges from the simulator or fails an
+/// assertion.
 struct RtlDifference : std::runtime_error {
   std::string block;
   NodeId node;
@@ -25,13 +26,13 @@ struct RtlDifference : std::runtime_error {
   RtlDifference(std::string block, NodeId node, Tick cycle, const std::string& failure);
 };
 
-/// A flit that is on an input port's wires in tick t is what the model sees before its edge t; what the model's registers show
-/// after it is on the wires in tick t + 1. It sleeps where the simulator's router does: without flits, or while none can leave.
-/// A model at whose ports nothing has happened for as long as a flit takes through it stays as it is; cycles before that, which
-/// change what is within the model alone, are clocked when it wakes.
+/// A flit on an input port's wires in tick t is an input of the model's edge t; the model's registers after that edge
+/// are on the wires in tick t + 1. The router sleeps like the simulator's: without flits, or while none can leave. A
+/// model without activity at its ports for longer than a flit's latency does not change; earlier cycles, which change
+/// only its internal state, are clocked when it wakes.
 class RtlRouter final : public VcRouter::Stages {
  public:
-  /// `own`: the simulator's router, to compare with; null: none. `recording`: of the model's signals; null: none.
+  /// `own`: the simulator's router, for comparison; null: none. `recording`: of the model's signals; null: none.
   RtlRouter(const RouterConfig& config, NodeId self, std::span<const RouteEntry> row,
             std::unique_ptr<RouterModel> model, std::unique_ptr<VcRouter> own, const Recording* recording);
   ~RtlRouter() override;
@@ -48,13 +49,13 @@ class RtlRouter final : public VcRouter::Stages {
   [[nodiscard]] std::uint64_t flits_sent(unsigned port) const override { return sent_[port]; }
   [[nodiscard]] std::uint64_t flits_unrouted() const override { return unrouted_; }
   [[nodiscard]] bool empty() const override { return inside_ == 0; }
-  /// What waits within the hardware is not to be seen from outside.
+  /// Waits inside the hardware are not visible.
   [[nodiscard]] std::vector<VcRouter::Blocked> blocked() const override { return {}; }
 
  private:
   class Comparison;
 
-  /// Cycles after which a flit that could go on has left: it takes six, and two more until its room is told.
+  /// Cycles after which a flit that is not blocked has left: six for the flit, two more for its credit.
   static constexpr unsigned kThrough = 8;
 
   void clock(Tick now);
@@ -67,21 +68,21 @@ class RtlRouter final : public VcRouter::Stages {
   unsigned bits_, inputs_, outputs_;
   std::unique_ptr<RouterModel> model_;
   std::unique_ptr<Comparison> comparison_;
-  const Recording* recording_;  ///< null: none, or it has begun
+  const Recording* recording_;  ///< null: none, or already started
   std::array<Inbox, 2> inbox_;
   FlitBuffers arriving_;
   std::vector<FlitWire> in_, to_, eject_;
   std::vector<EventWire> back_;
-  std::vector<const Level*> ready_;  ///< of output ports; null: always
-  std::vector<Flit> flits_;          ///< on the wires of each input port
+  std::vector<const Level*> ready_;  ///< per output port; null: always ready
+  std::vector<Flit> flits_;          ///< per input port: flit on the wires
   std::vector<std::uint64_t> sent_;
   RouterModel::Inputs on_wires_;
   RouterModel::Outputs shown_;
-  std::array<std::uint16_t, RouterModel::kMaxPorts> stops_{};  ///< at each input port, as told last
+  std::array<std::uint16_t, RouterModel::kMaxPorts> stops_{};  ///< per input port: as last reported
   std::uint64_t inside_ = 0, unrouted_ = 0;                    ///< flits
   unsigned settling_ = 0, quiet_ = 0;                          ///< cycles
-  Tick next_ = 0;                                              ///< the cycle that has not been clocked
-  bool gated_ = false;                                         ///< there are outputs that are not always ready
+  Tick next_ = 0;                                              ///< first cycle not clocked yet
+  bool gated_ = false;                                         ///< some outputs are not always ready
 };
 
 }  // namespace thalweg

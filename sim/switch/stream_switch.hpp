@@ -11,17 +11,17 @@
 
 namespace thalweg {
 
-/// `T` has a member `last`: the word is the last of its packet.
+/// `T` has a member `last`: true for the last word of its packet.
 template <class T, unsigned Inputs, unsigned Outputs>
 class StreamSwitch {
  public:
-  /// What an input shows in a cycle; `word` is null where it has none.
+  /// A word offered by an input in a cycle; `word` is null if it has none.
   struct Offer {
     const T* word = nullptr;
     unsigned to = 0;  ///< the packet's output; the same for all its words
   };
 
-  /// Does it take the word that an input shows in this cycle?
+  /// True if the word offered by `input` in this cycle is accepted.
   [[nodiscard]] bool ready(unsigned input) const {
     for (const auto& output : outputs_)
       if (output.busy && output.from == input && output.words.ready()) return true;
@@ -29,14 +29,14 @@ class StreamSwitch {
   }
   [[nodiscard]] bool valid(unsigned output) const { return outputs_[output].words.valid(); }
   [[nodiscard]] const T& front(unsigned output) const { return outputs_[output].words.front(); }
-  /// Is no packet under way?
+  /// True if no packet is in progress.
   [[nodiscard]] bool idle() const {
     for (const auto& output : outputs_)
       if (output.busy || output.words.valid()) return false;
     return true;
   }
 
-  /// One clock edge. `taken`: the outputs whose word is.
+  /// One clock edge. `taken`: outputs whose word is taken.
   void step(const std::array<Offer, Inputs>& offers, std::uint32_t taken) {
     std::uint32_t owned = 0;
     std::array<std::uint32_t, Outputs> asks{};

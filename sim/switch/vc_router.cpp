@@ -36,24 +36,24 @@ class VcRouter::Pipeline final : public Stages {
 
  private:
   struct Input {
-    std::uint16_t allowed = 0;  ///< channels of the output port that the packet may take
+    std::uint16_t allowed = 0;  ///< channels of the output port permitted for the packet
     std::uint8_t port = 0;      ///< output port
     std::uint8_t output = 0;    ///< output channel
-    bool sinks = false;         ///< the packet needs no room there
+    bool sinks = false;         ///< the packet is ejected and needs no room there
     Arbiter choose_channel;
   };
   struct Output {
     FlowSender flow;
-    std::uint8_t owner = 0;  ///< input channel
+    std::uint8_t owner = 0;  ///< owning input channel
     Arbiter choose_input;
   };
   struct alignas(64) Port {
-    FlitWire to, eject;       ///< out of the output port
-    std::uint64_t sent = 0;   ///< flits, by the output port
-    Arbiter choose_port;      ///< of the output port
-    Arbiter choose_vc;        ///< of the input port
-    std::uint16_t depth = 0;  ///< of the input port's buffers
-    EventWire back;           ///< to what sends into the input port
+    FlitWire to, eject;       ///< wires of the output port
+    std::uint64_t sent = 0;   ///< flits sent by the output port
+    Arbiter choose_port;      ///< output port's arbiter over input ports
+    Arbiter choose_vc;        ///< input port's arbiter over virtual channels
+    std::uint16_t depth = 0;  ///< depth of the input port's buffers
+    EventWire back;           ///< to the sender into the input port
   };
 
   void compute_routes(Mask inputs);
@@ -70,29 +70,29 @@ class VcRouter::Pipeline final : public Stages {
 
   // Masks over input channels: the pipeline's state. A channel with a flit that is neither waiting nor active computes
   // its route.
-  Mask occupied_ = 0;  ///< holds a flit
-  Mask waiting_ = 0;   ///< has a route, wants an output channel
-  Mask lost_ = 0;      ///< of these: can go nowhere, and is dropped
+  Mask occupied_ = 0;  ///< has a flit
+  Mask waiting_ = 0;   ///< has a route, waits for an output channel
+  Mask lost_ = 0;      ///< of these: unroutable, to be dropped
   Mask active_ = 0;    ///< has an output channel
-  Mask sendable_ = 0;  ///< active, and its output channel's flow control lets it send; or lost
-  Mask free_ = 0;      ///< over output channels: owned by nobody
+  Mask sendable_ = 0;  ///< active, and permitted to send by its output channel's flow control; or lost
+  Mask free_ = 0;      ///< over output channels: without an owner
 
   unsigned bits_, channels_, ports_;
   FlowControl flow_;
   std::uint64_t unrouted_ = 0;  ///< flits
-  std::uint64_t limited_ = 0;   ///< output ports whose link does not take a flit in every cycle
+  std::uint64_t limited_ = 0;   ///< output ports whose link does not accept a flit in every cycle
   std::array<Inbox, kChannels / 64> inbox_;
   std::array<Port, std::min(kMaxPorts, kChannels)> port_;
   std::array<Input, kChannels> input_;
   std::array<Output, kChannels> output_;
   FlitBuffers buffers_;
-  std::array<FlowReceiver, kChannels> stop_;  ///< under margin flow control
-  std::array<RateLimit, kMaxPorts> rate_;     ///< of output ports
+  std::array<FlowReceiver, kChannels> stop_;  ///< with margin flow control
+  std::array<RateLimit, kMaxPorts> rate_;     ///< per output port
   RouteTable table_;
   Share share_;
   std::array<RateLimit, kMaxPorts>
-      read_rate_;                    ///< of input ports, where the share is narrow: then all outputs have one
-  std::vector<const Level*> ready_;  ///< of output ports, where it is not for ever
+      read_rate_;                    ///< per input port, if the share is narrow; all outputs then have a limit
+  std::vector<const Level*> ready_;  ///< per output port; null: always ready
 };
 
 template <class Mask>
@@ -108,7 +108,7 @@ VcRouter::Pipeline<Mask>::Pipeline(const RouterConfig& config, NodeId self, std:
   for (unsigned port = 0; port < ports_; ++port) {
     const unsigned depth = port < config.link_ports ? config.buffer_flits : config.local_buffer_flits;
     if (depth == 0) throw std::invalid_argument("an input buffer holds at least one flit");
-    // Local wires take one cycle, and their margin is the one that follows from it.
+    // Local wires have a latency of one cycle, which determines their margin.
     const auto margin =
         port < config.link_ports ? config.margin_flits : static_cast<unsigned>(least_margin(1, config.share));
     if (flow_ == FlowControl::margin && margin >= depth)
@@ -163,7 +163,7 @@ bool VcRouter::Pipeline<Mask>::step(Tick now) {
   return (occupied_ & (~active_ | sendable_)) != 0;
 }
 
-/// First stage: the header in front of an idle channel is looked up.
+/// First stage: computes the route of the head flit of each idle channel.
 template <class Mask>
 void VcRouter::Pipeline<Mask>::compute_routes(Mask inputs) {
   waiting_ |= inputs;
@@ -181,8 +181,7 @@ void VcRouter::Pipeline<Mask>::compute_routes(Mask inputs) {
   }
 }
 
-/// Second stage: each waiting channel asks for one free output channel, each output channel takes one of those that
-/// ask.
+/// Second stage: each waiting channel requests one free output channel, each output channel grants one of its requests.
 template <class Mask>
 void VcRouter::Pipeline<Mask>::allocate_channels(Mask inputs) {
   Mask wanted = 0;
@@ -212,8 +211,7 @@ void VcRouter::Pipeline<Mask>::allocate_channels(Mask inputs) {
   }
 }
 
-/// Third stage: each input port puts forward one channel, each output port takes one of the input ports that ask for
-/// it.
+/// Third stage: each input port nominates one channel, each output port grants one of the input ports that request it.
 template <class Mask>
 Mask VcRouter::Pipeline<Mask>::allocate_switch(Tick now, Mask inputs) {
   if (!share_.open(now)) return 0;
@@ -250,7 +248,8 @@ Mask VcRouter::Pipeline<Mask>::allocate_switch(Tick now, Mask inputs) {
   return popped;
 }
 
-/// Without the channels whose output port's link cannot take a flit in this cycle, or whose input port gives none.
+/// Removes the channels whose output port's link cannot accept a flit in this cycle, or whose input port has no read
+/// slot.
 template <class Mask>
 Mask VcRouter::Pipeline<Mask>::without_closed(Tick now, Mask inputs) const {
   for (Mask rest = inputs; rest; rest &= rest - 1) {
@@ -262,8 +261,8 @@ Mask VcRouter::Pipeline<Mask>::without_closed(Tick now, Mask inputs) const {
   return inputs;
 }
 
-/// Fourth stage, begun with the grant: the flit leaves its buffer now, crosses the switch in the next cycle and is in
-/// the output register after it; the wire's latency counts that cycle.
+/// Fourth stage, started by the grant: the flit leaves its buffer now, crosses the switch in the next cycle and is in
+/// the output register after it; the wire's latency includes that cycle.
 template <class Mask>
 void VcRouter::Pipeline<Mask>::traverse(Tick now, unsigned i) {
   Input& input = input_[i];
@@ -291,7 +290,7 @@ void VcRouter::Pipeline<Mask>::traverse(Tick now, unsigned i) {
   }
 }
 
-/// A flit of a packet that can go nowhere leaves its buffer.
+/// Drops a flit of an unroutable packet from its buffer.
 template <class Mask>
 void VcRouter::Pipeline<Mask>::drop(Tick now, unsigned i) {
   const bool tail = buffers_.front(i).tail;
@@ -305,7 +304,7 @@ void VcRouter::Pipeline<Mask>::drop(Tick now, unsigned i) {
   sendable_ &= ~bit(i);
 }
 
-/// The stop bits of the buffers that a flit has entered or left.
+/// Sends changed stop bits of the buffers that a flit has entered or left.
 template <class Mask>
 void VcRouter::Pipeline<Mask>::send_stops(Tick now, Mask pushed, Mask popped) {
   for (Mask touched = pushed | popped; touched; touched &= touched - 1) {
@@ -316,7 +315,7 @@ void VcRouter::Pipeline<Mask>::send_stops(Tick now, Mask pushed, Mask popped) {
   }
 }
 
-/// Credits are counted and stop bits registered; they are seen from the next cycle on.
+/// Counts credits and registers stop bits; both are visible from the next cycle.
 template <class Mask>
 void VcRouter::Pipeline<Mask>::receive_flow(Mask events) {
   for (; events; events &= events - 1) {

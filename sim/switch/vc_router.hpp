@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The wormhole router with virtual channels, C++ model of rtl/switch/tw_vc_router.sv; docs/router.md describes its pipeline.
+// The wormhole router with virtual channels, C++ model of rtl/switch/tw_vc_router.sv; docs/router.md describes its
+// pipeline.
 #pragma once
 
 #include <cstdint>
@@ -16,25 +17,25 @@
 
 namespace thalweg {
 
-/// Four stages, one cycle each: route computation, virtual-channel allocation, switch allocation, switch traversal.
-/// A virtual channel of a port is numbered port << channel_bits() | vc, at most 128 in all; its bit stands for it in
-/// every mask, and in the events of an inbox: a credit or a change of the stop bit of that output channel. There is an inbox
-/// for each 64 channels.
+/// Four stages, one cycle each: route computation, virtual-channel allocation, switch allocation, switch traversal. A
+/// virtual channel of a port has index port << channel_bits() | vc, at most 128 in all. The same bit represents it in
+/// all masks, and in the events of an inbox: a credit or a change of the stop bit of that output channel. There is one
+/// inbox per 64 channels.
 class VcRouter {
  public:
   static constexpr unsigned kMaxPorts = 64;
   static constexpr unsigned kMaxChannels = FlitBuffers::kMaxChannels;
 
-  /// An input channel that holds flits, and what its front waits for.
+  /// An input channel with flits, and the resource that its first flit waits for.
   struct Blocked {
     unsigned port, vc;
-    bool head;           ///< the front is a head flit
-    NodeId destination;  ///< of its packet, when it is
-    unsigned output;     ///< the port that the packet goes to
-    int output_vc;       ///< -1: it waits for a channel there; otherwise for its flow control
+    bool head;           ///< the first flit is a head flit
+    NodeId destination;  ///< of its packet, if `head`
+    unsigned output;     ///< output port of the packet
+    int output_vc;       ///< -1: waits for a virtual channel; otherwise for this one's flow control
   };
 
-  /// The router proper: the simulator's, for as many channels as its masks have bits, or one of RTL.
+  /// The router's implementation: the simulator's, by mask width, or Verilated RTL.
   struct Stages {
     virtual ~Stages() = default;
     virtual Inbox& inbox(unsigned channel) = 0;
@@ -50,49 +51,49 @@ class VcRouter {
     [[nodiscard]] virtual std::vector<Blocked> blocked() const = 0;
   };
 
-  /// `row`: where this node sends a packet for each destination. Throws std::invalid_argument.
+  /// `row`: this node's routes, by destination. Throws std::invalid_argument.
   VcRouter(const RouterConfig& config, NodeId self, std::span<const RouteEntry> row);
-  /// With another one's stages.
+  /// With a different implementation.
   VcRouter(const RouterConfig& config, std::unique_ptr<Stages> stages);
 
-  // Wiring, before time starts. A port that is left unconnected must not be routed to.
+  // Wiring, before time starts. Routes must not use unconnected ports.
 
   void bind(Scheduler& scheduler, ComponentId component);
-  /// Of the first 64 channels.
+  /// The inbox of the first 64 channels.
   [[nodiscard]] Inbox& inbox() { return pipeline_->inbox(0); }
   [[nodiscard]] unsigned channel_bits() const { return bits_; }
   [[nodiscard]] unsigned ports() const { return ports_; }
-  /// Depth of each virtual channel's buffer of an input port, in flits.
+  /// Buffer depth per virtual channel of an input port, in flits.
   [[nodiscard]] unsigned depth(unsigned port) const { return pipeline_->depth(port); }
-  /// The wire into an input port; `latency` >= 1 counts from the writer's step to the step in which the flit is
-  /// buffered. `back` takes the port's credits or stop bits, bit vc for channel vc.
+  /// The wire into an input port; `latency` >= 1 is from the writer's step to the step in which the flit is buffered.
+  /// `back` takes the port's credits or stop bits, bit vc for channel vc.
   FlitWire connect_input(unsigned port, Tick latency, EventWire back) {
     return pipeline_->connect_input(port, latency, back);
   }
-  /// Flits of an output port go into `to`, which buffers `depth` flits a channel. `to` has the link's latency plus one:
-  /// it is written in the cycle of the switch grant, one before the switch is traversed. `eject` leads to what the router
-  /// at the other end ejects, for which there always is room. `ready`: a flit may be granted to the port; null: always.
+  /// Connects an output port to `to`, which buffers `depth` flits per channel. `to` has the link's latency plus one: it
+  /// is written in the cycle of the switch grant, one before switch traversal. `eject` takes the flits that the router
+  /// at the far end ejects, which always have room. `ready`: permits grants to the port; null: always.
   void connect_output(unsigned port, FlitWire to, unsigned depth, RateLimit rate = {}, FlitWire eject = {},
                       const Level* ready = nullptr) {
     pipeline_->connect_output(port, to, depth, rate, eject, ready);
   }
-  /// The wire to what is ejected at the input port of a link; `latency` as of the one into the port.
+  /// The wire for flits ejected at a link's input port; same `latency` as the wire into the port.
   FlitWire connect_ejection(unsigned port, Tick latency) {
     return pipeline_->connect_ejection(port, latency, ejected_[port]);
   }
-  /// What link port i ejects: flits of collectives for this node, of which each channel's are whole packets in their order.
-  /// None where no unit takes them.
+  /// Flits ejected at link port i: collective packets for this node, whole and in order per channel. Empty if no unit
+  /// takes them.
   [[nodiscard]] std::span<FlitSink> ejected() { return ejected_; }
-  /// The wire by which an output port's credits or stop bits come back, bit vc for channel vc.
+  /// The wire that returns an output port's credits or stop bits, bit vc for channel vc.
   [[nodiscard]] EventWire events(unsigned port, Tick latency);
 
-  /// One cycle. False: nothing can happen until something arrives (which wakes the component).
+  /// Simulates one cycle. False if nothing can happen until an arrival, which wakes the component.
   bool step(Tick now) { return pipeline_->step(now); }
 
-  // What a report needs.
+  // Statistics.
 
   [[nodiscard]] std::uint64_t flits_sent(unsigned port) const { return pipeline_->flits_sent(port); }
-  /// Of packets that could go nowhere, and were dropped.
+  /// Flits of unroutable packets, which were dropped.
   [[nodiscard]] std::uint64_t flits_unrouted() const { return pipeline_->flits_unrouted(); }
   [[nodiscard]] bool empty() const { return pipeline_->empty(); }
   [[nodiscard]] std::vector<Blocked> blocked() const { return pipeline_->blocked(); }
@@ -103,7 +104,7 @@ class VcRouter {
 
   unsigned bits_, channels_, ports_;
   std::unique_ptr<Stages> pipeline_;
-  std::vector<FlitSink> ejected_;  ///< of each link port
+  std::vector<FlitSink> ejected_;  ///< per link port
 };
 
 }  // namespace thalweg
