@@ -17,9 +17,9 @@ struct LinkConfig {
   NodeId node_a = 0, node_b = 0;
   unsigned port_a = 0, port_b = 0;
   Tick latency = 1;         ///< cycles from an output register to the next input port, at least 1
-  unsigned rate_flits = 1;  ///< at most rate_flits in every rate_cycles cycles; 1/1 is the port's own rate
+  unsigned rate_flits = 1;  ///< at most rate_flits in any rate_cycles cycles; 1/1: the port's own rate
   unsigned rate_cycles = 1;
-  /// Of frames from a to b, and from b to a. Where there are any, both ends have a replay and its codec (docs/links.md).
+  /// Faults of frames from a to b, and from b to a. With any, both ends have a replay and its codec (docs/links.md).
   WireFaults from_a{}, from_b{};
 
   [[nodiscard]] bool faulty() const { return from_a.any() || from_b.any(); }
@@ -27,22 +27,21 @@ struct LinkConfig {
 
 struct NetworkConfig;
 
-/// What links on which faults happen have in common.
+/// Common configuration of links with faults.
 struct FaultConfig {
-  std::uint64_t seed = 1;  ///< of all that is random
+  std::uint64_t seed = 1;  ///< seed of all random faults
   Tick silence = 100'000;  ///< ticks without a good frame after which a link is given up
-  Tick rebuild = 0;        ///< ticks from then until the network goes on with other routes
-  /// A network whose routes and layers do without these links, and with the masks that there are; throws std::runtime_error,
-  /// one line, where there is none. Null: a network whose link is given up does not go on.
+  Tick rebuild = 0;        ///< ticks from then until the network resumes with other routes
+  /// Returns a network with routes and layers that avoid these links, for the same masks; throws std::runtime_error
+  /// with a one-line message if none exists. Null: the network does not recover from a link that is given up.
   std::function<NetworkConfig(const std::vector<LinkConfig>& without)> reroute{};
 };
 
 struct NetworkConfig {
   std::int64_t ticks_per_second = 250'000'000;
   unsigned nodes = 0;
-  unsigned switches = 0;  ///< the last so many nodes have no host: no rank lives there
-  std::vector<unsigned>
-      grid;  ///< nodes of each dimension where they form a grid, the first running fastest; else empty
+  unsigned switches = 0;       ///< number of nodes without a host, and thus without ranks; the last ones
+  std::vector<unsigned> grid;  ///< nodes per dimension of a grid, first dimension fastest; empty: no grid
   std::vector<LinkConfig> links;
   RouterConfig router;
   std::vector<RouteEntry> routes;   ///< routes[node * nodes + destination]; a node's entry for itself is unused

@@ -16,21 +16,21 @@ class Graph {
     unsigned port = 0;
   };
   static constexpr NodeId kNone = ~NodeId{0};
-  static constexpr std::uint16_t kFar = 0xFFFF;  ///< distance: there is no way
+  static constexpr std::uint16_t kFar = 0xFFFF;  ///< distance: unreachable
 
   explicit Graph(const NetworkConfig& config);
 
   [[nodiscard]] unsigned nodes() const { return nodes_; }
   [[nodiscard]] unsigned ports() const { return ports_; }
-  /// The other end of a port's link; node kNone where it has none.
+  /// The far end of a port's link; node kNone if it has none.
   [[nodiscard]] End peer(NodeId node, unsigned port) const { return peers_[std::size_t{node} * ports_ + port]; }
-  /// Links from a node to each node.
+  /// Hop counts from a node to each node.
   [[nodiscard]] std::span<const std::uint16_t> distances(NodeId from) const;
 
  private:
   unsigned nodes_, ports_;
   std::vector<End> peers_;
-  mutable std::vector<std::vector<std::uint16_t>> distances_;  ///< of a node once asked for
+  mutable std::vector<std::vector<std::uint16_t>> distances_;  ///< per node, computed on demand
 };
 
 }  // namespace thalweg

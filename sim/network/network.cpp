@@ -148,7 +148,7 @@ FaultyLinkConfig faulty_link(const NetworkConfig& config, std::size_t index) {
 
 namespace {
 
-/// One end of a link on which faults happen, to its router; what it delivers is for the router's buffers, or past them.
+/// Connects one end of a faulty link to its router; delivered flits enter the router's buffers, or are ejected.
 void connect_end(FaultyLink& link, unsigned end, const NetworkConfig& config, const LinkConfig& of, VcRouter& router,
                  NodeId node, unsigned port, unsigned peer_depth) {
   const FlitWire out = link.from_output(end);

@@ -15,40 +15,41 @@
 
 namespace thalweg {
 
-/// Throws std::invalid_argument, one line, when the configuration is none: tables, ports, masks, links, margins.
+/// Throws std::invalid_argument with a one-line message if the configuration is invalid: tables, ports, masks, links,
+/// margins.
 void check_network(const NetworkConfig& config);
 
 /// A router of a checked configuration.
 [[nodiscard]] VcRouter make_router(const NetworkConfig& config, NodeId node);
 
-/// How far ahead a scheduler of this network should look: beyond the longest link.
+/// Look-ahead for a scheduler of this network: more than the longest link's latency.
 [[nodiscard]] Tick horizon(const NetworkConfig& config);
 
 /// "the link between port 1 of node 2 and port 3 of node 4".
 [[nodiscard]] std::string link_name(const LinkConfig& link);
 
-/// The configuration's link on which faults happen; `index`: which one, so that its random numbers are others.
+/// Configuration of link `index` as a faulty link; `index` also selects its random numbers.
 [[nodiscard]] FaultyLinkConfig faulty_link(const NetworkConfig& config, std::size_t index);
 
-/// A link on which faults happen.
+/// A link with faults.
 struct JoinedLink {
   LinkConfig config;
   std::unique_ptr<FaultyLink> link;
 };
 
-/// Why the link stands still, with its name; empty: it does not.
+/// Reason why the link is stopped, with its name; empty if it is not.
 [[nodiscard]] std::string describe_failure(const JoinedLink& link, std::int64_t ticks_per_second);
 
-/// Joins routers[i], node i's, by the configuration's links. Each router's inbox is bound to its component before. The links on
-/// which faults happen, to be kept as long as the routers.
+/// Connects the nodes' routers, routers[i] for node i, by the configuration's links. Each router's inbox must be bound
+/// to its component before. Returns the links with faults, to be kept as long as the routers.
 [[nodiscard]] std::vector<JoinedLink> connect_links(const NetworkConfig& config, std::span<VcRouter* const> routers,
                                                     Scheduler& scheduler);
 
-/// Joins a unit's sender to an input port of the router beside it, one cycle each way.
+/// Connects a unit's sender to an input port of its router, one cycle each way.
 void connect_sender(const RouterConfig& config, FlitSender& sender, VcRouter& router, unsigned port);
 
-/// Joins an output port of a router to a unit's receiver beside it, one cycle each way; `depth` flits a channel fit
-/// there.
+/// Connects an output port of a router to its unit's receiver, one cycle each way; the receiver buffers `depth` flits
+/// per channel.
 void connect_receiver(const RouterConfig& config, VcRouter& router, unsigned port, FlitReceiver& receiver,
                       unsigned depth);
 

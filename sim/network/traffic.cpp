@@ -18,13 +18,13 @@ namespace thalweg {
 
 namespace {
 
-/// Which cycles count.
+/// Measured cycles: [begin, end).
 struct Window {
   Tick begin, end;
   [[nodiscard]] bool holds(Tick at) const { return at >= begin && at < end; }
 };
 
-/// Where a source sends to.
+/// Destinations of a source, by pattern.
 class Destinations {
  public:
   Destinations(const TrafficConfig& traffic, unsigned nodes) : traffic_(&traffic), nodes_(nodes) {
@@ -61,20 +61,20 @@ class Destinations {
   unsigned nodes_, side_;
 };
 
-/// A packet's flits are made from its identity alone, so that a sink can tell what should have come.
-/// The head carries header, identity, creation time and a check of these; word j of flit k is pattern + 4k + j.
+/// A packet's flits are derived from its identity alone, so that a sink can verify them. The head carries header,
+/// identity, creation time and a checksum of these; word j of flit k is pattern + 4k + j.
 struct Packet {
-  std::uint64_t identity = 0;  ///< source, and its packets counted
+  std::uint64_t identity = 0;  ///< source, and packet number at the source
   std::uint64_t pattern = 0;
   Tick created = 0;
-  unsigned next = 0;  ///< flits sent, or received
+  unsigned next = 0;  ///< flits sent or received
 };
 
 std::uint64_t head_check(const Flit& flit) {
   return mix(flit.data[0] ^ mix(flit.data[1] ^ mix(static_cast<std::uint64_t>(flit.data[2]))));
 }
 
-/// Creates packets by a Bernoulli trial per cycle, drawn as gaps, and sends them one after the other.
+/// Creates packets by a Bernoulli trial per cycle, drawn as gaps, and sends them in sequence.
 class Source {
  public:
   Source(const NetworkConfig& fabric, const TrafficConfig& traffic, NodeId self, const Destinations& destinations)
@@ -91,7 +91,7 @@ class Source {
   FlitSender sender;
   std::uint64_t packets = 0, sum = 0, measured = 0;
 
-  /// The next creation, kNever at load 0 or after stop().
+  /// Time of the next creation; kNever at load 0 or after stop().
   [[nodiscard]] Tick due() const { return due_; }
   [[nodiscard]] bool sending() const { return packet_.next != 0; }
   void stop() { due_ = kNever; }
@@ -127,7 +127,7 @@ class Source {
                     : fabric_->router.vc_mask[0][fabric_->layer[std::size_t{self_} * fabric_->nodes + destination_]];
   }
 
-  /// The packet that is due takes the next channel in turn that has room. False: none has.
+  /// Starts the due packet on the next channel with room, round-robin. False if none has room.
   bool begin(const Window& window) {
     std::uint64_t ready = 0;
     for (auto rest = channels_; rest; rest &= rest - 1) {
@@ -159,13 +159,13 @@ class Source {
   Tick due_ = 0;
   NodeId destination_ = 0;
   std::uint32_t channels_ = 0;
-  // The packet that is being sent, if packet_.next > 0:
+  // The packet being sent, if packet_.next > 0:
   Packet packet_;
   std::uint64_t header_ = 0;
   unsigned vc_ = 0;
 };
 
-/// Takes a flit a cycle and checks it.
+/// Takes one flit per cycle and checks it.
 class Sink {
  public:
   Sink(const NetworkConfig& network, const TrafficConfig& traffic, NodeId self)
@@ -303,7 +303,7 @@ class Run {
   }
 
  private:
-  /// Runs to `until`. False: the network is stuck, or the caller wants no more.
+  /// Runs to `until`. False if the network is stuck or the caller stops the run.
   bool advance(Tick until) {
     while (scheduler_.now() < until && !over_) {
       const double cpu_before = thread_cpu_seconds();
@@ -315,7 +315,7 @@ class Run {
     return !over_;
   }
 
-  /// Sources go on until every packet of the window is ejected, but no longer than the window was.
+  /// Runs the sources until every packet of the window is ejected, for at most the length of the window.
   void finish_measured() {
     const auto open = [&] {
       std::uint64_t created = 0, ejected = 0;
@@ -333,7 +333,7 @@ class Run {
     complete_ = !open();
   }
 
-  /// No new packets; those under way arrive, or nothing moves any more.
+  /// Stops new packets, and runs until those in flight have arrived or the network is stuck.
   void drain() {
     for (auto& node : nodes_) node.source.stop();
     while (stuck_.empty() && inside() > 0) {
@@ -373,14 +373,14 @@ class Run {
     return flits;
   }
 
-  /// Packets that were begun and are not ejected.
+  /// Packets in flight.
   [[nodiscard]] std::uint64_t inside() const {
     std::uint64_t packets = 0;
     for (const auto& node : nodes_) packets += node.source.packets - node.sink.packets;
     return packets;
   }
 
-  /// Notes when something moved last, and describes a network that is stuck.
+  /// Records the time of the last movement, and describes a stuck network.
   void watch() {
     std::uint64_t moved = link_flits();
     for (const auto& node : nodes_) moved += node.router.flits_sent(fabric_.router.link_ports);
@@ -413,7 +413,7 @@ class Run {
       }
   }
 
-  static constexpr Tick kChunk = 1000;  ///< cycles between two looks at the network
+  static constexpr Tick kChunk = 1000;  ///< cycles between two checks of the network
 
   const NetworkConfig& fabric_;
   const TrafficConfig& traffic_;
@@ -422,7 +422,7 @@ class Run {
   Window window_;
   Scheduler scheduler_;
   std::deque<TrafficNode> nodes_;
-  std::vector<JoinedLink> links_;  ///< on which faults happen
+  std::vector<JoinedLink> links_;  ///< links with faults
   std::uint64_t moved_ = 0;
   Tick moved_at_ = 0;
   double cpu_s_ = 0;

@@ -15,7 +15,7 @@
 namespace thalweg {
 
 enum class Pattern : std::uint8_t {
-  uniform,         ///< any node, the source included, with the same probability
+  uniform,         ///< any node, including the source, with equal probability
   transpose,       ///< node a*k + b sends to b*k + a; the number of nodes is k*k
   bit_complement,  ///< node i sends to nodes-1-i
   neighbour,       ///< node i sends to i+1 modulo nodes
@@ -30,31 +30,31 @@ struct TrafficConfig {
   double hotspot_fraction = 0.1;
   std::uint64_t seed = 1;
   Tick warmup = 10'000;        ///< cycles before anything is measured
-  Tick cycles = 100'000;       ///< cycles that are measured
-  Tick stuck_cycles = 10'000;  ///< nothing moved for that long while flits are inside: the network is stuck
+  Tick cycles = 100'000;       ///< measured cycles
+  Tick stuck_cycles = 10'000;  ///< without movement for this time while flits are in flight, the network is stuck
 };
 
 struct TrafficResult {
   std::uint64_t flit_hops = 0;        ///< flits that crossed a link between two routers in the measured cycles
   std::uint64_t router_cycles = 0;    ///< nodes times measured cycles
-  Tick cycles = 0;                    ///< measured
+  Tick cycles = 0;                    ///< measured cycles
   double cpu_s = 0;                   ///< CPU time of the measured cycles alone
-  std::uint64_t packets = 0;          ///< created in the measured cycles, and ejected
-  double average_latency_cycles = 0;  ///< of those, from creation (waiting in the source included) to tail ejected
+  std::uint64_t packets = 0;          ///< packets created in the measured cycles, and ejected
+  double average_latency_cycles = 0;  ///< from creation (including the wait in the source) to ejection of the tail
   Tick max_latency_cycles = 0;
-  double average_hops = 0;         ///< links that a packet's flits crossed, on average over the measured cycles
+  double average_hops = 0;         ///< links crossed per flit, averaged over the measured cycles
   double offered_load = 0;         ///< flits per node and cycle
   double accepted_load = 0;        ///< ejected flits per node and cycle
   bool complete = false;           ///< every packet that was created in the measured cycles was ejected
   bool verified = false;           ///< every flit arrived once, in order, at its destination, with its payload
-  std::vector<std::string> stuck;  ///< who waits for whom in a deadlock; empty otherwise
+  std::vector<std::string> stuck;  ///< waits in a deadlock; empty otherwise
 };
 
-/// Called now and then with the cycles done and those to do; false ends the run early.
+/// Called periodically with the cycles done and the total; returning false ends the run early.
 using Progress = std::function<bool(Tick done, Tick total)>;
 
-/// Runs `traffic` on `fabric` and lets the network run empty afterwards. Throws std::invalid_argument, one line.
-/// `order`: a permutation of the nodes in which they are stepped; results don't depend on it.
+/// Runs `traffic` on `fabric`, then drains the network. Throws std::invalid_argument with a one-line message. `order`:
+/// a permutation of the nodes in which they are stepped; results don't depend on it.
 [[nodiscard]] TrafficResult run_traffic(const NetworkConfig& fabric, const TrafficConfig& traffic,
                                         const Progress& progress = {}, std::span<const NodeId> order = {});
 
