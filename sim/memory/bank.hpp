@@ -12,15 +12,15 @@
 
 namespace thalweg {
 
-/// In cycles of the bank's users, which have one clock.
+/// Times in cycles of the bank's users, which share one clock.
 struct BankTiming {
-  Tick latency = 1;  ///< from a read to its data, where nothing waits
+  Tick latency = 1;  ///< from a read to its data, without contention
   DramTiming dram{};
 };
 
 class Bank {
  public:
-  /// Throws std::invalid_argument where the latency is not positive, or the DRAM's timing is of no channel.
+  /// Throws std::invalid_argument if the latency is not positive or the DRAM timing is invalid.
   explicit Bank(const BankTiming& timing)
       : latency_(timing.latency),
         burst_cycles_(timing.dram.burst_bytes / timing.dram.bytes_per_cycle),
@@ -29,11 +29,11 @@ class Bank {
   }
 
   [[nodiscard]] Tick latency() const { return latency_; }
-  /// Counts a kernel that has a port of it. Requests of several kernels are in the order of their ticks, of one tick in the order in which the
-  /// kernels were made. Called before they run.
+  /// Registers a kernel with a port to this bank; call before kernels run. Requests of several kernels are served in
+  /// order of their ticks, in the same tick in order of the kernels' creation.
   void share() { ++kernels_; }
-  /// Allocates bytes behind those before; their address. They begin in another of the DRAM's banks, so that kernels that stream through two
-  /// allocations don't close each other's rows.
+  /// Allocates bytes behind earlier allocations and returns their address. Each allocation starts in another of the
+  /// DRAM's banks, so that kernels that stream through two allocations do not close each other's rows.
   std::uint64_t place(std::uint64_t bytes) {
     const auto stripe = dram_.stripe(), banks = std::uint64_t{dram_.timing().banks};
     auto begins = (end_ + stripe - 1) / stripe;
@@ -43,12 +43,12 @@ class Bank {
     return begins * stripe;
   }
 
-  /// An access of at least a byte that is requested in cycle `now`; the time at which its last burst has been moved. Requests are served in
-  /// the order of the calls.
+  /// Requests an access of at least one byte in cycle `now`, and returns the time at which its last burst has been
+  /// transferred. Requests are served in call order.
   double access(Tick now, std::uint64_t address, std::uint64_t bytes, bool writes) {
     return dram_.access(static_cast<double>(now), address, bytes, writes);
   }
-  /// The cycle in which a read that is requested in cycle `now` has its data, where its burst has been moved at `moved`.
+  /// The cycle in which a read requested in cycle `now` has its data, if its burst is transferred at `moved`.
   [[nodiscard]] Tick data(Tick now, double moved) const {
     const double waits = std::max(0.0, moved - burst_cycles_ - static_cast<double>(now));
     return now + static_cast<Tick>(std::ceil(waits)) + latency_;
@@ -64,24 +64,24 @@ class Bank {
   unsigned kernels_ = 0;
 };
 
-/// A kernel's load and store units for a bank. They are a pipeline: a kernel stalls for the latency of its first read alone, and where it is
-/// too far ahead of what the bank has moved for it.
+/// A kernel's load and store units for a bank. They are pipelined: a kernel stalls for the latency of its first read,
+/// and when it is too far ahead of the transfers.
 class BankPort {
  public:
-  /// Cycles that a kernel may be ahead of the accesses that it has requested: what its units hold.
+  /// Cycles by which a kernel may be ahead of its requested accesses: the capacity of its units.
   static constexpr double kAhead = 64;
 
   explicit BankPort(Bank& bank) : bank_(&bank) {}
 
-  // All are called in the kernel.
+  // Call all of these in the kernel.
 
-  /// Before each load: the first one takes the latency.
+  /// Call before each load; the first one stalls for the latency.
   void load(Kernel& kernel) {
     if (loads_) return;
     loads_ = true;
     kernel.continue_after(kernel.tick() + bank_->latency() * kernel.domain().clock.period - 1, {"memory"});
   }
-  /// Requests an access of at least a byte.
+  /// Requests an access of at least one byte.
   void request(Kernel& kernel, std::uint64_t address, std::uint64_t bytes, bool writes) {
     if (bank_->kernels_ > 1) kernel.synchronize();
     const auto now = kernel.cycle();
@@ -90,7 +90,7 @@ class BankPort {
       kernel.continue_after(kernel.tick() + static_cast<Tick>(behind) * kernel.domain().clock.period - 1, {"memory"});
     until_ = std::max(until_, moved);
   }
-  /// Pauses until all that was requested has been moved.
+  /// Pauses until all requests have been transferred.
   void drain(Kernel& kernel) const {
     if (const auto now = static_cast<double>(kernel.cycle()); until_ > now)
       kernel.pause(static_cast<Tick>(until_ - now));
@@ -99,7 +99,7 @@ class BankPort {
  private:
   Bank* bank_;
   bool loads_ = false;
-  double until_ = 0;  ///< the time at which all that was requested has been moved
+  double until_ = 0;  ///< time at which all requests have been transferred
 };
 
 }  // namespace thalweg

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Timing of a DRAM channel: bursts on the data bus, opening and closing of rows, bank groups, activates, bus turnaround between reads
-// and writes, and refresh.
+// Timing of a DRAM channel: bursts on the data bus, opening and closing of rows, bank groups, activates, bus turnaround
+// between reads and writes, and refresh.
 #pragma once
 
 #include <algorithm>
@@ -15,42 +15,42 @@
 
 namespace thalweg {
 
-/// Times are in cycles of whoever asks, fractions included; names are JEDEC's.
+/// Times are in cycles of the caller, including fractions; names are JEDEC's.
 struct DramTiming {
-  double bytes_per_cycle = 64;  ///< of the data bus
-  unsigned burst_bytes = 64;    ///< what a column command moves; sizes and numbers are powers of two
-  unsigned row_bytes = 8192;    ///< of all devices of the channel together
-  unsigned groups = 4;          ///< of banks; 1 where the standard has none
-  unsigned banks = 4;           ///< of a group
+  double bytes_per_cycle = 64;  ///< rate of the data bus
+  unsigned burst_bytes = 64;    ///< bytes per column command; sizes and counts are powers of two
+  unsigned row_bytes = 8192;    ///< over all devices of the channel
+  unsigned groups = 4;          ///< bank groups; 1 if the standard has none
+  unsigned banks = 4;           ///< banks per group
   double trcd = 0;              ///< from an activate to a column command
   double trp = 0;               ///< from a precharge to an activate
-  double tras = 0;              ///< from an activate to a precharge, at least
+  double tras = 0;              ///< minimum from an activate to a precharge
   double trtp = 0;              ///< from a read to a precharge
   double twr = 0;               ///< from the end of a write's data to a precharge
   double tcl = 0;               ///< CL, from a read to its data
   double tcwl = 0;              ///< CWL, from a write to its data
   double twtr = 0;              ///< from the end of a write's data to a read (of another group)
-  double trtw = 0;              ///< that the data bus is idle from a read's data to a write's
+  double trtw = 0;              ///< idle time of the data bus from a read's data to a write's
   double tccd_l = 0;            ///< between column commands to one group
   double trrd = 0;              ///< between activates
-  double tfaw = 0;              ///< in which there are at most four activates
-  double trefi = 0;             ///< between refreshes; 0: there are none
-  double trfc = 0;              ///< of a refresh
-  unsigned starvation = 10;     ///< commands that may overtake one that waits: the controller's limit
+  double tfaw = 0;              ///< window with at most four activates
+  double trefi = 0;             ///< between refreshes; 0: no refreshes
+  double trfc = 0;              ///< duration of a refresh
+  unsigned starvation = 10;     ///< the controller's limit of commands that may overtake a waiting one
 };
 
-/// Each resource (data bus, activates, group, bank) does its own work in the order in which it is asked for, and none waits for what
-/// another one does for somebody else: accesses that are asked for together take the time of the resource that has most to do. A bank opens
-/// rows one after the other, and the data bus has batches of reads and of writes. An access joins a row or a batch that has not ended, and
-/// overtakes those that wait for the next one; `starvation` accesses do so at most.
+/// Each resource (data bus, activates, group, bank) serves its requests in order, and does not wait for other
+/// resources' work for other accesses: simultaneous accesses take the time of the most loaded resource. A bank opens
+/// rows one after another, and the data bus has batches of reads and of writes. An access joins a row or batch that has
+/// not ended and overtakes those that wait for the next one; at most `starvation` accesses do so.
 ///
-/// Refresh: at the end of each tREFI all banks are precharged, refreshed and opened again. Nothing else is done meanwhile, so the rest of the
-/// model counts time without it.
+/// Refresh: at the end of each tREFI all banks are precharged, refreshed and opened again. Nothing else happens
+/// meanwhile, so the rest of the model counts time without refreshes.
 ///
-/// An address is, from its lowest bits: byte of a burst, group, column, bank of the group, row. Rows stay open.
+/// Address fields, from the lowest bits: byte of a burst, group, column, bank of the group, row. Rows stay open.
 class Dram {
  public:
-  /// Throws std::invalid_argument where `timing` is of no channel.
+  /// Throws std::invalid_argument if `timing` is invalid.
   explicit Dram(const DramTiming& timing)
       : timing_(timing),
         burst_cycles_(timing.burst_bytes / timing.bytes_per_cycle),
@@ -74,11 +74,11 @@ class Dram {
   }
 
   [[nodiscard]] const DramTiming& timing() const { return timing_; }
-  /// Consecutive bytes that begin here are in the same row of each group, so many of them.
+  /// Bytes per stripe: consecutive bytes in the same row of every group.
   [[nodiscard]] std::uint64_t stripe() const { return std::uint64_t{timing_.row_bytes} * timing_.groups; }
 
-  /// An access that is asked for at `now`, of at least a byte. The time at which its last burst has been moved, counted as if a row that is
-  /// closed took none to open: that is part of a memory's latency.
+  /// Requests an access of at least one byte at `now`. Returns the time at which its last burst has been transferred,
+  /// excluding the time to open a closed row, which is part of a memory's latency.
   double access(double now, std::uint64_t address, std::uint64_t bytes, bool writes) {
     const auto last = (address + bytes - 1) >> burst_bits_;
     const double asked = without_refresh(now);
@@ -91,11 +91,11 @@ class Dram {
  private:
   static constexpr std::uint64_t kClosed = ~std::uint64_t{0};
   static constexpr unsigned kTurns = 4;
-  /// A row is open, or will be.
+  /// A period in which a row is open, now or later.
   struct Turn {
     std::uint64_t row = kClosed;
-    double column = 0;  ///< its next column command, less tRCD
-    double closes = 0;  ///< a precharge, at the earliest
+    double column = 0;  ///< next column command, less tRCD
+    double closes = 0;  ///< earliest precharge
     unsigned overtaken = 0;
   };
   /// Bursts of one direction on the data bus.
@@ -105,10 +105,10 @@ class Dram {
     unsigned overtaken = 0;
   };
   struct Bank {
-    std::array<Turn, kTurns> turns;  ///< the last ones, in a ring
+    std::array<Turn, kTurns> turns;  ///< the last ones, circular
     unsigned last = 0;
 
-    /// The turn that an access joins at `now`; null: none.
+    /// Returns the turn that an access joins at `now`; null: none.
     Turn* find(std::uint64_t row, double now, unsigned starvation) {
       if (turns[last].row == row) return &turns[last];
       for (Turn& turn : turns)
@@ -118,7 +118,7 @@ class Dram {
         }
       return nullptr;
     }
-    /// A turn can't end before; those after it move by as much.
+    /// Extends a turn to at least `until`; later turns shift by the same time.
     void keep_open(const Turn& kept, double until) {
       const double later = until - kept.closes;
       if (later <= 0) return;
@@ -133,14 +133,14 @@ class Dram {
   };
 
   static unsigned bits(unsigned value) { return static_cast<unsigned>(std::countr_zero(value)); }
-  /// The next turn of a resource that takes `cycles` for each; it is asked for at `now`.
+  /// Reserves a resource for `cycles`, requested at `now`, and returns the start.
   static double next(double& free, double now, double cycles) {
     const double begins = std::max(free, now);
     free = begins + cycles;
     return begins;
   }
 
-  /// Time less that of the refreshes before it, and back.
+  /// Converts time to time without refreshes, and back.
   [[nodiscard]] double without_refresh(double time) const {
     if (timing_.trefi == 0) return time;
     const double periods = std::floor(time / timing_.trefi);
@@ -151,7 +151,7 @@ class Dram {
     return time + std::max(0.0, std::ceil(time / between_) - 1) * (timing_.trefi - between_);
   }
 
-  /// The data bus's next burst: when it begins.
+  /// Reserves the data bus for a burst and returns its start.
   double bus(double now, bool writes) {
     if (writes != batch_.writes) {
       if (before_.ends > now && before_.overtaken < timing_.starvation) {
@@ -189,10 +189,10 @@ class Dram {
   DramTiming timing_;
   double burst_cycles_, activate_cycles_;
   unsigned burst_bits_, group_bits_, column_bits_, bank_bits_;
-  double between_ = 1;  ///< refreshes, time for everything else
+  double between_ = 1;  ///< time between refreshes
   double activates_ = 0;
-  Batch before_, batch_;        ///< the last two; at first there is none
-  std::vector<double> groups_;  ///< of each: when it takes a column command
+  Batch before_, batch_;        ///< the last two
+  std::vector<double> groups_;  ///< per group: when it accepts a column command
   std::vector<Bank> banks_;     ///< [bank of a group][group]
 };
 

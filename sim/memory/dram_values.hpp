@@ -9,7 +9,8 @@
 
 namespace thalweg {
 
-/// In cycles of a clock of `hertz`; `gb_s`: of the data bus. Throws std::invalid_argument where a value is missing.
+/// Returns the timing in cycles of a clock of `hertz`; `gb_s`: rate of the data bus. Throws std::invalid_argument if a
+/// value is missing.
 [[nodiscard]] inline DramTiming dram_of(const Values& values, double gb_s, double hertz) {
   const auto number = [&](const std::string& name) { return values.get<unsigned>("dram_" + name); };
   const auto cycles = [&](const std::string& name) {

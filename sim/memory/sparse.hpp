@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sparse memory: only written pages take space; the others read as zero.
+// Sparse memory: only written pages use space; the others read as zero.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ class SparseMemory {
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] std::uint64_t size() const { return bytes_; }
 
-  /// Throw std::out_of_range where bytes are outside.
+  /// Both throw std::out_of_range if the range exceeds the memory.
   void read(std::uint64_t address, std::span<std::byte> to) const {
     each_page(address, to.size(), [&](std::uint64_t page, std::size_t at, std::size_t from, std::size_t count) {
       const auto found = pages_.find(page);
@@ -48,7 +48,8 @@ class SparseMemory {
   static constexpr std::size_t kLargest = std::size_t{2} << 20;
   using Pages = std::unique_ptr<std::byte[], decltype(&std::free)>;
 
-  /// A page of zeros. Pages come in pieces that are twice as large each time, as those of a few MByte are zero without being touched.
+  /// Returns a page of zeros. Pages are allocated in pieces of doubling size, because calloc need not touch large
+  /// pieces to zero them.
   std::byte* fresh() {
     if (left_ == 0) {
       size_ = std::min(kLargest, 2 * size_);
@@ -59,7 +60,7 @@ class SparseMemory {
     return pieces_.back().get() + --left_ * kPage;
   }
 
-  /// Calls visit(page, place in it, place in the span, bytes) for each page of a range.
+  /// Calls visit(page, offset in it, offset in the span, bytes) for each page of a range.
   template <class Visit>
   void each_page(std::uint64_t address, std::size_t bytes, Visit&& visit) const {
     if (address > bytes_ || bytes > bytes_ - address)
@@ -76,7 +77,7 @@ class SparseMemory {
   std::uint64_t bytes_;
   std::unordered_map<std::uint64_t, std::byte*> pages_;
   std::vector<Pages> pieces_;
-  std::size_t size_ = kPage, left_ = 0;  ///< bytes of the last piece, and its pages that are not in use
+  std::size_t size_ = kPage, left_ = 0;  ///< bytes of the last piece, and its unused pages
 };
 
 }  // namespace thalweg
