@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds a cluster from nodes and links of registered kinds. A kind constructs its nodes and connects its links from their entries in
-// the cluster file; this code depends on no kind.
+// Builds a cluster from nodes and links of registered kinds. A kind constructs its nodes and connects its links from
+// their entries in the cluster file; this code depends on no kind.
 #pragma once
 
 #include <array>
@@ -21,45 +21,45 @@
 
 namespace thalweg {
 
-/// A node's end of a link. Only ends that carry the same can be joined.
+/// A node's end of a link. Only ends with equal `carries()` can be joined.
 class LinkPort {
  public:
   virtual ~LinkPort() = default;
   [[nodiscard]] virtual std::string carries() const = 0;
 };
 
-/// The clocks of a cluster, by the names that its file gives them.
+/// The clocks of a cluster, by their names in its file.
 using Clocks = std::map<std::string, Domain*, std::less<>>;
 
-/// What stands at a place of the topology; its components are in the schedulers of its clocks.
+/// A node of the topology; its components are in the schedulers of its clocks.
 class AssembledNode {
  public:
   virtual ~AssembledNode() = default;
-  /// Of a link port's number; throws std::invalid_argument where there is none.
+  /// The link port with a number; throws std::invalid_argument if it does not exist.
   [[nodiscard]] virtual LinkPort& port(unsigned number) = 0;
-  /// Appends what it has dropped; `node`: its number.
+  /// Appends its counts of dropped data; `node`: its number.
   virtual void lost(NodeId node, std::vector<Lost>& all) const {
     static_cast<void>(node);
     static_cast<void>(all);
   }
 };
 
-/// Something that stays between two ports; it may hold components of its own.
+/// A link between two ports; it may have components of its own.
 class AssembledLink {
  public:
   virtual ~AssembledLink() = default;
-  /// From its first port and from its second one.
+  /// Usage from its first port, and from its second.
   [[nodiscard]] virtual std::array<Carried, 2> carried() const { return {}; }
-  /// Appends what was lost on it; `ends`: the nodes and ports that it joins.
+  /// Appends its counts of lost data; `ends`: the nodes and ports that it joins.
   virtual void lost(const std::array<std::pair<NodeId, unsigned>, 2>& ends, std::vector<Lost>& all) const {
     static_cast<void>(ends);
     static_cast<void>(all);
   }
 };
 
-/// What makes a node, in the order of their numbers.
+/// Creates a node; called in order of node numbers.
 using NodeKind = std::function<std::unique_ptr<AssembledNode>(const Values&, unsigned number, const Clocks&)>;
-/// What joins two ports; throws std::invalid_argument where they are not for it.
+/// Joins two ports; throws std::invalid_argument if it cannot connect them.
 using LinkKind = std::function<std::unique_ptr<AssembledLink>(const Values&, LinkPort&, LinkPort&, const Clocks&)>;
 
 struct Kinds {
@@ -67,7 +67,7 @@ struct Kinds {
   std::map<std::string, LinkKind, std::less<>> links;
 };
 
-/// What a cluster file says, with its topology laid out.
+/// Contents of a cluster file, with its topology expanded.
 struct Description {
   struct ClockOf {
     std::string name;
@@ -88,16 +88,16 @@ struct Description {
   std::vector<LinkOf> links;
 };
 
-/// What a link carried in one direction.
+/// Usage of a link in one direction.
 struct LinkUse {
-  unsigned node = 0, port = 0;         ///< that send
-  Tick window = 1;                     ///< ticks
-  std::vector<std::uint64_t> words{};  ///< of each window, from tick 0 on
+  unsigned node = 0, port = 0;         ///< sending node and port
+  Tick window = 1;                     ///< length of a window, in ticks
+  std::vector<std::uint64_t> words{};  ///< words per window, from tick 0
 };
 
 class Assembly {
  public:
-  /// Throws std::invalid_argument, one line, where a kind is not known or refuses.
+  /// Throws std::invalid_argument with a one-line message if a kind is unknown or rejects an entry.
   Assembly(const Description& description, const Kinds& kinds);
   Assembly(const Assembly&) = delete;
   Assembly& operator=(const Assembly&) = delete;
@@ -109,7 +109,7 @@ class Assembly {
   [[nodiscard]] AssembledNode& node(unsigned number) { return *nodes_.at(number); }
   [[nodiscard]] const AssembledNode& node(unsigned number) const { return *nodes_.at(number); }
   [[nodiscard]] unsigned nodes() const { return static_cast<unsigned>(nodes_.size()); }
-  /// The other end of the link at a node's port: node and port; none where there is no link.
+  /// The far end of the link at a node's port: node and port; none if there is no link.
   [[nodiscard]] std::optional<std::pair<unsigned, unsigned>> peer(unsigned node, unsigned port) const {
     for (const auto& [one, other] : ends_) {
       if (one == std::pair{node, port}) return other;
@@ -117,9 +117,9 @@ class Assembly {
     }
     return std::nullopt;
   }
-  /// Of the directions of links that have carried something and count it.
+  /// Usage of all link directions that have counters and were used.
   [[nodiscard]] std::vector<LinkUse> link_use() const;
-  /// What nodes have dropped, and links have lost.
+  /// Data dropped by nodes and lost on links.
   [[nodiscard]] std::vector<Lost> lost() const;
 
  private:
@@ -128,7 +128,7 @@ class Assembly {
   Clocks clocks_;
   std::vector<std::unique_ptr<AssembledNode>> nodes_;
   std::vector<std::unique_ptr<AssembledLink>> links_;
-  std::vector<std::array<std::pair<unsigned, unsigned>, 2>> ends_;  ///< of each link: node and port
+  std::vector<std::array<std::pair<unsigned, unsigned>, 2>> ends_;  ///< per link: nodes and ports of both ends
 };
 
 }  // namespace thalweg

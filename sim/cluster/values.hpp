@@ -20,13 +20,13 @@ class Values {
       std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>, std::vector<std::string>>;
   using Table = std::map<std::string, Value, std::less<>>;
 
-  /// `of` names whose they are, for errors: `node 3 (hub)`.
+  /// `of` names the owner in error messages: `node 3 (hub)`.
   Values(std::string of, Table table) : of_(std::move(of)), table_(std::move(table)) {}
 
   [[nodiscard]] const std::string& of() const { return of_; }
   [[nodiscard]] bool has(std::string_view name) const { return table_.contains(name); }
 
-  /// Throws std::invalid_argument where it is missing, is of another type, or does not fit.
+  /// Throws std::invalid_argument if it is missing, has another type, or does not fit.
   template <std::integral T>
     requires(!std::same_as<T, bool>)
   [[nodiscard]] T get(std::string_view name) const {
