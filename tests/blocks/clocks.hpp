@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The clocks of a run, as the simulator's.
+// The clocks of a run as clocks of the simulator.
 #pragma once
 
 #include "bisim/bisim.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What goes into lanes and joins: pairs of type and operator, and elements that are special in their formats.
+// Inputs of lanes and joins: pairs of type and operator, and elements that are special in their formats.
 #pragma once
 
 #include <iterator>
@@ -15,7 +15,7 @@ struct Pair {
   thalweg::spec::Datatype type;
 };
 
-/// What the module is built for: bit [type][operator].
+/// The pairs that the module is built for: bit [type][operator].
 [[nodiscard]] inline std::vector<Pair> built() {
   std::vector<Pair> pairs;
   for (unsigned bit = 0; bit < 512; ++bit)
@@ -24,7 +24,7 @@ struct Pair {
   return pairs;
 }
 
-/// Eight bytes: of a small choice each, special in all formats at once, or random.
+/// Eight bytes: from a small set each, special in all formats at once, or random.
 [[nodiscard]] inline std::uint64_t element(bisim::Dice& dice) {
   static constexpr std::uint64_t kSpecial[] = {0x0000000000000000, 0x8000000080008000, 0x7FF0000000000000,
                                                0xFFF0000000000000, 0x7F8000007F800000, 0xFF800000FF800000,

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small faults of SystemVerilog, found in its syntax tree: what a designer might have written by mistake.
+"""Small faults of SystemVerilog, found in its syntax tree: plausible mistakes of a designer.
 
-Left out is what no test of a module's function can see: ports, parameters, widths of declarations, assertions (all that
-SYNTHESIS leaves out) and checks at elaboration.
+Excluded are faults that no functional test of a module can detect: in ports, parameters, widths of declarations,
+assertions (everything that SYNTHESIS excludes) and elaboration checks.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ ASSIGNMENTS = {SyntaxKind.AssignmentExpression, SyntaxKind.NonblockingAssignment
 @dataclass(frozen=True)
 class Fault:
     kind: str
-    start: int  #: bytes of the source
+    start: int  #: offset in bytes in the source
     end: int
     old: str
     new: str
 
     def applied(self, source: str) -> str:
-        """The source with the fault in it; its lines keep their numbers."""
+        """The source with the fault inserted; its line numbers do not change."""
         lost = self.old.count("\n") - self.new.count("\n")
         return source[: self.start] + self.new + "\n" * lost + source[self.end :]
 
@@ -74,7 +74,7 @@ def _children(node: SyntaxNode) -> Iterator[SyntaxNode]:
 
 
 def _is_check(node: SyntaxNode) -> bool:
-    """A message of the elaboration, or generate constructs that lead to nothing else."""
+    """True for an elaboration message, or generate constructs that contain nothing else."""
     match node.kind:
         case SyntaxKind.ElabSystemTask:
             return True
@@ -92,7 +92,7 @@ def _walk(node: SyntaxNode, source: str) -> Iterator[Fault]:
     if node.kind in SKIPPED or node.kind.name.endswith("Type") or _is_check(node):
         return
     yield from _faults_at(node, source)
-    # What stands before the apostrophe of a cast is a width or a type.
+    # The part before the apostrophe of a cast is a width or a type.
     children = [node.right] if node.kind == SyntaxKind.CastExpression else node
     for child in children:
         if isinstance(child, SyntaxNode):

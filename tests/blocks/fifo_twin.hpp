@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The twin of a FIFO of one clock, whichever it is.
+// The twin of any FIFO with one clock.
 #pragma once
 
 #include "blocks/handshake.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stimulus of a block with one valid/ready stream in and one out. A sender that is not taken repeats its word, as the
-// handshake demands.
+// Stimulus of a block with one valid/ready stream in and one out. A sender repeats its word until it is accepted, as
+// the handshake demands.
 #pragma once
 
 #include "bisim/main.hpp"

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Does the equality test notice a bug? Each mutant is one small bug, in the RTL or in its C++ twin, put into a copy of the
-sources; it is caught when the test of its block finds a difference. One that does not build is an error, not a catch. The
-mutants of a block are in its block.toml.
+"""Does the equality test detect a bug? Each mutant is one small bug, in the RTL or in its C++ twin, inserted into a
+copy of the sources; it is killed when the test of its block finds a difference. A build failure is an error, not a
+kill. The mutants of a block are in its block.toml.
 
     tests/blocks/mutants.py [NAME...] [--seed N]
 """
@@ -56,11 +56,11 @@ MUTANTS = {mutant.name: mutant for mutant in _of_blocks()}
 
 
 MIRRORED = ("rtl", "sim", "spec/generated", "tests/bisim", "tests/blocks", "tests/sim/network", "examples/operators")
-"""What the tests of the blocks are built from."""
+"""The sources of the blocks' tests."""
 
 
 def mirror(target: Path) -> None:
-    """A copy of what the tests are built from; files that are the same are left alone, so that little is built again."""
+    """Copies the sources of the tests; unchanged files are not touched, so that little is rebuilt."""
     for folder in MIRRORED:
         for source in (ROOT / folder).rglob("*"):
             copy = target / source.relative_to(ROOT)
@@ -71,7 +71,7 @@ def mirror(target: Path) -> None:
 
 @contextmanager
 def changed(file: Path, change: Callable[[str], str]) -> Iterator[None]:
-    """The file as `change` makes it, and afterwards as it was."""
+    """Applies `change` to the file, and restores it afterwards."""
     text = file.read_text()
     try:
         file.write_text(change(text))
@@ -81,7 +81,8 @@ def changed(file: Path, change: Callable[[str], str]) -> Iterator[None]:
 
 
 def hunt(mutant: Mutant, seed: int, replay: bool = False) -> Result:
-    """Builds a copy with the mutant in it and runs its block's test; the result has no difference where it survives."""
+    """Builds a copy with the mutant in it and runs its block's test; the result has no difference if the mutant
+    survives."""
     original = Project(ROOT)
     copy = original.build / "mutants" / mutant.side
     with alone(copy):

@@ -9,7 +9,7 @@
 
 namespace blocks {
 
-/// In the order of their file: the list is headed by the last one.
+/// In the order of their file: the last one is at the head of the list.
 [[nodiscard]] inline std::vector<thalweg::UserOperator> own_operators() {
   std::vector<thalweg::UserOperator> operators;
   for (auto entry = thalweg_operators; entry != nullptr; entry = entry->next)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stimulus of a block that polls inputs: words that stay until they are taken, outputs that have room or not.
+// Stimulus of a block that polls inputs: words are held until accepted; outputs have room or not.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ class Polled {
 
   explicit Polled(bisim::Dice run) : load_(run.pick(1000, 700, 200, 20)), stall_(run.pick(0, 100, 500, 950)) {}
 
-  /// Word i of `next`, where one is to be shown anew: `fill(i, dice)`.
+  /// Refills word i of `next` if a new one is due: `fill(i, dice)`.
   template <class Fill>
   void drive(const top::Outputs& seen, const bisim::Draws& draws, top::Inputs& next, const Fill& fill) {
     for (unsigned i = 0; i < Inputs; ++i) {

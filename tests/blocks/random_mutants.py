@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Does the equality test notice bugs that nobody chose? Draws lines of the RTL, puts a small fault into each (faults.py), and
-runs the test of its block, in one parameter set after the other, until one shows a difference. The collective unit, which is put
-together of blocks, is drawn from where it is named; its test are random programs on a small cluster (whole_units.py).
+"""Does the equality test detect bugs that nobody selected? Draws lines of the RTL, inserts a small fault into each
+(faults.py), and runs the test of its block, in one parameter set after the other, until one shows a difference. The
+collective unit, which is composed of blocks, is drawn only if it is named; its tests are random programs on a small
+cluster (whole_units.py).
 
-A mutant counts where Verilator's lint has nothing to say about it, where what Verilator makes of it isn't what it makes of the
-original, and where it is not proved that no input can tell the two apart (thalweg.rtl.equivalence): others are drawn again.
+A mutant counts if Verilator's lint does not report it, if Verilator's output differs from the original's, and if no
+proof shows that no input can distinguish the two (thalweg.rtl.equivalence): others are redrawn.
 
     tests/blocks/random_mutants.py [BLOCK...] [--count N] [--seed N]
 """
@@ -36,13 +37,13 @@ from thalweg.systems.mpi_fpga.rtl_engine import unit_library, unit_parameters
 SECONDS = 600  #: of processor time for the runs in one parameter set; a mutant that takes longer hangs
 
 
-#: But for the tops of exports, which have no twins, and are tested from outside.
+#: All except the tops of exports, which have no twins, and are tested from outside.
 FILES = sorted(file for file in (ROOT / "rtl").rglob("tw_*.sv") if file.parent.name != "top")
 
 
 def owner(path: Path, blocks: list[Block]) -> str:
-    """The block of which the file is the module, or else the smallest of its folder that is made of it; "" if none is, as of parts of
-    the tops of exports."""
+    """The block whose module the file is, or otherwise the smallest block of its folder that contains it; "" if there
+    is none, as for parts of the tops of exports."""
     texts = {file.stem: re.sub("//.*", "", file.read_text()) for file in FILES}
     made_of: dict[str, set[str]] = {}
     for block in blocks:
@@ -70,7 +71,8 @@ class Mutant:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Of a mutant: refused by lint, the same as the original, killed, equivalent, or survived; and what killed or refused it."""
+    """Outcome of a mutant: refused by lint, same as the original, killed, equivalent, or survived; and what killed or
+    refused it."""
 
     name: str
     text: str = ""
@@ -81,7 +83,7 @@ class Outcome:
 
 
 class _Copy(Project):
-    """Refuses what lint would complain about. Models change with every mutant, ports don't."""
+    """Refuses faults that lint would report. Models change with every mutant, ports do not."""
 
     warnings = "-Wall"
 
@@ -101,13 +103,13 @@ class _Copy(Project):
 
 
 class _UnitCopy(_Copy):
-    """Of the collective unit. It is compiled in a third of the time without optimization, and the programs are short."""
+    """A copy for the collective unit, compiled in a third of the time without optimization, as the programs are short."""
 
     for_models = " -O0"
 
     def __init__(self, root: Path, original: Project) -> None:
         super().__init__(root, original)
-        self.libraries: dict[str, Path] = {}  #: of the model that was made last, in each parameter set
+        self.libraries: dict[str, Path] = {}  #: of the latest model, in each parameter set
 
     def block(self, name: str) -> Block:
         sets = []
@@ -124,14 +126,15 @@ class _UnitCopy(_Copy):
         return (library.parent / "model/model.cc").read_text().splitlines()[0], 0
 
     def build_tests(self, wanted: Iterable[tuple[Block, ParameterSet]], kind: Kind = "model") -> None:
-        """Done with the model."""
+        """Done together with the model."""
 
     def difference(self, block: Block, parameters: ParameterSet, seed: int) -> str | None:
         return whole_units.difference(parameters.name, self.libraries[parameters.name], seed)
 
 
 class Hunt:
-    """A copy of the sources into which mutants are put, one after the other: of blocks with twins, or of the collective unit."""
+    """A copy of the sources into which mutants are inserted, one after the other: of blocks with twins, or of the
+    collective unit."""
 
     def __init__(self, of_unit: bool = False) -> None:
         self.original = Project(ROOT)
@@ -157,7 +160,7 @@ class Hunt:
             yield Mutant(place[0], place[1], dice.choice(lines[place]))
 
     def originals(self, block: Block) -> list[tuple[ParameterSet, str]]:
-        """The block's parameter sets with what Verilator makes of them, the smallest first."""
+        """The block's parameter sets with Verilator's output for them, the smallest first."""
         if block.name not in self.models:
             models = [(parameters, *self.project.model(block, parameters)) for parameters in block.sets]
             models.sort(key=lambda model: model[2])
@@ -187,11 +190,11 @@ class Hunt:
             return Outcome("equivalent" if proved else "survived")
 
     def _is_equivalent(self, block: Block, parameters: ParameterSet) -> bool:
-        if block.whole:  # no proof of all of its blocks together is tried
+        if block.whole:  # a proof of all of its blocks together is not attempted
             return False
         try:
             return equivalent(self.original, self.project, block, parameters)
-        except BuildError:  # what Verilator takes and Yosys doesn't
+        except BuildError:  # accepted by Verilator, but not by Yosys
             return False
 
     def _killed_by(self, block: Block, parameters: ParameterSet, seed: int) -> str | None:
@@ -204,7 +207,7 @@ class Hunt:
 
 
 def hunt(blocks: list[str], count: int, seed: int) -> dict[Mutant, Outcome]:
-    """Draws mutants until `count` of them count, and prints each; returns all that were drawn."""
+    """Draws mutants until `count` of them count, and prints each; returns all drawn ones."""
     known = Project(ROOT)
     chosen = [known.block(name) for name in blocks] if blocks else known.modelled_blocks()
     if len({block.whole for block in chosen}) > 1:

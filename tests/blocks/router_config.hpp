@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The C++ configuration of a router whose RTL parameters are the generated ones, and its routing table's entries.
+// The C++ configuration of a router with the generated RTL parameters, and entries of its routing table.
 #pragma once
 
 #include "bisim/main.hpp"
@@ -7,7 +7,7 @@
 
 namespace blocks {
 
-/// What tw_route and tw_vc_router share.
+/// The part that tw_route and tw_vc_router share.
 [[nodiscard]] inline thalweg::RouterConfig route_config() {
   using top::Parameters;
   thalweg::RouterConfig config;
@@ -24,7 +24,7 @@ namespace blocks {
   return config;
 }
 
-/// The entry that a write to the table leaves there.
+/// The table entry after a write.
 [[nodiscard]] inline thalweg::RouteEntry written_entry(const top::Inputs& in) {
   const top::route_entry_t entry = in.table_entry_i.get();
   return {.port = in.table_reachable_i.get() ? static_cast<std::uint8_t>(entry.port) : thalweg::kNoRoute,

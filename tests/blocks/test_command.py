@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do `thalweg rtl lint` and `thalweg rtl test` say what is so, with the right exit code?"""
+"""Are the reports and exit codes of `thalweg rtl lint` and `thalweg rtl test` correct?"""
 
 from __future__ import annotations
 
@@ -70,14 +70,15 @@ def test_coverage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (long,) = json.loads((tmp_path / "c.json").read_text())["rows"]
     assert long["missed_lines"] == long["missed_toggles"] == []
     assert long["lines"] == short["lines"]
-    # Ten signals of a bit and four words, each bit up and down; what only assertions look at doesn't count.
+    # Ten signals of one bit and four words, each bit up and down; signals used only by assertions do not count.
     assert long["toggles"] == short["toggles"] == 2 * (10 + 4 * 262)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_nothing_outlives_a_command_that_is_stopped(number: signal.Signals) -> None:
-    """Neither does it wait for Yosys, which hears no signal before a pass is over. The signal goes to the command alone."""
+    """The command does not wait for Yosys either, which handles no signal before a pass ends. The signal goes to the
+    command alone."""
     command = [sys.executable, "-c", "import sys; from thalweg.cli import main; sys.exit(main())", "rtl", "prove"]
     with subprocess.Popen([*command, "vc_router", "slots"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         while process.poll() is None and len(below := descendants(process.pid)) < 2:

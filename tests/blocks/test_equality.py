@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does every hardware module do, cycle by cycle, what its C++ twin does? Random stimuli; docs/equality.md says how.
+"""Does every hardware module behave, cycle by cycle, like its C++ twin? Random stimuli; docs/equality.md describes the
+method.
 
-A failure names the seed of the run; THALWEG_SEED=<seed> starts there again.
+A failure names the seed of the run; THALWEG_SEED=<seed> restarts there.
 """
 
 from __future__ import annotations
@@ -23,12 +24,13 @@ VARIANTS = [
 ]
 QUICK = [variant for variant in VARIANTS if not variant.values[1].long]
 CYCLES = 10_000
-ENOUGH = 200  #: runs, to have every load and pause of a stimulus among them
+ENOUGH = 200  #: runs, to include every load and pause of a stimulus
 
 
 @pytest.fixture(scope="session")
 def programs(testrun_uid: str) -> Project:
-    """Brought up to date once a run, by whichever worker comes first: all modules are elaborated for that, even where nothing is to be compiled."""
+    """Built once per test run, by the first worker: all modules are elaborated for this, even if nothing has to be
+    compiled."""
     folder = PROJECT.build / "brought_up_to_date"
     with alone(folder):
         run = folder / "run"
@@ -40,7 +42,7 @@ def programs(testrun_uid: str) -> Project:
 
 @pytest.fixture(scope="session")
 def all_programs(request: pytest.FixtureRequest) -> Project:
-    """Those of the chosen tests: of one system with --system."""
+    """The programs of the chosen tests: those of one system with --system."""
     tests = [item for item in request.session.items if isinstance(item, pytest.Function)]
     chosen = [test.callspec.params for test in tests if "all_programs" in test.fixturenames]
     PROJECT.build_tests((variant["block"], variant["parameters"]) for variant in chosen)
@@ -86,7 +88,7 @@ def quick(block: Block) -> ParameterSet:
 
 @pytest.mark.slow
 def test_a_seed_is_a_run(programs: Project) -> None:
-    """The same seed makes the same run, bit by bit; another one makes another."""
+    """The same seed makes the same run, bit by bit; another seed makes another run."""
     block = programs.block("common/fifo")
     first, again, other = (programs.run(block, quick(block), 3, 1000, seed).ports for seed in (7, 7, 8))
     assert first == again
@@ -95,7 +97,7 @@ def test_a_seed_is_a_run(programs: Project) -> None:
 
 @pytest.mark.slow
 def test_the_prelude_is_read_compiled(programs: Project) -> None:
-    """GCC leaves it aside without a word where flags differ; then it is among what was read."""
+    """GCC ignores it silently if flags differ; then it is among the files read."""
     block = programs.block("common/fifo")
     objects = [programs.program(block, quick(block)).with_name(f"{name}.o") for name in ("binding", "model")]
     ninja = [sys.executable, "-m", "ninja", "-f", programs.build / "model.ninja", "-t", "deps", *objects]
@@ -112,7 +114,7 @@ def test_lint(block: Block, parameters: ParameterSet) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("folder", sorted(path.parent.name for path in PROJECT.root.glob("rtl/*/lint.vlt")))
 def test_every_waiver_is_needed(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each line of a system's lint.vlt: a signal that it names is not used in some parameter set."""
+    """Each line of a system's lint.vlt: a signal that it names is unused in some parameter set."""
     monkeypatch.setattr("thalweg.rtl.project.waivers", lambda root, _: [root / "rtl/lint.vlt"])
     said = "".join(
         PROJECT.lint(block, parameters)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is a change to the RTL proved to make no difference where it makes none, and never where it makes one?"""
+"""Is a change to the RTL proved equivalent when it is, and never when it is not?"""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def proved(folder: Path, block: str, name: str, file: str, old: str, new: str) -
             FIFO,
             "= words_q[read_q]",
             "= out_valid_o ? words_q[read_q] : '0",
-        ),  # counts where it is valid
+        ),  # counts only if valid
     ],
 )
 def test_no_difference(block: str, name: str, file: str, old: str, new: str, tmp_path: Path) -> None:

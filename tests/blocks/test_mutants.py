@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does the equality test notice a bug, on either side, and does it say where? The mutants of a block are in its block.toml."""
+"""Does the equality test detect a bug, on either side, and does it report the place? The mutants of a block are in its
+block.toml."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ QUICK = ("rtl_fifo_one_short", "rtl_flow_credit_lost", "cpp_arbiter_winner_again
 
 
 def test_every_block_has_a_mutant_on_either_side() -> None:
-    """And no two have one name."""
+    """Names are also unique."""
     written = sum(path.read_text().count("[[mutants]]") for path in ROOT.glob("tests/blocks/*/*/block.toml"))
     assert len(MUTANTS) == written
     of = {(mutant.block, mutant.side) for mutant in MUTANTS.values()}
@@ -20,7 +21,7 @@ def test_every_block_has_a_mutant_on_either_side() -> None:
 
 
 def test_every_mutant_fits_the_sources() -> None:
-    """Whoever rewrites a line that a mutant changes finds out in the quick tests, and gives the mutant its new text."""
+    """A change to a line that a mutant rewrites fails here, in the quick tests; the mutant then needs its new text."""
     counts = {mutant.name: (ROOT / mutant.file).read_text().count(mutant.old) for mutant in MUTANTS.values()}
     assert {name: count for name, count in counts.items() if count != 1} == {}
 
@@ -40,7 +41,8 @@ def test_caught(name: str, seed: int) -> None:
 
 @pytest.mark.slow
 def test_a_difference_is_shrunk_and_shown() -> None:
-    """A read pointer that stays when a word comes in: one word in, then one in and one out, and the third cycle shows it."""
+    """A read pointer that does not advance when a word arrives: one word in, then one in and one out, and the third
+    cycle shows it."""
     result = hunt(MUTANTS["rtl_fifo_pointer_stays"], 1, replay=True)
     assert result.difference is not None and result.report is not None
     assert result.difference.port == "out_data_o"
@@ -57,7 +59,7 @@ def test_a_difference_is_shrunk_and_shown() -> None:
 
 @pytest.mark.slow
 def test_an_assertion_is_a_difference() -> None:
-    """The count that leaks reaches no port; the assertion on it does."""
+    """The leaking count reaches no port; the assertion detects it."""
     result = hunt(MUTANTS["rtl_flow_count_leaks"], 1)
     assert result.difference is not None
     assert result.difference.port == "assertion"

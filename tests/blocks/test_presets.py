@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Are the router's parameter sets that are named after clusters what these clusters' routers are?"""
+"""Are the router's parameter sets with names of clusters those of the clusters' routers?"""
 
 from __future__ import annotations
 

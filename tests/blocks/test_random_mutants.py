@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Are random faults of the RTL found where they may be, do they leave everything else alone, and are they noticed?"""
+"""Are all possible random faults of the RTL found, do they leave everything else unchanged, and are they detected?"""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_kinds(tmp_path: Path) -> None:
     ]:
         assert (kind, text) in changes
     assert {kind for kind, _ in changes} == {"condition", "constant", "statement", "branches", "index", "stuck"}
-    assert len(changes) == 8 + 4  # and two bits stuck in either assignment
+    assert len(changes) == 8 + 4  # and two stuck bits in either assignment
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda path: path.stem)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""May each end of a link in RTL be reset alone, at any time, under traffic and faults? Two ends of tw_link_end and a port at each,
-with the rules of tests/sim/link/restarted_link.hpp: no word is lost or repeated unless both ends say so, and the link comes back.
-A failure names its seed; THALWEG_SEED=<seed> takes it back."""
+"""May each RTL end of a link be reset alone, at any time, under traffic and faults? Two ends of tw_link_end and a port
+at each, with the rules of tests/sim/link/restarted_link.hpp: no word is lost or repeated unless both ends report it,
+and the link recovers. A failure names its seed; THALWEG_SEED=<seed> repeats it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FIGURES = ("resets", "together", "power", "words", "cut", "reported")
 
 
 def restart(project: Project, flow: str, both: bool, resets: int, seed: int) -> dict[str, int]:
-    """So many resets at least; what was seen. Raises AssertionError."""
+    """Performs at least `resets` resets and returns the statistics. Raises AssertionError."""
     glue = project.root / "tests/blocks/link/link_end/restarts.cpp"
     library = ctypes.CDLL(str(project.build_library("tw_link_end", glue, {**COMMON, **FLOWS[flow]})))
     library.restarts.restype = ctypes.c_char_p

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is every hardware module there three ways: RTL, C++ twin of the same name, and the test that holds them equal? Parts of
-modules (rtl/*/parts) are tested in those; what is put together of modules in whole clusters (`whole` in its block.toml), or from
-outside (rtl/*/top, in tests/export)."""
+"""Does every hardware module exist in three forms: RTL, C++ twin of the same name, and the test of their equality?
+Parts of modules (rtl/*/parts) are tested in those; compositions of modules in whole clusters (`whole` in their
+block.toml), or from outside (rtl/*/top, in tests/export)."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def test_no_test_without_a_module() -> None:
 
 @pytest.mark.parametrize("part", PARTS, ids=lambda path: path.stem)
 def test_part_is_used_in_its_folder(part: Path) -> None:
-    """By a module with a twin, or by another part; what nobody uses is tested nowhere."""
+    """By a module with a twin, or by another part; an unused part is not tested."""
     others = [path for path in part.parents[1].rglob("tw_*.sv") if path != part]
     assert any(re.search(rf"^\s*{part.stem} (#\(|\w+ \()", path.read_text(), re.MULTILINE) for path in others)
 
 
 @pytest.mark.parametrize("module", [*MODULES, *PARTS, *TOPS], ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_header_says_how_it_behaves(module: Path) -> None:
-    """What has no registers, and so none of the others, says that and its critical path."""
+    """A module without registers states that, and its critical path, instead of the other items."""
     text, _, body = module.read_text().partition("\nmodule ")
     header = re.sub(r"\n// ", " ", text)
     words = ["Order: ", "Latency: ", "Throughput: ", "Storage: "]
@@ -58,6 +58,6 @@ def test_header_says_how_it_behaves(module: Path) -> None:
 
 @pytest.mark.parametrize("system", sorted({module.parent.name for module in MODULES}))
 def test_folders_for_yosys_are_there(system: str) -> None:
-    """Yosys refuses a folder that is missing, such as the parts of a system that has none."""
+    """Yosys rejects missing folders, such as the parts of a system without any."""
     folders = yosys.folders(ROOT, system)
     assert str(ROOT / "rtl/common") in folders and all(Path(folder).is_dir() for folder in folders)

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Where mutants of the collective unit, which has no twin, run: beside the simulator's in every node of a small cluster, under
-random programs and one that fills a row's places.
+"""Runs mutants of the collective unit, which has no twin: together with the simulator's unit in every node of a small
+cluster, under random programs and one that fills a row's entries.
 
-    tests/blocks/whole_units.py CLUSTER LIBRARY SEED PROGRAMS    until the first difference, which ends it with status DIFFERS
+    tests/blocks/whole_units.py CLUSTER LIBRARY SEED PROGRAMS
+
+It stops at the first difference, with status DIFFERS.
 """
 
 from __future__ import annotations
@@ -38,8 +40,8 @@ def small_cluster(name: str) -> Cluster:
 
 
 def difference(cluster: str, library: Path, seed: int) -> str | None:
-    """What the programs from `seed` on show. Raises subprocess.TimeoutExpired where they do not end, BuildError where the process
-    dies."""
+    """The first difference shown by the programs from `seed` on. Raises subprocess.TimeoutExpired if they do not end,
+    BuildError if the process dies."""
     done = processor_time.run([sys.executable, __file__, cluster, library, str(seed), str(PROGRAMS)], SECONDS)
     if done.returncode < 0:
         raise BuildError(f"the programs ended with status {done.returncode}", done.stdout)
@@ -49,8 +51,8 @@ def difference(cluster: str, library: Path, seed: int) -> str | None:
 
 
 def overtake(hardware: Cluster) -> None:
-    """While a long scatter is under way, as many short reductions to its root as a row has places: the last one comes to the
-    scatter's place. At a vertex without a rank that one is still taken, which random programs hardly ever show.
+    """Starts, during a long scatter, as many short reductions to its root as a row has entries: the last one gets the
+    scatter's entry. At a vertex without a rank that entry is still occupied, which random programs hardly ever show.
 
     Raises as cosim.execute.
     """

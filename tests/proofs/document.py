@@ -3,7 +3,7 @@
 """Writes the results of `thalweg rtl prove [BLOCK...] --json FILE` into docs/proofs.csv, replacing the rows of the same
 blocks. Stops without writing if any result is unexpected.
 
-tests/proofs/document.py FILE
+    tests/proofs/document.py FILE
 """
 
 from __future__ import annotations

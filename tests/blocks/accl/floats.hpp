@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers that are special where float32 and float16 are converted.
+// Numbers that are special in conversions between float32 and float16.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace blocks {
 
-/// A float32, or two float16: anything; special; near the range of float16, often halfway between two of its numbers.
+/// A float32, or two float16: arbitrary; special; near the range of float16, often halfway between two of its numbers.
 [[nodiscard]] inline std::uint32_t convertible(bisim::Dice& dice) {
   static constexpr std::uint32_t kSpecial[] = {0x00000000, 0x80000000, 0x7F800000, 0xFF800000, 0x7F800001, 0xFFC00000,
                                                0x7FFFFFFF, 0x00000001, 0x33000000, 0x33000001, 0x477FEFFF, 0x477FF000,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ends of UDP at ports, and the one that blocks have in tests.
+// UDP ends at ports, and the end of the blocks under test.
 #pragma once
 
 #include "ethernet/udp.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames of a network that is not kind: datagrams, requests of ARP and echo requests of all sizes, each part of which may be wrong, and others.
-// Their bytes are written here, and not by the model.
+// Frames of a hostile network: datagrams, ARP requests and echo requests of all sizes, any part of which may be wrong,
+// and others. Their bytes are written here, not by the model.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ class RandomFrames {
  public:
   using Bytes = std::vector<std::byte>;
 
-  /// `most`: bytes of a frame.
+  /// `most`: maximum bytes of a frame.
   RandomFrames(bisim::Dice& run, unsigned most)
       : most_(most),
         wrong_(run.pick(0, 20, 200)),
@@ -61,7 +61,7 @@ class RandomFrames {
     std::uint32_t sum = 0;
     for (std::size_t k = from; k < to; ++k) sum += std::to_integer<std::uint32_t>(frame_[k]) << (k - from) % 2 * 8;
     while (sum > 0xFFFF) sum = (sum >> 16) + (sum & 0xFFFF);
-    return static_cast<std::uint16_t>((sum & 0xFF) << 8 | sum >> 8);  // the bytes in the order of the network
+    return static_cast<std::uint16_t>((sum & 0xFF) << 8 | sum >> 8);  // the bytes in network order
   }
 
   void arp(bisim::Dice& dice) {
@@ -79,7 +79,7 @@ class RandomFrames {
     const unsigned most = most_ - 42;
     const unsigned bytes = dice.below(std::min(most, dice.chance(short_) ? 150U : most) + 1);
     const auto wrong = [&] { return dice.chance(wrong_); };
-    // Lengths that lie, by a little or wildly.
+    // Wrong lengths, by a little or a lot.
     const auto length = [&](unsigned right) {
       if (!wrong()) return right;
       return dice.chance(500) ? right + dice.below(40) - 20 : static_cast<unsigned>(dice.below(1 << 16));
@@ -106,7 +106,7 @@ class RandomFrames {
     put(34, wrong() ? dice.bits() : 0x0800, 2);
     put(36, 0, 2);
     if (dice.chance(50)) std::fill(frame_.begin() + 38, frame_.end(), std::byte{0});
-    // It counts what the length says, and is wrong where that says more.
+    // It covers the bytes up to the given length, and is wrong if that exceeds the frame.
     const auto end = std::clamp<std::size_t>(14 + total, 42, frame_.size());
     put(36, static_cast<std::uint16_t>(~sum(34, end) ^ unsigned{wrong()} << dice.below(16)), 2);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is given to a port of the UDP stack to be sent.
+// Random datagrams given to a port of the UDP stack.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace blocks {
 
-/// Datagrams of all lengths to anywhere, with pauses in them.
+/// Datagrams of all lengths to any destination, with pauses.
 class RandomDatagrams {
  public:
   explicit RandomDatagrams(bisim::Dice& run) : load_(run.pick(1000, 500, 50)), short_(run.pick(0, 500, 1000)) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a MAC gives to a port of the UDP stack.
+// Random frames from a MAC to a port of the UDP stack.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace blocks {
 
-/// Random frames, with gaps between and in them, of which some are damaged.
+/// Random frames, with gaps between and in them, some of them damaged.
 class RandomMac {
  public:
   explicit RandomMac(bisim::Dice& run)

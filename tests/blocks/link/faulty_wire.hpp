@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A wire between two ends of a link that delays frames, loses some and delivers others several times in a row, but never
+// A wire between two ends of a link that delays frames, loses some and repeats others several times in a row, but never
 // reorders them.
 #pragma once
 
@@ -14,10 +14,11 @@ enum class Fault { none, loss, repetition, pause };
 template <class Frame>
 class FaultyWire {
  public:
-  /// `latency`: cycles between in and out, without faults.
+  /// `latency`: cycles between input and output, without faults.
   explicit FaultyWire(std::size_t latency) : latency_(latency), frames_(latency) {}
 
-  /// One cycle: what goes in, if anything; returns what comes out. A wire that paused for long loses what comes too much.
+  /// One cycle: takes the input frame, if any; returns the output frame. A wire that paused for long loses the excess
+  /// frames.
   std::optional<Frame> step(const std::optional<Frame>& in, Fault fault) {
     if (frames_.size() <= 2 * latency_) frames_.push_back(in);
     if (fault == Fault::pause) return {};

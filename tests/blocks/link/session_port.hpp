@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a frame says of a session, on a port of the RTL.
+// The session fields of a frame, on a port of the RTL.
 #pragma once
 
 #include "link/session.hpp"

@@ -46,7 +46,7 @@ template <class Port>
 /// The hub's own GByte: one of the pages below.
 inline constexpr unsigned kBase = 3 << 5;
 
-/// A page of few, so that windows are hit, that of the hub's registers, or any.
+/// A page from a small set, so that windows are hit, the page of the hub's registers, or an arbitrary one.
 [[nodiscard]] inline std::uint32_t page(bisim::Dice& dice) {
   if (dice.chance(50)) return kBase << 18 | 0x38000;
   return dice.chance(800) ? dice.below(16) << 23 | dice.below(8) : static_cast<std::uint32_t>(dice.bits()) & 0x7FFFFFF;
@@ -105,15 +105,15 @@ inline constexpr unsigned kBase = 3 << 5;
   return words;
 }
 
-/// Any packet that may come in by a link: most are right.
+/// A random packet that may arrive by a link; most are valid.
 [[nodiscard]] inline std::vector<HubWord> packet(bisim::Dice& dice, unsigned own) {
   std::uint64_t address = std::uint64_t{page(dice)} << 12 | (dice.below(1024) * 4);
   const unsigned dwords = dice.chance(300) ? 1 : dice.chance(300) ? 64 : 1 + dice.below(64);
   if (dice.chance(850)) address = std::min(address, (address | 4095) + 1 - 4 * dwords);  // within its page
   const unsigned requester = dice.chance(500) ? own : dice.below(4);
-  if (address >> 12 == (std::uint64_t{kBase} << 18 | 0x38000) && dice.chance(500))  // about the register of starts
+  if (address >> 12 == (std::uint64_t{kBase} << 18 | 0x38000) && dice.chance(500))  // around the register of starts
     return write((address & ~std::uint64_t{4095}) + 0x400 - 8 + 4 * dice.below(8), 1 + dice.below(6), dice);
-  if (dice.chance(20)) {  // lengths that are none, and addresses outside
+  if (dice.chance(20)) {  // invalid lengths, and addresses outside
     auto words = dice.chance(500) ? write(address, 65 + dice.below(100), dice)
                                   : write(address | std::uint64_t{1} << (39 + dice.below(25)), dwords, dice);
     if (dice.chance(300)) words[0].data[0] ^= 1U << dice.below(8);
@@ -124,14 +124,14 @@ inline constexpr unsigned kBase = 3 << 5;
   return write(address, dwords, dice, dice.below(16), dice.below(16));
 }
 
-/// Packets word by word into a port of valid and ready; a word that is not taken is shown again.
+/// Sends packets word by word into a valid/ready port; a word is repeated until it is accepted.
 class PacketSource {
  public:
   explicit PacketSource(unsigned load) : load_(load) {}
 
   [[nodiscard]] bool empty() const { return words_.empty(); }
   void add(const std::vector<HubWord>& packet) { words_.insert(words_.end(), packet.begin(), packet.end()); }
-  /// What it shows in this cycle, or null.
+  /// The word shown in this cycle, or null.
   [[nodiscard]] const HubWord* show(bisim::Dice& dice) {
     shown_ = !words_.empty() && (shown_ || dice.chance(load_));
     return shown_ ? &words_.front() : nullptr;
@@ -147,7 +147,7 @@ class PacketSource {
   std::deque<HubWord> words_;
 };
 
-/// A word that goes out by a port of valid, data and last, or null.
+/// The word that leaves by a port of valid, data and last, or null.
 template <class Outputs>
 void put_word(Outputs& out, const HubWord* word) {
   out.out_valid_o.set(word != nullptr);
@@ -159,7 +159,7 @@ template <class Inputs>
 [[nodiscard]] HubWord get_word(const Inputs& in) {
   return {in.in_data_i.get(), in.in_last_i.get() != 0};
 }
-/// What a source shows in this cycle; the word that was taken, or null.
+/// Shows a source's word of this cycle; returns the word that was accepted, or null.
 template <class Inputs>
 const HubWord* offer(PacketSource& source, bisim::Dice& dice, bool ready, Inputs& next) {
   const auto* word = source.show(dice);

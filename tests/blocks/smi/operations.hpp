@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random operations of SMI's endpoints, the same for all ranks. Included behind bisim's header.
+// Random operations of SMI's endpoints, the same for all ranks. Must be included after bisim's header.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace blocks {
 using thalweg::smi::Element, thalweg::smi::Endpoint, thalweg::smi::EndpointKind, thalweg::smi::Open;
 using thalweg::spec::Datatype, thalweg::spec::Operator;
 
-/// A collective of some of `all` ranks, of which `member` is one.
+/// A collective of some of `all` ranks that includes `member`.
 [[nodiscard]] inline Open collective(EndpointKind kind, const Endpoint::Config& config, unsigned all, unsigned member,
                                      unsigned longest, bisim::Dice& dice) {
   Open open;

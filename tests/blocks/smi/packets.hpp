@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random packets of SMI, and what writes tables.
+// Random packets of SMI, and writes to tables.
 #pragma once
 
 #include "bisim/dice.hpp"
@@ -17,11 +17,11 @@ template <unsigned Bytes>
   return packet;
 }
 
-/// What comes to a kernel's input: packets, and circuits.
+/// The inputs of a kernel: packets, and circuits.
 template <unsigned Bytes>
 class Arrivals {
  public:
-  /// `header(packet)`: of what is not in a circuit.
+  /// `header(packet)`: for packets outside a circuit.
   template <class Header>
   [[nodiscard]] Packet next(bisim::Dice& dice, bool circuits, const Header& header) {
     auto packet = random_packet<Bytes>(dice);
@@ -42,13 +42,13 @@ class Arrivals {
   unsigned left_ = 0;
 };
 
-/// Writes all entries of a table, then some again now and then.
+/// Writes all entries of a table, then sometimes some again.
 class TableWriter {
  public:
   explicit TableWriter(unsigned entries) : entries_(entries) {}
 
   [[nodiscard]] bool done() const { return written_ == entries_; }
-  /// `outputs`: below which most of what is written is.
+  /// `outputs`: upper bound of most written values.
   template <class Inputs>
   void drive(bisim::Dice& dice, unsigned outputs, Inputs& next) {
     const bool again = done() && dice.chance(20);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Twin and stimulus of a collective's endpoint: rank 3 of seven, the others twins, all of their kernels, and a network between them that
-// keeps the order of what goes from one to another and no other. Included behind bisim's header.
+// Twin and stimulus of a collective's endpoint: rank 3 of seven, the others twins, all of their kernels, and a network
+// that is in-order between each pair of ranks only. Must be included after bisim's header.
 #pragma once
 
 #include <algorithm>
@@ -49,7 +49,7 @@ struct EndpointTwin {
   }
 };
 
-/// Lanes: the rank's kernel, what it takes, its packets, the network, the other ranks.
+/// Lanes: the rank's kernel, its reception, its packets, the network, the other ranks.
 template <class Hardware>
 class Peers {
  public:
@@ -92,7 +92,7 @@ class Peers {
     bool open = false, shows_open = false, shows = false;
     std::uint64_t given = 0, got = 0;
     Element element;
-    int from = -1;  ///< whose packet of data it is shown
+    int from = -1;  ///< source of the data packet that it is shown
   };
   struct Sent {
     std::uint64_t due;
@@ -106,7 +106,7 @@ class Peers {
       operations_.push_back(collective(kind_, config_, kRanks, kRank, longest_, operations_dice_));
     return operations_[index];
   }
-  /// The one that a rank has to do next, as it opens it.
+  /// A rank's next operation, as it opens it.
   Open next_of(unsigned r) {
     Rank& rank = ranks_[r];
     while (own_of(operation(rank.operation), r) < 0) ++rank.operation;
@@ -115,7 +115,7 @@ class Peers {
     return open;
   }
 
-  /// What a kernel does in a cycle: opens, or gives an element.
+  /// A kernel's action in a cycle: opens, or gives an element.
   void act(unsigned r, bisim::Dice& dice, unsigned often) {
     Rank& rank = ranks_[r];
     if (rank.shows_open || rank.shows || !dice.chance(often)) return;

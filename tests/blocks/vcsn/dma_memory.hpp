@@ -14,7 +14,7 @@ namespace blocks {
 
 inline constexpr std::uint64_t kMemoryBytes = 1 << 16;
 
-/// The timing of a run's memory, which twin and stimulus look at.
+/// The timing of a run's memory, shared by twin and stimulus.
 inline thalweg::BankTiming bank_timing;  // NOLINT
 
 inline void draw_timing(bisim::Dice& dice) {
@@ -24,7 +24,7 @@ inline void draw_timing(bisim::Dice& dice) {
                           .trp = static_cast<double>(dice.below(8))}};
 }
 
-/// What is in it at first.
+/// Its initial contents.
 [[nodiscard]] inline std::vector<std::byte> memory_bytes() {
   std::vector<std::byte> bytes(kMemoryBytes);
   for (std::size_t k = 0; k < bytes.size(); ++k) bytes[k] = static_cast<std::byte>((k * 0x9E3779B97F4A7C15U) >> 56);

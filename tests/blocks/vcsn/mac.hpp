@@ -24,7 +24,7 @@ class MacPace {
 
   explicit MacPace(thalweg::ethernet::Rate rate) : rate_(rate) {}
 
-  /// Of a word that is offered: the MAC takes it in this cycle.
+  /// True if the MAC takes an offered word in this cycle.
   [[nodiscard]] bool takes(Tick now) {
     if (!begin_) begin_ = now == taken_ + 1 ? free_ : std::max(now * rate_.cycle, free_);
     if (rate_.seen(*begin_ + rate_.bytes(thalweg::ethernet::kPreamble + word_ * thalweg::ethernet::kWord)) > now)
@@ -33,10 +33,11 @@ class MacPace {
     ++word_;
     return true;
   }
-  /// Of the frame whose word was taken: when it begins on the line, and the number of that word.
+  /// For the frame whose word was taken: the start of the frame on the line, and the word's index.
   [[nodiscard]] thalweg::ethernet::Units begin() const { return *begin_; }
   [[nodiscard]] unsigned word() const { return word_ - 1; }
-  /// That word was the last one of a frame of so many bytes; then the line is taken for as many as other frames have, with their gaps.
+  /// Ends a frame of `bytes` bytes with that word; then the line is occupied for the bytes of `others` other frames,
+  /// with their gaps.
   void ends(unsigned bytes, std::int64_t others) {
     free_ = *begin_ + rate_.bytes(thalweg::ethernet::wire_bytes(bytes) + others);
     begin_.reset();
@@ -48,7 +49,7 @@ class MacPace {
   std::optional<thalweg::ethernet::Units> begin_;  ///< of the frame that it takes
   thalweg::ethernet::Units free_ = 0;
   Tick taken_ = -1;
-  unsigned word_ = 0;  ///< of that frame, the next one
+  unsigned word_ = 0;  ///< index of that frame's next word
 };
 
 }  // namespace blocks

@@ -50,7 +50,7 @@ struct Twin {
   }
 };
 
-/// Calls whose ranges, streams and messages meet now and then. Lanes: numbers and registers, begins, ends.
+/// Calls whose ranges, streams and messages sometimes conflict. Lanes: numbers and registers, begins, ends.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 3;

@@ -83,7 +83,8 @@ struct Twin {
   }
 };
 
-/// Calls of an exchange memory with communicators, configurations and tuning, most of them right. Lanes: words, numbers, the exchange memory, loads, calls.
+/// Calls against an exchange memory with communicators, configurations and tuning, most of them valid. Lanes: words,
+/// numbers, the exchange memory, loads, calls.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 5;
@@ -165,7 +166,7 @@ class Stimulus {
       write(at + 4, run.chance(wrong_) ? run.below(200) : run.below(size));
       at += 8 + 4 * run.below(200);
     }
-    if (run.chance(200)) {  // up to the end of the memory, or a word beyond it
+    if (run.chance(200)) {  // ends at the end of the memory, or one word beyond it
       const std::uint32_t size = 1 + run.below(Parameters::Ranks);
       at_[0] = ExchangeMemory::kBytes - 8 - 24 * size + run.pick(0, 4);
       write(at_[0], size);
@@ -174,7 +175,7 @@ class Stimulus {
     at = 0x1A00;
     for (auto& begin : types_) {
       begin = at;
-      // At the end of the memory, which its table reaches, or passes by a word.
+      // At the end of the memory: the configuration's table ends there, or one word beyond it.
       const bool at_end = &begin == types_.begin() && run.chance(200);
       if (at_end) at = begin = 0x1FE4 - 4 * run.below(4);
       const bool half = run.chance(500);

@@ -13,7 +13,7 @@ using Data = thalweg::Word<512>;
 
 const std::vector<blocks::Pair> kPairs = blocks::built();
 
-/// What is offered at the inputs.
+/// The words offered at the inputs.
 struct Offered {
   std::optional<accl::Combiner::In> x;
   std::optional<accl::DataWord> y;
@@ -50,7 +50,7 @@ struct Twin {
   }
 };
 
-/// Packets of one word or more, of which some are combined; y may be ahead of x. Lanes: sender of x, of y, receiver.
+/// Packets of one word or more, some of which are combined; y may be ahead of x. Lanes: sender of x, of y, receiver.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 3;
@@ -126,7 +126,7 @@ class Stimulus {
   }
 
   unsigned x_load_, y_load_, stall_, most_, passes_;
-  std::deque<Packet> packets_, y_packets_;  ///< with the words that are left of each
+  std::deque<Packet> packets_, y_packets_;  ///< with the remaining words of each
   std::optional<Data> x_, y_;
   unsigned held_ = 0;
 };

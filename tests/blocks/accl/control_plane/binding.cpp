@@ -85,8 +85,8 @@ struct Twin {
   }
 };
 
-/// A host that writes the exchange memory, configures the engine, and then calls by all ports, few of them wrong; some moves wait. Lanes: the host, the move
-/// engine, status, the ports.
+/// A host that writes the exchange memory, configures the engine, and then calls through all ports; few calls are
+/// invalid, and some moves wait. Lanes: the host, the move engine, status, the ports.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 3 + Parameters::Ports;
@@ -202,7 +202,7 @@ class Stimulus {
       at_[k] = at;
       sizes_[k] = run.pick(Parameters::Ranks, 1 + run.below(Parameters::Ranks < 6 ? Parameters::Ranks : 6));
       ranks_[k] = run.below(sizes_[k]);
-      const unsigned same = run.below(k + 1);  // the members of one before it, as many as it has
+      const unsigned same = run.below(k + 1);  // the members of an earlier communicator, if it has the same size
       std::vector<std::uint32_t> members;
       for (std::uint32_t rank = 0; rank < sizes_[k]; ++rank) {
         const std::uint32_t ip = run.pick(0x0A000001 + rank, static_cast<std::uint32_t>(run.bits()) | 1U << 24);
@@ -221,7 +221,7 @@ class Stimulus {
         writes_.push_back({at, word});
         at += 4;
       }
-      if (at + 8 + 24 * Parameters::Ranks > kTypes) at = 8 + 28 * buffers;  // over another one
+      if (at + 8 + 24 * Parameters::Ranks > kTypes) at = 8 + 28 * buffers;  // overlaps another one
     }
     writes_.push_back({kTypes, 4});
     writes_.push_back({kTypes + 4, 2});

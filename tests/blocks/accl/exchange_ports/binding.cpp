@@ -36,7 +36,7 @@ struct Twin {
   }
 };
 
-/// Accesses near one another, of the identity, at the end and beyond it. Lanes: the ports.
+/// Accesses at close addresses, to the identity, at the end of the memory and beyond it. Lanes: the ports.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 2;

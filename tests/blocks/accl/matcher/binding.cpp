@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The matcher is compared with its twin in every cycle, and its answers with ReceiveBuffers.
+// Compares the matcher with its twin in every cycle, and its answers with ReceiveBuffers.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -91,7 +91,8 @@ struct Twin {
   }
 };
 
-/// Senders, whose packets come in another order, again or altered, and slots that take their messages, or give up. Lanes: requests, writes, reads.
+/// Senders whose packets arrive reordered, repeated or altered, and slots that take their messages or give up. Lanes:
+/// requests, writes, reads.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 3;
@@ -114,7 +115,7 @@ class Stimulus {
         packets_(1 + run.below(std::min<unsigned>(Parameters::MostPackets, run.pick(2, 5, 256)))),
         reserves_(run.chance(500)),
         valid_(1 | run.bits()) {
-    if (packet_words_ == 255 && Parameters::MostPackets > 4) packets_ = 5;  // more than 16 bits of bytes
+    if (packet_words_ == 255 && Parameters::MostPackets > 4) packets_ = 5;  // bytes need more than 16 bits
     const bool exact = run.chance(500);
     buffer_words_ = packets_ * packet_words_ - (exact ? 0 : run.below(packet_words_));
     for (unsigned i = 0; i < Parameters::Communicators; ++i)
@@ -165,7 +166,7 @@ class Stimulus {
   struct Slot {
     bool asks = false, claimed = false;
     Matcher::Request ask{};
-    bool found = false, over = false;  ///< something was found; all has been taken
+    bool found = false, over = false;  ///< something was found; everything has been taken
     unsigned buffer = 0, left = 0, reads = 0;
     std::uint64_t length = 0, taken = 0;
   };
@@ -295,12 +296,12 @@ class Stimulus {
     ask.number = dice.chance(900) ? asked++ : asked - (asked != 0);
   }
   static std::uint32_t tag(bisim::Dice& dice) { return dice.pick(5, 5 ^ 1 << 17, kAnyTag); }
-  /// One of those that have not ended, or have in another order.
+  /// A collective that has not ended, or has ended out of order.
   std::uint32_t draw_collective(unsigned communicator, bisim::Dice& dice) const {
     return ended_[communicator].below + dice.below(std::min<unsigned>(3, Parameters::Window));
   }
 
-  /// A message's packets.
+  /// Makes the packets of a message.
   void make(bisim::Dice& dice) {
     const unsigned communicator = dice.below(communicators_);
     Matcher::Request packet{.communicator = ids_[communicator],
@@ -375,14 +376,14 @@ class Stimulus {
   std::uint64_t valid_;
   std::array<std::uint32_t, Parameters::Communicators> ids_{};
 
-  std::vector<Matcher::Request> pool_;                ///< packets under way
-  std::vector<unsigned> writes_;                      ///< buffers of packets that are written
-  std::vector<std::pair<unsigned, unsigned>> reads_;  ///< buffers that are read, and for whom
+  std::vector<Matcher::Request> pool_;                ///< packets in flight
+  std::vector<unsigned> writes_;                      ///< buffers of packets that are being written
+  std::vector<std::pair<unsigned, unsigned>> reads_;  ///< buffers that are being read, and their readers
   std::vector<Slot> slots_;
   std::map<std::tuple<unsigned, bool, std::uint32_t, std::uint16_t>, std::uint32_t> sent_;
   std::map<std::tuple<unsigned, std::uint32_t, std::uint16_t>, std::uint32_t> asked_;
   std::vector<Collectives> ended_;
-  unsigned stuck_ = 0;  ///< packets on end for which there was no room
+  unsigned stuck_ = 0;  ///< consecutive packets without room
 
   Matcher::Request request_;
   bool offers_ = false, waits_ = false, again_ = false, damaged_ = false;

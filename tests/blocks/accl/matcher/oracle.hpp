@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Holds a matcher's answers against ReceiveBuffers: what becomes of each packet, who claims which message, and where its segments are. Buffers
-// of either are numbered differently. What is read or written while an operation goes on may count in it or not.
+// Checks a matcher's answers with ReceiveBuffers: the verdict on each packet, the claimant of each message, and the
+// places of its segments. The two number buffers differently. A read or write during an operation may or may not affect
+// its result.
 #pragma once
 
 #include <algorithm>
@@ -37,7 +38,7 @@ class MatcherOracle {
     settle(of, now);
   }
   void release(unsigned buffer, Tick now) { free(buffers_[buffer], now); }
-  /// There are news.
+  /// Announces news.
   void hear(Tick now) { news_ = now; }
   void check(const Matcher::Answer& answer, const Matcher::Settings& settings, Tick now) {
     using enum Matcher::Operation;
@@ -64,7 +65,7 @@ class MatcherOracle {
     Channel channel{};
     std::uint32_t tag = 0, number = 0;
     std::uint64_t taken = 0;
-    std::optional<Tick> in_vain{};  ///< when it asked last, if something was missing
+    std::optional<Tick> in_vain{};  ///< time of its last request, if something was missing
   };
 
   static void expect(bool holds, const std::string& what) {
@@ -75,14 +76,15 @@ class MatcherOracle {
     slots_.assign(config_.slots, {});
     finished_.clear();
     anew_.clear();
-    // More than the hardware has, as those are free when their data have been taken.
+    // More buffers than the hardware has, whose buffers become free when their data have been taken.
     all_.configure(std::vector<std::uint64_t>(4 * config_.buffers), 1 << 22);
   }
   static Channel channel_of(unsigned communicator, const Matcher::Request& of) {
     using enum accl::spec::MessageKind;
     return {communicator, of.source, of.collective ? collective : message, of.collective ? of.tag : 0};
   }
-  /// In ReceiveBuffers: these know messages of a collective that have been finished, until it ends; the hardware takes what comes of them later for others.
+  /// The message's number in ReceiveBuffers, which remember a collective's finished messages until it ends; in the
+  /// hardware, later packets count as a new message's.
   [[nodiscard]] std::uint32_t number_of(const Channel& channel, std::uint32_t number) const {
     const auto found = anew_.find({channel, number});
     return number + (found == anew_.end() ? 0 : found->second << 16);
@@ -98,7 +100,7 @@ class MatcherOracle {
     of.segment = nullptr;
     settle(of, now);
   }
-  /// That could be taken at a time.
+  /// Buffers that could be taken at time `then`.
   [[nodiscard]] unsigned free_buffers(Tick then, unsigned last) const {
     return static_cast<unsigned>(
         std::count_if(buffers_.begin(), buffers_.begin() + std::min<std::ptrdiff_t>(last + 1, config_.buffers),
@@ -215,7 +217,7 @@ class MatcherOracle {
     Slot& slot = slots_[request_.slot];
     const auto* segment = ReceiveBuffers::next(message_of(slot));
     slot.taken += request_.bytes;
-    if (request_.bytes == 0) return;  // of a message without data, whose buffer is free when the move ends
+    if (request_.bytes == 0) return;  // a message without data, whose buffer becomes free when the move ends
     if (slot.taken != segment->offset + segment->length) return;
     for (Buffer& of : buffers_)
       if (of.segment == segment) of.segment = nullptr;
@@ -235,7 +237,7 @@ class MatcherOracle {
       while (later.erase(next)) ++next;
     }
     slot = {};
-    news_ = now;  // the mover's
+    news_ = now;  // of the mover
   }
   void ended(Tick now) {
     for (Buffer& of : buffers_)
@@ -249,12 +251,12 @@ class MatcherOracle {
   ReceiveBuffers all_;
   std::vector<Buffer> buffers_;
   std::vector<Slot> slots_;
-  /// By communicator and rank: messages that have been finished, all below a number, and others.
+  /// Finished messages by communicator and rank: all below a number, and others.
   std::map<std::pair<std::uint32_t, std::uint16_t>, std::pair<std::uint32_t, std::set<std::uint32_t>>> finished_;
   std::map<std::pair<Channel, std::uint32_t>, std::uint32_t>
-      anew_;  ///< how often a message of a collective has been finished
+      anew_;  ///< number of times that a collective's message has been finished
   Matcher::Request request_;
-  Tick since_ = 0;  ///< when it was accepted
+  Tick since_ = 0;  ///< when the request was accepted
   std::optional<Tick> news_{};
 };
 

@@ -81,7 +81,7 @@ class Stimulus {
   /// A stream of packets.
   struct Stream {
     unsigned load;
-    std::deque<unsigned> words;  ///< that are left of each packet
+    std::deque<unsigned> words;  ///< remaining words of each packet
     std::optional<Data> word;
 
     void drive(bisim::Dice dice, auto& valid, auto& data, auto& last) {

@@ -105,7 +105,8 @@ struct Twin {
   }
 };
 
-/// Calls with any moves that programs could have. Lanes: calls, what their programs do, ends of moves, the exchange memory, the move engine, status.
+/// Calls with any moves that programs could have. Lanes: calls, the programs' actions, ends of moves, the exchange
+/// memory, the move engine, status.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 6;

@@ -120,7 +120,7 @@ class Stimulus {
     }
     waiting_ = true;
   }
-  /// Registers with which each program ends; now and then any.
+  /// Registers with which each program ends; sometimes arbitrary ones.
   void draw(bisim::Dice& dice) {
     constexpr std::uint64_t kAll = (std::uint64_t{1} << programs::kRegisterBits) - 1;
     program_ = programs::kBegin[dice.below(programs::kBegin.size())].second;

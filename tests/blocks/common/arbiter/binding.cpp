@@ -23,7 +23,7 @@ struct Twin {
   }
 };
 
-/// One lane a requester, one for whom the grants go to.
+/// One lane per requester, one for the acceptance of grants.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = std::min<unsigned>(Parameters::Inputs, 62) + 1;

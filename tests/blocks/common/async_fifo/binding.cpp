@@ -42,7 +42,7 @@ struct Twin {
   }
 };
 
-/// A writer that is not taken repeats its word.
+/// A writer repeats its word until it is accepted.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 2;

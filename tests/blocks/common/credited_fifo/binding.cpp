@@ -21,7 +21,7 @@ struct Twin {
   }
 };
 
-/// Places are taken for words that come in any later cycle. Lanes: who takes places, the pipeline, the reader.
+/// Entries are reserved for words that arrive in any later cycle. Lanes: reservations, the pipeline, the reader.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 3;

@@ -6,7 +6,7 @@ namespace {
 
 using top::Inputs, top::Outputs, top::Parameters;
 
-/// Made anew where a reset has come; what is compared is how it ends.
+/// Recreated at each reset; only the end of a reset is compared.
 struct Twin {
   thalweg::ResetSync sync{Parameters::Stages};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers are compared with those that `answer` makes of whole frames.
+// Compares answers with those that `answer` makes from whole frames.
 #include <algorithm>
 #include <memory>
 
@@ -38,7 +38,8 @@ struct Twin {
   }
 };
 
-/// Requests as tw_udp_receiver hands them on, whose checksum may be wrong, and that may be truncated or damaged. Lanes: requests, the MAC.
+/// Requests in the form of tw_udp_receiver's output, whose checksum may be wrong, and that may be truncated or damaged.
+/// Lanes: requests, the MAC.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 2;

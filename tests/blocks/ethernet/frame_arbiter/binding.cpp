@@ -40,7 +40,7 @@ struct Twin {
   }
 };
 
-/// Frames of any length at all inputs, with gaps in them. Lanes: the MAC, inputs.
+/// Frames of any length at all inputs, with gaps. Lanes: the MAC, inputs.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 1 + kInputs;

@@ -23,7 +23,8 @@ struct Twin {
   }
 };
 
-/// Bursts of up to Room words where there is room, each of frames that are committed or dropped with a word or later. Lanes: writer, reader.
+/// Bursts of up to Room words if there is room, each of frames that are committed or dropped with a word or later.
+/// Lanes: writer, reader.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 2;
@@ -42,7 +43,7 @@ class Stimulus {
     const bool writes = left_ > 0 && writer.chance(load_);
     next.in_valid_i.set(writes);
     left_ -= writes;
-    // A frame that fills what there is would never leave.
+    // A frame that fills the whole FIFO would never leave.
     if (!writer.chance(left_ == 0 ? 500 : ends_)) return;
     if (writer.chance(drops_))
       next.in_drop_i.set(true);

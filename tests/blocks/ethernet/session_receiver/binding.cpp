@@ -18,9 +18,9 @@ namespace ethernet = thalweg::ethernet;
 constexpr unsigned kWindow = Parameters::Window;
 constexpr std::uint32_t kNumbers = static_cast<std::uint32_t>((std::uint64_t{1} << Parameters::NumberBits) - 1);
 
-/// A receive buffer, as far as it is seen until now.
+/// A receive buffer's state, as visible now.
 struct Buffer {
-  std::vector<Tick> left;  ///< of each frame, from which cycle on it is counted
+  std::vector<Tick> left;  ///< cycle from which each frame counts as left
 
   [[nodiscard]] std::uint64_t frames_left(Tick now) const {
     auto all = left.size();
@@ -35,8 +35,8 @@ struct Twin {
   std::unique_ptr<Buffer> buffer = std::make_unique<Buffer>();
   ethernet::SessionReceiver<Buffer> receiver{{.window = kWindow, .resend = Parameters::Resend}, *buffer};
   Tick now = 0;
-  std::uint32_t reported = 0;               ///< the last number that was said
-  std::array<std::optional<bool>, 3> fits;  ///< asked for in this cycle and those before
+  std::uint32_t reported = 0;               ///< the last number sent
+  std::array<std::optional<bool>, 3> fits;  ///< queried in this cycle and those before
   std::uint64_t received = 0;               ///< in the cycle before
   bool fitted = false;
 
@@ -75,15 +75,14 @@ struct Twin {
   }
 
  private:
-  /// The number that has these low bits, and is not below another.
+  /// The smallest number with these low bits that is not below `from`.
   [[nodiscard]] static std::uint32_t whole(std::uint64_t bits, std::uint32_t from) {
     return from + ((static_cast<std::uint32_t>(bits) - from) & kNumbers);
   }
 };
 
-/// Frames that come, of any number, most of them in the window or near it, and are taken where their sender may have sent them; the buffer's frames
-/// leave in order. Lanes: what comes; what
-/// leaves; what is said and sent.
+/// Frames of any number arrive, most of them in the window or near it, and are accepted if their sender may have sent
+/// them; the buffer's frames leave in order. Lanes: arrivals; departures; acknowledgements and frames sent.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 3;
@@ -139,7 +138,7 @@ class Stimulus {
   std::uint64_t held_ = 0;
   std::uint32_t number_ = 0, reported_ = 0, left_ = 0;
   bool held_then_ = false;
-  unsigned waits_ = 0;  ///< cycles until the end of the frame that comes
+  unsigned waits_ = 0;  ///< cycles until the end of the arriving frame
 };
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace ethernet = thalweg::ethernet;
 constexpr unsigned kWindow = Parameters::Window;
 constexpr std::uint32_t kNumbers = static_cast<std::uint32_t>((std::uint64_t{1} << Parameters::NumberBits) - 1);
 
-/// A send buffer, as far as it is seen now.
+/// A send buffer's state, as visible now.
 struct Buffer {
   std::uint64_t frames = 0;
 
@@ -53,7 +53,8 @@ struct Twin {
   }
 };
 
-/// A buffer that fills, a line that reads frames at any pace, and acknowledgements of frames that were sent: late, of earlier times, and of any number.
+/// A buffer that fills, a line that reads frames at any pace, and acknowledgements of sent frames: late ones, old ones,
+/// and ones of any number.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 3;
@@ -88,7 +89,7 @@ class Stimulus {
       is_new_ = seen.next_new_o.get();
     }
 
-    // The peer: `left_` frames have left, and of the next ones those with a bit have come.
+    // The peer: `left_` frames have left, and the later frames whose bits are set have arrived.
     while (((sent_ - left_) & kNumbers) > 0 && (received_ >> left_ % kWindow & 1) && peer.chance(leaves_)) {
       received_ &= ~(std::uint64_t{1} << left_ % kWindow);
       left_ = (left_ + 1) & kNumbers;

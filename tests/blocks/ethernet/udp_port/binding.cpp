@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What goes in and out is compared with make_udp, udp_of and answer, as of the blocks.
+// Compares inputs and outputs with make_udp, udp_of and answer, as in the tests of its blocks.
 #include <memory>
 
 #include "bisim/main.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of a frame is compared with udp_of and answer, which look at all of it.
+// Compares the verdict on each frame with udp_of and answer, which examine the whole frame.
 #include <memory>
 #include <stdexcept>
 
@@ -38,7 +38,7 @@ struct Twin {
       out.ask_last_o.set(shown.ask->last);
       out.ask_arp_o.set(shown.ask->arp);
     }
-    // Valid or not, they count.
+    // Commit and drop are compared in all cycles.
     out.ask_commit_o.set(shown.ask_commits);
     out.ask_drop_o.set(shown.ask_drops);
     const auto& counts = receiver.counts();
@@ -61,7 +61,7 @@ struct Twin {
     const auto datagram = ethernet::udp_of(*frame);
     const bool taken = datagram && datagram->to == blocks::kOwn;
     if (taken != (ended.counts.taken == 1)) throw std::logic_error("udp_of says otherwise");
-    // Whether an echo's checksum is right is for what answers it.
+    // The checksum of an echo request is checked by the block that answers it.
     if (ethernet::answer(*frames, blocks::kOwn, *frame) && ended.counts.asked != 1)
       throw std::logic_error("answer says otherwise");
   }

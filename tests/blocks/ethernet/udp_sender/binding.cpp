@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames are compared with those that make_udp makes of whole datagrams.
+// Compares frames with those that make_udp makes from whole datagrams.
 #include <memory>
 
 #include "bisim/main.hpp"

@@ -18,7 +18,7 @@ struct Twin {
     out.back_o.set(back_out);
   }
 
-  // The twin speaks in events: a credit is one, and so is a change of the stop level.
+  // The twin handles events: a credit is one, and so is a change of the stop level.
   void step(const Inputs& in) {
     const bool back = in.back_i.get() != 0, pop = in.pop_i.get() != 0;
     if (in.send_i.get()) sender.send();
@@ -31,8 +31,8 @@ struct Twin {
   }
 };
 
-/// The sender sends where it may; the other side gives back what it got. The buffer is filled without regard to back_o, up to
-/// its depth: the block only counts.
+/// The sender sends when it may; the other side returns the credits it received. The buffer is filled up to its depth
+/// regardless of back_o: the block only counts.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 4;

@@ -78,13 +78,13 @@ struct Twin {
   }
 
  private:
-  /// The first frame is made without being asked for.
+  /// The first frame is made without a request.
   [[nodiscard]] bool moves(const Inputs& in) const { return in.frame_ready_i.get() || !end.wire(); }
 };
 
-/// Another end, both with flits and credits or stop bits, over a wire that loses, repeats, pauses and flips bits; it restarts now and
-/// then, and this one with the harness's resets. Lanes: flits here, flits there, what goes back here and there, the wire's pace, the
-/// wire there, the wire here, damage, restarts, hold.
+/// Another end, both with flits and credits or stop bits, over a wire that loses, repeats, pauses and flips bits; it
+/// restarts sometimes, and this end with the harness's resets. Lanes: flits here, flits there, credits or stops here
+/// and there, the wire's pace, the wire to the other end, the wire to this end, damage, restarts, hold.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 10;
@@ -153,7 +153,7 @@ class Stimulus {
     for (unsigned vc = 0; vc < kVcs; ++vc) back |= std::uint32_t{dice.chance(back_)} << vc;
     return back;
   }
-  /// No more credits on their way than a buffer has places.
+  /// No more credits in flight than a buffer has entries.
   [[nodiscard]] std::uint32_t limited(std::uint32_t back, std::uint32_t given) {
     if (!Parameters::Credits) return back;
     for (unsigned vc = 0; vc < kVcs; ++vc) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A library in which two ends of a link in RTL are reset under traffic and faults: see tests/sim/link/restarted_link.hpp.
+// A library in which two RTL ends of a link are reset under traffic and faults: see tests/sim/link/restarted_link.hpp.
 #include <memory>
 
 #include "bisim/runtime.hpp"
@@ -15,7 +15,8 @@ constexpr FlowControl kFlow = Parameters::Credits ? FlowControl::credits : FlowC
 static_assert(restart_format(kFlow).frame_bits() == Parameters::FrameBits && Port::kVcs == Parameters::Vcs);
 static_assert(kRestartWindow == Parameters::Window && kRestartDown == Parameters::DownCycles);
 
-/// A tw_link_end with the interface of LinkEnd. Registers begin with anything, as when an FPGA is configured without values for them.
+/// A tw_link_end with the interface of LinkEnd. Registers start with random values, as in an FPGA configured without
+/// initial values.
 class RtlEnd {
  public:
   explicit RtlEnd(std::uint64_t seed) : hardware_(std::make_unique<Hardware>(seed)) { reset(); }
@@ -42,7 +43,7 @@ class RtlEnd {
       for (unsigned i = 0; i < std::size(in.frame_i.words); ++i)
         in.frame_i.words[i] = static_cast<std::uint32_t>((*arrived)[i / 2] >> (32 * (i % 2)));
     }
-    // As the exported node has it, from the cycle of the loss on.
+    // As in the exported node, from the cycle of the loss on.
     in.hold_i.set(hold);
     edge(in, false);
   }
@@ -90,7 +91,7 @@ class RtlEnd {
 
 }  // namespace
 
-/// As restart_links. Returns nothing, or what is wrong; `seen` has the figures of Restarts in their order.
+/// Like restart_links. Returns null, or the error; `seen` receives the fields of Restarts in their order.
 extern "C" const char* restarts(std::uint64_t seed, unsigned resets, int both, std::uint64_t (&seen)[6]) {
   static std::string wrong;
   bisim::assertion_failure().clear();

@@ -50,8 +50,9 @@ Word random_word(bisim::Dice& dice) {
   return word.get();
 }
 
-/// A peer sends and receives words over a wire that loses, repeats and pauses; in some runs frames are forged, and say what no
-/// peer would. Lanes: words, wire ready, the peer's words, the wire here, the wire there, forgery.
+/// A peer sends and receives words over a wire that loses, repeats and pauses; in some runs frames are forged, with
+/// contents that no peer would send. Lanes: words, wire ready, the peer's words, the wire to this end, the wire to the
+/// peer, forgery.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 6;

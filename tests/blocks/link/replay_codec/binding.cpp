@@ -20,7 +20,7 @@ constexpr FrameFormat kFormat{
     .flow = Parameters::Credits ? thalweg::FlowControl::credits : thalweg::FlowControl::margin,
     .count_bits = Parameters::CountBits};
 
-/// A value of the twin's of any width, as 32-bit words of a port.
+/// A value of the twin of any width, as 32-bit words of a port.
 template <class Port, std::size_t Size>
 void put(Port& port, const std::array<std::uint64_t, Size>& words) {
   for (unsigned i = 0; i < std::size(port.words); ++i)
@@ -71,8 +71,8 @@ struct Twin {
   }
 };
 
-/// A peer sends random frames over a wire that loses, repeats, pauses and flips bits; some frames have bits flipped and a
-/// check that is right nevertheless. Most frames are of the session. Lanes: the frame here, the peer's frame, credits or stop bits
+/// A peer sends random frames over a wire that loses, repeats, pauses and flips bits; some frames have flipped bits
+/// with a valid check. Most frames belong to the session. Lanes: the frame here, the peer's frame, credits or stop bits
 /// here, the peer's, the wire's pace, the wire, damage, sessions.
 class Stimulus {
  public:
@@ -125,7 +125,7 @@ class Stimulus {
     blocks::fill(in.request_i, dice);
   }
 
-  /// Returns the peer's session; where this one is flushed, the peer has begun anew, too.
+  /// Returns the peer's session; when this end is flushed, the peer restarts, too.
   SessionFields sessions(bisim::Dice dice, Inputs& next) {
     SessionFields own{.up = true, .knows = true, .echo = true}, peer{.up = true, .knows = true, .number = true};
     if (dice.chance(others_)) own = SessionFields::of(dice.below(1u << SessionFields::kBits));
@@ -146,7 +146,7 @@ class Stimulus {
     return back;
   }
 
-  /// No more credits on their way than a buffer has places.
+  /// No more credits in flight than a buffer has entries.
   [[nodiscard]] std::uint64_t limited(std::uint64_t back, std::uint64_t given) {
     if (!Parameters::Credits) return back;
     for (unsigned vc = 0; vc < kVcs; ++vc) {

@@ -26,8 +26,8 @@ struct Twin {
   }
 };
 
-/// Another end, which restarts now and then, over a wire that loses, repeats and pauses; in some runs frames are forged. Lanes: hold,
-/// the wire there, the wire here, restarts, forgery.
+/// Another end, which sometimes restarts, over a wire that loses, repeats and pauses; in some runs frames are forged.
+/// Lanes: hold, the wire to the other end, the wire to this end, restarts, forgery.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 5;

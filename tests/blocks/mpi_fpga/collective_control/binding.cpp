@@ -18,7 +18,7 @@ using top::Inputs, top::Outputs, top::Parameters;
 
 constexpr unsigned kEdges = Parameters::Edges;
 
-/// Element i of a packed array of elements of some bits.
+/// Element i of a packed array whose elements have `bits` bits.
 template <class Words>
 std::uint32_t element(const Words& words, unsigned i, unsigned bits) {
   const unsigned at = i * bits;
@@ -46,7 +46,7 @@ top::step_t ports_of(const thalweg::mpi_fpga::Step& step) {
           .upwards = step.upwards};
 }
 
-/// The step that the program of a row has, three cycles after the question, and along a tree with it.
+/// The step in the program of a row, three cycles after the request, and along a tree in the same cycle.
 class Twin {
  public:
   void outputs(const Inputs& in, Outputs& out) const {
@@ -98,7 +98,7 @@ class Twin {
     return {program.process_count, process, program.steps[process.first + in.ask_step_i.get()]};
   }
 
-  /// A root to which the ways lead that were given.
+  /// A root to which the given directions lead.
   static std::uint32_t root(const Inputs& in, const Row& row) {
     const auto towards = static_cast<std::uint32_t>(in.ask_towards_i.get());
     if (in.ask_at_root_i.get() || row.ranks == 1) return row.label;
@@ -141,8 +141,8 @@ class Twin {
   std::array<std::optional<Answer>, kLatency> answers_;  ///< the latest first
 };
 
-/// Asks for every step of every program, of rows that groups of ranks have: on tori and fat trees, by rank and by topology; and
-/// of rows of larger groups.
+/// Asks for every step of every program, for rows of groups of ranks on tori and fat trees, by rank and by topology;
+/// and for rows of larger groups.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 1;
@@ -235,7 +235,8 @@ class Stimulus {
     if (!choice.programs.empty()) rows_.push_back(std::move(choice));
   }
 
-  // Rows of communicators beyond the fabrics', of up to as many ranks as there can be: of each kind what its programs read.
+  // Rows of communicators beyond the fabrics' sizes, up to the maximum number of ranks: for each kind of row, the
+  // fields that its programs read.
 
   static Row large(bisim::Dice& run) {
     Row row;
@@ -256,7 +257,7 @@ class Stimulus {
         row.down |= 1U << k;
     if (!row.up && !row.down) row.down = 1;
     auto children = static_cast<unsigned>(std::popcount(row.down));
-    if (children + (row.up != 0) < 2) row.rank = run.below(row.ranks);  // who passes on nothing is a rank
+    if (children + (row.up != 0) < 2) row.rank = run.below(row.ranks);  // a vertex that forwards nothing is a rank
     const unsigned own = row.has_rank(), least = children + own;
     row.below = !row.up ? row.ranks : children == 0 ? 1 : least + run.below(labels - least + 1);
     row.label = run.below(row.ranks - row.below + 1);

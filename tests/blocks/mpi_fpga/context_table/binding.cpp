@@ -11,7 +11,7 @@ using top::Inputs, top::Outputs, top::Parameters;
 
 constexpr unsigned kRows = Parameters::Rows, kEdges = Parameters::Edges, kRoots = Parameters::Roots;
 
-/// A row of the simulator, and what the lookups of the last cycle said.
+/// A row of the simulator, and the results of the last cycle's lookups.
 class Twin {
  public:
   Twin() {
@@ -99,8 +99,8 @@ class Twin {
   std::array<std::optional<Row::Edge>, Parameters::Ends> ends_;
 };
 
-/// Loads every row, then looks things up while rows are loaded again now and then: random rows, whose labels and intervals keep
-/// within the ranks. Lanes: rows, branches, lookups by label, each of the lookups by edge.
+/// Loads every row, then performs lookups while rows are sometimes reloaded: random rows, whose labels and intervals
+/// stay within the ranks. Lanes: rows, branches, lookups by label, each of the lookups by edge.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 3 + Parameters::Ends;
@@ -108,7 +108,7 @@ class Stimulus {
   explicit Stimulus(bisim::Dice run) : most_ranks_(run.pick(16, 2, 65535)), change_(run.pick(20, 1, 300)) {}
 
   void drive(const Outputs&, const bisim::Draws& draws, Inputs& next) {
-    if (loaded_ == kRows) look_up(draws, next);  // what earlier cycles wrote
+    if (loaded_ == kRows) look_up(draws, next);  // rows written in earlier cycles
     bisim::Dice rows = draws.lane(0), branches = draws.lane(1);
     const bool loading = loaded_ < kRows;
     if (!loading && !rows.chance(change_)) return;
@@ -142,7 +142,7 @@ class Stimulus {
   }
 
   void write_vertex(Inputs& next, unsigned row, bisim::Dice& dice) {
-    if (!ranks_[row]) ranks_[row] = 2 + dice.below(most_ranks_ - 1);  // they stay: the edges' intervals are within them
+    if (!ranks_[row]) ranks_[row] = 2 + dice.below(most_ranks_ - 1);  // constant: the edges' intervals depend on it
     const unsigned ranks = ranks_[row], label = dice.below(ranks);
     const bool top = dice.chance(200);
     const auto up = top ? 0U : 1U << dice.below(kEdges);

@@ -52,8 +52,9 @@ class Twin {
   Tick now_ = 0;
 };
 
-/// Steps to any edges, taken where there is a unit and the ports' queues have room; ports that send what is queued, sooner or later.
-/// It keeps a dispatch of its own, to know which unit took what. Lanes: steps, and each port.
+/// Steps to any edges, accepted if there is a free unit and the ports' queues have room; ports send queued results at
+/// any later time. The stimulus has a dispatch of its own to know the unit that took each step. Lanes: steps, and each
+/// port.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 1 + kPorts;
@@ -91,7 +92,7 @@ class Stimulus {
  private:
   struct Queued {
     unsigned unit, row;
-    std::uint32_t edges;  ///< that are left
+    std::uint32_t edges;  ///< remaining edges
   };
 
   static std::uint32_t edges_of(unsigned port, std::uint32_t edges) {

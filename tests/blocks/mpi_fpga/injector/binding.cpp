@@ -81,7 +81,7 @@ class Twin {
   struct Turn {
     What what = What::nothing;
     unsigned source = 0;
-    std::uint64_t edges = 0;  ///< that the packet has not been sent to
+    std::uint64_t edges = 0;  ///< to which the packet has not been sent
     top::flit_t flit{};
     bool goes = false;
   };
@@ -141,14 +141,14 @@ class Twin {
   std::array<bool, kVcs> back_{};
   std::array<FarEnd, kRows * kEdges> far_ends_{};
   std::array<std::uint64_t, kSources>
-      sent_{};  ///< edges that its packet has been sent to, and those that it is not for
+      sent_{};  ///< edges to which the packet has been sent, and edges outside its destinations
   bool head_ = false;
   std::optional<top::flit_t> shown_;
 };
 
-/// Loads the table; then packets for none, one, or several edges, words with pauses, credits and single flits now and then, and a
-/// receiver that stalls. A flit's highest byte says where it came from. Lanes: the table, credits, single flits, the receiver,
-/// and each source.
+/// Loads the table; then packets for no, one, or several edges, words with pauses, sometimes credits and single flits,
+/// and a receiver that stalls. A flit's highest byte identifies its source. Lanes: the table, credits, single flits,
+/// the receiver, and each source.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 4 + kSources;

@@ -72,7 +72,7 @@ class Twin {
             static_cast<spec::Algorithm>(head.algorithm)};
   }
 
-  /// `asked`: the row whose readers were asked for, where it was.
+  /// `asked`: the row whose readers were queried, if any.
   std::optional<Openings::Begun> choose(Openings& openings, const Inputs& in,
                                         std::optional<std::uint32_t>& asked) const {
     if (in.unload_valid_i.get()) openings.unload(static_cast<std::uint32_t>(in.unload_row_i.get()));
@@ -98,7 +98,8 @@ class Twin {
   mutable std::array<unsigned, kLinks> links_{};  ///< of the arrivals
 };
 
-/// Lanes: rows; each link; what is in front; the rest of the unit. Few sequence numbers and edges, so that much begins.
+/// Lanes: rows; each link; the front; the rest of the unit. Few sequence numbers and edges, so that many operations
+/// begin.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 3 + kLinks;

@@ -53,8 +53,8 @@ class Twin {
   std::array<std::optional<PacketStore::Data>, kUnits> host_;
 };
 
-/// Packets for a few processes, which units take when they have read the one before, and places that the host uses again. Lanes: the host, the
-/// processes, the free places.
+/// Packets for a few processes, which units take once they have read the previous one, and entries that the host
+/// reuses. Lanes: the host, the processes, the free entries.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 3;
@@ -123,11 +123,11 @@ class Stimulus {
   }
 
   unsigned gives_, takes_, accepts_, shortest_, used_;
-  std::vector<unsigned> packets_;  ///< log2 of the flits, by place
+  std::vector<unsigned> packets_;  ///< log2 of the flits, by entry
   std::vector<unsigned> free_;
   std::array<std::vector<unsigned>, kUsed> queues_;
-  std::array<unsigned, kUnits> busy_{};  ///< cycles until the unit has read
-  unsigned took_ = kProcesses;           ///< the process that took in the cycle before
+  std::array<unsigned, kUnits> busy_{};  ///< cycles until the unit has read its packet
+  unsigned took_ = kProcesses;           ///< the process that took a packet in the cycle before
   unsigned place_ = 0, process_ = 0, left_ = 0;
   bool arrived_ = false;
 };

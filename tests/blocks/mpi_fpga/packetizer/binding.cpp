@@ -40,8 +40,8 @@ class Twin {
   thalweg::Skid<thalweg::mpi_fpga::FlitPacketizer::Flit> out_;
 };
 
-/// Streams of any type, some longer than there are cycles, with pauses of words and stalls of packets. Lanes: those of the words and
-/// the flits, and starts.
+/// Streams of any type, some longer than the run, with pauses of words and stalls of packets. Lanes: words and flits,
+/// and starts.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = blocks::Handshake::kLanes + 1;

@@ -63,8 +63,8 @@ class Twin {
   thalweg::Tick now_ = 0;
 };
 
-/// Starts processes, decides what becomes of each that is tried, and brings those that wait what they wait for. Each process is in one
-/// place. Lanes: outcomes, arrivals.
+/// Starts processes, decides the outcome of each attempt, and delivers the events for which processes wait. Each
+/// process is in one state. Lanes: outcomes, arrivals.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 2;

@@ -41,8 +41,8 @@ class Twin {
   Precedence precedence_{kRows, kEntries};
 };
 
-/// Operations in their places, whose processes add edges that no other one of theirs has, a step or several, and end. Rows
-/// without operations are loaded anew. Lanes: operations, edges, and what is asked for.
+/// Operations in their entries, whose processes add edges that no other process of theirs has, in one step or several,
+/// and end. Rows without operations are reloaded. Lanes: operations, edges, and queries.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 3;
@@ -126,7 +126,7 @@ class Stimulus {
 
   unsigned begin_, end_;
   std::array<Row, kRows> rows_;
-  bool adding_ = false;  ///< the processes of an operation, one after another
+  bool adding_ = false;  ///< adds the processes of an operation, one after another
   unsigned row_ = 0, place_ = 0, process_ = 0, processes_ = 0, step_ = 0, steps_ = 0;
 };
 

@@ -75,7 +75,8 @@ class Twin {
   std::uint64_t asked_ = 0, went_ = 0;
 };
 
-/// Processes of random shape, each tried as often as it may be; they go, or not. Lanes: shapes, tries, counts.
+/// Processes of random shape, each tried as often as permitted; attempts succeed or fail. Lanes: shapes, attempts,
+/// counts.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 3;

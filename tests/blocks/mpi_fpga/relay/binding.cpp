@@ -201,8 +201,9 @@ class Twin {
   std::array<std::optional<std::uint64_t>, kLinks> announced_;
 };
 
-/// Loads tables; then plays the other ends of the links, the own host, and what takes packets: all keep to their room. Lanes: the
-/// tables; for each link what comes; for each lane the own host's packets, what takes packets and credits, and the host.
+/// Loads tables; then plays the other ends of the links, the own host, and the receivers of packets, all of which
+/// respect their credits. Lanes: the tables; for each link its arrivals; for each lane the own host's packets, the
+/// receivers of packets and credits, and the host.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 1 + kLinks + 3 * kRelayLanes;
@@ -262,7 +263,7 @@ class Stimulus {
   };
   struct Link {
     std::array<unsigned, kClasses> room{};  ///< of the buffers here
-    std::array<unsigned, kClasses> held{};  ///< flits that the other end has
+    std::array<unsigned, kClasses> held{};  ///< flits that the other end holds
     std::array<Coming, kVcs> coming{};
   };
   struct Own {
@@ -296,7 +297,7 @@ class Stimulus {
 
   void take(unsigned link, unsigned route_class, unsigned flits) { links_[link].held[route_class] += flits; }
 
-  /// The head of a packet, of a length that there is room for.
+  /// The head of a packet, of a length for which there is room.
   [[nodiscard]] Word head(bisim::Dice& dice, unsigned room, unsigned receiver, unsigned link, unsigned route_class) {
     Word word;
     for (auto& part : word) part = std::uint64_t{dice.bits()} << 32 | dice.bits();
@@ -390,7 +391,7 @@ class Stimulus {
   }
 
   unsigned load_, pause_, own_, stall_, returns_, slow_host_, announcements_, to_host_, longest_, self_;
-  unsigned turn_;  ///< credits of a link come over the one so many further
+  unsigned turn_;  ///< offset from a link to the link over which its credits arrive
   unsigned loaded_ = 0;
   std::array<Link, kLinks> links_;
   std::array<RouteEntry, kNodes> routes_{};

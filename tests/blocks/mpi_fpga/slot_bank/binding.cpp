@@ -73,11 +73,11 @@ class Twin {
   Tick now_ = 0;
   ReadPorts ports_;
   std::array<Data, kFlits> words_{};
-  std::array<std::map<Tick, Read>, kPorts> reading_;  ///< by the cycle in which it shows them
+  std::array<std::map<Tick, Read>, kPorts> reading_;  ///< by the cycle in which it is shown
 };
 
-/// Writes slots in turn and at random, and takes what is in them; where a flit was read another may be written in the next cycle.
-/// Lanes: writes, steps.
+/// Writes slots in turn and at random, and takes their packets; a flit's entry may be overwritten one cycle after it
+/// was read. Lanes: writes, steps.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 2;
@@ -107,7 +107,7 @@ class Stimulus {
 
   struct Slot {
     unsigned front = 0, count = 0;              ///< flits that were written and not taken
-    std::array<Tick, kSlotFlits> read_until{};  ///< when a flit can be written
+    std::array<Tick, kSlotFlits> read_until{};  ///< from when a flit's entry can be written
   };
 
   [[nodiscard]] static unsigned base(unsigned slot) { return slot * kSlotFlits + (kFlits - kSlots * kSlotFlits); }
@@ -123,7 +123,7 @@ class Stimulus {
     ++slot.count;
   }
 
-  /// What is written in this cycle is not seen yet: writes come after the steps.
+  /// A write in this cycle is not visible yet: writes come after the steps.
   void step(Inputs& next, bisim::Dice& dice) {
     const unsigned size = dice.below(longest_ + 1), flits = 1U << size;
     const unsigned most = dice.chance(500) ? 1 : 1 + dice.below(kEdges);

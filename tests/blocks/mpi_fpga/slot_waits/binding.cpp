@@ -54,8 +54,8 @@ class Twin {
   SlotWaits waits_{kRows};
 };
 
-/// Clears all rows, then some again; a packet of an edge comes over one link at most in a cycle, its credits over any.
-/// Lanes: clears, who begins to wait, each link.
+/// Clears all rows, then some again; in each cycle a packet of an edge arrives over at most one link, its credits over
+/// any. Lanes: clears, new waits, each link.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 2 + kLinks;

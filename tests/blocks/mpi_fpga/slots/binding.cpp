@@ -27,7 +27,7 @@ constexpr unsigned kLinks = Parameters::Links, kPorts = Parameters::Ports, kRows
 
 using Banks = std::array<std::vector<unsigned>, kLinks>;
 
-/// The edges of a set that lie in a bank, for each bank.
+/// The edges of a set, by the bank that holds them.
 template <class LinkOf>
 Banks by_bank(std::uint64_t edges, LinkOf&& link_of) {
   Banks banks;
@@ -36,7 +36,7 @@ Banks by_bank(std::uint64_t edges, LinkOf&& link_of) {
   return banks;
 }
 
-/// The simulator's slots hold packets; here these come flit by flit, and are read flit by flit.
+/// The simulator's slots hold packets; here these arrive and are read flit by flit.
 class Twin {
  public:
   void outputs(const Inputs& in, Outputs& out) const {
@@ -146,7 +146,8 @@ class Twin {
     return by_bank(edges, [&](unsigned k) { return slots_.link(row, k); });
   }
 
-  /// What has come over another link than the edge's shows when that is loaded; until then the simulator asks for nothing.
+  /// A packet that arrived over another link than the edge's becomes visible when that link is loaded; until then the
+  /// simulator does not ask for it.
   [[nodiscard]] bool there(std::uint32_t row, unsigned edge) const {
     const auto& packets = slots_.packets(row, edge);
     return !packets.empty() && packets_.at(packets.front()).link == slots_.link(row, edge);
@@ -166,7 +167,7 @@ class Twin {
     return head;
   }
 
-  /// What arrives in a cycle; packets have no number yet.
+  /// The arrivals of a cycle; packets have no number yet.
   [[nodiscard]] std::vector<thalweg::mpi_fpga::SlotArrival> arriving(const Inputs& in) const {
     std::vector<thalweg::mpi_fpga::SlotArrival> arrivals;
     for (unsigned link = 0; link < kLinks; ++link) {
@@ -182,7 +183,7 @@ class Twin {
     return arrivals;
   }
 
-  /// A packet of which the last flit comes in this cycle.
+  /// A packet whose last flit arrives in this cycle.
   std::uint32_t keep_packet(const Inputs& in, unsigned link) {
     const top::flit_t flit = in.in_flit_i.get(link);
     auto& words = (packets_[++last_packet_] = {link, {}}).words;
@@ -235,13 +236,14 @@ class Twin {
   std::array<std::array<Incoming, kVcs>, kLinks> incoming_;
   std::unordered_map<std::uint32_t, Packet> packets_;  ///< in slots
   std::uint32_t last_packet_ = 0;
-  std::array<std::map<Tick, Read>, 2 * kLinks> reading_;  ///< of each port, by the cycle in which it shows them
+  std::array<std::map<Tick, Read>, 2 * kLinks> reading_;  ///< of each port, by the cycle in which it is shown
 };
 
-/// Loads all rows, then plays neighbours that keep to their credits, and processes that take what is there: packets of all channels,
-/// mixed with credits (some over another link than the edge's: a former neighbour's) and with packets that are not for slots; steps
-/// at any pace; processes that wait; edges that move to another link when nothing of them is under way, some of which packets
-/// come before that is loaded. Lanes: loads, steps, waits, the ports, heads, and each link.
+/// Loads all rows, then plays neighbours that respect their credits, and processes that take available packets: packets
+/// of all channels, interleaved with credits (some over another link than the edge's: a former neighbour's) and with
+/// packets that are not for slots; steps at any pace; waiting processes; edges that move to another link when nothing
+/// of theirs is in flight, some of whose packets arrive before the load. Lanes: loads, steps, waits, the ports, heads,
+/// and each link.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 5 + kLinks;
@@ -309,7 +311,7 @@ class Stimulus {
     unsigned credits = kSlotFlits;  ///< of the slot at the other end
     unsigned out = 0;               ///< flits there, which may be freed
     bool sending = false;
-    std::array<bool, 2> waiting{};  ///< a process, for a packet, for credits
+    std::array<bool, 2> waiting{};  ///< processes waiting for a packet, for credits
     Tick read = 0;                  ///< when all packets have been read
     std::deque<unsigned> packets;   ///< their sizes
   };
@@ -331,7 +333,7 @@ class Stimulus {
   [[nodiscard]] SlotAddress& place(unsigned row, unsigned edge) { return places_[row * kEdges + edge]; }
   [[nodiscard]] SlotAddress& any(bisim::Dice& dice) { return place(dice.below(rows_), dice.below(kEdges)); }
 
-  /// A free slot, in a bank that has one from `link` on.
+  /// Assigns a free slot, in the first bank from `link` on that has one.
   bool allot(SlotAddress& place, unsigned link) {
     for (unsigned i = 0; i < kLinks * kPerBank; ++i) {
       const unsigned bank = (link + i / kPerBank) % kLinks;
@@ -353,8 +355,8 @@ class Stimulus {
     next.load_base_i.set(places_[index].slot * kSlotFlits + (Parameters::BankFlits - kPerBank * kSlotFlits));
   }
 
-  /// Another link for an edge of which nothing is under way: with any slot in its bank, and packets follow; or with the same one,
-  /// and packets may come before the load.
+  /// Assigns another link to an edge with nothing in flight: either with any slot in its bank, and packets follow the
+  /// load; or with the same slot, and packets may precede it.
   void move(Inputs& next, bisim::Dice& dice) {
     const unsigned index = dice.below(kRows * kEdges);
     SlotAddress& place = places_[index];
@@ -393,7 +395,7 @@ class Stimulus {
     next.in_flit_i.set(flit, link);
   }
 
-  /// A credit packet, one that is not for a slot, or one for a slot with room.
+  /// A credit packet, a packet that is not for a slot, or one for a slot with room.
   bool begin(Sender& sender, unsigned link, bisim::Dice& dice, top::flit_t& flit) {
     auto collective = static_cast<spec::Collective>(dice.below(16));
     const unsigned what = dice.below(8);

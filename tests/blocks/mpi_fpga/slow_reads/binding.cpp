@@ -36,7 +36,7 @@ class Twin {
   SlowReads reads_{kUnits};
 };
 
-/// Units that read one packet after another, some of them slowly. Lanes: steps, questions.
+/// Units that read one packet after another, some of them slowly. Lanes: steps, queries.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 2;

@@ -23,7 +23,7 @@ constexpr unsigned kOperations = Parameters::Operations, kStages = Parameters::S
 
 using Data = std::array<std::uint64_t, 4>;
 
-/// The stages of a set by the unit that has filled them, ascending.
+/// The stages of a set, ascending, by the unit that has filled them.
 template <class UnitOf>
 std::array<std::vector<unsigned>, kUnits> by_bank(std::uint64_t stages, UnitOf&& unit_of) {
   std::array<std::vector<unsigned>, kUnits> banks;
@@ -31,7 +31,7 @@ std::array<std::vector<unsigned>, kUnits> by_bank(std::uint64_t stages, UnitOf&&
   return banks;
 }
 
-/// The simulator's stages hold packets, whose ends are known at the step; here they come flit by flit, and are read flit by flit.
+/// The simulator's stages hold packets, whose ends are known at the step; here they arrive and are read flit by flit.
 class Twin {
  public:
   Twin() {
@@ -112,17 +112,17 @@ class Twin {
   [[nodiscard]] static Stages::Home home(const Inputs& in) {
     return {static_cast<unsigned>(in.own_i.get()), static_cast<unsigned>(in.place_i.get())};
   }
-  /// How long the room of what a step reads is held.
+  /// Cycles for which a step occupies the memory that it reads.
   [[nodiscard]] static Tick held(const Inputs& in) {
     return static_cast<Tick>((in.step_pace_i.get() - 1) << in.size_i.get());
   }
 
-  /// None does where the last one has come: a stimulus sees what a cycle's inputs make of the next one.
+  /// False once the last flit has arrived, as a stimulus sees the effect of a cycle's inputs in the next one.
   [[nodiscard]] bool comes(const Inputs& in, unsigned unit) const {
     return in.result_valid_i.bit(unit) && in.result_staged_i.bit(unit) && !coming_[unit].empty();
   }
 
-  /// Where the last flit of a packet is written in this cycle.
+  /// Address of a packet whose last flit is written in this cycle.
   [[nodiscard]] std::optional<StageAddress> becomes_whole(const Inputs& in, unsigned unit) const {
     if (second_[unit]) return second_[unit];
     if (!comes(in, unit) || !in.result_last_i.bit(unit)) return std::nullopt;
@@ -184,13 +184,12 @@ class Twin {
   std::array<std::optional<StageAddress>, kUnits> second_;  ///< where a packet ends that has ended in a lower stage
   std::unordered_map<std::uint32_t, std::vector<Data>> packets_;  ///< in stages
   std::uint32_t last_packet_ = 0;
-  std::array<std::map<Tick, Read>, 2 * kUnits> reading_;  ///< of each port, by the cycle in which it shows them
+  std::array<std::map<Tick, Read>, 2 * kUnits> reading_;  ///< of each port, by the cycle in which it is shown
 };
 
-/// Plays processes that take what is there and fill what has room, one that waits at each stage at most, and units that bring the
-/// results, in order, among others that are not for stages. A stage comes to another place when it is empty, and so is what lies
-/// there. Lanes: steps, waits, and
-/// each unit.
+/// Plays processes that take available packets and fill stages with room, at most one waiting process per stage, and
+/// units that deliver the results, in order, among others that are not for stages. A stage moves to another entry only
+/// if both it and the stage there are empty. Lanes: steps, waits, and each unit.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 2 + kUnits;
@@ -232,7 +231,7 @@ class Stimulus {
 
   struct Stage {
     Stages::Home home;
-    bool known = false;  ///< it lies there
+    bool known = false;  ///< true if it has an entry
     unsigned room = kSlotFlits;
     bool waits = false;                    ///< a process
     std::deque<unsigned> coming, packets;  ///< their sizes
@@ -250,17 +249,17 @@ class Stimulus {
     return stages;
   }
   [[nodiscard]] Stage& at(unsigned operation, unsigned stage) { return all_[operation * kStages + stage]; }
-  /// Until when the room of a place is held.
+  /// When the room of an entry becomes free.
   [[nodiscard]] Tick& held(unsigned operation, Stages::Home home) {
     return held_[(operation * kUnits + home.unit) * kEntries + home.place];
   }
-  /// What lies in a place: there is none where it is kStages.
+  /// The stage in an entry; kStages if there is none.
   [[nodiscard]] unsigned lying(unsigned operation, Stages::Home home) {
     for (unsigned stage = 0; stage < kStages; ++stage)
       if (at(operation, stage).known && at(operation, stage).home == home) return stage;
     return kStages;
   }
-  /// A stage can be filled there.
+  /// True if a stage can be filled there.
   [[nodiscard]] bool fits(unsigned operation, unsigned stage, Stages::Home home, unsigned flits) {
     const Stage& filled = at(operation, stage);
     const unsigned there = lying(operation, home);
@@ -310,7 +309,7 @@ class Stimulus {
       if (!banks[unit].empty() && banks_[unit].choose(static_cast<unsigned>(banks[unit].size()), now_) == 0)
         for (const unsigned stage : banks[unit]) from &= ~(std::uint64_t{1} << stage);
 
-    // Where the first of the stages lies, or anywhere; the second one beside it.
+    // At the first stage's entry, or anywhere; the second stage beside it.
     const unsigned low = dice.below(stages_), high = dice.below(stages_);
     Stages::Home home = at(operation, low).home;
     if (!at(operation, low).known || dice.chance(moves_)) home = {dice.below(kUnits), dice.below(kEntries)};
@@ -382,9 +381,9 @@ class Stimulus {
   struct Unit {
     std::deque<Result> results;  ///< that are still to come
     Tick read = 0;               ///< when it has read
-    bool full = false;           ///< of them, before this cycle
+    bool full = false;           ///< of results, before this cycle
     bool pause = false;          ///< its last flit is being written to a second stage
-    Stage* second = nullptr;     ///< where a packet is whole with that
+    Stage* second = nullptr;     ///< the stage in which this completes a packet
   };
 
   unsigned steps_, load_, slow_, longest_, waits_, moves_, operations_, stages_;

@@ -13,7 +13,7 @@ namespace {
 using thalweg::mpi_fpga::Starter;
 using top::Inputs, top::Outputs, top::Parameters;
 
-/// The simulator's starter knows the answer when it asks; here it is told when the answer comes.
+/// The simulator's starter knows the answer when it asks; here it gets it when the answer arrives.
 class Twin {
  public:
   void outputs(const Inputs& in, Outputs& out) const {
@@ -42,7 +42,7 @@ class Twin {
   }
 
  private:
-  /// What is looked up in this cycle, and asked for in the next one.
+  /// The lookup in this cycle, which is asked in the next one.
   std::optional<Starter::Question> look(Starter& starter, const Inputs& in) const {
     const bool answered = waits_since_ && in.answer_valid_i.get();
     if (answered)
@@ -58,11 +58,11 @@ class Twin {
   Starter starter_;
   thalweg::Tick now_ = 0;
   std::optional<Starter::Question> asks_;     ///< in this cycle
-  std::optional<thalweg::Tick> waits_since_;  ///< when the question without an answer was asked
+  std::optional<thalweg::Tick> waits_since_;  ///< when the unanswered question was asked
 };
 
-/// Operations of random shape; running processes that ask as well; answers three cycles after the question. Lanes: operations,
-/// others.
+/// Operations of random shape; running processes that also ask; answers three cycles after the question. Lanes:
+/// operations, others.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 2;
@@ -108,7 +108,7 @@ class Stimulus {
   };
   struct Answer {
     unsigned processes, steps;
-    std::optional<std::uint32_t> ends;  ///< the operation of which it is the last
+    std::optional<std::uint32_t> ends;  ///< the operation whose last process it is
   };
 
   void asked(const Outputs& seen) {
@@ -119,7 +119,7 @@ class Stimulus {
       if (process == 1) free_.push_back(operation);
       return;
     }
-    if (process >= shape.steps.size()) return;  // the hardware is wrong: the comparison says so
+    if (process >= shape.steps.size()) return;  // the hardware is wrong: the comparison reports it
     const bool ends = process + 1 == shape.steps.size() && seen.ask_step_o.get() + 1 == shape.steps[process];
     answers_.back() = {static_cast<unsigned>(shape.steps.size()), shape.steps[process],
                        ends ? std::optional(operation) : std::nullopt};

@@ -48,7 +48,8 @@ class Twin {
   Tick now_ = 1;
 };
 
-/// Processes that begin, go on when their step is there, and get the one after it sooner or later. Lanes: steps, tries.
+/// Processes that begin, proceed when their step is available, and get the next one at any later time. Lanes: steps,
+/// attempts.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 2;

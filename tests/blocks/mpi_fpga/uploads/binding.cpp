@@ -52,8 +52,8 @@ class Twin {
   std::uint64_t now_ = 0;
 };
 
-/// Packets for any process that has room, and processes that take one where there is one, and else wait or do not. Lanes: packets,
-/// processes.
+/// Packets for any process that has room, and processes that take an available one, or otherwise wait or do not. Lanes:
+/// packets, processes.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 2;

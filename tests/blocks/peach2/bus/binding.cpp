@@ -73,8 +73,8 @@ class Twin {
             .records = Parameters::Records}};
 };
 
-/// Beats of every target; memory answers late, and in bursts. Whether a beat is taken depends on what is shown with it: the stimulus
-/// asks a twin of its own. Lanes: the beats of each lane of the bus, those who take them, replies.
+/// Beats for every target; memory answers late, and in bursts. Whether a beat is accepted depends on the beats shown
+/// with it: the stimulus asks a twin of its own. Lanes: the beats of each lane of the bus, their receivers, replies.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = Bus::kLanes + 2;
@@ -103,7 +103,7 @@ class Stimulus {
       auto& shows = shows_[l];
       if (!shows && beats.chance(load_)) {
         shows = BusBeat{beats.chance(writes_), beats.bits() & 0x7FFFFFFFF, {beats.bits(), beats.bits()}, 0xFFFF};
-        if (beats.chance(700)) shows->address &= ~std::uint64_t{0x7FFF00};  // of RAM and registers some that there are
+        if (beats.chance(700)) shows->address &= ~std::uint64_t{0x7FFF00};  // existing addresses of RAM and registers
         if (!beats.chance(800)) shows->enable = beats.below(65536);
       }
       next.beat_valid_i.set_bit(l, shows.has_value());

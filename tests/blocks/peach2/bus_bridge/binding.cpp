@@ -34,7 +34,7 @@ class Twin {
   peach2::BusBridge bridge_{Parameters::Reads, kOwn};
 };
 
-/// Lanes: packets, beats and replies, who takes completions.
+/// Lanes: packets, beats and replies, the receiver of completions.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 3;

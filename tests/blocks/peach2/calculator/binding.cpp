@@ -44,8 +44,8 @@ class Twin {
                           .records = Parameters::Records}};
 };
 
-/// Reductions of contexts, one after the other or interleaved, in the order of their beats or in none; setups in between; results that are kept for a
-/// while. Lanes: setups, beats, reads.
+/// Reductions of contexts, one after the other or interleaved, their beats in order or not; setups in between; results
+/// that are kept for a while. Lanes: setups, beats, reads.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 3;

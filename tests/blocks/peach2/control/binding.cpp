@@ -64,7 +64,7 @@ class Twin {
   Control control_{{.windows = Parameters::Windows, .contexts = Parameters::Contexts, .starts = Parameters::Starts}};
 };
 
-/// Registers that there are and some that are not, whole and by halves. Lanes: the bus, those who take windows and starts, what happens.
+/// Existing and missing registers, whole and by halves. Lanes: the bus, the receivers of windows and starts, events.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 3;
@@ -73,14 +73,14 @@ class Stimulus {
       : writes_(run.pick(500, 100)),
         starts_(run.pick(20, 300)),
         ready_(run.pick(1000, 500, 20)),
-        begins_(run.pick(1000, 20, 2)),  // of its own: whom windows wait for holds up writes, and so starts
+        begins_(run.pick(1000, 20, 2)),  // separate: a receiver that delays windows delays writes and thus starts
         often_(run.pick(10, 300)) {}
 
   void drive(const Outputs&, const bisim::Draws& draws, Inputs& next) {
     static constexpr unsigned kFirst[] = {0, 64, 80, 128, 144, 148, 160};
     bisim::Dice bus = draws.lane(0), takers = draws.lane(1), happens = draws.lane(2);
     next.register_write_i.set(bus.chance(writes_));
-    next.register_address_i.set(bus.chance(starts_) ? 64  // so many that some find no place
+    next.register_address_i.set(bus.chance(starts_) ? 64  // so many that some find no room
                                 : bus.chance(900)   ? kFirst[bus.below(7)] + bus.below(5)
                                                     : bus.below(256));
     next.register_enable_i.set(bus.chance(900) ? bus.pick(0xFFFF, 0xFF, 0xFF00) : bus.below(65536));

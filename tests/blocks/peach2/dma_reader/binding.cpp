@@ -58,8 +58,8 @@ class Twin {
                             Parameters::Descriptors, Parameters::Unit};
 };
 
-/// Chains of short and long descriptors, right and wrong ones; reads that are refused, answers that fail, or come late; commands. Lanes:
-/// starts and descriptors, what takes reads, answers and writes.
+/// Chains of short and long descriptors, valid and invalid; reads that are refused, answers that fail or are late;
+/// commands. Lanes: starts and descriptors, the receivers of reads, answers and writes.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 3;
@@ -90,7 +90,7 @@ class Stimulus {
     }
     next.abort_i.set(writes.chance(wrong_ / 2));
     next.purge_i.set(writes.chance(wrong_ / 2));
-    if (timeout_ > 0 && next.purge_i.get()) due_ = reads_ = 0;  // the host says that no answer will come
+    if (timeout_ > 0 && next.purge_i.get()) due_ = reads_ = 0;  // the host reports that no answer will arrive
     next.quiet_i.set(writes.chance(900));
     next.waits_i.set(writes.chance(990));
     next.timeout_i.set(timeout_);
@@ -110,7 +110,7 @@ class Stimulus {
       next.written_i.set(!refused && !failed && !seen.abandon_o.get());
     }
     if (!seen.out_valid_o.get() || !next.out_ready_i.get()) return;
-    if (seen.out_data_o.bit(55))  // the tag's highest
+    if (seen.out_data_o.bit(55))  // the tag's highest bit
       ++due_;
     else
       ++reads_;
@@ -147,7 +147,7 @@ class Stimulus {
 
   unsigned wrong_, ready_, written_, longest_, timeout_;
   unsigned due_ = 0, reads_ = 0;
-  unsigned silent_ = 0;  ///< cycles in which no answer comes
+  unsigned silent_ = 0;  ///< cycles without an answer
 };
 
 }  // namespace

@@ -38,9 +38,8 @@ class Twin {
   peach2::DmaWriter writer_{Parameters::Words, Parameters::Chunks, kOwn, kSide};
 };
 
-/// Chunks, and later their completions, between them those of descriptors; now and then a wrong one, and then what a reader does that gives
-/// its chain up. Lanes: chunks, completions, who takes
-/// what is written.
+/// Chunks and, later, their completions, and between them those of descriptors; sometimes an invalid one, followed by
+/// the signals of a reader that aborts its chain. Lanes: chunks, completions, the receiver of writes.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 3;

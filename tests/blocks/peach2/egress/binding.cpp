@@ -30,7 +30,7 @@ class Twin {
                           .notice_bytes = Parameters::NoticeBytes}};
 };
 
-/// Packets that may pass an ingress; credits come back late. Lanes: packets, the other end.
+/// Packets that may pass an ingress; credits return late. Lanes: packets, the other end.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 2;
@@ -46,7 +46,7 @@ class Stimulus {
       next.credit_units_i.set(due_.front());
       due_.pop_front();
     }
-    // A link brings a packet in no fewer cycles than its bytes take.
+    // A link delivers a packet in no fewer cycles than its bytes take.
     if (next_notice_ > 0) --next_notice_;
     if (next_notice_ == 0 && other.chance(notice_)) {
       next.notice_valid_i.set(true);
@@ -78,7 +78,7 @@ class Stimulus {
   blocks::PacketSource source_;
   unsigned back_, notice_, next_notice_ = 0;
   bool begins_ = true;
-  std::deque<unsigned> due_;  ///< of the packets that the other end has
+  std::deque<unsigned> due_;  ///< of the packets that the other end holds
 };
 
 }  // namespace

@@ -27,7 +27,7 @@ struct Twin {
   }
 };
 
-/// Lanes: the places together, who is told.
+/// Lanes: all sources, the receiver.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 2;

@@ -81,8 +81,8 @@ class Twin {
   Hub hub_;
 };
 
-/// A host that sets registers, writes into the hub and through it, and answers reads; links that bring packets, right and wrong
-/// ones; memory that answers late. Lanes: each link, memory.
+/// A host that sets registers, writes into the hub and through it, and answers reads; links that deliver packets, valid
+/// and invalid; memory that answers late. Lanes: each link, memory.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = kLinks + 1;
@@ -118,7 +118,7 @@ class Stimulus {
   static constexpr std::uint64_t kBase = std::uint64_t{blocks::kBase} << 30;  ///< of the hub's own addresses
 
   void link(unsigned l, const Outputs& seen, bisim::Dice& dice, Inputs& next) {
-    // What goes out: its credits come back later; reads are answered by the host.
+    // Packets that leave: their credits return later; reads are answered by the host.
     if (seen.net_out_valid_o.bit(l)) {
       const auto data = seen.net_out_data_o.get(l);
       if (out_first_[l]) {
@@ -165,7 +165,7 @@ class Stimulus {
       made = own(l, dice);
     } else {
       made = blocks::packet(dice, 1000);
-      if (made.size() > 10) return;  // longer than its credits can say
+      if (made.size() > 10) return;  // longer than its credits can represent
       const std::uint64_t address = thalweg::spec::pcie_memory_write::address(peach2::header(made[0].data)) * 4;
       if (l == peach2::kNorth && address >> 12 == (kBase + peach2::kRegistersAt) >> 12)
         return;  // registers have legal values

@@ -45,7 +45,7 @@ class Twin {
                            kOwn};
 };
 
-/// Lanes: packets, windows, who takes them.
+/// Lanes: packets, windows, the receiver.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 3;

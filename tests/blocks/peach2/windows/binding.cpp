@@ -25,7 +25,7 @@ struct Twin {
   }
 };
 
-/// Windows come while pages are asked for. Lanes: windows, pages.
+/// Windows are loaded while pages are looked up. Lanes: windows, pages.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 2;

@@ -57,8 +57,8 @@ class Twin {
   Unit unit_{kInputs, kOutputs, Parameters::Words, Parameters::Latency, blocks::own_operators()};
 };
 
-/// Steps as soon as the unit and its queues let them, or later, of any number of operands from any of the sources, in one cycle or
-/// paced; outputs that stall, and read again. Lanes: steps, data, and each output.
+/// Steps as soon as the unit and its queues permit, or later, of any number of operands from any of the sources, in one
+/// cycle or paced; outputs that stall, and read again. Lanes: steps, data, and each output.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 2 + kOutputs;
@@ -100,7 +100,7 @@ class Stimulus {
     next.begin_descriptor_i.set(descriptor);
     next.begin_size_i.set(descriptor ? 0 : size);
     const unsigned elements = dice.chance(700) ? room : 1 + dice.below(room);
-    // Those of 16 bytes after a packet's first one lie in flits of two.
+    // Elements of 16 bytes after a packet's first one are stored two per flit.
     next.begin_bytes_i.set((bytes == 16 && elements > 1 ? 16 : 8) + bytes * elements);
     next.begin_operation_i.set(static_cast<std::uint64_t>(pair.op));
     next.begin_datatype_i.set(static_cast<std::uint64_t>(pair.type));
@@ -114,7 +114,7 @@ class Stimulus {
     const unsigned first = dice.below(kSources);
     for (unsigned i = 0; i < count; ++i) {
       source_[i] = (first + i) % kSources;
-      when_[i] = i == 0 ? 0 : dice.below(pace);  // the last of a pace's cycles first
+      when_[i] = i == 0 ? 0 : dice.below(pace);  // counted from the last cycle of a pace
     }
   }
 
@@ -134,7 +134,7 @@ class Stimulus {
 
   const std::vector<blocks::Pair> pairs_ = blocks::built();
   unsigned load_, longest_, paced_, ready_, again_;
-  unsigned left_ = 0, pace_ = 1, count_ = 0;  ///< of the step that is read: cycles, cycles for a flit, operands
+  unsigned left_ = 0, pace_ = 1, count_ = 0;  ///< of the step that is read: remaining cycles, cycles per flit, operands
   unsigned result_free_ = 0;                  ///< cycles until its last result has left the lanes
   std::array<unsigned, kInputs> source_{}, when_{};
 };

@@ -45,8 +45,8 @@ class Twin {
   Fork fork_{kOutputs, Parameters::Words};
 };
 
-/// Packets for any of the outputs, as soon as there is room or later; words with pauses; outputs that stall, and read again.
-/// Lanes: what comes, and each output.
+/// Packets for any of the outputs, as soon as there is room or later; words with pauses; outputs that stall, and read
+/// again. Lanes: arrivals, and each output.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 1 + kOutputs;
@@ -95,7 +95,7 @@ class Stimulus {
   };
 
   unsigned load_, pause_, longest_, ready_, again_, held_;
-  std::deque<Packet> words_;  ///< packets that have room, whose words are to come
+  std::deque<Packet> words_;  ///< packets with reserved room, whose words are outstanding
 };
 
 }  // namespace

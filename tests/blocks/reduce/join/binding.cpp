@@ -33,7 +33,7 @@ struct Twin {
   }
 };
 
-/// Flits of any number of operands, where the result meets no other one: back to back, as far as their latencies allow it.
+/// Flits of any number of operands, such that no two results coincide: back to back, as far as their latencies permit.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 2;
@@ -63,7 +63,7 @@ class Stimulus {
     next.in_head_i.set(head);
     next.in_bytes_i.set(from + elements * size);
     next.in_tag_i.set(flow.bits() & ((std::uint64_t{1} << Parameters::TagBits) - 1));
-    for (unsigned i = 0; i < Parameters::Inputs; ++i) {  // those beyond count_ must not matter
+    for (unsigned i = 0; i < Parameters::Inputs; ++i) {  // operands beyond count_ must not matter
       std::array<std::uint64_t, 4> operand{};
       for (auto& word : operand) word = blocks::element(data);
       next.in_operands_i.set(operand, i);

@@ -30,7 +30,7 @@ struct Twin {
   }
 };
 
-/// Flits of random elements, among them many that are special in one format or another, or nearly equal.
+/// Flits of random elements, many of them special in one format or another, or nearly equal.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 2;
@@ -71,7 +71,7 @@ class Stimulus {
   const std::vector<blocks::Pair> pairs_ = blocks::built();
   const std::vector<thalweg::UserOperator> own_ = blocks::own_operators();
   blocks::Pair pair_ = pairs_.front();
-  std::uint64_t ends_ = 0;  ///< cycles from now on in which a result comes, for no other one may meet it
+  std::uint64_t ends_ = 0;  ///< cycles from now on in which a result comes out; no two may coincide
   unsigned load_, stay_;
 };
 

@@ -32,7 +32,7 @@ struct Twin {
   }
 };
 
-/// Packets that follow in circuits have any bits. Lanes: packets, whether they are taken.
+/// Packets that follow in circuits have any bits. Lanes: packets, whether they are accepted.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 2;

@@ -21,7 +21,7 @@ struct Twin {
   }
 };
 
-/// A word's lowest bits say whether it is the last one.
+/// A word's lowest bits determine whether it is the last one.
 class Stimulus : public blocks::Handshake {
  public:
   explicit Stimulus(bisim::Dice run) : Handshake(run), not_last_(run.pick(3, 0, 15)) {}

@@ -19,11 +19,11 @@ using thalweg::smi::Node, thalweg::smi::NodeModel;
 using top::Inputs, top::Outputs, top::Parameters;
 
 constexpr unsigned kLinks = Parameters::Links, kEndpoints = Parameters::Endpoints, kBytes = Parameters::PacketBytes;
-// Ranks in a line, the hardware in the middle where there is one.
+// Ranks in a line, the hardware in the middle if there is one.
 constexpr unsigned kRanks = kLinks > 1 ? 5 : 2, kRank = kLinks > 1 ? 2 : 1;
 constexpr unsigned kNoPort = 0x55, kNoRank = 0x77;
 
-/// Field `index`, of `bits` bits, of a parameter that is a number or, wider, an array of words.
+/// Field `index`, of `bits` bits, of a parameter that is a number or, if wider, an array of words.
 template <class Value>
 constexpr unsigned field(const Value& value, unsigned index, unsigned bits) {
   const unsigned at = index * bits;
@@ -107,7 +107,8 @@ struct Twin {
   }
 };
 
-/// The others are twins, with links that keep packets for a while. Lanes: the rank's kernels give, and take; links; the others.
+/// The other ranks are twins, with links that delay packets. Lanes: the rank's kernels give, and take; links; the other
+/// ranks.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 4;
@@ -128,7 +129,7 @@ class Stimulus {
       for (unsigned e = 0; e < kEndpoints; ++e) at_[r][e].dice = bisim::Dice(run.bits() + 1, false);
     }
     for (unsigned r = 0; r < kRanks; ++r) make_tables(r);
-    // Who sends to whom, by push and pop of a port.
+    // Sources and destinations, by push and pop of a port.
     for (unsigned e = 0; e < kEndpoints; ++e) {
       common_[e].dice = bisim::Dice(run.bits() + 1, false);
       if (kind_of(e) != EndpointKind::push) continue;
@@ -198,7 +199,7 @@ class Stimulus {
   static unsigned any_link(unsigned from, unsigned to, bisim::Dice& dice) {
     return kLinks == 1 ? 0 : 2 * dice.below(kLinks / 2) + (to < from ? 1 : 0);
   }
-  /// Where the other end of a rank's link is.
+  /// The rank at the other end of a rank's link.
   static unsigned neighbour(unsigned rank, unsigned link) {
     return kLinks == 1 ? 1 - rank : link % 2 == 0 ? rank + 1 : rank - 1;
   }
@@ -287,7 +288,7 @@ class Stimulus {
     at.got += got;
     const std::uint64_t gets = blocks::gets(kind_of(e), at.operation);
     if (!at.open || at.given < blocks::gives(kind_of(e), at.operation) || at.got < gets) return;
-    at.got -= gets;  // a pop's kernel may have got some of the next message's
+    at.got -= gets;  // a pop's kernel may have received some elements of the next message
     at.given = 0;
     at.open = at.has = false;
   }
@@ -314,7 +315,7 @@ class Stimulus {
 
   // --- ranks
 
-  /// What comes by a link for an unknown port, or for a rank without a route: a packet, or a circuit.
+  /// Arrivals on a link for an unknown port, or for a rank without a route: a packet, or a circuit.
   void lose(unsigned link, bisim::Dice& dice) {
     const bool here = dice.chance(500);
     auto packet = blocks::random_packet<kBytes>(dice);
@@ -390,7 +391,7 @@ class Stimulus {
   std::array<Common, kEndpoints> common_;
   std::array<std::deque<Sent>, std::size_t{kRanks} * kLinks> links_;
   std::array<thalweg::smi::Circuit, std::size_t{kRanks} * kLinks> circuits_;
-  std::array<bool, std::size_t{kRanks} * kLinks> ends_;  ///< what the link had last was the last packet of its message
+  std::array<bool, std::size_t{kRanks} * kLinks> ends_;  ///< the link's latest packet was the last one of its message
   std::uint64_t now_ = 0;
 };
 

@@ -28,7 +28,7 @@ struct Twin {
   }
 };
 
-/// Elements of one size from a last one to the next. Lanes: elements, the reader.
+/// Elements of one size between two last elements. Lanes: elements, the reader.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 2;

@@ -43,8 +43,8 @@ struct Twin {
   }
 };
 
-/// Messages in the order in which they are opened, their opens early or late; eager ones come before them too. Lanes: opens,
-/// packets, the kernel, credits.
+/// Messages in the order in which they are opened, their opens early or late; eager ones may also arrive before their
+/// opens. Lanes: opens, packets, the kernel, credits.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 4;
@@ -80,7 +80,7 @@ class Stimulus {
   }
 
  private:
-  /// Some messages.
+  /// Adds some messages.
   void add(bisim::Dice& dice) {
     for (unsigned message = 0; message < 4; ++message) {
       Open open;

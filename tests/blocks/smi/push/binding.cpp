@@ -37,7 +37,7 @@ struct Twin {
   }
 };
 
-/// A receiver gives credits back late, or some at once. Lanes: opens, elements, packets, credits.
+/// A receiver returns credits late, or several at once. Lanes: opens, elements, packets, credits.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 4;
@@ -113,9 +113,9 @@ class Stimulus {
   bool shows_open_ = false, shows_element_ = false;
   Open open_;
   Element element_;
-  std::deque<Open> messages_;  ///< whose packets have not all come; their counts are what is left
-  unsigned follow_ = 0;        ///< packets of a circuit that are to come
-  unsigned under_way_ = 0;     ///< packets whose credits have not gone back
+  std::deque<Open> messages_;  ///< messages with outstanding packets; their counts are the remaining elements
+  unsigned follow_ = 0;        ///< outstanding packets of a circuit
+  unsigned under_way_ = 0;     ///< packets whose credits have not returned
 };
 
 }  // namespace

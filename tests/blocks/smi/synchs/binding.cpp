@@ -19,7 +19,7 @@ struct Twin {
   }
 };
 
-/// Up to three of a rank wait; of all ranks, or of a few. Lanes: what comes, what is asked.
+/// At most three synchronizations of a rank wait; of all ranks, or of a few. Lanes: arrivals, requests.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 2;

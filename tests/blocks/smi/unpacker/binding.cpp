@@ -23,7 +23,7 @@ struct Twin {
   }
 };
 
-/// Packets of one size, then of another, when there is none. Lanes: packets, the reader.
+/// Packets of one size, then, once it is empty, of another. Lanes: packets, the reader.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 2;

@@ -40,7 +40,7 @@ class Stimulus : public blocks::Polled<Parameters::Inputs> {
       bisim::Port<bisim::Word<Parameters::Width>> port;
       blocks::fill(port, dice);
       next.in_data_i.set(port.get(), i);
-      // Where words form messages, those of one go to one output.
+      // If words form messages, those of one message go to one output.
       if (!Parameters::Circuits || last_[i]) next.in_to_i.set(dice.below(Parameters::Outputs), i);
       last_[i] = dice.chance(ends_);
       next.in_last_i.set_bit(i, last_[i]);

@@ -41,7 +41,7 @@ struct Twin {
   }
 };
 
-/// Packets of any length, with pauses in them. Lanes: each input, each output.
+/// Packets of any length, with pauses. Lanes: each input, each output.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = kInputs + kOutputs;

@@ -35,7 +35,7 @@ thalweg::RouterConfig config() {
   return config;
 }
 
-/// The router on a scheduler of its own, stepped only when it asked for it; what it puts out reaches `outside`.
+/// The router on a scheduler of its own, stepped only when it asked for it; its outputs reach `outside`.
 class Fabric {
  public:
   explicit Fabric(std::span<const thalweg::RouteEntry> row) : inside_{config(), kSelf, row} {
@@ -67,12 +67,12 @@ class Fabric {
   }
   [[nodiscard]] std::uint64_t events() const { return events_; }
   [[nodiscard]] std::uint64_t unrouted() const { return inside_.router.flits_unrouted(); }
-  /// What is on an output port's wires, or nullptr.
+  /// The flit on an output port's wires, or nullptr.
   [[nodiscard]] const thalweg::Flit* flit(unsigned port) const { return flit_[port] ? &*flit_[port] : nullptr; }
-  /// What is on the wires from a link to the unit.
+  /// The flit on the wires from a link to the unit.
   [[nodiscard]] const thalweg::Flit* ejected(unsigned link) const { return ejected_[link].flit; }
 
-  /// What is on the wires in this cycle, before step(). In the simulator the sender knows where its packet ends.
+  /// Puts a flit on the wires in this cycle, before step(). In the simulator the sender knows where its packet ends.
   void put_flit(unsigned port, const thalweg::Flit& flit) {
     thalweg::FlitWire* wire = &in_flit_[port];
     if (kEjects && is_link(port)) {
@@ -179,8 +179,9 @@ class Twin {
   std::array<std::uint64_t, kInputs> back_out_{};
 };
 
-/// Loads a random table, then sends random packets, interleaved over the channels of each port as far as its flow control
-/// lets them, and gives credits or stop bits back at random. Lanes: a sender a port, a receiver a port, the table.
+/// Loads a random table, then sends random packets, interleaved over the channels of each port as far as its flow
+/// control permits, and returns credits or stop bits at random. Lanes: one sender per port, one receiver per port, the
+/// table.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = kInputs + kOutputs + 1;
@@ -247,7 +248,7 @@ class Stimulus {
     }
   }
 
-  /// The sender's end of a link sees the stop bit late, by no more cycles than the margin is made for.
+  /// The sender's end of a link sees the stop bit late, by at most the cycles that the margin covers.
   [[nodiscard]] bool may_send(unsigned port, unsigned vc) const {
     if (Parameters::Credits) return senders_[port][vc].credits > 0;
     return (stops_[port][(cycle_ - 1 - stop_delay_[port]) % kDelays] >> vc & 1) == 0;
@@ -306,7 +307,7 @@ class Stimulus {
 
   unsigned load_, pause_, longest_, hot_, stall_, change_, unreachable_, closed_, here_;
   unsigned loaded_ = 0;
-  std::uint64_t cycle_ = kDelays;  ///< counted from there, so that there is a past to look back at
+  std::uint64_t cycle_ = kDelays;  ///< starts here, so that there are earlier cycles to look up
   std::array<std::array<Sender, kVcs>, kInputs> senders_;
   std::array<unsigned, kInputs> stop_delay_;
   std::array<std::array<std::uint32_t, kDelays>, kInputs> stops_{};

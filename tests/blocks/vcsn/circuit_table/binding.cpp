@@ -38,7 +38,7 @@ struct Twin {
   }
 };
 
-/// Few addresses and ports, which differ in a bit, so that frames often are of a circuit. Lanes: writes, frames.
+/// Few addresses and ports, which differ in one bit, so that frames often belong to a circuit. Lanes: writes, frames.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 2;

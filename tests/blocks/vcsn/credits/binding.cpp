@@ -15,10 +15,10 @@ using top::Inputs, top::Outputs, top::Parameters;
 
 constexpr unsigned kPorts = Parameters::Ports;
 
-/// The class, whose cycles are those in which the encoder chooses: what it has chosen is at inputs a cycle later. A setting acts after the
-/// choice of the cycle behind it.
+/// The class, whose cycles are those in which the encoder chooses: its choice is at the inputs one cycle later. A
+/// setting acts after the choice of the following cycle.
 struct Twin {
-  static constexpr Tick kKnown = 3;  ///< cycles from a credit to what it allows
+  static constexpr Tick kKnown = 3;  ///< cycles from a credit to its effect
 
   struct Port {
     Credits credits;
@@ -72,7 +72,8 @@ struct Twin {
   }
 };
 
-/// Frames where they may begin, credits of what was sent, some of which come late, and words that leave. Lanes: settings, and each port.
+/// Frames whenever they may begin, credits of sent words, some of them late, and words that leave. Lanes: settings, and
+/// each port.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 1 + kPorts;
@@ -86,7 +87,7 @@ class Stimulus {
 
   void drive(const Outputs& seen, const bisim::Draws& draws, Inputs& next) {
     bisim::Dice settings = draws.lane(0);
-    bool credit = false;  // a port's at most, as they come in frames
+    bool credit = false;  // at most one port's, as they arrive in frames
     for (unsigned i = 0; i < kPorts; ++i) {
       bisim::Dice dice = draws.lane(1 + i);
       Port& port = ports_[i];
@@ -131,7 +132,7 @@ class Stimulus {
   struct Port {
     bool held = false, sent = false, sets = false, begins = false;
     std::array<bool, 2> reports{}, reported{};  ///< in the cycles before
-    std::uint32_t total = 0, known = 0;         ///< words that were sent, and those that the other end has taken
+    std::uint32_t total = 0, known = 0;         ///< words sent, and words taken by the other end
   };
   unsigned sets_, sends_, credits_, leaves_, reports_, now_ = 0;
   std::array<Port, kPorts> ports_{};

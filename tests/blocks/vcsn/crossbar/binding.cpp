@@ -16,9 +16,9 @@ namespace vcsn = thalweg::vcsn;
 
 constexpr unsigned kInputs = Parameters::Inputs, kOutputs = Parameters::Outputs;
 
-std::array<bool, kInputs> taken;  ///< words of the cycle before, for the stimulus: that they are depends on inputs
+std::array<bool, kInputs> taken;  ///< words of the cycle before, for the stimulus: acceptance depends on inputs
 
-/// What is offered in a cycle. The crossbar may take it in the next one, in which it is offered still.
+/// The word offered in a cycle. The crossbar may take it in the next one, in which it is still offered.
 struct Offered final : vcsn::Source {
   Tick at = kNever, taken = -1;
   vcsn::Word word;
@@ -31,7 +31,7 @@ struct Offered final : vcsn::Source {
   }
 };
 
-/// It takes the word that is at an output, where it is ready.
+/// Takes the word at a ready output.
 struct Taking final : vcsn::Sink {
   Tick at = kNever;
 
@@ -96,7 +96,8 @@ struct Twin {
   }
 };
 
-/// Packets of which some have lost their begin or end, while outputs are set to other inputs. Lanes: settings, each input, readiness.
+/// Packets, some of which have lost their first or last word, while outputs are set to other inputs. Lanes: settings,
+/// each input, readiness.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 2 + kInputs;

@@ -41,7 +41,7 @@ constexpr std::array kOutcomes{&Received::sessionless, &Received::full,    &Rece
 struct Twin {
   struct Beat {
     bool valid = false, first = false, last = false, damaged = false;
-    std::vector<std::byte> frame;  ///< with the beat's bytes
+    std::vector<std::byte> frame;  ///< up to this beat's bytes
   };
 
   std::unique_ptr<ethernet::Frames> frames = std::make_unique<ethernet::Frames>();
@@ -50,12 +50,12 @@ struct Twin {
   std::deque<vcsn::ReceiveBuffer> none;
   std::deque<vcsn::Session> no_sessions;
   vcsn::Decoder decoder{domains.add({1, 0}), kAddress, circuits, none, no_sessions, 0, kMost};
-  std::array<Beat, 3> beats;  ///< that came in this cycle and those before
+  std::array<Beat, 3> beats;  ///< of this cycle and those before
   vcsn::Decoder::Verdict begun;
-  bool takes_words = false, receives = false;                            ///< its virtual port does; until the end
+  bool takes_words = false, receives = false;                            ///< its virtual port takes them; until the end
   std::array<Received, 3> received;                                      ///< in this cycle and those before
   std::optional<unsigned> indicated;                                     ///< a virtual port, in the cycle before
-  std::optional<std::pair<unsigned, std::uint32_t>> credit;              ///< alike
+  std::optional<std::pair<unsigned, std::uint32_t>> credit;              ///< likewise
   std::optional<std::pair<unsigned, std::vector<std::byte>>> sequenced;  ///< of a session
   std::optional<std::pair<unsigned, std::optional<vcsn::Circuit>>> written;
 
@@ -73,7 +73,7 @@ struct Twin {
       out.commit_o.set_bit(begun.port, taken);
       out.drop_o.set_bit(begun.port, !taken);
       out.kept_valid_o.set(taken);
-      out.kept_words_o.set(beats[1].frame.size() / vcsn::kWord);  // those of the MAC but the last one, of a few bytes
+      out.kept_words_o.set(beats[1].frame.size() / vcsn::kWord);  // the MAC's words except the last, of a few bytes
     }
     if (credit) {
       out.credit_valid_o.set_bit(credit->first, true);
@@ -175,7 +175,7 @@ struct Twin {
     if (verdict.counts != &Received::sequenced) return verdict.counts == &Received::taken;
     return header(beats[1].frame).kind == vcsn::spec::FrameKind::data && in.room_i.bit(verdict.port);
   }
-  /// A frame's last word came two cycles ago.
+  /// True if a frame's last word arrived two cycles ago.
   [[nodiscard]] bool ended() const { return beats[1].valid && beats[1].last; }
   [[nodiscard]] std::uint64_t Received::* end() const {
     return decoder.end(*frames->copy(beats[1].frame), begun, beats[1].damaged);
@@ -186,7 +186,8 @@ struct Twin {
   mutable std::vector<std::byte> padded_;
 };
 
-/// Frames of which each part may be wrong, while circuits are written and virtual ports have room or not. Lanes: the MAC, rows, rooms.
+/// Frames any part of which may be wrong, while circuits are written and virtual ports have room or not. Lanes: the
+/// MAC, rows, rooms.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 3;
@@ -242,7 +243,7 @@ class Stimulus {
     const std::size_t headers = kHeaders + (sequenced ? vcsn::kSequence : 0);
     std::size_t size = headers + std::size_t{words} * vcsn::kWord;
     if (dice.chance(wrong_)) size = ethernet::kShortest + dice.below(5);  // a word of the MAC
-    if (dice.chance(wrong_)) size += dice.below(vcsn::kWord + 1);         // no whole word, or one more
+    if (dice.chance(wrong_)) size += dice.below(vcsn::kWord + 1);         // not whole words, or one word more
     if (dice.chance(wrong_)) size = headers + std::size_t{kMost + 1 + dice.below(3)} * vcsn::kWord;  // too long
     size = std::clamp<std::size_t>(size, ethernet::kShortest, ethernet::kMost);
     frame_.resize(size);

@@ -25,7 +25,8 @@ namespace ethernet = thalweg::ethernet;
 constexpr unsigned kPorts = Parameters::Ports, kMost = Parameters::FrameWords;
 constexpr ethernet::Address kAddress = 0x02'1234'5678'9A;
 
-/// The MAC's line in a run, which twin and stimulus look at: its rate, and for how many other frames it is taken after each.
+/// The MAC's line in a run, shared by twin and stimulus: its rate, and the number of other frames that occupy it after
+/// each.
 struct Mac {
   ethernet::Rate rate;
   unsigned others = 0;  ///< in 8 frames
@@ -40,7 +41,8 @@ constexpr unsigned kOther = 300;  ///< bytes
 /// Virtual ports that have a session in a run.
 std::array<bool, kPorts> sequenced;
 
-/// A session that sends each frame once, and says something from a cycle on; what that is, and its headers, come later.
+/// A session that sends each frame once, and sends a message from a given cycle on; its contents and headers are set
+/// later.
 struct Saying {
   ethernet::SessionFrame kind = ethernet::SessionFrame::acknowledgement;
   bool asks = false, knows = false;
@@ -72,11 +74,11 @@ class FakeSession {
   const vcsn::SendBuffer* buffer_;
 };
 
-/// The encoder with buffers that hold what is offered in the module's cycles. Words come in the cycles in which they are read, so that
-/// the encoder's frames get them there.
+/// The encoder with buffers that hold the frames offered in the module's cycles. Words arrive in the cycles in which
+/// they are read, and are inserted into the encoder's frames there.
 struct Twin {
   static constexpr Tick kBefore = 1 << 20;   ///< time in which words are put into buffers
-  static constexpr unsigned kAll = 1 << 14;  ///< more words than come in a run, so that none waits
+  static constexpr unsigned kAll = 1 << 14;  ///< more words than arrive in a run, so that none waits
 
   thalweg::Domains domains;
   thalweg::Domain& domain = domains.add({1, 0});
@@ -92,15 +94,15 @@ struct Twin {
     unsigned port = 0;
     bool reads = false, pops = false, last = false;
     std::shared_ptr<std::vector<std::byte>> frame{};
-    std::size_t number = 0, data = 0;  ///< among the frame's; where words begin in it
+    std::size_t number = 0, data = 0;  ///< index in the frame; where words begin in it
   };
   std::deque<Beat> beats;                                ///< that have not been taken
   std::array<Tick, kPorts> popped{};                     ///< after it the next frame may be offered
   std::array<std::vector<Tick>, kPorts> left;            ///< when words left receive buffers
-  std::array<std::size_t, kPorts> reports{};             ///< of them, those that were reported
+  std::array<std::size_t, kPorts> reports{};             ///< number of those that were reported
   std::optional<std::pair<unsigned, std::size_t>> sent;  ///< virtual port and words of the frame of the cycle before
-  std::optional<unsigned> said;                          ///< or virtual port whose session said something
-  std::optional<unsigned> reported;                      ///< or virtual port that it reports of
+  std::optional<unsigned> said;                          ///< or virtual port whose session sent a message
+  std::optional<unsigned> reported;                      ///< or virtual port that it reports
   std::uint64_t frames_sent = 0;
   Tick now = 0;
 
@@ -175,7 +177,7 @@ struct Twin {
           static_cast<unsigned>(in.write_port_i.get()),
           row.open ? std::optional<vcsn::Circuit>({row.address, static_cast<std::uint8_t>(row.port)}) : std::nullopt);
     }
-    // Frames ended two cycles ago for the monitor, and one for the decoder.
+    // For the monitor, frames ended two cycles ago; for the decoder, one.
     for (unsigned i = 0; i < kPorts; ++i)
       if (in.indicate_i.bit(i)) encoder.indicate(i, now + kBefore - 2);
     for (unsigned i = 0; i < kPorts; ++i)
@@ -183,7 +185,7 @@ struct Twin {
     if (in.write_valid_i.get()) {
       const auto port = static_cast<unsigned>(in.write_port_i.get());
       encoder.forget(port);
-      // What is not data is chosen a cycle ahead, with the row of that cycle.
+      // Frames other than data are chosen one cycle ahead, with the row of that cycle.
       if (sessions[port].says != thalweg::kNever) sessions[port].says = now + kBefore + 2;
       if (left[port].size() > reports[port]) left[port].back() = now + kBefore + 2 - vcsn::Credits::kReports;
     }
@@ -208,7 +210,7 @@ struct Twin {
                                                   .last = k + 1 == words && in.frame_last_i.bit(port),
                                                   .channel = static_cast<std::uint8_t>(in.frame_channel_i.get(port))});
   }
-  /// The headers of a frame that was chosen in the cycle before, and what it says.
+  /// The headers and contents of a frame that was chosen in the cycle before.
   void session(unsigned port, const Inputs& in) {
     std::byte* at = beats.back().frame->data() + ethernet::kHeader;
     const auto of = in.sequence_i.get(port);
@@ -230,7 +232,7 @@ struct Twin {
     const std::uint64_t number = in.says_number_i.get(port);
     std::memcpy(at + vcsn::kHeader + vcsn::kSequence, &number, sizeof number);
   }
-  /// There is a report where a word has left that was not reported, and as much is under way as may be where the port is held.
+  /// A report is due if an unreported word has left; as many words are in flight as permitted while the port is held.
   void credits(unsigned port, const Inputs& in) {
     if (in.report_i.bit(port) && left[port].size() == reports[port] && reported != port)
       left[port].push_back(now + kBefore + 1 - vcsn::Credits::kReports);
@@ -238,7 +240,7 @@ struct Twin {
     encoder.credits(port).sends(in.held_i.bit(port));
     encoder.wake(now + kBefore);
   }
-  /// What the encoder has just sent: its beats begin at `first`.
+  /// The frame that the encoder has just sent: its beats begin at `first`.
   void frame(std::size_t first) {
     const ethernet::Frame* made = nullptr;
     while (const auto* arrival = line->front(thalweg::kNever / mac.rate.cycle)) {
@@ -279,7 +281,7 @@ struct Twin {
   ethernet::FrameRef kept;
 };
 
-/// Frames of buffers, which are never withdrawn, while circuits are written. The MAC takes words at its line's pace.
+/// Frames of buffers, which are never withdrawn, while circuits are written. The MAC accepts words at its line's pace.
 /// Lanes: settings, rows, indications, frames of each port.
 class Stimulus {
  public:
@@ -368,7 +370,7 @@ class Stimulus {
 
  private:
   struct Frame {
-    unsigned words = 0, channel = 0;  ///< no words: none is there
+    unsigned words = 0, channel = 0;  ///< no words: no frame
     bool first = false, last = false, read = false;
   };
 

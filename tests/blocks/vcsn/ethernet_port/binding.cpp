@@ -27,11 +27,11 @@ constexpr unsigned kShell = 0, kMac = 1;
 constexpr unsigned kPorts = Parameters::Ports;
 constexpr unsigned kNode = 3, kNumber = 1;
 
-/// The line of a run, which leads back to its port; twin and stimulus look at it.
+/// The line of a run, which leads back to its port; shared by twin and stimulus.
 struct Way {
   ethernet::Rate rate;
   Tick latency = 0;  ///< cycles of the line
-  Tick macs = 0;     ///< and of the MACs
+  Tick macs = 0;     ///< cycles of the MACs
   double lost = 0;   ///< share of frames
   double cut = 0;    ///< share of frames that are followed by a copy without the last word
 };
@@ -88,7 +88,7 @@ struct Twin {
   Clocks clocks;
   std::unique_ptr<State> state;            ///< from the first step on, when the run's line is known
   std::deque<Beat> beats;                  ///< that have not been taken
-  std::size_t made = 0;                    ///< of them, those of frames before the one that is made
+  std::size_t made = 0;                    ///< number of those that belong to frames before the current one
   std::array<vcsn::Received, 3> received;  ///< in this cycle and those before
   std::optional<std::pair<unsigned, std::optional<vcsn::Circuit>>> written;
   std::optional<std::pair<unsigned, vcsn::CreditsConfig>> credits;  ///< that are set
@@ -219,8 +219,8 @@ struct Twin {
   }
 };
 
-/// Packets of each virtual port, while circuits between them, and with ports that are not there, are written. Lanes: settings, rows, words and
-/// readiness of each port.
+/// Packets of each virtual port, while circuits between them, and with missing ports, are written. Lanes: settings,
+/// rows, words and readiness of each port.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 2 + 2 * kPorts;
@@ -237,7 +237,7 @@ class Stimulus {
         losses_(0, 0),
         cuts_(0, 0),
         pace_(draw(run)) {
-    if (opens_ > 0) {  // circuits stay, and most have sessions from the begin on
+    if (opens_ > 0) {  // circuits persist, and most have sessions from the start
       way.lost = run.pick(0, 20, 200) / 1000.;
       if (run.chance(800)) writes_ = 0;
       if (run.chance(500)) {
@@ -248,7 +248,7 @@ class Stimulus {
         ended_ = 700;
         calms_ = 20;
         reopens_ = run.pick(20, 50);
-      } else if (run.chance(500)) {  // one end is gone, which the other one has to find out
+      } else if (run.chance(500)) {  // one end is gone, which the other one must detect
         closes_ = 2000 + run.below(3000);
         writes_ = reopens_ = 0;
       }
@@ -279,7 +279,7 @@ class Stimulus {
 
   static ethernet::Rate draw(bisim::Dice& run) {
     way = {blocks::draw_rate(run), 1 + static_cast<Tick>(run.below(40)), static_cast<Tick>(run.below(40))};
-    // At 64 bytes a cycle a frame's first word may come with the last one of the frame before.
+    // At 64 bytes per cycle a frame's first word may arrive with the last one of the previous frame.
     if (way.rate.bytes(vcsn::kWord) == way.rate.cycle) way.rate = {};
     return way.rate;
   }
@@ -359,7 +359,8 @@ class Stimulus {
     next.mac_monitor_cycles_i.set(settings.below(1U << settings.below(11)));
     next.mac_monitor_words_i.set(settings.below(1U << (1 + settings.below(9))));
   }
-  /// A word that the MAC takes comes back when all of it has been on the line; the last one with its FCS. Its copy follows.
+  /// A word that the MAC takes returns when all of it has been on the line; the last one with its FCS. Its copy
+  /// follows.
   void carry(const Outputs& seen) {
     const auto& rate = way.rate;
     const ethernet::Units begin = pace_.begin() + way.latency * rate.cycle;
@@ -393,10 +394,10 @@ class Stimulus {
   }
 
   unsigned load_, ends_, takes_, sets_, writes_, credits_, opens_, reopens_;
-  unsigned ended_ = 100;  ///< of 1,000 changes of a session, those that open none
-  unsigned calms_ = 0;    ///< cycles of 1,000 in which is_calm_ changes
+  unsigned ended_ = 100;  ///< per 1,000 changes of a session: those that open none
+  unsigned calms_ = 0;    ///< per 1,000 cycles: those in which is_calm_ changes
   bool starts_ = true;    ///< sessions begin with the circuits
-  bool is_calm_ = false;  ///< no words come from the shell, so that the line becomes idle
+  bool is_calm_ = false;  ///< no words arrive from the shell, so that the line becomes idle
   unsigned closes_ = 0;   ///< the cycle in which virtual port 0 loses its circuit; 0: never
   thalweg::Trials losses_, cuts_;
   bool is_lost_ = false;

@@ -36,7 +36,7 @@ struct Twin {
   }
 };
 
-/// Frames closer than a line has them, too, and windows of a cycle to many frames. Lanes: frames, settings.
+/// Frames, also closer than on a line, and windows from one cycle to many frames. Lanes: frames, settings.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 2;

@@ -36,8 +36,8 @@ struct Twin {
   }
 };
 
-/// Frames that come and are sometimes withdrawn, as where a circuit is cut. The line is taken for a frame's words and the headers'.
-/// Lanes: the line, settings, frames of each port.
+/// Frames that arrive and are sometimes withdrawn, as when a circuit is cut. The line is busy for a frame's words and
+/// those of the headers. Lanes: the line, settings, frames of each port.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 2 + kPorts;
@@ -87,7 +87,7 @@ class Stimulus {
 
   unsigned load_, short_, sets_, free_, slows_, busy_ = 0;
   std::array<bool, kPorts> slow_{};
-  std::array<unsigned, kPorts> words_{};  ///< of the frame that waits; 0: none does
+  std::array<unsigned, kPorts> words_{};  ///< of the waiting frame; 0: none
 };
 
 }  // namespace

@@ -68,7 +68,8 @@ struct Twin {
   }
 };
 
-/// Transfers of segments anywhere in the memory, as many as there is room for. The memory answers in order. Lanes: transfers, readiness.
+/// Transfers of segments anywhere in the memory, as many as there is room for. The memory answers in order. Lanes:
+/// transfers, readiness.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 2;
@@ -134,7 +135,7 @@ class Stimulus {
   std::vector<std::byte> memory_;
   std::optional<thalweg::Bank> bank_;
   std::deque<std::pair<Tick, std::uint64_t>> answers_;
-  std::deque<unsigned> transfers_;  ///< segments of those that have not ended
+  std::deque<unsigned> transfers_;  ///< segments of the transfers that have not ended
   unsigned waiting_ = 0, left_ = 0, channel_ = 0;
   Tick now_ = 0, data_at_ = -1;
 };

@@ -23,10 +23,10 @@ constexpr unsigned kWindow = Parameters::Window;
 
 struct Twin {
   std::unique_ptr<thalweg::ethernet::Frames> frames = std::make_unique<thalweg::ethernet::Frames>();
-  mutable vcsn::ReceiveBuffer buffer;  ///< drops times that are past where it is asked for room
-  std::vector<vcsn::Word> words;       ///< of the frame that comes
+  mutable vcsn::ReceiveBuffer buffer;  ///< discards past times when it is asked for room
+  std::vector<vcsn::Word> words;       ///< of the arriving frame
   bool has_slots = false, is_free = false, has_come = false;
-  std::uint64_t number = 0;  ///< of that frame, where frames have slots
+  std::uint64_t number = 0;  ///< of that frame, if frames have slots
   struct Ended {
     thalweg::ethernet::FrameRef frame;
     vcsn::Waiting of;
@@ -111,8 +111,8 @@ struct Twin {
   }
 };
 
-/// Frames that begin where there is room, with pauses; some are thrown away at their ends. In some runs they have slots, of which the next in
-/// order is drawn more often.
+/// Frames that begin when there is room, with pauses; some are dropped at their ends. In some runs they have slots, of
+/// which the next in order is drawn more often.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 2;
@@ -173,7 +173,7 @@ class Stimulus {
     next.mac_commit_i.set(!bad);
     next.mac_drop_i.set(bad);
     inside_ = false;
-    if (has_slots_ && mac.chance(500)) begin(seen, mac, next);  // the next one's header may be there
+    if (has_slots_ && mac.chance(500)) begin(seen, mac, next);  // the next one's header may have arrived
   }
 
  private:
@@ -198,7 +198,7 @@ class Stimulus {
   bool began_ = false;   ///< in the cycle before
   unsigned oldest_ = 0;  ///< slot
   bool inside_ = false, first_ = false, last_ = false;
-  unsigned words_ = 0, come_ = 0;  ///< of the frame; of them, those that have come
+  unsigned words_ = 0, come_ = 0;  ///< of the frame; number of those that have arrived
 };
 
 }  // namespace

@@ -21,7 +21,7 @@ struct Twin {
   std::optional<blocks::WordData> read;  ///< in the cycle before
   std::uint64_t oldest = 0, shown = 0;   ///< numbers of frames
   bool selected = true;                  ///< none was released since `shown` was
-  unsigned next = 0;                     ///< word of that one
+  unsigned next = 0;                     ///< index of its next word
 
   explicit Twin(const Clocks& clocks)
       : buffer(clock(clocks, kShell), clock(clocks, kMac), Parameters::Words, Parameters::FrameWords,
@@ -72,8 +72,8 @@ struct Twin {
   }
 };
 
-/// A writer that is not taken repeats its word; a reader pops a frame with its last word, or some time after that. For some time it keeps frames:
-/// it selects, reads, and releases any.
+/// A writer repeats its word until it is accepted; a reader pops a frame with its last word, or some time after that.
+/// For some time it keeps frames: it selects, reads, and releases any.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 2;
@@ -158,8 +158,8 @@ class Stimulus {
   bool waiting_ = false, first_ = true, last_ = false;
   unsigned channel_ = 0;
   bool reading_ = false, selects_ = false;  ///< a frame was selected in the cycle before
-  unsigned left_ = 0;                       ///< words of the frame that is read
-  unsigned falls_ = 0;                      ///< cycles until frames are not kept any more
+  unsigned left_ = 0;                       ///< remaining words of the frame that is read
+  unsigned falls_ = 0;                      ///< cycles until frames are no longer kept
 };
 
 }  // namespace

@@ -71,7 +71,7 @@ struct Twin {
   }
 };
 
-/// Programs of any commands, one after another. Lanes: programs, what they wait for.
+/// Programs of any commands, one after another. Lanes: programs, the events for which they wait.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 2;

@@ -21,7 +21,7 @@ namespace vcsn = thalweg::vcsn;
 
 constexpr unsigned kShell = 0, kLink = 1;
 
-Tick latency;  ///< of the run's link, which twin and stimulus look at
+Tick latency;  ///< of the run's link, shared by twin and stimulus
 
 /// A port whose link leads back to it.
 struct Twin {
@@ -91,7 +91,7 @@ struct Twin {
   }
 };
 
-/// A writer that is not taken repeats its word. What leaves comes back with the link's latency, words and credits.
+/// A writer repeats its word until it is accepted. Words and credits that leave return with the link's latency.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 1;
@@ -138,7 +138,7 @@ class Stimulus {
   };
   unsigned load_, ends_, takes_;
   bool waiting_ = false, first_ = true;
-  std::deque<Way> way_;  ///< of the link, a cycle each
+  std::deque<Way> way_;  ///< of the link, one per cycle
 };
 
 }  // namespace

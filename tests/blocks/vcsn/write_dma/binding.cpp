@@ -20,7 +20,7 @@ using thalweg::Tick;
 using top::Inputs, top::Outputs, top::Parameters;
 namespace vcsn = thalweg::vcsn;
 
-unsigned ahead;  ///< cycles that the run's memory may be behind
+unsigned ahead;  ///< cycles by which the run's memory may lag
 
 struct Twin {
   struct State {
@@ -105,7 +105,8 @@ struct Twin {
   }
 };
 
-/// Packets of which some have lost their begin or end, longer and shorter than transfers. Lanes: transfers, words.
+/// Packets, some of which have lost their first or last word, longer and shorter than transfers. Lanes: transfers,
+/// words.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 2;
@@ -164,7 +165,7 @@ class Stimulus {
     next.in_last_i.set(last_);
     if (seen.in_ready_o.get()) offers_ = false;
   }
-  /// Its burst's begin is seen where it may begin.
+  /// The start of a burst is accepted when permitted.
   void memory(const Outputs& seen, Inputs& next) {
     next.ready_i.set(now_ >= ready_);
     next.written_i.set(!written_.empty() && written_.front() == now_);
@@ -182,7 +183,7 @@ class Stimulus {
   unsigned load_, short_, one_, comes_, ends_, lost_;
   std::optional<thalweg::Bank> bank_;
   std::deque<Tick> written_;
-  std::deque<unsigned> transfers_;  ///< segments of those that have not ended
+  std::deque<unsigned> transfers_;  ///< segments of the transfers that have not ended
   unsigned waiting_ = 0, left_ = 0;
   blocks::WordData data_{};
   bool offers_ = false, first_ = false, last_ = false, begins_ = true;
