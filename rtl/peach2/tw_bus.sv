@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The bus of a hub: routes each beat by its address to memory, calculator, working RAM or registers.
 //
-// Beats come by two lanes, and those of the side lane go first, so that a beat that has to wait for the calculator holds back nothing
-// that its results need. A beat that memory was shown stays until it is taken.
+// Beats arrive on two lanes. The side lane has priority, so a beat that waits for the calculator does not block those
+// that its results need. A beat offered to memory stays until it is accepted.
 //
-// Of a hub's 1 GByte the lower half is memory; then 256 MByte are the calculator's, its contexts one behind the other; then come
-// the RAM, and 128 MByte further on the registers. What is of none of them, and a beat of the calculator that is not whole, is
-// dropped and told; read, it is zero.
+// Of a hub's 1 GByte the lower half is memory; the next 256 MByte are the calculator's contexts, one after the other; then
+// the RAM, and 128 MByte further on the registers. Beats to other addresses, and partial writes to the calculator, are
+// dropped and reported; such reads return zero.
 //
-// Order: of the beats of a lane, also of replies: while memory has replies to come, no other is read, nor by the other lane.
-// Latency: none on the way there; a reply two cycles after its beat, from memory one after it came. Throughput: a beat a cycle.
-// Storage: a reply. Critical path: from beat_valid_i over the choices of lane and target to beat_ready_o, or over memory_ready_i.
+// Order: beats and replies of a lane are in order: while memory reads are outstanding, no other target is read, nor memory by the other
+// lane. Latency: none to the targets; a reply two cycles after its beat, one after it came from memory. Throughput: a beat per cycle.
+// Storage: a reply. Critical path: from beat_valid_i through the choices of lane and target to beat_ready_o, or through memory_ready_i.
 module tw_bus
   import tw_peach2_pkg::*;
 #(
@@ -45,24 +45,24 @@ module tw_bus
     output logic [MemoryBits-1:0] memory_address_o,
     output logic [         127:0] memory_data_o,
     output logic [          15:0] memory_enable_o,
-    input  logic                  memory_reply_valid_i,  /// a cycle after its beat at the earliest
+    input  logic                  memory_reply_valid_i,  /// at least one cycle after its beat
     input  logic [         127:0] memory_reply_data_i,
 
-    output logic                   calculator_valid_o,    /// a beat for it
+    output logic                   calculator_valid_o,    /// a write
     input  logic                   calculator_ready_i,
     output logic [ContextBits-1:0] calculator_context_o,
     output logic [  PlaceBits-1:0] calculator_place_o,
     output logic [ RecordBits-1:0] calculator_read_o,
-    input  logic [          127:0] calculator_data_i,     /// what stood there in the cycle before
+    input  logic [          127:0] calculator_data_i,     /// for the address of the previous cycle
 
     output logic               ram_write_o,
     output logic [RamBits-1:0] ram_address_o,
-    input  logic [      127:0] ram_data_i,     /// what stood there in the cycle before
+    input  logic [      127:0] ram_data_i,     /// for the address of the previous cycle
 
     output logic                 register_write_o,
     input  logic                 register_ready_i,    /// for a write
     output logic [Registers-1:0] register_address_o,
-    input  logic [        127:0] register_data_i,     /// what stood there in the cycle before
+    input  logic [        127:0] register_data_i,     /// for the address of the previous cycle
 
     output logic                stray_valid_o,
     output logic [BeatBits-1:0] stray_address_o
@@ -70,9 +70,9 @@ module tw_bus
   typedef enum logic [2:0] {Memory, Calculator, Ram, Register, None} target_e;
 
   target_e target, from_q;
-  logic fast_q, side_q;  // side_q: what is read is for the side lane
-  logic stays_q;  // memory was shown a beat of the first lane, and did not take it
-  logic [9:0] under_way_q;  // beats read from memory
+  logic fast_q, side_q;  // side_q: the last read is of the side lane
+  logic stays_q;  // memory was offered a beat of the first lane, and has not accepted it
+  logic [9:0] under_way_q;  // outstanding memory reads
 
   wire side = beat_valid_i[1] && !stays_q;
   wire valid = beat_valid_i[side];

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Converts packets to bus beats and back: writes and reads become beats of 16 bytes, and read data become completions.
 //
-// Order: of the packets, at the bus; completions in the order of their reads. Latency: the first beat two cycles after its line came;
-// a completion's header two cycles after the read began, its lines the cycle after their last beat. Throughput: a beat a cycle,
-// also from packet to packet where these are of two lines at least; of completions a cycle more for each. Storage: a line, two beats, those
-// of Reads reads. All outputs are registers, or depend on registers alone. Critical path: from the double words left over a line's
+// Order: that of the packets at the bus; completions in the order of their reads. Latency: the first beat two cycles after its line arrived;
+// a completion's header two cycles after the read began, its lines the cycle after their last beat. Throughput: a beat per cycle,
+// also across packets of at least two lines; completions take one more cycle each. Storage: a line, two beats, those
+// of Reads reads. All outputs are registers, or depend only on registers. Critical path: from the remaining double words through a line's
 // enables to the line's register.
 module tw_bus_bridge
   import tw_spec_pkg::*;
   import tw_peach2_pkg::*;
 #(
-    parameter int unsigned Reads = 4,  /// under way at once, at least 1
+    parameter int unsigned Reads = 4,  /// outstanding reads, at least 1
     localparam int unsigned BeatBits = AddressBits - 4
 ) (
     input logic        clk_i,
     input logic        rst_i,
-    input logic [15:0] own_i,  /// as the completer
+    input logic [15:0] own_i,  /// completer ID
 
     input  logic  in_valid_i,
     output logic  in_ready_o,
@@ -32,9 +32,9 @@ module tw_bus_bridge
     output logic                beat_write_o,
     output logic [BeatBits-1:0] beat_address_o,  /// in beats
     output logic [       127:0] beat_data_o,
-    output logic [        15:0] beat_enable_o,   /// which bytes are written
+    output logic [        15:0] beat_enable_o,   /// byte enables
 
-    input logic         reply_valid_i,  /// for each beat that is read, in their order
+    input logic         reply_valid_i,  /// one for each beat read, in order
     input logic [127:0] reply_data_i
 );
   if (Reads < 1) begin : check_reads
@@ -48,18 +48,18 @@ module tw_bus_bridge
   typedef struct packed {
     logic [15:0] requester;
     logic [7:0] tag;
-    logic [4:0] at;  // the first double word's place in 128 bytes
+    logic [4:0] at;  // the first double word's index in 128 bytes
     logic [6:0] dwords;
   } read_t;
 
-  // --- The packet that is at its turn, and the line
+  // --- The current packet and line
 
   logic first_q, packet_q, write_q, begun_q;
   logic [DwordBits-1:0] at_q;
   logic [6:0] left_q;
   logic [3:0] first_enable_q, last_enable_q;
   read_t read_q;
-  logic [1:0] beats_q;  // of the line, that have not gone
+  logic [1:0] beats_q;  // of the line, not yet issued
   word_t line_q;
   logic [31:0] enable_q;
   logic [DwordBits-4:0] line_at_q;
@@ -68,7 +68,7 @@ module tw_bus_bridge
   assign request = pcie_memory_write_of(in_data_i[127:0]);
 
   logic beat_advance;
-  wire upper = beats_q == 2'b10;  // the line's lower beat has gone, or has no byte
+  wire upper = beats_q == 2'b10;  // the line's lower beat was issued, or has no enabled byte
   wire line_free = beats_q == 0 || (beat_advance && beats_q != 2'b11);
   wire takes_line = packet_q && write_q && line_free;
   wire accept = in_valid_i && in_ready_o;

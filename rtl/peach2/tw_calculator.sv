@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // The reduction calculator: reduces consecutive records that are written to it, field by field.
 //
-// A context takes a number of beats, in any order, at their places in the records: each is combined with the partial sum of its
-// place. There are Sums beats of partial sums, so that the adders' stages are full of different ones; the fields of a record lie in
-// the first beats of them, and each as often as records fit. When all beats have come, the partial sums of a field are combined,
-// upper half to lower half, until one is left: that order is the same whenever the beats come in that of their addresses. Meanwhile
-// the next beats go to another set of partial sums. With `tree`, all fields are combined to one in the same way, at last the
-// elements of a beat. A result that is kept_i is not replaced: the context's partial sums wait for it, and when both sets have all
-// their beats, so do beats; other contexts go on.
+// A context accepts a number of beats, in any order, with their index in the records: each is combined with the partial sum of its
+// index. There are Sums beats of partial sums, so that the adders' stages are filled with different ones; a record's fields occupy
+// the first beats, repeated as often as records fit. When all beats have arrived, the partial sums of a field are combined,
+// upper half with lower half, until one is left: that order is the same whenever beats arrive in the order of their addresses. Meanwhile
+// the next beats go to another set of partial sums. With `tree`, all fields are combined into one in the same way, finally the
+// elements of a beat. A result with kept_i is not replaced: the context's partial sums wait for it, and when both sets are
+// complete, so do beats; other contexts continue.
 //
-// Order: of beats of one place; of the reductions of a context. Latency: from the last beat to done_valid_o Latency + 3 cycles, Sums + 2 for the copy, and for each
-// halving its beats and Latency + 3, then the record's beats. Throughput: a beat a cycle where beats of one place are Latency + 3
-// cycles apart, and reductions are as long as what follows the last beat. Storage: two sets of Sums beats for each context, two more
-// for the last steps, in memories that can be block RAM; results. All outputs are registers, or that of a memory. Critical path: from the beat at the front over what is busy to the memory's enables, or that of a lane.
+// Order: of beats of one index; of the reductions of a context. Latency: from the last beat to done_valid_o Latency + 3 cycles, Sums + 2 for the copy, and for each
+// halving its beats plus Latency + 3, then the record's beats. Throughput: a beat per cycle if beats of one index are Latency + 3
+// cycles apart, and reductions are as long as the steps after the last beat. Storage: two sets of Sums beats for each context, two more
+// for the last steps, in memories that can be block RAM; results. All outputs are registers, or that of a memory. Critical path: from the beat at the head through the busy flags to the memory's enables, or that
+// of a lane.
 module tw_calculator
   import tw_spec_pkg::*;
   import tw_reduce_pkg::*;
@@ -20,9 +21,9 @@ module tw_calculator
     parameter int unsigned Bytes = 16,  /// of a beat: 16 or 32
     parameter int unsigned Contexts = 4,  /// a power of two, at least 2
     parameter int unsigned Sums = 16,  /// beats of partial sums, a power of two, at least 2
-    parameter int unsigned Latency = 8,  /// of the lanes, cycles
-    parameter int unsigned Records = 8,  /// beats of a record at most, a power of two, at least 2, up to Sums
-    parameter pairs_t Pairs = all_pairs(),  /// what the lanes can; with the bitwise or of bytes
+    parameter int unsigned Latency = 8,  /// of the lanes, in cycles
+    parameter int unsigned Records = 8,  /// maximum beats of a record, a power of two, at least 2, up to Sums
+    parameter pairs_t Pairs = all_pairs(),  /// supported pairs of the lanes, including the bitwise or of bytes
     localparam int unsigned Bits = 8 * Bytes,
     localparam int unsigned ContextBits = $clog2(Contexts),
     localparam int unsigned PlaceBits = $clog2(Sums),
@@ -32,9 +33,9 @@ module tw_calculator
     input logic clk_i,
     input logic rst_i,
 
-    input logic                          setup_valid_i,      /// begins anew
+    input logic                          setup_valid_i,      /// restarts the context
     input logic        [ContextBits-1:0] setup_context_i,
-    input logic        [  CountBits-1:0] setup_beats_i,      /// of a reduction; 0: takes none
+    input logic        [  CountBits-1:0] setup_beats_i,      /// of a reduction; 0: accepts none
     input operator_e                     setup_operation_i,
     input datatype_e                     setup_datatype_i,
     input logic        [            1:0] setup_record_i,     /// log2 of a record's beats
@@ -48,12 +49,12 @@ module tw_calculator
 
     input  logic [ContextBits-1:0] read_context_i,
     input  logic [ RecordBits-1:0] read_beat_i,
-    output logic [       Bits-1:0] read_data_o,     /// in the cycle after; 0 where there is no result yet
+    output logic [       Bits-1:0] read_data_o,     /// one cycle later; 0 without a result
 
     output logic                   done_valid_o,
     output logic [ContextBits-1:0] done_context_o,
-    input  logic [   Contexts-1:0] kept_i,          /// results that are still to be read, from the cycle after done_valid_o on
-    output logic                   stray_o         /// a beat of a context that takes none was dropped
+    input  logic [   Contexts-1:0] kept_i,          /// results that are not yet read, from the cycle after done_valid_o on
+    output logic                   stray_o         /// a beat for a context that accepts none was dropped
 );
   if (Bytes != 16 && Bytes != 32) begin : check_bytes
     $error("tw_calculator: Bytes must be 16 or 32");
@@ -93,7 +94,7 @@ module tw_calculator
   setup_t [Contexts-1:0] setups_q;
   logic [Contexts-1:0][CountBits-1:0] left_q;
   logic [Contexts-1:0] set_q;
-  logic [Contexts-1:0][1:0] full_q;  // a set has all its beats, and has not been copied
+  logic [Contexts-1:0][1:0] full_q;  // a set has all its beats, and was not copied
   logic [Contexts-1:0][1:0][Sums-1:0] touched_q, busy_q;
   logic [Bits-1:0] sums_q[2*Contexts*Sums];
   logic [Bits-1:0] results_q[Contexts*Records];
@@ -147,7 +148,7 @@ module tw_calculator
     read_data_q      <= beat.data;
     read_sum_q       <= sums_q[index];
 
-    // A memory's word is late in its cycle. The first beat of a place goes the same way, and stays as it is.
+    // A memory's word is late in its cycle. The first beat of an index takes the same path, unchanged.
     pair_valid_q     <= !rst_i && read_valid_q;
     pair_tag_q       <= read_tag_q;
     pair_operation_q <= read_first_q ? OperatorBor : read_operation_q;
@@ -183,13 +184,13 @@ module tw_calculator
   logic request;
   logic [Contexts-1:0] requests;
   logic [Contexts-1:0][1:0] summed_q;  // a set has all its sums
-  logic [Contexts-1:0] next_set_q;  // whose turn it is
+  logic [Contexts-1:0] next_set_q;  // the next set to reduce
   logic [ContextBits-1:0] next_of;
   logic [ContextBits-1:0] of_q;
   logic which_q;
   setup_t of_fold_q;
-  logic [PlaceBits:0] at_q, width_q;  // the place it is at; so many beats are left
-  logic [5:0] shift_q;  // bytes from an element to that which it is combined with
+  logic [PlaceBits:0] at_q, width_q;  // current index; beats left to combine
+  logic [5:0] shift_q;  // bytes between the two elements to combine
   logic [Sums-1:0] there_q;
   logic copied_q;
   logic [PlaceBits-1:0] copied_at_q;
@@ -205,7 +206,7 @@ module tw_calculator
   wire copied = at_q == (PlaceBits + 1)'(Sums);
 
   always_comb begin
-    // A result that has just come to be is not in kept_i yet.
+    // A result of the previous cycle is not in kept_i yet.
     for (int unsigned i = 0; i < Contexts; i++)
       requests[i] = summed_q[i][next_set_q[i]] && !kept_i[i] && !(done_valid_o && done_context_o == ContextBits'(i));
   end

@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// The registers of a hub, on its bus: windows, starts of the DMA controller, the calculator's contexts, and counts of what
-// happened.
+// The registers of a hub, on its bus: windows, starts of the DMA controller, the calculator's contexts, and event
+// counts.
 //
 // A register has 16 bytes, and is written in one beat, or its lower half before its upper one. At 0 the windows: lower and upper
-// page, 32 bits each; mask, the port in bits 34 to 32, used in bit 40. At 64 starts a chain: its address, the lower half alone. At 65
-// the nodes, a bit each, whose packets may write registers, which else the host alone may. At 66 bits 0 and 1 give up the chain of
-// a channel, 8 and 9 also those that wait. At 67 the time-out of a chain's reads, 16 bits, in units of tw_dma_reader; 0, as after a reset:
+// page, 32 bits each; mask, port in bits 34 to 32, used in bit 40. A write to 64 starts a chain: its address, only the lower half. At 65
+// the nodes, a bit each, whose packets may write registers; otherwise only the host may. At 66, bits 0 and 1 abort the chain of
+// a channel, 8 and 9 also the waiting ones. At 67 the time-out of a chain's reads, 16 bits, in units of tw_dma_reader; 0, as after reset:
 // none. At 80 the contexts: beats, operator from bit 32, type from 40, log2 of a record's beats
-// from 48, tree in bit 56; and, where bit 63 is set, the chain that starts for each result, so that no host takes part: one of all
-// contexts' at a time, and the context's result is kept until it has ended.
+// from 48, tree in bit 56; and, if bit 63 is set, the chain that each result starts without a host: only one for
+// all contexts is active, and the context's result is kept until it has ended.
 //
-// Read at 128: chains that ended and starts that found no place, 32 bits each; chains that were given up. At 129: beats that the
-// bus and the calculator dropped; the address of the bus's last one. At 130 for each channel: chains given up, the last one's reason
-// from bit 32; its descriptor. At 144 for each port: packets refused, the last one's reason from bit 32, whether it was a read in bit
-// 35, who sent it: the port from bit 40, the node from 48; its address. At 160 for each context: results.
+// Read at 128: finished chains and dropped starts, 32 bits each; aborted chains. At 129: beats dropped by the
+// bus and by the calculator; the address of the bus's last one. At 130 for each channel: aborted chains, the last one's reason
+// from bit 32; its descriptor. At 144 for each port: refused packets, the last one's reason from bit 32, whether it was a read in bit
+// 35, its source: the port from bit 40, the node from 48; its address. At 160 for each context: results.
 //
-// Order: of starts. Latency: a window or a start is at its output the cycle after the write; what is read, one. Throughput: a
-// register a cycle, while windows are taken. Storage: the counts, the contexts' chains, Starts starts. All outputs but
-// register_ready_o are registers, or depend on registers alone. Critical path: from register_address_i over the choice of a count
-// to what is read.
+// Order: of starts. Latency: a window or a start is at its output the cycle after the write; a read takes one. Throughput: a
+// register per cycle, while windows are accepted. Storage: the counts, the contexts' chains, Starts starts. All outputs but
+// register_ready_o are registers, or depend only on registers. Critical path: from register_address_i through the selection of a count
+// to the read data.
 module tw_control
   import tw_spec_pkg::*;
   import tw_peach2_pkg::*;
 #(
     parameter int unsigned Windows = 16,  /// at least 2, at most 64
     parameter int unsigned Contexts = 4,  /// of the calculator, a power of two, at least 2, at most 16
-    parameter int unsigned Starts = 8,  /// that wait, at least 1
+    parameter int unsigned Starts = 8,  /// waiting starts, at least 1
     localparam int unsigned IndexBits = $clog2(Windows),
     localparam int unsigned ContextBits = $clog2(Contexts),
     localparam int unsigned BeatBits = AddressBits - 4
@@ -34,11 +34,11 @@ module tw_control
     input logic rst_i,
 
     input  logic         register_write_i,
-    output logic         register_ready_o,    /// for a write
+    output logic         register_ready_o,    /// a write
     input  logic [  7:0] register_address_i,
     input  logic [127:0] register_data_i,
     input  logic [ 15:0] register_enable_i,
-    output logic [127:0] register_data_o,     /// what stood there in the cycle before
+    output logic [127:0] register_data_o,     /// for the address of the previous cycle
 
     output logic                    window_valid_o,
     input  logic                    window_ready_i,
@@ -56,10 +56,10 @@ module tw_control
     output logic [2**NodeBits-1:0] command_owners_o,  /// nodes that may write registers
     output logic [           15:0] command_timeout_o,
 
-    output logic                   chain_valid_o,    /// of a result
+    output logic                   chain_valid_o,    /// started by a result
     input  logic                   chain_ready_i,
     output logic [AddressBits-1:0] chain_address_o,
-    output logic [   Contexts-1:0] kept_o,           /// contexts whose result's chain has not ended
+    output logic [   Contexts-1:0] kept_o,           /// contexts whose results' chains have not ended
 
     output logic                        setup_valid_o,
     output logic      [ContextBits-1:0] setup_context_o,
@@ -71,13 +71,13 @@ module tw_control
 
     input logic                   done_valid_i,
     input logic [ContextBits-1:0] done_context_i,
-    input logic                   dropped_i,       /// a beat, by the calculator
+    input logic                   dropped_i,       /// the calculator dropped a beat
 
-    input logic                stray_valid_i,    /// a beat, by the bus
+    input logic                stray_valid_i,    /// the bus dropped a beat
     input logic [BeatBits-1:0] stray_address_i,
 
     input logic                          event_valid_i,
-    input logic        [            3:0] event_place_i,   /// ports; then, of each channel, chains that ended, and faults
+    input logic        [            3:0] event_place_i,   /// ports; then, for each channel, finished chains, and faults
     input logic        [           15:0] event_count_i,
     input note_t                         event_note_i
 );
@@ -93,7 +93,7 @@ module tw_control
 
   typedef struct packed {
     logic [31:0] count;
-    note_t note;  // the last one's
+    note_t note;  // of the last one
   } record_t;
   typedef struct packed {
     logic starts;
@@ -103,8 +103,8 @@ module tw_control
   record_t [Ports-1:0] refused_q;
   record_t [Channels-1:0] given_up_q;
   chain_t [Contexts-1:0] chains_q;
-  logic [Contexts-1:0] due_q;  // chains that a result starts
-  logic running_q;  // one of them, from its start on
+  logic [Contexts-1:0] due_q;  // chains to be started by a result
+  logic running_q;  // one of them is active, from its start on
   logic [ContextBits-1:0] running_of_q;
   logic [Contexts-1:0][31:0] results_q;
   logic [31:0] finished_q, faults_q, missed_q, strays_q, dropped_q;

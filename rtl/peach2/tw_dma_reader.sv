@@ -1,35 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// The DMA controller's read half: walks a chain of descriptors, and issues their reads, one packet at a time.
+// The DMA controller's read half: walks a chain of descriptors, and issues their reads, one packet each.
 //
-// A read is cut where its write has to be: at 256 bytes of the destination, and at the pages of the source. With it goes a chunk,
-// which says where its data are to be written. The next descriptor is fetched when the last read of this one has gone out, and
-// followed when all that was read has been written: so completions come in the order of their reads, whoever answers.
+// A read ends where its write must: at 256-byte boundaries of the destination; and at page boundaries of the source. With it a chunk is
+// issued, the destination of its data. The next descriptor is fetched when the last read of the current one has been issued, and
+// executed when all data read have been written: so completions come in the order of their reads, whichever target answers.
 //
-// A chain is given up where a descriptor is none, a read was refused, an answer has failed, there have been more than Descriptors, or
-// the host aborts it: nothing more is read, what is under way is waited for, and the next chain begins as after a reset. A chain
-// ends once, finished or with a fault, which says why and at which descriptor. purge_i gives up the chains that wait too, up to the
-// first 64 cycles in which none comes.
+// A chain is aborted if a descriptor is invalid, a read was refused, an answer has failed, there have been more than Descriptors, or
+// by the host: no more reads are issued, outstanding ones are awaited, and the next chain begins as after a reset. Each chain
+// ends once, finished or with a fault, which gives the reason and the descriptor. purge_i also aborts waiting chains, until
+// 64 cycles have passed without a start.
 //
-// Where timeout_i is not 0 and so many times Unit cycles pass in which no answer comes that is due, the chain is given up, and the fault
-// has the address of the last read. An answer may still come, and must not be taken for another one's. So until all of them have come, or
-// purge_i says that none will, the writer drops what comes, and chains that start are given up at once.
+// If timeout_i is not 0 and timeout_i * Unit cycles pass without an answer while one is outstanding, the chain is aborted, and the fault
+// has the address of the last read. A late answer must not be taken for another read's. So until all have arrived, or
+// purge_i says that none will, the writer drops answers, and started chains are aborted at once.
 //
-// Order: of the chain. Latency: a read goes out two cycles after the descriptor. Throughput: a read in two cycles, of up to
-// Reads that have no completion yet. Storage: a descriptor. All outputs are registers, or depend on registers alone. Critical path:
-// from the double words that are left over the smallest of three to the next address.
+// Order: of the chain. Latency: a read is issued two cycles after the descriptor. Throughput: a read in two cycles, up to
+// Reads without a completion. Storage: a descriptor. All outputs are registers, or depend only on registers. Critical path:
+// from the remaining double words through the minimum of three to the next address.
 module tw_dma_reader
   import tw_spec_pkg::*;
   import tw_peach2_pkg::*;
   import tw_peach2_spec_pkg::*;
 #(
-    parameter int unsigned Reads = 16,  /// under way at once, 1 to 32
-    parameter logic SideTag = 1'b0,  /// bit 6 of its tags: which channel's
-    parameter int unsigned Descriptors = 32768,  /// of a chain at most, at least 1
-    parameter int unsigned Unit = 1024  /// cycles, in which timeout_i counts; a power of two, at least 2
+    parameter int unsigned Reads = 16,  /// outstanding reads, 1 to 32
+    parameter logic SideTag = 1'b0,  /// bit 6 of its tags, which identifies the channel
+    parameter int unsigned Descriptors = 32768,  /// maximum of a chain, at least 1
+    parameter int unsigned Unit = 1024  /// cycles per unit of timeout_i; a power of two, at least 2
 ) (
     input logic        clk_i,
     input logic        rst_i,
-    input logic [15:0] own_i,  /// as the requester
+    input logic [15:0] own_i,  /// requester ID
 
     input  logic                   start_valid_i,
     output logic                   start_ready_o,
@@ -39,7 +39,7 @@ module tw_dma_reader
     input  logic  out_ready_i,
     output word_t out_data_o,   /// a read's header, which is the whole packet
 
-    output logic                   chunk_valid_o,   /// no more than Reads at once
+    output logic                   chunk_valid_o,   /// at most Reads outstanding
     output logic [AddressBits-3:0] chunk_to_o,      /// in double words
     output logic [            6:0] chunk_dwords_o,
 
@@ -47,20 +47,20 @@ module tw_dma_reader
     input dma_descriptor_t descriptor_i,
     input logic written_i,  /// a chunk has been written
     input logic refused_i,  /// a read was refused
-    input logic answered_i,  /// the last word of an answer was taken
+    input logic answered_i,  /// the last word of an answer was accepted
     input logic failed_i,  /// an answer has failed
-    input logic quiet_i,  /// the writer is at no packet
-    input logic waits_i,  /// it has no answer to take
+    input logic quiet_i,  /// the writer is between packets
+    input logic waits_i,  /// the writer has no answer to process
     input logic abort_i,
     input logic purge_i,
-    input logic [15:0] timeout_i,  /// of answers, in Units; 0: they may take any time
+    input logic [15:0] timeout_i,  /// time-out for answers, in Units; 0: none
 
-    output logic                   abandon_o,      /// the writer is to drop what comes
-    output logic                   clear_o,        /// it begins anew
-    output logic                   finished_o,     /// the chain
-    output logic                   fault_valid_o,  /// it was given up
+    output logic                   abandon_o,      /// the writer must drop answers
+    output logic                   clear_o,        /// resets the writer
+    output logic                   finished_o,     /// the chain has finished
+    output logic                   fault_valid_o,  /// the chain was aborted
     output chain_fault_e           fault_reason_o,
-    output logic [AddressBits-1:0] fault_address_o /// of the descriptor, or of the read that has no answer
+    output logic [AddressBits-1:0] fault_address_o /// of the descriptor, or of the read without an answer
 );
   if (Reads < 1 || Reads > 32) begin : check_reads
     $error("tw_dma_reader: Reads must be 1 to 32");
@@ -79,22 +79,22 @@ module tw_dma_reader
 
   state_e state_q;
   logic [DwordBits-1:0] from_q, to_q;
-  logic [AddressBits-6:0] next_q, at_q;  // descriptors
-  logic [CountBits-1:0] count_q;  // of them
+  logic [AddressBits-6:0] next_q, at_q;  // addresses of descriptors
+  logic [CountBits-1:0] count_q;  // of descriptors
   logic [29:0] left_q;
   logic last_q;
   logic [6:0] dwords_q;
   logic [4:0] tag_q;
   logic [5:0] under_way_q;
-  logic [5:0] asked_q;  // reads without an answer, that of a descriptor too
+  logic [5:0] asked_q;  // reads without an answer, including that of a descriptor
   logic there_q;
   dma_descriptor_t descriptor_q;
-  chain_fault_e broken_q;  // why the chain is to be given up
-  logic [6:0] purge_q;  // cycles
-  logic [DwordBits-1:0] read_q;  // the last one's address
-  logic [$clog2(Unit)-1:0] cycles_q;  // since an answer came, or nothing was due
+  chain_fault_e broken_q;  // reason to abort the chain
+  logic [6:0] purge_q;  // remaining cycles
+  logic [DwordBits-1:0] read_q;  // address of the last read
+  logic [$clog2(Unit)-1:0] cycles_q;  // since an answer, or since none was outstanding
   logic [15:0] units_q;
-  logic lost_q;  // answers that are due are no longer waited for
+  logic lost_q;  // outstanding answers are no longer awaited
 
   wire fetches = state_q == Fetch;
   wire room = under_way_q != 6'(Reads);
@@ -103,7 +103,7 @@ module tw_dma_reader
   assign abandon_o = state_q == Abandon || lost_q;
   assign clear_o = state_q == Abandon && (asked_q == 0 || lost_q) && quiet_i;
   wire late = timeout_i != 0 && units_q >= timeout_i;
-  // A read that is shown goes first.
+  // A read that is being offered is issued first.
   wire gives_up = broken_q != ChainRight && (!out_valid_o || out_ready_i);
   wire ends = state_q == Drain && under_way_q == 0 && broken_q == ChainRight;
 

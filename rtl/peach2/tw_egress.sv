@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// What goes out by a link of PCI Express: packets at the rate of its lanes with all that they carry beside data, and only where
+// Output port to a PCI Express link: sends packets at the rate of its lanes, including their overhead, and only if
 // the other end has room for the largest.
 //
-// A word costs its bytes: of a header those of the packet's start and number too, of the last word those of its check sum and
-// end. A packet that comes in costs ToldBytes here, for its acknowledgement and credits.
+// A word costs its bytes; a header also those of the packet's start and number, the last word also those of its checksum and
+// end. Each received packet costs NoticeBytes here, for its acknowledgement and credits.
 //
-// Order: kept. Latency: the time that a word's bytes take, at least a cycle. Throughput: Rate bytes a cycle. Storage: a word.
-// All outputs depend on registers alone. Critical path: from credits and the bytes that are owed over in_ready_o to those that are
-// owed then.
+// Order: kept. Latency: the time of a word's bytes, at least a cycle. Throughput: Rate bytes per cycle. Storage: a word.
+// All outputs depend only on registers. Critical path: from credits and owed bytes through in_ready_o to the next
+// owed bytes.
 module tw_egress
   import tw_spec_pkg::*;
   import tw_peach2_pkg::*;
 #(
-    parameter int unsigned Rate = 16,  /// bytes a cycle: 16 or 32
-    parameter int unsigned Packets = 32,  /// that the other end keeps, at least 1
-    parameter int unsigned Units = 256,  /// of 16 bytes of data, at least those of a packet
-    parameter int unsigned NoticeBytes = 8  /// for a packet that came in
+    parameter int unsigned Rate = 16,  /// bytes per cycle: 16 or 32
+    parameter int unsigned Packets = 32,  /// capacity of the other end, at least 1
+    parameter int unsigned Units = 256,  /// the same in units of 16 bytes of data, at least those of a packet
+    parameter int unsigned NoticeBytes = 8  /// for a received packet
 ) (
     input logic clk_i,
     input logic rst_i,
@@ -29,7 +29,7 @@ module tw_egress
     output word_t out_data_o,
     output logic  out_last_o,
 
-    input logic                 notice_valid_i,    /// a packet came in by the link
+    input logic                 notice_valid_i,    /// a packet was received from the link
     input logic                 credit_valid_i,  /// a packet has left the other end
     input logic [UnitsBits-1:0] credit_units_i
 );
@@ -51,8 +51,8 @@ module tw_egress
   logic [PacketBits-1:0] packets_q;
   logic [UnitBits-1:0] units_q;
   logic [OwedBits-1:0] owed_q;
-  logic [6:0] left_q;  // double words of the packet that have not come
-  logic [3:0] taken_q;  // those of them that are in the next line
+  logic [6:0] left_q;  // double words of the packet that have not arrived
+  logic [3:0] taken_q;  // of those, the ones in the next line
 
   pcie_memory_write_t request;
   pcie_completion_t   answer;
@@ -60,7 +60,7 @@ module tw_egress
   assign answer  = pcie_completion_of(in_data_i[95:0]);
   wire [UnitsBits-1:0] cost = is_read(in_data_i) ? '0 : units(request.length[6:0]);
 
-  wire free = owed_q < OwedBits'(Rate);  // the bytes of the word before are gone by the end of this cycle
+  wire free = owed_q < OwedBits'(Rate);  // the previous word's bytes are sent by the end of this cycle
   wire allowed = !first_q || (packets_q != 0 && units_q >= UnitBits'(MaxDwords / 4));
   wire accept = in_valid_i && in_ready_o;
   wire begins = accept && first_q;
@@ -83,7 +83,7 @@ module tw_egress
     if (first_q) room -= 4'(is_completion(in_data_i) ? answer.lower_address[4:2] : request.address[2:0]);
   end
 
-  // A cycle's bytes less, of what is owed already, and of that with a word: it is taken where that is less than a cycle's bytes.
+  // Owed bytes minus those sent in a cycle, without and with a word, which is accepted only if owed_q is less than Rate.
   wire [OwedBits-1:0] notice = notice_valid_i ? OwedBits'(NoticeBytes) - OwedBits'(Rate) : -OwedBits'(Rate);
   wire [OwedBits-1:0] without = owed_q + notice;
   wire [OwedBits-1:0] with_word = OwedBits'(owed_q[RateBits-1:0]) + OwedBits'(bytes) + notice;

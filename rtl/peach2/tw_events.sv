@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counts events of several sources and reports them over one stream: the number since the last report, and the last event.
 //
-// Order: by turns. Latency: one cycle where nothing else is told. Throughput: one a cycle; whatever happens meanwhile is counted,
-// up to 65,535 times at a place, and stays that then. Storage: a count and a note for each place. All outputs depend on registers
-// alone. Critical path: from the places where something happened over the arbiter to the choice of a note.
+// Order: round-robin. Latency: one cycle if no other report is pending. Throughput: one per cycle; events in the meantime are
+// counted, saturating at 65,535 for each source. Storage: a count and a note for each source. All outputs depend only on
+// registers. Critical path: from the sources with events through the arbiter to the selection of a note.
 module tw_events #(
     parameter int unsigned Sources = 8,   /// at least 2
     parameter int unsigned Width  = 46,  /// bits of a note
@@ -25,7 +25,7 @@ module tw_events #(
 
   logic [Sources-1:0][15:0] counts_q;
   logic [Sources-1:0][Width-1:0] notes_q;
-  logic [Sources-1:0] some_q, full_q, chosen;  // a count is not 0; it is the most
+  logic [Sources-1:0] some_q, full_q, chosen;  // a count is not 0; it is saturated
   wire delivered = out_valid_o && out_ready_i;
 
   tw_arbiter #(

@@ -2,14 +2,14 @@
 // A hub of PEACH2: four PCI Express links whose packets are routed by address windows; a DMA controller; and a bus
 // with memory, working RAM, the reduction calculator and the registers. Packets have one clock, the bus a slower one.
 //
-// At a link are packets and credits: the layers below are its rate and what they add to a packet. Inside, the bus and the DMA
-// controller are ports as the links are, with stores of their own, so that an answer is always taken. The calculator holds back what
-// it is given until its results have been copied; so the chains that copy them have a channel of the DMA controller and a lane of the
+// A link carries packets and credits: the lower layers are modelled by its rate and the overhead of a packet. Inside, the bus and the
+// DMA controller are ports like the links, with their own stores, so that answers are always accepted. The calculator blocks
+// its beats until its results have been copied; so the chains that copy them have a channel of the DMA controller and a lane of the
 // bus to themselves.
 //
-// Order: from port to port, kept. Latency: from link to link a packet's words, and 8 cycles. Throughput: that of the links; a word a
-// cycle to the bus, a beat of 16 bytes in a cycle of its clock. Storage: that of the blocks, and the working RAM. All outputs
-// are registers, or depend on registers alone, but those to memory, which depend on bus_memory_ready_i. Critical path: that of the
+// Order: from port to port, kept. Latency: from link to link a packet's words, and 8 cycles. Throughput: that of the links; a word per
+// cycle to the bus, a beat of 16 bytes per cycle of its clock. Storage: that of the blocks, and the working RAM. All outputs
+// are registers, or depend only on registers, except those to memory, which depend on bus_memory_ready_i. Critical path: that of the
 // blocks.
 module tw_hub
   import tw_spec_pkg::*;
@@ -18,30 +18,30 @@ module tw_hub
   import tw_peach2_spec_pkg::*;
 #(
     parameter int unsigned Windows = 16,
-    parameter int unsigned Packets = 32,  /// that a link's end keeps, here and there
-    parameter int unsigned Units = 256,  /// of 16 bytes of data, likewise
-    parameter int unsigned Reads = 16,  /// of each channel of the DMA controller under way, up to 32
-    parameter int unsigned BusReads = 4,  /// of each lane of the bus under way
+    parameter int unsigned Packets = 32,  /// capacity of each end of a link
+    parameter int unsigned Units = 256,  /// the same in units of 16 bytes of data
+    parameter int unsigned Reads = 16,  /// outstanding reads of each channel of the DMA controller, up to 32
+    parameter int unsigned BusReads = 4,  /// outstanding reads of each lane of the bus
     parameter int unsigned RamBits = 11,  /// log2 of the working RAM's beats of 16 bytes
     parameter int unsigned Contexts = 4,  /// of the calculator
     parameter int unsigned Sums = 16,  /// its beats of partial sums
     parameter int unsigned Records = 8,  /// beats of its results
     parameter int unsigned Latency = 8,  /// of its lanes, cycles
-    parameter pairs_t Pairs = all_pairs(),  /// what they can
-    parameter int unsigned Starts = 8,  /// of chains that wait
+    parameter pairs_t Pairs = all_pairs(),  /// supported pairs of its lanes
+    parameter int unsigned Starts = 8,  /// waiting chains
     localparam int unsigned Links = 4,
     localparam int unsigned MemoryBits = 25
 ) (
     input logic net_clk_i,
     input logic net_rst_i,
 
-    input logic [        15:0] net_own_i,   /// as requester and completer; constant
-    input logic [BaseBits-1:0] net_base_i,  /// its GByte; constant
+    input logic [        15:0] net_own_i,   /// requester and completer ID; constant
+    input logic [BaseBits-1:0] net_base_i,  /// the hub's own GByte; constant
 
     input  logic  [Links-1:0]                net_in_valid_i,
     input  word_t [Links-1:0]                net_in_data_i,
     input  logic  [Links-1:0]                net_in_last_i,
-    output logic  [Links-1:0]                net_freed_valid_o,   /// a packet's credits
+    output logic  [Links-1:0]                net_freed_valid_o,   /// returns a packet's credits
     output logic  [Links-1:0][UnitsBits-1:0] net_freed_units_o,
     output logic  [Links-1:0]                net_out_valid_o,
     output word_t [Links-1:0]                net_out_data_o,
@@ -158,7 +158,7 @@ module tw_hub
       .fault_address_o(fault_address)
   );
 
-  // --- What happened
+  // --- Events
 
   logic [Sources-1:0] happened;
   note_t [Sources-1:0] notes;
@@ -194,7 +194,7 @@ module tw_hub
       .out_note_o (event_[NoteBits-1:0])
   );
 
-  // --- From clock to clock
+  // --- Clock domain crossings
 
   localparam int unsigned Lanes = 2;  // of the bus
   logic [Lanes-1:0] bus_in_valid, bus_in_ready, bus_in_last, bus_out_valid, bus_out_ready, bus_out_last;

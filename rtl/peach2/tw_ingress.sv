@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 // Input port of a hub: stores packets until they are complete, and routes them by the windows of their addresses, or drops them.
 //
-// Writes go by windows; reads too, but to what answers alone, the host or the bus, and only from where Reads has it; an answer
-// goes to the DMA channel that asked (bit 6 of its tag), else to the host. Packets of the channel Results for the bus take its side
-// lane. A register, but for that of starts, is written by north alone, and by the nodes of owners_i. What is refused is dropped, and told
-// with its reason, source and address.
+// Writes are routed by windows; reads too, but only to targets that answer, the host or the bus, and only from ports with Reads. An answer
+// goes to the requesting DMA channel (bit 6 of its tag), or else to the host. Packets of the channel Results for the bus use its side
+// lane. Registers, except that of starts, are written only by north, and by the nodes of owners_i. Refused packets are dropped, and reported
+// with reason, source and address.
 //
-// A write that comes by a cable has it counted in its header; any other gets its source there.
+// A write that arrives by a cable increments the cable count in its header; any other gets its source there.
 //
-// Order: kept. Latency: the header is at the output four cycles after it came in, and two after the packet's last word.
-// Throughput: a word a cycle. Storage: Words words, and one at the output. Whoever sends by credits, one a packet and one for
-// each 16 bytes of its data, gets them back with freed_*_o, and finds in_ready_o set always. Critical path: that of the windows,
-// or from their answer over the choice of the refusal to the verdicts.
+// Order: kept. Latency: the header is at the output four cycles after its arrival, and two after the packet's last word.
+// Throughput: a word per cycle. Storage: Words words, and one at the output. A sender with credits, one for a packet and one for
+// each 16 bytes of its data, gets them back with freed_*_o, and always finds in_ready_o set. Critical path: that of the windows,
+// or from their answer through the choice of the refusal to the verdicts.
 module tw_ingress
   import tw_spec_pkg::*;
   import tw_peach2_pkg::*;
 #(
     parameter logic [2:0] Port = North,
-    parameter logic Reads = 1'b0,  /// reads may come in
-    parameter logic Answers = 1'b0,  /// completions may come in
-    parameter int unsigned Words = 144,  /// kept, at least those of a packet, 10
-    parameter int unsigned Packets = 16,  /// kept, at least 1
+    parameter logic Reads = 1'b0,  /// reads are allowed
+    parameter logic Answers = 1'b0,  /// completions are allowed
+    parameter int unsigned Words = 144,  /// capacity, at least that of a packet, 10
+    parameter int unsigned Packets = 16,  /// capacity, at least 1
     parameter int unsigned Windows = 16,  /// at least 2
     localparam int unsigned IndexWidth = $clog2(Windows)
 ) (
     input logic        clk_i,
     input logic        rst_i,
-    input logic [15:0] own_i,  /// the engine's, as the requester of its reads
+    input logic [15:0] own_i,  /// requester ID of the engine's reads
     input logic [BaseBits-1:0] base_i,  /// the hub's own GByte
     input logic [2**NodeBits-1:0] owners_i,  /// nodes that may write registers
 
@@ -46,7 +46,7 @@ module tw_ingress
     output logic  [2:0] out_to_o,
 
     output logic                 freed_valid_o,  /// a packet has left
-    output logic [UnitsBits-1:0] freed_units_o,  /// of 16 bytes, of its data
+    output logic [UnitsBits-1:0] freed_units_o,  /// units of 16 bytes of its data
 
     output logic                       refused_valid_o,
     output refusal_e                   refused_reason_o,
@@ -62,14 +62,14 @@ module tw_ingress
   localparam logic Cable = Port == East || Port == West || Port == South;
   localparam int unsigned BusAt = 32, FunctionAt = 40, TagAt = 48;  // in a header
   localparam logic [17:0] RegistersAt = 18'h38000;  // of a hub's pages
-  localparam logic [7:0] Start = 8'd64;  // the register of starts
+  localparam logic [7:0] Start = 8'd64;  // the register that starts chains
 
   typedef struct packed {
     logic write, read, answer;
     logic [9:0] length;
     logic [61:0] address;
     logic [15:0] requester;
-    logic side;  // of an answer: to a read of the channel Results
+    logic side;  // of an answer: to the channel Results
     logic led;
     source_t source;
   } header_t;
@@ -100,7 +100,7 @@ module tw_ingress
     end
   end
 
-  // --- The verdict, two cycles behind the header
+  // --- The verdict, two cycles after the header
 
   pcie_memory_write_t request;
   pcie_completion_t answer;
@@ -115,7 +115,7 @@ module tw_ingress
         write: is_write(in_data_i),
         read: is_read(in_data_i),
         answer: is_completion(in_data_i),
-        length: request.length,  // at the same place in all of them
+        length: request.length,  // the same field in all kinds
         address: request.address,
         requester: answer.requester,
         side: answer.tag[6],

@@ -9,13 +9,13 @@ package tw_peach2_pkg;
   localparam int unsigned WordBits = 256;
   localparam int unsigned AddressBits = 39;  // 512 GByte
   localparam int unsigned PageBits = AddressBits - 12;
-  localparam int unsigned BaseBits = AddressBits - 30;  // of a hub's 1 GByte
+  localparam int unsigned BaseBits = AddressBits - 30;  // number of a hub's 1 GByte
   localparam int unsigned MaxDwords = 64;  // of a packet: 256 bytes
-  localparam int unsigned UnitsBits = 5;  // of flow control: 16 bytes
+  localparam int unsigned UnitsBits = 5;  // of flow-control units: 16 bytes
 
   // North is the host, west and east the ring, south the other ring; the others are inside. The DMA controller has two channels:
-  // Engine for the chains that are started by a write, Results for those that the calculator starts. Bus and Side are the bus's two
-  // lanes; Side serves Results alone.
+  // Engine for chains that are started by a write, Results for those that the calculator starts. Bus and Side are the bus's two
+  // lanes; Side serves only Results.
   localparam int unsigned Ports = 8;
   localparam logic [2:0] North = 3'd0, East = 3'd1, West = 3'd2, South = 3'd3, Bus = 3'd4, Engine = 3'd5, Results = 3'd6, Side = 3'd7;
 
@@ -28,24 +28,24 @@ package tw_peach2_pkg;
   typedef enum logic [2:0] {
     RefusedNot,
     RefusedOutside,    // no window
-    RefusedBack,       // out of the port that it came in by, or into none
-    RefusedCrosses,    // from page to page
-    RefusedMalformed,  // no packet of ours, or of a length that is none
-    RefusedRead,       // where writes alone go, or an answer that nobody asked for
-    RefusedLed,        // after MostCables cables: windows lead it round
-    RefusedLocked      // a register, by somebody whom the host does not let write it
+    RefusedBack,       // to the port that it came from, or to an invalid one
+    RefusedCrosses,    // crosses a page boundary
+    RefusedMalformed,  // unknown packet, or invalid length
+    RefusedRead,       // a read where only writes are allowed, or an unexpected answer
+    RefusedLed,        // after MostCables cables: the windows form a loop
+    RefusedLocked      // a register that the host has not opened to the sender
   } refusal_e;
 
-  // A write says in its header's tag how many cables it has come by, and in its requester who wrote it: the bus's number is the
-  // node, the function's the port by which it came into the node's hub.
-  localparam int unsigned MostCables = 16;  // a way between two of 16 nodes has 15 at most
+  // A write's header has the number of cables passed in its tag, and its source in its requester: the bus number is the
+  // node, the function number the port where it entered the node's hub.
+  localparam int unsigned MostCables = 16;  // a path between two of 16 nodes has at most 15
   localparam int unsigned NodeBits = 4;
   typedef struct packed {
     logic [NodeBits-1:0] node;
     logic [2:0] port;
   } source_t;
   typedef struct packed {
-    logic [2:0] reason;  // refusal_e, or of a channel chain_fault_e
+    logic [2:0] reason;  // refusal_e; for a channel chain_fault_e
     logic was_read;
     source_t source;
     logic [AddressBits-1:0] address;
@@ -53,16 +53,16 @@ package tw_peach2_pkg;
 
   typedef enum logic [2:0] {
     ChainRight,
-    ChainMalformed,  // its start is no multiple of 32, or a descriptor is none
+    ChainMalformed,  // its start is not a multiple of 32, or a descriptor is invalid
     ChainRefused,    // a read was refused
-    ChainFailed,     // an answer has failed, or is not the one that is due
-    ChainTooLong,    // as one that leads round
+    ChainFailed,     // an answer has failed, or is not the expected one
+    ChainTooLong,    // too many descriptors, as in a loop
     ChainAborted,    // by the host
-    ChainLate        // a read has had no answer in time
+    ChainLate        // a read was not answered in time
   } chain_fault_e;
 
-  // What happens at the packets' clock and is counted in the registers: packets refused, by their port; then, of each channel,
-  // chains that ended, and faults.
+  // Events in the packets' clock domain that are counted in the registers: refused packets, by port; then, for each channel,
+  // finished chains, and faults.
   localparam int unsigned Channels = 2;
   localparam int unsigned Sources = Ports + 2 * Channels;
   localparam int unsigned Finished = Ports, Faults = Ports + Channels;
@@ -79,11 +79,11 @@ package tw_peach2_pkg;
     return header[7:0] == 8'h4A;
   endfunction
 
-  // Lines that so many double words lie in, from one of a line's eight on.
+  // Number of lines of `dwords` double words, the first at index `first` of its line.
   function automatic logic [3:0] lines(logic [2:0] first, logic [6:0] dwords);
     return 4'((8'(first) + 8'(dwords) + 8'd7) >> 3);
   endfunction
-  // Units of 16 bytes that so many double words cost.
+  // Flow-control units of 16 bytes for `dwords` double words.
   function automatic logic [UnitsBits-1:0] units(logic [6:0] dwords);
     return UnitsBits'((8'(dwords) + 8'd3) >> 2);
   endfunction

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Routes a page: the hub's own pages to its bus, others by the first window that contains them.
 //
-// Order: kept. Latency: two cycles. Throughput: a page a cycle. Storage: the windows. A window that is loaded holds from the next
-// cycle on. Critical path: from ask_page_i over a mask and two comparisons of 27 bits.
+// Order: kept. Latency: two cycles. Throughput: a page per cycle. Storage: the windows. A loaded window is valid from the next
+// cycle on. Critical path: from ask_page_i through a mask and two comparisons of 27 bits.
 module tw_windows
   import tw_peach2_pkg::*;
 #(

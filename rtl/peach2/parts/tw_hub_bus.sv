@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Components at a hub's bus, in its clock: two lanes of packets, memory, working RAM, the calculator and the registers.
+// Components at a hub's bus, in its clock domain: two lanes of packets, memory, working RAM, the calculator and the registers.
 //
-// Order: of a lane's packets. Latency: that of the blocks. Throughput: a beat of 16 bytes a cycle. Storage: the working RAM, and that of
+// Order: of a lane's packets. Latency: that of the blocks. Throughput: a beat of 16 bytes per cycle. Storage: the working RAM, and that of
 // the blocks. Outputs to memory depend on memory_ready_i. Critical path: that of the blocks.
 module tw_hub_bus
   import tw_spec_pkg::*;
@@ -9,16 +9,16 @@ module tw_hub_bus
   import tw_peach2_pkg::*;
 #(
     parameter int unsigned Windows = 16,
-    parameter int unsigned BusReads = 4,  /// of each lane under way
+    parameter int unsigned BusReads = 4,  /// outstanding reads of each lane
     parameter int unsigned RamBits = 11,  /// log2 of the working RAM's beats
     parameter int unsigned Contexts = 4,  /// of the calculator
     parameter int unsigned Sums = 16,  /// its beats of partial sums
     parameter int unsigned Records = 8,  /// beats of its results
-    parameter int unsigned Latency = 8,  /// of its lanes, cycles
-    parameter pairs_t Pairs = all_pairs(),  /// what they can
-    parameter int unsigned Starts = 8,  /// of chains that wait
+    parameter int unsigned Latency = 8,  /// of its lanes, in cycles
+    parameter pairs_t Pairs = all_pairs(),  /// supported pairs of its lanes
+    parameter int unsigned Starts = 8,  /// waiting chains
     parameter int unsigned Lanes = 2,
-    parameter int unsigned EventBits = 70,  /// place, count, note
+    parameter int unsigned EventBits = 70,  /// source, count, note
     localparam int unsigned IndexBits = $clog2(Windows),
     localparam int unsigned MemoryBits = 25
 ) (
@@ -158,7 +158,7 @@ module tw_hub_bus
       .stray_address_o     (stray_address)
   );
 
-  // A memory for each byte of a beat, as each is written by itself.
+  // A memory for each byte of a beat, with its own write enable.
   for (genvar i = 0; i < 16; i++) begin : ram
     (* ram_style = "block" *) logic [7:0] bytes_q[2**RamBits];
     initial for (int k = 0; k < 2 ** RamBits; k++) bytes_q[k] = '0;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The DMA controller of a hub: a reader and a writer for each channel, whose packets share the channel's port.
 //
-// Order: of a channel's chain. Latency: that of the reader and the writer, and one. Throughput: a word a cycle for each channel.
+// Order: of a channel's chain. Latency: that of the reader and the writer, and one. Throughput: a word per cycle for each channel.
 // Storage: that of the blocks. Critical path: that of the blocks.
 module tw_hub_dma
   import tw_peach2_pkg::*;
   import tw_peach2_spec_pkg::*;
 #(
-    parameter int unsigned Reads = 16  /// of each channel under way
+    parameter int unsigned Reads = 16  /// outstanding reads of each channel
 ) (
     input logic        clk_i,
     input logic        rst_i,
@@ -17,7 +17,7 @@ module tw_hub_dma
     output logic [Channels-1:0]                  start_ready_o,
     input  logic [Channels-1:0][AddressBits-1:0] start_address_i,
 
-    input logic [Channels-1:0] refused_i,  /// a read
+    input logic [Channels-1:0] refused_i,  /// a read was refused
     input logic [Channels-1:0] abort_i,
     input logic [Channels-1:0] purge_i,
     input logic [15:0] timeout_i,

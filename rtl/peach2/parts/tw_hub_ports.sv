@@ -2,14 +2,14 @@
 // The ports of a hub: stores received packets, routes them by the windows and switches them; packets to a link wait for its rate and its
 // credits. Links are the lowest ports; those above them are inside the hub.
 //
-// Order: from port to port, kept. Latency: a packet's words, and 8 cycles from link to link. Throughput: a word a cycle for each port,
+// Order: from port to port, kept. Latency: a packet's words, and 8 cycles from link to link. Throughput: a word per cycle for each port,
 // less at links. Storage: that of the ingresses. Critical path: that of the blocks.
 module tw_hub_ports
   import tw_peach2_pkg::*;
 #(
     parameter int unsigned Windows = 16,
-    parameter int unsigned Packets = 32,  /// that a link's end keeps, here and there
-    parameter int unsigned Units = 256,  /// of 16 bytes of data, likewise
+    parameter int unsigned Packets = 32,  /// capacity of each end of a link
+    parameter int unsigned Units = 256,  /// the same in units of 16 bytes of data
     parameter int unsigned Links = 4,
     localparam int unsigned IndexBits = $clog2(Windows)
 ) (
@@ -50,7 +50,7 @@ module tw_hub_ports
     output source_t [Ports-1:0] refused_source_o,
     output logic [Ports-1:0][AddressBits-1:0] refused_address_o
 );
-  // A packet of an odd number of units can have as many words as half of its units and 2 1/2: a header, and lines of which the first
+  // A packet with an odd number of units has up to units / 2 + 2 1/2 words: a header, and lines of which the first
   // and the last hold one double word.
   localparam int unsigned LinkWords = (5 * Packets + Units) / 2;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A hub with the numbers of a cluster, which `thalweg rtl export` writes to tw_cluster_pkg; one reset for its two clocks, and credits
-// in whole bytes, as streams have them.
+// A hub with a cluster's parameters, which `thalweg rtl export` writes to tw_cluster_pkg; one reset for its two clocks, and credits
+// in whole bytes, for streams.
 //
-// Order: that of the hub. Latency: that of the hub; it is out of reset three edges of each clock after rst_i falls. Throughput: that of
+// Order: that of the hub. Latency: that of the hub; it leaves reset three edges of each clock after rst_i falls. Throughput: that of
 // the hub. Storage: that of the hub. Critical path: that of the hub.
 module tw_top
   import tw_peach2_pkg::*;
@@ -15,8 +15,8 @@ module tw_top
     input logic bus_clk_i,
     input logic rst_i,
 
-    input logic [15:0]         own_i,  /// as requester and completer; constant
-    input logic [BaseBits-1:0] base_i, /// its GByte; constant
+    input logic [15:0]         own_i,  /// requester and completer ID; constant
+    input logic [BaseBits-1:0] base_i, /// the hub's own GByte; constant
 
     input  logic  [Links-1:0]      net_in_valid_i,
     input  word_t [Links-1:0]      net_in_data_i,
