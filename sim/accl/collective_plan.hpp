@@ -22,8 +22,8 @@ class CollectivePlan {
   /// The arguments must outlive the object.
   CollectivePlan(const NodeConfig& config, const ExchangeMemory& exchange) : config_(config), exchange_(exchange) {}
 
-  /// Sets the registers by which a call's program chooses. `most`: elements that always have buffer space on their path
-  /// around a cycle. Returns the cycles in which the hardware (call_port.hpp) computes the quotients.
+  /// Sets the registers by which a call's program chooses. `most`: elements for which there is always buffer space
+  /// around a ring. Returns the cycles in which the hardware (call_port.hpp) computes the quotients.
   Tick operator()(Context& context, const MoveEngine::Buffers& buffers, std::uint64_t most) const {
     const Call& call = context.call;
     context[Register::most] = call.scenario == Scenario::bcast ? call.count : most;
@@ -42,8 +42,8 @@ class CollectivePlan {
   static constexpr std::uint32_t kOperand1 = 2;    ///< its bit in the compression flags and in the host-memory flags
 
   /// Computes the maximum number of elements for a direct (flat) collective. They must fit into half of one rank's
-  /// receive buffers; with sessions, into half of a window. Elements compressed on the wire take one fixed path,
-  /// because of rounding.
+  /// receive buffers; with sessions, into half of a window. Elements rounded on the wire always go
+  /// around the ring.
   Tick flat(Context& context, const MoveEngine::Buffers& buffers) const {
     using enum Scenario;
     const Call& call = context.call;

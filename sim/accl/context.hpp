@@ -88,7 +88,7 @@ struct Context {
   Move move{}, background{};                      ///< of the program, and the one that it started in the background
   std::optional<UnitCall> units{};                ///< if units beside the engine execute it, without a program
   std::map<std::uint32_t, std::uint32_t> sent{};  ///< messages of a collective, by rank
-  std::vector<std::byte> result{};                ///< data sent so far of a packet to a kernel's stream
+  std::vector<std::byte> result{};                ///< data so far of an incomplete packet to a kernel's stream
 
   Tick resumes_at = 0;  ///< cycle in which its program resumes
   Tick effects = 0;     ///< first cycle in which all its effects are visible

@@ -42,8 +42,7 @@ class DataPath {
         reads_{ports(config), ports(config)},
         writes_(ports(config)) {}
 
-  std::function<void(char port, bool host, std::uint64_t address, std::size_t bytes)>
-      seen;  ///< arguments as in Transaction
+  std::function<void(char port, bool host, std::uint64_t address, std::size_t bytes)> seen;  ///< as in Transaction
 
   /// The first cycle in which it accepts another segment.
   [[nodiscard]] Tick free() const { return cycle(free_); }

@@ -210,7 +210,7 @@ class Mover final : public MoveEngine {
     move.resumes_at = std::max(now + 1, DataPath::cycle(free));
     return std::max(now + 1, DataPath::cycle(last));
   }
-  /// Writes the result of a piece of such a unit.
+  /// Writes the result of a piece from units beside the engine.
   void store(Context& context, Move& move, UnitPiece& piece, Tick now) {
     const auto bytes = context.bytes(Role::res);
     const auto blocks = blocks_of(context)[2];

@@ -35,7 +35,7 @@ inline constexpr unsigned kSequence = spec::vcsn_sequence::bits / 8;  ///< follo
 struct Reaction {
   Tick cycles = 0;         ///< duration in cycles of the MAC's clock, less than 2^kTimerBits; 0: no reaction
   bool stops = true;       ///< sends nothing meanwhile
-  std::uint32_t pace = 0;  ///< otherwise, minimum pace meanwhile (`Pace::cycle`)
+  std::uint32_t pace = 0;  ///< otherwise, sends no faster than this meanwhile (`Pace::cycle`)
 };
 
 /// A port is chosen in a cycle. In the next one, the first word of its frame is requested from the buffer; it reaches

@@ -14,7 +14,7 @@
 namespace thalweg::vcsn {
 
 inline constexpr unsigned kTimerBits = 24;           ///< of timers set by hosts, in cycles
-inline constexpr unsigned kMonitorWords = 1U << 15;  ///< limit of the count per window
+inline constexpr unsigned kMonitorWords = 1U << 15;  ///< the count per window stays below this
 
 struct MonitorConfig {
   Tick cycles = 0;          ///< per window; 0: off

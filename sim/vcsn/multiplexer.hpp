@@ -41,7 +41,7 @@ class Multiplexer {
     check(pace);
     ports_.at(port).pace = pace;
   }
-  /// Minimum pace of frames that are sent slowly.
+  /// Sets the lower bound of `Pace::cycle` for frames that are sent slowly.
   void set_slow(unsigned port, std::uint32_t cycle) { ports_.at(port).slow = cycle; }
   /// The first cycle in which a port may send.
   [[nodiscard]] Tick from(unsigned port) const { return ports_[port].from; }

@@ -181,7 +181,7 @@ class RtlNode {
       node_->reads[k].requests = [this, k](Tick now, std::uint64_t address, unsigned words) {
         add(engines_[k].requests, shell_, now, {address, words});
       };
-      // An answer enters the engine's register one cycle before the engine has the data.
+      // The engine's register has an answer in cycle `at`, so its port has it one cycle earlier.
       node_->reads[k].answered = [this, k](Tick at, const Word& word) {
         add(engines_[k].answers, shell_, at - 1, data_of(word));
       };

@@ -63,7 +63,7 @@ class WriteDma final : public Component, public Sink {
   }
   /// Number of words beyond the segments.
   [[nodiscard]] std::uint64_t overrun() const { return overrun_; }
-  /// Number of words of packets whose start was lost, and of packets whose end was lost.
+  /// Number of words of packets whose start was lost; broken() is the number of packets whose end was lost.
   [[nodiscard]] std::uint64_t headless() const { return headless_; }
   [[nodiscard]] std::uint64_t broken() const { return broken_; }
 
