@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Assembles the programs of ACCL's sequencer (spec/accl/programs.txt, which says what the instructions are)."""
+"""Assembles the programs of ACCL's sequencer (spec/accl/programs.txt, which describes the instructions)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ REGISTER_BITS = 48
 
 @dataclass(frozen=True)
 class Operand:
-    """An operand or the result of a move: what it is, and the register with its address or rank."""
+    """An operand or the result of a move: its kind, and the register with its address or rank."""
 
     kind: str = "none"
     register: str = "zero"
@@ -60,7 +60,7 @@ class Instruction:
     a: str = "zero"
     b: str = "zero"
     immediate: int | None = None  # in place of b
-    target: int = 0  # of a jump: the instruction's number
+    target: int = 0  # number of the instruction that a jump leads to
     x: Operand = Operand()
     y: Operand = Operand()
     z: Operand = Operand()
@@ -70,11 +70,11 @@ class Instruction:
 @dataclass(frozen=True)
 class Programs:
     instructions: tuple[Instruction, ...]
-    begin: dict[str, int]  # by name
+    begin: dict[str, int]  # first instruction by program name
 
 
 def assemble(path: Path) -> Programs:
-    """Raises SpecError, one line, with the number of the line."""
+    """Assembles a file. Raises SpecError with one line, which names the line's number."""
     lines: list[tuple[int, str, list[str]]] = []  # number, program, words
     begin: dict[str, int] = {}
     labels: dict[tuple[str, str], int] = {}
@@ -243,7 +243,7 @@ def sv(programs: Programs) -> str:
     address = (len(programs.instructions) - 1).bit_length()
 
     def line(at: int, of: Instruction) -> str:
-        # A move has its registers where other instructions have theirs, and a message without data the peer's rank twice.
+        # A move uses the register fields of other instructions, and a message without data has the peer's rank twice.
         moves = of.operation in ("move", "start")
         d, a, b = (of.z.register, of.x.register, of.y.register) if moves else (of.d, of.a, of.b)
         if of.operation in ("signal", "await"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""C++ of the specification: enums, tables, and for each format a struct and accessors of single fields."""
+"""Emits C++: enums, tables, and for each format a struct and accessors of single fields."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _type(f: Field) -> str:
 
 
 def _format(fmt: Format) -> str:
-    """A format of up to one word is handed around as that word, a longer one as a span of words."""
+    """A format of up to one word is passed as that word, a longer one as a span of words."""
     single = fmt.words == 1
     argument = "std::uint64_t word" if single else f"std::span<const std::uint64_t, {fmt.words}> words"
     name = camel(fmt.name)
@@ -105,7 +105,7 @@ def _word(piece: Piece, single: bool) -> str:
 
 
 def _value(f: Field, single: bool) -> str:
-    """Its value, put together of its pieces."""
+    """Expression of the field's value, combined from its pieces."""
     terms = []
     for piece in f.pieces:
         bits = f"{_word(piece, single)} >> {piece.shift} & 0x{piece.mask:x}"
@@ -123,7 +123,7 @@ def _getter(f: Field, argument: str, single: bool) -> str:
 
 
 def _placed(f: Field, word: int) -> list[str]:
-    """What stands in that word of it."""
+    """Terms of the field in a word."""
     value = f"static_cast<std::uint64_t>({f.name})"
     return [
         f"({value}{f' >> {piece.low}' if piece.low else ''} & 0x{piece.mask:x}) << {piece.shift}"
@@ -143,7 +143,7 @@ def _setter(f: Field) -> str:
 
 
 def _matches(fmt: Format, argument: str, single: bool) -> str:
-    """A test of the constants that a header's fields have in this format; none where it has no header."""
+    """Function that tests the header's fields that are constant in this format; empty without a header."""
     constants = [f for f in fmt.fields if f.kind == "constant" and f.doc]
     if not constants:
         return ""
@@ -224,7 +224,7 @@ namespace {namespace} {{
 
 
 def mpi_names(spec: Spec) -> str:
-    """Which of MPI's names are which type and operator; a name that this MPI doesn't define is left out."""
+    """Table of MPI's names of types and operators, without names that the MPI library does not define."""
     lines = [
         NOTE,
         "// Include after mpi.h, with both macros defined; a name that this MPI library doesn't have is left out.",

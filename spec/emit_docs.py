@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page on packets, operations and types."""
+"""Emits the page on packets, operations and types."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _values(f: Field, enums: dict[str, Enum]) -> str:
 
 
 def _begin(fmt: Format, header: Format, enums: dict[str, Enum]) -> str:
-    """That it begins with a header, and which of the header's fields always have the same value in it."""
+    """Sentence on the header that a format begins with, and on the header's fields that are constant in it."""
     fixed = [
         f"`{f.name}` is {_values(f, enums)}"
         for f, own in zip(fmt.fields, header.fields, strict=False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Python of the specification: the modules thalweg.spec and, for each system, thalweg.systems.NAME.spec."""
+"""Emits Python: the modules thalweg.spec and, for each system, thalweg.systems.NAME.spec."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _default(f: Field) -> str:
 
 
 def _shift(fmt: Format, f: Field) -> int:
-    """Where it stands in the whole format as one number of its byte order."""
+    """Position of the field in the whole format, taken as one number in its byte order."""
     return fmt.bits - f.offset - f.bits if fmt.network else f.offset
 
 
@@ -121,7 +121,7 @@ def field(value: int, bits: int, offset: int, name: str) -> int:
 
 
 def _imports(part: Part) -> str:
-    """Of what the formats use that all systems share."""
+    """Names that a system's formats import from the shared module."""
     own = {e.name for e in part.enums}
     shared = {f.enum for fmt in part.formats for f in fmt.members if f.enum and f.enum not in own}
     return ", ".join([*sorted(camel(name) for name in shared), "field"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SystemVerilog of the specification: enums, functions on types, and a packed struct for each format."""
+"""Emits SystemVerilog: enums, functions on types, and a packed struct for each format."""
 
 from __future__ import annotations
 
@@ -48,7 +48,8 @@ def _format(fmt: Format) -> str:
 
 
 def _wire(fmt: Format) -> str:
-    """A packed struct has its first field in its highest bits, a bus the first byte on the wire in its lowest."""
+    """Conversions for network order: a packed struct has its first field in the highest bits, a bus has the first byte
+    in the lowest."""
     bits = f"logic [{fmt.bits - 1}:0]"
     loop = f"for (int unsigned i = 0; i < {fmt.bits // 8}; i++)"
     return f"""\
@@ -68,7 +69,7 @@ def _wire(fmt: Format) -> str:
 
 
 def _name(field: str) -> str:
-    """The name, with _ behind it where the language has taken it."""
+    """The field's name, with a trailing _ if it is a keyword."""
     return f"{field}_" if field in RESERVED else field
 
 

@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wireshark dissectors of the specification, in Lua: one for the Ethernet frames of each system that has such."""
+"""Emits Wireshark dissectors in Lua, one for each system with Ethernet frames."""
 
 from __future__ import annotations
 
 from model import Enum, Field, Format, Part, Spec, SpecError, Stacked
 
-NAMES = {1: "uint8", 2: "uint16", 3: "uint24", 4: "uint32"}  # of fields by the bytes that they are in
+NAMES = {1: "uint8", 2: "uint16", 3: "uint24", 4: "uint32"}  # types by the number of bytes that contain the field
 
 
 def _bytes(f: Field) -> tuple[int, int]:
-    """The first byte that a field has a part in, and how many there are."""
+    """First byte that contains a part of the field, and number of such bytes."""
     first = f.offset // 8
     return first, (f.offset + f.bits - 1) // 8 - first + 1
 
 
 def _mask(f: Field) -> int:
-    """Its bits in these bytes, as a number of the format's byte order."""
+    """Mask of the field in these bytes, as a number in the format's byte order."""
     first, count = _bytes(f)
     before = f.offset - 8 * first
     return f.mask << (8 * count - before - f.bits if f.network else before)
@@ -47,7 +47,7 @@ def _enum(enum: Enum) -> str:
 
 
 def _part(stacked: Stacked, read: set[str]) -> str:
-    """Adds a format's fields to the tree, and moves behind it. `read`: fields whose values are asked for."""
+    """Code that adds a format's fields to the tree and advances. `read`: fields whose values are used."""
     fmt = stacked.format
     size = fmt.bits // 8
     holds = "".join(f"values.{f.name} == {value} and " for f, value in stacked.when)
@@ -67,7 +67,7 @@ def _part(stacked: Stacked, read: set[str]) -> str:
 
 
 def _shown(f: Field) -> str:
-    """What the packet list shows of a field."""
+    """Expression of a field's text in the packet list."""
     name = f.name.replace("_", " ")
     if f.enum:
         return f'({f.enum}_names[values.{f.name}] or "{name} " .. values.{f.name})'

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes what is generated from the specification: C++, SystemVerilog, Python, Wireshark dissectors, test vectors and the page on packets.
+"""Generates files from the specification: C++, SystemVerilog, Python, Wireshark dissectors, test vectors and the page
+on packets.
 
-python3 spec/generate.py           writes
-python3 spec/generate.py --check   says what is stale, and fails
+python3 spec/generate.py           writes the files
+python3 spec/generate.py --check   lists stale files, and fails if there are any
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def outputs(root: Path = ROOT) -> dict[Path, str]:
-    """Every generated file's text, by its path."""
+    """Text of each generated file, by path."""
     spec = load(root / "spec")
     cases = vectors.make(spec)
     programs = assemble.assemble(root / "spec" / "accl" / "programs.txt")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The specification as read from its TOML files, checked, with every field's offset resolved."""
+"""Reads and checks the specification's TOML files, and resolves the offsets of fields."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FLIT = 256
 
 
 class SpecError(Exception):
-    """One line: file, and what is wrong in it."""
+    """Invalid specification; the message is one line with the file and the reason."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Enum:
 
 @dataclass(frozen=True)
 class Piece:
-    """Bits of a field that stand side by side in one word: `bits` of the value from bit `low` on, at bit `shift` of the word."""
+    """Adjacent bits of a field in one word: `bits` bits of the value from bit `low` on, at bit `shift` of the word."""
 
     word: int
     shift: int
@@ -47,13 +47,13 @@ class Piece:
 class Field:
     name: str
     bits: int
-    offset: int  # of its first bit on the wire: the least significant one, in network order the most significant one
+    offset: int  # of its first bit on the wire: the least significant bit, in network order the most significant bit
     kind: str  # value, enum, length, constant
     doc: str
     source: str
     enum: str = ""
     constant: int = 0
-    network: bool = False  # most significant bit and byte first
+    network: bool = False  # network order: most significant bit and byte first
 
     @property
     def mask(self) -> int:
@@ -61,7 +61,7 @@ class Field:
 
     @property
     def pieces(self) -> tuple[Piece, ...]:
-        """Where it stands in words whose bits 7 to 0 are the first byte on the wire; its least significant bits first."""
+        """Its pieces in words whose bits 7 to 0 are the first byte on the wire, least significant bits first."""
         pieces = []
         if self.network:
             for byte in range((self.offset + self.bits - 1) // 8, self.offset // 8 - 1, -1):
@@ -82,7 +82,7 @@ class Format:
     source: str
     placement: str
     network: bool
-    header: str  # name of the format whose fields come first, or nothing
+    header: str  # name of the format whose fields come first, or empty
     fields: tuple[Field, ...]
 
     @property
@@ -105,13 +105,13 @@ class Datatype:
     size: int
     layout: str
     operators: tuple[str, ...]
-    groups: tuple[str, ...]  # the same by the names of their groups
+    groups: tuple[str, ...]  # names of the operators' groups
     mpi: dict[str, tuple[str, ...]] = field(default_factory=dict)  # MPI's name: operators reduced in the network
 
 
 @dataclass(frozen=True)
 class Stacked:
-    """A format in a frame, behind those before it: where all these fields of theirs have these values."""
+    """A format in a frame after previous formats, present if these fields of theirs have these values."""
 
     format: Format
     when: tuple[tuple[Field, int], ...]
@@ -119,7 +119,7 @@ class Stacked:
 
 @dataclass(frozen=True)
 class Frames:
-    """How a system's packets are in Ethernet frames."""
+    """Formats of a system's Ethernet frames."""
 
     doc: str
     source: str
@@ -129,7 +129,7 @@ class Frames:
 
 @dataclass(frozen=True)
 class Part:
-    """The enums, formats and Ethernet frames of one system, or, where `system` is empty, what all share."""
+    """Enums, formats and Ethernet frames of one system, or, if `system` is empty, of all systems."""
 
     system: str
     enums: tuple[Enum, ...]
@@ -140,7 +140,7 @@ class Part:
 @dataclass(frozen=True)
 class Spec:
     datatypes: tuple[Datatype, ...]
-    groups: dict[str, list[str]]  # of operators, as types name them
+    groups: dict[str, list[str]]  # groups of operators, by the names that types use
     mpi_operators: dict[str, str]
     parts: tuple[Part, ...]
 
@@ -306,8 +306,8 @@ def _frames(path: Path, formats: tuple[Format, ...], enums: dict[str, Enum]) -> 
 
 
 def load(folder: Path) -> Spec:
-    """Reads the folder's TOML files, those of a system from the folder of its name; raises SpecError at the first thing that
-    is wrong."""
+    """Reads the folder's TOML files, and each system's from the folder of its name. Raises SpecError at the first
+    error."""
     file = folder / "operators.toml"
     data = _read(file, {"enum", "mpi"})
     enums = _enums(file, data)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random test vectors that every language's code has to agree with.
+"""Random test vectors for the generated code of all languages.
 
-The words are put together as a string of bits, field after field, so they share no offset arithmetic with the emitters.
+Words are built as a string of bits, field after field, so they share no offset arithmetic with the emitters.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def _words(fmt: Format, values: dict[str, int]) -> tuple[int, ...]:
 
 
 def make(spec: Spec) -> dict[str, list[Case]]:
-    """CASES vectors of each format, which do not depend on other formats: all fields at their least, all at their most, the others random, where
-    an enum goes through its values in turn."""
+    """Makes CASES vectors per format, independent of other formats: all fields minimal, all maximal, the others random,
+    except that an enum cycles through its values."""
     cases: dict[str, list[Case]] = {}
     for fmt in (fmt for part in spec.parts for fmt in part.formats):
         generator = random.Random(f"{SEED} {fmt.name}")

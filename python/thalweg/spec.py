@@ -12,7 +12,7 @@ from typing import ClassVar
 
 
 class Operator(IntEnum):
-    """What a reduction does with two operands; the last ones are what the user puts into the switches."""
+    """Operator of a reduction on two operands; the last ones are the user's operators in the switches."""
 
     NONE = 0
     SUM = 1
@@ -214,7 +214,7 @@ def field(value: int, bits: int, offset: int, name: str) -> int:
 
 @dataclass(frozen=True)
 class PcieCompletion:
-    """Header of a PCI Express completion with data: three double words, the data that were asked for follow.
+    """Header of a PCI Express completion with data: three double words, followed by the requested data.
 
     Source: PCI Express Base Specification 2.1, sections 2.2.1 and 2.2.9.
     """
@@ -274,7 +274,7 @@ class PcieCompletion:
 
 @dataclass(frozen=True)
 class PcieMemoryWrite:
-    """Header of a PCI Express memory write to a 64-bit address: four double words, the data follow.
+    """Header of a PCI Express memory write to a 64-bit address: four double words, followed by the data.
 
     Source: PCI Express Base Specification 2.1, sections 2.2.1, 2.2.4.1 and 2.2.7.
     """
@@ -337,7 +337,7 @@ class PcieMemoryWrite:
 
 @dataclass(frozen=True)
 class PcieMemoryRead:
-    """Header of a PCI Express memory read from a 64-bit address: four double words, nothing follows.
+    """Header of a PCI Express memory read from a 64-bit address: four double words, without data.
 
     Source: PCI Express Base Specification 2.1, sections 2.2.1, 2.2.4.1 and 2.2.7.
     """
@@ -396,4 +396,3 @@ class PcieMemoryRead:
             address=int(packed >> 2 & 0x3FFFFFFFFFFFFFFF),
             processing_hint=int(packed & 0x3),
         )
-

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gather, scatter and allgather as stages of transfers between nodes' memories: ring, tree and re-wiring (section 5 of
 // the paper).
+//
 // A stage's transfers are concurrent; the next stage begins when all have ended. A block is a node's own data, and has
 // the node's number.
 #pragma once

@@ -43,11 +43,13 @@ inline constexpr std::array<std::string_view, 8> message_kind_names{
 /// Single fields of a AcclPacket, for code that needs no other.
 namespace accl_packet {
 inline constexpr unsigned bits = 512;
-/// what it is part of
+/// kind of the packet
 [[nodiscard]] constexpr MessageKind kind(std::span<const std::uint64_t, 8> words) {
   return static_cast<MessageKind>(words[0] >> 0 & 0xff);
 }
-/// of a kernel, where the kind is `stream`. Of an offer: 1 where it is of a collective. Of an acknowledgement: bit 0: it asks for an answer; bit 1: its numbers are of the session that it names as its peer. Of these, a greeting and a refusal: bit 2: it is of the session that offers and writes have
+/// `stream`: number of the kernel's stream. Offer: 1 in a collective. Acknowledgement: bit 0 requests an answer; bit 1:
+/// its numbers are of the session in `peer`. Acknowledgement, greeting, refusal: bit 2: of the session of offers and
+/// writes
 [[nodiscard]] constexpr std::uint8_t stream(std::span<const std::uint64_t, 8> words) {
   return static_cast<std::uint8_t>(words[0] >> 8 & 0xff);
 }
@@ -55,27 +57,28 @@ inline constexpr unsigned bits = 512;
 [[nodiscard]] constexpr std::uint16_t source(std::span<const std::uint64_t, 8> words) {
   return static_cast<std::uint16_t>(words[0] >> 16 & 0xffff);
 }
-/// what all members compute from the table of its ranks
+/// number of the communicator, which all members compute from the table of its ranks
 [[nodiscard]] constexpr std::uint32_t communicator(std::span<const std::uint64_t, 8> words) {
   return static_cast<std::uint32_t>(words[0] >> 32 & 0xffffffff);
 }
-/// of a message or an offer: as its sender gave it. Of a collective and its offers: its number in the communicator
+/// message and its offers: the sender's tag. Collective and its offers: number of the collective in the communicator
 [[nodiscard]] constexpr std::uint32_t tag(std::span<const std::uint64_t, 8> words) {
   return static_cast<std::uint32_t>(words[1] >> 0 & 0xffffffff);
 }
-/// counts the messages of this kind, and where it has one of this collective, from this source to this destination. Of an offer: a number that its sender has drawn; of a write: that of its offer
+/// counts the messages of this kind (and of this collective, if any) from this source to this destination. Offer: drawn
+/// by its sender. Write: of its offer
 [[nodiscard]] constexpr std::uint32_t number(std::span<const std::uint64_t, 8> words) {
   return static_cast<std::uint32_t>(words[1] >> 32 & 0xffffffff);
 }
-/// bytes of the message on the wire. Of an offer: 0 where the message is to come into receive buffers after all
+/// bytes of the message on the wire. Offer: 0 if the message must use receive buffers instead
 [[nodiscard]] constexpr std::uint64_t length(std::span<const std::uint64_t, 8> words) {
   return static_cast<std::uint64_t>(words[2] >> 0 & 0xffffffffffffffff);
 }
-/// of the payload's first byte in the message
+/// offset of the payload's first byte in the message
 [[nodiscard]] constexpr std::uint64_t offset(std::span<const std::uint64_t, 8> words) {
   return static_cast<std::uint64_t>(words[3] >> 0 & 0xffffffffffffffff);
 }
-/// offset in the message at which the segment begins that it is part of: what fills one receive buffer
+/// offset of the packet's segment in the message; a segment fills one receive buffer
 [[nodiscard]] constexpr std::uint64_t segment(std::span<const std::uint64_t, 8> words) {
   return static_cast<std::uint64_t>(words[4] >> 0 & 0xffffffffffffffff);
 }
@@ -83,46 +86,49 @@ inline constexpr unsigned bits = 512;
 [[nodiscard]] constexpr std::uint32_t segment_length(std::span<const std::uint64_t, 8> words) {
   return static_cast<std::uint32_t>(words[5] >> 0 & 0xffffffff);
 }
-/// of the sender, where the transport repeats what is lost; 0: it does not, and the fields behind this one are 0
+/// session of the sender; 0: the transport does not retransmit, and all following fields are 0
 [[nodiscard]] constexpr std::uint16_t session(std::span<const std::uint64_t, 8> words) {
   return static_cast<std::uint16_t>(words[5] >> 32 & 0xffff);
 }
-/// session of the receiver that the sender knows; 0: none yet
+/// receiver's session as known to the sender; 0: none yet
 [[nodiscard]] constexpr std::uint16_t peer(std::span<const std::uint64_t, 8> words) {
   return static_cast<std::uint16_t>(words[5] >> 48 & 0xffff);
 }
-/// counts the packets of the session. Of an acknowledgement: all packets below it have been taken. Of a refusal: the peer that the refused packet named
+/// sequence number in the session. Acknowledgement: all lower packets have been taken. Refusal: `peer` of the refused
+/// packet
 [[nodiscard]] constexpr std::uint32_t sequence(std::span<const std::uint64_t, 8> words) {
   return static_cast<std::uint32_t>(words[6] >> 0 & 0xffffffff);
 }
-/// all packets of the sender below it are acknowledged. Over TCP, where the other fields behind `segment_length` are 0: bytes of the payload, behind which the next header follows
+/// all lower packets of the sender are acknowledged. Over TCP, where the other fields after `segment_length` are 0:
+/// bytes of the payload, after which the next header follows
 [[nodiscard]] constexpr std::uint32_t base(std::span<const std::uint64_t, 8> words) {
   return static_cast<std::uint32_t>(words[6] >> 32 & 0xffffffff);
 }
-/// of an acknowledgement: a bit for each packet from `sequence` on that has come, bit 0 first
+/// acknowledgement: bit i: packet `sequence` + i has been received
 [[nodiscard]] constexpr std::uint64_t received(std::span<const std::uint64_t, 8> words) {
   return static_cast<std::uint64_t>(words[7] >> 0 & 0xffffffffffffffff);
 }
 }  // namespace accl_packet
 
-/// Header of a packet between ACCL's engines, 64 bytes; up to 4,096 bytes of payload follow, or as many as a jumbo frame takes.
+/// Header of a packet between ACCL's engines, 64 bytes; followed by a payload of up to 4,096 bytes, or as much as a
+/// jumbo frame holds.
 /// Source: ACCL has a header of 64 bytes and 4,096 bytes of payload; this layout is this project's.
 struct AcclPacket {
-  MessageKind kind{};  ///< what it is part of
-  std::uint8_t stream{};  ///< of a kernel, where the kind is `stream`. Of an offer: 1 where it is of a collective. Of an acknowledgement: bit 0: it asks for an answer; bit 1: its numbers are of the session that it names as its peer. Of these, a greeting and a refusal: bit 2: it is of the session that offers and writes have
+  MessageKind kind{};  ///< kind of the packet
+  std::uint8_t stream{};  ///< `stream`: number of the kernel's stream. Offer: 1 in a collective. Acknowledgement: bit 0 requests an answer; bit 1: its numbers are of the session in `peer`. Acknowledgement, greeting, refusal: bit 2: of the session of offers and writes
   std::uint16_t source{};  ///< rank of the sender in the communicator
-  std::uint32_t communicator{};  ///< what all members compute from the table of its ranks
-  std::uint32_t tag{};  ///< of a message or an offer: as its sender gave it. Of a collective and its offers: its number in the communicator
-  std::uint32_t number{};  ///< counts the messages of this kind, and where it has one of this collective, from this source to this destination. Of an offer: a number that its sender has drawn; of a write: that of its offer
-  std::uint64_t length{};  ///< bytes of the message on the wire. Of an offer: 0 where the message is to come into receive buffers after all
-  std::uint64_t offset{};  ///< of the payload's first byte in the message
-  std::uint64_t segment{};  ///< offset in the message at which the segment begins that it is part of: what fills one receive buffer
+  std::uint32_t communicator{};  ///< number of the communicator, which all members compute from the table of its ranks
+  std::uint32_t tag{};  ///< message and its offers: the sender's tag. Collective and its offers: number of the collective in the communicator
+  std::uint32_t number{};  ///< counts the messages of this kind (and of this collective, if any) from this source to this destination. Offer: drawn by its sender. Write: of its offer
+  std::uint64_t length{};  ///< bytes of the message on the wire. Offer: 0 if the message must use receive buffers instead
+  std::uint64_t offset{};  ///< offset of the payload's first byte in the message
+  std::uint64_t segment{};  ///< offset of the packet's segment in the message; a segment fills one receive buffer
   std::uint32_t segment_length{};  ///< bytes of that segment
-  std::uint16_t session{};  ///< of the sender, where the transport repeats what is lost; 0: it does not, and the fields behind this one are 0
-  std::uint16_t peer{};  ///< session of the receiver that the sender knows; 0: none yet
-  std::uint32_t sequence{};  ///< counts the packets of the session. Of an acknowledgement: all packets below it have been taken. Of a refusal: the peer that the refused packet named
-  std::uint32_t base{};  ///< all packets of the sender below it are acknowledged. Over TCP, where the other fields behind `segment_length` are 0: bytes of the payload, behind which the next header follows
-  std::uint64_t received{};  ///< of an acknowledgement: a bit for each packet from `sequence` on that has come, bit 0 first
+  std::uint16_t session{};  ///< session of the sender; 0: the transport does not retransmit, and all following fields are 0
+  std::uint16_t peer{};  ///< receiver's session as known to the sender; 0: none yet
+  std::uint32_t sequence{};  ///< sequence number in the session. Acknowledgement: all lower packets have been taken. Refusal: `peer` of the refused packet
+  std::uint32_t base{};  ///< all lower packets of the sender are acknowledged. Over TCP, where the other fields after `segment_length` are 0: bytes of the payload, after which the next header follows
+  std::uint64_t received{};  ///< acknowledgement: bit i: packet `sequence` + i has been received
 
   [[nodiscard]] static constexpr AcclPacket unpack(std::span<const std::uint64_t, 8> words) {
     return {

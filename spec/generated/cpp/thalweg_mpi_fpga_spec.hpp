@@ -48,7 +48,8 @@ inline constexpr std::array<std::string_view, 12> collective_names{
 };
 [[nodiscard]] constexpr std::string_view name(Collective value) { return collective_names[static_cast<std::size_t>(value)]; }
 
-/// How a collective moves: one tree, dimension exchange or recursive doubling, rings, recursive halving, several trees at once.
+/// Algorithm of a collective: one tree, dimension exchange or recursive doubling, rings, recursive halving, several
+/// concurrent trees.
 enum class Algorithm : std::uint8_t {
   tree = 0,
   exchange = 1,
@@ -65,7 +66,7 @@ inline constexpr std::array<std::string_view, 5> algorithm_names{
 };
 [[nodiscard]] constexpr std::string_view name(Algorithm value) { return algorithm_names[static_cast<std::size_t>(value)]; }
 
-/// What a network packet carries.
+/// Content of a network packet.
 enum class Kind : std::uint8_t {
   data = 0,
   descriptor = 1,
@@ -115,7 +116,7 @@ inline constexpr std::uint64_t last_mask = std::uint64_t{0x1} << 44;
 [[nodiscard]] constexpr Operator operation(std::uint64_t word) {
   return static_cast<Operator>(word >> 21 & 0xf);
 }
-/// how the collective moves
+/// algorithm of the collective
 [[nodiscard]] constexpr Algorithm algorithm(std::uint64_t word) {
   return static_cast<Algorithm>(word >> 25 & 0x7);
 }
@@ -131,11 +132,11 @@ inline constexpr std::uint64_t last_mask = std::uint64_t{0x1} << 44;
 [[nodiscard]] constexpr std::uint8_t sequence(std::uint64_t word) {
   return static_cast<std::uint8_t>(word >> 35 & 0x3);
 }
-/// what the packet carries
+/// content of the packet
 [[nodiscard]] constexpr Kind kind(std::uint64_t word) {
   return static_cast<Kind>(word >> 37 & 0x3);
 }
-/// the tree edge, as the receiver numbers it
+/// tree edge, in the receiver's numbering
 [[nodiscard]] constexpr std::uint8_t edge(std::uint64_t word) {
   return static_cast<std::uint8_t>(word >> 39 & 0x1f);
 }
@@ -191,12 +192,12 @@ struct NetworkHeader {
   std::uint16_t destination{};  ///< node
   std::uint8_t context{};  ///< row of the communicator table
   Operator operation{};  ///< operator of a reduction
-  Algorithm algorithm{};  ///< how the collective moves
+  Algorithm algorithm{};  ///< algorithm of the collective
   std::uint8_t size{};  ///< log2 of the packet's flits
   Collective collective{};  ///< 0 is point to point
   std::uint8_t sequence{};  ///< operation number modulo 4
-  Kind kind{};  ///< what the packet carries
-  std::uint8_t edge{};  ///< the tree edge, as the receiver numbers it
+  Kind kind{};  ///< content of the packet
+  std::uint8_t edge{};  ///< tree edge, in the receiver's numbering
   bool last{};  ///< last packet of its stream
 
   [[nodiscard]] static constexpr NetworkHeader unpack(std::uint64_t word) {
@@ -256,7 +257,7 @@ inline constexpr std::uint64_t size_mask = std::uint64_t{0xffffffff} << 32;
 [[nodiscard]] constexpr Operator operation(std::uint64_t word) {
   return static_cast<Operator>(word >> 21 & 0xf);
 }
-/// how the collective moves
+/// algorithm of the collective
 [[nodiscard]] constexpr Algorithm algorithm(std::uint64_t word) {
   return static_cast<Algorithm>(word >> 25 & 0x7);
 }
@@ -264,7 +265,7 @@ inline constexpr std::uint64_t size_mask = std::uint64_t{0xffffffff} << 32;
 [[nodiscard]] constexpr Collective collective(std::uint64_t word) {
   return static_cast<Collective>(word >> 28 & 0xf);
 }
-/// bytes of payload that follow
+/// bytes of the following payload
 [[nodiscard]] constexpr std::uint32_t size(std::uint64_t word) {
   return static_cast<std::uint32_t>(word >> 32 & 0xffffffff);
 }
@@ -300,9 +301,9 @@ struct ProcessorHeader {
   std::uint16_t destination{};  ///< node; in a rooted collective the root's rank
   std::uint8_t context{};  ///< row of the communicator table
   Operator operation{};  ///< operator of a reduction
-  Algorithm algorithm{};  ///< how the collective moves
+  Algorithm algorithm{};  ///< algorithm of the collective
   Collective collective{};  ///< 0 is point to point
-  std::uint32_t size{};  ///< bytes of payload that follow
+  std::uint32_t size{};  ///< bytes of the following payload
 
   [[nodiscard]] static constexpr ProcessorHeader unpack(std::uint64_t word) {
     return {
@@ -335,15 +336,15 @@ inline constexpr unsigned link_lsb = 16;
 inline constexpr std::uint64_t link_mask = std::uint64_t{0xff} << 16;
 inline constexpr unsigned route_class_lsb = 24;
 inline constexpr std::uint64_t route_class_mask = std::uint64_t{0xff} << 24;
-/// node that it is for
+/// destination node
 [[nodiscard]] constexpr std::uint16_t receiver(std::uint64_t word) {
   return static_cast<std::uint16_t>(word >> 0 & 0xffff);
 }
-/// the link that it comes over, as the next node numbers its ports; 255 where it takes no place
+/// link, by the port number at the next node; 255 if it needs no buffer
 [[nodiscard]] constexpr std::uint8_t link(std::uint64_t word) {
   return static_cast<std::uint8_t>(word >> 16 & 0xff);
 }
-/// class of the buffer there
+/// class of the buffer at the next node
 [[nodiscard]] constexpr std::uint8_t route_class(std::uint64_t word) {
   return static_cast<std::uint8_t>(word >> 24 & 0xff);
 }
@@ -361,11 +362,12 @@ inline constexpr std::uint64_t route_class_mask = std::uint64_t{0xff} << 24;
 }
 }  // namespace relay_header
 
-/// Behind the personal header of a packet that nodes on the way hand on from link to link: where it ends, and the place that it takes at the next node.
+/// Follows the personal header of a packet that intermediate nodes relay: final destination, and buffer at the next
+/// node.
 struct RelayHeader {
-  std::uint16_t receiver{};  ///< node that it is for
-  std::uint8_t link{};  ///< the link that it comes over, as the next node numbers its ports; 255 where it takes no place
-  std::uint8_t route_class{};  ///< class of the buffer there
+  std::uint16_t receiver{};  ///< destination node
+  std::uint8_t link{};  ///< link, by the port number at the next node; 255 if it needs no buffer
+  std::uint8_t route_class{};  ///< class of the buffer at the next node
 
   [[nodiscard]] static constexpr RelayHeader unpack(std::uint64_t word) {
     return {
@@ -398,7 +400,7 @@ inline constexpr unsigned bits = 256;
 [[nodiscard]] constexpr Operator operation(std::span<const std::uint64_t, 4> words) {
   return static_cast<Operator>(words[0] >> 21 & 0xf);
 }
-/// how the collective moves
+/// algorithm of the collective
 [[nodiscard]] constexpr Algorithm algorithm(std::span<const std::uint64_t, 4> words) {
   return static_cast<Algorithm>(words[0] >> 25 & 0x7);
 }
@@ -410,7 +412,7 @@ inline constexpr unsigned bits = 256;
 [[nodiscard]] constexpr std::uint8_t sequence(std::span<const std::uint64_t, 4> words) {
   return static_cast<std::uint8_t>(words[0] >> 35 & 0x3);
 }
-/// the tree edge, as the receiver numbers it
+/// tree edge, in the receiver's numbering
 [[nodiscard]] constexpr std::uint8_t edge(std::span<const std::uint64_t, 4> words) {
   return static_cast<std::uint8_t>(words[0] >> 39 & 0x1f);
 }
@@ -418,7 +420,7 @@ inline constexpr unsigned bits = 256;
 [[nodiscard]] constexpr bool last(std::span<const std::uint64_t, 4> words) {
   return static_cast<bool>(words[0] >> 44 & 0x1);
 }
-/// room that has become free, in flits
+/// credits, in flits
 [[nodiscard]] constexpr std::uint16_t count(std::span<const std::uint64_t, 4> words) {
   return static_cast<std::uint16_t>(words[1] >> 0 & 0xffff);
 }
@@ -428,17 +430,17 @@ inline constexpr unsigned bits = 256;
 }
 }  // namespace credit
 
-/// Returns room in the buffer of a tree edge to the sender of its packets.
+/// Returns credits for the buffer of a tree edge to the sender of its packets.
 struct Credit {
   std::uint16_t destination{};  ///< node
   std::uint8_t context{};  ///< row of the communicator table
   Operator operation{};  ///< operator of a reduction
-  Algorithm algorithm{};  ///< how the collective moves
+  Algorithm algorithm{};  ///< algorithm of the collective
   Collective collective{};  ///< 0 is point to point
   std::uint8_t sequence{};  ///< operation number modulo 4
-  std::uint8_t edge{};  ///< the tree edge, as the receiver numbers it
+  std::uint8_t edge{};  ///< tree edge, in the receiver's numbering
   bool last{};  ///< last packet of its stream
-  std::uint16_t count{};  ///< room that has become free, in flits
+  std::uint16_t count{};  ///< credits, in flits
 
   [[nodiscard]] static constexpr Credit unpack(std::span<const std::uint64_t, 4> words) {
     return {
@@ -486,7 +488,7 @@ inline constexpr unsigned bits = 256;
 [[nodiscard]] constexpr Operator operation(std::span<const std::uint64_t, 4> words) {
   return static_cast<Operator>(words[0] >> 21 & 0xf);
 }
-/// how the collective moves
+/// algorithm of the collective
 [[nodiscard]] constexpr Algorithm algorithm(std::span<const std::uint64_t, 4> words) {
   return static_cast<Algorithm>(words[0] >> 25 & 0x7);
 }
@@ -498,7 +500,7 @@ inline constexpr unsigned bits = 256;
 [[nodiscard]] constexpr std::uint8_t sequence(std::span<const std::uint64_t, 4> words) {
   return static_cast<std::uint8_t>(words[0] >> 35 & 0x3);
 }
-/// the tree edge, as the receiver numbers it
+/// tree edge, in the receiver's numbering
 [[nodiscard]] constexpr std::uint8_t edge(std::span<const std::uint64_t, 4> words) {
   return static_cast<std::uint8_t>(words[0] >> 39 & 0x1f);
 }
@@ -510,11 +512,11 @@ inline constexpr unsigned bits = 256;
 [[nodiscard]] constexpr Datatype type(std::span<const std::uint64_t, 4> words) {
   return static_cast<Datatype>(words[1] >> 0 & 0x1f);
 }
-/// rank in the communicator; 0 where the collective has no root
+/// rank in the communicator; 0 if the collective has no root
 [[nodiscard]] constexpr std::uint16_t root(std::span<const std::uint64_t, 4> words) {
   return static_cast<std::uint16_t>(words[1] >> 16 & 0xffff);
 }
-/// rank whose block the stream carries: its giver's, of scatter and reduce-scatter its receiver's
+/// rank whose block the stream carries: the block's source, in scatter and reduce-scatter its destination
 [[nodiscard]] constexpr std::uint16_t block(std::span<const std::uint64_t, 4> words) {
   return static_cast<std::uint16_t>(words[1] >> 32 & 0xffff);
 }
@@ -532,19 +534,19 @@ inline constexpr unsigned bits = 256;
 }
 }  // namespace descriptor
 
-/// First packet of a stream: what the data packets after it are.
+/// First packet of a stream, which describes the following data packets.
 struct Descriptor {
   std::uint16_t destination{};  ///< node
   std::uint8_t context{};  ///< row of the communicator table
   Operator operation{};  ///< operator of a reduction
-  Algorithm algorithm{};  ///< how the collective moves
+  Algorithm algorithm{};  ///< algorithm of the collective
   Collective collective{};  ///< 0 is point to point
   std::uint8_t sequence{};  ///< operation number modulo 4
-  std::uint8_t edge{};  ///< the tree edge, as the receiver numbers it
+  std::uint8_t edge{};  ///< tree edge, in the receiver's numbering
   bool last{};  ///< last packet of its stream
   Datatype type{};  ///< type of the elements
-  std::uint16_t root{};  ///< rank in the communicator; 0 where the collective has no root
-  std::uint16_t block{};  ///< rank whose block the stream carries: its giver's, of scatter and reduce-scatter its receiver's
+  std::uint16_t root{};  ///< rank in the communicator; 0 if the collective has no root
+  std::uint16_t block{};  ///< rank whose block the stream carries: the block's source, in scatter and reduce-scatter its destination
   std::uint16_t ranks{};  ///< size of the communicator
   std::uint64_t count{};  ///< elements in the stream
 
@@ -621,7 +623,7 @@ inline constexpr std::uint64_t source_mask = std::uint64_t{0xffff} << 48;
 [[nodiscard]] constexpr Operator operation(std::uint64_t word) {
   return static_cast<Operator>(word >> 21 & 0xf);
 }
-/// how the collective moves
+/// algorithm of the collective
 [[nodiscard]] constexpr Algorithm algorithm(std::uint64_t word) {
   return static_cast<Algorithm>(word >> 25 & 0x7);
 }
@@ -633,11 +635,11 @@ inline constexpr std::uint64_t source_mask = std::uint64_t{0xffff} << 48;
 [[nodiscard]] constexpr std::uint8_t sequence(std::uint64_t word) {
   return static_cast<std::uint8_t>(word >> 35 & 0x3);
 }
-/// what the packet carries
+/// content of the packet
 [[nodiscard]] constexpr Kind kind(std::uint64_t word) {
   return static_cast<Kind>(word >> 37 & 0x3);
 }
-/// the tree edge, as the receiver numbers it
+/// tree edge, in the receiver's numbering
 [[nodiscard]] constexpr std::uint8_t edge(std::uint64_t word) {
   return static_cast<std::uint8_t>(word >> 39 & 0x1f);
 }
@@ -645,7 +647,7 @@ inline constexpr std::uint64_t source_mask = std::uint64_t{0xffff} << 48;
 [[nodiscard]] constexpr bool last(std::uint64_t word) {
   return static_cast<bool>(word >> 44 & 0x1);
 }
-/// rank that it comes from
+/// source rank
 [[nodiscard]] constexpr std::uint16_t source(std::uint64_t word) {
   return static_cast<std::uint16_t>(word >> 48 & 0xffff);
 }
@@ -695,18 +697,19 @@ inline constexpr std::uint64_t source_mask = std::uint64_t{0xffff} << 48;
 }
 }  // namespace personal_header
 
-/// Header of a packet of an all-to-all: data, or a descriptor, which announces that its sender has a place for data. The rank that it comes from stands behind the network header, whose destination is the next node on the way. The relay header follows.
+/// Header of an all-to-all packet: data, or a descriptor, which announces a free slot for data at its sender. The
+/// source rank follows the network header, whose destination is the next node on the path. The relay header follows.
 struct PersonalHeader {
   std::uint16_t destination{};  ///< node
   std::uint8_t context{};  ///< row of the communicator table
   Operator operation{};  ///< operator of a reduction
-  Algorithm algorithm{};  ///< how the collective moves
+  Algorithm algorithm{};  ///< algorithm of the collective
   std::uint8_t size{};  ///< log2 of the packet's flits
   std::uint8_t sequence{};  ///< operation number modulo 4
-  Kind kind{};  ///< what the packet carries
-  std::uint8_t edge{};  ///< the tree edge, as the receiver numbers it
+  Kind kind{};  ///< content of the packet
+  std::uint8_t edge{};  ///< tree edge, in the receiver's numbering
   bool last{};  ///< last packet of its stream
-  std::uint16_t source{};  ///< rank that it comes from
+  std::uint16_t source{};  ///< source rank
 
   [[nodiscard]] static constexpr PersonalHeader unpack(std::uint64_t word) {
     return {
@@ -754,7 +757,7 @@ inline constexpr unsigned bits = 256;
 [[nodiscard]] constexpr Operator operation(std::span<const std::uint64_t, 4> words) {
   return static_cast<Operator>(words[0] >> 21 & 0xf);
 }
-/// how the collective moves
+/// algorithm of the collective
 [[nodiscard]] constexpr Algorithm algorithm(std::span<const std::uint64_t, 4> words) {
   return static_cast<Algorithm>(words[0] >> 25 & 0x7);
 }
@@ -762,7 +765,7 @@ inline constexpr unsigned bits = 256;
 [[nodiscard]] constexpr std::uint8_t sequence(std::span<const std::uint64_t, 4> words) {
   return static_cast<std::uint8_t>(words[0] >> 35 & 0x3);
 }
-/// the tree edge, as the receiver numbers it
+/// tree edge, in the receiver's numbering
 [[nodiscard]] constexpr std::uint8_t edge(std::span<const std::uint64_t, 4> words) {
   return static_cast<std::uint8_t>(words[0] >> 39 & 0x1f);
 }
@@ -774,7 +777,7 @@ inline constexpr unsigned bits = 256;
 [[nodiscard]] constexpr std::uint32_t count(std::span<const std::uint64_t, 4> words) {
   return static_cast<std::uint32_t>(words[1] >> 0 & 0xffffffff);
 }
-/// the link, as the receiver of the credit numbers its ports
+/// link, by the port number at the credit's receiver
 [[nodiscard]] constexpr std::uint8_t link(std::span<const std::uint64_t, 4> words) {
   return static_cast<std::uint8_t>(words[1] >> 32 & 0xff);
 }
@@ -788,17 +791,17 @@ inline constexpr unsigned bits = 256;
 }
 }  // namespace relay_credit
 
-/// Returns room in a buffer of the relay to the other end of its link.
+/// Returns credits for a relay buffer to the other end of its link.
 struct RelayCredit {
   std::uint16_t destination{};  ///< node
   std::uint8_t context{};  ///< row of the communicator table
   Operator operation{};  ///< operator of a reduction
-  Algorithm algorithm{};  ///< how the collective moves
+  Algorithm algorithm{};  ///< algorithm of the collective
   std::uint8_t sequence{};  ///< operation number modulo 4
-  std::uint8_t edge{};  ///< the tree edge, as the receiver numbers it
+  std::uint8_t edge{};  ///< tree edge, in the receiver's numbering
   bool last{};  ///< last packet of its stream
   std::uint32_t count{};  ///< flits that have left the buffer
-  std::uint8_t link{};  ///< the link, as the receiver of the credit numbers its ports
+  std::uint8_t link{};  ///< link, by the port number at the credit's receiver
   std::uint8_t route_class{};  ///< class of the buffer
 
   [[nodiscard]] static constexpr RelayCredit unpack(std::span<const std::uint64_t, 4> words) {

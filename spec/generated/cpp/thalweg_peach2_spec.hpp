@@ -36,20 +36,21 @@ inline constexpr unsigned bits = 256;
 [[nodiscard]] constexpr std::uint32_t size(std::span<const std::uint64_t, 4> words) {
   return static_cast<std::uint32_t>(words[3] >> 0 & 0xffffffff);
 }
-/// the chain ends here
+/// last descriptor of the chain
 [[nodiscard]] constexpr bool last(std::span<const std::uint64_t, 4> words) {
   return static_cast<bool>(words[3] >> 32 & 0x1);
 }
 }  // namespace dma_descriptor
 
-/// What the DMA controller is to copy, and where it finds the next descriptor: 32 bytes in the memory of a host or in a hub's working RAM.
+/// Descriptor of a copy by the DMA controller, with a link to the next one: 32 bytes in a host's memory or a hub's
+/// working RAM.
 /// Source: T. Kuhara et al., "Reduction calculator in an FPGA based switching hub for high performance clusters", sections 2.2 and 5.2: chained descriptors; the layout is this project's.
 struct DmaDescriptor {
   std::uint64_t source{};  ///< address of the first byte to read, a multiple of 4
   std::uint64_t destination{};  ///< address of the first byte to write, a multiple of 4
   std::uint64_t next{};  ///< address of the next descriptor, a multiple of 32
   std::uint32_t size{};  ///< bytes to copy, a multiple of 4, at least 4
-  bool last{};  ///< the chain ends here
+  bool last{};  ///< last descriptor of the chain
 
   [[nodiscard]] static constexpr DmaDescriptor unpack(std::span<const std::uint64_t, 4> words) {
     return {

@@ -28,15 +28,15 @@ inline constexpr unsigned bits = 96;
 [[nodiscard]] constexpr std::uint8_t destination(std::span<const std::uint64_t, 2> words) {
   return static_cast<std::uint8_t>(words[0] >> 8 & 0xff);
 }
-/// of the destination, and of the source
+/// port of destination and source
 [[nodiscard]] constexpr std::uint8_t port(std::span<const std::uint64_t, 2> words) {
   return static_cast<std::uint8_t>(words[0] >> 16 & 0xff);
 }
-/// that follow, at least 1
+/// number of following packets, at least 1
 [[nodiscard]] constexpr std::uint32_t packets(std::span<const std::uint64_t, 2> words) {
   return static_cast<std::uint32_t>(words[0] >> 32 & 0xffffffff);
 }
-/// of the message
+/// elements of the message
 [[nodiscard]] constexpr std::uint32_t elements(std::span<const std::uint64_t, 2> words) {
   return static_cast<std::uint32_t>(words[1] >> 0 & 0xffffffff);
 }
@@ -46,14 +46,15 @@ inline constexpr unsigned bits = 96;
 }
 }  // namespace smi_circuit
 
-/// First packet of a circuit of SMI. As many packets follow that are elements alone: the first element from byte 4 on, as in other packets, and behind the last byte bytes 0 to 3.
-/// Source: T. De Matteis et al., "Streaming Message Interface", SC '19, section 4.2, which describes circuits without a layout; this is this project's.
+/// First packet of an SMI circuit. The following packets have no headers: elements start at byte 4, as in other
+/// packets, and wrap from the last byte to bytes 0 to 3. Source: T. De Matteis et al., "Streaming Message Interface",
+/// SC '19, section 4.2, which describes circuits without a layout; the layout is this project's.
 struct SmiCircuit {
   std::uint8_t source{};  ///< rank
   std::uint8_t destination{};  ///< rank
-  std::uint8_t port{};  ///< of the destination, and of the source
-  std::uint32_t packets{};  ///< that follow, at least 1
-  std::uint32_t elements{};  ///< of the message
+  std::uint8_t port{};  ///< port of destination and source
+  std::uint32_t packets{};  ///< number of following packets, at least 1
+  std::uint32_t elements{};  ///< elements of the message
 
   [[nodiscard]] static constexpr SmiCircuit unpack(std::span<const std::uint64_t, 2> words) {
     return {
@@ -97,7 +98,7 @@ inline constexpr std::uint64_t count_mask = std::uint64_t{0x1f} << 27;
 [[nodiscard]] constexpr std::uint8_t destination(std::uint64_t word) {
   return static_cast<std::uint8_t>(word >> 8 & 0xff);
 }
-/// of the destination, and of the source
+/// port of destination and source
 [[nodiscard]] constexpr std::uint8_t port(std::uint64_t word) {
   return static_cast<std::uint8_t>(word >> 16 & 0xff);
 }
@@ -131,12 +132,13 @@ inline constexpr std::uint64_t count_mask = std::uint64_t{0x1f} << 27;
 }
 }  // namespace smi_header
 
-/// Header of a packet of SMI; elements follow from byte 4 on, one behind the other.
-/// Source: T. De Matteis et al., "Streaming Message Interface", SC '19, section 4.2; the order of its fields is that of the public reference implementation.
+/// Header of an SMI packet; elements follow consecutively from byte 4 on.
+/// Source: T. De Matteis et al., "Streaming Message Interface", SC '19, section 4.2; with the field order of the public
+/// reference implementation.
 struct SmiHeader {
   std::uint8_t source{};  ///< rank
   std::uint8_t destination{};  ///< rank
-  std::uint8_t port{};  ///< of the destination, and of the source
+  std::uint8_t port{};  ///< port of destination and source
   std::uint8_t operation{};  ///< send 0, receive 1, broadcast 2, synch 3, scatter 4, reduce 5, gather 6, circuit 7
   std::uint8_t count{};  ///< elements
 

@@ -12,7 +12,7 @@
 
 namespace thalweg::spec {
 
-/// What a reduction does with two operands; the last ones are what the user puts into the switches.
+/// Operator of a reduction on two operands; the last ones are the user's operators in the switches.
 enum class Operator : std::uint8_t {
   none = 0,
   sum = 1,
@@ -161,11 +161,11 @@ inline constexpr unsigned bits = 96;
 [[nodiscard]] constexpr std::uint8_t traffic_class(std::span<const std::uint64_t, 2> words) {
   return static_cast<std::uint8_t>(words[0] >> 12 & 0x7);
 }
-/// a check sum of 32 bits stands behind the data
+/// a 32-bit checksum follows the data
 [[nodiscard]] constexpr bool digest(std::span<const std::uint64_t, 2> words) {
   return static_cast<bool>(words[0] >> 23 & 0x1);
 }
-/// the data are known to be wrong
+/// the data are known to be corrupt
 [[nodiscard]] constexpr bool poisoned(std::span<const std::uint64_t, 2> words) {
   return static_cast<bool>(words[0] >> 22 & 0x1);
 }
@@ -173,11 +173,11 @@ inline constexpr unsigned bits = 96;
 [[nodiscard]] constexpr std::uint8_t attributes(std::span<const std::uint64_t, 2> words) {
   return static_cast<std::uint8_t>(words[0] >> 20 & 0x3);
 }
-/// double words of data; 0 stands for 1024
+/// double words of data; 0 means 1024
 [[nodiscard]] constexpr std::uint16_t length(std::span<const std::uint64_t, 2> words) {
   return static_cast<std::uint16_t>((words[0] >> 24 & 0xff) | (words[0] >> 16 & 0x3) << 8);
 }
-/// bus, device and function of who answers
+/// bus, device and function of the completer
 [[nodiscard]] constexpr std::uint16_t completer(std::span<const std::uint64_t, 2> words) {
   return static_cast<std::uint16_t>((words[0] >> 40 & 0xff) | (words[0] >> 32 & 0xff) << 8);
 }
@@ -185,11 +185,11 @@ inline constexpr unsigned bits = 96;
 [[nodiscard]] constexpr std::uint8_t status(std::span<const std::uint64_t, 2> words) {
   return static_cast<std::uint8_t>(words[0] >> 53 & 0x7);
 }
-/// bytes that are still to come for the read, with these; 0 stands for 4096
+/// remaining bytes of the read, including these; 0 means 4096
 [[nodiscard]] constexpr std::uint16_t byte_count(std::span<const std::uint64_t, 2> words) {
   return static_cast<std::uint16_t>((words[0] >> 56 & 0xff) | (words[0] >> 48 & 0xf) << 8);
 }
-/// bus, device and function of who reads
+/// bus, device and function of the requester
 [[nodiscard]] constexpr std::uint16_t requester(std::span<const std::uint64_t, 2> words) {
   return static_cast<std::uint16_t>((words[1] >> 8 & 0xff) | (words[1] >> 0 & 0xff) << 8);
 }
@@ -197,26 +197,26 @@ inline constexpr unsigned bits = 96;
 [[nodiscard]] constexpr std::uint8_t tag(std::span<const std::uint64_t, 2> words) {
   return static_cast<std::uint8_t>(words[1] >> 16 & 0xff);
 }
-/// the lowest bits of the first byte's address
+/// lowest bits of the first byte's address
 [[nodiscard]] constexpr std::uint8_t lower_address(std::span<const std::uint64_t, 2> words) {
   return static_cast<std::uint8_t>(words[1] >> 24 & 0x7f);
 }
 }  // namespace pcie_completion
 
-/// Header of a PCI Express completion with data: three double words, the data that were asked for follow.
+/// Header of a PCI Express completion with data: three double words, followed by the requested data.
 /// Source: PCI Express Base Specification 2.1, sections 2.2.1 and 2.2.9.
 struct PcieCompletion {
   std::uint8_t traffic_class{};  ///< that of the read
-  bool digest{};  ///< a check sum of 32 bits stands behind the data
-  bool poisoned{};  ///< the data are known to be wrong
+  bool digest{};  ///< a 32-bit checksum follows the data
+  bool poisoned{};  ///< the data are known to be corrupt
   std::uint8_t attributes{};  ///< those of the read
-  std::uint16_t length{};  ///< double words of data; 0 stands for 1024
-  std::uint16_t completer{};  ///< bus, device and function of who answers
+  std::uint16_t length{};  ///< double words of data; 0 means 1024
+  std::uint16_t completer{};  ///< bus, device and function of the completer
   std::uint8_t status{};  ///< 0: success
-  std::uint16_t byte_count{};  ///< bytes that are still to come for the read, with these; 0 stands for 4096
-  std::uint16_t requester{};  ///< bus, device and function of who reads
+  std::uint16_t byte_count{};  ///< remaining bytes of the read, including these; 0 means 4096
+  std::uint16_t requester{};  ///< bus, device and function of the requester
   std::uint8_t tag{};  ///< that of the read
-  std::uint8_t lower_address{};  ///< the lowest bits of the first byte's address
+  std::uint8_t lower_address{};  ///< lowest bits of the first byte's address
 
   [[nodiscard]] static constexpr PcieCompletion unpack(std::span<const std::uint64_t, 2> words) {
     return {
@@ -263,11 +263,11 @@ inline constexpr unsigned bits = 128;
 [[nodiscard]] constexpr std::uint8_t traffic_class(std::span<const std::uint64_t, 2> words) {
   return static_cast<std::uint8_t>(words[0] >> 12 & 0x7);
 }
-/// a check sum of 32 bits stands behind the data
+/// a 32-bit checksum follows the data
 [[nodiscard]] constexpr bool digest(std::span<const std::uint64_t, 2> words) {
   return static_cast<bool>(words[0] >> 23 & 0x1);
 }
-/// the data are known to be wrong
+/// the data are known to be corrupt
 [[nodiscard]] constexpr bool poisoned(std::span<const std::uint64_t, 2> words) {
   return static_cast<bool>(words[0] >> 22 & 0x1);
 }
@@ -279,27 +279,27 @@ inline constexpr unsigned bits = 128;
 [[nodiscard]] constexpr std::uint8_t address_type(std::span<const std::uint64_t, 2> words) {
   return static_cast<std::uint8_t>(words[0] >> 18 & 0x3);
 }
-/// double words of data; 0 stands for 1024
+/// double words of data; 0 means 1024
 [[nodiscard]] constexpr std::uint16_t length(std::span<const std::uint64_t, 2> words) {
   return static_cast<std::uint16_t>((words[0] >> 24 & 0xff) | (words[0] >> 16 & 0x3) << 8);
 }
-/// bus, device and function of who writes
+/// bus, device and function of the requester
 [[nodiscard]] constexpr std::uint16_t requester(std::span<const std::uint64_t, 2> words) {
   return static_cast<std::uint16_t>((words[0] >> 40 & 0xff) | (words[0] >> 32 & 0xff) << 8);
 }
-/// of no meaning to a write, which nobody answers
+/// unused, as writes have no completion
 [[nodiscard]] constexpr std::uint8_t tag(std::span<const std::uint64_t, 2> words) {
   return static_cast<std::uint8_t>(words[0] >> 48 & 0xff);
 }
-/// which bytes of the last double word are written; 0 where there is one alone
+/// byte enables of the last double word; 0 if there is only one
 [[nodiscard]] constexpr std::uint8_t last_enable(std::span<const std::uint64_t, 2> words) {
   return static_cast<std::uint8_t>(words[0] >> 60 & 0xf);
 }
-/// which bytes of the first double word are written
+/// byte enables of the first double word
 [[nodiscard]] constexpr std::uint8_t first_enable(std::span<const std::uint64_t, 2> words) {
   return static_cast<std::uint8_t>(words[0] >> 56 & 0xf);
 }
-/// of the first double word, without its two lowest bits, which are 0
+/// address of the first double word, without its two lowest bits, which are 0
 [[nodiscard]] constexpr std::uint64_t address(std::span<const std::uint64_t, 2> words) {
   return static_cast<std::uint64_t>((words[1] >> 58 & 0x3f) | (words[1] >> 48 & 0xff) << 6 | (words[1] >> 40 & 0xff) << 14 | (words[1] >> 32 & 0xff) << 22 | (words[1] >> 24 & 0xff) << 30 | (words[1] >> 16 & 0xff) << 38 | (words[1] >> 8 & 0xff) << 46 | (words[1] >> 0 & 0xff) << 54);
 }
@@ -309,20 +309,20 @@ inline constexpr unsigned bits = 128;
 }
 }  // namespace pcie_memory_write
 
-/// Header of a PCI Express memory write to a 64-bit address: four double words, the data follow.
+/// Header of a PCI Express memory write to a 64-bit address: four double words, followed by the data.
 /// Source: PCI Express Base Specification 2.1, sections 2.2.1, 2.2.4.1 and 2.2.7.
 struct PcieMemoryWrite {
   std::uint8_t traffic_class{};  ///< traffic class
-  bool digest{};  ///< a check sum of 32 bits stands behind the data
-  bool poisoned{};  ///< the data are known to be wrong
+  bool digest{};  ///< a 32-bit checksum follows the data
+  bool poisoned{};  ///< the data are known to be corrupt
   std::uint8_t attributes{};  ///< relaxed ordering, no snoop
   std::uint8_t address_type{};  ///< 0: not translated
-  std::uint16_t length{};  ///< double words of data; 0 stands for 1024
-  std::uint16_t requester{};  ///< bus, device and function of who writes
-  std::uint8_t tag{};  ///< of no meaning to a write, which nobody answers
-  std::uint8_t last_enable{};  ///< which bytes of the last double word are written; 0 where there is one alone
-  std::uint8_t first_enable{};  ///< which bytes of the first double word are written
-  std::uint64_t address{};  ///< of the first double word, without its two lowest bits, which are 0
+  std::uint16_t length{};  ///< double words of data; 0 means 1024
+  std::uint16_t requester{};  ///< bus, device and function of the requester
+  std::uint8_t tag{};  ///< unused, as writes have no completion
+  std::uint8_t last_enable{};  ///< byte enables of the last double word; 0 if there is only one
+  std::uint8_t first_enable{};  ///< byte enables of the first double word
+  std::uint64_t address{};  ///< address of the first double word, without its two lowest bits, which are 0
   std::uint8_t processing_hint{};  ///< 0: none
 
   [[nodiscard]] static constexpr PcieMemoryWrite unpack(std::span<const std::uint64_t, 2> words) {
@@ -376,11 +376,11 @@ inline constexpr unsigned bits = 128;
 [[nodiscard]] constexpr std::uint8_t traffic_class(std::span<const std::uint64_t, 2> words) {
   return static_cast<std::uint8_t>(words[0] >> 12 & 0x7);
 }
-/// a check sum of 32 bits stands behind the data
+/// a 32-bit checksum follows the data
 [[nodiscard]] constexpr bool digest(std::span<const std::uint64_t, 2> words) {
   return static_cast<bool>(words[0] >> 23 & 0x1);
 }
-/// the data are known to be wrong
+/// the data are known to be corrupt
 [[nodiscard]] constexpr bool poisoned(std::span<const std::uint64_t, 2> words) {
   return static_cast<bool>(words[0] >> 22 & 0x1);
 }
@@ -392,27 +392,27 @@ inline constexpr unsigned bits = 128;
 [[nodiscard]] constexpr std::uint8_t address_type(std::span<const std::uint64_t, 2> words) {
   return static_cast<std::uint8_t>(words[0] >> 18 & 0x3);
 }
-/// double words of data; 0 stands for 1024
+/// double words of data; 0 means 1024
 [[nodiscard]] constexpr std::uint16_t length(std::span<const std::uint64_t, 2> words) {
   return static_cast<std::uint16_t>((words[0] >> 24 & 0xff) | (words[0] >> 16 & 0x3) << 8);
 }
-/// bus, device and function of who writes
+/// bus, device and function of the requester
 [[nodiscard]] constexpr std::uint16_t requester(std::span<const std::uint64_t, 2> words) {
   return static_cast<std::uint16_t>((words[0] >> 40 & 0xff) | (words[0] >> 32 & 0xff) << 8);
 }
-/// of no meaning to a write, which nobody answers
+/// unused, as writes have no completion
 [[nodiscard]] constexpr std::uint8_t tag(std::span<const std::uint64_t, 2> words) {
   return static_cast<std::uint8_t>(words[0] >> 48 & 0xff);
 }
-/// which bytes of the last double word are written; 0 where there is one alone
+/// byte enables of the last double word; 0 if there is only one
 [[nodiscard]] constexpr std::uint8_t last_enable(std::span<const std::uint64_t, 2> words) {
   return static_cast<std::uint8_t>(words[0] >> 60 & 0xf);
 }
-/// which bytes of the first double word are written
+/// byte enables of the first double word
 [[nodiscard]] constexpr std::uint8_t first_enable(std::span<const std::uint64_t, 2> words) {
   return static_cast<std::uint8_t>(words[0] >> 56 & 0xf);
 }
-/// of the first double word, without its two lowest bits, which are 0
+/// address of the first double word, without its two lowest bits, which are 0
 [[nodiscard]] constexpr std::uint64_t address(std::span<const std::uint64_t, 2> words) {
   return static_cast<std::uint64_t>((words[1] >> 58 & 0x3f) | (words[1] >> 48 & 0xff) << 6 | (words[1] >> 40 & 0xff) << 14 | (words[1] >> 32 & 0xff) << 22 | (words[1] >> 24 & 0xff) << 30 | (words[1] >> 16 & 0xff) << 38 | (words[1] >> 8 & 0xff) << 46 | (words[1] >> 0 & 0xff) << 54);
 }
@@ -422,20 +422,20 @@ inline constexpr unsigned bits = 128;
 }
 }  // namespace pcie_memory_read
 
-/// Header of a PCI Express memory read from a 64-bit address: four double words, nothing follows.
+/// Header of a PCI Express memory read from a 64-bit address: four double words, without data.
 /// Source: PCI Express Base Specification 2.1, sections 2.2.1, 2.2.4.1 and 2.2.7.
 struct PcieMemoryRead {
   std::uint8_t traffic_class{};  ///< traffic class
-  bool digest{};  ///< a check sum of 32 bits stands behind the data
-  bool poisoned{};  ///< the data are known to be wrong
+  bool digest{};  ///< a 32-bit checksum follows the data
+  bool poisoned{};  ///< the data are known to be corrupt
   std::uint8_t attributes{};  ///< relaxed ordering, no snoop
   std::uint8_t address_type{};  ///< 0: not translated
-  std::uint16_t length{};  ///< double words of data; 0 stands for 1024
-  std::uint16_t requester{};  ///< bus, device and function of who writes
-  std::uint8_t tag{};  ///< of no meaning to a write, which nobody answers
-  std::uint8_t last_enable{};  ///< which bytes of the last double word are written; 0 where there is one alone
-  std::uint8_t first_enable{};  ///< which bytes of the first double word are written
-  std::uint64_t address{};  ///< of the first double word, without its two lowest bits, which are 0
+  std::uint16_t length{};  ///< double words of data; 0 means 1024
+  std::uint16_t requester{};  ///< bus, device and function of the requester
+  std::uint8_t tag{};  ///< unused, as writes have no completion
+  std::uint8_t last_enable{};  ///< byte enables of the last double word; 0 if there is only one
+  std::uint8_t first_enable{};  ///< byte enables of the first double word
+  std::uint64_t address{};  ///< address of the first double word, without its two lowest bits, which are 0
   std::uint8_t processing_hint{};  ///< 0: none
 
   [[nodiscard]] static constexpr PcieMemoryRead unpack(std::span<const std::uint64_t, 2> words) {

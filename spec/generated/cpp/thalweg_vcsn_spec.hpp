@@ -17,7 +17,8 @@ namespace thalweg::vcsn::spec {
 using namespace thalweg::spec;
 using thalweg::spec::name;
 
-/// What a VCSN frame is: words of a circuit; the indication that a virtual port sends too fast; the number of words that its peer has taken; which frames of a session were received; or that a frame was of no session that its receiver has.
+/// Kind of a VCSN frame: words of a circuit; a congestion indication to a virtual port; the number of words that its
+/// peer has taken; an acknowledgement of a session's frames; the refusal of a frame of an unknown session.
 enum class FrameKind : std::uint8_t {
   data = 0,
   indication = 1,
@@ -39,7 +40,7 @@ namespace vcsn_acknowledgement {
 inline constexpr unsigned bits = 64;
 inline constexpr unsigned received_lsb = 0;
 inline constexpr std::uint64_t received_mask = std::uint64_t{0xffffffffffffffff} << 0;
-/// a bit for each frame from the sequence header's number on, the lowest first: it has come
+/// bit i: frame `number` + i has been received (`number` of the sequence header)
 [[nodiscard]] constexpr std::uint64_t received(std::uint64_t word) {
   return static_cast<std::uint64_t>(word >> 0 & 0xffffffffffffffff);
 }
@@ -49,9 +50,9 @@ inline constexpr std::uint64_t received_mask = std::uint64_t{0xffffffffffffffff}
 }
 }  // namespace vcsn_acknowledgement
 
-/// Of an acknowledgement, at the begin of its one word; the word's other bytes are zero. Beyond the paper.
+/// First bytes of an acknowledgement's only word; the other bytes are zero. Not in the paper.
 struct VcsnAcknowledgement {
-  std::uint64_t received{};  ///< a bit for each frame from the sequence header's number on, the lowest first: it has come
+  std::uint64_t received{};  ///< bit i: frame `number` + i has been received (`number` of the sequence header)
 
   [[nodiscard]] static constexpr VcsnAcknowledgement unpack(std::uint64_t word) {
     return {
@@ -70,7 +71,7 @@ namespace vcsn_credit {
 inline constexpr unsigned bits = 32;
 inline constexpr unsigned taken_lsb = 0;
 inline constexpr std::uint64_t taken_mask = std::uint64_t{0xffffffff} << 0;
-/// words that have left the receive buffer of the virtual port that sends it, modulo 2^32
+/// words that have left the receive buffer of the sending virtual port, modulo 2^32
 [[nodiscard]] constexpr std::uint32_t taken(std::uint64_t word) {
   return static_cast<std::uint32_t>(word >> 0 & 0xffffffff);
 }
@@ -80,9 +81,9 @@ inline constexpr std::uint64_t taken_mask = std::uint64_t{0xffffffff} << 0;
 }
 }  // namespace vcsn_credit
 
-/// Of a credit frame, at the begin of its one word; the word's other bytes are zero. Beyond the paper.
+/// First bytes of a credit frame's only word; the other bytes are zero. Not in the paper.
 struct VcsnCredit {
-  std::uint32_t taken{};  ///< words that have left the receive buffer of the virtual port that sends it, modulo 2^32
+  std::uint32_t taken{};  ///< words that have left the receive buffer of the sending virtual port, modulo 2^32
 
   [[nodiscard]] static constexpr VcsnCredit unpack(std::uint64_t word) {
     return {
@@ -121,23 +122,23 @@ inline constexpr std::uint64_t sequenced_mask = std::uint64_t{0x1} << 26;
 [[nodiscard]] constexpr std::uint8_t source_port(std::uint64_t word) {
   return static_cast<std::uint8_t>(word >> 8 & 0xff);
 }
-/// of the packet, as its source gives it
+/// channel of the packet, set by its source
 [[nodiscard]] constexpr std::uint8_t channel(std::uint64_t word) {
   return static_cast<std::uint8_t>(word >> 16 & 0xff);
 }
-/// what the frame is
+/// kind of the frame
 [[nodiscard]] constexpr FrameKind kind(std::uint64_t word) {
   return static_cast<FrameKind>(word >> 29 & 0x7);
 }
-/// the packet begins with this frame
+/// first frame of the packet
 [[nodiscard]] constexpr bool first(std::uint64_t word) {
   return static_cast<bool>(word >> 28 & 0x1);
 }
-/// the packet ends with this frame
+/// last frame of the packet
 [[nodiscard]] constexpr bool last(std::uint64_t word) {
   return static_cast<bool>(word >> 27 & 0x1);
 }
-/// the header of a session follows (beyond the paper)
+/// a sequence header follows (not in the paper)
 [[nodiscard]] constexpr bool sequenced(std::uint64_t word) {
   return static_cast<bool>(word >> 26 & 0x1);
 }
@@ -171,16 +172,17 @@ inline constexpr std::uint64_t sequenced_mask = std::uint64_t{0x1} << 26;
 }
 }  // namespace vcsn_header
 
-/// Header of a VCSN frame, behind the Ethernet header; whole words of 64 bytes of one packet of a stream follow.
-/// Source: T. Ueno, K. Sano, "VCSN: Virtual Circuit-Switching Network", TRETS 2023, section 3.4 and Figure 6, which have its 4 bytes and what it tells without a layout; the layout is this project's.
+/// Header of a VCSN frame, after the Ethernet header; followed by whole words of 64 bytes of one packet of a stream.
+/// Source: T. Ueno, K. Sano, "VCSN: Virtual Circuit-Switching Network", TRETS 2023, section 3.4 and Figure 6, which
+/// give its 4 bytes and contents but no layout; the layout is this project's.
 struct VcsnHeader {
   std::uint8_t destination_port{};  ///< virtual port of the destination
   std::uint8_t source_port{};  ///< virtual port of the source
-  std::uint8_t channel{};  ///< of the packet, as its source gives it
-  FrameKind kind{};  ///< what the frame is
-  bool first{};  ///< the packet begins with this frame
-  bool last{};  ///< the packet ends with this frame
-  bool sequenced{};  ///< the header of a session follows (beyond the paper)
+  std::uint8_t channel{};  ///< channel of the packet, set by its source
+  FrameKind kind{};  ///< kind of the frame
+  bool first{};  ///< first frame of the packet
+  bool last{};  ///< last frame of the packet
+  bool sequenced{};  ///< a sequence header follows (not in the paper)
 
   [[nodiscard]] static constexpr VcsnHeader unpack(std::uint64_t word) {
     return {
@@ -209,7 +211,7 @@ struct VcsnHeader {
 /// Single fields of a VcsnSequence, for code that needs no other.
 namespace vcsn_sequence {
 inline constexpr unsigned bits = 96;
-/// of the source, which its host has drawn; never 0
+/// session of the source, drawn by its host; never 0
 [[nodiscard]] constexpr std::uint16_t session(std::span<const std::uint64_t, 2> words) {
   return static_cast<std::uint16_t>((words[0] >> 8 & 0xff) | (words[0] >> 0 & 0xff) << 8);
 }
@@ -217,22 +219,23 @@ inline constexpr unsigned bits = 96;
 [[nodiscard]] constexpr std::uint16_t peer(std::span<const std::uint64_t, 2> words) {
   return static_cast<std::uint16_t>((words[0] >> 24 & 0xff) | (words[0] >> 16 & 0xff) << 8);
 }
-/// of data: the frame's. Of an acknowledgement: all frames below it have come and have left the receive buffer. Of a refusal: the peer that the refused frame named
+/// sequence number. Data: of the frame. Acknowledgement: all lower frames have been received and have left the receive
+/// buffer. Refusal: `peer` of the refused frame
 [[nodiscard]] constexpr std::uint32_t number(std::span<const std::uint64_t, 2> words) {
   return static_cast<std::uint32_t>((words[0] >> 56 & 0xff) | (words[0] >> 48 & 0xff) << 8 | (words[0] >> 40 & 0xff) << 16 | (words[0] >> 32 & 0xff) << 24);
 }
-/// all frames of the source below it are acknowledged
+/// all lower frames of the source are acknowledged
 [[nodiscard]] constexpr std::uint32_t base(std::span<const std::uint64_t, 2> words) {
   return static_cast<std::uint32_t>((words[1] >> 24 & 0xff) | (words[1] >> 16 & 0xff) << 8 | (words[1] >> 8 & 0xff) << 16 | (words[1] >> 0 & 0xff) << 24);
 }
 }  // namespace vcsn_sequence
 
-/// Of a circuit that loses nothing, behind the VCSN header: which session a frame is of, and its number there; beyond the paper.
+/// Session and sequence number of a frame of a reliable circuit, after the VCSN header; not in the paper.
 struct VcsnSequence {
-  std::uint16_t session{};  ///< of the source, which its host has drawn; never 0
+  std::uint16_t session{};  ///< session of the source, drawn by its host; never 0
   std::uint16_t peer{};  ///< session of the destination that the source knows; 0: none yet
-  std::uint32_t number{};  ///< of data: the frame's. Of an acknowledgement: all frames below it have come and have left the receive buffer. Of a refusal: the peer that the refused frame named
-  std::uint32_t base{};  ///< all frames of the source below it are acknowledged
+  std::uint32_t number{};  ///< sequence number. Data: of the frame. Acknowledgement: all lower frames have been received and have left the receive buffer. Refusal: `peer` of the refused frame
+  std::uint32_t base{};  ///< all lower frames of the source are acknowledged
 
   [[nodiscard]] static constexpr VcsnSequence unpack(std::span<const std::uint64_t, 2> words) {
     return {

@@ -3,7 +3,7 @@
 // Operators, types and common formats (spec/). Bit 0 of a struct is the first on the wire.
 package tw_spec_pkg;
 
-  // What a reduction does with two operands; the last ones are what the user puts into the switches.
+  // Operator of a reduction on two operands; the last ones are the user's operators in the switches.
   typedef enum logic [3:0] {
     OperatorNone = 4'd0,
     OperatorSum = 4'd1,
@@ -48,26 +48,26 @@ package tw_spec_pkg;
     DatatypePairFloat64Float64 = 5'd20
   } datatype_e;
 
-  // Header of a PCI Express completion with data: three double words, the data that were asked for follow.
+  // Header of a PCI Express completion with data: three double words, followed by the requested data.
   typedef struct packed {
     logic [2:0] packet_format;  // always 2
     logic [4:0] packet_type;  // always 10
     logic reserved_class;  // always 0
     logic [2:0] traffic_class;  // that of the read
     logic [3:0] reserved_flags;  // always 0
-    logic digest;  // a check sum of 32 bits stands behind the data
-    logic poisoned;  // the data are known to be wrong
+    logic digest;  // a 32-bit checksum follows the data
+    logic poisoned;  // the data are known to be corrupt
     logic [1:0] attributes;  // those of the read
     logic [1:0] address_type;  // always 0
-    logic [9:0] length;  // double words of data; 0 stands for 1024
-    logic [15:0] completer;  // bus, device and function of who answers
+    logic [9:0] length;  // double words of data; 0 means 1024
+    logic [15:0] completer;  // bus, device and function of the completer
     logic [2:0] status;  // 0: success
     logic modified;  // always 0
-    logic [11:0] byte_count;  // bytes that are still to come for the read, with these; 0 stands for 4096
-    logic [15:0] requester;  // bus, device and function of who reads
+    logic [11:0] byte_count;  // remaining bytes of the read, including these; 0 means 4096
+    logic [15:0] requester;  // bus, device and function of the requester
     logic [7:0] tag;  // that of the read
     logic reserved_address;  // always 0
-    logic [6:0] lower_address;  // the lowest bits of the first byte's address
+    logic [6:0] lower_address;  // lowest bits of the first byte's address
   } pcie_completion_t;
   // All fields 0, but those that are constant.
   function automatic pcie_completion_t pcie_completion_empty();
@@ -90,23 +90,23 @@ package tw_spec_pkg;
     return pcie_completion_t'(fields);
   endfunction
 
-  // Header of a PCI Express memory write to a 64-bit address: four double words, the data follow.
+  // Header of a PCI Express memory write to a 64-bit address: four double words, followed by the data.
   typedef struct packed {
     logic [2:0] packet_format;  // always 3
     logic [4:0] packet_type;  // always 0
     logic reserved_class;  // always 0
     logic [2:0] traffic_class;  // traffic class
     logic [3:0] reserved_flags;  // always 0
-    logic digest;  // a check sum of 32 bits stands behind the data
-    logic poisoned;  // the data are known to be wrong
+    logic digest;  // a 32-bit checksum follows the data
+    logic poisoned;  // the data are known to be corrupt
     logic [1:0] attributes;  // relaxed ordering, no snoop
     logic [1:0] address_type;  // 0: not translated
-    logic [9:0] length;  // double words of data; 0 stands for 1024
-    logic [15:0] requester;  // bus, device and function of who writes
-    logic [7:0] tag;  // of no meaning to a write, which nobody answers
-    logic [3:0] last_enable;  // which bytes of the last double word are written; 0 where there is one alone
-    logic [3:0] first_enable;  // which bytes of the first double word are written
-    logic [61:0] address;  // of the first double word, without its two lowest bits, which are 0
+    logic [9:0] length;  // double words of data; 0 means 1024
+    logic [15:0] requester;  // bus, device and function of the requester
+    logic [7:0] tag;  // unused, as writes have no completion
+    logic [3:0] last_enable;  // byte enables of the last double word; 0 if there is only one
+    logic [3:0] first_enable;  // byte enables of the first double word
+    logic [61:0] address;  // address of the first double word, without its two lowest bits, which are 0
     logic [1:0] processing_hint;  // 0: none
   } pcie_memory_write_t;
   // All fields 0, but those that are constant.
@@ -129,23 +129,23 @@ package tw_spec_pkg;
     return pcie_memory_write_t'(fields);
   endfunction
 
-  // Header of a PCI Express memory read from a 64-bit address: four double words, nothing follows.
+  // Header of a PCI Express memory read from a 64-bit address: four double words, without data.
   typedef struct packed {
     logic [2:0] packet_format;  // always 1
     logic [4:0] packet_type;  // always 0
     logic reserved_class;  // always 0
     logic [2:0] traffic_class;  // traffic class
     logic [3:0] reserved_flags;  // always 0
-    logic digest;  // a check sum of 32 bits stands behind the data
-    logic poisoned;  // the data are known to be wrong
+    logic digest;  // a 32-bit checksum follows the data
+    logic poisoned;  // the data are known to be corrupt
     logic [1:0] attributes;  // relaxed ordering, no snoop
     logic [1:0] address_type;  // 0: not translated
-    logic [9:0] length;  // double words of data; 0 stands for 1024
-    logic [15:0] requester;  // bus, device and function of who writes
-    logic [7:0] tag;  // of no meaning to a write, which nobody answers
-    logic [3:0] last_enable;  // which bytes of the last double word are written; 0 where there is one alone
-    logic [3:0] first_enable;  // which bytes of the first double word are written
-    logic [61:0] address;  // of the first double word, without its two lowest bits, which are 0
+    logic [9:0] length;  // double words of data; 0 means 1024
+    logic [15:0] requester;  // bus, device and function of the requester
+    logic [7:0] tag;  // unused, as writes have no completion
+    logic [3:0] last_enable;  // byte enables of the last double word; 0 if there is only one
+    logic [3:0] first_enable;  // byte enables of the first double word
+    logic [61:0] address;  // address of the first double word, without its two lowest bits, which are 0
     logic [1:0] processing_hint;  // 0: none
   } pcie_memory_read_t;
   // All fields 0, but those that are constant.

@@ -28,7 +28,7 @@ class MessageKind(IntEnum):
 
 @dataclass(frozen=True)
 class AcclPacket:
-    """Header of a packet between ACCL's engines, 64 bytes; up to 4,096 bytes of payload follow, or as many as a jumbo frame takes.
+    """Header of a packet between ACCL's engines, 64 bytes; followed by a payload of up to 4,096 bytes, or as much as a jumbo frame holds.
 
     Source: ACCL has a header of 64 bytes and 4,096 bytes of payload; this layout is this project's.
     """
@@ -96,4 +96,3 @@ class AcclPacket:
             base=int(packed >> 416 & 0xFFFFFFFF),
             received=int(packed >> 448 & 0xFFFFFFFFFFFFFFFF),
         )
-

@@ -31,7 +31,7 @@ class Collective(IntEnum):
 
 
 class Algorithm(IntEnum):
-    """How a collective moves: one tree, dimension exchange or recursive doubling, rings, recursive halving, several trees at once."""
+    """Algorithm of a collective: one tree, dimension exchange or recursive doubling, rings, recursive halving, several concurrent trees."""
 
     TREE = 0
     EXCHANGE = 1
@@ -41,7 +41,7 @@ class Algorithm(IntEnum):
 
 
 class Kind(IntEnum):
-    """What a network packet carries."""
+    """Content of a network packet."""
 
     DATA = 0
     DESCRIPTOR = 1
@@ -153,7 +153,7 @@ class ProcessorHeader:
 
 @dataclass(frozen=True)
 class RelayHeader:
-    """Behind the personal header of a packet that nodes on the way hand on from link to link: where it ends, and the place that it takes at the next node."""
+    """Follows the personal header of a packet that intermediate nodes relay: final destination, and buffer at the next node."""
 
     BITS: ClassVar[int] = 64
 
@@ -186,7 +186,7 @@ class RelayHeader:
 
 @dataclass(frozen=True)
 class Credit:
-    """Returns room in the buffer of a tree edge to the sender of its packets."""
+    """Returns credits for the buffer of a tree edge to the sender of its packets."""
 
     BITS: ClassVar[int] = 256
 
@@ -237,7 +237,7 @@ class Credit:
 
 @dataclass(frozen=True)
 class Descriptor:
-    """First packet of a stream: what the data packets after it are."""
+    """First packet of a stream, which describes the following data packets."""
 
     BITS: ClassVar[int] = 256
 
@@ -300,7 +300,7 @@ class Descriptor:
 
 @dataclass(frozen=True)
 class PersonalHeader:
-    """Header of a packet of an all-to-all: data, or a descriptor, which announces that its sender has a place for data. The rank that it comes from stands behind the network header, whose destination is the next node on the way. The relay header follows."""
+    """Header of an all-to-all packet: data, or a descriptor, which announces a free slot for data at its sender. The source rank follows the network header, whose destination is the next node on the path. The relay header follows."""
 
     BITS: ClassVar[int] = 64
 
@@ -354,7 +354,7 @@ class PersonalHeader:
 
 @dataclass(frozen=True)
 class RelayCredit:
-    """Returns room in a buffer of the relay to the other end of its link."""
+    """Returns credits for a relay buffer to the other end of its link."""
 
     BITS: ClassVar[int] = 256
 
@@ -404,4 +404,3 @@ class RelayCredit:
             link=int(packed >> 96 & 0xFF),
             route_class=int(packed >> 104 & 0xFF),
         )
-

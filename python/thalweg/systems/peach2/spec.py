@@ -15,7 +15,7 @@ from thalweg.spec import field
 
 @dataclass(frozen=True)
 class DmaDescriptor:
-    """What the DMA controller is to copy, and where it finds the next descriptor: 32 bytes in the memory of a host or in a hub's working RAM.
+    """Descriptor of a copy by the DMA controller, with a link to the next one: 32 bytes in a host's memory or a hub's working RAM.
 
     Source: T. Kuhara et al., "Reduction calculator in an FPGA based switching hub for high performance clusters", sections 2.2 and 5.2: chained descriptors; the layout is this project's.
     """
@@ -53,4 +53,3 @@ class DmaDescriptor:
             size=int(packed >> 192 & 0xFFFFFFFF),
             last=bool(packed >> 224 & 0x1),
         )
-

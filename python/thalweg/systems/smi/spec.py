@@ -15,9 +15,9 @@ from thalweg.spec import field
 
 @dataclass(frozen=True)
 class SmiCircuit:
-    """First packet of a circuit of SMI. As many packets follow that are elements alone: the first element from byte 4 on, as in other packets, and behind the last byte bytes 0 to 3.
+    """First packet of an SMI circuit. The following packets have no headers: elements start at byte 4, as in other packets, and wrap from the last byte to bytes 0 to 3.
 
-    Source: T. De Matteis et al., "Streaming Message Interface", SC '19, section 4.2, which describes circuits without a layout; this is this project's.
+    Source: T. De Matteis et al., "Streaming Message Interface", SC '19, section 4.2, which describes circuits without a layout; the layout is this project's.
     """
 
     BITS: ClassVar[int] = 96
@@ -57,9 +57,9 @@ class SmiCircuit:
 
 @dataclass(frozen=True)
 class SmiHeader:
-    """Header of a packet of SMI; elements follow from byte 4 on, one behind the other.
+    """Header of an SMI packet; elements follow consecutively from byte 4 on.
 
-    Source: T. De Matteis et al., "Streaming Message Interface", SC '19, section 4.2; the order of its fields is that of the public reference implementation.
+    Source: T. De Matteis et al., "Streaming Message Interface", SC '19, section 4.2; with the field order of the public reference implementation.
     """
 
     BITS: ClassVar[int] = 32
@@ -95,4 +95,3 @@ class SmiHeader:
             operation=int(packed >> 24 & 0x7),
             count=int(packed >> 27 & 0x1F),
         )
-

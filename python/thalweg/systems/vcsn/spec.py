@@ -14,7 +14,7 @@ from thalweg.spec import field
 
 
 class FrameKind(IntEnum):
-    """What a VCSN frame is: words of a circuit; the indication that a virtual port sends too fast; the number of words that its peer has taken; which frames of a session were received; or that a frame was of no session that its receiver has."""
+    """Kind of a VCSN frame: words of a circuit; a congestion indication to a virtual port; the number of words that its peer has taken; an acknowledgement of a session's frames; the refusal of a frame of an unknown session."""
 
     DATA = 0
     INDICATION = 1
@@ -25,7 +25,7 @@ class FrameKind(IntEnum):
 
 @dataclass(frozen=True)
 class VcsnAcknowledgement:
-    """Of an acknowledgement, at the begin of its one word; the word's other bytes are zero. Beyond the paper."""
+    """First bytes of an acknowledgement's only word; the other bytes are zero. Not in the paper."""
 
     BITS: ClassVar[int] = 64
 
@@ -52,7 +52,7 @@ class VcsnAcknowledgement:
 
 @dataclass(frozen=True)
 class VcsnCredit:
-    """Of a credit frame, at the begin of its one word; the word's other bytes are zero. Beyond the paper."""
+    """First bytes of a credit frame's only word; the other bytes are zero. Not in the paper."""
 
     BITS: ClassVar[int] = 32
 
@@ -79,9 +79,9 @@ class VcsnCredit:
 
 @dataclass(frozen=True)
 class VcsnHeader:
-    """Header of a VCSN frame, behind the Ethernet header; whole words of 64 bytes of one packet of a stream follow.
+    """Header of a VCSN frame, after the Ethernet header; followed by whole words of 64 bytes of one packet of a stream.
 
-    Source: T. Ueno, K. Sano, "VCSN: Virtual Circuit-Switching Network", TRETS 2023, section 3.4 and Figure 6, which have its 4 bytes and what it tells without a layout; the layout is this project's.
+    Source: T. Ueno, K. Sano, "VCSN: Virtual Circuit-Switching Network", TRETS 2023, section 3.4 and Figure 6, which give its 4 bytes and contents but no layout; the layout is this project's.
     """
 
     BITS: ClassVar[int] = 32
@@ -127,7 +127,7 @@ class VcsnHeader:
 
 @dataclass(frozen=True)
 class VcsnSequence:
-    """Of a circuit that loses nothing, behind the VCSN header: which session a frame is of, and its number there; beyond the paper."""
+    """Session and sequence number of a frame of a reliable circuit, after the VCSN header; not in the paper."""
 
     BITS: ClassVar[int] = 96
 
@@ -163,4 +163,3 @@ class VcsnSequence:
 
 # Of Ethernet frames: the paper names no type; 0x88B5 is for experiments on a local network (IEEE 802, section 9.2.4).
 ETHER_TYPE = 0x88B5
-

@@ -16,23 +16,24 @@ package tw_accl_spec_pkg;
     MessageKindRefusal = 8'd7
   } message_kind_e;
 
-  // Header of a packet between ACCL's engines, 64 bytes; up to 4,096 bytes of payload follow, or as many as a jumbo frame takes.
+  // Header of a packet between ACCL's engines, 64 bytes; followed by a payload of up to 4,096 bytes, or as much as a
+  // jumbo frame holds.
   typedef struct packed {
-    logic [63:0] received;  // of an acknowledgement: a bit for each packet from `sequence` on that has come, bit 0 first
-    logic [31:0] base;  // all packets of the sender below it are acknowledged. Over TCP, where the other fields behind `segment_length` are 0: bytes of the payload, behind which the next header follows
-    logic [31:0] sequence_;  // counts the packets of the session. Of an acknowledgement: all packets below it have been taken. Of a refusal: the peer that the refused packet named
-    logic [15:0] peer;  // session of the receiver that the sender knows; 0: none yet
-    logic [15:0] session;  // of the sender, where the transport repeats what is lost; 0: it does not, and the fields behind this one are 0
+    logic [63:0] received;  // acknowledgement: bit i: packet `sequence` + i has been received
+    logic [31:0] base;  // all lower packets of the sender are acknowledged. Over TCP, where the other fields after `segment_length` are 0: bytes of the payload, after which the next header follows
+    logic [31:0] sequence_;  // sequence number in the session. Acknowledgement: all lower packets have been taken. Refusal: `peer` of the refused packet
+    logic [15:0] peer;  // receiver's session as known to the sender; 0: none yet
+    logic [15:0] session;  // session of the sender; 0: the transport does not retransmit, and all following fields are 0
     logic [31:0] segment_length;  // bytes of that segment
-    logic [63:0] segment;  // offset in the message at which the segment begins that it is part of: what fills one receive buffer
-    logic [63:0] offset;  // of the payload's first byte in the message
-    logic [63:0] length;  // bytes of the message on the wire. Of an offer: 0 where the message is to come into receive buffers after all
-    logic [31:0] number;  // counts the messages of this kind, and where it has one of this collective, from this source to this destination. Of an offer: a number that its sender has drawn; of a write: that of its offer
-    logic [31:0] tag;  // of a message or an offer: as its sender gave it. Of a collective and its offers: its number in the communicator
-    logic [31:0] communicator;  // what all members compute from the table of its ranks
+    logic [63:0] segment;  // offset of the packet's segment in the message; a segment fills one receive buffer
+    logic [63:0] offset;  // offset of the payload's first byte in the message
+    logic [63:0] length;  // bytes of the message on the wire. Offer: 0 if the message must use receive buffers instead
+    logic [31:0] number;  // counts the messages of this kind (and of this collective, if any) from this source to this destination. Offer: drawn by its sender. Write: of its offer
+    logic [31:0] tag;  // message and its offers: the sender's tag. Collective and its offers: number of the collective in the communicator
+    logic [31:0] communicator;  // number of the communicator, which all members compute from the table of its ranks
     logic [15:0] source;  // rank of the sender in the communicator
-    logic [7:0] stream;  // of a kernel, where the kind is `stream`. Of an offer: 1 where it is of a collective. Of an acknowledgement: bit 0: it asks for an answer; bit 1: its numbers are of the session that it names as its peer. Of these, a greeting and a refusal: bit 2: it is of the session that offers and writes have
-    message_kind_e kind;  // what it is part of
+    logic [7:0] stream;  // `stream`: number of the kernel's stream. Offer: 1 in a collective. Acknowledgement: bit 0 requests an answer; bit 1: its numbers are of the session in `peer`. Acknowledgement, greeting, refusal: bit 2: of the session of offers and writes
+    message_kind_e kind;  // kind of the packet
   } accl_packet_t;
   // All fields 0, but those that are constant.
   function automatic accl_packet_t accl_packet_empty();

@@ -20,7 +20,8 @@ package tw_mpi_fpga_spec_pkg;
     CollectiveExscan = 4'd11
   } collective_e;
 
-  // How a collective moves: one tree, dimension exchange or recursive doubling, rings, recursive halving, several trees at once.
+  // Algorithm of a collective: one tree, dimension exchange or recursive doubling, rings, recursive halving, several
+  // concurrent trees.
   typedef enum logic [2:0] {
     AlgorithmTree = 3'd0,
     AlgorithmExchange = 3'd1,
@@ -29,7 +30,7 @@ package tw_mpi_fpga_spec_pkg;
     AlgorithmTrees = 3'd4
   } algorithm_e;
 
-  // What a network packet carries.
+  // Content of a network packet.
   typedef enum logic [1:0] {
     KindData = 2'd0,
     KindDescriptor = 2'd1,
@@ -41,12 +42,12 @@ package tw_mpi_fpga_spec_pkg;
   typedef struct packed {
     logic [2:0] spare;  // always 0
     logic last;  // last packet of its stream
-    logic [4:0] edge_;  // the tree edge, as the receiver numbers it
-    kind_e kind;  // what the packet carries
+    logic [4:0] edge_;  // tree edge, in the receiver's numbering
+    kind_e kind;  // content of the packet
     logic [1:0] sequence_;  // operation number modulo 4
     collective_e collective;  // 0 is point to point
     logic [2:0] size;  // log2 of the packet's flits
-    algorithm_e algorithm;  // how the collective moves
+    algorithm_e algorithm;  // algorithm of the collective
     operator_e operation;  // operator of a reduction
     logic [4:0] context_;  // row of the communicator table
     logic [15:0] destination;  // node
@@ -60,9 +61,9 @@ package tw_mpi_fpga_spec_pkg;
 
   // Header of a packet between host and node; a message is one packet, of at most 2^32 - 1 bytes.
   typedef struct packed {
-    logic [31:0] size;  // bytes of payload that follow
+    logic [31:0] size;  // bytes of the following payload
     collective_e collective;  // 0 is point to point
-    algorithm_e algorithm;  // how the collective moves
+    algorithm_e algorithm;  // algorithm of the collective
     operator_e operation;  // operator of a reduction
     logic [4:0] context_;  // row of the communicator table
     logic [15:0] destination;  // node; in a rooted collective the root's rank
@@ -74,12 +75,13 @@ package tw_mpi_fpga_spec_pkg;
     return packet;
   endfunction
 
-  // Behind the personal header of a packet that nodes on the way hand on from link to link: where it ends, and the place that it takes at the next node.
+  // Follows the personal header of a packet that intermediate nodes relay: final destination, and buffer at the next
+  // node.
   typedef struct packed {
     logic [31:0] reserved;  // always 0
-    logic [7:0] route_class;  // class of the buffer there
-    logic [7:0] link;  // the link that it comes over, as the next node numbers its ports; 255 where it takes no place
-    logic [15:0] receiver;  // node that it is for
+    logic [7:0] route_class;  // class of the buffer at the next node
+    logic [7:0] link;  // link, by the port number at the next node; 255 if it needs no buffer
+    logic [15:0] receiver;  // destination node
   } relay_header_t;
   // All fields 0, but those that are constant.
   function automatic relay_header_t relay_header_empty();
@@ -88,19 +90,19 @@ package tw_mpi_fpga_spec_pkg;
     return packet;
   endfunction
 
-  // Returns room in the buffer of a tree edge to the sender of its packets.
+  // Returns credits for the buffer of a tree edge to the sender of its packets.
   typedef struct packed {
     logic [175:0] reserved_count;  // always 0
-    logic [15:0] count;  // room that has become free, in flits
+    logic [15:0] count;  // credits, in flits
     logic [15:0] reserved;  // always 0
     logic [2:0] spare;  // always 0
     logic last;  // last packet of its stream
-    logic [4:0] edge_;  // the tree edge, as the receiver numbers it
+    logic [4:0] edge_;  // tree edge, in the receiver's numbering
     logic [1:0] kind;  // always 2
     logic [1:0] sequence_;  // operation number modulo 4
     collective_e collective;  // 0 is point to point
     logic [2:0] size;  // always 0
-    algorithm_e algorithm;  // how the collective moves
+    algorithm_e algorithm;  // algorithm of the collective
     operator_e operation;  // operator of a reduction
     logic [4:0] context_;  // row of the communicator table
     logic [15:0] destination;  // node
@@ -113,24 +115,24 @@ package tw_mpi_fpga_spec_pkg;
     return packet;
   endfunction
 
-  // First packet of a stream: what the data packets after it are.
+  // First packet of a stream, which describes the following data packets.
   typedef struct packed {
     logic [79:0] reserved_count;  // always 0
     logic [47:0] count;  // elements in the stream
     logic [15:0] ranks;  // size of the communicator
-    logic [15:0] block;  // rank whose block the stream carries: its giver's, of scatter and reduce-scatter its receiver's
-    logic [15:0] root;  // rank in the communicator; 0 where the collective has no root
+    logic [15:0] block;  // rank whose block the stream carries: the block's source, in scatter and reduce-scatter its destination
+    logic [15:0] root;  // rank in the communicator; 0 if the collective has no root
     logic [10:0] reserved_type;  // always 0
     datatype_e type_;  // type of the elements
     logic [15:0] reserved;  // always 0
     logic [2:0] spare;  // always 0
     logic last;  // last packet of its stream
-    logic [4:0] edge_;  // the tree edge, as the receiver numbers it
+    logic [4:0] edge_;  // tree edge, in the receiver's numbering
     logic [1:0] kind;  // always 1
     logic [1:0] sequence_;  // operation number modulo 4
     collective_e collective;  // 0 is point to point
     logic [2:0] size;  // always 0
-    algorithm_e algorithm;  // how the collective moves
+    algorithm_e algorithm;  // algorithm of the collective
     operator_e operation;  // operator of a reduction
     logic [4:0] context_;  // row of the communicator table
     logic [15:0] destination;  // node
@@ -143,17 +145,18 @@ package tw_mpi_fpga_spec_pkg;
     return packet;
   endfunction
 
-  // Header of a packet of an all-to-all: data, or a descriptor, which announces that its sender has a place for data. The rank that it comes from stands behind the network header, whose destination is the next node on the way. The relay header follows.
+  // Header of an all-to-all packet: data, or a descriptor, which announces a free slot for data at its sender. The
+  // source rank follows the network header, whose destination is the next node on the path. The relay header follows.
   typedef struct packed {
-    logic [15:0] source;  // rank that it comes from
+    logic [15:0] source;  // source rank
     logic [2:0] spare;  // always 0
     logic last;  // last packet of its stream
-    logic [4:0] edge_;  // the tree edge, as the receiver numbers it
-    kind_e kind;  // what the packet carries
+    logic [4:0] edge_;  // tree edge, in the receiver's numbering
+    kind_e kind;  // content of the packet
     logic [1:0] sequence_;  // operation number modulo 4
     logic [3:0] collective;  // always 9
     logic [2:0] size;  // log2 of the packet's flits
-    algorithm_e algorithm;  // how the collective moves
+    algorithm_e algorithm;  // algorithm of the collective
     operator_e operation;  // operator of a reduction
     logic [4:0] context_;  // row of the communicator table
     logic [15:0] destination;  // node
@@ -166,21 +169,21 @@ package tw_mpi_fpga_spec_pkg;
     return packet;
   endfunction
 
-  // Returns room in a buffer of the relay to the other end of its link.
+  // Returns credits for a relay buffer to the other end of its link.
   typedef struct packed {
     logic [143:0] reserved_count;  // always 0
     logic [7:0] route_class;  // class of the buffer
-    logic [7:0] link;  // the link, as the receiver of the credit numbers its ports
+    logic [7:0] link;  // link, by the port number at the credit's receiver
     logic [31:0] count;  // flits that have left the buffer
     logic [15:0] reserved;  // always 0
     logic [2:0] spare;  // always 0
     logic last;  // last packet of its stream
-    logic [4:0] edge_;  // the tree edge, as the receiver numbers it
+    logic [4:0] edge_;  // tree edge, in the receiver's numbering
     logic [1:0] kind;  // always 2
     logic [1:0] sequence_;  // operation number modulo 4
     logic [3:0] collective;  // always 9
     logic [2:0] size;  // always 0
-    algorithm_e algorithm;  // how the collective moves
+    algorithm_e algorithm;  // algorithm of the collective
     operator_e operation;  // operator of a reduction
     logic [4:0] context_;  // row of the communicator table
     logic [15:0] destination;  // node

@@ -4,10 +4,11 @@
 package tw_peach2_spec_pkg;
   import tw_spec_pkg::*;
 
-  // What the DMA controller is to copy, and where it finds the next descriptor: 32 bytes in the memory of a host or in a hub's working RAM.
+  // Descriptor of a copy by the DMA controller, with a link to the next one: 32 bytes in a host's memory or a hub's
+  // working RAM.
   typedef struct packed {
     logic [30:0] reserved;  // always 0
-    logic last;  // the chain ends here
+    logic last;  // last descriptor of the chain
     logic [31:0] size;  // bytes to copy, a multiple of 4, at least 4
     logic [63:0] next;  // address of the next descriptor, a multiple of 32
     logic [63:0] destination;  // address of the first byte to write, a multiple of 4

@@ -4,13 +4,14 @@
 package tw_smi_spec_pkg;
   import tw_spec_pkg::*;
 
-  // First packet of a circuit of SMI. As many packets follow that are elements alone: the first element from byte 4 on, as in other packets, and behind the last byte bytes 0 to 3.
+  // First packet of an SMI circuit. The following packets have no headers: elements start at byte 4, as in other
+  // packets, and wrap from the last byte to bytes 0 to 3.
   typedef struct packed {
-    logic [31:0] elements;  // of the message
-    logic [31:0] packets;  // that follow, at least 1
+    logic [31:0] elements;  // elements of the message
+    logic [31:0] packets;  // number of following packets, at least 1
     logic [4:0] count;  // always 0
     logic [2:0] operation;  // always 7
-    logic [7:0] port;  // of the destination, and of the source
+    logic [7:0] port;  // port of destination and source
     logic [7:0] destination;  // rank
     logic [7:0] source;  // rank
   } smi_circuit_t;
@@ -22,11 +23,11 @@ package tw_smi_spec_pkg;
     return packet;
   endfunction
 
-  // Header of a packet of SMI; elements follow from byte 4 on, one behind the other.
+  // Header of an SMI packet; elements follow consecutively from byte 4 on.
   typedef struct packed {
     logic [4:0] count;  // elements
     logic [2:0] operation;  // send 0, receive 1, broadcast 2, synch 3, scatter 4, reduce 5, gather 6, circuit 7
-    logic [7:0] port;  // of the destination, and of the source
+    logic [7:0] port;  // port of destination and source
     logic [7:0] destination;  // rank
     logic [7:0] source;  // rank
   } smi_header_t;

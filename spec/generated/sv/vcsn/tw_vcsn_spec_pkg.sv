@@ -4,7 +4,8 @@
 package tw_vcsn_spec_pkg;
   import tw_spec_pkg::*;
 
-  // What a VCSN frame is: words of a circuit; the indication that a virtual port sends too fast; the number of words that its peer has taken; which frames of a session were received; or that a frame was of no session that its receiver has.
+  // Kind of a VCSN frame: words of a circuit; a congestion indication to a virtual port; the number of words that its
+  // peer has taken; an acknowledgement of a session's frames; the refusal of a frame of an unknown session.
   typedef enum logic [2:0] {
     FrameKindData = 3'd0,
     FrameKindIndication = 3'd1,
@@ -13,9 +14,9 @@ package tw_vcsn_spec_pkg;
     FrameKindRefusal = 3'd4
   } frame_kind_e;
 
-  // Of an acknowledgement, at the begin of its one word; the word's other bytes are zero. Beyond the paper.
+  // First bytes of an acknowledgement's only word; the other bytes are zero. Not in the paper.
   typedef struct packed {
-    logic [63:0] received;  // a bit for each frame from the sequence header's number on, the lowest first: it has come
+    logic [63:0] received;  // bit i: frame `number` + i has been received (`number` of the sequence header)
   } vcsn_acknowledgement_t;
   // All fields 0, but those that are constant.
   function automatic vcsn_acknowledgement_t vcsn_acknowledgement_empty();
@@ -24,9 +25,9 @@ package tw_vcsn_spec_pkg;
     return packet;
   endfunction
 
-  // Of a credit frame, at the begin of its one word; the word's other bytes are zero. Beyond the paper.
+  // First bytes of a credit frame's only word; the other bytes are zero. Not in the paper.
   typedef struct packed {
-    logic [31:0] taken;  // words that have left the receive buffer of the virtual port that sends it, modulo 2^32
+    logic [31:0] taken;  // words that have left the receive buffer of the sending virtual port, modulo 2^32
   } vcsn_credit_t;
   // All fields 0, but those that are constant.
   function automatic vcsn_credit_t vcsn_credit_empty();
@@ -35,15 +36,15 @@ package tw_vcsn_spec_pkg;
     return packet;
   endfunction
 
-  // Header of a VCSN frame, behind the Ethernet header; whole words of 64 bytes of one packet of a stream follow.
+  // Header of a VCSN frame, after the Ethernet header; followed by whole words of 64 bytes of one packet of a stream.
   typedef struct packed {
     logic [7:0] destination_port;  // virtual port of the destination
     logic [7:0] source_port;  // virtual port of the source
-    logic [7:0] channel;  // of the packet, as its source gives it
-    frame_kind_e kind;  // what the frame is
-    logic first;  // the packet begins with this frame
-    logic last;  // the packet ends with this frame
-    logic sequenced;  // the header of a session follows (beyond the paper)
+    logic [7:0] channel;  // channel of the packet, set by its source
+    frame_kind_e kind;  // kind of the frame
+    logic first;  // first frame of the packet
+    logic last;  // last frame of the packet
+    logic sequenced;  // a sequence header follows (not in the paper)
     logic [1:0] spare;  // always 0
   } vcsn_header_t;
   // All fields 0, but those that are constant.
@@ -65,12 +66,12 @@ package tw_vcsn_spec_pkg;
     return vcsn_header_t'(fields);
   endfunction
 
-  // Of a circuit that loses nothing, behind the VCSN header: which session a frame is of, and its number there; beyond the paper.
+  // Session and sequence number of a frame of a reliable circuit, after the VCSN header; not in the paper.
   typedef struct packed {
-    logic [15:0] session;  // of the source, which its host has drawn; never 0
+    logic [15:0] session;  // session of the source, drawn by its host; never 0
     logic [15:0] peer;  // session of the destination that the source knows; 0: none yet
-    logic [31:0] number;  // of data: the frame's. Of an acknowledgement: all frames below it have come and have left the receive buffer. Of a refusal: the peer that the refused frame named
-    logic [31:0] base;  // all frames of the source below it are acknowledged
+    logic [31:0] number;  // sequence number. Data: of the frame. Acknowledgement: all lower frames have been received and have left the receive buffer. Refusal: `peer` of the refused frame
+    logic [31:0] base;  // all lower frames of the source are acknowledged
   } vcsn_sequence_t;
   // All fields 0, but those that are constant.
   function automatic vcsn_sequence_t vcsn_sequence_empty();
