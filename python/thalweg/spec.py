@@ -396,3 +396,4 @@ class PcieMemoryRead:
             address=int(packed >> 2 & 0x3FFFFFFFFFFFFFFF),
             processing_hint=int(packed & 0x3),
         )
+

@@ -47,9 +47,7 @@ inline constexpr unsigned bits = 512;
 [[nodiscard]] constexpr MessageKind kind(std::span<const std::uint64_t, 8> words) {
   return static_cast<MessageKind>(words[0] >> 0 & 0xff);
 }
-/// `stream`: number of the kernel's stream. Offer: 1 in a collective. Acknowledgement: bit 0 requests an answer; bit 1:
-/// its numbers are of the session in `peer`. Acknowledgement, greeting, refusal: bit 2: of the session of offers and
-/// writes
+/// `stream`: number of the kernel's stream. Offer: 1 in a collective. Acknowledgement: bit 0 requests an answer; bit 1: its numbers are of the session in `peer`. Acknowledgement, greeting, refusal: bit 2: of the session of offers and writes
 [[nodiscard]] constexpr std::uint8_t stream(std::span<const std::uint64_t, 8> words) {
   return static_cast<std::uint8_t>(words[0] >> 8 & 0xff);
 }
@@ -65,8 +63,7 @@ inline constexpr unsigned bits = 512;
 [[nodiscard]] constexpr std::uint32_t tag(std::span<const std::uint64_t, 8> words) {
   return static_cast<std::uint32_t>(words[1] >> 0 & 0xffffffff);
 }
-/// counts the messages of this kind (and of this collective, if any) from this source to this destination. Offer: drawn
-/// by its sender. Write: of its offer
+/// counts the messages of this kind (and of this collective, if any) from this source to this destination. Offer: drawn by its sender. Write: of its offer
 [[nodiscard]] constexpr std::uint32_t number(std::span<const std::uint64_t, 8> words) {
   return static_cast<std::uint32_t>(words[1] >> 32 & 0xffffffff);
 }
@@ -94,13 +91,11 @@ inline constexpr unsigned bits = 512;
 [[nodiscard]] constexpr std::uint16_t peer(std::span<const std::uint64_t, 8> words) {
   return static_cast<std::uint16_t>(words[5] >> 48 & 0xffff);
 }
-/// sequence number in the session. Acknowledgement: all lower packets have been taken. Refusal: `peer` of the refused
-/// packet
+/// sequence number in the session. Acknowledgement: all lower packets have been taken. Refusal: `peer` of the refused packet
 [[nodiscard]] constexpr std::uint32_t sequence(std::span<const std::uint64_t, 8> words) {
   return static_cast<std::uint32_t>(words[6] >> 0 & 0xffffffff);
 }
-/// all lower packets of the sender are acknowledged. Over TCP, where the other fields after `segment_length` are 0:
-/// bytes of the payload, after which the next header follows
+/// all lower packets of the sender are acknowledged. Over TCP, where the other fields after `segment_length` are 0: bytes of the payload, after which the next header follows
 [[nodiscard]] constexpr std::uint32_t base(std::span<const std::uint64_t, 8> words) {
   return static_cast<std::uint32_t>(words[6] >> 32 & 0xffffffff);
 }
@@ -110,8 +105,7 @@ inline constexpr unsigned bits = 512;
 }
 }  // namespace accl_packet
 
-/// Header of a packet between ACCL's engines, 64 bytes; followed by a payload of up to 4,096 bytes, or as much as a
-/// jumbo frame holds.
+/// Header of a packet between ACCL's engines, 64 bytes; followed by a payload of up to 4,096 bytes, or as much as a jumbo frame holds.
 /// Source: ACCL has a header of 64 bytes and 4,096 bytes of payload; this layout is this project's.
 struct AcclPacket {
   MessageKind kind{};  ///< kind of the packet

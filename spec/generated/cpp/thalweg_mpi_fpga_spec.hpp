@@ -48,8 +48,7 @@ inline constexpr std::array<std::string_view, 12> collective_names{
 };
 [[nodiscard]] constexpr std::string_view name(Collective value) { return collective_names[static_cast<std::size_t>(value)]; }
 
-/// Algorithm of a collective: one tree, dimension exchange or recursive doubling, rings, recursive halving, several
-/// concurrent trees.
+/// Algorithm of a collective: one tree, dimension exchange or recursive doubling, rings, recursive halving, several concurrent trees.
 enum class Algorithm : std::uint8_t {
   tree = 0,
   exchange = 1,
@@ -362,8 +361,7 @@ inline constexpr std::uint64_t route_class_mask = std::uint64_t{0xff} << 24;
 }
 }  // namespace relay_header
 
-/// Follows the personal header of a packet that intermediate nodes relay: final destination, and buffer at the next
-/// node.
+/// Follows the personal header of a packet that intermediate nodes relay: final destination, and buffer at the next node.
 struct RelayHeader {
   std::uint16_t receiver{};  ///< destination node
   std::uint8_t link{};  ///< link, by the port number at the next node; 255 if it needs no buffer
@@ -697,8 +695,7 @@ inline constexpr std::uint64_t source_mask = std::uint64_t{0xffff} << 48;
 }
 }  // namespace personal_header
 
-/// Header of an all-to-all packet: data, or a descriptor, which announces a free slot for data at its sender. The
-/// source rank follows the network header, whose destination is the next node on the path. The relay header follows.
+/// Header of an all-to-all packet: data, or a descriptor, which announces a free slot for data at its sender. The source rank follows the network header, whose destination is the next node on the path. The relay header follows.
 struct PersonalHeader {
   std::uint16_t destination{};  ///< node
   std::uint8_t context{};  ///< row of the communicator table

@@ -42,8 +42,7 @@ inline constexpr unsigned bits = 256;
 }
 }  // namespace dma_descriptor
 
-/// Descriptor of a copy by the DMA controller, with a link to the next one: 32 bytes in a host's memory or a hub's
-/// working RAM.
+/// Descriptor of a copy by the DMA controller, with a link to the next one: 32 bytes in a host's memory or a hub's working RAM.
 /// Source: T. Kuhara et al., "Reduction calculator in an FPGA based switching hub for high performance clusters", sections 2.2 and 5.2: chained descriptors; the layout is this project's.
 struct DmaDescriptor {
   std::uint64_t source{};  ///< address of the first byte to read, a multiple of 4

@@ -46,9 +46,8 @@ inline constexpr unsigned bits = 96;
 }
 }  // namespace smi_circuit
 
-/// First packet of an SMI circuit. The following packets have no headers: elements start at byte 4, as in other
-/// packets, and wrap from the last byte to bytes 0 to 3. Source: T. De Matteis et al., "Streaming Message Interface",
-/// SC '19, section 4.2, which describes circuits without a layout; the layout is this project's.
+/// First packet of an SMI circuit. The following packets have no headers: elements start at byte 4, as in other packets, and wrap from the last byte to bytes 0 to 3.
+/// Source: T. De Matteis et al., "Streaming Message Interface", SC '19, section 4.2, which describes circuits without a layout; the layout is this project's.
 struct SmiCircuit {
   std::uint8_t source{};  ///< rank
   std::uint8_t destination{};  ///< rank
@@ -133,8 +132,7 @@ inline constexpr std::uint64_t count_mask = std::uint64_t{0x1f} << 27;
 }  // namespace smi_header
 
 /// Header of an SMI packet; elements follow consecutively from byte 4 on.
-/// Source: T. De Matteis et al., "Streaming Message Interface", SC '19, section 4.2; with the field order of the public
-/// reference implementation.
+/// Source: T. De Matteis et al., "Streaming Message Interface", SC '19, section 4.2; with the field order of the public reference implementation.
 struct SmiHeader {
   std::uint8_t source{};  ///< rank
   std::uint8_t destination{};  ///< rank

@@ -17,8 +17,7 @@ namespace thalweg::vcsn::spec {
 using namespace thalweg::spec;
 using thalweg::spec::name;
 
-/// Kind of a VCSN frame: words of a circuit; a congestion indication to a virtual port; the number of words that its
-/// peer has taken; an acknowledgement of a session's frames; the refusal of a frame of an unknown session.
+/// Kind of a VCSN frame: words of a circuit; a congestion indication to a virtual port; the number of words that its peer has taken; an acknowledgement of a session's frames; the refusal of a frame of an unknown session.
 enum class FrameKind : std::uint8_t {
   data = 0,
   indication = 1,
@@ -173,8 +172,7 @@ inline constexpr std::uint64_t sequenced_mask = std::uint64_t{0x1} << 26;
 }  // namespace vcsn_header
 
 /// Header of a VCSN frame, after the Ethernet header; followed by whole words of 64 bytes of one packet of a stream.
-/// Source: T. Ueno, K. Sano, "VCSN: Virtual Circuit-Switching Network", TRETS 2023, section 3.4 and Figure 6, which
-/// give its 4 bytes and contents but no layout; the layout is this project's.
+/// Source: T. Ueno, K. Sano, "VCSN: Virtual Circuit-Switching Network", TRETS 2023, section 3.4 and Figure 6, which give its 4 bytes and contents but no layout; the layout is this project's.
 struct VcsnHeader {
   std::uint8_t destination_port{};  ///< virtual port of the destination
   std::uint8_t source_port{};  ///< virtual port of the source
@@ -219,8 +217,7 @@ inline constexpr unsigned bits = 96;
 [[nodiscard]] constexpr std::uint16_t peer(std::span<const std::uint64_t, 2> words) {
   return static_cast<std::uint16_t>((words[0] >> 24 & 0xff) | (words[0] >> 16 & 0xff) << 8);
 }
-/// sequence number. Data: of the frame. Acknowledgement: all lower frames have been received and have left the receive
-/// buffer. Refusal: `peer` of the refused frame
+/// sequence number. Data: of the frame. Acknowledgement: all lower frames have been received and have left the receive buffer. Refusal: `peer` of the refused frame
 [[nodiscard]] constexpr std::uint32_t number(std::span<const std::uint64_t, 2> words) {
   return static_cast<std::uint32_t>((words[0] >> 56 & 0xff) | (words[0] >> 48 & 0xff) << 8 | (words[0] >> 40 & 0xff) << 16 | (words[0] >> 32 & 0xff) << 24);
 }

@@ -96,3 +96,4 @@ class AcclPacket:
             base=int(packed >> 416 & 0xFFFFFFFF),
             received=int(packed >> 448 & 0xFFFFFFFFFFFFFFFF),
         )
+

@@ -404,3 +404,4 @@ class RelayCredit:
             link=int(packed >> 96 & 0xFF),
             route_class=int(packed >> 104 & 0xFF),
         )
+

@@ -53,3 +53,4 @@ class DmaDescriptor:
             size=int(packed >> 192 & 0xFFFFFFFF),
             last=bool(packed >> 224 & 0x1),
         )
+

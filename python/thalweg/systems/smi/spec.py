@@ -95,3 +95,4 @@ class SmiHeader:
             operation=int(packed >> 24 & 0x7),
             count=int(packed >> 27 & 0x1F),
         )
+

@@ -163,3 +163,4 @@ class VcsnSequence:
 
 # Of Ethernet frames: the paper names no type; 0x88B5 is for experiments on a local network (IEEE 802, section 9.2.4).
 ETHER_TYPE = 0x88B5
+

@@ -16,8 +16,7 @@ package tw_accl_spec_pkg;
     MessageKindRefusal = 8'd7
   } message_kind_e;
 
-  // Header of a packet between ACCL's engines, 64 bytes; followed by a payload of up to 4,096 bytes, or as much as a
-  // jumbo frame holds.
+  // Header of a packet between ACCL's engines, 64 bytes; followed by a payload of up to 4,096 bytes, or as much as a jumbo frame holds.
   typedef struct packed {
     logic [63:0] received;  // acknowledgement: bit i: packet `sequence` + i has been received
     logic [31:0] base;  // all lower packets of the sender are acknowledged. Over TCP, where the other fields after `segment_length` are 0: bytes of the payload, after which the next header follows

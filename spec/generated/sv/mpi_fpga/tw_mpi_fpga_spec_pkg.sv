@@ -20,8 +20,7 @@ package tw_mpi_fpga_spec_pkg;
     CollectiveExscan = 4'd11
   } collective_e;
 
-  // Algorithm of a collective: one tree, dimension exchange or recursive doubling, rings, recursive halving, several
-  // concurrent trees.
+  // Algorithm of a collective: one tree, dimension exchange or recursive doubling, rings, recursive halving, several concurrent trees.
   typedef enum logic [2:0] {
     AlgorithmTree = 3'd0,
     AlgorithmExchange = 3'd1,
@@ -75,8 +74,7 @@ package tw_mpi_fpga_spec_pkg;
     return packet;
   endfunction
 
-  // Follows the personal header of a packet that intermediate nodes relay: final destination, and buffer at the next
-  // node.
+  // Follows the personal header of a packet that intermediate nodes relay: final destination, and buffer at the next node.
   typedef struct packed {
     logic [31:0] reserved;  // always 0
     logic [7:0] route_class;  // class of the buffer at the next node
@@ -145,8 +143,7 @@ package tw_mpi_fpga_spec_pkg;
     return packet;
   endfunction
 
-  // Header of an all-to-all packet: data, or a descriptor, which announces a free slot for data at its sender. The
-  // source rank follows the network header, whose destination is the next node on the path. The relay header follows.
+  // Header of an all-to-all packet: data, or a descriptor, which announces a free slot for data at its sender. The source rank follows the network header, whose destination is the next node on the path. The relay header follows.
   typedef struct packed {
     logic [15:0] source;  // source rank
     logic [2:0] spare;  // always 0

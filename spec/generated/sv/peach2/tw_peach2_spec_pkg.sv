@@ -4,8 +4,7 @@
 package tw_peach2_spec_pkg;
   import tw_spec_pkg::*;
 
-  // Descriptor of a copy by the DMA controller, with a link to the next one: 32 bytes in a host's memory or a hub's
-  // working RAM.
+  // Descriptor of a copy by the DMA controller, with a link to the next one: 32 bytes in a host's memory or a hub's working RAM.
   typedef struct packed {
     logic [30:0] reserved;  // always 0
     logic last;  // last descriptor of the chain

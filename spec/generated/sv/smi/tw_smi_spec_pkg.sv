@@ -4,8 +4,7 @@
 package tw_smi_spec_pkg;
   import tw_spec_pkg::*;
 
-  // First packet of an SMI circuit. The following packets have no headers: elements start at byte 4, as in other
-  // packets, and wrap from the last byte to bytes 0 to 3.
+  // First packet of an SMI circuit. The following packets have no headers: elements start at byte 4, as in other packets, and wrap from the last byte to bytes 0 to 3.
   typedef struct packed {
     logic [31:0] elements;  // elements of the message
     logic [31:0] packets;  // number of following packets, at least 1

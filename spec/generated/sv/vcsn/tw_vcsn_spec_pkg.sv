@@ -4,8 +4,7 @@
 package tw_vcsn_spec_pkg;
   import tw_spec_pkg::*;
 
-  // Kind of a VCSN frame: words of a circuit; a congestion indication to a virtual port; the number of words that its
-  // peer has taken; an acknowledgement of a session's frames; the refusal of a frame of an unknown session.
+  // Kind of a VCSN frame: words of a circuit; a congestion indication to a virtual port; the number of words that its peer has taken; an acknowledgement of a session's frames; the refusal of a frame of an unknown session.
   typedef enum logic [2:0] {
     FrameKindData = 3'd0,
     FrameKindIndication = 3'd1,
