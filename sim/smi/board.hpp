@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A board of an SMI cluster: a rank's hardware, the streams between it and kernels, its ends of links, and its memory.
+// A board of an SMI cluster: a rank's hardware, its streams to kernels, and its link ends.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace thalweg::smi {
 
 class Board final : public AssembledNode, public Component {
  public:
-  /// What a kernel has of an endpoint.
+  /// A kernel's streams to and from an endpoint.
   struct Port {
     Port(const EndpointOf& what, const std::string& name) : endpoint(what), open(name), in(name), out(name) {}
 
@@ -54,7 +54,7 @@ class Board final : public AssembledNode, public Component {
   bool step(Tick now) override {
     if (now > next_) node_->skip(now - next_);
     next_ = now + 1;
-    const Tick tick = clock_.edge(now);  // of streams; links count cycles
+    const Tick tick = clock_.edge(now);  // for streams; links count cycles
     bool moves = false;
     taken_.clear();
     for (unsigned l = 0; l < links_.size(); ++l) {
@@ -96,7 +96,7 @@ class Board final : public AssembledNode, public Component {
   NodeModel::Inputs inputs_;
   std::vector<SerialPort> links_;
   std::deque<Port> ports_;
-  std::vector<unsigned> taken_;  ///< links whose packet is
+  std::vector<unsigned> taken_;  ///< links whose packet is accepted in this cycle
   std::vector<bool> opened_ = std::vector<bool>(inputs_.endpoints.size()), gave_ = opened_;
   Tick next_ = 0;
 };

@@ -11,8 +11,8 @@
 
 namespace thalweg::smi {
 
-/// The root's kernel gives `count` elements, all others' get them. A rank says that it is ready when all of its children have; a
-/// packet is copied to the children, one a cycle.
+/// The root's kernel writes `count` elements, and all other kernels read them. A rank announces that it is ready when all its children
+/// have; a packet is copied to the children, one copy per cycle.
 class Broadcast : public Endpoint {
  public:
   explicit Broadcast(const Config& config) : config_(config) {}
@@ -103,7 +103,7 @@ class Broadcast : public Endpoint {
  private:
   enum class State { closed, tree, children, announce, run };
 
-  /// To the next one, after the last to the first; true there.
+  /// Advances to the next child, from the last to the first; true on wrap-around.
   bool next_child() {
     if (++at_ < tree_.children()) {
       child_ = child_.next(open_);
@@ -117,17 +117,17 @@ class Broadcast : public Endpoint {
   Config config_;
   State state_ = State::closed;
   Open open_;
-  bool root_ = false, gets_ = false;  ///< where a channel is open
-  std::uint32_t left_ = 0;            ///< elements: of the root's kernel, or of the parent's packets
+  bool root_ = false, gets_ = false;  ///< role, while a channel is open
+  std::uint32_t left_ = 0;            ///< remaining elements of the root's kernel, or of the parent's packets
   Packer packer_;
   Skid<Packer::Part> packets_;
   Unpacker unpacker_;
   Skid<Packet> out_;
   TreeNeighbours tree_;
   Synchs synchs_;
-  Member child_;  ///< whose turn it is
+  Member child_;  ///< current child
   unsigned at_ = 0;
-  bool copied_ = false, given_ = false;  ///< the packet at the front: to all children, to the kernel
+  bool copied_ = false, given_ = false;  ///< the packet at the front was copied to all children, to the kernel
   Element result_;
   bool moved_ = false;
 };

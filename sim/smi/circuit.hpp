@@ -9,18 +9,18 @@
 
 namespace thalweg::smi {
 
-/// What a circuit's first packet says of those that follow, which have no header.
+/// State of a circuit: its first packet gives the number and route of the following packets, which have no header.
 class Circuit {
  public:
   using Offer = Poller<Packet>::Offer;
 
-  /// Is the next packet one that follows?
+  /// True if the next packet belongs to an open circuit and has no header.
   [[nodiscard]] bool inside() const { return left_ > 0; }
-  /// Of a packet that is shown, and the output that the table has for its header.
+  /// The offer for a packet; `to`: the table's output for its header.
   [[nodiscard]] Offer offer(const Packet& packet, unsigned to) const {
     return left_ > 0 ? Offer{packet, to_, left_ == 1} : Offer{packet, to, packet.operation() != Operation::circuit};
   }
-  /// One clock edge at which the packet of an offer is taken.
+  /// One clock edge at which the offered packet is accepted.
   void step(const Offer& taken) {
     if (left_ > 0) {
       --left_;
@@ -31,7 +31,7 @@ class Circuit {
   }
 
  private:
-  std::uint32_t left_ = 0;  ///< packets
+  std::uint32_t left_ = 0;  ///< remaining packets of the circuit
   unsigned to_ = 0;
 };
 

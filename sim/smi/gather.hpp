@@ -11,8 +11,8 @@
 
 namespace thalweg::smi {
 
-/// Every kernel gives `count` elements; the root's gets all, in the order of the ranks. The root asks one rank after the other, when all
-/// of what it asked for has come.
+/// Every kernel writes `count` elements; the root's reads all, in the order of ranks. The root grants one rank after another, each when
+/// all elements of the previous one have arrived.
 class Gather : public Endpoint {
  public:
   explicit Gather(const Config& config) : config_(config) {}
@@ -137,13 +137,13 @@ class Gather : public Endpoint {
   Config config_;
   State state_ = State::closed;
   Open open_;
-  bool root_ = false;         ///< where a channel is open
-  std::uint32_t left_ = 0;    ///< elements: that the kernel has still to give
-  Member from_;               ///< who is asked
-  std::uint32_t coming_ = 0;  ///< elements that it has still to send
-  unsigned part_ = 0;         ///< whose elements the root's kernel gets
-  std::uint32_t wanted_ = 0;  ///< elements of them that it hasn't taken yet
-  bool granted_ = false;      ///< the root has asked
+  bool root_ = false;         ///< role, while a channel is open
+  std::uint32_t left_ = 0;    ///< remaining elements of the kernel
+  Member from_;               ///< the rank granted by the root
+  std::uint32_t coming_ = 0;  ///< elements still to arrive from it
+  unsigned part_ = 0;         ///< member whose elements the root's kernel reads
+  std::uint32_t wanted_ = 0;  ///< elements of this member that the kernel has not read
+  bool granted_ = false;      ///< the root's grant has arrived
   Packer packer_;
   Skid<Packer::Part> packets_;
   Skid<Element> own_;

@@ -17,14 +17,14 @@ class KernelInputs {
   };
   using Words = Poller<Packet>;
 
-  /// An output more: that of packets without one.
+  /// One additional output is for packets without a route.
   explicit KernelInputs(const Config& config)
       : words_(config.inputs, config.outputs + 1, config.reads), circuits_(config.circuits ? config.inputs : 0) {}
 
   [[nodiscard]] Words& words() { return words_; }
   [[nodiscard]] const Words& words() const { return words_; }
 
-  /// One clock edge: an input's part. `to`: the output that the table has for the packet's header.
+  /// One clock edge for one input. `to`: the table's output for the packet's header.
   void step(unsigned input, const Packet* packet, unsigned to, bool goes) {
     Words::Offer offer;
     if (packet && circuits_.empty()) {

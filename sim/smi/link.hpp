@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A serial link between two ranks: packets at its rate, with a latency, and credits for the buffer at the other end. Model only: the
-// RTL ends at the board's I/O channels, which are streams.
+// A serial link between two ranks, with rate, latency, and credits for the receive buffer. Model only: the RTL ends at the board's I/O
+// channels, which are streams.
 #pragma once
 
 #include <array>

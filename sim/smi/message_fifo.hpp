@@ -8,7 +8,7 @@
 
 namespace thalweg::smi {
 
-/// A message is shown when all of it has come, or when the FIFO is full.
+/// A message becomes valid at the output when it is complete, or when the FIFO is full.
 template <class T>
 class MessageFifo {
  public:
@@ -18,7 +18,7 @@ class MessageFifo {
   [[nodiscard]] bool valid() const { return words_.valid() && (whole_ > 0 || begun_ || !words_.ready()); }
   [[nodiscard]] const T& front() const { return words_.front().word; }
 
-  /// One clock edge. push: a word that is offered, or nullptr; taken when ready(). last: of its message. pop: what is shown is taken.
+  /// One clock edge. push: offered word or nullptr, accepted if ready(). last: it ends its message. pop: the word at the head is taken.
   void step(const T* push, bool last, bool pop) {
     Entry entry;
     if (push) entry = {*push, last};
@@ -38,8 +38,8 @@ class MessageFifo {
   };
 
   Fifo<Entry> words_;
-  std::size_t whole_ = 0;  ///< messages whose last word is in it
-  bool begun_ = false;     ///< the first message has lost words already
+  std::size_t whole_ = 0;  ///< messages whose last word is in the FIFO
+  bool begun_ = false;     ///< words of the message at the head have been taken
 };
 
 }  // namespace thalweg::smi

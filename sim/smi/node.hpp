@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank of SMI, C++ model of rtl/smi/tw_node.sv: endpoints of ports, a send and a receive kernel for each link, and the FIFOs between
-// them.
+// A rank of SMI, C++ model of rtl/smi/tw_node.sv: endpoints, a send and a receive kernel per link, and the FIFOs between them.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +17,7 @@ namespace thalweg::smi {
 
 class Node final : public NodeModel {
  public:
-  /// To a link, so that it has some packets while its kernel is at other inputs.
+  /// Depth of the FIFO to a link, which keeps the link busy while its kernel polls other inputs.
   static constexpr unsigned kLinkDepth = 8;
 
   explicit Node(const Config& config) : count_(config.links) {
@@ -59,7 +58,7 @@ class Node final : public NodeModel {
   void step(const Inputs& in) override {
     bool moves = false;
     for (auto& queue : queues_) queue->begin();
-    // What each kernel's polled word does: it goes where there is room.
+    // Each kernel forwards its polled packet if the output FIFO has space.
     for (unsigned l = 0; l < count_; ++l) {
       auto& link = links_[l];
       const auto* sent = link.sends.words().front();
@@ -108,7 +107,7 @@ class Node final : public NodeModel {
    public:
     explicit Queue(unsigned depth) : words_(depth) {}
     void begin() { room_ = words_.ready(), puts_ = false, takes_ = false; }
-    /// `last`: of a message that is to be whole before it leaves.
+    /// `last`: ends a message that must be complete before it leaves.
     [[nodiscard]] bool put(const Packet& packet, bool last = true) {
       if (!room_) return false;
       packet_ = packet;
@@ -131,7 +130,7 @@ class Node final : public NodeModel {
         : hardware(std::move(made)), out(std::move(to_kernel)), data(std::move(from_kernel)) {}
     std::unique_ptr<Endpoint> hardware;
     Queue out, data;
-    bool controls = false;  ///< a packet of control comes in this cycle
+    bool controls = false;  ///< a control packet arrives in this cycle
     Packet control;
   };
   struct Link {
@@ -156,8 +155,8 @@ class Node final : public NodeModel {
     SendKernel sends;
     ReceiveKernel receives;
     std::vector<unsigned> endpoints;
-    Queue to_link, to_receiver, to_sender;        ///< to_receiver, to_sender: of the pair
-    std::vector<Queue> to_senders, to_receivers;  ///< the others, ascending
+    Queue to_link, to_receiver, to_sender;        ///< to_receiver, to_sender: between this link's two kernels
+    std::vector<Queue> to_senders, to_receivers;  ///< to the kernels of other links, ascending
     std::vector<Queue*> send_to, receive_to;      ///< by output
     std::vector<Queue*> send_from, receive_from;  ///< by input; null: the link
     bool sent = false, received = false;
@@ -208,7 +207,7 @@ class Node final : public NodeModel {
     endpoint.control = offer.word;
     return true;
   }
-  /// `by_link`: what comes by the link, for inputs that are no FIFO's.
+  /// `by_link`: packet from the link, for the input that is not a FIFO.
   template <class Kernel>
   static bool step_kernel(Kernel& kernel, const std::vector<Queue*>& from, const Packet* by_link, bool went) {
     auto& words = kernel.words();

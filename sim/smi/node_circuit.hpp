@@ -26,9 +26,9 @@ class NodeCircuit {
   };
 
   virtual ~NodeCircuit() = default;
-  /// An entry of a send or a receive kernel's table; before the first edge.
+  /// Loads an entry of a send or receive kernel's table; before the first edge.
   virtual void load(bool receive, unsigned link, unsigned index, unsigned to) = 0;
-  /// Of registers, as they are before the next edge.
+  /// Registered outputs before the next edge.
   [[nodiscard]] virtual const Outputs& outputs() = 0;
   virtual void edge(const NodeModel::Inputs& in) = 0;
 };

@@ -13,23 +13,23 @@ namespace thalweg::smi {
   return ~std::uint64_t{0} >> (64 - (8U << size));
 }
 
-/// Of a packet's header only the count is set; one that follows in a circuit has none. What follows the elements is zero.
+/// Sets only the count in a packet's header; packets within a circuit have no header. Bytes after the elements are zero.
 class Packer {
  public:
   explicit Packer(unsigned packet_bytes = kMostPacketBytes) : packet_bytes_(packet_bytes) {}
 
-  /// A packet, and whether it is the last of what it belongs to.
+  /// A packet, and whether it is the last of its message.
   struct Part {
     Packet packet;
     bool last = false;
   };
 
-  /// Is an element taken, where the packet is (`taken`), or isn't?
+  /// Ready for an element. `taken`: the packet is taken in this cycle.
   [[nodiscard]] bool ready(bool taken) const { return !full_ || taken; }
   [[nodiscard]] const Part* part() const { return full_ ? &part_ : nullptr; }
   [[nodiscard]] bool empty() const { return count_ == 0; }
 
-  /// One clock edge. `last`: the packet ends with the element, and is the last one. `circuit`: it has no header.
+  /// One clock edge. `last`: the element ends its packet, which is the last one. `circuit`: the packet has no header.
   void step(const std::uint64_t* element, unsigned size, unsigned per_packet, bool last, bool taken,
             bool circuit = false) {
     const bool accepted = element && ready(taken);

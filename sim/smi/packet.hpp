@@ -14,12 +14,12 @@ namespace thalweg::smi {
 inline constexpr unsigned kHeaderBytes = 4, kMostPacketBytes = 64, kMostElements = 31;
 inline constexpr unsigned kMostRanks = 256, kMostPorts = 256;
 inline constexpr unsigned kWholeMessages =
-    1U << 31;  ///< packets that follow in a circuit, at most, where any message is one
+    1U << 31;  ///< maximum number of further packets in a circuit if every message is one circuit
 
-/// Of a packet's header (spec/smi/packets).
+/// Operation field of a packet's header (spec/smi/packets).
 enum class Operation : std::uint8_t { send, receive, broadcast, synch, scatter, reduce, gather, circuit };
 
-/// Bytes behind those that packets of the cluster have are zero.
+/// Bytes beyond the cluster's packet size are zero.
 struct Packet {
   Word<kMostPacketBytes * 8> data{};
 
@@ -30,7 +30,7 @@ struct Packet {
   [[nodiscard]] unsigned port() const { return spec::smi_header::port(data[0]); }
   [[nodiscard]] Operation operation() const { return static_cast<Operation>(spec::smi_header::operation(data[0])); }
   [[nodiscard]] unsigned count() const { return spec::smi_header::count(data[0]); }
-  /// Is it for what sends, or coordinates: credits, or that somebody is ready? The others carry elements.
+  /// True for control packets (credits, ready); false for data packets.
   [[nodiscard]] bool control() const { return operation() == Operation::synch; }
 
   void set_header(unsigned source, unsigned destination, unsigned port, Operation operation, unsigned count) {
@@ -40,7 +40,7 @@ struct Packet {
     data[0] = (data[0] >> 32 << 32) | header.pack();
   }
 
-  /// The element at `index`, of 1 << `size` bytes, in the lowest bytes; those above are zero.
+  /// The element at `index`, of 1 << `size` bytes, zero-extended.
   [[nodiscard]] std::uint64_t element(unsigned index, unsigned size) const {
     std::uint64_t value = 0;
     std::memcpy(&value, bytes() + kHeaderBytes + (index << size), std::size_t{1} << size);
@@ -49,12 +49,12 @@ struct Packet {
   void set_element(unsigned index, unsigned size, std::uint64_t value) {
     std::memcpy(bytes() + kHeaderBytes + (index << size), &value, std::size_t{1} << size);
   }
-  /// Of a packet of control: how much it grants (bytes 4 to 7).
+  /// Grant of a control packet (bytes 4 to 7).
   [[nodiscard]] std::uint32_t grant() const { return static_cast<std::uint32_t>(element(0, 2)); }
   void set_grant(std::uint32_t grant) { set_element(0, 2, grant); }
 
-  /// The same of a packet that follows in a circuit: what is behind the last of `packet_bytes` bytes is where others have their
-  /// header. So a place has its lanes in both sorts of packets.
+  /// Element `index` of a packet within a circuit: bytes beyond the end of the `packet_bytes` bytes wrap around into the bytes of
+  /// the header, so that an index has the same byte lanes with and without a header.
   [[nodiscard]] std::uint64_t payload(unsigned index, unsigned size, unsigned packet_bytes) const {
     std::uint64_t value = 0;
     auto* const to = reinterpret_cast<std::byte*>(&value);
@@ -69,7 +69,7 @@ struct Packet {
     std::memcpy(bytes() + at, from, here);
     std::memcpy(bytes() + again, from + here, rest);
   }
-  /// Of a circuit's first packet: what follows.
+  /// Header of a circuit's first packet: number of packets and elements that follow.
   [[nodiscard]] spec::SmiCircuit circuit() const {
     return spec::SmiCircuit::unpack(std::span<const std::uint64_t, 2>(data.data(), 2));
   }
@@ -82,8 +82,8 @@ struct Packet {
 
  private:
   struct Split {
-    unsigned at, here;     ///< where, and bytes, before the packet's end
-    unsigned again, rest;  ///< and from its begin on
+    unsigned at, here;     ///< offset and bytes before the packet's end
+    unsigned again, rest;  ///< offset and bytes after wrapping around to its start
   };
   [[nodiscard]] static constexpr Split split(unsigned index, unsigned size, unsigned packet_bytes) {
     const unsigned first = kHeaderBytes + (index << size), bytes = 1U << size, at = std::min(first, packet_bytes);
@@ -94,13 +94,13 @@ struct Packet {
   [[nodiscard]] std::byte* bytes() { return reinterpret_cast<std::byte*>(data.data()); }
 };
 
-/// Elements of 1 << `size` bytes that a packet holds.
+/// Maximum elements of 1 << `size` bytes in a packet with a header.
 [[nodiscard]] constexpr unsigned most_elements(unsigned packet_bytes, unsigned size) {
   const unsigned fit = (packet_bytes - kHeaderBytes) >> size;
   return fit < kMostElements ? fit : kMostElements;
 }
 
-/// Likewise of a packet that follows in a circuit.
+/// Elements of 1 << `size` bytes in a packet within a circuit.
 [[nodiscard]] constexpr unsigned payload_elements(unsigned packet_bytes, unsigned size) {
   return packet_bytes >> size;
 }

@@ -12,16 +12,16 @@
 
 namespace thalweg::smi {
 
-/// Elements of eager packets are given as they come, so that a kernel need not wait for its channel to be open: it looks at their source.
-/// Those with credits are given to an open channel alone, whose sender gets its credits back when half of them, or all of the message,
-/// have been taken. A circuit's are given as eager ones; its first packet is
-/// kept beside the others, so that it takes no cycle of an element.
+/// Elements of eager packets are delivered as they arrive, so that a kernel need not wait until its channel is open: it checks their
+/// source. Elements of credited packets are delivered only to an open channel; credits are returned when half the window, or the whole
+/// message, has been taken. Elements of circuits are delivered like eager ones; a circuit's first packet is stored separately, so that it
+/// costs no cycle of an element.
 class Pop final : public Endpoint {
  public:
   explicit Pop(const Config& config) : config_(config) {}
 
   [[nodiscard]] bool open_ready() const override { return !next_; }
-  [[nodiscard]] bool element_ready() const override { return true; }  // its kernel gives none
+  [[nodiscard]] bool element_ready() const override { return true; }  // unused: its kernel writes no elements
   [[nodiscard]] bool data_ready() const override { return packets_.ready() && (!next_circuit_ || circuit_.inside()); }
   [[nodiscard]] const Element* element() const override { return valid() ? &element_ : nullptr; }
   [[nodiscard]] const Packet* packet() const override { return out_.valid() ? &out_.front() : nullptr; }
@@ -76,12 +76,12 @@ class Pop final : public Endpoint {
  private:
   struct Word {
     Packet packet;
-    bool payload = false;  ///< follows in a circuit
-    bool begins = false;   ///< as the first one
-    bool opens = false;    ///< is a circuit's first one, which is not kept here
+    bool payload = false;  ///< within a circuit, without a header
+    bool begins = false;   ///< the first of these in its circuit
+    bool opens = false;    ///< a circuit's first packet, which is not stored in packets_
   };
 
-  /// Of what comes.
+  /// Classifies an arriving packet.
   [[nodiscard]] Word come(const Packet& packet) {
     Word word{packet};
     if (config_.circuits == 0) return word;
@@ -94,7 +94,7 @@ class Pop final : public Endpoint {
     return word;
   }
 
-  // Of the packet whose elements are given.
+  // State of the packet whose elements are delivered.
   [[nodiscard]] bool payload() const { return packets_.front().payload; }
   [[nodiscard]] bool begins_circuit() const { return packets_.front().begins && index_ == 0; }
   [[nodiscard]] std::uint32_t within() const { return begins_circuit() ? next_circuit_->elements : within_; }
@@ -110,15 +110,15 @@ class Pop final : public Endpoint {
   Config config_;
   std::optional<Open> next_;
   Open open_;
-  std::int64_t left_ = 0;    ///< elements of the channel; negative: given, and of channels to come
+  std::int64_t left_ = 0;    ///< remaining elements of the channel; negative: delivered ahead, of channels to be opened
   std::uint32_t taken_ = 0;  ///< packets whose credits have not been returned
   Skid<Word> packets_;
-  unsigned index_ = 0;                            ///< of the element
-  Circuit circuit_;                               ///< of what comes
-  bool opened_ = false;                           ///< the last one that came was a circuit's first
-  std::optional<spec::SmiCircuit> next_circuit_;  ///< of whose elements none has been given
-  std::uint32_t within_ = 0;                      ///< elements of a circuit that are to come
-  unsigned source_ = 0;                           ///< the circuit's
+  unsigned index_ = 0;                            ///< of the next element in its packet
+  Circuit circuit_;                               ///< state at the input
+  bool opened_ = false;                           ///< the last arrived packet was a circuit's first
+  std::optional<spec::SmiCircuit> next_circuit_;  ///< a circuit of which no element has been delivered
+  std::uint32_t within_ = 0;                      ///< remaining elements of the current circuit
+  unsigned source_ = 0;                           ///< source rank of the current circuit
   Element element_;
   Skid<Packet> out_;
   bool moved_ = false;

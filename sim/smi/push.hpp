@@ -12,9 +12,10 @@
 
 namespace thalweg::smi {
 
-/// A packet leaves when it is full, at the message's end, or where an element asks for it. With a window, a packet begins only with
-/// a credit, and the next channel when all have come back; its operation is `receive`, that of others `send`. A message can be cut
-/// into circuits, each of a packet that says how many follow, and of these, which are full but for the message's last.
+/// A packet leaves when it is full, at the message's end, or when an element requests a flush. With a window, a packet starts only with a
+/// credit, and the next channel opens when all credits have returned; the operation of these packets is `receive`, of others `send`.
+/// A message can be split into circuits. A circuit is a first packet with the number of following packets, and these packets, which
+/// are full except for the message's last.
 class Push final : public Endpoint {
  public:
   explicit Push(const Config& config) : config_(config), packer_(config.packet_bytes) {}
@@ -23,7 +24,7 @@ class Push final : public Endpoint {
   [[nodiscard]] bool element_ready() const override {
     return left_ > 0 && packer_.ready(out_.ready() && !announces_) && (!begins() || open_.window == 0 || credits_ > 0);
   }
-  [[nodiscard]] bool data_ready() const override { return true; }  // none is for it
+  [[nodiscard]] bool data_ready() const override { return true; }  // unused: it receives no data
   [[nodiscard]] const Element* element() const override { return nullptr; }
   [[nodiscard]] const Packet* packet() const override { return out_.valid() ? &out_.front().packet : nullptr; }
   [[nodiscard]] bool packet_last() const override { return out_.front().last; }
@@ -84,20 +85,20 @@ class Push final : public Endpoint {
   }
 
  private:
-  /// Would an element be the first of a packet?
+  /// True if the next element starts a packet.
   [[nodiscard]] bool begins() const { return packer_.empty() || packer_.part(); }
 
   Config config_;
   std::optional<Open> next_;
   Open open_;
   std::uint32_t left_ = 0;
-  std::uint32_t credits_ = 0, under_way_ = 0;  ///< packets
-  unsigned peer_ = 0;                          ///< of the packet that is made
-  bool credited_ = false, payload_ = false;    ///< it is
-  bool final_ = true;                          ///< it is alone, or the last one of its circuit
-  std::uint32_t packets_left_ = 0;             ///< of circuits that have not begun
-  std::uint32_t follow_ = 0;                   ///< packets of the circuit that have not begun
-  bool announces_ = false;                     ///< a circuit's first packet is to leave, with these numbers
+  std::uint32_t credits_ = 0, under_way_ = 0;  ///< available credits; packets in flight
+  unsigned peer_ = 0;                          ///< destination of the current packet
+  bool credited_ = false, payload_ = false;    ///< kind of the current packet
+  bool final_ = true;                          ///< it is in no circuit, or the last one of its circuit
+  std::uint32_t packets_left_ = 0;             ///< in circuits that have not started
+  std::uint32_t follow_ = 0;                   ///< packets of the current circuit that have not started
+  bool announces_ = false;                     ///< a circuit's first packet, with these numbers, is pending
   std::uint32_t announced_ = 0, announced_elements_ = 0;
   Packer packer_;
   Skid<Packer::Part> out_;

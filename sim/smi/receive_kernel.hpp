@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Receive kernel of a link, C++ model of rtl/smi/tw_receive_kernel.sv: polls the link and the other kernels; forwards packets for other
-// ranks to its send kernel, and others to the output that a table has for their port's data or control.
+// ranks to its send kernel, and packets for its rank to the output given by a table, indexed by port and data or control.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ class ReceiveKernel {
   [[nodiscard]] Words& words() { return inputs_.words(); }
   [[nodiscard]] const Words& words() const { return inputs_.words(); }
 
-  /// One clock edge: an input's part (Poller::step).
+  /// One clock edge for one input (Poller::step).
   void step(unsigned input, const Packet* packet, bool goes) {
     inputs_.step(input, packet, packet ? to(*packet) : nowhere_, goes);
   }
@@ -36,7 +36,7 @@ class ReceiveKernel {
   }
 
   unsigned rank_;
-  unsigned nowhere_;  ///< the packet is dropped
+  unsigned nowhere_;  ///< output of packets without a route, which are dropped
   KernelInputs inputs_;
   std::array<std::uint8_t, 2 * kMostPorts> table_{};
 };

@@ -18,10 +18,11 @@
 
 namespace thalweg::smi {
 
-/// Every kernel gives `count` elements; the root's gets as many results, each as soon as all ranks have given theirs. Children get leave for a
-/// tile of elements when there is room for it, for two of them at first. What comes from them is kept; one lane combines: the first child's
-/// element with the second's, and so on, last with the kernel's own. In any order, all but the first child's are combined as they are there.
-/// The kernel's element enters the lane as soon as it can, as its call waits for the result; the other children take turns.
+/// Every kernel writes `count` elements; the root's reads as many results, each as soon as all ranks have contributed. Children get a
+/// grant for a tile of elements when there is buffer space for it, initially for two tiles. Their elements are buffered, and one lane
+/// combines them: the first child's element with the second's, and so on, finally with the kernel's own. With any_order, all but the
+/// first child's are combined in order of arrival. The kernel's element has priority for the lane, as its call waits for the result;
+/// the other children are served round-robin.
 class Reduce : public Endpoint {
  public:
   explicit Reduce(const Config& config)
@@ -75,7 +76,7 @@ class Reduce : public Endpoint {
     moved_ = accepts(in) || (state_ != State::closed && !runs) || under_way_ > 0 || unpacker_.valid() ||
              packets_.valid() || (!results_.valid() && !results_.empty());
 
-    // Packets: leave for the children, or results.
+    // Output packets: grants for the children, or results.
     Packet packet;
     const bool grants = runs && !leaf && to_grant_ > 0 && room_ > 0;
     const Packer::Part* part = packer_.part();
@@ -92,13 +93,13 @@ class Reduce : public Endpoint {
     if (tile_granted) to_grant_ -= std::min(to_grant_, open_.tile);
     granted_ = (granted_ || uses) && !(sends && part->last);
 
-    // A result goes to the kernel, or into a packet.
+    // A result is delivered to the kernel or packed.
     const bool pops = results_.valid() && (root_ ? in.element_taken : packer_.ready(sends));
     const bool ends_tile = tile_left_ == 1 || results_left_ == 1;
     const std::uint64_t result = pops ? results_.front().data : 0;
     const bool tile_popped = pops && ends_tile;
 
-    // What the lane has combined, and what it combines next.
+    // The lane's result and its next operands.
     const FlitLane::Result* combined = lane_.result();
     const std::optional<FlitPair> enters = runs && !leaf ? choose() : std::nullopt;
     const bool lane_moves = under_way_ > 0;
@@ -119,7 +120,7 @@ class Reduce : public Endpoint {
     read_ = enters;
     if (enters) ++under_way_;
 
-    // What comes: of children, and of the kernel.
+    // Input elements of children and of the kernel.
     if (unpacker_.valid()) keep(unpacker_.element());
     const bool loads = packets_.valid() && unpacker_.ready(true);
     if (loads) from_ = child_of_[packets_.front().source()];
@@ -173,9 +174,9 @@ class Reduce : public Endpoint {
 
  private:
   enum class State { closed, tree, children, run };
-  /// Another child than the first, by its number less 1.
+  /// A child other than the first, indexed by its number less 1.
   struct Source {
-    std::uint32_t came = 0, entered = 0;  ///< elements, of all
+    std::uint32_t came = 0, entered = 0;  ///< total elements arrived, and entered into the lane
   };
   struct Tag {
     unsigned place, step;
@@ -215,15 +216,15 @@ class Reduce : public Endpoint {
     kept_[(from_ - 1) * kept_elements_ + came++ % kept_elements_] = element;
     ++waiting_;
   }
-  /// The kernel as a source, behind the children.
+  /// Index of the kernel as a source, after the children.
   [[nodiscard]] unsigned own() const { return tree_.children() - 1; }
-  /// Whether an element of a source can enter the lane, if it has come.
+  /// True if element `next` of a source may enter the lane once it has arrived.
   [[nodiscard]] bool fits(unsigned source, std::uint32_t next) const {
     if (next == opened_) return base_came_ != opened_ && (open_.any_order || source == 0);
     const std::size_t place = next % kept_elements_;
     return next < begun_ && done_[place] == (open_.any_order ? entered_[place] : source);
   }
-  /// The kernel's element where it can; otherwise one of the child whose turn it is. Where that has none the next one's turn comes.
+  /// Selects the kernel's element if possible, otherwise one of the current child. If that has none, the next child becomes current.
   std::optional<FlitPair> choose() {
     const bool kernels = own_next_ != own_came_ && fits(own(), own_next_);
     const bool childs = own() != 0 && next_ != sources_[source_].came && fits(source_, next_);
@@ -263,35 +264,36 @@ class Reduce : public Endpoint {
   }
 
   Config config_;
-  unsigned kept_elements_;  ///< of a source's elements: two tiles
+  unsigned kept_elements_;  ///< buffer size per source: two tiles
   State state_ = State::closed;
   Open open_;
   bool root_ = false;
-  std::uint32_t left_ = 0;          ///< elements that the kernel has still to give
-  unsigned ahead_ = 0;              ///< elements that it has given, whose results have not gone
-  std::uint32_t results_left_ = 0;  ///< that have still to go
-  unsigned tile_left_ = 0;          ///< of a tile
-  std::uint32_t to_grant_ = 0;      ///< elements
-  unsigned room_ = 0;               ///< for tiles
-  bool granted_ = false;            ///< the parent has room for the packet
-  Member child_;                    ///< whose turn it is
+  std::uint32_t left_ = 0;          ///< remaining elements of the kernel
+  unsigned ahead_ = 0;              ///< elements taken from the kernel whose results have not left
+  std::uint32_t results_left_ = 0;  ///< results that have not left
+  unsigned tile_left_ = 0;          ///< remaining results of the tile
+  std::uint32_t to_grant_ = 0;      ///< elements not granted yet
+  unsigned room_ = 0;               ///< free buffer space, in tiles
+  bool granted_ = false;            ///< the parent has granted the current tile
+  Member child_;                    ///< current child
   unsigned at_ = 0;
 
   Skid<Packet> packets_;
   Unpacker unpacker_;
   std::array<std::uint8_t, kMostRanks> child_of_{};  ///< by rank
-  unsigned from_ = 0;                                ///< whose elements are unpacked, counted from the first child on
+  unsigned from_ = 0;                                ///< child whose elements are unpacked, from 0
 
-  std::vector<std::uint64_t> base_, kernels_, sums_, kept_;  ///< elements
-  std::vector<std::uint8_t> done_, entered_;  ///< by element: what has been combined, and what is on its way
+  std::vector<std::uint64_t> base_, kernels_, sums_,
+      kept_;                                  ///< first child's, kernel's, partial results, other children's
+  std::vector<std::uint8_t> done_, entered_;  ///< by element: combinations completed, and started
   std::vector<Source> sources_;
   std::uint32_t base_came_ = 0, own_came_ = 0, own_next_ = 0;
-  std::uint32_t opened_ = 0, begun_ = 0;  ///< elements of which something has entered the lane, has left it
-  std::uint32_t finished_ = 0;            ///< results; for people
-  unsigned source_ = 0;                   ///< the child whose turn it is
+  std::uint32_t opened_ = 0, begun_ = 0;  ///< elements whose first combination has entered, has left the lane
+  std::uint32_t finished_ = 0;            ///< results; for reports only
+  unsigned source_ = 0;                   ///< current child for the lane
   std::uint32_t next_ = 0;                ///< its next element
-  unsigned waiting_ = 0;                  ///< elements of these children that have not entered the lane
-  unsigned under_way_ = 0;                ///< elements between
+  unsigned waiting_ = 0;                  ///< buffered elements of these children that have not entered the lane
+  unsigned under_way_ = 0;                ///< combinations in the lane's pipeline
   std::optional<FlitPair> read_, operands_;
   FlitLane lane_;
 
@@ -300,8 +302,8 @@ class Reduce : public Endpoint {
   Skid<Packet> out_;
   TreeNeighbours tree_;
   Synchs synchs_;
-  bool looks_ = false;   ///< for a source that has something for the lane
-  unsigned looked_ = 0;  ///< steps on end in which nothing else moved
+  bool looks_ = false;   ///< searches for a child with an element for the lane
+  unsigned looked_ = 0;  ///< consecutive steps in which nothing else moved
   bool moved_ = false;
 };
 

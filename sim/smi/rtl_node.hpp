@@ -12,7 +12,7 @@
 
 namespace thalweg::smi {
 
-/// The two differ: what() says when, at which rank and port.
+/// Thrown when the two differ; what() states the cycle, rank and port.
 class NodeDifference : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -52,7 +52,7 @@ class RtlNode final : public NodeModel {
     ++cycle_;
   }
   [[nodiscard]] bool idle() const override { return sim_.idle(); }
-  /// The hardware has no such thing: it goes through all of them.
+  /// The hardware cannot skip: it executes all edges.
   void skip(Tick cycles) override {
     for (Tick i = 0; i < cycles; ++i) circuit_->edge(nothing_);
     sim_.skip(cycles);

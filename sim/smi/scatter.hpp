@@ -11,8 +11,8 @@
 
 namespace thalweg::smi {
 
-/// The root's kernel gives `count` elements for each rank, in their order; each rank's gets its own, the root's as soon as it has given
-/// them. A part leaves when its rank has said that it is ready.
+/// The root's kernel writes `count` elements for each rank, in the order of ranks; each rank's kernel reads its own, the root's as soon as
+/// it has written them. A rank's elements leave after the rank has announced that it is ready.
 class Scatter : public Endpoint {
  public:
   explicit Scatter(const Config& config) : config_(config) {}
@@ -132,11 +132,11 @@ class Scatter : public Endpoint {
   Config config_;
   State state_ = State::closed;
   Open open_;
-  bool packs_ = false, gets_ = false;  ///< the root, as long as its kernel has to give; who is not
-  std::uint32_t left_ = 0;             ///< elements: of the part that is given, or of the root's packets
-  unsigned part_ = 0;                  ///< whose the elements are that the root's kernel gives
-  Member to_;                          ///< whose packet is at the front
-  bool granted_ = false;               ///< its synch has come
+  bool packs_ = false, gets_ = false;  ///< packs_: root whose kernel still writes; gets_: another rank
+  std::uint32_t left_ = 0;             ///< remaining elements of the current part, or of the root's packets
+  unsigned part_ = 0;                  ///< destination member of the elements that the root's kernel writes
+  Member to_;                          ///< destination of the packet at the front
+  bool granted_ = false;               ///< its synch packet has arrived
   Packer packer_;
   Skid<Packer::Part> packets_;
   Skid<Element> own_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Send kernel of a link, C++ model of rtl/smi/tw_send_kernel.sv: polls the link's endpoints and the other kernels; a table has the output
-// of each destination.
+// Send kernel of a link, C++ model of rtl/smi/tw_send_kernel.sv: polls the link's endpoints and the other kernels; a table gives the
+// output of each destination.
 #pragma once
 
 #include <array>
@@ -25,13 +25,13 @@ class SendKernel {
   [[nodiscard]] Words& words() { return inputs_.words(); }
   [[nodiscard]] const Words& words() const { return inputs_.words(); }
 
-  /// One clock edge: an input's part (Poller::step).
+  /// One clock edge for one input (Poller::step).
   void step(unsigned input, const Packet* packet, bool goes) {
     inputs_.step(input, packet, packet ? table_[packet->destination()] : nowhere_, goes);
   }
 
  private:
-  unsigned nowhere_;  ///< the packet is dropped
+  unsigned nowhere_;  ///< output of packets without a route, which are dropped
   KernelInputs inputs_;
   std::array<std::uint8_t, kMostRanks> table_{};
 };

@@ -9,15 +9,15 @@
 
 namespace thalweg::smi {
 
-/// Three of a rank at most are kept. `there()` is about the rank that was asked for in the cycle before.
+/// Counts at most three pending packets per rank. `there()` refers to the rank selected in the previous cycle.
 class Synchs {
  public:
   [[nodiscard]] bool there() const { return there_; }
-  /// As long as nothing comes, and the same rank is asked for, does a step change nothing?
+  /// True if a step without input and with the same rank changes nothing.
   [[nodiscard]] bool settled() const { return !changed_ && there_ == pending(asked_); }
   [[nodiscard]] unsigned asked() const { return asked_; }
 
-  /// One clock edge. `used`: one of the rank that was asked for in the cycle before.
+  /// One clock edge. `use`: consumes a packet of the rank selected in the previous cycle.
   void step(const Packet* synch, unsigned ask, bool use) {
     if (use) ++used_[asked_];
     changed_ = there_ != pending(ask);

@@ -6,26 +6,26 @@
 
 namespace thalweg::smi {
 
-/// A rank of a communicator, as it counts, and of the whole cluster.
+/// A member of a communicator: its number and its rank in the cluster.
 struct Member {
   unsigned own = 0, rank = 0;
 
   friend bool operator==(const Member&, const Member&) = default;
 
-  /// The next one of the communicator, from its last rank on to its first.
+  /// The next member, from the last to the first.
   [[nodiscard]] Member next(const Open& open) const {
     if (own + 1 == open.ranks) return {0, open.first};
     return {own + 1, (rank + open.stride) & 0xFF};
   }
 };
 
-/// Known 7 cycles after an opening, or 15 where the parent is not the root.
+/// Valid 7 cycles after an open request, or 15 if the parent is not the root.
 class TreeNeighbours {
  public:
   [[nodiscard]] bool valid() const { return valid_; }
-  [[nodiscard]] unsigned parent() const { return parent_; }  ///< a rank of the cluster; without meaning at the root
+  [[nodiscard]] unsigned parent() const { return parent_; }  ///< rank in the cluster; undefined at the root
   [[nodiscard]] unsigned children() const { return children_; }
-  [[nodiscard]] const Member& child() const { return child_; }  ///< the first one, where there are any
+  [[nodiscard]] const Member& child() const { return child_; }  ///< the first child, if any
   [[nodiscard]] bool settled() const { return left_ == 0; }
 
   /// One clock edge.

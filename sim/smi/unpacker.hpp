@@ -12,10 +12,10 @@ class Unpacker {
  public:
   [[nodiscard]] bool valid() const { return left_ > 0; }
   [[nodiscard]] std::uint64_t element() const { return element_; }
-  /// Is a packet taken, where the element is (`taken`), or isn't?
+  /// Ready for a packet. `taken`: the element is taken in this cycle.
   [[nodiscard]] bool ready(bool taken) const { return left_ == 0 || (left_ == 1 && taken); }
 
-  /// One clock edge. Elements have 1 << `size` bytes; those above are zero.
+  /// One clock edge. Elements have 1 << `size` bytes and are zero-extended.
   void step(const Packet* packet, unsigned size, bool taken) {
     const bool accepted = packet && ready(taken);
     if (left_ > 0 && taken) --left_, ++at_;

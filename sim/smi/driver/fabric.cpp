@@ -24,7 +24,7 @@ unsigned circuits_of(const Values& values) {
   return most > 0 ? most : kWholeMessages;
 }
 
-/// Packets a cycle: exact to a bit a second.
+/// Packets per cycle, exact to 1 bit/s.
 RateLimit rate_of(const Values& link, unsigned packet_bytes, Tick ticks_per_second, Tick period) {
   const auto bits_per_second = std::max<Tick>(1, std::llround(link.get<double>("gbit_s") * 1e9));
   const auto divisor = std::gcd(ticks_per_second, period);
@@ -33,7 +33,7 @@ RateLimit rate_of(const Values& link, unsigned packet_bytes, Tick ticks_per_seco
 
 }  // namespace
 
-/// What the kinds say while the cluster is put together.
+/// Values collected from the kinds during assembly.
 struct Fabric::Parts {
   Domain* clock = nullptr;
   Tick ticks_per_second = 1;

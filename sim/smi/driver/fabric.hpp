@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An SMI cluster as its hosts see it: boards with their tables, and the time in which kernels run.
+// An SMI cluster as seen by its hosts: boards with their tables, and the kernels' time.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace thalweg::smi {
 
-/// Of a rank: for each link the outputs of its send kernel by destination, and of its receive kernel by port * 2 + control.
+/// Tables of a rank: for each link, outputs of its send kernel by destination, and of its receive kernel by port * 2 + control.
 struct Tables {
   std::vector<std::vector<std::uint8_t>> send, receive;
 };
@@ -26,20 +26,20 @@ class Fabric {
   using MakeNode = std::function<std::unique_ptr<NodeModel>(const NodeModel::Config&, Domain&)>;
   static std::unique_ptr<NodeModel> sim_node(const NodeModel::Config& config, Domain& clock);
 
-  /// Values of all ranks that kernels' channels need.
+  /// Parameters of the kernels' channels, common to all ranks.
   struct Channels {
     unsigned packet_bytes = 32;
-    bool eager = true;         ///< always; or where the asynchronicity degree says so
+    bool eager = true;         ///< all messages; false: only messages of at most the asynchronicity degree
     bool synchronous = false;  ///< a push returns when its element has been popped
-    unsigned circuits = 0;     ///< packets that follow in a circuit, at most; 0: there are none
+    unsigned circuits = 0;     ///< maximum number of further packets in a circuit; 0: no circuits
     unsigned arity = 0;
     unsigned tile = 32;
-    unsigned children = 15;  ///< that a reduction collects from, at most
+    unsigned children = 15;  ///< maximum children in a reduction
     Tick latency = 8;        ///< cycles of a reduction's adders
     bool any_order = false;
   };
 
-  /// `endpoints`: of each rank. Throws std::invalid_argument, one line, where values don't fit.
+  /// `endpoints`: of each rank. Throws std::invalid_argument, one line, for inconsistent values.
   Fabric(const Description& description, const std::vector<std::vector<EndpointOf>>& endpoints,
          const MakeNode& make_node = sim_node);
 
@@ -48,24 +48,24 @@ class Fabric {
   [[nodiscard]] const Channels& channels() const { return channels_; }
   [[nodiscard]] Domains& time() { return assembly_.time(); }
   [[nodiscard]] const Assembly& assembly() const { return assembly_; }
-  /// The boards'.
+  /// The boards' clock.
   [[nodiscard]] Domain& clock() { return *clock_; }
-  /// One that the description names.
+  /// A clock named in the description.
   [[nodiscard]] Domain& clock(std::string_view name) { return assembly_.clock(name); }
   [[nodiscard]] double hertz() const { return hertz_; }
   [[nodiscard]] Tick ticks_per_second() const { return assembly_.ticks_per_second(); }
 
-  /// Of a rank's memory.
+  /// Memory banks of a rank.
   struct Banks {
     unsigned number = 0;
     BankTiming timing{};
   };
   [[nodiscard]] const Banks& banks() const { return banks_; }
 
-  /// Packets that boards have dropped.
+  /// Packets dropped by boards.
   [[nodiscard]] std::vector<Lost> lost();
 
-  /// Throws std::invalid_argument where they are not for these ranks.
+  /// Throws std::invalid_argument if the tables do not match the ranks and links.
   void load(const std::vector<Tables>& tables);
 
  private:
