@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Polls inputs for words that go to one of several outputs: an input a cycle. The word of the input whose turn it is is shown; an
-// input whose word is taken keeps its turn, up to Reads times on end. Then, or where it has no word, or one that isn't taken, the
-// next one has its turn: so what is shown may change without having been taken. With Circuits words form messages: an output whose word
-// was not the last of its message is held, and until that one has been taken no other input's words for it are shown.
+// Polls inputs for words to one of several outputs, one input per cycle. The polled input's word is shown; if it is
+// taken, the input is polled again, for up to Reads consecutive reads. Then, or if it has no word, or one that is not
+// taken, the next input is polled: a shown word may change without having been taken. With Circuits, words form
+// messages: an output whose word was not the last of its message is held, and until the last one has been taken no
+// other input's words for it are shown.
 //
-// Order: kept of each input; of an output, messages stand together. Latency: a word is shown in the cycle after it came, at the earliest, if it is its input's turn.
-// Throughput: a word a cycle, Reads of Reads + Inputs - 1 where one input alone has words. Storage: two words for each input; with
-// Circuits a bit for each input and output. in_ready_o are registers, the others depend on registers alone. Critical path: from the turn
-// over the choice of the word and its output to out_goes_i, and on to the enables of its input's words.
+// Order: kept for each input; at an output, messages do not interleave. Latency: a word is shown in the cycle after it
+// arrived, at the earliest, if its input is polled. Throughput: a word per cycle; Reads words in Reads + Inputs - 1
+// cycles if only one input has words. Storage: two words per input; with Circuits a bit per input and output.
+// in_ready_o are registers, the others depend only on registers. Critical path: from the polled input through the
+// selection of the word and its output to out_goes_i, and on to the enables of its input's words.
 module tw_poller #(
     parameter int unsigned Inputs  = 5,    /// at least 1
     parameter int unsigned Outputs = 5,    /// at least 1
     parameter int unsigned Width   = 256,  /// bits of a word, at least 1
-    parameter int unsigned Reads   = 8,    /// of an input on end, at least 1
-    parameter bit Circuits = 1'b0,  /// words form messages; otherwise each is one
+    parameter int unsigned Reads   = 8,    /// maximum consecutive reads of an input, at least 1
+    parameter bit Circuits = 1'b0,  /// words form messages; otherwise each word is one
     localparam int unsigned ToWidth = Outputs > 1 ? $clog2(Outputs) : 1
 ) (
     input  logic                           clk_i,
@@ -21,10 +23,10 @@ module tw_poller #(
     input  logic [Inputs-1:0]              in_valid_i,
     output logic [Inputs-1:0]              in_ready_o,
     input  logic [Inputs-1:0][  Width-1:0] in_data_i,
-    input  logic [Inputs-1:0][ToWidth-1:0] in_to_i,     /// below Outputs; of a message's words the same
-    input  logic [Inputs-1:0]              in_last_i,   /// of its message
+    input  logic [Inputs-1:0][ToWidth-1:0] in_to_i,     /// below Outputs; the same for all words of a message
+    input  logic [Inputs-1:0]              in_last_i,   /// last word of its message
     output logic                           out_valid_o,
-    input  logic                           out_goes_i,   /// where a word is shown, it is taken
+    input  logic                           out_goes_i,   /// takes the word, if one is shown
     output logic [  Width-1:0]             out_data_o,
     output logic [ToWidth-1:0]             out_to_o
 );
@@ -40,7 +42,7 @@ module tw_poller #(
   logic [TurnWidth-1:0] turn_q;
   logic [ReadWidth-1:0] read_q;
   logic [Inputs-1:0] valid, last, may;
-  logic [Inputs-1:0] holds_q;  // its message has begun, and not ended
+  logic [Inputs-1:0] holds_q;  // has begun a message and not ended it
   logic [Outputs-1:0] held_q;
   logic [Inputs-1:0][Width-1:0] data;
   logic [Inputs-1:0][ToWidth-1:0] to;

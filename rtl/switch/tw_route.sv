@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Route computation: a node's row of the routing table, and what the virtual-channel masks make of it.
+// Route computation: a node's row of the routing table, and the virtual-channel masks.
 //
-// Lookups are independent of each other; the table is written one entry a cycle and is seen in the cycle after. After reset no destination can be reached. A packet that can go nowhere gets no virtual channel; nor does one of
-// what is for the node's own unit, where there is one, since tw_vc_router ejects what comes for it.
+// Lookups are independent of each other; the table is written one entry per cycle, visible in the next cycle. After
+// reset no destination is reachable. A packet without a route gets no virtual channel; neither does one for the node's
+// own unit, if it has one, since tw_vc_router ejects arriving packets for it.
 //
-// Order: each lookup by itself. Latency: none, lookups are combinational. Throughput: Lookups a cycle. Storage: Nodes entries, and as
-// many read ports as Lookups. Critical path: from destination_i over its entry and the mask that
-// this chooses to channels_o.
+// Order: each lookup by itself. Latency: none, lookups are combinational. Throughput: Lookups per cycle. Storage: Nodes
+// entries, with Lookups read ports. Critical path: from destination_i through its entry and the mask that the entry
+// selects to channels_o.
 module tw_route
   import tw_network_pkg::*;
 #(
-    parameter int unsigned LinkPorts      = 4,  /// ports 0 .. LinkPorts-1 are links
-    parameter int unsigned LocalPorts     = 1,  /// then the host's; more than 1: nodes have units beside it
-    parameter int unsigned Vcs            = 4,  /// virtual channels of a port
+    parameter int unsigned LinkPorts      = 4,  /// ports 0 .. LinkPorts-1
+    parameter int unsigned LocalPorts     = 1,  /// then the host's; more than 1: nodes also have units
+    parameter int unsigned Vcs            = 4,  /// virtual channels per port
     parameter int unsigned Nodes          = 64, /// destinations in the table
-    parameter int unsigned MessageClasses = 2,  /// 2: what is for units has masks of its own
+    parameter int unsigned MessageClasses = 2,  /// 2: packets for units have their own masks
     parameter int unsigned RouteClasses   = 2,
     /// [message class][route class]: the virtual channels that a packet may take
     parameter logic [MessageClasses*RouteClasses*Vcs-1:0] VcMask = 16'b1100_0011_1100_0011,
@@ -22,19 +23,19 @@ module tw_route
 ) (
     input logic        clk_i,
     input logic        rst_i,
-    input logic [15:0] self_i,  /// the node's own number, constant
+    input logic [15:0] self_i,  /// index of this node, constant
 
     input logic         table_valid_i,
     input logic [15:0]  table_index_i,  /// below Nodes
-    input logic         table_reachable_i,  /// the destination can be reached, as the entry says
+    input logic         table_reachable_i,  /// whether the entry's destination is reachable
     input route_entry_t table_entry_i,
 
     input  logic [Lookups-1:0][15:0]    destination_i,
     input  logic [Lookups-1:0]          for_unit_i,    /// the packet is for a node's unit
-    input  logic [Lookups-1:0][3:0]     vc_i,          /// the virtual channel that it came on
+    input  logic [Lookups-1:0][3:0]     vc_i,          /// virtual channel on which it arrived
     output logic [Lookups-1:0][5:0]     port_o,
-    output logic [Lookups-1:0][Vcs-1:0] channels_o,    /// that it may take there
-    output logic [Lookups-1:0]          sinks_o        /// the next router ejects it: it needs no room there
+    output logic [Lookups-1:0][Vcs-1:0] channels_o,    /// virtual channels that it may take there
+    output logic [Lookups-1:0]          sinks_o        /// the next router ejects it: it needs no credit
 );
   if (LinkPorts + LocalPorts > 64 || LocalPorts < 1) begin : check_ports
     $error("tw_route: 1 local port at least, 64 ports at most");
@@ -56,7 +57,7 @@ module tw_route
     return VcMask[(message_class*RouteClasses+route_class)*Vcs+:Vcs];
   endfunction
 
-  // Towards the host's port the route class does not matter.
+  // To the host's port, the route class does not matter.
   function automatic logic [Vcs-1:0] mask_of_all(int unsigned message_class);
     mask_of_all = '0;
     for (int unsigned i = 0; i < RouteClasses; i++) mask_of_all |= mask(message_class, i);
@@ -70,7 +71,7 @@ module tw_route
     end
   endfunction
 
-  // Many ports read it: a copy for each in distributed memory takes fewer LUTs than a multiplexer of registers for each.
+  // One copy per lookup in distributed memory takes fewer LUTs than a multiplexer of registers per lookup.
   (* ram_style = "distributed" *) route_entry_t entries_q[Nodes];
   logic [Nodes-1:0] known_q;
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Passes packets from inputs to outputs, a packet at a time: an output that is free takes the next input that has one for it,
-// in turns, and keeps to it up to the packet's last word.
+// Forwards packets from inputs to outputs, one packet after another: a free output serves the next input that has a
+// packet for it, round-robin, until the packet's last word.
 //
-// Order: kept from input to output. Latency: a word is at the output two cycles after its input showed it, where the output was
-// free; the first one of a packet, else the cycle after it came. Throughput: a word a cycle at each output and each input;
-// between two packets of one input a cycle is lost, between those of different ones none. Storage: two words for each output.
-// All outputs depend on registers alone. Critical path: from the owners over the choice of an input's word to an output's skid
-// register, or from in_to_i over the arbiter to the owner.
+// Order: kept from input to output. Latency: a packet's first word is at the output two cycles after its input shows
+// it, if the output is free; other words one cycle. Throughput: a word per cycle at each output and each input; one
+// cycle is lost between two packets of one input, none between packets of different inputs. Storage: two words per
+// output. All outputs depend only on registers. Critical path: from the owners through the selection of an input's word
+// to an output's skid register, or from in_to_i through the arbiter to the owner.
 module tw_stream_switch #(
     parameter int unsigned Inputs  = 4,    /// at least 1
     parameter int unsigned Outputs = 4,    /// at least 1
@@ -30,9 +30,9 @@ module tw_stream_switch #(
     $error("tw_stream_switch: Inputs, Outputs and Width must be at least 1");
   end
 
-  logic [Outputs-1:0][Inputs-1:0] takes;  // which input's word an output takes now
-  logic [Outputs-1:0][Inputs-1:0] owns;   // whose packet an output is at
-  logic [Inputs-1:0] owned;               // by any
+  logic [Outputs-1:0][Inputs-1:0] takes;  // input whose word an output takes now
+  logic [Outputs-1:0][Inputs-1:0] owns;   // input whose packet an output serves
+  logic [Inputs-1:0] owned;               // by any output
   always_comb begin
     in_ready_o = '0;
     owned = '0;

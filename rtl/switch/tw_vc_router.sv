@@ -1,47 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
-// The wormhole router with virtual channels.
+// Wormhole router with virtual channels.
 //
 // Four stages, one cycle each: route computation, virtual-channel allocation, switch allocation, switch traversal; then
-// the output register. Both allocators are separable and round robin, and a turn moves only when its grant is used. All outputs
-// are registers.
+// the output register. Both allocators are separable and round-robin; a pointer moves only when its grant is used. All
+// outputs are registers.
 //
-// Order: kept within an input channel and within an output channel; flits of packets do not mix on an output channel. Latency:
-// through an idle channel five cycles to the output register. Throughput: a flit a cycle and port. Storage: BufferFlits
-// (LocalBufferFlits) flits a channel, two registers a port, one a link. Critical path: from a channel's credits over the choices of a
-// channel in each input and of an input at each output to the channel that a packet's last flit frees.
+// Order: kept within an input channel and within an output channel; flits of packets do not interleave on an output
+// channel. Latency: through an idle channel five cycles to the output register. Throughput: a flit per cycle and port.
+// Storage: BufferFlits (LocalBufferFlits) flits per channel, two registers per port, one per link. Critical path: from
+// a channel's credits through the selection of a channel in each input and of an input at each output to the channel
+// that a packet's last flit frees.
 //
-// Ports 0 .. LinkPorts-1 are links, then comes the host's, then those at which a unit beside the router sends. What comes for that
-// unit over a link is ejected there: it is in the register to the unit in the next cycle, and passes neither buffers nor
-// stages. The unit always takes it, so that its sender asks for no room and gets none back. A packet that can go nowhere is dropped, a flit
-// for each turn of its input port, and counted; its credits go back like others'. in_back_o and out_back_i are
-// tw_flow's: credits or stop levels. The table is loaded before the first packet arrives.
+// Ports 0 .. LinkPorts-1 are links, followed by the host's port, then those of a unit beside the router, which only
+// sends. Packets for that unit from a link are ejected there: their flits are in the register to the unit in the next
+// cycle, and pass neither buffers nor stages. The unit always accepts them, so their sender needs no credit and gets
+// none back. A packet without a route is dropped, one flit per turn of its input port, and counted; its credits are
+// returned as usual. in_back_o and out_back_i are those of tw_flow: credits or stop bits. The table is loaded before
+// the first packet arrives.
 module tw_vc_router
   import tw_network_pkg::*;
 #(
     parameter int unsigned LinkPorts        = 4,
-    parameter int unsigned LocalPorts       = 1,     /// 1: the host's alone, and nothing is ejected
+    parameter int unsigned LocalPorts       = 1,     /// 1: only the host's, and nothing is ejected
     parameter int unsigned Vcs              = 4,     /// virtual channels of every port
-    parameter int unsigned BufferFlits      = 8,     /// input buffer of one virtual channel of a link port
+    parameter int unsigned BufferFlits      = 8,     /// per virtual channel of a link port
     parameter int unsigned LocalBufferFlits = 8,     /// and of a local port
-    parameter bit          Credits          = 1'b1,  /// credits; otherwise stop by margin
+    parameter bit          Credits          = 1'b1,  /// flow control by credits; otherwise by stop bits
     parameter int unsigned MarginFlits      = 3,     /// free space at which a link's sender is stopped
     parameter int unsigned LocalMarginFlits = 3,     /// and a local port's
     parameter int unsigned RateFlits        = 1,     /// a link takes at most RateFlits in any RateCycles cycles
     parameter int unsigned RateCycles       = 1,
     parameter int unsigned PeerFlits        = 8,     /// buffer at the other end of a link port; with credits
     parameter int unsigned LocalPeerFlits   = 8,     /// and of the host's port
-    parameter int unsigned Nodes            = 64,    /// destinations in the table
+    parameter int unsigned Nodes            = 64,    /// entries of the table
     parameter int unsigned MessageClasses   = 2,     /// see tw_route
     parameter int unsigned RouteClasses     = 2,
     parameter logic [MessageClasses*RouteClasses*Vcs-1:0] VcMask = 16'b1100_0011_1100_0011,
-    parameter int unsigned DestinationLsb   = 0,     /// in a header's first word, of 16 bits
-    parameter logic [63:0] UnitMask         = 64'h1_0000,  /// of its bits: one is set in what is for a node's unit
+    parameter int unsigned DestinationLsb   = 0,     /// in a header's first word, 16 bits wide
+    parameter logic [63:0] UnitMask         = 64'h1_0000,  /// header bits of which one is set in packets for a node's unit
     localparam int unsigned Inputs  = LinkPorts + LocalPorts,
     localparam int unsigned Outputs = LinkPorts + 1
 ) (
     input logic        clk_i,
     input logic        rst_i,
-    input logic [15:0] self_i,  /// the node's own number, constant
+    input logic [15:0] self_i,  /// index of this node, constant
 
     input logic         table_valid_i,
     input logic [15:0]  table_index_i,
@@ -55,12 +57,12 @@ module tw_vc_router
     output logic  [Outputs-1:0]          out_valid_o,
     output flit_t [Outputs-1:0]          out_flit_o,
     input  logic  [Outputs-1:0][Vcs-1:0] out_back_i,
-    input  logic  [LinkPorts-1:0]        out_ready_i,  /// a flit may be granted; two more may follow when it falls
+    input  logic  [LinkPorts-1:0]        out_ready_i,  /// a flit may be granted; two more may follow after it falls
 
-    output logic  [LinkPorts-1:0] eject_valid_o,  /// of the flits of a channel, whole packets in their order
+    output logic  [LinkPorts-1:0] eject_valid_o,  /// per channel, flits of whole packets in order
     output flit_t [LinkPorts-1:0] eject_flit_o,
 
-    output logic [31:0] unrouted_o  /// flits dropped, of packets that could go nowhere; wraps
+    output logic [31:0] unrouted_o  /// dropped flits of packets without a route; wraps
 );
   // Channels are numbered port * Vcs + virtual channel.
   localparam int unsigned InChannels = Inputs * Vcs;
@@ -91,16 +93,16 @@ module tw_vc_router
     return OutChannelWidth'(32'(port) * Vcs + 32'(vc));
   endfunction
 
-  // Input channels: what the packet in front has got so far. One that has nothing computes its route.
+  // Input channels: allocation state of the packet at the head. One without state computes its route.
   logic [InChannels-1:0] occupied, waiting_q, active_q;
   logic [OutWidth-1:0] output_port_q[InChannels];
   logic [VcWidth-1:0] output_vc_q[InChannels];
   logic [Vcs-1:0] allowed_q[InChannels];
-  logic [InChannels-1:0] sinks_q;  // needs no room behind the link
+  logic [InChannels-1:0] sinks_q;  // needs no credit at the link's other end
   logic [InChannels-1:0] push, pop, front_tail;
-  logic [InChannels-1:0] lost;  // waits, and no channel is allowed: its packet is dropped
+  logic [InChannels-1:0] lost;  // waiting without an allowed channel: the packet is dropped
 
-  // Output channels, and the links behind them.
+  // Output channels, and their links.
   logic [OutChannels-1:0] free_q, ready, send;
   logic [Outputs-1:0] link_ready;
 
@@ -138,11 +140,11 @@ module tw_vc_router
       .sinks_o(route_sinks)
   );
 
-  // --- Second stage: each waiting channel asks for one free output channel, which takes one of those that ask
+  // --- Second stage: each waiting channel requests one free output channel, which grants one request
 
   logic [Vcs-1:0] wanted_vc[InChannels];  // one-hot
   logic [VcWidth-1:0] wanted_index[InChannels];
-  logic [InChannels-1:0] allocated[OutChannels];  // to whom, one-hot
+  logic [InChannels-1:0] allocated[OutChannels];  // to which input channel, one-hot
   logic [OutChannels-1:0] taken;
   logic [InChannels-1:0] won;
 
@@ -189,12 +191,12 @@ module tw_vc_router
     for (int unsigned o = 0; o < OutChannels; o++) won |= allocated[o];
   end
 
-  // --- Third stage: each input port puts forward one channel, each output port takes one of those that ask
+  // --- Third stage: each input port offers one channel, each output port grants one of the offers
 
   logic [Inputs-1:0] offered, granted, drops;
   logic [VcWidth-1:0] offered_vc[Inputs];
   logic [OutWidth-1:0] offered_to[Inputs];
-  logic [Inputs-1:0] switched[Outputs];  // to whom, one-hot
+  logic [Inputs-1:0] switched[Outputs];  // to which input port, one-hot
   logic [Outputs-1:0] crossing;
   logic [InWidth-1:0] crossing_from[Outputs];
 
@@ -234,7 +236,7 @@ module tw_vc_router
     logic ejects;
 
     if (p < LinkPorts && LocalPorts > 1) begin : ejection
-      logic [Vcs-1:0] ejecting_q;  // the flits to come of a packet
+      logic [Vcs-1:0] ejecting_q;  // the rest of the packet is ejected
 
       assign ejects = in_flit_i[p].head ?
           destination_of(in_flit_i[p].data[63:0]) == self_i && is_for_unit(in_flit_i[p].data[63:0]) :
@@ -373,7 +375,7 @@ module tw_vc_router
   for (genvar c = 0; c < InChannels; c++) begin : flow
     localparam bit Sends = c < OutChannels;
     // verilator lint_off UNUSEDSIGNAL
-    logic channel_ready;  // for nobody, where nothing is sent
+    logic channel_ready;  // unused if the port only receives
     // verilator lint_on UNUSEDSIGNAL
     if (Sends) begin : sender
       assign ready[c] = channel_ready;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Verilated tw_vc_router as the router of a simulated fabric: what RouterLibrary loads.
+// The Verilated tw_vc_router of a simulated fabric, loaded by RouterLibrary.
 #include "common/bits.hpp"
 #include "engine/whole.hpp"
 #include "switch/router_model.hpp"
@@ -12,7 +12,7 @@ using top::Parameters;
 class Model final : public thalweg::RouterModel, private engine::Whole<Vtop> {
  public:
   explicit Model(unsigned self) : Whole(self) {
-    stay_awake();  // RtlRouter knows when it rests, without a look at its buffers
+    stay_awake();  // RtlRouter knows when it rests, without comparing its buffers
     in_.self_i.set(self);
     top::load(model_, in_);
     reset();
