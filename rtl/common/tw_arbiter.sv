@@ -5,8 +5,9 @@
 // (served_i), the pointer moves to the input after the winner. A requester is therefore served after at most
 // Inputs-1 others.
 //
-// Order: by turns. Latency: none, the outputs depend on request_i. Throughput: a grant a cycle. Storage: the turn. Critical path:
-// from request_i through the choice of the candidates and the carry chain that finds the lowest one to winner_index_o and the turn.
+// Order: round-robin. Latency: none, the outputs depend on request_i. Throughput: a grant per cycle. Storage: the
+// pointer. Critical path: from request_i through the selection of the candidates and the carry chain that finds the
+// lowest one to winner_index_o and the pointer.
 module tw_arbiter #(
     parameter int unsigned Inputs = 4,  /// requesters, at least 1, any number
     localparam int unsigned IndexWidth = Inputs > 1 ? $clog2(Inputs) : 1
@@ -15,7 +16,7 @@ module tw_arbiter #(
     input  logic                  rst_i,
     input  logic [    Inputs-1:0] request_i,
     input  logic                  served_i,        /// the winner is served in this cycle; only with a request
-    output logic [    Inputs-1:0] grant_o,         /// one-hot; zero where nobody requests
+    output logic [    Inputs-1:0] grant_o,         /// one-hot; zero without requests
     output logic                  winner_valid_o,
     output logic [IndexWidth-1:0] winner_index_o
 );

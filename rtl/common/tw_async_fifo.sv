@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // FIFO between two clock domains; its depth is a power of two.
 //
-// Each side has a pointer, and receives the other side's in Gray code through a synchronizer, so it sees the old or the new value.
-// wr_rst_i and rd_rst_i are asserted together: each lasts until both clocks have had an edge in it.
+// Each side has a pointer, and receives the other side's in Gray code through a synchronizer, so it sees the old or the
+// new value. wr_rst_i and rd_rst_i are asserted together: each lasts until both clocks have had an edge in it.
 //
-// Order: kept. Latency: a word is at the output Stages + 1 cycles of rd_clk_i after its first edge later than the write; its place is
-// free for the writer Stages cycles of wr_clk_i after its first edge later than that at which the word went to the output.
-// Throughput: one word a cycle of the slower clock where Depth covers both, 2 Stages + 4 of the faster clock's cycles and 3 of
-// the slower's; less in proportion otherwise. Storage: Depth words in a memory of two clocks, which can be block RAM, and one at
-// the output. rd outputs are registers, wr_ready_o depends on registers alone. Critical path: from the pointer over ready to the
-// enables of the memory; at the output from rd_ready_i to the enables of the word.
+// Order: kept. Latency: a word is at the output Stages + 1 cycles of rd_clk_i after its first edge later than the
+// write; its entry is free for the writer Stages cycles of wr_clk_i after its first edge later than the one at which
+// the word went to the output. Throughput: one word per cycle of the slower clock if Depth covers both 2 Stages + 4
+// cycles of the faster clock and 3 of the slower; otherwise proportionally less. Storage: Depth words in a memory with
+// two clocks, which can be block RAM, and one at the output. rd outputs are registers, wr_ready_o depends only on
+// registers. Critical path: from the pointer through ready to the enables of the memory; at the output from rd_ready_i
+// to the enables of the word.
 module tw_async_fifo #(
     parameter int unsigned Width  = 32,  /// bits of a word, at least 1
     parameter int unsigned Depth  = 16,  /// words, a power of two, at least 2
@@ -34,8 +35,8 @@ module tw_async_fifo #(
   end
 
   localparam int unsigned IndexWidth = $clog2(Depth);
-  typedef logic [IndexWidth:0] pointer_t;  // of words and one bit: full is not empty
-  localparam pointer_t Turn = pointer_t'(3) << (IndexWidth - 1);  // Gray code of Depth words more
+  typedef logic [IndexWidth:0] pointer_t;  // one bit more than an index: full differs from empty
+  localparam pointer_t Turn = pointer_t'(3) << (IndexWidth - 1);  // adds Depth words in Gray code
 
   function automatic pointer_t gray(pointer_t number);
     return number ^ (number >> 1);
@@ -49,7 +50,7 @@ module tw_async_fifo #(
 
   wire push = wr_valid_i && wr_ready_o;
   wire load = write_seen != read_gray_q && (!valid_q || rd_ready_i);
-  wire pointer_t write_d = write_q + pointer_t'(1);  // where it goes on a push, so that this is but an enable
+  wire pointer_t write_d = write_q + pointer_t'(1);  // computed in advance, so that a push is only an enable
   wire pointer_t read_d = read_q + pointer_t'(1);
 
   assign wr_ready_o = write_gray_q != (read_seen ^ Turn);

@@ -3,8 +3,8 @@
 // "Optimization of Cyclic Redundancy-Check Codes with 24 and 32 Parity Bits", IEEE Transactions on Communications 41(6),
 // 1993, with the start value, bit order and complement of RFC 3720 (iSCSI). The CRC of the bytes of "123456789" is E3069283.
 //
-// Order: bit 0 of the word is the first. Latency: one cycle. Throughput: one word a cycle. Storage: 32 bits. Critical path:
-// one XOR tree over about half of the word's bits, three levels of 6-input tables for 300 bits.
+// Order: bit 0 of the word is the first. Latency: one cycle. Throughput: one word per cycle. Storage: 32 bits. Critical
+// path: one XOR tree over about half of the word's bits, three levels of 6-input tables for 300 bits.
 module tw_crc32 #(
     parameter int unsigned Width = 32  /// bits of a word, at least 1
 ) (
@@ -18,7 +18,7 @@ module tw_crc32 #(
     $error("tw_crc32: Width must be at least 1");
   end
 
-  // A CRC is affine: that of zeros, changed by each bit of the word that is set.
+  // A CRC is affine: the CRC of zeros, changed by each set bit of the word.
   typedef logic [31:0][Width-1:0] rows_t;
 
   function automatic logic [31:0] shifted(input logic [31:0] crc);

@@ -2,20 +2,20 @@
 // FIFO behind a pipeline that cannot stall. The sender reserves an entry (take_i) for each word that it puts into the
 // pipeline, so a free entry exists when the word leaves it.
 //
-// Order: kept. Latency: a word is at the output two cycles after it came in. Throughput: one word a cycle; behind a pipeline of
-// n cycles that takes n + 3 places. Storage: Depth words in a memory, which can be distributed RAM, and one at the output. All
-// outputs depend on registers alone; out_data_o is a register. Critical path: from out_ready_i to the enables of the output and of
-// the counts.
+// Order: kept. Latency: a word is at the output two cycles after it entered. Throughput: one word per cycle, which
+// behind a pipeline of n cycles requires n + 3 entries. Storage: Depth words in a memory, which can be distributed RAM,
+// and one at the output. All outputs depend only on registers; out_data_o is a register. Critical path: from
+// out_ready_i to the enables of the output and of the counts.
 module tw_credited_fifo #(
     parameter int unsigned Width = 32,  /// bits of a word, at least 1
-    parameter int unsigned Depth = 8,   /// places, at least 2, any number
+    parameter int unsigned Depth = 8,   /// entries, at least 2, any number
     localparam int unsigned CountWidth = $clog2(Depth + 1)
 ) (
     input  logic             clk_i,
     input  logic             rst_i,
-    output logic             room_o,      /// a place may be taken
+    output logic             room_o,      /// an entry may be reserved
     input  logic             take_i,      /// only with room_o
-    input  logic             in_valid_i,  /// only where a place was taken for it, in this cycle or before
+    input  logic             in_valid_i,  /// only if an entry was reserved for it, in this cycle or before
     input  logic [Width-1:0] in_data_i,
     output logic             out_valid_o,
     input  logic             out_ready_i,
@@ -49,7 +49,7 @@ module tw_credited_fifo #(
 `ifdef SYNTHESIS
   wire unused_ready = memory_ready;
 `else
-  logic [CountWidth-1:0] under_way_q;  // words that have a place and have not come
+  logic [CountWidth-1:0] under_way_q;  // words that have an entry and have not arrived
 
   always_ff @(posedge clk_i) begin
     under_way_q <= rst_i ? 0 : under_way_q + CountWidth'(take_i) - CountWidth'(in_valid_i);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // FIFO of any depth.
 //
-// Order: kept. Latency: a word is at the output in the cycle after it came in. Throughput: one word a cycle in and out,
-// also when full words leave; a full FIFO takes a word only in the cycle after one has left. Storage: Depth words. All
-// outputs depend on registers alone. Critical path: from count_q over push to the write enables of the memory; of hundreds of
-// words, the carry chain of the count.
+// Order: kept. Latency: a word is at the output in the cycle after it entered. Throughput: one word per cycle in and
+// out; a full FIFO can be read, but accepts a word only in the cycle after one has left. Storage: Depth words. All
+// outputs depend only on registers. Critical path: from count_q through push to the write enables of the memory; with
+// hundreds of words, the carry chain of the count.
 module tw_fifo #(
     parameter int unsigned Width = 32,  /// bits of a word, at least 1
     parameter int unsigned Depth = 8,   /// words, at least 1, any number

@@ -2,15 +2,15 @@
 // Synchronizer of levels into another clock domain.
 //
 // Bits are independent: two that change together may arrive in different cycles, so numbers must cross in Gray code.
-// What comes in is a register of the other clock: logic's glitches would be caught too.
+// The input must be a register of the other clock, since glitches of logic would be captured too.
 //
-// Order: that of a bit's changes; a level that lasts less than a period of clk_i and is not there at an edge is not seen.
-// Latency: Stages cycles after the first edge that is later than the change, one more where the first flip-flop is
-// metastable. Throughput: a change a cycle. Storage: Stages bits for each bit. Critical path: none but the flip-flops' own, of which
-// all but one stage are there for the first to settle.
+// Order: that of a bit's changes; a level that lasts less than a period of clk_i and is not present at an edge is
+// missed. Latency: Stages cycles after the first edge later than the change, one more if the first flip-flop is
+// metastable. Throughput: a change per cycle. Storage: Stages bits per bit. Critical path: none but the flip-flops'
+// own; all but one stage are settling time for the first.
 module tw_level_sync #(
     parameter int unsigned Width  = 1,  /// bits, at least 1
-    parameter int unsigned Stages = 2   /// flip-flops one after another, at least 2
+    parameter int unsigned Stages = 2   /// flip-flops in sequence, at least 2
 ) (
     input  logic             clk_i,
     input  logic             rst_i,

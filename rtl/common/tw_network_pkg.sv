@@ -10,8 +10,8 @@ package tw_network_pkg;
   } flit_t;
 
   typedef struct packed {
-    logic       keep_class;   // the packet stays in the class of the virtual channel on which it came
-    logic [3:0] route_class;  // otherwise it takes this one
+    logic       keep_class;   // the packet keeps the class of the virtual channel on which it arrived
+    logic [3:0] route_class;  // otherwise it gets this class
     logic       last_link;    // the destination is at the other end of the port's link
     logic [5:0] port;
   } route_entry_t;

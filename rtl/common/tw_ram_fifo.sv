@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Deep FIFO in block RAM: the memory's output register holds the front word.
+// Deep FIFO in block RAM: the memory's output register holds the word at the head.
 //
-// Order: kept. Latency: a word is at the output two cycles after it came in. Throughput: one word a cycle in and out; a full
-// memory takes a word only in the cycle after one has left it. Storage: Depth words in a memory with a registered output, which
-// can be block RAM, and one at the output. The output is a register, in_ready_o depends on registers alone. Critical path: from
-// out_ready_i to the enables of the output and of the count.
+// Order: kept. Latency: a word is at the output two cycles after it entered. Throughput: one word per cycle in and out;
+// a full memory accepts a word only in the cycle after one has left it. Storage: Depth words in a memory with a
+// registered output, which can be block RAM, and one at the output. The output is a register, in_ready_o depends only
+// on registers. Critical path: from out_ready_i to the enables of the output and of the count.
 module tw_ram_fifo #(
     parameter int unsigned Width = 32,   /// bits of a word, at least 1
     parameter int unsigned Depth = 512,  /// words in memory, at least 2, any number

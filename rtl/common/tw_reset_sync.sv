@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Synchronizer of a reset into another clock domain.
 //
-// It is captured without an edge of clk_i, which may be stopped, or have a longer period than the reset; but rst_o changes at
-// edges of clk_i only, since all blocks have synchronous resets.
+// A reset is captured without an edge of clk_i, which may be stopped, or have a longer period than the reset; but rst_o
+// changes only at edges of clk_i, since all blocks have synchronous resets.
 //
-// Order: none. Latency: rst_o is there from power-up on, and rises at the first edge after rst_i has; it falls Stages + 1 edges after rst_i has, one later where the
-// first flip-flop is metastable. Throughput: resets that are closer together than this are one. Storage: Stages + 1 bits.
-// Critical path: none but the flip-flops' own.
+// Order: none. Latency: rst_o is set from power-up on, and rises at the first edge after rst_i has; it falls Stages + 1
+// edges after rst_i has, one later if the first flip-flop is metastable. Throughput: resets closer together than this
+// merge. Storage: Stages + 1 bits. Critical path: none but the flip-flops' own.
 module tw_reset_sync #(
-    parameter int unsigned Stages = 2  /// flip-flops that the end of reset passes before the last, at least 2
+    parameter int unsigned Stages = 2  /// flip-flops before the last that the release of reset passes, at least 2
 ) (
     input  logic clk_i,
-    input  logic rst_i,  /// of any clock, or none; without glitches
+    input  logic rst_i,  /// of any clock, or asynchronous; without glitches
     output logic rst_o
 );
   if (Stages < 2) begin : check_stages

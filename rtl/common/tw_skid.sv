@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A register stage that cuts both the forward and the backward path of a handshake.
 //
-// Order: kept. Latency: one cycle. Throughput: one word a cycle. Storage: two words; the second takes the word that
-// arrives in the cycle in which the receiver stops. All outputs are registers, or the inverse of one.
-// Critical path: from out_ready_i to the enables of both words, one gate and the fan-out.
+// Order: kept. Latency: one cycle. Throughput: one word per cycle. Storage: two words; the second holds the word that
+// arrives in the cycle in which the receiver stops. All outputs are registers, or the inverse of one. Critical path:
+// from out_ready_i to the enables of both words, one gate and the fan-out.
 module tw_skid #(
     parameter int unsigned Width = 32  /// bits of a word, at least 1
 ) (
