@@ -3,26 +3,26 @@
 // that reports it to the other side's sender. Every output is a register, or the comparison of one with zero.
 //
 // With credits, back_i and back_o are pulses: one flit left the buffer. With margin flow control they are levels: stop,
-// while the free space is at most MarginFlits. The buffers themselves stand elsewhere.
+// while the free space is at most MarginFlits. The buffers themselves are elsewhere.
 //
-// Order: none to keep, it counts. Latency: one cycle from a flit or from back_i to what it changes. Throughput: a flit a cycle, each
-// way. Storage: the counts of credits, or of flits. Critical path: the count of credits onto itself; with margin from pop_i over the
-// count of flits and its comparison to back_q.
+// Order: none to keep, it counts. Latency: one cycle from a flit or from back_i to its effect. Throughput: a flit per
+// cycle in each direction. Storage: the counts of credits, or of flits. Critical path: the count of credits onto
+// itself; with margin from pop_i through the count of flits and its comparison to back_q.
 module tw_flow #(
-    parameter bit          Credits     = 1'b1,  /// credits; otherwise stop by margin
-    parameter int unsigned Depth       = 8,     /// flits that the own buffer holds, at least 1
-    parameter int unsigned PeerDepth   = 8,     /// flits that the other side's buffer holds, at least 1; with credits
+    parameter bit          Credits     = 1'b1,  /// flow control by credits; otherwise by stop bits
+    parameter int unsigned Depth       = 8,     /// capacity of the own buffer in flits, at least 1
+    parameter int unsigned PeerDepth   = 8,     /// capacity of the other side's buffer, at least 1; with credits
     parameter int unsigned MarginFlits = 0      /// below Depth; with margin flow control
 ) (
     input  logic clk_i,
     input  logic rst_i,
     // Sender
     output logic ready_o,  /// a flit may be sent
-    input  logic send_i,   /// one is; only when ready
+    input  logic send_i,   /// a flit is sent; only when ready
     input  logic back_i,   /// from the other side's receiver
     // Receiver
     input  logic push_i,   /// a flit enters the buffer
-    input  logic pop_i,    /// one leaves it
+    input  logic pop_i,    /// a flit leaves it
     output logic back_o    /// to the other side's sender
 );
   if (Depth < 1) begin : check_depth

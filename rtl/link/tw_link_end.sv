@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// One end of a link between a router's port and a transceiver: tw_session, tw_replay and tw_replay_codec, as docs/links.md puts them
-// together, and what is counted of them. Either end may be reset alone, at any time: both report it (lost_o) and begin anew, unless
-// hold_i says that they may not yet. What a router has of a packet when its link begins anew is not for the new session: lost_o says
-// so, and ready_o is 0 until the link is up.
+// One end of a link between a router's port and a transceiver: tw_session, tw_replay and tw_replay_codec, connected as
+// in docs/links.md, and their events. Either end may be reset alone, at any time: both report it (lost_o) and start a
+// new session, unless hold_i prevents it. A router's partial packets do not belong to the new session: lost_o reports
+// the loss, and ready_o is 0 until the link is up.
 //
-// Order: kept. Latency: three cycles from flit_i to the frame, four from a frame to flit_o. The frame is an AXI4-Stream, valid in
-// every cycle from the first on: one that is not taken stays. What comes in is taken in every cycle. Throughput: a frame a cycle,
-// each way. Storage: that of its parts. Critical path: those of its parts, and an AND of two registers.
+// Order: kept. Latency: three cycles from flit_i to the frame, four from a frame to flit_o. The frame is an
+// AXI4-Stream, valid in every cycle from the first on; it is held until taken. Arriving frames are taken in every
+// cycle. Throughput: a frame per cycle in each direction. Storage: that of its parts. Critical path: those of its
+// parts, and an AND of two registers.
 module tw_link_end
   import tw_network_pkg::*;
   import tw_link_pkg::*;
@@ -16,7 +17,7 @@ module tw_link_end
     parameter int unsigned Window     = 256,   /// see tw_replay
     parameter int unsigned DownCycles = 1024,
     parameter int unsigned CountBits  = 4,     /// see tw_replay_codec
-    parameter int unsigned FrameBits  = 326    /// what tw_replay_codec makes of these
+    parameter int unsigned FrameBits  = 326    /// frame width that tw_replay_codec derives from these
 ) (
     input  logic                 clk_i,
     input  logic                 rst_i,
@@ -34,12 +35,12 @@ module tw_link_end
     output logic [FrameBits-1:0] frame_o,
     input  logic                 frame_valid_i,
     input  logic [FrameBits-1:0] frame_i,
-    // What happens
-    input  logic                 hold_i,        /// a session that was lost is not followed by another one
-    output logic                 up_o,          /// both ends have echoed each other's session, and good frames come in
-    output logic                 lost_o,        /// the session was lost, at this end or at the other one
-    output logic                 repeated_o,    /// a frame is made whose flit was sent before
-    output logic                 damaged_o      /// a frame came in that was damaged
+    // Events
+    input  logic                 hold_i,        /// no new session follows a lost one
+    output logic                 up_o,          /// both ends have echoed each other's session, and good frames arrive
+    output logic                 lost_o,        /// the session was lost, at this or the other end
+    output logic                 repeated_o,    /// a frame with a retransmitted flit is generated
+    output logic                 damaged_o      /// a damaged frame arrived
 );
   localparam int unsigned SequenceBits = $clog2(Window) + 1;
   localparam int unsigned WordBits = $bits(flit_t);
@@ -53,10 +54,10 @@ module tw_link_end
   session_t session, peer_session;
   logic current, flush, ready;
 
-  // The first frame is made without being asked for: valid does not wait for ready.
+  // The first frame is generated without ready: valid does not wait for ready.
   wire moves = frame_ready_i || !frame_valid_o;
 
-  // Outside of a session nothing is taken: it is the rest of what was cut.
+  // Outside of a session nothing is accepted: it is the rest of cut packets.
   wire begins = rst_i || flush;
   wire given = flit_valid_i && session.up;
 
@@ -138,8 +139,8 @@ module tw_link_end
       .wire_frame_i(frame_i)
   );
 
-  // A word that is sent for the first time has the sequence number that follows all before; and a frame that came in two cycles
-  // ago and is not shown to the replay was damaged.
+  // A word sent for the first time has the sequence number after all previous ones. A frame that arrived two cycles ago
+  // and is not passed to the replay was damaged.
   logic [SequenceBits-1:0] new_q;
   logic [1:0] came_q;
 

@@ -2,8 +2,8 @@
 // Rate limiter of a link that is slower than its port: at most Flits in any Cycles consecutive cycles, and exactly that
 // rate in the long run while flits are waiting. ready_o depends on a register only.
 //
-// Order: none to keep, it counts. Latency: one cycle from what was sent to ready_o. Throughput: Flits in Cycles. Storage: a
-// counter. Critical path: its addition and comparison.
+// Order: none to keep, it counts. Latency: one cycle from a sent flit to ready_o. Throughput: Flits in Cycles. Storage:
+// a counter. Critical path: its addition and comparison.
 module tw_rate #(
     parameter int unsigned Flits  = 1,  /// at least 1
     parameter int unsigned Cycles = 1   /// at least Flits; equal: never stops
@@ -11,13 +11,13 @@ module tw_rate #(
     input  logic clk_i,
     input  logic rst_i,
     output logic ready_o,  /// a flit may be sent in this cycle
-    input  logic send_i    /// one is; only when ready
+    input  logic send_i    /// a flit is sent; only when ready
 );
   if (Flits < 1 || Cycles < Flits) begin : check_rate
     $error("tw_rate: Flits must be at least 1, and Cycles at least Flits");
   end
 
-  // Gains Flits a cycle, up to Full; a flit costs Cycles.
+  // Gains Flits per cycle, up to Full; a flit costs Cycles.
   localparam int unsigned Full = Cycles + Flits - 1;
   localparam int unsigned Width = $clog2(Full + Flits + 1);
   logic [Width-1:0] left, gained, level_q;

@@ -3,18 +3,19 @@
 // order, even if frames are lost or duplicated in either direction. The codec drops damaged frames. docs/links.md describes
 // the protocol and its correctness.
 //
-// A frame carries a word or none, and always four numbers: sequence (of its word, or of the next one that there will be),
-// epoch (how often this end went back, modulo 2), expected (the sequence that this end waits for) and request (how often it
-// asked the other end to go back, modulo 2). The wire must not reorder frames; both ends begin together (tw_session).
+// A frame carries a word or none, and always four numbers: sequence (of its word, or of the next one), epoch (parity of
+// this end's retransmissions), expected (the sequence number that this end waits for) and request (parity of the
+// retransmissions requested from the other end). The wire must not reorder frames; both ends start together
+// (tw_session).
 //
-// Order: kept. Latency: a word's frame is out two cycles after it came in; a frame's word is out one cycle after it. Throughput:
-// a word a cycle while Window covers a round trip. Storage: Window words. Critical path: from a frame's expected to
-// base_q, next_q and ready_q, two subtractions and comparisons of $clog2(Window) + 1 bits. All outputs are registers, or the
-// comparison of one with a constant.
+// Order: kept. Latency: a word's frame is out two cycles after the word entered; a frame's word is out one cycle after
+// the frame arrived. Throughput: a word per cycle if Window covers a round trip. Storage: Window words. Critical path:
+// from a frame's expected to base_q, next_q and ready_q, two subtractions and comparisons of $clog2(Window) + 1 bits.
+// All outputs are registers, or the comparison of one with a constant.
 module tw_replay #(
     parameter int unsigned Width      = 262,  /// bits of a word, at least 1
     parameter int unsigned Window     = 256,  /// words held until they are acknowledged: a power of two, at least 2
-    parameter int unsigned Slack      = 2,    /// words that may still come while ready is 0; below Window
+    parameter int unsigned Slack      = 2,    /// words that may still arrive while ready is 0; below Window
     parameter int unsigned DownCycles = 1024, /// without a good frame until the link counts as down, at least 1
     localparam int unsigned SequenceBits = $clog2(Window) + 1
 ) (
@@ -27,11 +28,11 @@ module tw_replay #(
     // Words received; each must be taken in its cycle
     output logic                    out_valid_o,
     output logic [       Width-1:0] out_word_o,
-    output logic                    up_o,            /// good frames come in
-    // The frame that goes out next, and moves on where the wire takes it
+    output logic                    up_o,            /// good frames arrive
+    // The next frame to send; advances when the wire accepts it
     input  logic                    wire_ready_i,
-    output logic                    tx_valid_o,      /// it carries a word
-    output logic [       Width-1:0] tx_word_o,       /// the last one that was sent, where it carries none
+    output logic                    tx_valid_o,      /// the frame carries a word
+    output logic [       Width-1:0] tx_word_o,       /// the last one sent if the frame carries none
     output logic [SequenceBits-1:0] sequence_o,
     output logic                    epoch_o,
     output logic [SequenceBits-1:0] expected_o,
@@ -61,7 +62,7 @@ module tw_replay #(
   localparam int unsigned IndexBits = SequenceBits - 1;
   localparam int unsigned SilentBits = $clog2(DownCycles + 1);
 
-  // Sender: words base .. write-1 are held, those from next on are to be sent.
+  // Sender: words base .. write-1 are held, words from next on are to be sent.
   logic [Width-1:0] words_q[Window];
   logic [SequenceBits-1:0] base_d, base_q, next_q, write_d, write_q;
   logic epoch_q, ready_q;
@@ -95,8 +96,8 @@ module tw_replay #(
     end
   end
 
-  // Receiver: takes the expected word of the epoch that it asked for. What is ahead of it has left a gap, which is asked for
-  // once an epoch; what is behind it came twice.
+  // Receiver: accepts the expected word of the epoch that it requested. A later word reveals a gap, for which it
+  // requests retransmission once per epoch; an earlier word is a duplicate.
   logic [SequenceBits-1:0] expected_q;
   logic [SilentBits-1:0] silent_q;
   logic request_q, out_valid_q;
@@ -140,7 +141,7 @@ module tw_replay #(
   assign expected_o = tx_expected_q;
   assign request_o  = tx_request_q;
 
-  // The memory's output register; what is read was never written in the same cycle.
+  // The memory's output register; a word is never read in the cycle in which it is written.
   always_ff @(posedge clk_i) begin
     if (rst_i) tx_word_q <= 0;
     else if (wire_ready_i && send) tx_word_q <= words_q[next_q[IndexBits-1:0]];

@@ -2,23 +2,24 @@
 // Encodes words and acknowledgements of a tw_replay, and flow control of a router's port, as one frame per cycle, and decodes
 // undamaged frames. docs/links.md describes the layout.
 //
-// What flows back survives lost frames. With credits a frame tells of one virtual channel, each in its turn, how many
-// credits were returned in this session, modulo 2^CountBits; what is missing at the other end comes out there one a cycle. With
-// stop by margin every frame carries all stop bits, and a cycle without a good frame is a stop of all of them. Only frames of the
-// session count (tw_session), and a new one begins with all credits at rest.
+// Flow control survives lost frames. With credits, each frame carries, for one virtual channel in turn, the number of
+// credits returned in this session, modulo 2^CountBits; the other end outputs the missing ones, one per cycle. With
+// stop bits, every frame carries all of them, and a cycle without a good frame stops all channels. Only frames of the
+// session count (tw_session); a new session starts with no credits in flight.
 //
-// Order: kept. Latency: one cycle from the replay to the wire, two from the wire to the replay. Flow control: a credit needs two
-// cycles to the wire, and up to Vcs - 1 until its turn comes, and three from it; a stop bit one and two. Throughput: a frame a
-// cycle. Storage: three frames, and with credits three counters a virtual channel. Critical path: the CRC's XOR tree, or the
-// comparison of two CRCs and the enable of two counters behind it. All outputs are registers.
+// Order: kept. Latency: one cycle from the replay to the wire, two from the wire to the replay. Flow control: a credit
+// needs two cycles to the wire, and up to Vcs - 1 until its channel's turn, and three from the wire; a stop bit one and
+// two. Throughput: a frame per cycle. Storage: three frames, and with credits three counters per virtual channel.
+// Critical path: the CRC's XOR tree, or the comparison of two CRCs and the enable of two counters behind it. All
+// outputs are registers.
 module tw_replay_codec
   import tw_link_pkg::*;
 #(
     parameter int unsigned Width        = 262,   /// bits of a word, at least 1
     parameter int unsigned SequenceBits = 9,     /// of the replay, at least 2
     parameter int unsigned Vcs          = 4,     /// virtual channels, 1 to 16
-    parameter bit          Credits      = 1'b1,  /// credits; otherwise stop by margin
-    parameter int unsigned CountBits    = 4,     /// 2^CountBits is above the flits that a buffer holds; with credits
+    parameter bit          Credits      = 1'b1,  /// flow control by credits; otherwise by stop bits
+    parameter int unsigned CountBits    = 4,     /// 2^CountBits exceeds the capacity of a buffer in flits; with credits
     localparam int unsigned VcBits = Vcs > 1 ? $clog2(Vcs) : 1,
     localparam int unsigned FlowBits = Credits ? VcBits + CountBits : Vcs,
     localparam int unsigned BodyBits = Width + 2 * SequenceBits + 3 + $bits(session_t) + FlowBits,
@@ -26,19 +27,19 @@ module tw_replay_codec
 ) (
     input  logic                    clk_i,
     input  logic                    rst_i,
-    // The replay's next frame, which moves on with wire_ready_i
+    // The replay's next frame, which advances with wire_ready_i
     input  logic                    tx_valid_i,
     input  logic [       Width-1:0] tx_word_i,
     input  logic [SequenceBits-1:0] sequence_i,
     input  logic                    epoch_i,
     input  logic [SequenceBits-1:0] expected_i,
     input  logic                    request_i,
-    // The session of this end; flush: it was lost, and flow control begins anew
+    // The session of this end; flush: it was lost, and flow control restarts
     input  session_t                session_i,
     // verilator lint_off UNUSEDSIGNAL
-    input  logic                    flush_i,          /// counts for credits: stop bits have no memory
+    input  logic                    flush_i,          /// used with credits: stop bits have no state
     // verilator lint_on UNUSEDSIGNAL
-    // A good frame of the other end, for the session, and if it is of the same one for the replay
+    // A good frame of the other end, for the session and, if it belongs to the same one, for the replay
     output logic                    peer_valid_o,
     output logic                    peer_word_valid_o,
     output logic [       Width-1:0] peer_word_o,
@@ -47,7 +48,7 @@ module tw_replay_codec
     output logic [SequenceBits-1:0] peer_expected_o,
     output logic                    peer_request_o,
     output session_t                peer_session_o,
-    // Flow control, as tw_flow has it: from the own input port, and to the own output port
+    // Flow control as in tw_flow: from the own input port, and to the own output port
     input  logic [         Vcs-1:0] back_i,
     output logic [         Vcs-1:0] back_o,
     // The wire; its ready must not wait for valid, which is 1 from the first ready on
@@ -167,7 +168,7 @@ module tw_replay_codec
       logic [VcBits-1:0]    vc;
     } credits_t;
 
-    // Credits since the session began: returned here, told by the other end, and of these put out.
+    // Credits since the session began: returned here, reported by the other end, and output of the reported ones.
     logic [Vcs-1:0][CountBits-1:0] returned_q, granted_q, given_q;
     logic [VcBits-1:0] turn_q;
     credits_t granted;

@@ -1,32 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// The session of one end of a link: between a reset of either end and the next one, all that this end says and hears is of one
-// session of each. Three steps set one up: say one's number; echo the other end's; hear the own one echoed. Whoever is not up
-// says so in every frame, and an end that is up and hears that has lost its session. docs/links.md has why one bit of number is enough.
+// The session of one end of a link. Between resets of either end, all frames that this end sends and accepts belong to
+// one session of each end. Set-up takes three steps: send the own number; echo the other end's; receive the own one
+// echoed. Every frame says whether its sender is up; an end that is up loses its session when a frame does not echo its
+// number, or has another number. docs/links.md explains why one bit of number is enough.
 //
-// The next number is kept in a flip-flop that reset leaves alone; it may begin with any value.
+// The next number is kept in a flip-flop without reset; it may start with any value.
 //
-// Order: none to keep. Latency: a frame changes session_o, flush_o and lost_o one cycle later; current_o is of the same cycle.
-// Throughput: a frame a cycle. Storage: 9 bits. Critical path: comparison of two bits of a frame, and the next state. All
-// outputs but current_o are registers.
+// Order: none to keep. Latency: a frame changes session_o, flush_o and lost_o one cycle later; current_o is of the same
+// cycle. Throughput: a frame per cycle. Storage: 9 bits. Critical path: comparison of two bits of a frame, and the next
+// state. All outputs except current_o are registers.
 module tw_session
   import tw_link_pkg::*;
 (
     input  logic     clk_i,
     input  logic     rst_i,
-    input  logic     hold_i,        /// no session is set up; one that is up stays
-    output session_t session_o,     /// of every frame that is sent
+    input  logic     hold_i,        /// no session is set up; one that is up stays up
+    output session_t session_o,     /// sent in every frame
     // A good frame of the other end
     input  logic     peer_valid_i,
     input  session_t peer_i,
-    output logic     current_o,     /// it is of this session: its words, credits and stop bits count
-    // What happens
-    output logic     flush_o,       /// this end has lost its session: all that belongs to it starts anew
-    output logic     lost_o         /// it has, or the other end says that it has lost its own
+    output logic     current_o,     /// it belongs to this session: its words, credits and stop bits count
+    // Events
+    output logic     flush_o,       /// this end has lost its session: its state is cleared
+    output logic     lost_o         /// this end has lost its session, or the other end reports that it has
 );
   session_t session_d, session_q;
   logic next_d, noted_d, noted_q, flush_d, flush_q, lost_q;
   // verilator lint_off PROCASSINIT
-  logic next_q = 1'b0;  // not in the reset
+  logic next_q = 1'b0;  // not reset
   // verilator lint_on PROCASSINIT
 
   wire echoed = peer_i.knows && peer_i.echo == session_q.number;
