@@ -2,26 +2,27 @@
 // An aggregation unit: collects one flit of each of a step's operands, combines them, and queues the result at every destination
 // output.
 //
-// A step begins a cycle before the first of its operands' flits comes, and the next one may begin in the cycle in which its last ones
-// come. Flits of one place in their packets come in one cycle; or in several, where memories are read in turns: those that
-// come first are kept until the last one is there. Of a descriptor's operands, which are equal, the first one goes on.
+// A step begins one cycle before the first of its operands' flits arrives; the next step may begin in the cycle in
+// which the last ones arrive. Flits with the same index in their packets arrive in one cycle, or in several if memories
+// are read in turns: earlier ones are kept until the last one arrives. Of a descriptor's operands, which are equal, the
+// first is forwarded.
 //
-// Order: kept; results whose times would meet are the user's to avoid. Latency: from the operands that complete a place 1 + Latency
-// times the combining steps to result_*, and to an output whose queue is empty. Throughput: a flit of every operand a cycle. Storage:
-// Words flits for each output, a flit for each operand, and what is in the lanes. room_o and result_* are registers; the other
-// outputs depend on those alone, and on out_ready_i nothing but state. Critical path: from the sources over the choice of an
-// operand to the first lane.
+// Order: kept; the user avoids results that collide. Latency: from the operands that complete a flit 1 + Latency times
+// the combining steps to result_*, and to an output whose queue is empty. Throughput: a flit of every operand per
+// cycle. Storage: Words flits per output, a flit per operand, and the lanes' contents. room_o and result_* are
+// registers; the other outputs depend only on those, and only state depends on out_ready_i. Critical path: from the
+// sources through the selection of an operand to the first lane.
 module tw_aggregation_unit
   import tw_spec_pkg::*;
   import tw_reduce_pkg::*;
 #(
     parameter int unsigned Inputs = 7,    /// operands, at least 2
-    parameter int unsigned Sources = 13,  /// where flits of operands come from
+    parameter int unsigned Sources = 13,  /// sources of operands' flits
     parameter int unsigned Outputs = 7,
-    parameter int unsigned Words = 106,   /// flits of an output's queue
-    parameter int unsigned TagBits = 1,   /// of a packet, for who reads it
-    parameter int unsigned Latency = 14,  /// cycles of a lane, of the user's operators as well
-    parameter pairs_t Pairs = all_pairs(),  /// as of tw_lane, and also
+    parameter int unsigned Words = 106,   /// flits per output queue
+    parameter int unsigned TagBits = 1,   /// width of a packet's tag, for its reader
+    parameter int unsigned Latency = 14,  /// of a lane in cycles, also for user operators
+    parameter pairs_t Pairs = all_pairs(),  /// as in tw_lane, like UserBytes
     parameter logic [2:0][31:0] UserBytes = {3{32'd8}},
     localparam int unsigned CountWidth = $clog2(Inputs + 1),
     localparam int unsigned SourceWidth = $clog2(Inputs),
@@ -30,20 +31,20 @@ module tw_aggregation_unit
     input logic clk_i,
     input logic rst_i,
 
-    // A step: room for its result is taken at its outputs.
+    // A step: its result takes room at its outputs.
     input  logic                               begin_valid_i,
     input  logic      [        CountWidth-1:0] begin_count_i,       /// operands, 1 to Inputs
     input  logic                               begin_descriptor_i,
     input  logic      [                   2:0] begin_size_i,        /// log2 of its packet's flits, at most 6
-    input  logic      [                  11:0] begin_bytes_i,       /// of the packet, up to the end of its last element
+    input  logic      [                  11:0] begin_bytes_i,       /// bytes of the packet, up to the end of its last element
     input  operator_e                          begin_operation_i,
     input  datatype_e                          begin_datatype_i,
-    input  logic                               begin_paced_i,       /// flits come with pauses
+    input  logic                               begin_paced_i,       /// flits arrive with pauses
     input  logic      [           Outputs-1:0] begin_outputs_i,
     input  logic      [           TagBits-1:0] begin_tag_i,
     output logic      [Outputs-1:0][RoomWidth-1:0] room_o,
 
-    // Operands' flits, each of a place of its own.
+    // Operands' flits, each with its own operand index.
     input logic [Sources-1:0]                 source_valid_i,
     input logic [Sources-1:0][SourceWidth-1:0] source_place_i,
     input logic [Sources-1:0][         255:0] source_data_i,
@@ -59,19 +60,19 @@ module tw_aggregation_unit
     output logic [Outputs-1:0]              out_last_o,
     output logic [Outputs-1:0][TagBits-1:0] out_tag_o,
     input  logic [Outputs-1:0]              out_ready_i,
-    input  logic [Outputs-1:0]              out_again_i   /// with the last flit: the packet comes again
+    input  logic [Outputs-1:0]              out_again_i   /// with the last flit: the packet is read again
 );
   if (Sources < 1) begin : check_sources
     $error("tw_aggregation_unit: at least 1 source");
   end
 
-  // --- The step that is read
+  // --- The step being read
 
   logic [CountWidth-1:0] count_q;
   logic descriptor_q, paced_q;
   logic [2:0] size_q;
   logic [11:0] bytes_q;
-  logic [6:0] flit_q;  // of the packet
+  logic [6:0] flit_q;  // index in the packet
   operator_e operation_q;
   datatype_e datatype_q;
   logic [Outputs-1:0] outputs_q;
@@ -79,7 +80,8 @@ module tw_aggregation_unit
 
   // --- Its operands
 
-  // Where each comes from, or that it was kept, as a number: a selector of 16 takes two thirds of the LUTs of one with a wire for each.
+  // Source of each operand, or the kept flit, as a number: a 16-way multiplexer takes two thirds of the LUTs of a
+  // one-hot one.
   localparam int unsigned ChoiceWidth = $clog2(Sources + 1);
   logic [Inputs-1:0] comes, kept_q;
   logic [Inputs-1:0][ChoiceWidth-1:0] choice;
@@ -132,7 +134,7 @@ module tw_aggregation_unit
     end
   end
 
-  // --- Joined
+  // --- Join
 
   typedef struct packed {
     logic               last;
@@ -143,7 +145,7 @@ module tw_aggregation_unit
 
   wire [11:0] passed = {flit_q, 5'd0};  // bytes of the packet's flits before this one
   wire [11:0] left = bytes_q - passed;
-  // An element of 16 bytes stands alone in a packet's first flit.
+  // An element of 16 bytes is alone in a packet's first flit.
   wire [5:0] most = flit_q == '0 && size_of(datatype_q) == 5'd16 ? 6'd24 : 6'd32;
   wire result_t entering = '{last, paced_q, outputs_q, tag_q};
   result_t leaving;
@@ -173,7 +175,7 @@ module tw_aggregation_unit
   assign result_last_o = leaving.last;
   assign result_tag_o  = leaving.tag;
 
-  // --- Queued
+  // --- Queues
 
   logic [Outputs-1:0][TagBits+255:0] words;
 

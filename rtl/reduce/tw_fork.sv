@@ -1,33 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies packets to several outputs, which read them independently from queues.
 //
-// Room is taken for a whole packet of known length before its words come, at each output that it goes to; the words then
-// come in the order in which room was taken. An output reads a packet once, or again from its head as often as it likes, and
-// gives its room back with the last word that it reads. A packet whose words come with pauses can be held until it is whole, so
-// that an output reads it without a pause. Order: kept at each output. Latency: none where the queue is empty, and for what is
-// held one cycle after the last word came in. Throughput: a word a cycle in, and out at every output. Storage: Words words for
-// each output. room_o is a register, the other outputs depend on in_* where there is nothing else to read. Critical path: from
-// in_valid_i, or read_q over the bit that says whether this word is the last of its packet, to room_q.
+// Room is reserved for a whole packet of known length before its words arrive, at each of its outputs; the words then
+// arrive in the order of reservation. An output reads a packet once, or again from its head any number of times, and
+// releases its room with the last word of the last read. A packet whose words arrive with pauses can be held until it
+// is complete, so that an output reads it without pauses. Order: kept at each output. Latency: none if the queue is
+// empty; for held packets one cycle after the last word arrived. Throughput: a word per cycle in, and out at every
+// output. Storage: Words words per output. room_o is a register, the other outputs depend on in_* if nothing else is
+// queued. Critical path: from in_valid_i, or from read_q through the bit that marks the last word of a packet, to
+// room_q.
 module tw_fork #(
     parameter int unsigned Outputs = 6,    /// at least 1
     parameter int unsigned Width   = 256,  /// bits of a word, at least 1
-    parameter int unsigned Words   = 64,   /// room of a queue, at least 1
+    parameter int unsigned Words   = 64,   /// capacity of a queue, at least 1
     localparam int unsigned CountWidth = $clog2(Words + 1)
 ) (
     input  logic                               clk_i,
     input  logic                               rst_i,
-    input  logic [Outputs-1:0]                 take_i,        /// room, at these outputs
-    input  logic [CountWidth-1:0]              take_words_i,  /// for so many words, no more than there is
+    input  logic [Outputs-1:0]                 take_i,        /// reserves room at these outputs
+    input  logic [CountWidth-1:0]              take_words_i,  /// for this many words, at most room_o
     output logic [Outputs-1:0][CountWidth-1:0] room_o,
-    input  logic [Outputs-1:0]                 in_valid_i,    /// a word for these outputs, for which room was taken
+    input  logic [Outputs-1:0]                 in_valid_i,    /// a word for these outputs, with reserved room
     input  logic [Width-1:0]                   in_data_i,
-    input  logic                               in_last_i,     /// of its packet
-    input  logic                               in_held_i,     /// nothing of its packet is read before the last one has come
+    input  logic                               in_last_i,     /// last word of its packet
+    input  logic                               in_held_i,     /// its packet is not read before the last word has arrived
     output logic [Outputs-1:0]                 out_valid_o,
     output logic [Outputs-1:0][Width-1:0]      out_data_o,
     output logic [Outputs-1:0]                 out_last_o,
     input  logic [Outputs-1:0]                 out_ready_i,   /// takes the word
-    input  logic [Outputs-1:0]                 out_again_i    /// with the last word: the packet comes again
+    input  logic [Outputs-1:0]                 out_again_i    /// with the last word: the packet is read again
 );
   if (Outputs < 1 || Width < 1 || Words < 1) begin : check_sizes
     $error("tw_fork: Outputs, Width and Words must be at least 1");
@@ -38,9 +39,9 @@ module tw_fork #(
 
   for (genvar o = 0; o < Outputs; o++) begin : queue
     logic [Width-1:0] words_q[Words];
-    (* ram_style = "distributed" *) logic lasts_q[Words];  // each the last of its packet? Read at once, as it moves read_q
+    (* ram_style = "distributed" *) logic lasts_q[Words];  // last word of a packet; read combinationally, as it moves read_q
     logic [IndexWidth-1:0] write_q, read_q, head_q;
-    logic [CountWidth-1:0] room_q, unread_q, passed_q, held_q;  // passed: words read of the packet in front
+    logic [CountWidth-1:0] room_q, unread_q, passed_q, held_q;  // passed: words already read of the packet at the head
 
     wire pop = out_valid_o[o] && out_ready_i[o];
     wire ends = pop && out_last_o[o];
@@ -79,7 +80,7 @@ module tw_fork #(
     end
 
 `ifndef SYNTHESIS
-    logic [CountWidth-1:0] awaited_q;  // words for which room was taken, and that have not come
+    logic [CountWidth-1:0] awaited_q;  // words with reserved room that have not arrived
 
     always_ff @(posedge clk_i) begin
       awaited_q <= rst_i ? '0 : awaited_q + (take_i[o] ? take_words_i : 0) - CountWidth'(in_valid_i[o]);

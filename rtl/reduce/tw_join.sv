@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Joins up to Inputs operands a cycle in their fixed order: two chains of lanes that meet in one more (docs/collectives.md).
+// Joins up to Inputs operands per cycle in a fixed order: two chains of lanes, and a lane that combines both
+// (docs/collectives.md).
 //
-// Of n operands the first half, rounded up, is folded from left to right, the others as well, and the second result is
-// combined into the first. Operands that come later into a chain wait in shift registers. One operand passes as it is.
+// The first half of n operands, rounded up, is folded from left to right, likewise the others, and the second result is
+// combined into the first. Operands that enter a chain later wait in shift registers. A single operand passes
+// unchanged.
 //
-// Order: that of the results' times. Latency: 1 + Latency times the combinations on the longest way, which are (n + 1) / 2
-// rounded down, none for one operand. Throughput: a flit of every operand a cycle, without back-pressure; the user gives
-// the join nothing that would end in the cycle of another result. Storage: Inputs - 1 lanes; for each operand but the first
-// two of a chain a flit for each cycle that it waits. The output is a register. Critical path: that of a lane, or before the
-// output the choice between one operand and several; inside, the choice of a chain's end lies between two lanes.
+// Order: that of the results' times. Latency: 1 + Latency times the combinations on the longest path, which are (n + 1)
+// / 2 rounded down, none for one operand. Throughput: a flit of every operand per cycle, without backpressure; the user
+// must not start a join that ends in the cycle of another result. Storage: Inputs - 1 lanes; for each operand except
+// the first two of a chain a flit per cycle that it waits. The output is a register. Critical path: that of a lane, or
+// before the output the selection between one operand and several; inside, the selection of a chain's end lies between
+// two lanes.
 module tw_join
   import tw_spec_pkg::*;
   import tw_reduce_pkg::*;
 #(
     parameter int unsigned Inputs = 7,            /// operands, at least 2
-    parameter int unsigned Latency = 14,          /// cycles of a lane, of the user's operators as well
-    parameter pairs_t Pairs = all_pairs(),        /// as of tw_lane, and also
+    parameter int unsigned Latency = 14,          /// of a lane in cycles, also for user operators
+    parameter pairs_t Pairs = all_pairs(),        /// as in tw_lane, like UserBytes
     parameter int unsigned TagBits = 1,
     parameter logic [2:0][31:0] UserBytes = {3{32'd8}},
     localparam int unsigned CountWidth = $clog2(Inputs + 1)
@@ -27,8 +30,8 @@ module tw_join
     input  operator_e                       in_operation_i,
     input  datatype_e                       in_datatype_i,
     input  logic                            in_head_i,       /// the first flit of a packet
-    input  logic      [                5:0] in_bytes_i,      /// of the flit, up to the end of its last element
-    input  logic      [Inputs-1:0][  255:0] in_operands_i,   /// in their order, from 0 on
+    input  logic      [                5:0] in_bytes_i,      /// bytes of the flit, up to the end of its last element
+    input  logic      [Inputs-1:0][  255:0] in_operands_i,   /// in order, from 0 on
     input  logic      [        TagBits-1:0] in_tag_i,
     output logic                            out_valid_o,
     output logic      [              255:0] out_data_o,
@@ -38,7 +41,7 @@ module tw_join
     $error("tw_join: Inputs must be at least 2");
   end
 
-  // What goes along with a flit.
+  // Fields that accompany a flit.
   typedef struct packed {
     logic [CountWidth-1:0] count;
     operator_e             operation;
@@ -48,7 +51,7 @@ module tw_join
     logic [TagBits-1:0]    tag;
   } token_t;
 
-  localparam int unsigned Longest = (Inputs + 1) / 2;  // operands of a chain
+  localparam int unsigned Longest = (Inputs + 1) / 2;  // operands of a chain, at most
 
   function automatic logic [CountWidth-1:0] length_of(logic second, logic [CountWidth-1:0] count);
     return second ? count >> 1 : CountWidth'((32'(count) + 1) >> 1);
@@ -57,10 +60,10 @@ module tw_join
   token_t entering;
   assign entering = '{in_count_i, in_operation_i, in_datatype_i, in_head_i, in_bytes_i, in_tag_i};
 
-  // --- The chains: what has passed i lanes, and ends there if it has no more operands
+  // --- The chains: data that have passed i lanes, and end there if there are no more operands
 
-  // What ends: of the first chain, with what goes along; of the second one, where the operands are odd, a lane's time
-  // before the first one's, and where they are even.
+  // Ends: of the first chain, with its token; of the second one, for odd numbers of operands, one lane latency before
+  // the first one's, and for even numbers.
   logic meets;
   token_t meeting;
   logic [255:0] first, second_odd, second_even;
@@ -148,7 +151,7 @@ module tw_join
     end
   end
 
-  // --- Where they meet
+  // --- Combination of both chains
 
   logic [255:0] waited;
   tw_delay #(

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Combines a pair of flits a cycle: what an operator does to the elements in them (docs/arithmetic.md).
+// Combines a pair of flits per cycle: applies an operator to their elements (docs/arithmetic.md).
 //
-// The elements of a flit lie from byte 0 on, of a packet's first flit from byte 8 on, behind the header; `bytes` says where
-// they end. The header is that of a, and what is behind the elements becomes zero.
+// The elements of a flit start at byte 0, in a packet's first flit at byte 8, behind the header; `bytes` gives their
+// end. The header is that of a; bytes behind the elements become zero.
 //
-// Order: kept among operators of one latency. Latency: Latency cycles; the user's own operators have their own. Throughput: a
-// flit a cycle, without back-pressure; where latencies differ, nothing may come whose result would meet another one.
-// Storage: the stages of the units, and for what goes along a shift register. The output is a register.
-// Critical path: before it, the choice of the unit and the enable of every element; or else that of a unit.
+// Order: kept among operators of one latency. Latency: Latency cycles; user operators have their own. Throughput: a
+// flit per cycle, without backpressure; if latencies differ, results must not collide. Storage: the stages of the
+// units, and a shift register for accompanying fields. The output is a register. Critical path: before it, the
+// selection of the unit and the enable of every element; otherwise that of a unit.
 module tw_lane
   import tw_spec_pkg::*;
   import tw_reduce_pkg::*;
 #(
     parameter int unsigned Latency = 14,  /// cycles, at least 1
-    /// What is built, bit [datatype][operator]; others cost nothing, and never come.
+    /// Pairs to build, bit [datatype][operator]; others cost nothing, and must not occur.
     parameter pairs_t Pairs = all_pairs(),
-    parameter int unsigned TagBits = 1,  /// what goes along with a flit, at least 1 bit
-    /// Of the user's operators: bytes of an element (1, 2, 4, 8 or 16), and cycles from flit to flit, at least 1.
+    parameter int unsigned TagBits = 1,  /// width of a flit's tag, at least 1
+    /// User operators: bytes of an element (1, 2, 4, 8 or 16), and latency in cycles, at least 1.
     parameter logic [2:0][31:0] UserBytes = {3{32'd8}},
     parameter logic [2:0][31:0] UserLatency = {3{32'd1}}
 ) (
@@ -26,7 +26,7 @@ module tw_lane
     input  operator_e                in_operation_i,
     input  datatype_e                in_datatype_i,
     input  logic                     in_head_i,       /// the first flit of a packet
-    input  logic      [         5:0] in_bytes_i,      /// of the flit, up to the end of its last element
+    input  logic      [         5:0] in_bytes_i,      /// bytes of the flit, up to the end of its last element
     input  logic      [       255:0] in_a_i,
     input  logic      [       255:0] in_b_i,
     input  logic      [ TagBits-1:0] in_tag_i,
@@ -34,7 +34,7 @@ module tw_lane
     output logic      [       255:0] out_data_o,
     output logic      [ TagBits-1:0] out_tag_o
 );
-  // The lane's own operators, then the user's: each way through it has its latency.
+  // The lane's own operators, then the user's: each path through the lane has its latency.
   localparam int unsigned Ways = 4;
 
   function automatic logic way_built(int unsigned way);
@@ -42,7 +42,7 @@ module tw_lane
     for (int unsigned t = 0; t < 32; t++)
     way_built |= way == 0 ? Pairs[t][OperatorMaxloc:0] != 0 : Pairs[t][4'(OperatorMaxloc)+4'(way)];
   endfunction
-  // Registers before the output's.
+  // Registers before the output register.
   function automatic int unsigned way_stages(int unsigned way);
     way_stages = way == 0 ? Latency : UserLatency[way-1];
     if (way_stages > 0) way_stages--;
@@ -76,7 +76,7 @@ module tw_lane
     end
   end
 
-  // Each way: its units, what goes along with them, and the elements' place in the result.
+  // Each path: its units, accompanying fields, and the position of the elements in the result.
   logic [Ways-1:0] ends;
   logic [Ways-1:0][255:0] data;
   logic [Ways-1:0][TagBits-1:0] tags;
@@ -104,7 +104,7 @@ module tw_lane
         );
       end else begin : user
         localparam int unsigned Bits = 8 * UserBytes[way-1];
-        // In a first flit, elements of 16 bytes come down to an even word, and go back.
+        // In a first flit, elements of 16 bytes are moved down to an even word, and back.
         logic [255:0] a, b, result;
         assign enters = in_valid_i && in_operation_i == operator_e'(4'(12 + way));
         assign a = in_head_i && Bits == 128 ? {64'd0, in_a_i[255:64]} : in_a_i;

@@ -3,10 +3,10 @@
 package tw_reduce_pkg;
   import tw_spec_pkg::*;
 
-  // Which pairs of datatype and operator a lane has, bit [datatype][operator].
+  // Pairs of datatype and operator of a lane, bit [datatype][operator].
   typedef logic [31:0][15:0] pairs_t;
 
-  // All that the specification lists; the user's operators are no part of it.
+  // All pairs that the specification supports, without user operators.
   function automatic pairs_t all_pairs();
     pairs_t pairs;
     pairs = '0;
@@ -15,19 +15,19 @@ package tw_reduce_pkg;
     return pairs;
   endfunction
 
-  // The floating formats, 0 to 2: of 16, 32 and 64 bits.
+  // Floating formats 0 to 2: 16, 32 and 64 bits.
   function automatic int unsigned exponent_bits(int unsigned format);
     return format == 0 ? 5 : format == 1 ? 8 : 11;
   endfunction
   function automatic datatype_e real_type(int unsigned format);
     return format == 0 ? DatatypeFloat16 : format == 1 ? DatatypeFloat32 : DatatypeFloat64;
   endfunction
-  // The type of two of them; there is none of 16 bits, which then stands for itself.
+  // Type of two such numbers; none exists for 16 bits, where the real type is returned.
   function automatic datatype_e complex_type(int unsigned format);
     return format == 0 ? DatatypeFloat16 : format == 1 ? DatatypeComplex64 : DatatypeComplex128;
   endfunction
 
-  // Bytes of a whole number: 1, 2, 4 or 8, and 1 for plain bytes; 0 for what is no integer.
+  // Bytes of an integer: 1, 2, 4 or 8, and 1 for plain bytes; 0 for other types.
   function automatic logic [3:0] integer_bytes(datatype_e datatype);
     return datatype <= DatatypeUint64 ? size_of(datatype)[3:0] : 4'd0;
   endfunction
@@ -35,8 +35,8 @@ package tw_reduce_pkg;
     return datatype inside {DatatypeInt8, DatatypeInt16, DatatypeInt32, DatatypeInt64};
   endfunction
 
-  // Registers behind step `step` (from 0) of a pipeline of `steps` steps that has `stages` in all: spread evenly, the last
-  // one behind the last step.
+  // Registers behind step `step` (from 0) of a pipeline of `steps` steps with `stages` registers in total: spread
+  // evenly, the last one behind the last step.
   function automatic int unsigned registers(int unsigned step, int unsigned steps, int unsigned stages);
     return (step + 1) * stages / steps - step * stages / steps;
   endfunction

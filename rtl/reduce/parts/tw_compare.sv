@@ -3,21 +3,21 @@
 //
 // No registers. Critical path: one carry chain of the element's width.
 module tw_compare #(
-    parameter int unsigned ExponentBits = 11,  /// 0: integers alone
-    parameter int unsigned FractionBits = 52,  /// without sign; of integers alone the bits but the highest
+    parameter int unsigned ExponentBits = 11,  /// 0: only integers
+    parameter int unsigned FractionBits = 52,  /// without sign; of integers all bits but the highest
     localparam int unsigned Bits = 1 + ExponentBits + FractionBits
 ) (
     input  logic            float_i,
-    input  logic            signed_i,     /// of integers
+    input  logic            signed_i,     /// for integers
     input  logic [Bits-1:0] a_i,
     input  logic [Bits-1:0] b_i,
-    output logic            b_first_o,    /// b comes before a; of numbers
+    output logic            b_first_o,    /// b precedes a; for numbers
     output logic            identical_o,
-    output logic            zeros_o,      /// both are zero, of whichever sign; false for integers
+    output logic            zeros_o,      /// both are zero, of either sign; false for integers
     output logic            a_nan_o,
     output logic            b_nan_o
 );
-  // A key counts up where the numbers do.
+  // Keys, as unsigned numbers, have the order of the values.
   function automatic logic [Bits-1:0] key(logic [Bits-1:0] value, logic float, logic is_signed);
     return {value[Bits-1] ^ (float || is_signed), value[Bits-2:0] ^ {(Bits - 1) {float && value[Bits-1]}}};
   endfunction

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A chain of registers without reset; with none it is a wire.
+// A shift register without reset; with 0 stages it is a wire.
 //
-// Order: kept. Latency: Stages cycles. Throughput: a word a cycle. Storage: Stages words; shift registers of the FPGA's memory
-// take them where there are several. Critical path: none, from register to register.
+// Order: kept. Latency: Stages cycles. Throughput: a word per cycle. Storage: Stages words; several stages use the
+// FPGA's LUT shift registers. Critical path: none, from register to register.
 module tw_delay #(
     parameter int unsigned Width  = 1,  /// bits, at least 1
     parameter int unsigned Stages = 1   /// registers

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sum of two IEEE 754 numbers of any format: rounded to nearest even, with subnormals, infinities and signed zeros. A NaN
+// Sum of two IEEE 754 numbers of any format: rounded to nearest even, with subnormals, infinities and signed zeros. NaN
 // is the canonical quiet one.
 //
-// Order: kept. Latency: Stages cycles. Throughput: a sum a cycle. Storage: about two operands a stage, none of it reset. Where
-// Stages is 12 or more every step has a register of its own. Critical path: then a carry chain of a whole number (comparison,
-// sum, rounding), or the count of leading zeros.
+// Order: kept. Latency: Stages cycles. Throughput: a sum per cycle. Storage: about two operands per stage, without
+// reset. With 12 or more Stages every step has its own register. Critical path: then a carry chain over a whole number
+// (comparison, sum, rounding), or the count of leading zeros.
 module tw_fp_add
   import tw_reduce_pkg::registers;
 #(
@@ -21,7 +21,7 @@ module tw_fp_add
   localparam int unsigned Steps = 12;
   localparam int unsigned E = ExponentBits;
   localparam int unsigned F = FractionBits;
-  localparam int unsigned AlignBits = $clog2(F + 4);  // a shift by F+3 leaves a sticky bit alone
+  localparam int unsigned AlignBits = $clog2(F + 4);  // a shift by F+3 leaves only a sticky bit
   localparam int unsigned AlignHalf = 2;
   localparam int unsigned Width = F + 5;  // carry, hidden bit, fraction, guard, round, sticky
   localparam int unsigned CountBits = $clog2(Width);
@@ -31,7 +31,7 @@ module tw_fp_add
     $error("tw_fp_add: FractionBits must be at least 2, and ExponentBits above log2(FractionBits + 5)");
   end
 
-  // What is known before the sum, and goes along.
+  // Properties known before the sum, which accompany it.
   typedef struct packed {
     logic sign;
     logic nan;
@@ -41,7 +41,7 @@ module tw_fp_add
   typedef logic [F:0] significand_t;
   typedef logic [Width-1:0] wide_t;
 
-  // Shifts right; what falls out stays in the lowest bit.
+  // Shifts right; lost bits are ORed into the lowest bit.
   function automatic logic [F+3:0] jam(logic [F+3:0] value, int unsigned by);
     logic [F+3:0] shifted, lost;
     shifted = value >> by;
@@ -49,7 +49,7 @@ module tw_fp_add
     return {shifted[F+3:1], shifted[0] || lost != 0};
   endfunction
 
-  // 0: which one is smaller?
+  // 0: comparison of magnitudes.
   logic swap, swap_q;
   logic [Bits-1:0] a_q, b_q;
   assign swap = a_i[Bits-2:0] < b_i[Bits-2:0];
@@ -62,7 +62,7 @@ module tw_fp_add
       .out_o({a_q, b_q, swap_q})
   );
 
-  // 1: the one of larger magnitude first.
+  // 1: larger magnitude first.
   logic [Bits-1:0] larger, lesser, larger_q, lesser_q;
   assign larger = swap_q ? b_q : a_q;
   assign lesser = swap_q ? a_q : b_q;
@@ -75,7 +75,7 @@ module tw_fp_add
       .out_o({larger_q, lesser_q})
   );
 
-  // 2: how far apart? Subnormal numbers have the exponent 1, without the hidden bit.
+  // 2: distance of exponents. Subnormal numbers have exponent 1, without the hidden bit.
   kind_t kind_2, kind_2_q;
   logic subtract, subtract_2_q;
   exponent_t exponent_larger, exponent_lesser, exponent, distance, exponent_2_q;
@@ -137,7 +137,7 @@ module tw_fp_add
       .out_o({kind_4_q, subtract_4_q, exponent_4_q, larger_4_q, aligned_q})
   );
 
-  // 5: the sum, with a bit for the carry. The lowest bit of the addition carries in.
+  // 5: the sum, with a carry bit. The lowest bit of the addition is the carry in.
   kind_t kind_5_q;
   logic subtract_5_q;
   exponent_t exponent_5_q;
@@ -177,8 +177,8 @@ module tw_fp_add
       .out_o({kind_6_q, subtract_6_q, exponent_6_q, sum_6_q, zeros_q, zero_6_q})
   );
 
-  // 7: the shift to the left, no further than the smallest exponent. From here on the exponent is one less, since the hidden
-  // bit will be added to it; of subnormal numbers both are zero.
+  // 7: left shift, limited by the smallest exponent. From here on the exponent is one less, since the hidden bit will
+  // be added to it; for subnormal numbers both are zero.
   kind_t kind_7, kind_7_q;
   exponent_t exponent_7, exponent_7_q;
   wide_t sum_7_q;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The product of two IEEE 754 numbers of any format: rounded to nearest even, once, with subnormals, infinities and signed
-// zeros. A NaN is the canonical quiet one.
+// Product of two IEEE 754 numbers of any format: rounded to nearest even, once, with subnormals, infinities and signed
+// zeros. NaN is the canonical quiet one.
 //
-// Order: kept. Latency: Stages cycles. Throughput: a product a cycle. Storage: two to three operands a stage, none of it
-// reset. Where Stages is 12 or more every step has a register of its own. Critical path: the multiplication of the
-// significands; two empty steps lie behind it, whose registers synthesis moves into the DSP blocks.
+// Order: kept. Latency: Stages cycles. Throughput: a product per cycle. Storage: two to three operands per stage,
+// without reset. With 12 or more Stages every step has its own register. Critical path: the multiplication of the
+// significands; two empty steps follow it, whose registers synthesis moves into the DSP blocks.
 module tw_fp_mul
   import tw_reduce_pkg::registers;
 #(
@@ -23,7 +23,7 @@ module tw_fp_mul
   localparam int unsigned F = FractionBits;
   localparam int unsigned CountBits = $clog2(F + 1);
   localparam int unsigned Width = F + 3;  // hidden bit, fraction, guard, sticky
-  localparam int unsigned ShiftBits = $clog2(Width + 1);  // a shift by Width leaves a sticky bit alone
+  localparam int unsigned ShiftBits = $clog2(Width + 1);  // a shift by Width leaves only a sticky bit
   localparam int unsigned Bias = 2 ** (E - 1) - 1;
 
   // The product of two subnormal numbers is less than half of the smallest one: it is not normalised.
@@ -38,10 +38,10 @@ module tw_fp_mul
     logic zero;
   } kind_t;
   typedef logic [E-1:0] exponent_t;
-  typedef logic signed [E+1:0] power_t;  // an exponent out of range
+  typedef logic signed [E+1:0] power_t;  // exponent that may be out of range
   typedef logic [F:0] significand_t;
 
-  // 0: what the operands are. If one is subnormal, it is x.
+  // 0: classification of the operands. If one is subnormal, it becomes x.
   kind_t kind_0, kind_0_q;
   exponent_t exponent_a, exponent_b;
   significand_t a, b, x_0, y_0, x_0_q, y_0_q;
@@ -102,7 +102,7 @@ module tw_fp_mul
       .out_o({kind_2_q, power_2_q, x_2_q, y_2_q})
   );
 
-  // 3 to 5: the product. Its exponent holds where the highest bit is set; otherwise it is one less.
+  // 3 to 5: the product. Its exponent is exact if the highest bit is set; otherwise it is one less.
   kind_t kind_5_q;
   power_t power_5_q;
   logic [2*F+1:0] product, product_q;
@@ -118,7 +118,7 @@ module tw_fp_mul
       .out_o({kind_5_q, power_5_q, product_q})
   );
 
-  // 6: its highest bit goes to the top; what is below the guard bit becomes sticky.
+  // 6: highest bit shifted to the top; bits below the guard bit become sticky.
   kind_t kind_6_q;
   power_t power_6, power_6_q;
   logic [Width-1:0] sum_6, sum_6_q;
@@ -135,7 +135,7 @@ module tw_fp_mul
       .out_o({kind_6_q, power_6_q, sum_6_q})
   );
 
-  // 7: a subnormal product is shifted to the right. The exponent is one less from here on, for the hidden bit's sake.
+  // 7: right shift of a subnormal product. From here on the exponent is one less, because of the hidden bit.
   kind_t kind_7, kind_7_q;
   power_t below;
   exponent_t exponent_7, exponent_7_q;
@@ -161,7 +161,7 @@ module tw_fp_mul
       .out_o({kind_7_q, exponent_7_q, shift_q, sum_7_q})
   );
 
-  // 8 and 9: shifted; what falls out is sticky.
+  // 8 and 9: shifted; lost bits become sticky.
   kind_t kind_8_q, kind_9_q;
   exponent_t exponent_8_q, exponent_9_q;
   logic [Width-1:0] kept, lost, sum_8_q;

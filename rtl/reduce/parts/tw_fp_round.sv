@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The last sum of a floating unit: the hidden bit, which raises the exponent by one, and one more unit in the last place where
-// it is rounded up. A carry out of the fraction raises the exponent too, from the largest number to infinity.
+// Final addition of a floating-point unit: adds the hidden bit, which raises the exponent by one, and a unit in the
+// last place if rounded up. A carry out of the fraction raises the exponent too, from the largest number to infinity.
 //
 // No registers. Critical path: one carry chain.
 module tw_fp_round #(
     parameter int unsigned ExponentBits = 11,
     parameter int unsigned FractionBits = 52
 ) (
-    input  logic [             ExponentBits-1:0] exponent_i,     /// less one where the hidden bit is set; otherwise 0
+    input  logic [             ExponentBits-1:0] exponent_i,     /// one less if the hidden bit is set; otherwise 0
     input  logic [               FractionBits:0] significand_i,  /// with the hidden bit
     input  logic                                 up_i,
     output logic [ExponentBits+FractionBits-1:0] magnitude_o

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sum, bitwise and logical operators of the integers of two flits. Sums wrap; logical operators give 0 or 1.
 //
-// Order: kept. Latency: Stages cycles. Throughput: a flit a cycle. Storage: a flit and a half a stage. Critical path: the
-// carry chain of a sum: one of 64 bits serves all sizes.
+// Order: kept. Latency: Stages cycles. Throughput: a flit per cycle. Storage: one and a half flits per stage. Critical
+// path: the carry chain of a sum: one of 64 bits serves all sizes.
 module tw_integer
   import tw_spec_pkg::*;
   import tw_reduce_pkg::*;
@@ -27,7 +27,7 @@ module tw_integer
   endfunction
   localparam logic [15:0] Built = built_operators();
 
-  // Each byte above a word's first: does it go on with the element below it?
+  // For each byte above a word's first: true if it continues the element below it.
   function automatic logic [7:1] joins(logic [3:1] bytes);
     joins = '0;
     for (int unsigned i = 1; i < 8; i++)
@@ -40,13 +40,13 @@ module tw_integer
   logic [3:0] bytes, bytes_q;
   operator_e operation_q;
 
-  // 0: sums and bitwise results; which bytes are not zero?
+  // 0: sums and bitwise results, and bytes that are not zero.
   assign bytes = integer_bytes(datatype_i);
   assign join_bytes = joins(bytes[3:1]);
   for (genvar w = 0; w < 4; w++) begin : words
     logic [70:0] a, b, sum;
     logic [63:0] sums;
-    // Between bytes a carry goes on through a one, and is lost in a zero.
+    // Between bytes, a one propagates a carry, and a zero absorbs it.
     always_comb begin
       a = '0;
       b = '0;
@@ -80,7 +80,7 @@ module tw_integer
       .out_o({bits_q, a_true_q, b_true_q, bytes_q, operation_q})
   );
 
-  // 1: truths of whole elements, each in its lowest bit.
+  // 1: logical results of whole elements, each in its lowest bit.
   logic [255:0] result;
   always_comb begin
     result = bits_q;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The products of the integers of two flits; they wrap, so that signs make no difference.
+// Products of the integers of two flits; they wrap, so that signs make no difference.
 //
-// Order: kept. Latency: Stages cycles. Throughput: a flit a cycle. Storage: a flit for each size and stage. Critical path:
-// a multiplication of 64 bits; an empty step lies behind it, whose registers synthesis moves into the DSP blocks.
+// Order: kept. Latency: Stages cycles. Throughput: a flit per cycle. Storage: a flit per size and stage. Critical path:
+// a multiplication of 64 bits; an empty step follows it, whose registers synthesis moves into the DSP blocks.
 module tw_integer_product
   import tw_spec_pkg::*;
   import tw_reduce_pkg::*;
@@ -24,7 +24,7 @@ module tw_integer_product
   endfunction
   localparam logic [3:0] Built = built_sizes();
 
-  // 0 and 1: of each size.
+  // 0 and 1: products of each size.
   logic [3:0][255:0] products, products_q;
   logic [3:0] bytes_q;
   for (genvar level = 0; level < 4; level++) begin : sizes
@@ -42,7 +42,7 @@ module tw_integer_product
       .out_o({products_q, bytes_q})
   );
 
-  // 2: the size that is wanted.
+  // 2: selection of the size.
   logic [255:0] product;
   always_comb begin
     product = '0;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The units of a lane, and the choice among their results: the elements of two flits combined by an operator of the
+// Units of a lane, and the selection among their results: the elements of two flits combined by an operator of the
 // specification.
 //
-// Order: kept. Latency: Stages cycles. Throughput: a flit a cycle. The floating units are pipelined over all stages; what takes
-// four at most shares a shift register for the rest. Storage: that of the units, and a flit for each stage of the shift register.
-// Critical path: that of a unit, or the choice of a result.
+// Order: kept. Latency: Stages cycles. Throughput: a flit per cycle. The floating-point units are pipelined over all
+// stages; units of at most four stages share a shift register for the rest. Storage: that of the units, and a flit per
+// stage of the shift register. Critical path: that of a unit, or the selection of a result.
 module tw_lane_units
   import tw_spec_pkg::*;
   import tw_reduce_pkg::*;
@@ -15,7 +15,7 @@ module tw_lane_units
     input  logic         clk_i,
     input  operator_e    operation_i,
     input  datatype_e    datatype_i,
-    input  logic         head_i,       /// elements of 16 bytes lie 8 bytes further up
+    input  logic         head_i,       /// elements of 16 bytes start 8 bytes higher
     input  logic [255:0] a_i,
     input  logic [255:0] b_i,
     output logic [255:0] result_o
@@ -50,7 +50,7 @@ module tw_lane_units
   endfunction
   localparam logic [Units-1:0] Built = built_units();
 
-  // The short ones.
+  // Short units.
   logic [3:0] unit, short_unit, last_unit;
   logic [2:0][255:0] short_results;
   logic [255:0] short_result, short_result_q;
@@ -133,7 +133,7 @@ module tw_lane_units
       .out_o(short_result_q)
   );
 
-  // The floating ones.
+  // Floating-point units.
   logic [Units-1:0][255:0] results;
   assign results[2:0] = {short_result_q, short_result_q, short_result_q};
   for (genvar f = 0; f < 3; f++) begin : formats

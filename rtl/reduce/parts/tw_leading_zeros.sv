@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many zeros a word has before its first one; of a word of zeros `zero_o` is set, and the count is meaningless.
+// Number of zeros of a word above its highest one; for a word of zeros `zero_o` is set, and the count is undefined.
 //
-// No registers. Critical path: a tree, halves of halves, each with its count.
+// No registers. Critical path: a tree of halves, each with its count.
 module tw_leading_zeros #(
     parameter int unsigned Width = 8,  /// at least 2
     localparam int unsigned CountWidth = $clog2(Width)
@@ -12,7 +12,7 @@ module tw_leading_zeros #(
 );
   localparam int unsigned Leaves = 2 ** CountWidth;
 
-  // Level l has nodes of 2^l bits, the lowest bits first; ones fill up what is missing at the lower end.
+  // Level l has nodes of 2^l bits, the lowest bits first; missing bits at the lower end are ones.
   logic [CountWidth:0][Leaves-1:0] zero;
   logic [CountWidth:0][Leaves-1:0][CountWidth-1:0] count;
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// min, max, minloc and maxloc of the elements of two flits: each element of the result is one of the two, whole.
+// min, max, minloc and maxloc of the elements of two flits: each element of the result is one of the two, as a whole.
 //
-// A NaN wins, and is canonical; -0 is smaller than +0. Of pairs with equal values (-0 equals +0) the lower index wins, among
-// indices of floating type a NaN last; at equal index the value decides, with -0 before +0. Bytes of a pair that are not used
-// become zero.
+// NaN wins, and becomes canonical; -0 is smaller than +0. Of pairs with equal values (-0 equals +0) the lower index
+// wins, among indices of floating type NaN last; at equal index the value decides, with -0 before +0. Unused bytes of a
+// pair become zero.
 //
-// Order: kept. Latency: Stages cycles. Throughput: a flit a cycle. Storage: two flits a stage. Critical path: a comparison
-// of 64 bits, a carry chain.
+// Order: kept. Latency: Stages cycles. Throughput: a flit per cycle. Storage: two flits per stage. Critical path: a
+// comparison of 64 bits, a carry chain.
 module tw_order
   import tw_spec_pkg::*;
   import tw_reduce_pkg::*;
@@ -17,14 +17,14 @@ module tw_order
     input  logic         clk_i,
     input  operator_e    operation_i,
     input  datatype_e    datatype_i,
-    input  logic         head_i,       /// elements of 16 bytes lie 8 bytes further up
+    input  logic         head_i,       /// elements of 16 bytes start 8 bytes higher
     input  logic [255:0] a_i,
     input  logic [255:0] b_i,
     output logic [255:0] result_o
 );
   localparam int unsigned Steps = 3;
 
-  // What an element is made of. Pairs that the lane is not built for are never seen.
+  // Composition of an element. Pairs that are not built never occur.
   typedef struct packed {
     logic       pair8;  // a pair of 8 bytes
     logic       pair16;
@@ -73,7 +73,7 @@ module tw_order
     logic   zeros;
   } compared_t;
 
-  // Of a word of 8 bytes, the fields of 1, 2, 4 and 8 bytes: 8, 4, 2 and 1 of them, at these places.
+  // Fields of 1, 2, 4 and 8 bytes in a word of 8 bytes: 8, 4, 2 and 1 of them, from these indices on.
   localparam int unsigned Fields = 15;
   localparam int unsigned Field1 = 0;
   localparam int unsigned Field2 = 8;
@@ -98,12 +98,12 @@ module tw_order
   endfunction
   localparam logic [3:0] Used = used_levels();
 
-  // In the words of pairs of 16 bytes: value or index?
+  // True if this word of a pair of 16 bytes is the index.
   function automatic logic index_word(logic pair16, logic head, int unsigned word);
     return pair16 && (head ? word == 2 : word % 2 == 1);
   endfunction
 
-  // True where b is taken of a pair.
+  // True if b is selected from a pair.
   function automatic logic locate(order_t value, logic zeros, order_t index, logic descending);
     if (value.a_nan != value.b_nan) return value.b_nan;
     if (!value.a_nan && !value.identical && !zeros) return value.b_first ^ descending;
@@ -112,7 +112,7 @@ module tw_order
     return !value.a_nan && (value.b_first ^ descending);
   endfunction
 
-  // 0: all fields compared.
+  // 0: comparison of all fields.
   form_t form, form_0_q;
   compared_t [3:0][Fields-1:0] compared, compared_q;
   logic [255:0] a_0_q, b_0_q;
@@ -154,7 +154,7 @@ module tw_order
       .out_o({form_0_q, compared_q, a_0_q, b_0_q})
   );
 
-  // 1: which bytes of b are taken, and which fields are a NaN. Of pairs of 16 bytes, pair[w] starts in word w.
+  // 1: bytes taken from b, and fields that are NaN. A pair of 16 bytes in pair[w] starts in word w.
   form_t form_1_q;
   logic [3:0][7:0] take, take_q;
   logic [3:0][6:0] nan, nan_q;  // fields of 8 bytes, 4, and 2
@@ -173,7 +173,7 @@ module tw_order
     for (genvar f = 0; f < Fields; f++) begin : orders
       assign field[f] = compared_q[w][f].order;
     end
-    // Of pairs of 8 bytes.
+    // For pairs of 8 bytes.
     assign value_zeros = form_0_q.value[2] && compared_q[w][Field4].zeros;
     always_comb begin
       nan[w] = '0;
@@ -211,7 +211,7 @@ module tw_order
       .out_o({form_1_q, take_q, nan_q, a_1_q, b_1_q})
   );
 
-  // 2: taken.
+  // 2: selection.
   logic [255:0] taken;
   always_comb begin
     for (int unsigned i = 0; i < 32; i++) taken[8*i+:8] = take_q[i/8][i%8] ? b_1_q[8*i+:8] : a_1_q[8*i+:8];
