@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Verilated module that is evaluated in those cycles alone in which something in it may change.
+// A Verilated module that is evaluated only in cycles in which something in it may change.
 //
-// It rests from where its inputs are the same and an edge has left all of its state as it was, twice: then every further edge leaves
-// it so as well. Memories of block RAM, which are too large to be looked at, may be left out: RAM is read into registers alone, so
-// that what is written depends on registers and inputs; the first edge that leaves these as they are writes what all the others
-// write, and the second one has read it. Parts of a module that are Verilated on their own rest, or go on, by themselves; when an
-// output of a part changes, the module is evaluated again.
+// It rests after two edges with unchanged inputs have left all of its state unchanged: every further edge then leaves
+// it unchanged as well. Block RAM memories, which are too large to compare, may be left out: RAM is read only into
+// registers, so writes depend only on registers and inputs; the first edge that leaves these unchanged writes what all
+// later edges write, and the second one has read it. Separately Verilated parts of a module rest or run independently;
+// when an output of a part changes, the module is evaluated again.
 #pragma once
 
 #include <verilated.h>
@@ -24,7 +24,8 @@ class Clocked {
   Clocked& operator=(const Clocked&) = delete;
   virtual ~Clocked() = default;
 
-  /// An edge; its inputs are in the model. `other`: they are not those of the last one. True where an output may have changed.
+  /// Clocks an edge with the inputs in the model. `other`: they differ from the last edge's. True if an output may have
+  /// changed.
   bool clock(bool other) {
     bool moved = false;
     if (!other && equal_ == kRests) {
@@ -45,9 +46,9 @@ class Clocked {
     return changed;
   }
 
-  /// No edge changes anything, here or in a part, unless an input does.
+  /// True if no edge changes anything, here or in a part, unless an input changes.
   [[nodiscard]] bool resting() const { return resting_; }
-  /// The whole has taken this part through the edge already, with the same inputs.
+  /// True once if the whole has already taken this part through the edge, with the same inputs.
   [[nodiscard]] bool through() { return std::exchange(through_, false); }
 
  protected:
@@ -56,22 +57,22 @@ class Clocked {
     std::size_t bytes;
   };
 
-  /// Of the module that is being evaluated, if one is, it becomes a part.
+  /// Becomes a part of the module that is being evaluated, if any.
   Clocked() {
     if (evaluated != nullptr) evaluated->parts_.push_back(this);
   }
 
-  /// An edge; true where an output has changed.
+  /// Evaluates an edge; true if an output has changed.
   virtual bool evaluate() = 0;
 
-  /// It is evaluated in all cycles from now on.
+  /// Evaluates every cycle from now on.
   void stay_awake() {
     awake_ = true;
     look(true);
     resting_ = false;
   }
 
-  /// `symbols` is all that there is of a model; a few of the `memories` in it may be block RAM.
+  /// `symbols` is the complete state of a model; of the `memories` in it, those that may be block RAM are not compared.
   template <class Symbols>
   void watch(Symbols& symbols, std::vector<Words> memories) {
     auto* model = reinterpret_cast<std::byte*>(&symbols);
@@ -88,9 +89,9 @@ class Clocked {
   }
 
  private:
-  static constexpr unsigned kRests = 2;               ///< edges that left everything as it was
-  static constexpr unsigned kFirst = 2, kMost = 32;   ///< evaluations until it is looked whether they do
-  static constexpr std::size_t kBlockRam = 16 << 10;  ///< bytes; a smaller one may be read at once
+  static constexpr unsigned kRests = 2;               ///< unchanged edges until it rests
+  static constexpr unsigned kFirst = 2, kMost = 32;   ///< evaluations until the state is compared
+  static constexpr std::size_t kBlockRam = 16 << 10;  ///< bytes; smaller memories may be read combinationally
 
   inline static thread_local Clocked* evaluated = nullptr;
   struct Evaluation {
@@ -133,8 +134,8 @@ class Clocked {
   std::vector<Words> state_;
   std::vector<std::byte> kept_;
   unsigned patience_ = kFirst, left_ = kFirst;  ///< evaluations
-  unsigned equal_ = 0;                          ///< edges, one after another
-  bool looks_ = false;                          ///< at whether the state is what was kept
+  unsigned equal_ = 0;                          ///< consecutive unchanged edges
+  bool looks_ = false;                          ///< the state is compared with the kept one
   bool awake_ = false, resting_ = false, through_ = false;
 };
 

@@ -6,7 +6,7 @@
 
 namespace engine {
 
-/// Everything that reset leaves open is random, the same in every run.
+/// State without reset is random, the same in every run.
 struct Context : VerilatedContext {
   explicit Context(unsigned self) {
     randReset(2);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Verilated module of several clocks as a part of the simulator, which gives it their edges one by one.
+// A Verilated module with several clocks as a part of the simulator, which drives their edges one by one.
 #pragma once
 
 #include "bisim/runtime.hpp"
@@ -8,7 +8,7 @@
 
 namespace engine {
 
-/// Clocks are bits, in the order of the module's.
+/// Clocks are bits, in the module's order.
 template <class Model>
 class Edges {
  public:
@@ -18,7 +18,7 @@ class Edges {
  protected:
   explicit Edges(unsigned self) : context_(self), model_(&context_) {}
   ~Edges() {
-    Verilated::threadContextp(&context_);  // where scopes end: that of the last one made may be gone
+    Verilated::threadContextp(&context_);  // scopes end in it; the last module's may be gone
     model_.final();
   }
 
@@ -32,14 +32,14 @@ class Edges {
     top::set_resets(model_, false);
     evaluate(0);
   }
-  /// Edges of some clocks at one instant. Throws std::logic_error where an assertion fails.
+  /// Edges of some clocks at one instant. Throws std::logic_error if an assertion fails.
   void evaluate(unsigned clocks) {
     settle();
     top::set_clocks(model_, clocks);
     model_.eval();
     bisim::throw_assertion_failure();
   }
-  /// Outputs follow inputs, without an edge.
+  /// Updates outputs from inputs, without an edge.
   void settle() {
     top::set_clocks(model_, 0);
     model_.eval();

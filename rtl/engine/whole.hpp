@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What makes a Verilated module a part of the simulator: its context, its clock, and waves.
+// Makes a Verilated module a part of the simulator: its context, its clock, and waves.
 #pragma once
 
 #if VM_TRACE
@@ -23,25 +23,25 @@ class Whole : public Clocked {
   explicit Whole(unsigned self) : context_(self), model_(&context_) {}
 
   ~Whole() override {
-    Verilated::threadContextp(&context_);  // where scopes end: that of the last one made may be gone
+    Verilated::threadContextp(&context_);  // scopes end in it; the last module's may be gone
     model_.final();
   }
 
-  /// Two cycles of reset, with the inputs that are in the model.
+  /// Two cycles of reset, with the inputs in the model.
   void reset() {
     model_.rst_i = 1;
     for (unsigned cycle = 0; cycle < 2; ++cycle) edge(0, true);
     model_.rst_i = 0;
   }
 
-  /// A cycle. `other`: its inputs, which are in the model, are not those of the last one.
+  /// Advances one cycle. `other`: the inputs in the model differ from the last cycle's.
   void edge(thalweg::Tick now, bool other) {
     now_ = now;
     clock(other);
     bisim::throw_assertion_failure();
   }
 
-  /// Outputs are there that depend on the inputs; before the edge.
+  /// Called before the edge, with outputs that depend on inputs valid.
   virtual void before_edge() {}
 
   bool evaluate() final {
@@ -52,7 +52,7 @@ class Whole : public Clocked {
 #if VM_TRACE
       if (!waves_) continue;
       waves_->dump(static_cast<std::uint64_t>(2 * now_ + level));
-      waves_->flush();  // this may be the cycle that ends it all
+      waves_->flush();  // the simulation may end in this cycle
 #endif
     }
     return true;
