@@ -12,8 +12,8 @@ namespace thalweg::in_switch {
 
 namespace {
 
-/// Packets of a piece's block: few, so that reading, the units and writing overlap. An allreduce's operands go up the tree and its results down, and an
-/// operation lasts as long as both ways; other algorithms than the tree go many steps. So their pieces are longer where a call has many.
+/// Packets per block of a piece: few, so that reading, the units and writing overlap. In an allreduce operands go up the tree and results
+/// down, so an operation takes both latencies; algorithms other than the tree take many steps. Their pieces are longer in long calls.
 std::uint64_t packets_of_piece(mpi_fpga::spec::Collective collective, mpi_fpga::spec::Algorithm algorithm,
                                std::uint64_t packets) {
   constexpr std::uint64_t kFew = 8, kPieces = 4, kMost = 64, kMostOfSteps = 32;
@@ -58,8 +58,8 @@ AcclCollectives::AcclCollectives(accl::Network& boards, Domain& clock, const mpi
   for (unsigned rank = 0; rank < ranks; ++rank) boards.board(rank).use_units(*this);
 }
 
-/// What members have in common is the type on the wire: each converts its own operands. One of them may have a configuration for
-/// compressed numbers, and the functions of these.
+/// The members only have the type on the wire in common: each converts its own operands. A member's arithmetic configuration may be one
+/// for compressed numbers, with their functions.
 std::optional<accl::UnitCall> AcclCollectives::begin(const accl::Context& context, Tick tick) {
   const accl::Call& call = context.call;
   const auto collective = collective_of(call.scenario);
@@ -89,7 +89,8 @@ std::optional<accl::UnitCall> AcclCollectives::begin(const accl::Context& contex
   return made;
 }
 
-/// As measured, by what all ranks know. Broadcasts and reductions of a block go along the tree, in whose order operands are combined.
+/// Chosen by measured results from values that all ranks know. Broadcasts and reductions of a block use the tree, in whose order operands
+/// are combined.
 mpi_fpga::spec::Algorithm AcclCollectives::algorithm_of(const accl::Context& context, mpi_fpga::ContextId units,
                                                         mpi_fpga::spec::Collective collective) const {
   using mpi_fpga::spec::Collective, mpi_fpga::spec::Algorithm;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ACCL's collectives on the collective units of MPI-FPGA: each board submits the pieces of its calls, each as an operation of the units.
+// ACCL's collectives on the collective units of MPI-FPGA: each board splits its calls into pieces and submits each as an operation.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,8 @@ namespace thalweg::in_switch {
 
 class AcclCollectives final : public accl::CollectiveUnits {
  public:
-  /// For the first `ranks` boards, rank r at node r. `clock`: the fabric's, which nobody else uses. `choice`: of algorithms by the size of a block; where
-  /// it says nothing, the tree. Throws std::invalid_argument, one line, where
-  /// the fabric has fewer nodes, or is none, or where a board is hardware.
+  /// For the first `ranks` boards, rank r at node r. `clock`: for the fabric's exclusive use. `choice`: of algorithms by block size
+  /// [default: tree]. Throws std::invalid_argument, one line, if the fabric is invalid or has fewer nodes, or if a board is hardware.
   AcclCollectives(accl::Network& boards, Domain& clock, const mpi_fpga::FabricConfig& config, unsigned ranks,
                   mpi_fpga::Choice choice = {});
 
@@ -36,7 +35,7 @@ class AcclCollectives final : public accl::CollectiveUnits {
  private:
   struct Communicator {
     mpi_fpga::ContextId context = 0;
-    std::vector<Tick> last;  ///< the cycle of each rank's last part
+    std::vector<Tick> last;  ///< cycle of each rank's last part
   };
   [[nodiscard]] mpi_fpga::spec::Algorithm algorithm_of(const accl::Context& context, mpi_fpga::ContextId units,
                                                        mpi_fpga::spec::Collective collective) const;
@@ -45,8 +44,8 @@ class AcclCollectives final : public accl::CollectiveUnits {
   Units units_;
   unsigned ranks_;
   mpi_fpga::Choice choice_;
-  std::map<std::uint32_t, Communicator> communicators_;  ///< by what all members know them by
-  std::map<std::uint32_t, std::string> stopped_;         ///< whose call has failed, and why
+  std::map<std::uint32_t, Communicator> communicators_;  ///< by the ID common to all members
+  std::map<std::uint32_t, std::string> stopped_;         ///< communicators with a failed call, and the reason
 };
 
 }  // namespace thalweg::in_switch

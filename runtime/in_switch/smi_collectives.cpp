@@ -20,14 +20,14 @@ using smi::Element;
 using smi::EndpointKind;
 using smi::Open;
 
-/// Elements of a channel that one operation moves: a rank's part of it.
+/// A rank's part of an operation, which moves some elements of a channel.
 struct SmiCollectives::Tile {
   Handle handle = 0;
   std::vector<std::byte> send, receive;
-  std::vector<Block> blocks;  ///< the root's, of scatter and gather: that of one rank, and empty ones
+  std::vector<Block> blocks;  ///< at the root of scatter and gather: one rank's block; the others are empty
 };
 
-/// What the kernel gets next: the results of a tile, elements of its own, or each of these combined with one of those.
+/// Next elements for the kernel: the results of a tile, its own elements, or the pairwise combination of both.
 struct SmiCollectives::Work {
   std::shared_ptr<Tile> tile;
   std::uint32_t elements = 0;
@@ -52,7 +52,7 @@ std::uint64_t neutral(spec::Operator op) {
   return bits(Limits::has_infinity ? static_cast<T>(-Limits::infinity()) : Limits::lowest());
 }
 
-/// What changes nothing that it is combined with.
+/// The neutral element of an operator.
 std::uint64_t neutral(spec::Operator op, spec::Datatype type) {
   switch (type) {
     case spec::Datatype::float32:
@@ -78,7 +78,7 @@ void put(std::vector<std::byte>& to, std::uint32_t i, unsigned size, std::uint64
   std::memcpy(to.data() + (std::size_t{i} << size), &data, std::size_t{1} << size);
 }
 
-/// Calls with the elements of each tile of a message.
+/// Calls `visit` with the number of elements of each tile of a message.
 template <class Visit>
 void each_tile(std::uint32_t count, std::uint32_t most, Visit&& visit) {
   for (std::uint32_t done = 0; done < count; done += std::min(most, count - done)) visit(std::min(most, count - done));
@@ -86,7 +86,7 @@ void each_tile(std::uint32_t count, std::uint32_t most, Visit&& visit) {
 
 }  // namespace
 
-/// A port. One kernel takes what is given to it and begins operations, another one waits for them and gives what they bring.
+/// A port. One kernel reads its elements and starts operations; another waits for their completion and writes the results.
 struct SmiCollectives::Adapter {
   Adapter(const smi::EndpointOf& what, unsigned of, const std::string& name, std::size_t at_once)
       : endpoint(what),
@@ -98,13 +98,13 @@ struct SmiCollectives::Adapter {
         own(name + ", its own elements"),
         ended(name + ", completions", at_once + 2) {}
 
-  /// `count` elements of the kernel's.
+  /// Reads `count` elements of the kernel.
   [[nodiscard]] std::vector<std::byte> collect(std::uint32_t count, unsigned size) {
     std::vector<std::byte> elements(std::size_t{count} << size);
     for (std::uint32_t i = 0; i < count; ++i) put(elements, i, size, in.pop().data);
     return elements;
   }
-  /// The next elements of the kernel's are for itself.
+  /// Passes the kernel's next elements back to itself.
   void pass(std::uint32_t count) {
     for (std::uint32_t i = 0; i < count; ++i) own.push(in.pop());
   }
@@ -115,8 +115,8 @@ struct SmiCollectives::Adapter {
   Stream<Element> in, out;
   Stream<Work> begun;      ///< from the first kernel to the second
   Stream<Element> own;     ///< the same
-  Stream<Handle> ended;    ///< has room for all that can be under way
-  std::deque<Handle> due;  ///< to be put there: one a cycle
+  Stream<Handle> ended;    ///< deep enough for all operations in flight
+  std::deque<Handle> due;  ///< to be pushed to `ended`, one per cycle
   Open channel;            ///< the last one
   std::optional<ContextId> context;
 };
@@ -166,7 +166,7 @@ Tick SmiCollectives::next_cycle() {
 }
 
 ContextId SmiCollectives::communicator(const Adapter& port, const Open& open) {
-  // Operations of a communicator have one order, and those of different ports have none.
+  // Operations on a communicator are ordered, but those of different ports are not: each port has its own communicators.
   const auto at = next_cycle();
   const auto [found, is_new] = communicators_.try_emplace(
       {port.endpoint.kind, port.endpoint.port, open.first, open.stride, open.ranks}, ContextId{0});
@@ -268,8 +268,8 @@ void SmiCollectives::broadcast(Adapter& port, const Open& open) {
   });
 }
 
-/// A root's kernel gives an element when it has got the result before it. So the switches combine what the others give, tiles of
-/// as many as the channel grants, and the root's own element comes last, in a lane here.
+/// A root's kernel writes an element only after it has read the previous result. So the switches combine the other ranks' elements, in
+/// tiles of the channel's grant, and a lane in the adapter combines the root's own element last.
 void SmiCollectives::reduce(Adapter& port, const Open& open) {
   const auto most = std::min(open.tile, elements_per_packet(open));
   if (open.own != open.root) {
@@ -299,8 +299,8 @@ void SmiCollectives::reduce(Adapter& port, const Open& open) {
   });
 }
 
-/// Scatter and gather: rank after rank, so that an operation moves one rank's elements and the others' blocks are empty. The root's
-/// own part stays here.
+/// Scatter and gather, rank by rank: an operation moves one rank's elements, and the other ranks' blocks are empty. The root's own part
+/// does not enter the network.
 void SmiCollectives::parts(Adapter& port, const Open& open) {
   const bool scatters = port.endpoint.kind == EndpointKind::scatter, root = open.own == open.root;
   for (unsigned member = 0; member < open.ranks; ++member) {

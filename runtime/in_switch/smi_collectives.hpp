@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SMI's collectives on the collective units of MPI-FPGA: adapters at a rank's ports replace SMI's endpoints. An adapter splits a
-// channel into tiles, each an operation of the units, and has several in flight.
+// channel into tiles, each an operation of the units, several of which are in flight.
 #pragma once
 
 #include <cstdint>
@@ -21,16 +21,16 @@ namespace thalweg::in_switch {
 
 class SmiCollectives {
  public:
-  /// `clock`: of kernels and their ports. `network`: the fabric's, which nobody else uses. `lane_latency`: cycles in which a root
+  /// `clock`: of kernels and their ports. `network`: clock for the fabric's exclusive use. `lane_latency`: cycles in which a root
   /// combines its own element with the others' result. `endpoints`: ports of collectives, by rank. Throws std::invalid_argument, one
-  /// line, where the fabric has fewer nodes than there are ranks, or is none.
+  /// line, if the fabric is invalid or has fewer nodes than ranks.
   SmiCollectives(Domains& time, Domain& clock, Domain& network, const mpi_fpga::FabricConfig& config, Tick lane_latency,
                  const std::vector<std::vector<smi::EndpointOf>>& endpoints);
   ~SmiCollectives();
   SmiCollectives(const SmiCollectives&) = delete;
   SmiCollectives& operator=(const SmiCollectives&) = delete;
 
-  /// Valid for as long as this is.
+  /// Valid during the lifetime of this object.
   [[nodiscard]] std::vector<smi::Program::Port> ports(unsigned rank);
 
  private:
@@ -38,7 +38,7 @@ class SmiCollectives {
   struct Tile;
   struct Work;
 
-  /// Hands on what has completed.
+  /// Delivers completions, one per port and cycle; true if more are pending.
   bool step(Tick now);
   void gives(Adapter& port);
   void takes(Adapter& port);
@@ -47,7 +47,7 @@ class SmiCollectives {
   void parts(Adapter& port, const smi::Open& open);
   void submit(Adapter& port, const smi::Open& open, std::shared_ptr<Tile> tile, std::uint32_t count);
   [[nodiscard]] mpi_fpga::ContextId communicator(const Adapter& port, const smi::Open& open);
-  /// The fabric's cycle that follows the kernel's, before which nothing comes any more.
+  /// The next fabric cycle after the kernel's time; synchronizes the kernel first.
   [[nodiscard]] Tick next_cycle();
   [[nodiscard]] std::uint32_t elements_per_packet(const smi::Open& open) const;
   [[nodiscard]] std::string waits(const Adapter& port) const;
@@ -56,7 +56,7 @@ class SmiCollectives {
   Units units_;
   std::map<std::tuple<smi::EndpointKind, unsigned, unsigned, unsigned, unsigned>, mpi_fpga::ContextId> communicators_;
   std::deque<Adapter> adapters_;
-  Kernels kernels_;  // ends first: kernels are unwound
+  Kernels kernels_;  // destroyed first, as kernels are unwound
 };
 
 }  // namespace thalweg::in_switch

@@ -11,7 +11,7 @@ namespace thalweg::in_switch {
 Units::Units(Domain& clock, const mpi_fpga::FabricConfig& config, std::size_t ranks)
     : clock_(clock),
       fabric_(config, mpi_fpga::Endpoint::kernel, &clock.scheduler),
-      id_(clock.scheduler.add(*this)) {  // after the fabric's own, so that it comes last in a cycle
+      id_(clock.scheduler.add(*this)) {  // after the fabric's components, so that it is stepped last in a cycle
   const auto nodes = config.nodes - config.switches;
   require(ranks <= nodes, "there are " + std::to_string(ranks) + " ranks, and the switches of their collectives have " +
                               std::to_string(nodes) + " nodes");
@@ -23,7 +23,7 @@ std::uint32_t Units::elements_per_packet(std::size_t element_bytes) const {
 }
 
 std::optional<mpi_fpga::ContextId> Units::create(std::span<const NodeId> members, Tick cycle) {
-  std::vector<Handle> rows;  // a unit waits for its row by itself
+  std::vector<Handle> rows;  // ignored: a unit itself waits until its row is loaded
   for (std::size_t i = 0; i < members.size(); ++i) rows.push_back(expect([](const Completion&) {}));
   const auto made = fabric_.create_communicator(members, rows, cycle);
   if (made) clock_.wake(id_, cycle);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The collective units of an MPI-FPGA cluster on a clock of another system's simulation, whose adapters submit operations.
+// The collective units of an MPI-FPGA cluster, on a clock of another system's simulation, whose adapters submit operations.
 #pragma once
 
 #include <cstdint>
@@ -14,38 +14,38 @@
 
 namespace thalweg::in_switch {
 
-/// Rank r of the other system is node r of the fabric, at whose own port (mpi_fpga::Endpoint::kernel) operations start and end.
+/// Rank r of the other system is node r of the fabric; operations start and end at the node's own port (mpi_fpga::Endpoint::kernel).
 class Units : private Component {
  public:
-  /// `clock`: the fabric's, which nobody else uses. Throws std::invalid_argument, one line, where the fabric has fewer nodes than
-  /// there are `ranks`, or is none.
+  /// `clock`: for the fabric's exclusive use. Throws std::invalid_argument, one line, if the fabric is invalid or has fewer than
+  /// `ranks` nodes.
   Units(Domain& clock, const mpi_fpga::FabricConfig& config, std::size_t ranks);
   Units(const Units&) = delete;
   Units& operator=(const Units&) = delete;
 
-  /// Called in each step after the completions of its cycle; true: it has something to do in the next one.
+  /// Called in each step after the completions of its cycle; returns true to be called in the next cycle.
   std::function<bool(Tick cycle)> stepped;
 
   [[nodiscard]] Domain& clock() { return clock_; }
   [[nodiscard]] ComponentId component() const { return id_; }
-  /// Operations that a rank's adapter may have begun: those in the unit, and as many that follow at once.
+  /// Maximum operations in flight per adapter: those in the unit, and as many queued behind them.
   [[nodiscard]] unsigned at_once() const { return 2 * fabric_.config().collective.operations_in_flight; }
   [[nodiscard]] std::uint32_t elements_per_packet(std::size_t element_bytes) const;
-  /// Whether they compute it, for all members alike.
+  /// True if the units compute the collective on this communicator; the same for all members.
   [[nodiscard]] bool computes(mpi_fpga::ContextId context, mpi_fpga::spec::Collective collective) const {
     return fabric_.computes(context, collective);
   }
-  /// The algorithms of a collective that they compute, as bits.
+  /// Bit mask of the available algorithms of a collective.
   [[nodiscard]] std::uint32_t algorithms(mpi_fpga::ContextId context, mpi_fpga::spec::Collective collective) const {
     return fabric_.algorithms(context, collective);
   }
-  /// A communicator, from a cycle on. None where the table of a member has no row left.
+  /// Creates a communicator at a cycle; nullopt if a member's table is full.
   [[nodiscard]] std::optional<mpi_fpga::ContextId> create(std::span<const NodeId> members, Tick cycle);
-  /// A handle for a request; `done` is called in the step in which it has completed.
+  /// Creates the handle of a request; `done` is called in the step of its completion.
   [[nodiscard]] Handle expect(queue::Timeline::Done done) { return operations_.expect(std::move(done)); }
-  /// One rank's part, from a cycle on that has not been stepped.
+  /// Submits one rank's part at a cycle that has not been stepped.
   void submit(const mpi_fpga::CollectiveRequest& request, Tick cycle);
-  /// What a rank of a communicator waits for.
+  /// Describes what a rank of a communicator waits for.
   [[nodiscard]] std::optional<mpi_fpga::Waiting> waits(mpi_fpga::ContextId context, std::uint32_t rank) const;
 
  private:
