@@ -33,7 +33,7 @@ const void* instruction(const ucontext_t& context) {
 
 void handle(int signal, siginfo_t* info, void* context) {
   Faults::RecoveryPoint* place = find_place && Kernel::inside() ? find_place(Kernel::current().context()) : nullptr;
-  if (!place || !place->is_set) {  // it happens again, and goes to who had it before
+  if (!place || !place->is_set) {  // the instruction is repeated, and its fault goes to the previous handler
     for (std::size_t k = 0; k < kSignals.size(); ++k)
       if (kSignals[k] == signal) sigaction(signal, &before[k], nullptr);
     if (signal == SIGABRT) raise(signal);
@@ -87,7 +87,7 @@ std::string Faults::RecoveryPoint::text() const {
 }
 
 std::string what_was_thrown(const void* by_kernel) {
-  const auto current = std::current_exception();  // a pointer to what was thrown
+  const auto current = std::current_exception();  // a pointer to the exception object
   const void* thrown = nullptr;
   static_assert(sizeof current == sizeof thrown);
   std::memcpy(&thrown, &current, sizeof thrown);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Handles faults of kernels in this process: an invalid address, a division by zero, a stack overflow. The kernel's code is left as by longjmp,
-// without destructors. A wild pointer may have written anywhere, so the run ends.
+// Handles faults of kernels in this process: an invalid address, a division by zero, a stack overflow. The kernel's code is left by
+// siglongjmp, without destructors. A wild pointer may have corrupted any memory, so the run ends.
 #pragma once
 
 #include <csetjmp>
@@ -13,22 +13,22 @@ namespace thalweg {
 
 class Faults {
  public:
-  /// Where a kernel's code is left.
+  /// Jump target of a kernel's fault, and its details.
   struct RecoveryPoint {
     sigjmp_buf jump{};
     bool is_set = false;
     int signal = 0;
-    const void* code = nullptr;  ///< what did it
-    std::uintptr_t address = 0;  ///< what it used
+    const void* code = nullptr;  ///< address after the faulting instruction's first byte
+    std::uintptr_t address = 0;  ///< memory address accessed
     bool is_overflow = false;
 
-    /// What went wrong, for people.
+    /// Description of the fault for the user.
     [[nodiscard]] std::string text() const;
   };
-  /// Of the kernel that runs, by its context; null: it is no kernel's.
+  /// Finds the recovery point of the running kernel by its context; null if it has none.
   using Find = RecoveryPoint* (*)(void* context);
 
-  /// While it exists, faults of kernels on this thread go to their places.
+  /// During its lifetime, faults of kernels on this thread jump to their recovery points.
   explicit Faults(Find find);
   ~Faults();
   Faults(const Faults&) = delete;
@@ -39,7 +39,7 @@ class Faults {
   std::unique_ptr<State> state_;
 };
 
-/// In a handler of exceptions: what went wrong, for people, where a kernel has thrown this one last. Any other exception goes on.
+/// Called in an exception handler: describes the exception for the user if it is the kernel's last one; rethrows any other.
 [[nodiscard]] std::string what_was_thrown(const void* by_kernel);
 
 }  // namespace thalweg

@@ -14,7 +14,7 @@
 namespace thalweg {
 
 LoadedLibrary::LoadedLibrary(const std::string& file) : file_(file) {
-  // The loader takes a file that it has loaded for the same library, so each rank loads a file of its own.
+  // The loader does not load a file twice, so each rank loads its own copy.
   std::string copy = file + ".XXXXXX";
   const int descriptor = mkstemp(copy.data());
   if (descriptor < 0) throw std::runtime_error("cannot write beside " + file);

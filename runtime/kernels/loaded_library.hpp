@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel library compiled for this computer, loaded for one rank: each rank has its own static variables.
+// A kernel library compiled for this computer, loaded for one rank, so that each rank has its own static variables.
 #pragma once
 
 #include <string>
@@ -9,23 +9,23 @@ namespace thalweg {
 
 class LoadedLibrary {
  public:
-  /// Loads a copy. Throws std::runtime_error where it can't be loaded.
+  /// Loads a copy. Throws std::runtime_error on failure.
   explicit LoadedLibrary(const std::string& file);
   ~LoadedLibrary();
   LoadedLibrary(const LoadedLibrary&) = delete;
   LoadedLibrary& operator=(const LoadedLibrary&) = delete;
 
   [[nodiscard]] const std::string& file() const { return file_; }
-  /// Null where it has none of that name.
+  /// Address of a symbol, or null.
   [[nodiscard]] void* symbol(const std::string& name) const;
-  /// The source's lines, "app.cl:7", of its code before an address, from inside of what is inlined; none where nobody knows them, or the
-  /// code is another's.
+  /// Source lines, such as "app.cl:7", of the code before an address, innermost inlined function first; empty if unknown or if the
+  /// code is not of this library.
   [[nodiscard]] std::vector<std::string> lines(const void* code) const;
 
  private:
   std::string file_;
   void* handle_ = nullptr;
-  const void* base_ = nullptr;  ///< where it lies
+  const void* base_ = nullptr;  ///< load address
 };
 
 }  // namespace thalweg

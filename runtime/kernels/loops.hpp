@@ -13,14 +13,14 @@ namespace thalweg {
 
 class Loops {
  public:
-  /// The loop is a pipeline, whose results leave it `depth` cycles later. Throws std::invalid_argument where interval or depth are none.
+  /// Makes the loop a pipeline with a latency of `depth` cycles. Throws std::invalid_argument for an invalid interval or depth.
   void begin_pipeline(kernel__loop& loop, Tick depth) {
     pipelines_.push_back(std::make_unique<Pipeline>(loop.interval, depth));
     loop.pipeline = 1;
     ++begun_;
   }
-  /// A turn begins its interval after the one before, and the ticks that the kernel stalled; `at_once` of them together. False where it is
-  /// together with the one before.
+  /// Starts an iteration, the interval and the kernel's stall time after the previous one; `at_once` iterations start together. False if
+  /// it starts together with the previous one.
   bool turn(Kernel& kernel, kernel__loop& loop) {
     if (loop.begun >= 0 && loop.turns < loop.at_once) {
       ++loop.turns;
@@ -35,18 +35,18 @@ class Loops {
     loop.turns = 1;
     return true;
   }
-  /// Its last turn takes its interval, too, so that what follows the loop begins afterwards. While a kernel is unwound no time passes.
+  /// Ends the loop, after the interval of its last iteration. No time passes while a kernel is unwound.
   void leave(Kernel& kernel, kernel__loop& loop) {
     if (loop.pipeline) {
       auto* last = pipelines_.back().release();
       pipelines_.pop_back();
-      delete last;  // throws, where the kernel is cancelled
+      delete last;  // throws if the kernel is cancelled
     }
     if (loop.begun >= 0 && std::uncaught_exceptions() == 0) kernel.reach(next(kernel, loop));
     loop.begun = -1;
     loop.pipeline = 0;
   }
-  /// The number of the pipeline that the kernel is in; 0: it is in none.
+  /// Number of the kernel's current pipeline; 0: none.
   [[nodiscard]] unsigned pipeline() const { return pipelines_.empty() ? 0 : begun_; }
 
  private:

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What python/thalweg/kernels/loops.py puts around the loops of a kernel's source. A loop's state is on the stack of its function,
- * so that calls within calls have their own, and it ends however the loop is left: by its condition, break, return, goto or throw.
+ * Macros that python/thalweg/kernels/loops.py inserts around the loops of a kernel's source. A loop's state is on its function's stack,
+ * so that nested calls have their own, and it is destroyed however the loop ends: by its condition, break, return, goto or throw.
  */
 #ifndef KERNEL_LOOPS_H
 #define KERNEL_LOOPS_H
-#pragma GCC system_header /* an error in what the macros get is one of the kernel's line */
+#pragma GCC system_header /* errors in macro arguments are reported at the kernel's line */
 
 struct kernel__loop {
-  long begun, stalled, interval; /* of its last turn, in ticks; of cycles between turns */
-  unsigned at_once, turns;       /* turns that share an interval, and those that the last one has */
+  long begun, stalled,
+      interval;            /* start and stall time at the last iteration, in ticks; initiation interval, in cycles */
+  unsigned at_once, turns; /* iterations per interval; iterations so far in the current one */
   int pipeline, used;
 };
 
@@ -17,19 +18,19 @@ struct kernel__loop {
 extern "C" {
 #endif
 #define KERNEL__NO_PIPELINE (-0x7fffffffffffffffL - 1)
-/* Turns begin `interval` cycles after each other, `at_once` of them together. With a depth they are a pipeline's. */
+/* Every `interval` cycles, `at_once` iterations start. With a depth, the loop is a pipeline. */
 struct kernel__loop kernel__enter(long interval, long depth, unsigned at_once);
-/* Once. */
+/* True on the first call only. */
 int kernel__within(struct kernel__loop* loop);
 void kernel__turn(struct kernel__loop* loop);
-/* The last turn takes its interval, too. */
+/* Ends the loop, after the interval of its last iteration. */
 void kernel__leave(struct kernel__loop* loop);
 #ifdef __cplusplus
 }
 #endif
 
 #ifdef __cplusplus
-/* In constant expressions no time passes. */
+/* No time passes in constant expressions. */
 struct kernel__guard : kernel__loop {
   constexpr kernel__guard(long interval, long depth, unsigned at_once) : kernel__loop{} {
     if (!__builtin_is_constant_evaluated()) static_cast<kernel__loop&>(*this) = kernel__enter(interval, depth, at_once);

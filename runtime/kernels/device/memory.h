@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory that a library of kernels uses, as the address sanitizer's instrumentation tells of it. Included once in each library, whose `uses` is
- * called before each access; addresses near 0 are nobody's.
+ * Tracks a kernel library's memory accesses by the address sanitizer's instrumentation. Included once in each library, whose `uses` is
+ * called before each access. Addresses below NOBODYS are never valid.
  */
 #ifndef KERNEL_MEMORY_H
 #define KERNEL_MEMORY_H
@@ -32,7 +32,7 @@ void __asan_storeN_noabort(unsigned long address, unsigned long bytes) {
   uses(address, bytes, 1, FROM);
 }
 void __asan_handle_no_return(void) {}
-/* By gcc, around what initializes variables of a file. */
+/* Called by gcc around the dynamic initialization of a file's variables. */
 void __asan_before_dynamic_init(const char* file) {
   (void)file;
 }
