@@ -37,7 +37,7 @@ Connections::~Connections() {
 
 void Connections::watch(int descriptor) {
   epoll_event event{};
-  // By edges: a socket that is ready by its level alone stays in its old place, and the order of the ends is lost.
+  // Edge-triggered: a level-triggered socket that is ready keeps its position in the ready list, so the order of the ends is lost.
   event.events = EPOLLIN | EPOLLRDHUP | EPOLLET;
   event.data.fd = descriptor;
   epoll_ctl(poller_, EPOLL_CTL_ADD, descriptor, &event);

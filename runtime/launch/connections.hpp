@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sockets of the ranks: a rank connects with a greeting, gets the shared memory, and is detected when it exits. A child process
-// can keep the socket open, so the ranks' processes are watched, too.
+// The ranks' sockets: a rank connects with a greeting and gets the shared memory, and its exit is detected. A child process can keep
+// the socket open, so the ranks' processes are watched, too.
 #pragma once
 
 #include <cstdint>
@@ -14,23 +14,23 @@ namespace thalweg::launch {
 
 class Connections {
  public:
-  /// Takes over `listener`, a Unix stream socket that listens.
+  /// Takes ownership of `listener`, a listening Unix stream socket.
   Connections(int listener, unsigned ranks, int memory, const Welcome& welcome);
   ~Connections();
   Connections(const Connections&) = delete;
   Connections& operator=(const Connections&) = delete;
 
-  /// Looks for at most `milliseconds` for ranks that come or go.
+  /// Waits at most `milliseconds` for ranks that connect or exit.
   void poll(int milliseconds);
 
   [[nodiscard]] unsigned joined() const { return joined_; }
   [[nodiscard]] bool has_joined(unsigned rank) const { return sockets_[rank] >= 0; }
   [[nodiscard]] const std::vector<std::int32_t>& processes() const { return processes_; }
-  /// Ranks whose process has ended, or is none of the run any more, in the order of their ends.
+  /// Ranks whose process has ended or left the run, in the order of these events.
   [[nodiscard]] const std::vector<unsigned>& lost() const { return lost_; }
   /// The process of a rank that has joined.
   [[nodiscard]] const WatchedProcess& process(unsigned rank) const { return watched_[rank]; }
-  /// What is wrong with a greeting, or nothing.
+  /// Reason why a greeting was refused, or empty.
   [[nodiscard]] const std::string& refusal() const { return refusal_; }
 
  private:
@@ -44,7 +44,7 @@ class Connections {
   int memory_;
   Welcome welcome_;
   unsigned joined_ = 0;
-  std::vector<int> sockets_;    ///< of each rank; -1 before it comes
+  std::vector<int> sockets_;    ///< of each rank; -1 before it connects
   std::vector<int> strangers_;  ///< accepted, not greeted yet
   std::vector<std::int32_t> processes_;
   std::vector<WatchedProcess> watched_;

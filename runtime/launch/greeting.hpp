@@ -13,13 +13,13 @@ struct Hello {
   std::int32_t rank = 0;
   std::int32_t size = 0;
   std::int32_t pid = 0;
-  char library[128] = {};  ///< what the MPI library says of itself, where it is not the one of the interposer
+  char library[128] = {};  ///< error message if the MPI library is not the interposer's; otherwise empty
 };
 
-/// The shared memory's descriptor comes with it.
+/// Sent together with the shared memory's descriptor.
 struct Welcome {
   std::int64_t ticks_per_second = 0;
-  double compute_scale = 0;  ///< of a rank's own processor time; 0: it takes no virtual time
+  double compute_scale = 0;  ///< virtual time per processor time of a rank; 0: computation takes no time
 };
 
 }  // namespace thalweg::launch

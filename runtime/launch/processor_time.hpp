@@ -6,9 +6,9 @@
 
 namespace thalweg::launch {
 
-/// The processor time that a process has used, in ns; 0 where it is not there.
+/// Processor time used by a process, in ns; 0 if it does not exist.
 [[nodiscard]] std::int64_t processor_ns(std::int32_t process);
-/// Is a thread of it on a processor, or waits for one?
+/// True if a thread of the process runs or waits for a processor.
 [[nodiscard]] bool any_thread_runs(std::int32_t process);
 
 }  // namespace thalweg::launch

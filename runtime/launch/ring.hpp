@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A queue in shared memory.
+// A ring buffer in shared memory.
 #pragma once
 
 #include <atomic>
@@ -8,7 +8,7 @@
 
 namespace thalweg::launch {
 
-/// A ring of one writer and one reader, which are in different processes.
+/// Ring buffer with a single writer and a single reader, in different processes.
 template <class T, std::size_t Entries>
 struct Ring {
   std::atomic<std::uint64_t> written{0};

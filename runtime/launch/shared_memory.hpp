@@ -10,7 +10,7 @@ namespace thalweg::launch {
 
 class SharedMemory {
  public:
-  /// Throws std::system_error where the system refuses the file or the mapping.
+  /// Throws std::system_error if the file or the mapping fails.
   explicit SharedMemory(std::uint64_t bytes);
   ~SharedMemory();
   SharedMemory(const SharedMemory&) = delete;
@@ -18,7 +18,7 @@ class SharedMemory {
 
   [[nodiscard]] int descriptor() const { return descriptor_; }
 
-  /// True where `count` elements of `size` bytes at `offset` lie inside the memory.
+  /// True if `count` elements of `size` bytes at `offset` lie within the memory.
   [[nodiscard]] bool holds(std::uint64_t offset, std::uint64_t count, std::uint64_t size) const {
     return offset <= bytes_ && (size == 0 || count <= (bytes_ - offset) / size);
   }

@@ -9,10 +9,10 @@
 namespace thalweg::launch {
 
 std::string fields_from_state(const std::string& stat_file) {
-  // Not by a stream: of a process that ends between opening and reading, its buffer throws.
+  // Not by a stream, whose buffer throws if the process ends between open and read.
   const int file = open(stat_file.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return "";
-  std::array<char, 4096> text;  // the kernel writes it in one piece of about 300 characters
+  std::array<char, 4096> text;  // the kernel returns the whole file, about 300 characters, in one read
   const auto length = read(file, text.data(), text.size());
   close(file);
   if (length <= 0) return "";

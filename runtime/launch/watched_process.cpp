@@ -21,21 +21,21 @@
 namespace thalweg::launch {
 namespace {
 
-constexpr int kEndMilliseconds = 10'000;  // between closing its files and its end a process only gives back memory
-constexpr int kWaitMilliseconds = 1000;   // while its parent waits for it neither of the two ways has its status
+constexpr int kEndMilliseconds = 10'000;  // between closing its files and its end, a process only frees memory
+constexpr int kWaitMilliseconds = 1000;   // while its parent waits for it, neither method returns its status
 
 std::string file_of(int process, const char* name) {
   return "/proc/" + std::to_string(process) + "/" + name;
 }
 
-/// The program that a process executes; nothing from where it ends on.
+/// The program that a process executes; empty once it is ending.
 std::string program_of(int process) {
   std::array<char, 4096> path;
   const auto length = readlink(file_of(process, "exe").c_str(), path.data(), path.size());
   return length < 0 ? "" : std::string(path.data(), static_cast<std::size_t>(length));
 }
 
-/// As Linux has it from 6.15 on (linux/pidfd.h): PIDFD_GET_INFO also of a process that its parent has waited for.
+/// Argument of PIDFD_GET_INFO (linux/pidfd.h), which since Linux 6.15 also works after the parent has waited for the process.
 struct PidfdInfo {
   std::uint64_t mask = 1 << 3;  // PIDFD_INFO_EXIT
   std::uint64_t cgroup = 0;
@@ -54,7 +54,7 @@ std::optional<int> status_after_wait(int descriptor) {
 std::optional<int> status_before_wait(int process) {
   const std::string fields = fields_from_state(file_of(process, "stat"));
   if (!fields.starts_with('Z')) return std::nullopt;
-  return std::atoi(fields.c_str() + fields.rfind(' '));  // the last one
+  return std::atoi(fields.c_str() + fields.rfind(' '));  // exit status is the last field
 }
 
 }  // namespace
@@ -87,7 +87,7 @@ bool WatchedProcess::has_ended(int milliseconds) const {
 std::string WatchedProcess::end(bool exits) const {
   const std::string unknown = exits ? "exited" : "ended";
   if (descriptor_ < 0) return unknown;
-  // A process that ends closes its files when it has no program any more.
+  // An ending process has no program any more when it closes its files.
   if (const std::string program = program_of(process_); !program.empty() && !has_ended(0))
     return program == program_ ? "closed its connection to the run, or executed its program anew"
                                : "executed another program, " + program + ",";

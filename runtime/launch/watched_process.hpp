@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Watches a process that is not a child, and reports how it ended.
+// Watches a process that is not a child and reports how it ended.
 #pragma once
 
 #include <string>
@@ -14,11 +14,11 @@ class WatchedProcess {
   WatchedProcess(WatchedProcess&& other) noexcept;
   WatchedProcess& operator=(WatchedProcess&& other) noexcept;
 
-  /// Readable from the end of the process on; -1 where the system has no such thing.
+  /// Becomes readable when the process ends; -1 if the system has no pidfd.
   [[nodiscard]] int descriptor() const { return descriptor_; }
 
-  /// What it did, such as "exited" or "was killed by signal 11 (Segmentation fault)", once it has ended or let go of what it had
-  /// open. `exits`: it was seen to call exit(). Waits for an end that is under way.
+  /// Describes its end, such as "exited" or "was killed by signal 11 (Segmentation fault)", after it has ended or closed its
+  /// connection. `exits`: it has called exit(). Waits for an end in progress.
   [[nodiscard]] std::string end(bool exits) const;
 
  private:
