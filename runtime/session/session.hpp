@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clients whose programs run outside virtual time: each one runs, or is parked until its operation is complete.
-// Time advances to the earliest moment at which a running client may still act.
+// Clients whose programs run outside virtual time: each runs, or is parked until its operations complete.
+// Time advances to the earliest moment at which a running client may act.
 #pragma once
 
 #include <algorithm>
@@ -15,21 +15,21 @@
 
 namespace thalweg::session {
 
-/// What lets a parked client go on: `need` of its requests, or a time.
+/// Condition that resumes a parked client: `need` of its requests have completed, or a time.
 struct Wait {
   std::span<const std::uint64_t> ids{};
-  std::uint32_t need = 0;  ///< of these; with none, and no time, it goes on at once
+  std::uint32_t need = 0;  ///< number of `ids` to complete; 0 without a time: resumes at once
   Tick until = kNever;
-  bool alert = false;   ///< anything that happens to it lets it go on as well
-  bool yields = false;  ///< nothing: it goes on when the others have got as far as they can
+  bool alert = false;   ///< any event of the client also resumes it
+  bool yields = false;  ///< no condition: resumes when the other clients can advance no further
 };
 
-/// `Request` has a number `id`, other than those of the client's requests that are pending; `Reply` has that `id`, and the time
-/// `at` at which the client may know of it.
+/// `Request` has a number `id`, unique among the client's pending requests; `Reply` has that `id`, and the time `at` from which the
+/// client may see it.
 template <class Request, class Reply>
 class Session {
  public:
-  /// `lookahead`: ticks until what one client does can have an effect on another one.
+  /// `lookahead`: minimum ticks until an action of one client can affect another.
   Session(queue::Timeline& timeline, std::size_t clients, Tick lookahead)
       : timeline_(timeline), lookahead_(lookahead), clients_(clients) {}
 
@@ -41,7 +41,7 @@ class Session {
     const auto found = clients_[client].pending.find(id);
     return found == clients_[client].pending.end() ? nullptr : &found->second.request;
   }
-  /// Ends a pending request.
+  /// Completes a pending request.
   void complete(unsigned client, const Reply& reply) {
     Client& owner = clients_[client];
     const auto found = owner.pending.find(reply.id);
@@ -50,14 +50,14 @@ class Session {
     owner.outbox.push_back(reply);
     if (awaited && owner.missing > 0 && --owner.missing == 0) wake(client, reply.at);
   }
-  /// Something that the client did not ask for.
+  /// Notes an event that no request of the client waits for.
   void happened(unsigned client, Tick at) {
     if (clients_[client].parked && clients_[client].alert) wake(client, at);
   }
-  /// Replies that the client has not been given.
+  /// Replies not delivered to the client yet.
   [[nodiscard]] std::deque<Reply>& outbox(unsigned client) { return clients_[client].outbox; }
 
-  /// The client stops at time `at`, its own.
+  /// Parks the client at time `at` of its own clock.
   void park(unsigned client, Tick at, const Wait& wait) {
     Client& parked = clients_[client];
     parked.parked = true;
@@ -83,12 +83,12 @@ class Session {
   }
   [[nodiscard]] bool is_parked(unsigned client) const { return clients_[client].parked; }
   [[nodiscard]] bool anybody_parked() const { return std::ranges::any_of(clients_, &Client::parked); }
-  /// When the client was parked last, and the time that it will go on at.
+  /// Time at which the client was last parked, and the time at which it resumes.
   [[nodiscard]] Tick since(unsigned client) const { return clients_[client].since; }
   [[nodiscard]] Tick clock(unsigned client) const { return clients_[client].clock; }
 
-  /// Moves time until a client may go on, or nothing will happen by itself. `earliest`: clients that run do nothing before;
-  /// kNever: none runs. `look()` is called after each step, and says when the next one ends at the latest.
+  /// Advances time until a client is ready or the timeline is idle. `earliest`: earliest time at which a running client may act;
+  /// kNever: none runs. `look()` is called after each step, and returns the latest end of the next one.
   template <class Look>
   void run(Tick earliest, Look&& look) {
     if (earliest != kNever) horizon_ = std::min(horizon_, earliest + lookahead_);
@@ -97,7 +97,7 @@ class Session {
       timeline_.step(engine.idle() ? horizon_ : std::min(horizon_, stop));
     for (const unsigned client : std::exchange(yielding_, {})) wake(client, timeline_.now());
   }
-  /// The clients that may go on, in the order in which that became so: they run from now on.
+  /// Returns the ready clients, in the order in which they became ready; they are no longer parked.
   [[nodiscard]] std::vector<unsigned> take_ready() {
     for (const unsigned client : ready_) clients_[client].parked = clients_[client].ready = false;
     horizon_ = kNever;
@@ -107,18 +107,18 @@ class Session {
  private:
   struct Asked {
     Request request;
-    std::uint64_t parking = 0;  ///< the last one that waits for it
+    std::uint64_t parking = 0;  ///< number of the last parking that waits for it
   };
   struct Client {
     std::unordered_map<std::uint64_t, Asked> pending;
     std::deque<Reply> outbox;
     bool parked = false, ready = false, alert = false;
-    std::uint64_t parking = 0;  ///< counts, so that an old alarm wakes nobody
-    std::uint32_t missing = 0;  ///< replies that it still waits for
+    std::uint64_t parking = 0;  ///< number of parkings, so that an old timer has no effect
+    std::uint32_t missing = 0;  ///< number of replies that it still waits for
     Tick since = 0, clock = 0;
   };
 
-  /// When the first request was complete whose reply the client has not been given; its own time where it has been given all.
+  /// Earliest completion time of the undelivered replies to `ids`, but not before the client's clock; the clock if there are none.
   [[nodiscard]] static Tick first_reply(const Client& of, std::span<const std::uint64_t> ids) {
     Tick first = kNever;
     for (const Reply& reply : of.outbox)
@@ -138,7 +138,7 @@ class Session {
   const Tick lookahead_;
   std::vector<Client> clients_;
   std::vector<unsigned> ready_, yielding_;
-  Tick horizon_ = kNever;  ///< clients that will run cannot do anything before this time
+  Tick horizon_ = kNever;  ///< running or ready clients cannot affect others before this time
 };
 
 }  // namespace thalweg::session

@@ -11,18 +11,18 @@
 
 namespace thalweg::session {
 
-/// The rule: virtual time passes `ratio` times as fast as the wall clock, and never faster. Time that a busy simulation does not keep up with
-/// by more than a stride is not made up for: virtual time falls behind then, and does not hurry afterwards. So a timer of T in virtual time takes T / ratio of the wall
-/// clock or longer, however this process is scheduled, and a peer has that time to answer.
+/// Virtual time advances `ratio` times as fast as the wall clock, and never faster. If a busy simulation falls behind by more than a
+/// stride, the excess is not caught up. So a timer of T in virtual time takes T / ratio of the wall clock or longer, however this
+/// process is scheduled, and a peer has that time to reply.
 class WallClock {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  /// `ratio`: seconds of virtual time in a second of the wall clock. `stride`: ticks. It begins at `begin`, and tick `now`.
+  /// `ratio`: seconds of virtual time per second of the wall clock. `stride`: in ticks. Starts at wall time `begin` and tick `now`.
   WallClock(std::int64_t ticks_per_second, double ratio, Tick stride, Time begin, Tick now)
       : ticks_per_ns_(static_cast<double>(ticks_per_second) * ratio * 1e-9), stride_(stride), wall_(begin), now_(now) {}
 
-  /// The tick that virtual time may reach at `wall`. It has reached `now`, and nothing happens before `next` by itself.
+  /// The tick that virtual time may reach at `wall`. It is at `now`, and the next event is at `next`.
   [[nodiscard]] Tick until(Time wall, Tick now, Tick next) {
     const auto passed = static_cast<double>((wall - wall_).count());
     wall_ = wall;
@@ -35,20 +35,20 @@ class WallClock {
     }
     return now + static_cast<Tick>(std::floor(std::max(due_, 0.0)));
   }
-  /// When virtual time may reach `tick`, as of the last until().
+  /// Wall time at which virtual time may reach `tick`, as of the last until().
   [[nodiscard]] Time at(Tick tick) const {
     const double ns = (static_cast<double>(tick - now_) - due_) / ticks_per_ns_;
     return wall_ + std::chrono::nanoseconds(std::llround(std::ceil(std::clamp(ns, 0.0, 1e15))));
   }
-  /// Seconds of the wall clock that virtual time did not keep up with.
+  /// Seconds of the wall clock by which virtual time has fallen behind.
   [[nodiscard]] double behind_s() const { return behind_ns_ * 1e-9; }
 
  private:
-  double ticks_per_ns_;  ///< of the wall clock
+  double ticks_per_ns_;  ///< ticks per ns of the wall clock
   Tick stride_;
   Time wall_;
   Tick now_;
-  double due_ = 0;  ///< ticks that have become due since `now_`, or negative: that were taken ahead
+  double due_ = 0;  ///< ticks that virtual time is behind the wall clock at `now_`; negative: ahead
   double behind_ns_ = 0;
 };
 
