@@ -34,7 +34,7 @@ void Attached::advance(Tick until, std::vector<Completion>& completed) {
   const auto before = completed.size();
   try {
     while (completed.size() == before && now() < until && !failure()) step(until, completed);
-  } catch (const std::runtime_error& error) {  // an interface is gone
+  } catch (const std::runtime_error& error) {  // an interface has disappeared
     failure_ = error.what();
   }
 }
@@ -43,7 +43,7 @@ void Attached::step(Tick until, std::vector<Completion>& completed) {
   const Tick next = engine_.next();
   const Tick target = std::min(until, clock_.until(std::chrono::steady_clock::now(), now(), next));
   const auto before = completed.size();
-  // First to where nothing has happened, so that what has come is there before a timer that ends now.
+  // First up to the next event, so that received frames precede a timer that expires now.
   engine_.advance(std::min(target, next), completed);
   receive(target + ticks(kStrideS));
   if (completed.size() == before) engine_.advance(target, completed);

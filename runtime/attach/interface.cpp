@@ -31,19 +31,20 @@ namespace thalweg::attach {
 
 namespace {
 
-constexpr std::size_t kRoom = ethernet::kMost + 1;  // of a frame that is read, to see that it is too long
+constexpr std::size_t kRoom =
+    ethernet::kMost + 1;  // buffer per frame; one byte more, to detect frames that are too long
 constexpr int kCarrierTries = 150;
 constexpr std::chrono::milliseconds kCarrierPause{10};
-constexpr int kSocketBytes = 1 << 24;  // of frames that wait: 10 ms of 10 Gb/s, with what the kernel adds
+constexpr int kSocketBytes = 1 << 24;  // socket buffer: 10 ms at 10 Gb/s, including the kernel's overhead
 
-/// A request of ioctl() about an interface.
+/// An ioctl() request about an interface.
 ifreq about(const std::string& name) {
   ifreq request{};
   std::memcpy(request.ifr_name, name.data(), std::min(name.size(), sizeof request.ifr_name - 1));
   return request;
 }
 
-/// A socket for such requests.
+/// A socket for ioctl() requests.
 class Requests {
  public:
   Requests() : descriptor_(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {}
@@ -56,7 +57,7 @@ class Requests {
     auto request = about(name);
     return ask(SIOCGIFFLAGS, request) ? request.ifr_flags : short{0};
   }
-  /// Its driver says so.
+  /// True if the driver is that of a TAP device.
   [[nodiscard]] bool is_tap_device(const std::string& name) const {
     ethtool_drvinfo info{};
     info.cmd = ETHTOOL_GDRVINFO;
@@ -92,7 +93,7 @@ Interface::Interface(const std::string& name, std::size_t longest) : name_(name)
     fail("its MTU is " + std::to_string(mtu.ifr_mtu) + ", and frames have up to " + std::to_string(needed) +
          " bytes behind their header; ip link set dev " + name + " mtu " + std::to_string(needed));
   if (tap_) open_tap();
-  // The kernel takes up to a second to see that a TAP device has been opened, and a bridge forwards nothing before.
+  // The kernel takes up to a second to detect that a TAP device has been opened; until then a bridge forwards nothing.
   for (int tries = 0; !(requests.flags(name) & IFF_RUNNING); ++tries) {
     if (tries == kCarrierTries) {
       if (tap_) close(descriptor_);
@@ -133,7 +134,7 @@ void Interface::open_tap() {
 }
 
 void Interface::open_socket(int index) {
-  descriptor_ = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);  // no protocol: nothing before bind()
+  descriptor_ = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);  // protocol 0: no frames before bind()
   if (descriptor_ < 0)
     fail(errno == EPERM ? "a packet socket takes root (CAP_NET_RAW); a user of a TAP device needs none"
                         : std::strerror(errno));
@@ -225,7 +226,7 @@ std::size_t Interface::send(std::span<const std::span<const std::byte>> frames) 
     const auto batch = std::min(kBatch, frames.size() - done);
     for (std::size_t k = 0; k < batch; ++k) {
       const auto& frame = frames[done + k];
-      places[k] = {const_cast<std::byte*>(frame.data()), frame.size()};  // it is only read
+      places[k] = {const_cast<std::byte*>(frame.data()), frame.size()};  // only read
       messages[k].msg_hdr.msg_iov = &places[k];
       messages[k].msg_hdr.msg_iovlen = 1;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads and writes frames of a Linux network interface: a TAP device, or any other one through a packet socket. The kernel adds
+// Reads and writes frames of a Linux network interface: a TAP device, or any other interface through a packet socket. The kernel adds
 // and checks the FCS.
 #pragma once
 
@@ -13,8 +13,8 @@ namespace thalweg::attach {
 
 class Interface {
  public:
-  /// Opens an interface that is up and carries frames of `longest` bytes, from the destination address to the end of the payload, as all lengths
-  /// here. Throws std::runtime_error, one line.
+  /// Opens an interface, which must be up and carry frames of `longest` bytes. All lengths count from the destination address to the
+  /// end of the payload. Throws std::runtime_error, one line.
   Interface(const std::string& name, std::size_t longest);
   Interface(Interface&& other) noexcept;
   Interface& operator=(Interface&&) = delete;
@@ -22,9 +22,9 @@ class Interface {
 
   struct Counts {
     std::uint64_t sent = 0, sent_bytes = 0, received = 0, received_bytes = 0;
-    std::uint64_t refused = 0;    ///< that should have been sent: the interface was down
-    std::uint64_t oversized = 0;  ///< that came, and are longer than any Ethernet frame (ethernet::kMost)
-    std::uint64_t dropped = 0;    ///< by the kernel, before they were read: nobody read them in time
+    std::uint64_t refused = 0;    ///< not sent, as the interface was down
+    std::uint64_t oversized = 0;  ///< received frames longer than ethernet::kMost, which are dropped
+    std::uint64_t dropped = 0;    ///< dropped by the kernel, as they were not read in time
   };
 
   [[nodiscard]] const std::string& name() const { return name_; }
@@ -32,9 +32,10 @@ class Interface {
   [[nodiscard]] int descriptor() const { return descriptor_; }
   [[nodiscard]] Counts counts() const;
 
-  /// Frames that have come, at most kBatch; each is valid until the next call. Throws std::runtime_error where the interface is gone.
+  /// Received frames, at most kBatch, valid until the next call. Throws std::runtime_error if the interface has disappeared.
   [[nodiscard]] std::span<const std::span<const std::byte>> receive();
-  /// Sends frames in order; how many, fewer where the kernel has no room now. Throws std::runtime_error where the interface is gone.
+  /// Sends frames in order; returns their number, fewer if the kernel's buffer is full. Throws std::runtime_error if the interface has
+  /// disappeared.
   std::size_t send(std::span<const std::span<const std::byte>> frames);
 
   static constexpr std::size_t kBatch = 64;
