@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Events in the order of virtual time: completions of an engine, and events of its users.
+// Event queue in virtual time: completions of an engine, and events of its users.
 #pragma once
 
 #include <algorithm>
@@ -24,22 +24,22 @@ class Timeline {
 
   [[nodiscard]] const Engine& engine() const { return engine_; }
   [[nodiscard]] Tick now() const { return engine_.now(); }
-  /// The engine takes what is dated `at`, or as early as it still can.
+  /// Earliest time, not before `at`, at which the engine still accepts a submission.
   [[nodiscard]] Tick possible(Tick at) const { return std::max(at, now() - engine_.lookahead()); }
 
-  /// A handle for the engine; `done` is called for each of its completions.
+  /// Creates a handle for the engine; `done` is called for each of its completions.
   [[nodiscard]] Handle expect(Done done) {
     expected_.emplace(next_, std::move(done));
     return next_++;
   }
-  /// The handle was not used after all.
+  /// Discards an unused handle.
   void forget(Handle handle) { expected_.erase(handle); }
-  /// All of them: they will not complete.
+  /// Discards all handles, which will not complete.
   void forget() { expected_.clear(); }
-  /// Calls `event` at time `at`, or at once where that has passed.
+  /// Calls `event` at time `at`, or in the next step if that has passed.
   void at(Tick at, std::function<void()> event) { events_.push({at, next_++, std::move(event)}); }
 
-  /// Lets the next thing happen that is due up to `until`, or lets the time pass up to there.
+  /// Executes the next event due by `until`, or advances time, at most to `until`.
   void step(Tick until) {
     const Tick due = events_.empty() ? kNever : events_.top().at;
     if (due <= now()) return pop_event();
@@ -47,7 +47,7 @@ class Timeline {
     engine_.advance(std::min(until, due), completed_);
     deliver(completed_);
   }
-  /// Calls those who wait for these completions, where somebody else moves the engine's time.
+  /// Calls the callbacks of these completions; used directly if the engine's time is advanced elsewhere.
   void deliver(std::span<const Completion> completed) {
     for (const Completion& completion : completed) {
       const auto found = expected_.find(completion.handle);
@@ -60,7 +60,7 @@ class Timeline {
       done(completion);
     }
   }
-  /// True when nothing more will happen by itself.
+  /// True if no event is pending and the engine is idle.
   [[nodiscard]] bool idle() const { return events_.empty() && engine_.idle(); }
 
  private:
