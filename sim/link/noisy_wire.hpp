@@ -21,8 +21,8 @@ struct WireFaults {
   double bit_error_rate = 0;     ///< fraction of flipped bits
   double frames_lost = 0;        ///< fraction of lost frames
   double frames_duplicated = 0;  ///< fraction of frames whose copy replaces the next frame
-  Tick down_at = kNever;         ///< no frame passes from then,
-  Tick up_at = kNever;           ///< until then
+  Tick down_at = kNever;         ///< no frame passes from then
+  Tick up_at = kNever;           ///< frames pass again from then
   Tick reset_at = kNever;        ///< the sending end alone is reset then
 
   [[nodiscard]] bool any() const {

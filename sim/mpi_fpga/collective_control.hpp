@@ -83,8 +83,8 @@ struct Abilities {
 
 /// Available algorithms of a collective, bit i for code i; 0: not computed in the network. Exchange for allgather and
 /// halving for reduce_scatter require a power of two of ranks and no v-form; the packets of one turn of that exchange,
-/// ranks / 2 on the last edge, must fit into a slot. Trees and rings exist for broadcast, reduce and allreduce without
-/// v-form, rings also for allgather and reduce_scatter if a slot holds two packets.
+/// ranks / 2 on the last edge, must fit into a slot. Trees and rings exist for broadcast, reduce and allreduce, rings
+/// also for allgather and reduce_scatter if a slot holds two packets, but not in v-forms.
 [[nodiscard]] std::uint32_t algorithms(spec::Collective collective, const Abilities& abilities, bool vector = false);
 
 /// The algorithm that runs: the requested one if available, else tree, else the only one.

@@ -114,8 +114,8 @@ class CollectiveUnit {
   /// User-defined units on the path of its packets; null: none.
   [[nodiscard]] const UserUnits* user_units(OperationId id) const { return operation(id).units; }
   [[nodiscard]] std::uint32_t context_of(OperationId id) const { return id / in_flight_; }
-  /// Processes that take streams from this rank's host, as bits. Each has its own queue, numbered in the unit:
-  /// `first_process(id)` and following.
+  /// Processes that take streams from this rank's host, as bits. Each has its own queue, numbered in the unit from
+  /// `first_process(id)`.
   [[nodiscard]] std::uint32_t uploads(OperationId id) const { return operation(id).uploads; }
   [[nodiscard]] std::uint32_t first_process(OperationId id) const { return process_id(id, 0); }
   /// Virtual channel on which node `from` injects collective packets to `to`.
@@ -212,9 +212,9 @@ class CollectiveUnit {
     unsigned lane_latency = 0;
     const UserUnits* units = nullptr;
     std::array<Execution, Program::kMaxProcesses> execution;
-    std::uint32_t running = 0;   ///< processes
+    std::uint32_t running = 0;   ///< running processes
     std::uint32_t to_host = 0;   ///< packets in flight to host memory
-    std::vector<Upload> upload;  ///< of each process
+    std::vector<Upload> upload;  ///< per process
     Personal personal;           ///< state of an all-to-all, which has no processes; lane i is port i
   };
 
@@ -415,7 +415,7 @@ class CollectiveUnit {
   Pick pick_;
   Dispatch dispatch_;
   std::uint32_t picked_ = kNobody;  ///< process tried in this cycle
-  std::uint64_t kept_ = 0;          ///< units that kept a process at the start of the cycle, as bits
+  std::uint64_t kept_ = 0;          ///< units that held a process at the start of the cycle, as bits
   Steps steps_;
   Uploads uploads_;
   Stages stages_;

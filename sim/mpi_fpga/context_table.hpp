@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The communicator table: a node's entry for each communicator of which it is a vertex.
+// The communicator table: a node's row for each communicator of which it is a vertex.
 #pragma once
 
 #include <array>

@@ -26,12 +26,12 @@ class Dispatch {
     bool to_stages = false;
     unsigned own = 0;        ///< the process's unit
     std::uint64_t room = 0;  ///< units whose queues have room, as bits
-    std::uint64_t kept = 0;  ///< units that keep a process
+    std::uint64_t kept = 0;  ///< units that hold a process, as bits
     Tick latency = 0;        ///< cycles to the result's first flit
   };
   struct Choice {
     std::optional<unsigned> unit;
-    bool room = false;  ///< a unit becomes eligible by time alone
+    bool room = false;  ///< a unit may become eligible by time alone
   };
 
   Dispatch(unsigned units, unsigned rows) : units_(units), rows_(rows) {}
@@ -54,7 +54,7 @@ class Dispatch {
     }
     return choice;
   }
-  /// The unit reads a packet until `read`; its result leaves the lanes until `left` and is queued for `ports` ports.
+  /// The unit reads a packet until `read`; its result has left the lanes at `left` and is queued for `ports` ports.
   void take(unsigned unit, const Step& step, unsigned ports, Tick read, Tick left) {
     units_[unit].input_free = read;
     units_[unit].output_free = left;

@@ -29,7 +29,7 @@ class Progress {
   static constexpr std::uint64_t kAll = ~std::uint64_t{0};
 
   struct Part {
-    std::uint64_t first, elements;  ///< elements, relative to the stream
+    std::uint64_t first, elements;  ///< first element and their number, in the stream
     unsigned flits;
     bool last;  ///< last packet of the stream
   };

@@ -35,7 +35,7 @@ class UnitModel {
     std::uint32_t row = 0;
     const Row* words = nullptr;
     std::optional<unsigned> edge{};        ///< edge whose far end and label interval are written,
-    unsigned vc = 0, link = 0;             ///< its virtual channel, and the link over which its packets come
+    unsigned vc = 0, link = 0;             ///< its virtual channel, and the link over which its packets arrive
     std::optional<std::uint32_t> label{};  ///< root whose branch is written
     bool vertex = false;                   ///< writes the vertex's own fields; the last word
   };

@@ -2,8 +2,8 @@
 // Write a unit between a host and its switch, for packets that the host sends (before) or receives (after): C++ in the
 // simulator, a module in hardware.
 //
-//   THALWEG_BEFORE(fixed_sum, double, 6) { return encoded(x); }     what reductions by fixed_sum combine
-//   THALWEG_AFTER(fixed_sum, double, 6) { return decoded(x); }      what their results become
+//   THALWEG_BEFORE(fixed_sum, double, 6) { return encoded(x); }     operands of reductions by fixed_sum
+//   THALWEG_AFTER(fixed_sum, double, 6) { return decoded(x); }      their results
 //   THALWEG_BEFORE(broadcast, std::uint64_t, 2) { return x ^ key; }
 //
 // defines the result for each element `x` of a type, and its latency in cycles, at one flit per cycle. A unit belongs
