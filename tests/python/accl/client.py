@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A client of the server that sends what ACCL's driver sends."""
+"""A client of the server that sends the messages of ACCL's driver."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import zmq
 
 CONFIG, COPY, SEND, RECV, NOP = 0, 1, 3, 4, 255
 TAG_ANY = 0xFFFFFFFF
-FLOAT = 0x248  #: where `begin` puts the arithmetic configuration of floats, with 2 ranks and 16 buffers
+FLOAT = 0x248  #: address to which `begin` writes the arithmetic configuration of floats, with 2 ranks and 16 buffers
 _REPLY_MS = 10_000
 
 
 class WireError(Exception):
-    """A status of which the driver makes an exception."""
+    """A status for which the driver raises an exception."""
 
 
 class Client:
@@ -47,7 +47,7 @@ class Client:
         return answer
 
     def checked(self, **message: Any) -> Any:
-        """What is read. Raises WireError."""
+        """Returns the answer. Raises WireError."""
         answer = self.exchange(message)
         if answer["status"]:
             raise WireError(answer)
@@ -97,7 +97,7 @@ class Client:
         return self.wait(ctrl_id)
 
     def begin(self, rank: int, ranks: int, port: int, buffers: int = 16, size: int = 3072) -> None:
-        """What the driver sends when a program starts."""
+        """Sends the driver's messages at the start of a program."""
         self.read(0x1FF8)
         assert self.call(CONFIG) == 0
         assert self.read(0x1FF4) == 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An engine in a few lines, which moves bytes at once: copy, send and recv, from and to memory and kernel streams."""
+"""A minimal engine, which moves bytes at once: copy, send and recv, from and to memory and kernel streams."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Call:
 
 @dataclass(eq=False)
 class Waiting:
-    """A call that waits for data from a rank, or from a kernel where `source` is None."""
+    """A call that waits for data from a rank, or from a kernel if `source` is None."""
 
     call: Call
     source: int | None
@@ -46,7 +46,7 @@ class FakeEngine:
     now: int = 0
     time_out_ticks: int = 4_000_000
     refuse: str = ""  #: all calls, with this line
-    fail_at: int | None = None  #: the tick at which `advance` raises an error
+    fail_at: int | None = None  #: tick at which `advance` raises an error
     advances: int = 0
     _events: list[tuple[int, int, Callable[[], None]]] = field(default_factory=list)
     _order: itertools.count[int] = field(default_factory=itertools.count)
@@ -201,7 +201,7 @@ class FakeEngine:
                 self._end(one.call, 0)
 
     def _end(self, call: Call, code: int) -> None:
-        """Calls of a port end in order."""
+        """Ends the calls of a port in order."""
         call.code = code
         line = self._line[call.rank, call.port]
         while line and (first := line[0].code) is not None:

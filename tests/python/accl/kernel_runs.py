@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests of HLS kernels have in common: sources, and programs of a single rank."""
+"""Shared parts of the tests of HLS kernels: sources, and programs of a single rank."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def alone(program: Any) -> Any:
 
 
 def cycles(kernels: Kernels, name: str, rank: Rank, **arguments: Any) -> tuple[int, Any]:
-    """Of a kernel, without those of one that does nothing; and what it has left in `out`."""
+    """Cycles of a kernel, minus those of an empty kernel; and the contents of `out`."""
     out = rank.create_buffer(2, np.int32)
     if "out" in [each.name for each in kernels[name].arguments if each.kind == "memory"]:
         arguments["out"] = out

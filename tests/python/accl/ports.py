@@ -8,7 +8,7 @@ import socket
 
 
 def free_ports(count: int) -> int:
-    """The first of so many ports that are free."""
+    """The first of `count` consecutive free ports."""
     draw = random.SystemRandom()
     while True:
         first = draw.randrange(20_000, 32_000)

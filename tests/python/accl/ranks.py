@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program for `thalweg accl run`: `ranks.py WHAT PORT`. Each rank sends what ACCL's driver sends."""
+"""A program for `thalweg accl run`: `ranks.py WHAT PORT`. Each rank sends the messages of ACCL's driver."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def main(what: str, port: int) -> int:
         elif what == "dies" and rank == 1:
             os.kill(os.getpid(), signal.SIGSEGV)
         else:
-            os.write(1, f"{os.getpid()}\n".encode())  # at once: lines of two ranks do not mix
+            os.write(1, f"{os.getpid()}\n".encode())  # in one write, so that lines of two ranks are not interleaved
             time.sleep(60)
     return 0
 

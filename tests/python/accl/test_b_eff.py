@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HPCC FPGA's b_eff against the paper's figures, and against what a cluster's constants give by hand."""
+"""HPCC FPGA's b_eff, compared with the paper's figures and with values computed by hand from a cluster's constants."""
 
 from __future__ import annotations
 
@@ -77,7 +77,8 @@ FIRST_US = 1460 / 64 / 250 + 1460 / 64 / 322.265625
     ],
 )
 def test_the_model_of_tcp_has_slow_start(size: int, segments: int, waits: float) -> None:
-    """RFC 6928 and 5681: 10 segments, and half as many more in each round trip, as every second segment is acknowledged. Whole segments here, the last one, too."""
+    """RFC 6928 and 5681: 10 segments, and half as many more in each round trip, as every second segment is
+    acknowledged. All segments count as whole, including the last one."""
     (row,) = measure("b_eff", "accl-u280-tcp-untuned", sizes=str(size))
     by_hand = (259 + 38) * 0.004 + LINK_US + segments * SEGMENT_US + FIRST_US + waits
     assert row["model_us"] == pytest.approx(by_hand, abs=SEGMENT_US)
@@ -103,7 +104,7 @@ def test_the_model_of_tcp_has_one_window_in_a_round_trip(tmp_path: Path) -> None
 
 
 def test_an_exchange_takes_as_long_as_each_of_many() -> None:
-    """HPCC FPGA measures many exchanges, one after the other, and divides."""
+    """HPCC FPGA measures many consecutive exchanges, and divides."""
 
     def program(rank: Rank) -> float:
         mine, theirs = rank.create_buffer(np.zeros(1024, np.float32)), rank.create_buffer(1024)
@@ -129,7 +130,7 @@ def test_a_rank_exchanges_with_both_neighbours(ranks: int) -> None:
 @pytest.mark.parametrize("cluster", ["udp", "direct", "reliable", "rdma", "tcp"])
 @pytest.mark.parametrize("way", ["streaming", "buffered"])
 def test_ranks_of_a_ring_do_not_slow_each_other_down(cluster: str, way: str) -> None:
-    """A switch has a port for each, and mirrors turn between the neighbours."""
+    """A switch has a port for each, and mirrors are switched between the neighbours."""
     two, four = (measure("b_eff", f"accl-u280-{cluster}", way=way, ranks=ranks, sizes="64,64K") for ranks in (2, 4))
     assert all(row["verified"] for row in [*two, *four])
     assert [row["time_us"] for row in four] == pytest.approx([row["time_us"] for row in two], rel=0.02)
@@ -172,7 +173,8 @@ def test_b_eff_is_the_mean_over_the_sizes_of_all_ranks() -> None:
 
 @pytest.mark.parametrize("size", [4, 64, 65_536, MEGA])
 def test_host_mpi_takes_what_its_parts_take(size: int) -> None:
-    """Two kernels' runs (30 us), two copies' calls (19 us) and their bytes (14.4 GB/s), and a message (1.2 us) with its bytes (12.1 GB/s)."""
+    """Two kernel invocations (30 us), the calls of two copies (19 us) and their bytes (14.4 GB/s), and a message (1.2
+    us) with its bytes (12.1 GB/s)."""
     (row,) = measure("b_eff", "noctua2-mpi", sizes=str(size))
     assert row["verified"]
     assert row["time_us"] == pytest.approx(2 * (30 + 19 + 0.7 + size / 14.4e3) + 1.2 + size / 12.1e3, rel=0.02)
@@ -240,7 +242,7 @@ def test_mirrors_that_turn_at_once_are_turned() -> None:
 
 
 def test_small_packets_leave_room_for_a_message(tmp_path: Path) -> None:
-    """Each receive buffer holds whole words of 64 elements; the benchmark's have to hold a message together."""
+    """Each receive buffer holds whole words of 64 elements; all buffers of the benchmark must hold a message."""
     small = tmp_path / "small.toml"
     base = resource("clusters/accl-u280-reliable.toml")
     small.write_text(f'base = "{base}"\n[node.board]\npacket_bytes = 64\n')
@@ -267,7 +269,8 @@ def test_wrong_options_are_refused(cluster: str, options: dict[str, object], tex
 
 @pytest.mark.parametrize("way", ["streaming", "buffered"])
 def test_kernels_of_a_source_take_as_long(way: str) -> None:
-    """They add the cycles in which their commands' 15 words leave, and for streams those of their memory's first word and of the notice."""
+    """They add the cycles in which their commands' 15 words leave; with streams also those of the memory's first word
+    and of the notice."""
     pytest.importorskip("clang.cindex", reason="libclang is not installed")
     source = KERNELS / {"streaming": "streamed.cpp", "buffered": "buffered.cpp"}[way]
     ours = measure("b_eff", "accl-u280-udp", way=way, sizes="4,100,64K")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measured times against what a cluster's constants give by hand, and every operation of `thalweg bench`."""
+"""Measured times, compared with values computed by hand from a cluster's constants, and every operation of `thalweg
+bench`."""
 
 from __future__ import annotations
 
@@ -61,7 +62,7 @@ def test_copies_move_what_the_memory_does() -> None:
 
 
 def test_hosts_take_the_invocation_of_a_kernel() -> None:
-    """The paper's Equation 1: l_k is 30 us where a host calls."""
+    """The paper's Equation 1: l_k is 30 us for calls by a host."""
     for operation in ("put", "sendrecv"):
         times = [measure(operation, "accl-u280-udp", sizes="64", by=by)[0]["time_us"] for by in ("kernel", "host")]
         assert times[1] - times[0] == pytest.approx(30, abs=0.1)
@@ -81,7 +82,8 @@ def test_a_hosts_calls_one_after_the_other_take_what_the_papers_model_says() -> 
 
 
 def test_the_engines_processor_takes_its_time(tmp_path: Path) -> None:
-    """For a command until its first move, and for a result; for one after the other, results of calls under way before commands that wait."""
+    """Times per command until its first move, and per result; for consecutive ones, results of active calls come before
+    waiting commands."""
 
     def last(calls: int, command: int, result: int) -> float:
         file = tmp_path / "board.toml"
@@ -107,7 +109,7 @@ def test_the_engines_processor_takes_its_time(tmp_path: Path) -> None:
     assert last(1, 290, 256) == pytest.approx(hardware + 2)
     assert last(3, 290, 0) == pytest.approx(hardware + 1 + 2 * 1.160, abs=0.05)
     assert last(3, 0, 256) == pytest.approx(hardware + 3, abs=0.1)
-    # The third command waits for the first result, which comes while the second one is handled.
+    # The third command waits for the first result, which arrives while the second one is handled.
     assert last(3, 290, 256) == pytest.approx(hardware + 1 + 2 * 1.160 + 1 + 1 + 1, abs=0.5)
 
 
@@ -153,8 +155,9 @@ def test_a_size_for_which_there_is_no_memory(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_short_blocks_take_few_latencies() -> None:
-    """A message of 64 bytes takes less than 2.95 us from its command on (test_64_bytes_take_what_the_paper_measured): of 16 ranks a ring would have 15 of them, and allreduce
-    30. The sequencer takes some 45 cycles for each of 15 messages."""
+    """A message of 64 bytes takes less than 2.95 us after its command (test_64_bytes_take_what_the_paper_measured):
+    with 16 ranks a ring would take 15 of them, and allreduce 30. The sequencer takes some 45 cycles for each of 15
+    messages."""
     for operation, ways in [("gather", 3), ("allgather", 3), ("alltoall", 3), ("reduce", 3), ("allreduce", 4)]:
         (row,) = measure(operation, "accl-u280-udp", ranks=16, sizes="64")
         assert row["verified"] and row["time_us"] < 2.95 * ways + 0.55 + 15 * 45 * 0.004

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do chains and many calls under way at once cost as much as they have calls, and are their reports short?"""
+"""Is the cost of chains and of many outstanding calls proportional to their number, and are their reports short?"""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def at_once(rank: Rank) -> None:
 
 
 def copies(rank: Rank) -> None:
-    """Between parts of two buffers, of which none has been waited for."""
+    """Between parts of two buffers, none of which has been waited for."""
     numbers, copied = rank.create_buffer(np.arange(LONG, dtype=np.int32)), rank.create_buffer(LONG, np.int32)
     requests = [rank.copy(numbers[k : k + 1], copied[k : k + 1], 1, run_async=True) for k in range(LONG)]
     for request in requests:
@@ -48,7 +48,8 @@ def test_thousands_of_calls_take_seconds(program: Any) -> None:
 
 
 def test_a_chain_that_branches() -> None:
-    """A call begins at the end of the last one before it; each takes the same time, so the ends are those of the longest paths."""
+    """A call begins when its last predecessor ends; each takes the same time, so the ends are those of the longest
+    paths."""
 
     def program(rank: Rank) -> list[float]:
         numbers = [rank.create_buffer(10) for _ in range(7)]
@@ -97,7 +98,7 @@ def test_calls_are_counted_by_their_kinds() -> None:
 
 
 def test_places_of_results(seed: int) -> None:
-    """Beside sets of bytes."""
+    """Compared with sets of bytes."""
     draw = random.Random(seed)
 
     def buffer() -> Any:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does hardware carry out calls and moves as the simulator does? And would it be seen if it did not?"""
+"""Does hardware execute calls and moves like the simulator? And would a difference be detected?"""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def sort_with(packet_bytes: int) -> Callable[[random.Random, Cluster], Cluster]:
 @pytest.mark.slow
 @pytest.mark.usefixtures("few_plug_ins")
 def test_random_programs(seed: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """With packets of one size, as the boards of other tests have: hardware is built once for all of them."""
+    """With packets of one size, as on the boards of other tests: hardware is built once for all of them."""
     monkeypatch.setattr(cosim, "random_sort", sort_with(Cluster.load("accl-u280-udp").board(0).packet_bytes))
     words = ["rtl", "cosim", "--cluster", "accl-u280-udp", "--runs", "2", "--seed", str(seed - seed % cosim.ALIKE)]
     assert cli.main(words) == 0, capsys.readouterr().err
@@ -54,7 +54,7 @@ def test_many_random_programs(mode: list[str]) -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("few_plug_ins")
 def test_a_rank_that_waits_in_vain_and_one_that_sends_another_length() -> None:
-    """The hardware gives up what it has begun, and goes on."""
+    """The hardware aborts the operation, and proceeds."""
 
     def program(rank: Rank) -> list[str]:
         said = []
@@ -120,7 +120,8 @@ MUTANTS = {
 @pytest.mark.long
 @pytest.mark.parametrize("name", MUTANTS)
 def test_a_bug_is_found(name: str, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In twenty programs at most. Several packets make a segment: with packets as large as receive buffers some parts of the hardware are not used."""
+    """Within twenty programs. A segment has several packets: with packets as large as receive buffers some parts of the
+    hardware are not used."""
     part, old, new = MUTANTS[name]
     for folder in ("rtl", "sim", "spec/generated", "tests/bisim"):
         shutil.copytree(ROOT / folder, tmp_path / folder)

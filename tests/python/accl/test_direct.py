@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Boards in pairs, by an optical switch: what the Ethernet switch adds, and new pairs while a program runs."""
+"""Boards in pairs, connected by an optical switch: the latency added by the Ethernet switch, and new pairs while a
+program runs."""
 
 from __future__ import annotations
 
@@ -32,12 +33,12 @@ def test_64_bytes_take_what_the_paper_measured(operation: str) -> None:
     assert direct < 3
     assert 2.5 < switched < 5
     assert switched - direct == pytest.approx(1.0, abs=0.2)
-    # The switch's latency, of which a sendrecv hides some behind the command that takes the message.
+    # The switch's latency, part of which a sendrecv hides behind the command that takes the message.
     assert operation != "put" or switched - direct == pytest.approx(1.0, abs=0.02)
 
 
 def test_a_fibre_is_as_long_as_two_cables(tmp_path: Path) -> None:
-    """A frame passes mirrors without a delay, as it would a cable of 30 ns."""
+    """A frame passes mirrors without delay, as over a cable of 30 ns."""
     cable = tmp_path / "cable.toml"
     text = (resource("clusters/accl-u280-udp.toml")).read_text()
     text = text[: text.index("[node.switch]")] + text[text.index("[link.cable]") : text.index("[topology]")]
@@ -55,7 +56,7 @@ def test_new_pairs(tmp_path: Path) -> None:
         for turn, partner in enumerate([rank.rank ^ 1, rank.rank ^ 2]):
             buffer, theirs = rank.create_buffer([10 * turn + rank.rank], np.int32), rank.create_buffer(1, "int32")
             if turn:
-                rank.pause(50)  # nothing is under way
+                rank.pause(50)  # nothing is in flight
                 if rank.rank == 0:
                     rank.rewire([(0, 2), (3, 1)])
                 rank.pause(20 + 10)
@@ -75,7 +76,7 @@ def test_what_goes_into_the_dark_is_counted(tmp_path: Path) -> None:
         buffer = rank.create_buffer(100)
         if rank.rank == 0:
             rank.rewire([(0, 2)])
-            rank.send(buffer, 100, 1)  # to the board that it is not connected with any more
+            rank.send(buffer, 100, 1)  # to the board to which it is no longer connected
         if rank.rank == 1:
             with pytest.raises(AcclError) as caught:
                 rank.recv(buffer, 100, 0)
@@ -93,7 +94,7 @@ def test_what_goes_into_the_dark_is_counted(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("transport", ["udp", "reliable-udp"])
 def test_ranks_without_a_light_path_are_named(tmp_path: Path, transport: str) -> None:
-    """Of a communicator whose ranks 0 and 1 are boards 3 and 1."""
+    """In a communicator whose ranks 0 and 1 are boards 3 and 1."""
     file = Path(file_of(tmp_path, "connect = [0, 1]\n"))
     file.write_text(file.read_text() + f'[node.board]\ntransport = "{transport}"\ntries = 2\n')
 
@@ -117,8 +118,8 @@ def test_ranks_without_a_light_path_are_named(tmp_path: Path, transport: str) ->
 
 
 def test_a_kernel_that_waits_in_the_dark_hears_which_path_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The presets' mirrors join boards 0 and 1, 2 and 3; ptrans exchanges blocks across the diagonal of a grid, ranks 1
-    and 2, here without turning the mirrors. Collectives say it, too, here without linpack's own check."""
+    """The presets' mirrors connect boards 0 and 1, 2 and 3; ptrans exchanges blocks across the diagonal of a grid,
+    ranks 1 and 2, here without switching the mirrors. Collectives report it, too, here without linpack's own check."""
     monkeypatch.setattr(hpcc, "turn", lambda *_: None)
     monkeypatch.setattr(hpcc.Linpack, "connections", lambda *_: ())
     path = "no light path joins node 1 to node 2: the optical switch at node 48 connects node 1 to node 0"
@@ -135,7 +136,7 @@ def test_a_collective_among_boards_without_light_paths_is_refused() -> None:
 
 
 def test_a_stream_into_the_dark_of_rewired_boards(tmp_path: Path) -> None:
-    """What was sent before the pairs changed has come, and nothing is said of it."""
+    """Data sent before the pairs changed have arrived, and are not reported."""
 
     def program(rank: Rank) -> None:
         data = rank.create_buffer(16)

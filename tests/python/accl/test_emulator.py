@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does `thalweg-accl-emulator` serve programs that start it themselves, once a rank, and end when they end it, in whatever order?"""
+"""Does `thalweg-accl-emulator` serve programs that start it themselves, once per rank, and end when they end it, in any
+order?"""
 
 from __future__ import annotations
 
@@ -45,7 +46,7 @@ def test_rank_0_serves_until_the_others_have_ended() -> None:
     with instances(port) as (first, second), Client(port, 0) as client, Client(port, 1) as other:
         assert client.call(NOP) == other.call(NOP) == 0
         with socket.socket() as one:
-            while one.connect_ex(("127.0.0.1", port + 3)):  # until the second instance has begun
+            while one.connect_ex(("127.0.0.1", port + 3)):  # until the second instance has started
                 assert second.poll() is None
         first.send_signal(signal.SIGINT)
         with pytest.raises(subprocess.TimeoutExpired):

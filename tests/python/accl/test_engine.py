@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does the whole engine in hardware end calls with the return codes of the simulator's: wrong ones, those that wait in vain, and those that a reset ends?"""
+"""Does the whole engine in hardware end calls with the simulator's return codes: invalid calls, calls that time out,
+and calls that a reset ends?"""
 
 from __future__ import annotations
 
@@ -17,14 +18,14 @@ from thalweg.systems.accl.running import Options, Result, Run
 from thalweg.systems.accl.values import Request
 
 TIME_OUT_US = 100
-#: The hardware counts microseconds for all waits at once, and a call has its way through the engine.
+#: The hardware counts microseconds for all waits together, and a call takes time to pass through the engine.
 LATE_US = 4.0
 #: For each call, and each of its messages: the cycles of its order and report, and of the matcher.
 SLOWER_US = 2.0
 
 
 def of_both(program: Callable[[Rank], Any], ranks: int, **options: int) -> tuple[Result, Result]:
-    """Run by the simulator, and by hardware."""
+    """Runs the program in the simulator and in hardware."""
     cluster = Cluster.load("accl-u280-udp")
     none = dict.fromkeys((scenario.name.lower() for scenario in _Scenario), [0, 0])
     cluster = cluster.replace(node={cluster.node_names[0]: {"processor": none, "calls": rtl_engine.CALLS}})
@@ -75,7 +76,7 @@ def test_return_codes() -> None:
             codes.append(code_of(kernel.allreduce(data, place, count, 0, run_async=True)))
         rank.pause(3 * TIME_OUT_US)
         codes.append(code_of(kernel.barrier(run_async=True)))
-        if rank.rank == 0:  # all ranks take part in the next one, or it ends in vain
+        if rank.rank == 0:  # all ranks must take part in the next one, or it times out
             codes.append(code_of(kernel.barrier(run_async=True)))
         else:
             rank.pause(TIME_OUT_US)

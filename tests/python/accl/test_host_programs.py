@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do C++ programs that use Thalweg's library of ACCL's operations get right results, the same times in each run, and errors that say what is wrong?"""
+"""Do C++ programs that use Thalweg's library of ACCL's operations get right results, the same times in each run, and
+errors that name the cause?"""
 
 from __future__ import annotations
 
@@ -66,7 +67,8 @@ def test_collectives_in_switches(program: Path) -> None:
 
 @pytest.mark.parametrize("cluster", ["accl-u280-udp", "accl-u280-rdma"])
 def test_requests_under_way_at_once(program: Path, cluster: str) -> None:
-    """Each rank sends large messages to all before it receives any: with ACCL's driver, whose asynchronous calls wait, rendezvous would hang."""
+    """Each rank sends large messages to all before it receives any: with ACCL's driver, whose asynchronous calls block,
+    rendezvous would hang."""
     status, said, report = run(program, 3, "requests", cluster=cluster)
     assert (status, said) == (0, ""), report
 
@@ -155,7 +157,7 @@ def test_a_message_larger_than_all_receive_buffers_is_warned_of(program: Path) -
 
 
 def test_a_rank_that_does_not_come(program: Path) -> None:
-    """The others' call ends with its time-out, a second of virtual time."""
+    """The others' call ends by time-out, after a second of virtual time."""
     status, _, report = run(program, 2, "absent")
     assert status == 1
     assert report[0].startswith("rank 0: barrier: receive time-out (0x800): waited for a message from rank 1")
@@ -168,7 +170,7 @@ def test_a_rank_that_fails(program: Path) -> None:
 
 
 def test_a_rank_that_leaves_before_a_call_has_ended(program: Path) -> None:
-    """The engine goes on with it, here until its time-out."""
+    """The engine continues the call, here until its time-out."""
     status, _, report = run(program, 1, "leaves")
     assert status == 1
     assert "rank 0: a client disconnected before the end of recv" in report
@@ -196,7 +198,7 @@ def test_a_second_thread(program: Path) -> None:
 
 
 def test_forked_processes_are_not_the_rank(program: Path) -> None:
-    """They neither end the rank's calls, nor delay the others after its end."""
+    """They neither end the rank's calls nor delay the others after its end."""
     begin = time.monotonic()
     status, said, report = run(program, 2, "forks")
     assert (status, said) == (1, ""), report
@@ -229,7 +231,7 @@ def test_a_program_that_nobody_has_started(program: Path) -> None:
 
 
 def test_a_program_that_uses_mpi_too(tmp_path: Path) -> None:
-    """Its ranks are started by MPI's launcher, and may wait in MPI for one another."""
+    """Its ranks are started by MPI's launcher, and may wait in MPI for each other."""
     pytest.importorskip("zmq", reason="pyzmq is not installed")
     compiler = next(filter(None, map(shutil.which, ("mpicxx.mpich", "mpicxx.openmpi", "mpicxx"))), None)
     if not compiler:

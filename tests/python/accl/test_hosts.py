@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does the socket for host programs answer each message once, and refuse what is wrong?"""
+"""Does the socket for host programs answer each message once, and refuse invalid ones?"""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ class Connected:
         return self.raw(struct.pack("<IIQQQ", kind, argument, address, size, len(data)) + data)
 
     def raw(self, message: bytes) -> tuple[int, ...]:
-        """Status, code, value; the data are read over. Empty where the connection has gone or nothing is answered."""
+        """Returns status, code and value, and discards the data. Empty if the connection is closed or there is no
+        answer."""
         try:
             self.socket.sendall(message)
             self.work()
@@ -49,7 +50,7 @@ class Connected:
             return ()
 
     def another(self) -> socket.socket:
-        """A client of rank 0."""
+        """Another client of rank 0."""
         made = socket.socket(socket.AF_UNIX)
         made.connect(str(Path(self.socket.getpeername())))
         made.sendall(struct.pack("<IIQQQ", 0, 1, 0, 0, 0))
@@ -67,7 +68,7 @@ class Connected:
 
 
 def test_messages_that_are_none(tmp_path: Path, seed: int) -> None:
-    """Each is refused in one line, or the connection ends; another client is served as ever."""
+    """Each is refused in one line, or the connection ends; another client is still served."""
     draw = random.Random(seed)
     connected = Connected(tmp_path)
     assert connected.exchange(1, address=0) == (1, 0, 0), "before it has said its rank"
@@ -81,7 +82,7 @@ def test_messages_that_are_none(tmp_path: Path, seed: int) -> None:
         argument = draw.choice([0, 1, 2, 7])
         if kind == 0:
             argument = 1 + draw.randrange(2)
-        if kind == 7 and number:  # of a call that has not ended it would wait
+        if kind == 7 and number:  # it would wait for a call that has not ended
             number = 1 << 40
         answer = connected.exchange(kind, argument, number, draw.choice([0, 4, 1 << 15, 2**64 - 1]), data)
         assert answer and answer[0] in (0, 1), (kind, argument, number, data)
@@ -99,7 +100,7 @@ def test_messages_that_are_none(tmp_path: Path, seed: int) -> None:
 
 
 def test_a_client_that_does_not_read_its_answers(tmp_path: Path) -> None:
-    """Another is served meanwhile, and the server takes no more of its requests; then it gets all answers."""
+    """Another client is served meanwhile, and the server accepts no more of its requests; then it gets all answers."""
     connected = Connected(tmp_path)
     assert connected.exchange(0, argument=1, address=1) == (0, 0, 2)
     other, size, count = connected.another(), 1 << 16, 100
@@ -129,7 +130,7 @@ def test_a_connection_belongs_to_one_rank(tmp_path: Path) -> None:
 
 
 def test_a_rank_runs_until_its_process_has_ended(tmp_path: Path) -> None:
-    """Between two connections, too; when it has ended, its connection is closed even if another process has a copy."""
+    """Also between two connections; when it has ended, its connection is closed even if another process has a copy."""
     connected = Connected(tmp_path)
     assert connected.exchange(0, argument=1, address=1) == (0, 0, 2)
     first = connected.another()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PTRANS and LINPACK on grids of boards: are sums and factors right, do times follow from invocations, and is a wrong kernel found?"""
+"""PTRANS and LINPACK on grids of boards: are sums and factors right, do times follow from invocations, and is a wrong
+kernel detected?"""
 
 from functools import cache
 from pathlib import Path
@@ -25,7 +26,7 @@ def compiled(source: Path, includes: tuple[Path, ...], defines: tuple[str, ...])
 
 @pytest.fixture(autouse=True)
 def compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same kernels are those of several tests; they take longer to compile than to run."""
+    """Several tests use the same kernels, which take longer to compile than to run."""
 
     def kernels(source: Path, includes: Any, defines: Any) -> Kernels:
         return compiled(source, tuple(includes), tuple(defines))
@@ -36,7 +37,7 @@ def compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("ranks", [1, 9])
 @pytest.mark.parametrize("name", ["ptrans", "linpack"])
 def test_results_are_right(name: str, ranks: int) -> None:
-    order = 96  # 2 x 2 blocks a board on 9 boards, 6 x 6 on one
+    order = 96  # 2 x 2 blocks per board on 9 boards, 6 x 6 on one
     (row,) = thalweg.measure(name, CLUSTER, ranks=ranks, orders=order, block=16)
     assert row["verified"] and row["ranks"] == ranks and row["bytes"] == 4 * order**2
     operations = order**2 if name == "ptrans" else 2 / 3 * order**3
@@ -52,7 +53,7 @@ def test_transports_give_the_same_factors(cluster: str) -> None:
 
 @pytest.mark.parametrize("ranks", [4, 9])
 def test_an_optical_switch_joins_the_boards_across_the_diagonal(ranks: int) -> None:
-    """Without the Ethernet switch's microsecond each way."""
+    """Without the Ethernet switch's microsecond in each direction."""
     options = {"ranks": ranks, "orders": 64 * ranks, "block": 32}
     (direct,) = thalweg.measure("ptrans", cluster="accl-u280-direct", **options)
     (switched,) = thalweg.measure("ptrans", cluster="accl-u280-udp", **options)
@@ -67,7 +68,7 @@ def test_linpack_needs_more_than_pairs() -> None:
 
 
 def test_a_host_takes_its_invocations() -> None:
-    """Two kernels and a call of the engine, one behind the other; what they do is short against an invocation."""
+    """Two kernels and a call of the engine in sequence; their execution is short compared with an invocation."""
     kernel, host = (
         thalweg.measure("ptrans", CLUSTER, ranks=4, orders=32, block=16, by=by)[0] for by in ("kernel", "host")
     )
@@ -77,13 +78,13 @@ def test_a_host_takes_its_invocations() -> None:
 
 @pytest.mark.parametrize(("ranks", "orders"), [(1, [32, 64]), (4, [64, 128]), (0, [192, 384])])
 def test_default_orders_go_with_the_grid(ranks: int, orders: list[int]) -> None:
-    """0: all of 48 boards that a grid has, 6 x 6."""
+    """0: the largest grid of 48 boards, 6 x 6."""
     rows = thalweg.measure("ptrans", CLUSTER, ranks=ranks, block=16)
     assert [(row["order"], row["verified"]) for row in rows] == [(order, True) for order in orders]
 
 
 def test_ptrans_reaches_the_line() -> None:
-    """Off the diagonal a board's part crosses the line; the first block, which is read before any is sent, is 1 % of it."""
+    """A board's off-diagonal part crosses the line; the first block, which is read before any is sent, is 1 % of it."""
     (row,) = thalweg.measure("ptrans", CLUSTER, ranks=4, orders=2048, block=256)
     assert row["verified"] and row["share"] > 0.85
 

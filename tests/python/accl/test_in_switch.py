@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do collectives give in MPI-FPGA's switches what numpy gives, in the documented order of operands, and faster? Does everything else stay with the engines, and
-is what cannot go there refused?"""
+"""Do collectives in MPI-FPGA's switches give numpy's results, in the documented order of operands, and faster? Are all
+other operations executed by the engines, and unsupported ones refused?"""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ OPERATORS = {
 @pytest.mark.parametrize("transport", ["udp", "rdma"])
 @pytest.mark.parametrize("ranks", [2, 3, 5, 8])
 def test_random_programs(ranks: int, transport: str, seed: int) -> None:
-    """Collectives of all types, functions, roots and sizes on several communicators, from memories and streams, among messages and copies."""
+    """Collectives of all types, functions, roots and sizes on several communicators, from memories and streams, mixed
+    with messages and copies."""
     for turn in range(6):
         check(f"{seed} {ranks} {transport} {turn}", ranks, transport, 40, SWITCHES)
 
@@ -54,7 +55,7 @@ def test_a_thousand_random_programs(ranks: int, seed: int) -> None:
 @pytest.mark.parametrize("operation", OPERATIONS)
 @pytest.mark.parametrize(("ranks", "count"), [(2, 1), (3, 1008), (4, 1009), (7, 3000), (8, 20_001)])
 def test_sizes(operation: str, ranks: int, count: int) -> None:
-    """Of a piece and around it, and of many; roots and memories differ."""
+    """Sizes of one piece and around it, and of many; roots and memories differ."""
     root = ranks - 1
 
     def program(rank: Rank) -> np.ndarray[Any, Any]:
@@ -75,7 +76,7 @@ def test_sizes(operation: str, ranks: int, count: int) -> None:
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize(("ranks", "root"), [(2, 1), (7, 0), (8, 3)])
 def test_the_documented_order(dtype: str, function: Function, ranks: int, root: int) -> None:
-    """To the bit, of numbers whose sums and products depend on it."""
+    """To the bit, for numbers whose sums and products depend on the order."""
     rng = np.random.default_rng([ranks, root, function])
     if dtype.startswith("float"):
         given = (rng.standard_normal((ranks, 77)) * 10.0 ** rng.integers(-3, 3, (ranks, 77))).astype(dtype)
@@ -98,7 +99,7 @@ def test_the_documented_order(dtype: str, function: Function, ranks: int, root: 
 
 
 def test_operands_that_only_some_ranks_have_elsewhere() -> None:
-    """Streams, memories and stored types are a rank's own; all take part in the same operation."""
+    """Streams, memories and stored types are chosen per rank; all take part in the same operation."""
 
     def program(rank: Rank) -> list[float]:
         own = np.full(50, rank.rank + 1.5, np.float32)

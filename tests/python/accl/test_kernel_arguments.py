@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do the arguments of HLS kernels arrive as they are, and is one that their types do not hold refused in one line?"""
+"""Do the arguments of HLS kernels arrive unchanged, and is a value outside its type refused in one line?"""
 
 from __future__ import annotations
 
@@ -58,7 +58,8 @@ def types() -> Kernels:
 def test_a_number_arrives_as_it_is_or_is_refused(
     types: Kernels, kernel: str, dtype: Any, least: dict[str, float], most: dict[str, float]
 ) -> None:
-    """The limits of C's types of 64-bit Linux, and of the vendor's: W bits, I of them before the point, are up to 2^(I-1) - 2^(I-W)."""
+    """The limits of C's types of 64-bit Linux, and of the vendor's: W bits, I of them before the point, range up to
+    2^(I-1) - 2^(I-W)."""
 
     def program(rank: Rank, numbers: dict[str, float]) -> Any:
         out = rank.create_buffer(len(numbers), dtype)
@@ -105,7 +106,7 @@ def test_a_truth_value_of_numpy(types: Kernels) -> None:
 
 @pytest.mark.parametrize(("kernel", "given", "wanted"), [("whole", "float64", "int64"), ("real", "float32", "float64")])
 def test_elements_of_another_type(types: Kernels, kernel: str, given: str, wanted: str) -> None:
-    """The kernel would take their bits for other numbers."""
+    """The kernel would interpret their bits as other numbers."""
 
     def program(rank: Rank) -> None:
         rank.start(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do loops of HLS kernels take the cycles that their pragmas and the memory say? Expected cycles are closed forms."""
+"""Do loops of HLS kernels take the cycles given by their pragmas and the memory? Expected cycles are closed forms."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_pipeline_takes_its_interval_between_iterations_and_its_latency_for_th
 
 
 def test_with_gcc(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where there is no clang: the same cycles."""
+    """Without clang: the same cycles."""
     monkeypatch.setattr(compiler, "clang", lambda cplusplus=False: None)
     kernels = Kernels(SOURCES / "loops.cpp", includes=[SOURCES])
 
@@ -126,7 +126,8 @@ def test_pragmas_that_are_wrong(pragma: str, what: str, tmp_path: Path) -> None:
     ],
 )
 def test_nested_loops_are_one_pipeline(outer: str, bound: str, off: str, each: int, tmp_path: Path) -> None:
-    """4 iterations at intervals of 2 cycles, and those that the pipeline drains in where it is a row's own: 2 (4 - 1) + 10."""
+    """4 iterations at intervals of 2 cycles, plus the cycles in which the pipeline drains if it belongs to one row: 2
+    (4 - 1) + 10."""
     source = tmp_path / "x.cpp"
     source.write_text(
         f"""#include "hls_stream.h"

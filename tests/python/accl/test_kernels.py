@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do HLS kernels run beside the engines, with the right data, as the engines' hardware would let them?"""
+"""Do HLS kernels run beside the engines, with the right data, within the limits of the engines' hardware?"""
 
 from __future__ import annotations
 
@@ -73,13 +73,14 @@ def test_kernels_of_ranks_exchange_data_through_their_engines(
         return int(started.cycles)
 
     result = run(program, ranks, f"accl-u280-{cluster}")
-    assert len(set(result.values)) == 1  # the ranks do the same
+    assert len(set(result.values)) == 1  # all ranks do the same
     assert result.values == run(program, ranks, f"accl-u280-{cluster}").values
     assert not result.lost and not result.failed
 
 
 def test_a_long_exchange_is_bound_by_the_line(put: Kernels) -> None:
-    """From 1 MiB to 2 MiB: the kernel first sends all, and then takes what has come, each at the memory's rate; nothing else grows."""
+    """From 1 MiB to 2 MiB: the kernel first sends everything, and then takes the received data, each at the memory's
+    rate; nothing else grows."""
 
     def program(rank: Rank) -> list[int]:
         cycles = []
@@ -304,7 +305,7 @@ def test_what_a_kernel_that_nobody_has_waited_for_writes_is_newer_than_the_array
 
 
 def test_an_array_behind_a_const_pointer_stays_the_programs(loops: Kernels) -> None:
-    """The program may fill it anew while the kernel runs; calls write it then, and the kernel's end does not read it."""
+    """The program may refill it while the kernel runs; calls then write it, and the kernel's end does not read it."""
 
     def program(rank: Rank) -> tuple[list[int], int]:
         data, other = rank.create_buffer(np.ones(64 * 100, np.int32)), rank.create_buffer(2, np.int32)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do HLS kernels run beside host programs, joined to the engines of their ranks by `thalweg accl run --kernels`?"""
+"""Do HLS kernels run beside host programs, connected to the engines of their ranks by `thalweg accl run --kernels`?"""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_kernel_that_restarts(program: list[str], ranks: int, cluster: str) ->
 
 @pytest.mark.slow
 def test_a_kernel_that_begins_by_itself(program: list[str]) -> None:
-    """It calls the engine, with the addresses that the program has set up. Other kernels are on other ranks."""
+    """It calls the engine, with the addresses set up by the program. Other kernels are on other ranks."""
     status, _, report = run(program, 2, "announced", ANNOUNCE, ADDER.replace("adder", "adder@1"))
     assert status == 0, report
     assert "1 kernel announce" in report[1] and "1 kernel adder" in report[2]

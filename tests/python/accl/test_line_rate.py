@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does a board in hardware take what comes at the full rate of a line? The senders are the simulator's: they keep the line of the board busy for longer than its
-FIFO could make up for. Memory, kernels and lines are the same as of boards in the simulator."""
+"""Does a board in hardware accept the full rate of a line? The senders are the simulator's: they keep the board's line
+busy for longer than its FIFO could compensate. Memory, kernels and lines are those of boards in the simulator."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def data(rank: int, elements: int) -> npt.NDArray[np.int32]:
 
 
 def cluster_of(packet_bytes: int) -> Cluster:
-    """Boards that neither combine nor convert, as that takes less time to build."""
+    """Boards that neither combine nor convert, as they take less time to build."""
     cluster = Cluster.load("accl-u280-udp")
     values = {"packet_bytes": packet_bytes, "arithmetic": False, "compression": False}
     return cluster.replace(node={cluster.node_names[cluster.boards[0]]: values})
@@ -40,7 +40,7 @@ def test_messages(packet_bytes: int, buffer_bytes: int, senders: int) -> None:
     def program(rank: Rank) -> None:
         if rank.rank < senders:
             mine = rank.create_buffer(data(rank.rank, count))
-            rank.pause(20)  # until the other one's calls wait
+            rank.pause(20)  # until the other rank's calls wait
             rank.kernel().send(mine, count, senders, tag=rank.rank)
             return
         places = [rank.create_buffer(count, np.int32) for _ in range(senders)]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ACCL's operations through the library, against numpy: types, places of operands, roots, counts, communicators, requests in any order."""
+"""ACCL's operations through the library, compared with numpy: types, places of operands, roots, counts, communicators,
+requests in any order."""
 
 from __future__ import annotations
 
@@ -20,12 +21,12 @@ COMBINED = [
     for k in range(len(TYPES))
     for j in range(len(TRANSPORTS))
 ]
-"""All; each two of them together in the quick tests."""
+"""All combinations; all pairs of values in the quick tests."""
 
 
 @pytest.mark.parametrize(("ranks", "dtype", "transport"), COMBINED)
 def test_collectives(ranks: int, dtype: str, transport: str, seed: int) -> None:
-    """Each, with a function, a root and a count that are drawn, operands and results in either memory."""
+    """Each, with a random function, root and count, operands and results in either memory."""
     draw = random.Random(f"{seed} {ranks} {dtype} {transport}")
     cases = []
     for operation in OPERATIONS:
@@ -65,7 +66,7 @@ def test_collectives(ranks: int, dtype: str, transport: str, seed: int) -> None:
 
 
 def test_large_messages_go_straight_to_their_places() -> None:
-    """Of more than all receive buffers hold, both ways at once and around a ring."""
+    """Larger than all receive buffers, in both directions at once and around a ring."""
     count = 300_000
 
     def program(rank: Rank) -> float:
@@ -85,12 +86,12 @@ def test_large_messages_go_straight_to_their_places() -> None:
     assert result.lost == []
     line = (
         4096 / (4096 + 64 + 8 + 20 + 14 + 4 + 8 + 12) * 12.5e3
-    )  # bytes in a microsecond: packets with their headers, FCS, preamble and gap
+    )  # bytes per microsecond: packets with their headers, FCS, preamble and gap
     assert 4 * count / line < max(result.values) - 30 < 4 * count / line + 7
 
 
 def test_messages_of_many_segments() -> None:
-    """Of all sizes about a receive buffer's, float32 and compressed."""
+    """Of all sizes around a receive buffer's, float32 and compressed."""
     sizes = [1, 15, 16, 17, 255, 256, 257, 511, 512, 513, 1000, 3000]
 
     def program(rank: Rank) -> None:
@@ -151,7 +152,7 @@ def test_streams() -> None:
 
 
 def test_elements_on_the_wire_may_be_wider_or_narrower() -> None:
-    """1 + 2^-12 is 1 in float16. A kernel's stream gets what is on the wire."""
+    """1 + 2^-12 is 1 in float16. A kernel's stream gets the elements as they are on the wire."""
 
     def program(rank: Rank) -> None:
         wide, narrow = rank.create_buffer(np.full(5, 1 + 2.0**-12, np.float32)), rank.create_buffer(5, "f2")
@@ -186,7 +187,7 @@ def test_a_call_passes_one_that_waits_unless_it_uses_the_same_data() -> None:
         if rank.rank == 0:
             waits = rank.recv(one, 64, 1, tag=1, run_async=True)
             passes = rank.recv(other, 64, 2, run_async=True)
-            follows = rank.send(one, 64, 2, from_fpga=True, run_async=True)  # what the first one receives
+            follows = rank.send(one, 64, 2, from_fpga=True, run_async=True)  # data received by the first one
             passes.wait()
             assert not waits.done
             assert not follows.done
@@ -230,7 +231,8 @@ def test_sizes_that_differ_end_both_calls() -> None:
 
 
 def test_more_than_receive_buffers_hold_is_counted() -> None:
-    """Plain UDP has no way to make a sender wait: what finds no buffer is dropped and counted, and the receiver says what it is without."""
+    """Plain UDP cannot make a sender wait: data without a free buffer are dropped and counted, and the receiver reports
+    the missing message."""
     count = 200_000
 
     def program(rank: Rank) -> str:
@@ -249,9 +251,7 @@ def test_more_than_receive_buffers_hold_is_counted() -> None:
     frame = 14 + 20 + 8 + 64
     segments, rest = divmod(4 * count, 1024)
     waiting, room = divmod(65_536, frame + 1024)
-    assert (
-        rest + frame + 40 + frame < room
-    )  # what is left of the first message, and the second one, still find room to wait
+    assert rest + frame + 40 + frame < room  # the rest of the first message, and the second one, still find buffers
     assert result.lost == [
         (1, "packets for which there was no receive buffer", segments - 16 - waiting),
         (1, "messages that no call has received", 1),
@@ -259,7 +259,7 @@ def test_more_than_receive_buffers_hold_is_counted() -> None:
 
 
 def test_chains() -> None:
-    """A call with `waitfor` begins when these have ended."""
+    """A call with `waitfor` begins when the named calls have ended."""
 
     def program(rank: Rank) -> Any:
         buffers = [rank.create_buffer(np.full(10, k, np.float32)) for k in range(4)]
@@ -351,8 +351,9 @@ def test_a_board_without_plug_ins_moves_and_says_what_it_lacks(hardware: tuple[i
 @pytest.mark.parametrize("transport", ["udp", "rdma", "reliable"])
 @pytest.mark.parametrize("count", [60_000, 60_001, 65_023])
 def test_a_long_bcast_is_handed_on_whatever_holds_a_ranks_result(count: int, transport: str) -> None:
-    """In parts of 512 elements, to the memory of a board or a host, a kernel's stream, and a place of narrower elements; rank 2 has the data. Some ranks
-    call late, when the receive buffers of a rank could not hold what the others have sent."""
+    """In parts of 512 elements, to the memory of a board or a host, a kernel's stream, and an array of narrower
+    elements; rank 2 has the data. Some ranks call late, when a rank's receive buffers could not hold the data sent by
+    the others."""
     data = data_of(1, 2, count, "float32") + np.float32(1 / 3)
 
     def program(rank: Rank) -> Array | None:
@@ -362,7 +363,7 @@ def test_a_long_bcast_is_handed_on_whatever_holds_a_ranks_result(count: int, tra
             rank.bcast(rank.create_buffer(data), count, 2)
         elif rank.rank == 3:
             rank.bcast(Stream(), count, 2)
-        else:  # of float32 on the wire
+        else:  # float32 on the wire
             places = (rank.create_buffer(1), None, result)
             rank.call(Scenario.BCAST, places, count=count, root=2, needs=(0, 0, count))
         rank.barrier()
@@ -375,7 +376,7 @@ def test_a_long_bcast_is_handed_on_whatever_holds_a_ranks_result(count: int, tra
 
 
 def test_streams_of_other_ranks_do_not_change_how_a_long_bcast_goes() -> None:
-    """Compressed on the wire, with results of all ranks but one in kernels' streams; several one behind the other."""
+    """Compressed on the wire, with results of all ranks but one in kernels' streams; several consecutive ones."""
     count = 10_000
 
     def program(rank: Rank) -> list[Array]:
@@ -396,7 +397,7 @@ def test_streams_of_other_ranks_do_not_change_how_a_long_bcast_goes() -> None:
 
 
 def test_a_bcast_to_boards_with_few_receive_buffers_goes_straight_to_each() -> None:
-    """Nothing is lost, as each rank takes data as they come."""
+    """Nothing is lost, as each rank takes data on arrival."""
     count = 200_000
 
     def program(rank: Rank) -> Array:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does `thalweg accl programs` print what the sequencer runs?"""
+"""Does `thalweg accl programs` print the sequencer's programs?"""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SPEC = Path(__file__).parents[3] / "spec"
 
 
 def test_all(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Assembled again, it is the specification."""
+    """Reassembled, the output equals the specification."""
     assert cli.main(["accl", "programs"]) == 0
     printed = tmp_path / "programs.txt"
     printed.write_text(capsys.readouterr().out)

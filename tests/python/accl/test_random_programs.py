@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do random programs of ACCL's operations end, with right results, and without losing anything?"""
+"""Do random programs of ACCL's operations end with right results and without losses?"""
 
 from __future__ import annotations
 

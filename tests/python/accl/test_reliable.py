@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Boards on a network that loses, repeats and reorders frames: with sessions all arrives, or an error says whose does not."""
+"""Boards on a network that loses, repeats and reorders frames: with sessions everything arrives, or an error names the
+sender."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ def data_of(key: int, rank: int, count: int) -> Array:
 @pytest.mark.parametrize("ranks", [2, 3, 5, 8])
 @pytest.mark.parametrize("buffers", [1, 2, 16])
 def test_everything_arrives(ranks: int, buffers: int, transport: str, tmp_path: Path, seed: int) -> None:
-    """Collectives one behind the other, of more than the receive buffers hold, with messages of which several are under way."""
+    """Consecutive collectives, larger than the receive buffers, with several messages in flight."""
     draw = random.Random(f"{seed} {ranks} {buffers} {transport}")
     steps = [
         (
@@ -120,7 +121,7 @@ def test_streams_of_kernels_keep_their_order(transport: str, tmp_path: Path) -> 
 
 
 def test_large_messages_pass_those_that_nobody_takes(tmp_path: Path) -> None:
-    """More small ones than receive buffers and windows hold are under way when a large one is taken."""
+    """More small messages than receive buffers and windows hold are in flight when a large one is taken."""
 
     def program(rank: Rank) -> None:
         small = [rank.create_buffer(data_of(k, 0, 64)) for k in range(100)]
@@ -145,7 +146,7 @@ def test_large_messages_pass_those_that_nobody_takes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("operation", ["put", "sendrecv"])
 def test_goodput(operation: str, tmp_path: Path) -> None:
-    """Each of the two links loses every hundredth frame; nearly all that they leave carries data that had not arrived before."""
+    """Each of the two links loses every hundredth frame; nearly all other frames carry new data."""
     (row,) = measure(operation, cluster(tmp_path, "rdma", "frames_lost = 0.01\n"), sizes="16M")
     assert row["verified"]
     assert 0.98 < row["gb_per_s"] / (LINE_GB * 0.99**2) < 1

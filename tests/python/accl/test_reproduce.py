@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`thalweg reproduce accl`: do the paper's numbers come out, within what docs/reproduce.md says, and is what differs explained?"""
+"""`thalweg reproduce accl`: are the paper's numbers reproduced within the differences given in docs/reproduce.md, and
+are differences explained?"""
 
 from __future__ import annotations
 
@@ -23,13 +24,13 @@ LINE_GB, MEMORY_GB = 12.5, 14
 SEGMENT, ON_WIRE = (
     1460,
     20 + 20 + 14 + 4 + 8 + 12,
-)  #: bytes of a segment's data, and beside it: TCP, IPv4, Ethernet, check sum, preamble, gap
-PAYLOAD = 4096 / (4096 + 64)  #: of the bytes in a TCP stream
+)  #: data bytes of a segment, and its overhead: TCP, IPv4, Ethernet, check sum, preamble, gap
+PAYLOAD = 4096 / (4096 + 64)  #: share of the bytes in a TCP stream
 OURS = {"accl.figure4", "accl.tcp.round_trip"}
-"""Rows of which the paper's text has no number."""
+"""Rows for which the paper's text has no number."""
 APPLICATION = "accl.shallow_water", "accl.circuit_switched", "accl.l_comm"
 RESOURCES = "accl.resources", "accl.minimal"
-"""Beginnings of the ids of other subjects."""
+"""Prefixes of the ids of other subjects."""
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +81,8 @@ def numbers_of(rows: list[dict[str, Any]]) -> list[float]:
 
 
 def test_tcp_before_has_what_windows_and_segments_leave(rows: list[dict[str, Any]]) -> None:
-    """A round trip: two ways through the switch, four ports and two segments, each read and then sent; and at most what the other direction sends in front."""
+    """A round trip: two passes through the switch, four ports and two segments, each read and then sent; and at most
+    the other direction's data sent before."""
     (trip_us,) = numbers_of(of(rows, "accl.tcp.round_trip"))
     line_us = (SEGMENT + ON_WIRE) / LINE_GB / 1e3
     least_us = 2 * (1 + 2 * 0.015) + 4 * 0.25 + 2 * line_us + 2 * 24 / 322.265625
@@ -96,7 +98,7 @@ def test_tcp_before_has_what_windows_and_segments_leave(rows: list[dict[str, Any
 def test_small_messages_have_the_papers_latencies(rows: list[dict[str, Any]]) -> None:
     direct, switched = of(rows, "accl.pl.latency.64B"), of(rows, "accl.es.latency.64B")
     assert len(direct) == len(switched) == 4
-    for row in direct:  # UDP's buffered messages take 5 % more, and a note says so
+    for row in direct:  # UDP's buffered messages take 5 % more, according to a note
         assert row["measured"] < 3 or (row["ratio"] < 1.05 and row["note"] and "buffered, UDP" in row["what"])
     assert all(2.5 < row["measured"] < 5 for row in switched)
     added = numbers_of(of(rows, "accl.ethernet_switch"))
@@ -105,7 +107,8 @@ def test_small_messages_have_the_papers_latencies(rows: list[dict[str, Any]]) ->
 
 
 def test_hosts_take_what_equation_1_says(rows: list[dict[str, Any]]) -> None:
-    """2 l_k + l_m + l_c, and l_k + l_c for streaming: an invocation takes 30 us, a read or write of memory 106.7 ns, a port 250 ns, two cables 15 ns each."""
+    """2 l_k + l_m + l_c, and l_k + l_c for streaming: an invocation takes 30 us, a read or write of memory 106.7 ns, a
+    port 250 ns, two cables 15 ns each."""
     found = of(rows, "accl.latency.model")
     assert len(found) == 6
     for row in found:
@@ -117,7 +120,7 @@ def test_hosts_take_what_equation_1_says(rows: list[dict[str, Any]]) -> None:
 
 
 def test_host_mpi_is_the_slowest(rows: list[dict[str, Any]]) -> None:
-    """Figure 4, at all sizes. Of 64 bytes ours are faster than the paper's, by what no source explains."""
+    """Figure 4, at all sizes. For 64 bytes ours is faster than the paper's; no source explains the difference."""
     (small,) = of(rows, "accl.host.latency.64B")
     assert 0.8 * 120 < small["measured"] < 120
     curves = of(rows, "accl.figure4")

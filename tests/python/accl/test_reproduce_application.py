@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`thalweg reproduce accl`: does section 4 come out as docs/reproduce.md says, and is what we change faster?"""
+"""`thalweg reproduce accl`: are the results of section 4 as in docs/reproduce.md, and are our changes faster?"""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def rates(rows: Rows) -> list[float]:
 
 
 def check(rows: Rows, folder: Path) -> None:
-    """What holds whatever the sizes."""
+    """Checks that hold for all sizes."""
     numbers = published("accl")
     for row in rows:
         if row["id"] in numbers:
@@ -52,7 +52,7 @@ def check(rows: Rows, folder: Path) -> None:
     assert section_4 <= {row["id"] for row in rows}
     model = of(rows, "accl.shallow_water.model")
     assert rates(model) == pytest.approx([1] * len(model), abs=0.05)
-    for row in of(rows, "accl.figure9"):  # a step's time, in cycles, on all boards' elements
+    for row in of(rows, "accl.figure9"):  # a step's time, in cycles, for the elements of all boards
         clock = {"UDP": 274e6, "TCP": 252e6, "host MPI": 256e6}[row["series"]]
         assert row["measured"] == pytest.approx(row["elements"] * clock / row["cycles"] / 1e9)
         assert row["tflop_per_s"] == pytest.approx(row["measured"] * 217e-3)
@@ -62,7 +62,7 @@ def check(rows: Rows, folder: Path) -> None:
 
 @pytest.mark.slow
 def test_a_small_reproduction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where commands take the time, steps without receives take half of it, and those of hardware less."""
+    """If commands dominate, steps without receives take half the time, and those of hardware less."""
     monkeypatch.setattr(application, "WEAK", ((1, 1690), (2, 3121), (3, 6760)))
     monkeypatch.setattr(application, "WEAK_TCP", ((1, 1690), (2, 3121)))
     monkeypatch.setattr(application, "STRONG", {1690: (4, 9), 6760: (16,)})
@@ -99,7 +99,7 @@ def test_section_4(tmp_path: Path) -> None:
         points = of(rows, "accl.figure10", elements=elements)
         for before, behind in zip(
             points, points[1:], strict=False
-        ):  # more boards are slower with more neighbours alone
+        ):  # with more boards, only those with more neighbours are slower
             assert behind["measured"] > 0.98 * before["measured"] or behind["neighbours"] > before["neighbours"]
         for name in application.WAYS:
             ours = of(rows, "accl.improved", series=name, elements=elements)
@@ -114,7 +114,7 @@ def test_section_4(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_resources() -> None:
-    """Half of the logic and 83 % of the DSPs are saved without plug-ins, as in the paper."""
+    """Without plug-ins, half of the logic and 83 % of the DSPs are saved, as in the paper."""
     pytest.importorskip("pyosys")
     from thalweg.systems.accl.reproduce import reproduce
 

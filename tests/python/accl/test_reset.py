@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does a reset end all calls of its board, and no other board's, and does everything work after all ranks have reset theirs?"""
+"""Does a reset end all calls of its board and of no other board, and does everything work after all ranks have reset
+theirs?"""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ FLOATS = {
     "count": 16,
     "comm": 8 + 28 * 16,
     "arithcfg": 8 + 28 * 16 + 56 + 2 * 36,
-}  #: where the client's set-up has them
+}  #: addresses in the client's set-up
 
 
 def ended(request: Request) -> None:
@@ -31,7 +32,7 @@ def ended(request: Request) -> None:
 
 
 def exchange(rank: Rank, turn: int) -> None:
-    """Messages, large ones too, and collectives; nothing of the turns before may come in their place."""
+    """Messages, including large ones, and collectives; no data of earlier turns may arrive in their place."""
     mine = rank.create_buffer(np.arange(N, dtype=np.int32) + 1000 * turn + rank.rank)
     theirs, total = rank.create_buffer(N, "int32"), rank.create_buffer(N, "int32")
     for count in (10, N):
@@ -75,12 +76,12 @@ def test_a_reset_ends_calls_and_all_works_after_it(cluster: str, hardware: tuple
         return took
 
     result = run(program, 3, cluster, hardware=hardware, time_out_us=5000)
-    assert max(result.values) < 4 * 31.0 + 5  # a reset waits for no call, but for its host's invocations
+    assert max(result.values) < 4 * 31.0 + 5  # a reset waits for no call except its host's invocations
 
 
 @pytest.mark.parametrize("cluster", CLUSTERS)
 def test_the_partner_learns_of_it_by_its_time_out(cluster: str) -> None:
-    """Of a place that it has offered, too: nobody writes to it."""
+    """Also for a buffer that it has offered: no rank writes to it."""
 
     def program(rank: Rank) -> str:
         buffer = rank.create_buffer(np.full(N, 7 + rank.rank, np.int32))
@@ -95,7 +96,7 @@ def test_the_partner_learns_of_it_by_its_time_out(cluster: str) -> None:
         with pytest.raises(AcclError) as error:
             rank.recv(buffer, N, 0)
         if cluster == "accl-u280-rdma":
-            rank.send(buffer, N, 0)  # to the place that it has heard of
+            rank.send(buffer, N, 0)  # to the buffer announced before
             with pytest.raises(AcclError, match="waited for a place at rank 0"):
                 rank.send(buffer, N, 0)
         return str(error.value)
@@ -105,7 +106,7 @@ def test_the_partner_learns_of_it_by_its_time_out(cluster: str) -> None:
 
 
 def test_calls_that_wait_for_the_engine_end_too(tmp_path: Path) -> None:
-    """With one call under way at a time: a reset passes those before it."""
+    """With one active call allowed: a reset overtakes the calls before it."""
     file = tmp_path / "one.toml"
     file.write_text(f'description = "x"\nbase = "{resource("clusters/accl-u280-udp.toml")}"\n[node.board]\ncalls = 1\n')
 
@@ -123,7 +124,7 @@ def test_calls_that_wait_for_the_engine_end_too(tmp_path: Path) -> None:
 
 
 def test_a_board_that_was_not_set_up_keeps_what_has_come() -> None:
-    """Drivers start at different times, and reset their engines first: a message to one that is late is not lost."""
+    """Drivers start at different times, and reset their engines first: a message to a late one is not lost."""
     pytest.importorskip("zmq", reason="pyzmq is not installed")
     from client import RECV, SEND
     from test_server import serving

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does `thalweg accl run` start and end the ranks of a program, and say with its exit code and on stderr how they ended?"""
+"""Does `thalweg accl run` start and end the ranks of a program, and report by its exit code and on stderr how they
+ended?"""
 
 from __future__ import annotations
 
@@ -62,7 +63,7 @@ def test_two_ranks_of_mpi(tmp_path: Path) -> None:
 
 
 def test_ranks_that_end_without_finalizing_mpi(tmp_path: Path) -> None:
-    """ACCL's stress test does. MPICH's launcher ends the others, unless all end at once."""
+    """Like ACCL's stress test. MPICH's launcher ends the others, unless all end at once."""
     pytest.importorskip("mpi4py")
     status, _, report = run(words(2, "ends late and does not finalize"), tmp_path)
     assert (status, len(report)) == (0, 3), report
@@ -116,7 +117,7 @@ def test_a_rank_waits_for_one_that_has_ended(tmp_path: Path) -> None:
 
 @contextmanager
 def sleeping(folder: Path) -> Iterator[tuple[subprocess.Popen[str], list[int]]]:
-    """A run of two ranks that sleep, and their processes."""
+    """A run of two sleeping ranks, and their processes."""
     pipe = subprocess.PIPE
     with subprocess.Popen(words(2, "sleep"), stdout=pipe, stderr=pipe, text=True, cwd=folder) as running:
         try:

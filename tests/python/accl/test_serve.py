@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does `thalweg accl serve` say when it is ready, end at a signal with its report, and refuse what is wrong in one line?"""
+"""Does `thalweg accl serve` print when it is ready, end at a signal with its report, and refuse invalid arguments in
+one line?"""
 
 from __future__ import annotations
 

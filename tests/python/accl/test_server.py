@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does the server answer each message of ACCL's driver once, whatever clients do, and does virtual time wait for those that are busy?"""
+"""Does the server answer each message of ACCL's driver once, whatever clients do, and does virtual time wait for busy
+clients?"""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ SMALL = Limits(memory=1 << 20, message=1 << 18)
 
 @dataclass
 class Wall:
-    """A clock that tests move."""
+    """A clock controlled by tests."""
 
     now: float = 100.0
 
@@ -77,7 +78,7 @@ class Running:
 
 @contextmanager
 def serving(engine: FakeEngine | None = None, clock: Clock = time.monotonic, **settings: Any) -> Iterator[Running]:
-    """The report is there after the end."""
+    """The report is available after the end."""
     engine = engine or FakeEngine()
     values = {"limits": SMALL, "patience": 0.0, **settings}
     server = Server(engine, Settings(port := free_ports(4 * engine.ranks), **values), clock)
@@ -205,7 +206,7 @@ def test_a_call_without_arithmetic_configuration() -> None:
 
 
 def test_a_return_code_is_named() -> None:
-    """ACCL's driver does not pass it on."""
+    """ACCL's driver does not forward it."""
     with serving() as running, running.client() as client:
         assert client.call(RECV, root_src_dst=1) == 0x800
         assert client.call(12) == 0x4000
@@ -218,7 +219,7 @@ def test_a_return_code_is_named() -> None:
 
 
 def waits(running: Running, client: Client) -> None:
-    """Lets a client poll, and returns when the server has it."""
+    """Lets a client poll, and returns when the server has the message."""
     client.send({"type": 6, "ctrl_id": 0})
     until(lambda: any(one.poll for one in list(running.clients.values())))
 
@@ -239,7 +240,7 @@ def test_a_poll_is_held() -> None:
 
 
 def test_time_waits_for_a_client_that_is_busy() -> None:
-    """The first one waits for the end of its call; the other one may send more for the grace."""
+    """The first one waits for the end of its call; the other one may send more during the grace period."""
     wall = Wall()
     with serving(clock=wall, grace=0.01, hold=1) as running, running.client(0) as zero, running.client(1) as one:
         one.read(0)
@@ -265,7 +266,8 @@ def test_time_waits_for_the_client_that_has_called() -> None:
 
 @pytest.mark.parametrize("patience", [0.0, 0.5])
 def test_a_slow_client_is_not_timed_out(patience: float) -> None:
-    """A time-out of 0.3 s of virtual time takes as much wall time, from the last message on, whatever waiting clients poll."""
+    """A time-out of 0.3 s of virtual time takes as much wall time, from the last message on, whatever waiting clients
+    poll."""
     wall = Wall()
     engine = FakeEngine(time_out_ticks=300_000_000)
     settings = {"grace": 0.0, "hold": 0.03, "patience": patience}
@@ -274,7 +276,7 @@ def test_a_slow_client_is_not_timed_out(patience: float) -> None:
         for silence in (0.0, 0.28, 0.28):
             wall.now += silence
             zero.read(0)
-            time.sleep(0.1)  # time comes to stand
+            time.sleep(0.1)  # virtual time stops
         silent = 0.0
         answer = {"status": 1}
         while answer["status"] and silent < 1:
@@ -312,7 +314,7 @@ def test_two_connections_of_a_rank() -> None:
 
 @pytest.mark.serial
 def test_a_client_that_dies_in_a_call() -> None:
-    """Its call ends for nobody: the next client of the rank polls the end of its own."""
+    """Its call ends without a receiver: the next client of the rank polls the end of its own."""
     with serving(FakeEngine(time_out_ticks=50_000_000)) as running:
         with running.client() as client:
             client.start(RECV, root_src_dst=1)
@@ -405,7 +407,7 @@ def test_a_waiting_client_gets_an_error_from_an_engine_that_fails() -> None:
 
 @contextmanager
 def kernels(running: Running, rank: int, *streams: int) -> Iterator[tuple[zmq.Socket[bytes], zmq.Socket[bytes]]]:
-    """The sockets of the kernels of a rank: what they receive, and what they send."""
+    """The sockets of a rank's kernels: received and sent data."""
     context, ranks = zmq.Context(), running.engine.ranks
     receives, sends = context.socket(zmq.SUB), context.socket(zmq.XPUB)
     for each in (receives, sends):
@@ -415,13 +417,13 @@ def kernels(running: Running, rank: int, *streams: int) -> Iterator[tuple[zmq.So
         receives.setsockopt(zmq.SUBSCRIBE, b"%d" % stream)
     sends.bind(f"tcp://127.0.0.1:{running.port + 3 * ranks + rank}")
     sends.recv()  # the server has subscribed
-    time.sleep(0.1)  # and we have, of which we are not informed
+    time.sleep(0.1)  # and so have we, without a notification
     yield receives, sends
     context.destroy(linger=0)
 
 
 def test_kernel_streams() -> None:
-    """stream_put from a kernel's stream to another rank's kernel, where no call is."""
+    """stream_put from a kernel's stream to another rank's kernel, which has no call."""
     content = list(range(100))
     with (
         serving(FakeEngine(time_out_ticks=10**12)) as running,
@@ -460,7 +462,7 @@ def test_loopback() -> None:
 
 
 def fuzzed(draw: random.Random) -> bytes:
-    """A message that is right, or nearly so."""
+    """A message that is valid, or nearly so."""
     kind = draw.choice([0, 1, 2, 3, 4, 5, 5, 6, 6, 7, -1, None, "0", [0]])
     word = draw.choice([0, 1, 4, FLOAT, 0x1FFC, 0x2000, 1 << 20, 1 << 32, 1 << 64, -1, 1.5, None, "1", {}, [], True])
     fields: dict[str, Any] = {
@@ -497,7 +499,7 @@ def fuzzed(draw: random.Random) -> bytes:
 
 
 def answers_all(count: int, seed: int) -> None:
-    """Fuzzed messages: each has one answer of status and nothing but what its type has; afterwards a program runs as ever."""
+    """Fuzzed messages: each has one answer, with the status and its type's fields; afterwards a program still runs."""
     draw = random.Random(seed)
     with serving(FakeEngine(time_out_ticks=1000), hold=0.001, grace=0.0) as running:
         with running.client(0) as zero, running.client(1) as one:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Situations that users of ACCL have reported as stuck or wrong, each with the number of its report in ACCL's public tracker."""
+"""Situations that users of ACCL have reported as stuck or wrong, each with the number of its report in ACCL's public
+tracker."""
 
 from __future__ import annotations
 
@@ -96,7 +97,7 @@ def test_196_12_reductions_one_after_another_at_all_sizes() -> None:
 
 
 def test_198_172_gather_keeps_the_order_of_ranks() -> None:
-    """With 11 ranks and more, too: messages of rank 1 and rank 10 are not mixed up."""
+    """Also with 11 ranks and more: messages of rank 1 and rank 10 are not confused."""
 
     def program(rank: Rank) -> None:
         mine, all_of = rank.create_buffer(data(rank.rank, 20)), rank.create_buffer(20 * rank.size)
@@ -158,7 +159,8 @@ def test_107_more_than_the_receive_buffers_hold() -> None:
 
 @pytest.mark.parametrize(("cluster", "kept"), [("udp", 16), ("tcp", 15), ("reliable", 15), ("rdma", 15)])
 def test_receive_buffers_that_hold_other_messages_are_named(cluster: str, kept: int) -> None:
-    """Of 16 buffers, on connections the last one is for what a call waits for. Each message takes one."""
+    """Of 16 buffers, on connections the last one is reserved for the message that a call waits for. Each message takes
+    one."""
 
     def program(rank: Rank) -> None:
         if rank.rank == 1:
@@ -176,7 +178,8 @@ def test_receive_buffers_that_hold_other_messages_are_named(cluster: str, kept: 
 
 
 def test_messages_behind_one_that_is_lost(tmp_path: Path) -> None:
-    """Each message is a frame. Those before the first that is lost are received; those behind it wait, and the error says how many, and what was lost."""
+    """Each message is a frame. Those before the first lost one are received; those behind it wait, and the error
+    reports their number, and what was lost."""
     cluster = tmp_path / "lossy.toml"
     base = Path(str(resource("clusters"))) / "accl-u280-udp.toml"
     cluster.write_text(f'description = "lossy"\nbase = "{base}"\n[link.cable]\nframes_lost = 0.05\nseed = 3\n')
@@ -220,7 +223,7 @@ LARGE = 5000  # floats; the receive buffers hold 4096
         ("copy", "udp", None),
         ("bcast", "udp", 1),
         ("gather", "udp", 0),
-        ("reduce_scatter", "udp", 1),  # of both
+        ("reduce_scatter", "udp", 1),  # on both ranks
         ("allreduce", "udp", None),  # in blocks of half of it
     ],
 )
@@ -257,7 +260,7 @@ def test_messages_beyond_all_receive_buffers_are_warned_of(operation: str, clust
 
 
 def test_lost_packets_never_give_wrong_data(tmp_path: Path) -> None:
-    """A link that loses 1 % of frames: what arrives is right, and what does not is named."""
+    """A link that loses 1 % of frames: data that arrive are right, and missing data are named."""
     text = (Path(__file__).parents[3] / "clusters/accl-u280-udp.toml").read_text()
     cluster = text.replace('kind = "ethernet"\n', 'kind = "ethernet"\nframes_lost = 0.01\n')
 
@@ -289,8 +292,8 @@ def test_lost_packets_never_give_wrong_data(tmp_path: Path) -> None:
 
 
 def test_faults_of_a_link_never_give_a_kernel_wrong_data(tmp_path: Path) -> None:
-    """Messages of one and of two packets to another board's kernel, on a link that loses, repeats and reorders frames: each comes once and whole or
-    is counted as missing, but for those behind the last one that is seen."""
+    """Messages of one and of two packets to another board's kernel, on a link that loses, repeats and reorders frames:
+    each arrives once and whole or is counted as missing, except for those behind the last one received."""
     text = (Path(__file__).parents[3] / "clusters/accl-u280-udp.toml").read_text()
     faults = "frames_lost = 0.02\nframes_duplicated = 0.05\nframes_reordered = 0.02\n"
     file = tmp_path / "faulty.toml"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Boards with TCP: is their throughput what segments and windows leave, do all pairs connect, and does an error say who is gone? (What the network does to
-segments: test_reliable.py.)"""
+"""Boards with TCP: is their throughput that permitted by segments and windows, do all pairs connect, and does an error
+name a missing board? (The network's effects on segments: test_reliable.py.)"""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from thalweg.resources import resource
 from thalweg.systems.accl.cluster import Cluster
 
 LINE_GB = 12.5
-ON_WIRE = 20 + 20 + 14 + 4 + 8 + 12  #: bytes beside a segment's data: TCP, IPv4, Ethernet, check sum, preamble, gap
+ON_WIRE = 20 + 20 + 14 + 4 + 8 + 12  #: overhead of a segment in bytes: TCP, IPv4, Ethernet, check sum, preamble, gap
 
 
 def cluster(folder: Path, preset: str = "tcp-untuned", board: str = "", rest: str = "") -> str:
@@ -40,15 +40,16 @@ def gb_per_s(name: str, operation: str = "put") -> float:
     ("preset", "segment", "packet"), [("accl-u280-tcp", 8960, 8192), ("accl-u280-tcp-untuned", 1460, 4096)]
 )
 def test_a_window_above_the_round_trip_leaves_what_segments_leave(preset: str, segment: int, packet: int) -> None:
-    """Of a packet's 64 bytes more in the stream the rest is payload. The paper has 12.3 GB/s of the optimized stack."""
+    """A packet adds 64 bytes to the stream; the rest is payload. The paper has 12.3 GB/s of the optimized stack."""
     expected = LINE_GB * segment / (segment + ON_WIRE) * packet / (packet + 64)
     assert gb_per_s(preset) == pytest.approx(expected, rel=0.006)
 
 
 @pytest.mark.parametrize(("window", "latency_ns"), [(65_535, 10_000), (65_535, 4_000), (33_024, 1_000)])
 def test_a_small_window_leaves_one_window_in_a_round_trip(window: int, latency_ns: int, tmp_path: Path) -> None:
-    """A round trip: two ways through the switch and four ports; two segments of which one acknowledgement is sent, each read and then sent, behind up to
-    two kilobytes and a segment of the other direction's. Slow start takes three round trips of some 256."""
+    """A round trip: two passes through the switch and four ports; two segments for which one acknowledgement is sent,
+    each read and then sent, behind up to two kilobytes and a segment of the other direction. Slow start takes three
+    round trips of some 256."""
     name = cluster(tmp_path, board=f"window_bytes = {window}\n", rest=f"[node.switch]\nlatency_ns = {latency_ns}\n")
     line_us = (1460 + ON_WIRE) / LINE_GB / 1e3
     least_us = 2 * (latency_ns + 30) / 1e3 + 4 * 0.25 + 2 * line_us + 2 * 24 / 322.265625
@@ -122,7 +123,7 @@ def test_a_board_that_is_gone(sender: int, tmp_path: Path) -> None:
 
 
 def test_a_receiver_that_takes_nothing_is_reported_and_the_simulation_ends(tmp_path: Path) -> None:
-    """Its window is closed, and its peer probes it, but not for ever."""
+    """Its window is closed, and its peer probes it for a limited time."""
 
     def program(rank: Rank) -> None:
         buffer = rank.create_buffer(200_000)
@@ -155,7 +156,8 @@ def test_more_than_all_windows_and_buffers_waits_until_it_is_taken(tmp_path: Pat
 @pytest.mark.long
 @pytest.mark.skipif(not importlib.util.find_spec("ns"), reason="ns-3 is not installed: pip install ns3")
 def test_throughput_is_that_of_ns3() -> None:
-    """Of an independent TCP, to 3 %: of the paper's stacks, and where the window is less than a round trip carries."""
+    """Compared with an independent TCP, to 3 %: for the paper's stacks, and for windows smaller than the
+    bandwidth-delay product."""
     bench = Path(__file__).resolve().parents[3] / "benches/ns3_tcp.py"
     done = subprocess.run([sys.executable, str(bench)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -163,7 +165,7 @@ def test_throughput_is_that_of_ns3() -> None:
 
 @pytest.mark.parametrize("ranks", [16, 48])
 def test_more_boards_than_the_papers_16(ranks: int) -> None:
-    """With a connection of each pair."""
+    """With a connection for each pair."""
 
     def program(rank: Rank) -> Any:
         send, recv = (
@@ -196,7 +198,7 @@ def test_windows_that_cannot_be(board: str, line: str, tmp_path: Path) -> None:
 def test_small_windows_open_again_whatever_gets_lost(
     window: int, segment: int, packet: int, seed: int, tmp_path: Path
 ) -> None:
-    """An update of the window gets lost, and then the segment that fills what is left of it."""
+    """A window update is lost, and then the segment that fills the rest of the window."""
     values = f"window_bytes = {window}\nsegment_bytes = {segment}\npacket_bytes = {packet}\n"
     lossy = f"[link.cable]\nframes_lost = 0.05\nframes_reordered = 0.05\nseed = {seed}\n"
 

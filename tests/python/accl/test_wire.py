@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Are the messages of ACCL's driver read as it means them, and are all others refused in one line?"""
+"""Are the messages of ACCL's driver parsed correctly, and are all others refused in one line?"""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_requests(message: dict[str, Any], request_: wire.Request) -> None:
     ],
 )
 def test_what_is_no_request_is_refused(message: Any, says: str, status: int) -> None:
-    """With a status that the driver makes an exception of."""
+    """With a status for which the driver raises an exception."""
     with pytest.raises(wire.Refused) as refused:
         read(message)
     assert says in str(refused.value) and len(str(refused.value)) < 300

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does a program that uses the library wrongly get a line that says so, instead of wrong data, an endless wait or another error?"""
+"""Does a program that uses the library wrongly get a line that names the mistake, instead of wrong data, an endless
+wait or another error?"""
 
 from __future__ import annotations
 
@@ -137,7 +138,7 @@ def test_a_rank_outside_of_a_communicator_does_not_call_on_that_of_all_ranks() -
 
 
 def test_communicators_of_kernels_and_hosts_are_different() -> None:
-    """Each is in memory of its own, whoever makes it: blocks come in the order of its ranks."""
+    """Each has memory of its own, whoever creates it: blocks arrive in the order of its ranks."""
     orders = [1, 0, 2], [2, 1, 0], [0, 2, 1]
 
     def program(rank: Rank) -> list[list[int]]:
@@ -153,7 +154,7 @@ def test_communicators_of_kernels_and_hosts_are_different() -> None:
 
 
 def test_another_call_does_not_read_results() -> None:
-    """The array is the program's until it waits."""
+    """The array belongs to the program until it waits."""
 
     def program(rank: Rank) -> list[list[float]]:
         source, found, other = rank.create_buffer(np.arange(4, dtype=np.float32)), four(rank), four(rank)
@@ -168,7 +169,7 @@ def test_another_call_does_not_read_results() -> None:
 
 
 def test_a_failed_call_has_no_results() -> None:
-    """What the program puts into the array afterwards is what the next call sends."""
+    """The next call sends the values that the program writes into the array afterwards."""
 
     def program(rank: Rank) -> float:
         data = four(rank)
@@ -255,7 +256,7 @@ def test_a_call_behind_one_that_failed_fails() -> None:
 
 @pytest.mark.parametrize("before", ["open", "ended"])
 def test_a_call_that_is_refused_behind_others_can_be_caught(before: str) -> None:
-    """Each wait for it, or for a call behind it, says so; other calls go on."""
+    """Each wait for it, or for a call behind it, reports the refusal; other calls proceed."""
 
     def program(rank: Rank) -> list[float]:
         source, total = rank.create_buffer(np.ones(4, np.float32)), four(rank)
@@ -339,7 +340,7 @@ def test_an_operand_and_a_result_that_overlap_are_right_or_refused(layout: str) 
 
 
 def test_collectives_that_differ_between_ranks() -> None:
-    """Though their messages have the same sizes."""
+    """Even if their messages have the same sizes."""
 
     def program(rank: Rank, what: str) -> None:
         dtype = "int32" if what == "types" and rank.rank else "float32"
@@ -369,7 +370,7 @@ def test_collectives_that_differ_between_ranks() -> None:
 
 
 def test_what_a_call_has_left_in_the_memory_is_newer_than_an_array() -> None:
-    """The results of calls that the program has not waited for, as operands of others."""
+    """Results of calls that the program has not waited for, as operands of others."""
 
     def program(rank: Rank, pause: float) -> list[list[float]]:
         source, between, last = (rank.create_buffer(np.arange(4) + first, np.float32) for first in (1, 50, 70))

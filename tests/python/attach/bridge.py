@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Linux bridge in a network namespace of its own, which the test makes and removes, with interfaces that programs in it use."""
+"""A Linux bridge in a network namespace of its own, which the test creates and removes, with interfaces for programs in
+it."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ def _ip(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def missing() -> str:
-    """Why there can be none here; empty where there can."""
+    """The reason why no bridge is possible here; empty if one is."""
     if not shutil.which("ip"):
         return "ip (iproute2) is not installed"
     name = f"tw-{os.getpid()}-probe"
@@ -47,8 +48,8 @@ needs_tshark = pytest.mark.skipif(not shutil.which("tshark"), reason="tshark is 
 
 @dataclass(frozen=True)
 class Faults:
-    """Of a network. Shares of the frames that come in at each port: `lost`, `repeated` (in steps of 1e-4), and `late` by up to `late_ms`, so that
-    others overtake them."""
+    """Faults of a network: shares of the frames that arrive at each port: `lost`, `repeated` (in steps of 1e-4), and
+    `late` by up to `late_ms`, so that others overtake them."""
 
     lost: float = 0
     repeated: float = 0
@@ -57,7 +58,7 @@ class Faults:
     seed: int = 1  #: of `late`; the kernel draws the others
 
     def rules(self, ports: Mapping[str, str]) -> str:
-        """For nft: what comes in at each of the ports, from which repeated frames go to another."""
+        """Rules for nft: the frames arriving at each of the ports; repeated frames are sent to another port."""
         lines = []
         for port, other in ports.items():
             lines += [f"counter lost-{port} {{}}", f"counter repeated-{port} {{}}", f"chain {port} {{"]
@@ -72,9 +73,11 @@ class Faults:
 
 
 class Bridge:
-    """`with Bridge(2) as net:` has interfaces "tw0" and "tw1". `kind`: veth, whose other ends are the bridge's ports (`port(n)`), or tap, which are ports themselves.
+    """`with Bridge(2) as net:` has interfaces "tw0" and "tw1". `kind`: veth, whose other ends are the bridge's ports
+    (`port(n)`), or tap, which are ports themselves.
 
-    With `faults` there are two veth interfaces, each on a bridge of its own with a relay between them (relay.py)."""
+    With `faults` there are two veth interfaces, each on a bridge of its own with a relay between them (relay.py).
+    """
 
     def __init__(self, ends: int, kind: str = "veth", mtu: int = MTU, faults: Faults | None = None) -> None:
         self.name = f"tw-{os.getpid()}-{next(_numbers)}"
@@ -129,7 +132,8 @@ class Bridge:
         assert self._relay.stdout and self._relay.stdout.readline() == "relays\n"
 
     def counted(self) -> dict[str, int]:
-        """What has become of frames: `lost-port0`, `repeated-port0`, `overtaken-1` (on the way to end 1), ... Ends the relay."""
+        """Statistics of frames: `lost-port0`, `repeated-port0`, `overtaken-1` (in the direction of end 1), ... Ends the
+        relay."""
         assert self._relay
         self._relay.terminate()
         out, _ = self._relay.communicate(timeout=10)
@@ -178,14 +182,14 @@ def captured(net: Bridge, interface: str, file: Path) -> Iterator[None]:
     while not (line := capture.stderr.readline()).startswith("File:"):
         assert line, "dumpcap has ended"
     yield
-    time.sleep(0.2)  # until it has read what the kernel has
+    time.sleep(0.2)  # until it has read the kernel's buffer
     capture.send_signal(signal.SIGINT)
     _, said = capture.communicate(timeout=20)
     assert f"dropped on interface '{interface}'" in said and "/0 " in said, said
 
 
 def dissected(file: Path, fields: Sequence[str], shown: str = "vcsn") -> Iterator[dict[str, str]]:
-    """What tshark shows of each frame of a protocol."""
+    """The fields of each frame of a protocol, by tshark."""
     script = Path(__file__).resolve().parents[3] / "spec/generated/wireshark/vcsn.lua"
     command = [
         "tshark",

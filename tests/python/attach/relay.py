@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Passes frames between two interfaces, and holds some of them back, so that others overtake them: `relay.py ONE OTHER SHARE MS SEED`.
+"""Passes frames between two interfaces, and delays some of them, so that others overtake them: `relay.py ONE OTHER
+SHARE MS SEED`.
 
-For kernels that have no netem. Each frame is late with probability SHARE, by up to MS milliseconds. At the end (SIGTERM) it prints, as JSON,
-how many frames it has passed and how many of them were overtaken, for each direction.
+For kernels without netem. Each frame is late with probability SHARE, by up to MS milliseconds. At the end (SIGTERM) it
+prints, as JSON, for each direction the number of frames passed and the number of these that were overtaken.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def opened(name: str) -> socket.socket:
 def main(one: str, other: str, share: float, late_s: float, draw: random.Random) -> None:
     ends = [opened(one), opened(other)]
     passed, overtaken, newest = [0, 0], [0, 0], [-1, -1]
-    held: list[tuple[float, int, int, bytes]] = []  # when it goes on, its number, where it goes, and the frame
+    held: list[tuple[float, int, int, bytes]] = []  # due time, number, destination, and frame
     number = 0
     ended = False
 

@@ -18,7 +18,7 @@ from thalweg.systems.accl.cluster import Cluster
 from thalweg.systems.accl.rtl_engine import libraries
 
 WITHOUT_PLUG_INS = "[node.board]\narithmetic = false\ncompression = false\n"
-"""Hardware that is built fast, for what needs none of them; other tests have it too."""
+"""Hardware that is built fast, for tests that need neither; other tests use it too."""
 
 
 def attach(net: Bridge, options: str, cluster: str | Path = "accl-u280-udp") -> subprocess.Popen[str]:
@@ -33,15 +33,15 @@ def attach(net: Bridge, options: str, cluster: str | Path = "accl-u280-udp") -> 
 @pytest.mark.slow
 @pytest.mark.parametrize(("kind", "engine"), [("veth", "sim"), ("tap", "sim"), ("veth", "rtl")])
 def test_linux_pings_a_board(kind: str, engine: str, tmp_path: Path) -> None:
-    """With payloads of odd and even sizes, and of a jumbo frame; and nobody else."""
+    """With payloads of odd and even sizes, and of a jumbo frame; and no other address is answered."""
     cluster = tmp_path / "boards.toml"
     cluster.write_text(f'base = "{resource("clusters/accl-u280-udp.toml")}"\n' + WITHOUT_PLUG_INS * (engine == "rtl"))
     if engine == "rtl":
-        libraries(Cluster.load(str(cluster)), [3])  # its building takes longer than ping waits
+        libraries(Cluster.load(str(cluster)), [3])  # building takes longer than ping waits
     with Bridge(1, kind) as net:
         net.ip("addr", "add", "10.0.0.200/24", "dev", "br0")
         board = attach(net, f"--engine {engine} --node 3 --tap tw0 --json {tmp_path}/r.json", cluster)
-        pause = "0.01" if engine == "sim" else "0.5"  # two round trips after the last request ping ends
+        pause = "0.01" if engine == "sim" else "0.5"  # ping ends two round trips after the last request
         for size in (0, 9, 56, 1000, 8000):
             said = net.run("ping", "-c", "3", "-i", pause, "-W", "5", "-s", str(size), "10.0.0.4")
             assert re.search(r"3 packets transmitted, 3 received, 0% packet loss", said), said
@@ -54,7 +54,7 @@ def test_linux_pings_a_board(kind: str, engine: str, tmp_path: Path) -> None:
     assert (board.returncode, err) == (130, "")
     assert re.search(r"tw0: sent 16 frames", out), out
     report = json.loads((tmp_path / "r.json").read_text())
-    assert report["interfaces"][0]["sent"] == 16  # an answer of ARP, and those to the requests
+    assert report["interfaces"][0]["sent"] == 16  # an ARP answer, and the echo replies
 
 
 ECHO = """
@@ -106,7 +106,7 @@ def exchange(megabytes: int) -> None:
     with Bridge(2) as net:
         net.ip("link", "set", "tw1", "address", "02:00:00:00:00:01")
         net.ip("addr", "add", "10.0.0.2/24", "dev", "tw1")
-        # While Linux asks for an address, it keeps only 208 KiB of packets to it, and drops others without a word.
+        # While Linux resolves an address, it keeps only 208 KiB of packets for it, and silently drops others.
         net.ip("neighbour", "add", "10.0.0.1", "lladdr", "02:00:00:00:00:00", "dev", "tw1", "nud", "permanent")
         pipe = subprocess.PIPE
         with subprocess.Popen(

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A simulated board with TCP and a plain socket of Linux, which is a second implementation of TCP: does all arrive, whoever opens the connection, over a network
-that loses, repeats and delays frames?"""
+"""A simulated board with TCP and a plain socket of Linux, an independent implementation of TCP: does everything arrive,
+whoever opens the connection, over a network that loses, repeats and delays frames?"""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ import pytest
 from bridge import Bridge, Faults, needs_bridge, needs_faults
 from thalweg.resources import resource
 
-#: Linux leaves checksums and segments to the network card, which is the other end of the veth here: ETHTOOL_STXCSUM, ETHTOOL_SGSO, ETHTOOL_STSO.
+#: Linux leaves checksums and segmentation to the network card, which is the other end of the veth here:
+#: ETHTOOL_STXCSUM, ETHTOOL_SGSO, ETHTOOL_STSO.
 OFFLOADS = """
 import fcntl, socket, struct, array, sys
 for command in (0x17, 0x24, 0x1F):
@@ -25,8 +26,9 @@ for command in (0x17, 0x24, 0x1F):
     fcntl.ioctl(socket.socket(socket.AF_INET, socket.SOCK_DGRAM), 0x8946, request)  # SIOCETHTOOL
 """
 
-#: Takes the engine's packets with `bytes` bytes of data in all, and sends each back as if `rank` had sent it. `pause`: seconds before each; `whole`: bytes that it
-#: takes before it sends them back; `resets`: it ends after the first of these.
+#: Receives the engine's packets with `bytes` bytes of data in all, and sends each back as if `rank` had sent it.
+#: `pause`: seconds before each; `whole`: bytes received before they are sent back; `resets`: ends after the first of
+#: these.
 ECHO = """
 import json, socket, struct, sys, time
 given = json.loads(sys.argv[1])
@@ -107,7 +109,7 @@ print(result.values, result.lost)
 
 
 def cluster(folder: Path) -> str:
-    """Time-outs that fit delays of Linux: at a hundredth of real time, 2 ms are 200 ms there."""
+    """Time-outs for delays of Linux: at a hundredth of real time, 2 ms are 200 ms there."""
     file = folder / "attached.toml"
     file.write_text(
         f'description = "a board on a bridge"\nbase = "{resource("clusters/accl-u280-tcp.toml")}"\n[node.board]\nresend_us = 2000\n'
@@ -125,7 +127,8 @@ def exchange(
     board: Mapping[str, int] | None = None,
     **peer: float,
 ) -> tuple[str, str]:
-    """What the socket's program and the board's have said. `setup`: a script, in which {tap} is the socket's interface."""
+    """The outputs of the socket's program and of the board's. `setup`: a script, in which {tap} is the socket's
+    interface."""
     other = 1 - node
     with Bridge(2, faults=faults) as net:
         net.ip("link", "set", f"tw{other}", "address", f"02:00:00:00:00:0{other}")
@@ -155,7 +158,7 @@ def exchange(
 
 
 def segments(folder: Path, source: int) -> Iterator[tuple[int, int, int]]:
-    """Of those of a rank that the board sent or took: bytes of data, flags and window."""
+    """Segments of a rank that the board sent or received: bytes of data, flags and window."""
     data, at = (folder / "frames.pcapng").read_bytes(), 0
     while at < len(data):
         kind, size = struct.unpack_from("<II", data, at)
@@ -170,7 +173,7 @@ def segments(folder: Path, source: int) -> Iterator[tuple[int, int, int]]:
 @pytest.mark.slow
 @pytest.mark.parametrize("node", [0, 1])
 def test_a_board_exchanges_data_with_a_plain_socket(node: int, tmp_path: Path) -> None:
-    """Which takes the connection of node 0, and opens one to node 1; the board closes it."""
+    """It accepts the connection of node 0, and opens one to node 1; the board closes it."""
     said, _ = exchange(tmp_path, 8, node)
     assert said.startswith("sent all back\n")
 
@@ -180,7 +183,7 @@ def test_a_board_exchanges_data_with_a_plain_socket(node: int, tmp_path: Path) -
     "megabytes", [pytest.param(4, marks=pytest.mark.slow), pytest.param(100, marks=pytest.mark.long)]
 )
 def test_nothing_is_lost_over_a_bad_network(megabytes: int, tmp_path: Path, seed: int) -> None:
-    """1 % of the frames are lost, 0.1 % come twice, 1 % are overtaken by others."""
+    """1 % of the frames are lost, 0.1 % are duplicated, 1 % are overtaken by others."""
     said, _ = exchange(tmp_path, megabytes, faults=Faults(lost=0.01, repeated=0.001, late=0.01, late_ms=2, seed=seed))
     found = re.search(r"retransmitted (\d+)", said)
     assert found and int(found[1]) > 0
@@ -208,7 +211,7 @@ def test_a_board_that_takes_nothing_closes_its_window_until_it_does(tmp_path: Pa
 @needs_bridge
 @pytest.mark.slow
 def test_segments_and_windows_are_what_linux_takes(tmp_path: Path) -> None:
-    """Of an MTU of 1,500 bytes, without window scaling."""
+    """With an MTU of 1,500 bytes, without window scaling."""
     setup = "ip link set {tap} mtu 1500; echo 0 > /proc/sys/net/ipv4/tcp_window_scaling; echo 0 > /proc/sys/net/ipv4/tcp_timestamps"
     said, _ = exchange(tmp_path, 2, setup=setup)
     assert said.startswith("sent all back\n")

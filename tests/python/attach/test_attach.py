@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two simulated FPGAs in two processes, each on an interface of a real Linux bridge: does what one sends come to the other as it was, and are both
-told what is lost? And where a node cannot be put on an interface, does one line say why?"""
+"""Two simulated FPGAs in two processes, each on an interface of a real Linux bridge: do data arrive unchanged, and do
+both ends report losses? And if a node cannot be attached to an interface, does one line give the reason?"""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def attach(net: Bridge, node: int, options: str) -> subprocess.Popen[str]:
 
 
 def ready(started: subprocess.Popen[str]) -> subprocess.Popen[str]:
-    """Once it takes what comes."""
+    """Returns once it accepts frames."""
     assert started.stdout and started.stderr
     line = started.stdout.readline()
     assert "not deterministic" in line, line + started.stderr.read()
@@ -69,7 +69,7 @@ def test_a_file_crosses_a_bridge_as_it_is_at_no_more_than_the_ratio(tmp_path: Pa
     (line,), (there,) = one["interfaces"], other["interfaces"]
     assert line["sent"] == there["received"] == frames
     assert line["sent_bytes"] == frames * 18 + -(-size // 64) * 64
-    assert there["sent"] >= line["received"] > 0  # credits; the last ones come when the sender has ended
+    assert there["sent"] >= line["received"] > 0  # credits; the last ones arrive after the sender has ended
     for run in (one, other):
         (row,) = run["transfers"]
         assert row["bytes"] == size and 0 < row["data_us"] * 1e-6 <= ratio * (row["wall_s"] + 0.3)
@@ -94,13 +94,14 @@ def test_a_file_crosses_a_bridge_as_it_is_at_no_more_than_the_ratio(tmp_path: Pa
     ],
 )
 def test_one_end_is_hardware(tmp_path: Path, seed: int, end: int, delivery: str, size: int) -> None:
-    """Which is compared with the simulator's node, word by word. With a session the bridge loses, repeats and reorders frames; the ends' time is then as slow as
-    the hardware, which has to answer before the other end sends again."""
+    """The hardware is compared with the simulator's node, word by word. With a session the bridge loses, repeats and
+    reorders frames; the ends' time is then as slow as the hardware, which must answer before the other end retransmits.
+    """
     sent, came = tmp_path / "sent", tmp_path / "came"
     sent.write_bytes(random.Random(seed).randbytes(size))
     engines = ["rtl" if end == node else "sim" for node in (0, 1)]
     faults = Faults(lost=0.01, repeated=0.001, late=0.01, late_ms=2, seed=seed)
-    libraries(Cluster.load(PRESET), [end])  # its building takes longer than the other end waits
+    libraries(Cluster.load(PRESET), [end])  # building takes longer than the other end waits
     ratio = 1e-4 if delivery == "session" else 0.01
     with Bridge(2, faults=faults if delivery == "session" else None) as net:
         options = f"--ratio {ratio} --engine {engines[1]} --delivery {delivery} --to 0.0.0 --receive {came}"
@@ -117,7 +118,7 @@ def test_one_end_is_hardware(tmp_path: Path, seed: int, end: int, delivery: str,
 def test_a_second_external_port_and_one_that_waits_in_vain(tmp_path: Path, seed: int) -> None:
     """Node 3's second external port and node 9's first one, at their second virtual ports."""
     sent, came = tmp_path / "sent", tmp_path / "came"
-    sent.write_bytes(random.Random(seed).randbytes(640_000))  # whole words, so that no padding shows
+    sent.write_bytes(random.Random(seed).randbytes(640_000))  # whole words, without padding
     with Bridge(3) as net:
         at3 = "--tap tw0 --tap tw1 --at 1.1 --to 9.0.1"
         to = ready(attach(net, 9, f"--tap tw2 --at 0.1 --to 3.1.1 --receive {came}"))
@@ -172,7 +173,7 @@ def test_both_directions_at_once_whoever_comes_first(tmp_path: Path, seed: int) 
             nodes.append(attach(net, node, f"--tap tw{node - 4} {options}"))
             time.sleep(draw.choice([0, 0.3, 1]))
         said = [ended(each) for each in nodes]
-    # the second one may be asked for its session before its program has opened the circuit; it is asked again
+    # the second one may be asked for its session before its program has opened the circuit; the question is repeated
     dropped = r"dropped here: (nothing|(1 frame|\d+ frames) of no circuit at port 0)$"
     assert all(re.search(dropped, text, re.M) for text in said)
     for node, other in ((4, 5), (5, 4)):
@@ -202,8 +203,8 @@ def test_an_end_that_starts_again_is_noticed_by_both(tmp_path: Path) -> None:
 
 
 def sessions(frames: Iterable[dict[str, str]], size: int) -> tuple[int, int]:
-    """Are the fields of all frames those of a session over which `size` bytes go from node 0 to virtual port 0.1 of node 1? How many there are of each
-    node."""
+    """Checks that the fields of all frames are those of a session that carries `size` bytes from node 0 to virtual port
+    0.1 of node 1. Returns the number of frames of each node."""
     words = -(-size // 64)
     last = -(-words // 143) - 1
     numbers, ids, count = set[int](), {"0": set[str](), "1": set[str]()}, {"0": 0, "1": 0}
@@ -229,7 +230,7 @@ def sessions(frames: Iterable[dict[str, str]], size: int) -> tuple[int, int]:
         else:
             assert of["kind"] == "3" and int(of["frame.len"]) == 14 + 4 + 12 + 64
             assert number <= (last + 1 if node == "1" else 0)
-            assert int(of["received"]) >> (last + 1 - number) == 0  # of no frame that there is not
+            assert int(of["received"]) >> (last + 1 - number) == 0  # no frame that does not exist
     assert numbers == set(range(last + 1))
     assert len(ids["0"]) == len(ids["1"]) == 1
     return count["0"], count["1"]
@@ -243,7 +244,7 @@ def sessions(frames: Iterable[dict[str, str]], size: int) -> tuple[int, int]:
 def test_over_a_bad_network_all_arrives_once_and_wireshark_shows_every_frame(
     tmp_path: Path, seed: int, size: int
 ) -> None:
-    """1 % of the frames are lost, 0.1 % come twice, 1 % are overtaken by others."""
+    """1 % of the frames are lost, 0.1 % are duplicated, 1 % are overtaken by others."""
     sent, came = tmp_path / "sent", tmp_path / "came"
     draw = random.Random(seed)
     with sent.open("wb") as file:
@@ -313,7 +314,7 @@ def test_frames_of_others_are_counted_and_nothing_else(tmp_path: Path, seed: int
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["veth", "tap"])
 def test_what_nobody_reads_in_time_is_counted(tmp_path: Path, kind: str, seed: int) -> None:
-    """While the node stands still the kernel keeps some of what comes."""
+    """While the node is stopped, the kernel buffers some of the frames."""
     frames = 6000
     with Bridge(2, kind) as net:
         node = ready(attach(net, 1, f"--tap tw1 --to 0.0.0 --receive {tmp_path}/came --limit 4"))
@@ -396,7 +397,8 @@ print(json.dumps(said))
 @needs_bridge
 @pytest.mark.slow
 def test_interfaces_that_cannot_carry_frames_are_refused(tmp_path: Path) -> None:
-    """One after another: an MTU that is too small, down, without a carrier, without the right to open a packet socket, another program's."""
+    """In turn: an MTU that is too small, down, without a carrier, without permission to open a packet socket, used by
+    another program."""
     file = tmp_path / "file"
     file.write_bytes(b"x" * 100)
     options = f"attach --cluster {PRESET} --node 0 --to 1.0.0 --send {file}".split()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does the tests' network lose, repeat and reorder frames as it says?"""
+"""Does the tests' network lose, repeat and reorder frames at the given rates?"""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_the_network_loses_repeats_and_reorders(seed: int) -> None:
         overtaken += number < newest
         newest = max(newest, number)
     assert overtaken == pytest.approx(counted["overtaken-1"], abs=counted["repeated-port0"])
-    # Within five standard deviations of what a draw for each frame gives.
+    # Within five standard deviations of an independent draw for each frame.
     for count, share in ((counted["lost-port0"], 0.02), (counted["repeated-port0"], 0.01)):
         assert abs(count - FRAMES * share) < 5 * (FRAMES * share) ** 0.5
     assert 0.02 * FRAMES < overtaken <= 0.06 * FRAMES

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does `thalweg bench` measure right results, keep above its bounds, and refuse what cannot be measured?"""
+"""Does `thalweg bench` measure right results, stay above its bounds, and refuse unmeasurable requests?"""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def test_sweep_ends_at_saturation(measured: Bench, tmp_path: Path) -> None:
 
 
 def test_axes_of_a_plot_have_plain_numbers(measured: Bench, tmp_path: Path) -> None:
-    """Also for times within a decade, from 1.4 to 4.7 us, where matplotlib's own labels are such as 2 x 10^0."""
+    """Also for times within a decade, from 1.4 to 4.7 us, where matplotlib's own labels are of the form 2 x 10^0."""
     picture = tmp_path / "plot.svg"
     measured("allreduce", "--cluster", "mpi-fpga-torus-2x2x2", "--sizes", "8,16K", "--plot", str(picture))
     labels = re.findall("<!-- (.*) -->", picture.read_text())  # matplotlib's, before each text that it draws
@@ -284,7 +284,7 @@ def test_short_allreduce_exchanges_and_long_does_not_lose(measured: Bench) -> No
 @pytest.mark.slow
 @pytest.mark.parametrize("cluster", ["thalweg-torus-8x8", "thalweg-torus-4x4x4"])
 def test_small_exchanges_end_after_the_diameter(measured: Bench, cluster: str) -> None:
-    """The bound is the diameter in time, of an allreduce with a lane besides."""
+    """The bound is the network diameter in time; for an allreduce, plus a lane."""
     (barrier,) = measured("barrier", "--cluster", cluster)
     (allreduce,) = measured("allreduce", "--cluster", cluster, "--sizes", "8")
     for row in (barrier, allreduce):
@@ -299,7 +299,7 @@ def test_a_long_allreduce_fills_a_fat_trees_link(measured: Bench) -> None:
 
 
 def test_a_message_over_a_long_link_is_right(measured: Bench, tmp_path: Path) -> None:
-    """Credits come back long after it has arrived."""
+    """Credits return long after it has arrived."""
     file = tmp_path / "long.toml"
     file.write_text('[topology]\nshape = "torus"\nsize = [2, 2]\n[link]\nlatency_ns = 3000\n')
     (row,) = measured("latency", "--cluster", str(file), "--sizes", "8")

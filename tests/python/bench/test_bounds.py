@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Are the bounds below the best that an exhaustive search finds, and do they meet the closed forms on whole tori?"""
+"""Are the bounds below the best schedule of an exhaustive search, and do they equal the closed forms on whole tori?"""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from thalweg.systems.mpi_fpga.bench import COLLECTIVES
 from thalweg.systems.mpi_fpga.bounds import Network, collective_ticks, last_entry_ticks, message_ticks
 
-State = tuple[tuple[int, ...], ...]  # what each node knows of each unit of data: a set of ranks, as bits
+State = tuple[tuple[int, ...], ...]  # the ranks whose contribution to each data unit a node knows, as bits
 
 
 def ring(nodes: int) -> list[tuple[int, int]]:
@@ -46,9 +46,10 @@ def index(node: Sequence[int], size: Sequence[int]) -> int:
 def fewest_steps(
     nodes: int, links: Sequence[tuple[int, int]], start: State, done: Callable[[State], bool], merge: bool
 ) -> int:
-    """Steps until `done`, when in each step every link carries one unit, at its best.
+    """Minimum number of steps until `done`, if every link carries one unit per step.
 
-    `merge`: a unit that is sent carries all that its sender knows of it, combined; else the one rank's whose it is.
+    `merge`: a unit that is sent carries the combination of all contributions that its sender knows; otherwise one
+    rank's contribution.
     """
 
     def choices(state: State, tail: int, head: int) -> Iterator[tuple[int, int]]:
@@ -86,7 +87,7 @@ def searched(
     if operation == "broadcast":
         start = tuple(tuple((1 << source) if node == source else 0 for _ in range(units)) for node in range(nodes))
         return fewest_steps(nodes, links, start, lambda s: all(all(s[m]) for m in members), merge=False)
-    if operation == "scatter":  # as in a gather, but a unit is of the rank that it is for
+    if operation == "scatter":  # as in a gather, but a unit belongs to its destination rank
         start = tuple(tuple(everyone if node == source else 0 for _ in range(units)) for node in range(nodes))
         return fewest_steps(nodes, links, start, lambda s: all(k >> m & 1 for m in members for k in s[m]), merge=False)
     start = tuple(tuple((1 << node) if node in members else 0 for _ in range(units)) for node in range(nodes))
@@ -102,7 +103,7 @@ def searched(
         return fewest_steps(
             nodes, links, start, lambda s: all(s[m][u] == everyone for m in members for u in own[m]), merge=False
         )
-    if operation in ("scan", "exscan"):  # a rank may have learnt more than it needs
+    if operation in ("scan", "exscan"):  # a rank may have received more than it needs
         needed = [sum(1 << m for m in members[: i + (operation == "scan")]) for i in range(len(members))]
         return fewest_steps(
             nodes,
@@ -130,7 +131,7 @@ CASES = [
     ("the leaves of a star of 4", 4, star(4), [1, 2, 3]),
 ]
 MOST = {"gather": 8, "allgather": 8, "scatter": 8, "reduce_scatter": 4, "alltoall": 4}
-"""Units times nodes from which on there are too many schedules to search."""
+"""Units times nodes beyond which there are too many schedules to search."""
 SEARCHED = [
     pytest.param(operation, units, *case[1:], id=f"{operation} of {units}, {case[0]}")
     for operation in COLLECTIVES
@@ -148,7 +149,7 @@ def test_no_schedule_beats_the_bound(
     for root in range(len(members) if operation in ("broadcast", "reduce", "gather", "scatter") else 1):
         best = searched(operation, nodes, links, members, 1 if operation == "barrier" else units, root)
         bound = collective_ticks(network, members, operation, units, root)
-        # The last unit's own step is in its hop and in m/B: the bound leaves out the last router, which takes longer.
+        # The last unit's own step is in its hop and in m/B: the bound omits the last router, which takes longer.
         assert bound - 1 <= best
         assert bound - 1 > best - 2, "the bound is far below what can be reached"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do jobs that share a fabric get the results that they get alone, and the part of the rate that they were promised?"""
+"""Do jobs that share a fabric get the results that they get alone, and their promised share of the rate?"""
 
 from __future__ import annotations
 
@@ -36,18 +36,19 @@ def test_alone_is_together_and_links_are_divided_by_weight(jobs: Jobs, mode: str
     assert [row["part"] for row in rows] == [0.25, 0.75] * 2 and all(row["verified"] for row in rows)
     assert all(row["time_alone_us"] == row["time_us"] >= row["time_whole_us"] for row in rows)
     for row in rows[2:]:
-        # Never more than its part of a link, and most of it: packets have gaps of two cycles, headers, a descriptor.
+        # At most its share of a link, and most of it: packets have gaps of two cycles, headers, a descriptor.
         assert 0.6 * row["part"] < row["link"] <= row["part"]
 
 
 def test_a_narrow_flit_goes_on_when_it_is_whole(jobs: Jobs) -> None:
-    """A barrier by exchange of 4 ranks that are neighbours: two rounds of one flit over wires of one cycle."""
+    """A barrier by exchange of 4 neighbouring ranks: two rounds of one flit over wires of one cycle."""
     rows = jobs(
         *("--cluster", "torus:2x2x2", "--placement", "blocks", "--operations", "barrier,barrier"),
         *("--algorithm", "exchange", "--share", "sub-channels:1:2"),
     )
-    # Each round has a unit and two wires (into the router, and the link, where it is ejected bit by bit), then come a unit
-    # and the way into memory: eight places where a flit's last bits come 3 cycles later at a quarter of the width, 1 at a half; 4 ns each.
+    # Each round has a unit and two wires (into the router, and the link, where it is ejected bit by bit), then follow a
+    # unit and the path into memory: eight places where a flit's last bits arrive 3 cycles later at a quarter of the
+    # width, 1 at a half; 4 ns each.
     assert [round((row["time_alone_us"] - row["time_whole_us"]) * 250) for row in rows] == [8 * 3, 8 * 1]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Are the closed forms those of the paper, and does `thalweg bench --engine model` say that they are closed forms?"""
+"""Are the closed forms those of the paper, and does `thalweg bench --engine model` label its results as closed forms?"""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_one_rank_takes_no_time() -> None:
 
 
 def test_parameters_are_the_clusters() -> None:
-    """Per hop 110 cycles of link and 4 of router; 65 cycles of PCIe, 375 of software; 64 Gb/s are 32 bytes a cycle."""
+    """Per hop 110 cycles of link and 4 of router; 65 cycles of PCIe, 375 of software; 64 Gb/s are 32 bytes per cycle."""
     network = bounds.Network.of(Cluster.load("mpi-fpga-torus-4x4x2").fabric_config())
     assert model.parameters(network, range(32)) == model.LogGP(5 * 114, 0, 0, 1 / 32, 32, 14)
     assert model.parameters(network, [0, 1], host=True).overhead == 65

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is there a picture of what each system measures, and does it have what was measured in it?"""
+"""Does each system have a picture of its measurements that contains all measured values?"""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_no_picture_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_programs_own_pictures_stay(tmp_path: Path) -> None:
-    """Whoever draws by matplotlib beside us keeps the way it shows its windows."""
+    """A program that also draws with matplotlib keeps its window backend."""
     import matplotlib
 
     before = matplotlib.get_backend()

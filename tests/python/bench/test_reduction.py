@@ -20,7 +20,7 @@ def result(algorithm: Algorithm, operands: np.ndarray, root: int = 0) -> np.floa
 
 @pytest.mark.parametrize("seed", range(20))
 def test_orders_written_out(seed: int) -> None:
-    """Five ranks: 0 is joined to 1, 2 and 4, and 2 to 3."""
+    """Five ranks: 0 is connected to 1, 2 and 4, and 2 to 3."""
     operands = (np.random.default_rng(seed).standard_normal((5, 1)) * 1e3).astype(np.float32)
     a, b, c, d, e = operands[:, 0]
     assert result(Algorithm.TREE, operands) == (a + b) + ((c + d) + e)

@@ -22,7 +22,7 @@ SHORT: dict[str, dict[str, Any]] = {
     "jobs": {"sizes": 8, "share": "none"},
     "traffic": {"cycles": 1000, "warmup": 100},
 }
-"""Options with which an operation is short, where they are not `sizes`."""
+"""Options that make an operation short, other than `sizes`."""
 OPERATIONS = [(of, name) for of, system in systems().items() if of in CLUSTERS for name in system.operations]
 
 

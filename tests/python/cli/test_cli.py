@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does whatever ends a command early come out as one line with the right exit code?"""
+"""Is every early end of a command reported in one line with the right exit code?"""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_no_reader_is_quiet() -> None:
 
 @pytest.mark.parametrize("closed", [">&-", "<&- >&-", "<&- >&- 2>&-"])
 def test_closed_streams_are_empty_ones(closed: str, tmp_path: Path) -> None:
-    """Nothing is said, and no file that is opened gets what was to be printed."""
+    """Nothing is printed, and no newly opened file receives the output."""
     file = tmp_path / "list.json"
     shell = f"{sys.executable} -m thalweg cluster list --json {file} {closed}"
     done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=False)
@@ -137,7 +137,7 @@ def test_json_is_written_whole(name: str, tmp_path: Path) -> None:
 
 
 def test_json_says_where_it_comes_from(tmp_path: Path) -> None:
-    """With the seeds and the clusters that it names, and no file of a cluster, the same can be measured again."""
+    """The measurement can be repeated from the seeds and the clusters that it names, without a cluster file."""
     cluster, file = tmp_path / "my.toml", tmp_path / "rows.json"
     cluster.write_text('[topology]\nshape = "ring"\nsize = [4]\n[link]\nlatency_ns = 40\n[faults]\nseed = 9\n')
     words = ["bench", "allreduce", "--cluster", str(cluster), "--sizes", "8", "--seed", "7", "--reproducible"]

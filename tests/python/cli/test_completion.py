@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do shells get what can follow, by click's protocols? Of bash the real one is asked."""
+"""Do shells get valid completions, by click's protocols? For bash the real shell is used."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def ask(instruction: str, words: str, index: str) -> list[str]:
 
 
 def proposed(shell: str, words: list[str]) -> list[str]:
-    """What a shell is told for the last of the words."""
+    """A shell's completions of the last word."""
     if shell == "bash":
         return [line.partition(",")[2] for line in ask("bash_complete", " ".join(words), str(len(words) - 1))]
     if shell == "zsh":

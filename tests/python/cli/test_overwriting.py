@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does a command refuse, before it works, to write over a file that it reads?"""
+"""Does a command refuse, before it works, to overwrite a file that it reads?"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does a user see that something goes on, without harm to what a program writes on the same terminal?"""
+"""Does a user see progress, without disturbing a program's output on the same terminal?"""
 
 from __future__ import annotations
 

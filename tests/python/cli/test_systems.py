@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does a system that lies in a folder of its own come in without a change to anything? And does the cluster say whose a command is?"""
+"""Is a system in a folder of its own included without any change? And does the cluster determine which system's command
+is used?"""
 
 from __future__ import annotations
 

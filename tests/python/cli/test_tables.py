@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is every number and every name whole, however narrow the terminal?"""
+"""Is every number and every name complete, however narrow the terminal?"""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ words = st.text("abcdefgh_-/:.0123456789", min_size=1, max_size=12)
 texts = st.lists(words, min_size=1, max_size=12).map(" ".join)
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # a busy machine is no fault of the tables
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # a busy machine is not an error of the tables
 @given(
     rows=st.integers(1, 7).flatmap(lambda n: st.lists(st.lists(texts, min_size=n, max_size=n), min_size=1, max_size=5)),
     lefts=st.lists(st.booleans(), min_size=7, max_size=7),
@@ -102,7 +102,7 @@ def test_long_text_goes_on_below_itself() -> None:
 
 
 def _check(command: Sequence[str | Path], columns: int, cells: Sequence[str], folder: Path | None = None) -> list[str]:
-    """Whether the cells stand in what a command shows, in this order, and no line is too long."""
+    """Checks that the cells appear in a command's output, in this order, and that no line is too long."""
     code, text = shown([*THALWEG, *command], columns, folder)
     without_status = re.sub("\x1b7.*?\x1b8|\x1bD", "", text, flags=re.DOTALL)
     printed = lines(without_status)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever stands in a cluster file or a table: one line, the right exit code, never a traceback."""
+"""Does any content of a cluster file or a table give one line and the right exit code, never a traceback?"""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def run(*arguments: str) -> tuple[int, str]:
 
 
 def damage(text: str, dice: random.Random) -> bytes:
-    """`text` with one to three things wrong: keys, values, lines, its end, or bytes of it."""
+    """`text` with one to three errors: in keys, values, lines, its end, or bytes of it."""
     for _ in range(dice.randint(1, 3)):
         lines = text.splitlines()
         at = dice.randrange(len(lines)) if lines else 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do clusters have the values that their sources give, and does a bad file get one line that says where and what?"""
+"""Do clusters have the values of their sources, and does a bad file give one line with place and reason?"""
 
 from __future__ import annotations
 
@@ -46,8 +46,9 @@ def load(tmp_path: Path, text: str) -> Cluster:
     "size, nodes, least", [("2x2x2", 8, 24672), ("4x4x2", 32, 31712), ("4x4x4", 64, 35232), ("4x4x8", 128, 38752)]
 )
 def test_presets_have_the_papers_values(size: str, nodes: int, least: int) -> None:
-    """440 ns at 250 MHz are 110 cycles; 48 KB over 4 virtual channels of 32-byte flits are 384 flits of each; the margin is
-    what 2 x 110 cycles hold and one flit; Equation 2 with m = 221, d = log2 nodes, q = 2: (m + (d + 2) 110) 32 bytes."""
+    """440 ns at 250 MHz are 110 cycles; 48 KB over 4 virtual channels of 32-byte flits are 384 flits of each; the
+    margin is the flits of 2 x 110 cycles plus one; Equation 2 with m = 221, d = log2 nodes, q = 2: (m + (d + 2) 110) 32
+    bytes."""
     cluster = Cluster.load(f"mpi-fpga-torus-{size}")
     assert cluster.topology.nodes == nodes
     assert len(cluster.topology.links) == 3 * nodes and cluster.topology.link_ports == 6
@@ -80,7 +81,7 @@ def test_every_value_of_a_preset_has_its_source_beside_it() -> None:
         ("dual-torus:4x4", 16, 64, 8),
         ("dual-ring:5", 5, 10, 4),
         ("fattree:8", 9, 8, 8),
-        ("fattree:32", 32 + 6 + 2, 32 + 12, 8),  # six hosts a leaf, two spines
+        ("fattree:32", 32 + 6 + 2, 32 + 12, 8),  # six hosts per leaf, two spines
         (
             "fattree:64",
             64 + 11 + 3 * 2 + 2 * 4,
@@ -120,7 +121,7 @@ def test_the_simulator_gets_the_clusters_values(name: str, collectives: bool) ->
     flow = _core.FlowControl.margin if cluster.values.router.flow == "margin" else _core.FlowControl.credits
     assert config.router.flow == flow
     assert config.host.pcie_latency == 65  # 260 ns
-    assert config.host.pcie_bytes_per_tick == pytest.approx(103.9 / 8 * 4)  # 4 ns a cycle
+    assert config.host.pcie_bytes_per_tick == pytest.approx(103.9 / 8 * 4)  # 4 ns per cycle
     assert config.host.message_overhead == 375
     assert config.collective.lane_latency == 14
 
@@ -253,7 +254,7 @@ def test_a_bad_file_is_named_with_its_line(
 def test_the_longest_link_and_the_largest_buffers_can_be_simulated(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What is refused is one more than what the simulator builds."""
+    """The first refused value is one more than the largest that the simulator builds."""
     file = tmp_path / "my.toml"
     file.write_text(TORUS + f"[link]\nlatency_ns = {4 * 65532}\n")
     assert main(["bench", "barrier", "--cluster", str(file)]) == 0

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""[faults] of cluster files and `--faults`: what reaches the simulator, what is refused, and what the commands make of it."""
+"""[faults] of cluster files and `--faults`: the values that reach the simulator, refused values, and the commands'
+reports."""
 
 from __future__ import annotations
 
@@ -140,14 +141,15 @@ def _recovery(line: str) -> dict[str, float]:
 @pytest.mark.parametrize("operation", ["allreduce", "broadcast", "alltoall"])
 @pytest.mark.parametrize("cluster", ["torus:4x4", "mpi-fpga-torus-2x2x2", "fattree:12"])
 def test_goes_on_without_a_link(cluster: str, operation: str) -> None:
-    """Cut in the middle: the right result, and the time that it took. Of the fat tree a leaf's link to a spine."""
+    """A link is cut during the operation: checks the result and the recovery time. In the fat tree, the link from a
+    leaf to a spine."""
     cut = "12-14" if cluster == "fattree:12" else "0-1"
     given = f"down={cut}@9,silence_us=5,rebuild_us=40"
     way = "exchange" if operation == "alltoall" else "tree"
     code, text = _bench(operation, "--cluster", cluster, "--sizes", "128K", "--algorithm", way, "--faults", given)
     assert (code, "yes" in text) == (0, True), text
     lines = [line for line in text.splitlines() if "the fabric resumed" in line]
-    # Of two links between nodes of a ring of two both are cut.
+    # In a ring of two nodes, both links are cut.
     assert len(lines) >= 2
     times = _recovery(lines[0])
     assert times["silent"] == pytest.approx(9, abs=0.5)
@@ -184,7 +186,7 @@ def _noticed(line: str) -> dict[str, float]:
 
 @pytest.mark.parametrize("operation", ["allreduce", "broadcast"])
 def test_goes_on_after_a_reset(operation: str) -> None:
-    """The link is used again, and reset only once: the right result, and the time that it took."""
+    """The link is used again, and reset only once: checks the result and the recovery time."""
     given = "reset=0-1@9,rebuild_us=40"
     code, text = _bench(
         operation, "--cluster", "torus:4x4", "--sizes", "128K", "--algorithm", "tree", "--faults", given
@@ -231,7 +233,7 @@ def test_the_hardware_refuses_resets_of_one_end(engine: str) -> None:
 
 @pytest.mark.parametrize("cluster", ["torus:4x4", "mpi-fpga-torus-2x2x2"])
 def test_goodput(cluster: str) -> None:
-    """docs/links.md: (1 - p) / (1 + p a); the deviation of so short a run is about 1 % of it."""
+    """docs/links.md: (1 - p) / (1 + p a); the deviation of such a short run is about 1 % of it."""
     (one,) = bench_faults.measure_faults(Cluster.load(cluster), [1e-5], 1_000_000)
     assert one.verified
     p = 1 - (1 - 1e-5) ** one.own["frame_bits"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clusters of kinds: files that name them, what is said of wrong ones, the description for the simulator, and the drawing."""
+"""Clusters of kinds: files that name them, errors of wrong ones, the description for the simulator, and the drawing."""
 
 from __future__ import annotations
 
@@ -131,7 +131,8 @@ def test_a_file_is_put_together_as_it_says(tmp_path: Path) -> None:
     ],
 )
 def test_ticks_are_exact(tmp_path: Path, net: str, host: str, ticks: int, periods: tuple[int, int]) -> None:
-    """Of frequencies that are no whole number of Hz, too: 161.1328125 MHz is half of 322.265625, 333.33... a third of a GHz."""
+    """Also for frequencies that are no whole number of Hz: 161.1328125 MHz is half of 322.265625, 333.33... a third of
+    a GHz."""
     text = FILE.replace("mhz = 322.265625", f"mhz = {host}").replace("mhz = 250", f"mhz = {net}", 1)
     assembly = load(tmp_path, text).assembly
     assert assembly["ticks_per_second"] == ticks

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clusters of several systems' nodes and of external hosts: loaded, shown, drawn, and each system's part checked by the system."""
+"""Clusters of several systems' nodes and of external hosts: loaded, shown, drawn, and each system's part checked by the
+system."""
 
 from __future__ import annotations
 
@@ -38,7 +39,7 @@ def test_two_systems_nodes_and_a_host_are_one_cluster() -> None:
         [7, 0, 0, 3],
         [7, 1, 4, 4],
     ]
-    assert cluster.topology.distances[2, 5] == 2 + 2 + 1  # along the ring, by way of the server, along the boards
+    assert cluster.topology.distances[2, 5] == 2 + 2 + 1  # along the ring, through the server, along the boards
     hubs, boards = cluster.parts["peach2"].topology, cluster.parts["smi"].topology
     assert (hubs.shape, hubs.size, hubs.links.tolist()) == (
         "ring",
@@ -50,7 +51,7 @@ def test_two_systems_nodes_and_a_host_are_one_cluster() -> None:
 
 def test_it_is_shown_checked_and_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["cluster", "check", str(FILE)]) == 0
-    clocks = "3 clocks in ticks of 486.75 GHz"  # 250, 150 and 259.6 MHz: of 50 MHz 5 and 3, and 259.6 / 50 is 649 / 125
+    clocks = "3 clocks in ticks of 486.75 GHz"  # 250, 150, 259.6 MHz: 5, 3, 649 / 125 times 50 MHz
     assert capsys.readouterr().out == (
         f"{FILE}: valid; ring 4 and 4 further nodes, {clocks}; 4 nodes of peach2, routes proved; 3 nodes of smi, routes proved\n"
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is every key's line the one that it stands in? The judge is a writer of TOML that knows where it wrote."""
+"""Is every key assigned its correct line? The reference is a TOML writer that records the lines it writes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SCALARS = [("1", 1), ("-2.5", -2.5), ("true", True), ('"x # ] \\" ["', 'x # ] " 
 
 
 class Writer:
-    """Writes random TOML, and notes values and lines as it goes."""
+    """Writes random TOML, and records values and lines."""
 
     def __init__(self, seed: int) -> None:
         self.dice = random.Random(seed)

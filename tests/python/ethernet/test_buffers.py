@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does a cluster whose switch cannot hold its boards' longest frame load?"""
+"""Is a cluster refused if its switch cannot hold its boards' longest frame?"""
 
 from __future__ import annotations
 

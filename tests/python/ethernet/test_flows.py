@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Flows on Ethernet: delays by queueing theory, what is lost by what does not fit, captures that another library reads."""
+"""Flows on Ethernet: delays by queueing theory, losses by exceeded capacity, captures that another library reads."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ def rows(cluster: Any = STAR, **options: Any) -> list[dict[str, Any]]:
 
 
 def test_a_queue_takes_the_time_that_theory_has() -> None:
-    """Many that send now and then are a Poisson process: its mean wait for a server of one duration is rho / (2 - 2 rho) of that."""
+    """Many senders with rare frames are a Poisson process: its mean wait for a server of constant duration is rho / (2
+    - 2 rho) times this duration."""
     for load in (0.02, 0.04, 0.05):
         (row,) = rows(senders=15, frames=4_000, loads=[load])
         service = (8 + 14 + 1486 + 4 + 12) * NS_BYTE
@@ -48,15 +49,15 @@ def test_a_frame_alone_takes_its_bytes(forwarding: str, factor: int) -> None:
 
 @pytest.mark.parametrize("buffer", ["shared", "per-port"])
 def test_what_does_not_fit_is_lost(buffer: str) -> None:
-    """Four lines into one: it is never idle, and what it did not carry and the buffer did not hold is lost."""
+    """Four lines into one: it is never idle, and the frames that it did not carry and the buffer did not hold are lost."""
     held = 100_000
     cluster = thalweg.load(STAR).replace(node={"switch": {"buffer": buffer, "buffer_bytes": held}})
     (row,) = rows(cluster, frames=3_000, loads=[1.0], gaps="even")
     wire, frame = 14 + 1486 + 24, 14 + 1486
-    carried = 3_000 * wire / wire  # while the senders send, the output sends a quarter of what comes
+    carried = 3_000 * wire / wire  # while the senders send, the output sends a quarter of the arrivals
     assert row["sent"] - row["lost"] == pytest.approx(carried + held / frame, abs=3)
     assert row["goodput_gbit_s"] == pytest.approx(100 * 1486 / wire, rel=0.002)
-    # The last in a full buffer waits until all of it is sent.
+    # The last frame in a full buffer waits until all others have been sent.
     assert row["delay_most_us"] <= (held / frame * wire + 2 * wire) * NS_BYTE / 1e3 + 3_000 * wire * NS_BYTE / 1e3
 
 
@@ -79,7 +80,7 @@ LEARNED = {"node": {"switch": {"addresses": "learned"}}}
 
 
 def test_a_receiver_that_says_nothing_gets_all_by_flooding() -> None:
-    """And so does every other computer: their lines carry it, too."""
+    """Every other computer receives them, too: their lines carry the traffic."""
     (row,) = rows(thalweg.load(STAR).replace(**LEARNED), senders=1, frames=100, loads=[0.5])
     assert row["lost"] == 0 and row["verified"]
 
@@ -117,7 +118,7 @@ def test_two_computers_on_one_cable(tmp_path: Path) -> None:
 
 
 def test_lines_of_two_rates_have_one_time(tmp_path: Path) -> None:
-    """The switch waits for the end of a frame that comes more slowly than it goes on."""
+    """The switch waits for the end of a frame that arrives more slowly than it leaves."""
     text = PRESET.read_text().partition("[topology]")[0]
     (tmp_path / "c.toml").write_text(
         text + '[link.slow]\nkind = "ethernet"\ngbit_s = 10\nlatency_ns = 15\n'
@@ -171,7 +172,7 @@ def test_a_capture_has_every_frame(tmp_path: Path) -> None:
             assert (frame.dst, frame.type, len(data)) == (bytes.fromhex("02000000000f"), 0x88B5, 1500)
             seen[frame.src] += 1
             times.append(time)
-    # Each where it is sent, and where it is received.
+    # Each once at the sender, and once at the receiver.
     assert seen == {bytes.fromhex(f"0200000000{node:02x}"): 100 for node in (11, 12, 13, 14)}
     assert max(times) * 1e6 == pytest.approx(row["time_us"], abs=0.01)
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests' kernels use of arbitrary-precision types, in place of the vendor's headers, which are not in every installation.
+// The arbitrary-precision types that the tests' kernels use, in place of the vendor's headers, which are not in every
+// installation.
 #pragma once
 #include <array>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arguments of many types, whose values are stored one beside the other.
+// Arguments of many types, whose values are stored next to each other.
 #include <ap_fixed.h>
 #include <ap_int.h>
 

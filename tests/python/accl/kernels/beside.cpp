@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels beside host programs.
+// Kernels that run beside host programs.
 #include "engine.h"
 
-// Adds `more` to each number that comes from the engine, and gives it back.
+// Adds `more` to each number from the engine, and returns it.
 void adder(int more, hls::stream<data_word>& in, hls::stream<data_word>& out) {
 #pragma HLS INTERFACE ap_ctrl_none port = return
   data_word word = in.read();
@@ -28,7 +28,7 @@ void announce(int words, int number, unsigned to, unsigned comm, unsigned arithm
   status.read();
 }
 
-// Between two kernels of a rank.
+// Transfers between two kernels of a rank.
 void produce(const int* from, int count, hls::stream<int>& to) {
   for (int k = 0; k < count; ++k) to.write(from[k]);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel with the arguments of that of HPCC FPGA's b_eff: messages from memory to memory.
+// A kernel with the arguments of HPCC FPGA's b_eff kernel: messages from memory to memory.
 #include "engine.h"
 
 void send_recv(std::uint64_t read_buffer, std::uint64_t write_buffer, int size, int num_iterations,

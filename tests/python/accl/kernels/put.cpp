@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each rank streams its numbers, one more, to the next rank's stream 9, and takes those of the rank before.
+// Each rank streams its numbers plus one to the next rank's stream 9, and receives those of the previous rank.
 #include "engine.h"
 
 void put(const float* from, float* to, int count, unsigned next, unsigned comm, unsigned arithmetic,

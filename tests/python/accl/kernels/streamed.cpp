@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels with the arguments of those of HPCC FPGA's b_eff: messages from stream to stream.
+// Kernels with the arguments of HPCC FPGA's b_eff kernels: messages from stream to stream.
 #include "engine.h"
 
 using notice = ap_axiu<1, 0, 0, 0>;

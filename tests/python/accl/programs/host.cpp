@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program for test_host_programs.py: `host WHAT`. Each rank checks what it gets, and says nothing where all is right.
+// A program for test_host_programs.py: `host WHAT`. Each rank checks its results, and prints nothing if all are right.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,7 +29,7 @@ void require(bool holds, const std::string& what) {
   std::exit(3);
 }
 
-/// The text of what a call throws.
+/// The text of the exception that a call throws.
 std::string thrown(const std::function<void()>& call) {
   try {
     call();
@@ -64,7 +64,7 @@ class Vector {
 
 constexpr unsigned kCount = 70;
 
-/// What element i of block `block` of rank `of` is.
+/// Element i of block `block` of rank `of`.
 double value(unsigned of, std::size_t block, std::size_t i) {
   return static_cast<double>(of * 3 + block * 5 + i % 7 + 1);
 }
@@ -117,7 +117,7 @@ void operations(ACCL::ACCL& accl, dataType type, bool host) {
   accl.barrier();
   require(accl.nop() != nullptr, "nop");
 
-  // Streams, looped back: what goes to a kernel comes back from it.
+  // Streams, looped back: data sent to a kernel return from it.
   accl.copy_to_stream(*one, kCount);
   accl.copy_from_stream(*block, kCount);
   block.is("copy by the stream", mine);
@@ -134,7 +134,7 @@ void operations(ACCL::ACCL& accl, dataType type, bool host) {
 }
 
 void places(ACCL::ACCL& accl) {
-  // Half of the ranks, in the opposite order, beside all of them.
+  // Half of the ranks, in the opposite order, together with all of them.
   std::vector<ACCL::rank_t> group;
   const auto world = ACCL::world();
   int own = -1;
@@ -175,7 +175,7 @@ void places(ACCL::ACCL& accl) {
   require(array[4] == 7, "a result that was fetched");
 }
 
-/// As programs of ACCL's driver do, a rank gives no buffer where it needs none.
+/// Like programs of ACCL's driver, a rank passes no buffer if it needs none.
 void no_buffers(ACCL::ACCL& accl) {
   Vector<float> one(accl, 4, dataType::float32), all(accl, 4 * std::size_t{ranks}, dataType::float32);
   std::unique_ptr<ACCL::Buffer<float>> none;
@@ -186,7 +186,7 @@ void no_buffers(ACCL::ACCL& accl) {
   if (rank == 0) require(thrown([&] { accl.copy(*one, *none, 4); }) == "rank 0: copy: a buffer is missing", "none");
 }
 
-/// Requests under way at once: each rank sends to all before it receives, chained, and tests before it waits.
+/// Several outstanding requests: each rank sends to all before it receives, chained, and tests before it waits.
 void requests(ACCL::ACCL& accl) {
   constexpr unsigned kLarge = 20'000;
   std::vector<std::unique_ptr<Vector<std::int32_t>>> from, to;
@@ -209,7 +209,7 @@ void requests(ACCL::ACCL& accl) {
   const unsigned first = rank == 0 ? 1 : 0;
   twice.is("a chain", [&](std::size_t i) { return static_cast<double>(2 * (i * 10 + first)); });
   require(accl.get_duration(combined) > accl.get_duration(open[1]), "the time of a chain");
-  // The last message has come after a millisecond; as nobody has waited for it, its memory is newer than its array.
+  // The last message has arrived after a millisecond; as no one has waited for it, its memory is newer than its array.
   Vector<std::int32_t> one(accl, 1, dataType::int32), copied(accl, kLarge, dataType::int32);
   Request none = accl.recv(*one, 1, first, 99, 0, false, dataType::none, true);
   for (unsigned k = 0; k < 1000; ++k) require(!accl.test(none), "a message that nobody has sent");
@@ -228,7 +228,7 @@ void requests(ACCL::ACCL& accl) {
   accl.barrier();
 }
 
-/// Messages and collectives before and after the ranks reset their engines, of which rank 0's has calls under way.
+/// Messages and collectives before and after the ranks reset their engines; rank 0's engine has outstanding calls.
 void resets(ACCL::ACCL& accl) {
   for (unsigned turn = 0; turn < 3; ++turn) {
     const unsigned next = (rank + 1) % ranks, before = (rank + ranks - 1) % ranks;
@@ -253,7 +253,8 @@ void resets(ACCL::ACCL& accl) {
   }
 }
 
-/// A call that the engine refuses when the calls before it have ended, what is behind it, and each of them again. Then a call that is right.
+/// A call that the engine refuses once the earlier calls have ended, the calls behind it, and each of them again. Then
+/// a valid call.
 void refused(ACCL::ACCL& accl) {
   Vector<float> few(accl, 4, dataType::float32), sum(accl, 4, dataType::float32);
   Request first = accl.nop(true);
@@ -267,7 +268,7 @@ void refused(ACCL::ACCL& accl) {
   sum.is("a sum after them", [](std::size_t) { return 2.0 * ranks; });
 }
 
-/// What is wrong is thrown; rank 0 prints it.
+/// Errors are thrown; rank 0 prints them.
 void wrong(ACCL::ACCL& accl) {
   Vector<float> few(accl, 4, dataType::float32), result(accl, 4, dataType::float32);
   Vector<double> others(accl, 4, dataType::float64);
@@ -316,7 +317,7 @@ void wrong(ACCL::ACCL& accl) {
   if (rank == 0) std::fputs(said.c_str(), stdout);
 }
 
-/// A call by a thread while another one waits for a message of rank 1, which comes after a while.
+/// A call by a thread while another thread waits for a message of rank 1, which arrives later.
 void threads(ACCL::ACCL& accl) {
   Vector<float> one(accl, 4, dataType::float32);
   if (rank == 1) {
@@ -332,7 +333,7 @@ void threads(ACCL::ACCL& accl) {
   other.join();
 }
 
-/// A forked process makes a call and ends, which the rank itself does not notice; another one outlives it.
+/// A forked process makes a call and ends, which does not affect the rank; another one outlives it.
 void forks(ACCL::ACCL& accl) {
   Vector<float> one(accl, 4, dataType::float32);
   Request open = accl.recv(*one, 4, 1 - rank, 5, 0, false, dataType::none, true);
@@ -373,7 +374,7 @@ int main(int count, char** words) {
     std::puts(thrown([] { ACCL::ACCL(5500, ranks); }).c_str());
     return 0;
   }
-  if (what == "again") {  // rank 0 makes its ACCL again while the others wait for it
+  if (what == "again") {  // rank 0 recreates its ACCL while the others wait for it
     for (unsigned turn = 0; turn < 2; ++turn) {
       if (rank == 0 && turn == 1) usleep(300'000);
       ACCL::ACCL accl;
@@ -406,7 +407,7 @@ int main(int count, char** words) {
     } else if (what == "refused") {
       refused(accl);
     } else if (what == "times") {
-      // However long a rank computes, it takes no virtual time.
+      // A rank's computation takes no virtual time.
       Vector<float> one(accl, 100, dataType::float32), sum(accl, 100, dataType::float32);
       for (unsigned k = 0; k < 5; ++k) {
         usleep((rank * 7 + k * 3) % 5 * 10'000);
