@@ -47,7 +47,7 @@ std::uint64_t bits(T value) {
 template <class T>
 std::uint64_t neutral(spec::Operator op) {
   using Limits = std::numeric_limits<T>;
-  if (op == spec::Operator::sum) return bits(static_cast<T>(-T{0}));  // +0 would make a sum of -0 one of +0
+  if (op == spec::Operator::sum) return bits(static_cast<T>(-T{0}));  // +0 would turn a sum of -0 into +0
   if (op == spec::Operator::min) return bits(Limits::has_infinity ? Limits::infinity() : Limits::max());
   return bits(Limits::has_infinity ? static_cast<T>(-Limits::infinity()) : Limits::lowest());
 }

@@ -31,7 +31,7 @@ inline constexpr std::uint16_t kPresent = UINT16_MAX;  ///< the MPI function cur
 
 enum class Action : std::uint8_t {
   create,      ///< creates a communicator of `count` members (world ranks in the heap); all get their replies at once
-  release,     ///< a communicator was freed by this rank; completes nothing
+  release,     ///< this rank has freed a communicator; no completion
   collective,  ///< one rank's part of a collective in the network
   meet,        ///< completes when every member has entered
   software,    ///< completes when the messages of a software collective would have been exchanged

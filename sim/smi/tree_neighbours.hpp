@@ -37,7 +37,7 @@ class TreeNeighbours {
  private:
   void begin(const Open& open) {
     const unsigned place = (open.own + open.ranks - open.root) % open.ranks;
-    const unsigned before = open.arity * place;  // positions up to and with the child before
+    const unsigned before = open.arity * place;  // last position before the first child
     children_ = before + 1 < open.ranks ? std::min(open.arity, open.ranks - 1 - before) : 0;
     const bool near = place <= open.arity;
     const unsigned parent = near ? 0 : (place - 1) / open.arity;

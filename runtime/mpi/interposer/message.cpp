@@ -312,7 +312,7 @@ int Imrecv(Native native, void* buffer, MPI_Count count, MPI_Datatype type, MPI_
   *message = MPI_MESSAGE_NULL;
   auto made = std::make_unique<Request>();
   made->communicator = kept.mapped().second;
-  // It has arrived already: nothing is posted, and its reply is at hand.
+  // The message has arrived already, so nothing is posted.
   made->outcome = take_message(kept.mapped().first, buffer, count, layout_of(count, type));
   made->done_at = process().clock();
   made->active = made->done = true;

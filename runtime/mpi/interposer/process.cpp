@@ -403,7 +403,7 @@ void Process::go_outside() {
   stop_running(State::outside);
 }
 
-/// Returns to the running state. A call that leaves it does this first, as it may be made in a callback of an outside call.
+/// Returns to the running state. Called before leaving that state, as the call may be made in a callback of an outside call.
 void Process::come_back() {
   State was = State::native;
   if (slot_->state.compare_exchange_strong(was, State::running) || was != State::outside) return;

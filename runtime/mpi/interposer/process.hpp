@@ -182,7 +182,7 @@ class Process {
   Time clock_ = 0;
   double ticks_per_second_ = 1;
   double ticks_per_ns_ = 0;  ///< virtual time per processor time of the rank
-  double fraction_ = 0;      ///< of a tick
+  double fraction_ = 0;      ///< fraction of a tick not yet added to the clock
   std::int64_t processor_ns_ = 0;
   int depth_ = 0;
   std::uint16_t function_ = 0;

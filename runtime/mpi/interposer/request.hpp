@@ -47,7 +47,7 @@ class Request final : public ReplyHandler {
   std::function<int()> after_native;
 
   MPI_Request handle = MPI_REQUEST_NULL;
-  MPI_Comm communicator = MPI_COMM_NULL;  ///< whose error handler is called
+  MPI_Comm communicator = MPI_COMM_NULL;  ///< its error handler is called
   bool persistent = false;
   bool active = false;
   bool done = false;

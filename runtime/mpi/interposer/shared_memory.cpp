@@ -10,7 +10,7 @@
 
 namespace {
 
-constexpr std::string_view kFile = "/dev/shm/mpich_shar_tmp";  // of MPICH up to 4; later it calls shm_open
+constexpr std::string_view kFile = "/dev/shm/mpich_shar_tmp";  // prefix in MPICH up to 4; later versions call shm_open
 constexpr std::size_t kName = kFile.rfind('/') + 1;
 
 const char* run() {

@@ -25,7 +25,7 @@ std::uint64_t left_on(MPI_Comm comm) {
   const CommunicatorInfo* communicator = known(comm);
   int level = MPI_THREAD_SINGLE;
   PMPI_Query_thread(&level);
-  if (!kEndFindsMessages || level == MPI_THREAD_MULTIPLE) return 0;  // MPICH then does not look
+  if (!kEndFindsMessages || level == MPI_THREAD_MULTIPLE) return 0;  // MPICH does not check then
   if (communicator == nullptr || communicator->use.use_count() != 1) return 0;
   Submission part;
   part.action = Action::count_left;

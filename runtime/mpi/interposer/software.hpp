@@ -7,7 +7,7 @@
 
 namespace thalweg::mpi {
 
-/// Bytes of `count` elements; 0 where the arguments are not significant.
+/// Bytes of `count` elements; 0 if the arguments are not significant.
 inline std::uint64_t bytes_of(MPI_Count count, MPI_Datatype type) {
   return count <= 0 || !usable(type) ? 0 : Layout(type).bytes(count);
 }
@@ -18,7 +18,7 @@ Origin tagged(const char* tag);
 
 namespace on {
 
-/// `bytes(i)` go to the i-th neighbour.
+/// Neighbourhood collective that sends `bytes(i)` to the i-th neighbour.
 template <class Bytes>
 int Neighbours(Native native, MPI_Comm comm, Bytes bytes, Form form = {}) {
   if (known(comm) == nullptr) return unfollowed(native, form);

@@ -15,7 +15,7 @@ namespace spec = mpi_fpga::spec;
 
 class History {
  public:
-  struct Call {  ///< in which a rank waited
+  struct Call {  ///< a call in which a rank waited
     std::uint32_t rank;
     std::uint16_t function;
     Tick begin, end;
