@@ -2,9 +2,10 @@
 // Decides when calls begin. A call waits for each earlier one that uses what it writes, writes what it uses, uses the same kernel's stream, or whose messages
 // could match its own. Config calls wait for all other calls, and these for them. Also allocates the numbers of calls.
 //
-// Snoops the registers that tw_call_port loads. A call follows its registers, and is accepted when its dependences are known. A call without dependences is offered together with its program's start address.
+// Snoops the registers that tw_call_port loads. A call follows its registers, and is accepted when its dependences are known. A call without dependences is offered together with its program's start
+// address.
 //
-// Order: calls are accepted in order. Latency: 15 cycles from a call to its begin if no other call is offered, plus 3 for each active call and 14 for each
+// Order: calls are accepted in order. Latency: 15 cycles from a call to its start if no other call is starting, plus 3 for each active call and 14 for each
 // operand or result with a block per rank. Throughput: one call in that time. Storage: 3 byte ranges per call, and
 // Calls * Calls flags. Outputs depend only on registers. Critical path: a comparison of 17 bits.
 module tw_call_order

@@ -47,7 +47,7 @@ package tw_call_pkg;
     program_e begin_at;  // its program; nop if it has a return code
     logic [31:0] code;
     scenario_e scenario;
-    logic [7:0] setting;  // of a config call; 255: invalid
+    logic [7:0] setting;  // of a config call; 255: unknown
     logic [31:0] count;
     logic has_communicator, collective;
     logic [7:0] communicator;  // the board's index of it

@@ -7,8 +7,8 @@
 //
 // Order: calls stay in order; a call's registers come before it, those of the next call after it. Latency: 28 cycles from its first accepted word to
 // call_valid_o, if words and answers of the exchange memory (latency 3) come without gaps. Divisions are done by counting, and add to this: where short blocks may go directly
-// to a rank, 2 cycles and one for each receive buffer that every other rank may fill; for a broadcast of many parts, 2 cycles, one for each buffer that a part fills, and one for each part
-// that fits into a quarter of the buffers; if fewer than two parts fit, one for each 8 buffers, at least one. Throughput: one outstanding call. Storage: a call's words and
+// to a rank, 2 cycles and one for each receive buffer that every other rank may fill; for a broadcast of many parts, 2 cycles, one for each buffer that a part fills, and one for each
+// part that fits into a quarter of the buffers; if fewer than two parts fit, one for each 8 buffers, at least one. Throughput: one outstanding call. Storage: a call's words and
 // the answers to its reads; an address and a count for each communicator. Outputs depend only on registers. Critical path: from the count of loaded registers through
 // the next register to that count.
 module tw_call_port

@@ -7,8 +7,8 @@
 //
 // Order: that of x. Latency: Latency + 2 cycles; one if nothing can be combined. Throughput: a word per cycle. Storage: Latency + 3
 // words in distributed RAM, one at the output, those of the lanes, and a shift register for passed words. x_ready_o and y_ready_o
-// depend on both inputs' valid signals, out_data_o is a register. Critical path: that of tw_lane, or from the valid signals through the
-// FIFO's credit count.
+// depend on both inputs' valid signals, out_data_o is a register. Critical path: that of tw_lane, or from the valid signals through
+// the FIFO's credit count.
 module tw_combiner
   import tw_spec_pkg::*, tw_reduce_pkg::*, tw_accl_pkg::*;
 #(

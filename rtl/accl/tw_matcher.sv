@@ -17,8 +17,8 @@
 //
 // Order: kept. Latency, with Rows = max(Buffers, Slots), from a request to its answer: Arrive Rows + 13 cycles, 8 if it continues a segment;
 // Find Rows + 15, 12 if the predicted row matches; Finish and End Rows + 19; Take 11; Clear Communicators * (Ranks + 1) + 2. Throughput: one
-// outstanding request; the next one is accepted in the cycle of the answer, and after a reset when the table is cleared. Storage: memories of Buffers and of Slots keys, of
-// Buffers bitmaps of MostPackets bits, four packet counts and a buffer, of Slots sizes and buffers, of Ranks buffers, and of 32 + 3 * Window bits for each
+// outstanding request; the next one is accepted in the cycle of the answer, and after a reset when the table is cleared. Storage: memories of Buffers and of Slots
+// keys, of Buffers bitmaps of MostPackets bits, four packet counts and a buffer, of Slots sizes and buffers, of Ranks buffers, and of 32 + 3 * Window bits for each
 // communicator and each of its ranks; all memories but the counts of writes have registered outputs. The answer is a register. Critical path: from the step through the
 // window of messages to the state.
 // window of messages to the state.

@@ -3,7 +3,8 @@
 // offered without such a change.
 //
 // The registers of an inactive call, except RegisterZero, are loaded one by one; the last load starts the call at load_program_i. Each offered move
-// ends once. After a move that stops its call, the call executes no more instructions, and ends when its moves have. The receiver of moves has room for two per call.
+// ends once. After a move that stops its call, the call executes no more instructions, and ends when its moves have. The receiver of moves has room for two per
+// call.
 //
 // Order: calls resume in the order in which they have begun or their moves have ended. Latency: if no other call runs, 4 cycles from a move's end,
 // or 3 from a call's last register, to its next instruction. An instruction takes 4 cycles; a jump 5; call, return and join 2; a product 5 plus one for each bit of

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replies to ARP requests, and to ICMP echo requests with a correct checksum. tw_udp_receiver passes requests with correct addresses and headers, and zeros
-// after the request's end. Checksums of replies are updated from those of requests (RFC 1624).
+// Replies to ARP requests, and to ICMP echo requests with a correct checksum. tw_udp_receiver passes requests with correct addresses and headers, and
+// zeros after the request's end. Checksums of replies are updated from those of requests (RFC 1624).
 //
 // Replies wait in a FIFO. A request is refused and counted if at its first word there is no room for the longest reply, or if it is longer.
 //
 // Order: kept. Latency: 13 cycles from a request's commit to its reply's first word. Throughput: a word per cycle. Storage: Words words in block
-// RAM, and ten in flight before it, whose delays are shift registers. tx_valid_o is a register; tx_keep_o is one logic level behind one. Critical path: from
-// the FIFO's room through the decision to keep a request to its write pointer and the counts.
+// RAM, and ten in flight before it, whose delays are shift registers. tx_valid_o is a register; tx_keep_o is one logic level behind one. Critical path:
+// from the FIFO's room through the decision to keep a request to its write pointer and the counts.
 module tw_answers
   import tw_ethernet_pkg::*;
 #(

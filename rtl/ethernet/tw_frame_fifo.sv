@@ -5,8 +5,8 @@
 // A frame's words are committed or dropped with its last one or later, before the next frame's first one. The writer must respect room_o: while
 // it is set, Room words fit from this cycle on.
 //
-// Order: kept. Latency: a word is at the output three cycles after its commit. Throughput: one word per cycle in and out. Storage: Depth words in
-// a memory with a registered output, which can be block RAM, and one more at the output. All outputs are registers. Critical path: from
+// Order: kept. Latency: a word is at the output three cycles after its commit. Throughput: one word per cycle in and out. Storage: Depth words
+// in a memory with a registered output, which can be block RAM, and one more at the output. All outputs are registers. Critical path: from
 // out_ready_i to the enables of both output registers and the read pointer; the carry chains of the pointers.
 module tw_frame_fifo #(
     parameter int unsigned Width = 32,  /// bits of a word, at least 1

@@ -8,18 +8,18 @@
 // frame with a base. A received frame takes effect in the next cycle, a frame that leaves the buffer a cycle later.
 //
 // An acknowledgement is due (says_o) at once after a duplicate, or a frame with one missing before it; after a quarter of the window
-// has arrived, or left; a quarter of Resend after any other frame has arrived or left, or was requested; and again, if no frame has left since (again_o), after Resend until the peer
-// knows it. Its sender sets said_i, and sends the values of that cycle: number_o, below which all frames had left in the cycle before; received_o, a bit for each frame
+// has arrived, or left; a quarter of Resend after any other frame has arrived or left, or was requested; and again, if no frame has left since (again_o), after Resend until the
+// peer knows it. Its sender sets said_i, and sends the values of that cycle: number_o, below which all frames had left in the cycle before; received_o, a bit for each frame
 // from that number on; and asks_o, which asks the peer to answer. sent_i: a data frame, which has a base, was sent. A session begins with rst_i, together
 // with its buffer.
 //
 // Order: none. Latency: as above. Throughput: a received and a sent frame per cycle. Storage: counts, a bit for each frame. Outputs depend only on
-// registers. Critical path: from a frame's base through its comparison with reported_q to known_q; for wide windows, from the count of frames that have left through the rotation of
-// the bits.
+// registers. Critical path: from a frame's base through its comparison with reported_q to known_q; for wide windows, from the count of frames that have left through the rotation
+// of the bits.
 module tw_session_receiver #(
     parameter  int unsigned Window     = 16,    /// frames, a power of two, 1 to 64
     parameter  int unsigned Resend     = 16113, /// cycles, 4 to 2^24
-    parameter  int unsigned NumberBits = 32,    /// of frame numbers, even, at least twice those of slots
+    parameter  int unsigned NumberBits = 32,    /// of frame numbers, even, at least 2 * SlotBits
     localparam int unsigned SlotBits   = Window > 1 ? $clog2(Window) : 1
 ) (
     input  logic                  clk_i,

@@ -9,8 +9,8 @@
 // processed waits; of several, the last one does. A frame is lost when more than Reorder of those sent after it have arrived; or, the
 // first missing one, when no progress was acknowledged for Resend cycles (timed_out_o). A session begins with rst_i.
 //
-// Order: new frames in order. Latency: a new frame is offered in the third cycle after it is available, or after the previous one was read. An acknowledgement takes six cycles and two
-// for each frame in flight, in which none is offered; the search for a lost one, one for each before it. Throughput: a frame in five
+// Order: new frames in order. Latency: a new frame is offered in the third cycle after it is available, or after the previous one was read. An acknowledgement takes six cycles and
+// two for each frame in flight, in which none is offered; the search for a lost one, one for each before it. Throughput: a frame in five
 // cycles. Storage: 20 bits for each frame, 16 of them twice, an acknowledgement twice. Outputs are registers. Critical path: from the order of a frame's last transmission to
 // the newest one that has arrived, and to the frame that is lost.
 module tw_session_sender #(
@@ -18,7 +18,7 @@ module tw_session_sender #(
     parameter  int unsigned Frames     = 32,    /// of the buffer, a power of two, at least Window
     parameter  int unsigned Resend     = 16113, /// cycles, 4 to 2^24
     parameter  int unsigned Reorder    = 3,     /// frames, below 32768
-    parameter  int unsigned NumberBits = 32,    /// of frame numbers, even, at least twice those of slots in the window and 2
+    parameter  int unsigned NumberBits = 32,    /// of frame numbers, even, at least 2 * PlaceBits + 2
     localparam int unsigned FramesBits = $clog2(Frames)
 ) (
     input  logic                  clk_i,
@@ -86,7 +86,7 @@ module tw_session_sender #(
   // The frame being read.
   logic read_q;
   count_t older_q;  // frames before it
-  logic holds_q;  // there are none: it is not released
+  logic holds_q;  // older_q is 0: the frame must not be released
   // Acknowledgements: the waiting one, and the one being processed.
   logic waits_q;
   logic [NumberBits-1:0] waiting_number_q;

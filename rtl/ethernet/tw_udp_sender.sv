@@ -36,7 +36,7 @@ module tw_udp_sender
 );
   localparam int unsigned FrontBits = WordBits - HeaderBits;  // part of a data word in one MAC word
   localparam int unsigned Shortest = 60;  // minimum bytes of a frame without FCS
-  // Words that may follow the cycle in which there was room: those between port and FIFO.
+  // Maximum number of words after the cycle in which there was room, in flight between port and FIFO.
   localparam int unsigned Room = 12;
   // Cycles from the input to the checksum.
   localparam int unsigned Sums = 6;

@@ -8,9 +8,10 @@
 // the RAM, and 128 MByte further on the registers. Beats to other addresses, and partial writes to the calculator, are
 // dropped and reported; such reads return zero.
 //
-// Order: beats and replies of a lane are in order: while memory reads are outstanding, no other target is read, nor memory by the other
-// lane. Latency: none to the targets; a reply two cycles after its beat, one after it came from memory. Throughput: a beat per cycle.
-// Storage: a reply. Critical path: from beat_valid_i through the choices of lane and target to beat_ready_o, or through memory_ready_i.
+// Order: beats and replies of a lane are in order: while memory reads are outstanding, no other target is read, nor memory by the
+// other lane. Latency: none to the targets; a reply two cycles after its beat, one after it came from memory. Throughput: a beat per
+// cycle. Storage: a reply. Critical path: from beat_valid_i through the choices of lane and target to beat_ready_o, or through
+// memory_ready_i.
 module tw_bus
   import tw_peach2_pkg::*;
 #(

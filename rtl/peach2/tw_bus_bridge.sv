@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Converts packets to bus beats and back: writes and reads become beats of 16 bytes, and read data become completions.
 //
-// Order: that of the packets at the bus; completions in the order of their reads. Latency: the first beat two cycles after its line arrived;
-// a completion's header two cycles after the read began, its lines the cycle after their last beat. Throughput: a beat per cycle,
+// Order: that of the packets at the bus; completions in the order of their reads. Latency: the first beat two cycles after its line
+// arrived; a completion's header two cycles after the read began, its lines the cycle after their last beat. Throughput: a beat per cycle,
 // also across packets of at least two lines; completions take one more cycle each. Storage: a line, two beats, those
 // of Reads reads. All outputs are registers, or depend only on registers. Critical path: from the remaining double words through a line's
 // enables to the line's register.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The DMA controller's read half: walks a chain of descriptors, and issues their reads, one packet each.
 //
-// A read ends where its write must: at 256-byte boundaries of the destination; and at page boundaries of the source. With it a chunk is
+// A read ends where its write must: at 256-byte boundaries of the destination, and at page boundaries of the source. With it a chunk is
 // issued, the destination of its data. The next descriptor is fetched when the last read of the current one has been issued, and
 // executed when all data read have been written: so completions come in the order of their reads, whichever target answers.
 //

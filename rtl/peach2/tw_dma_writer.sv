@@ -2,25 +2,25 @@
 // The DMA controller's write half: receives the completions of reads, and writes their data to the chunks' destinations, each
 // double word shifted to its position in the destination's lines.
 //
-// A completion that is not the one whose turn it is, or has failed, is dropped and told; so is what comes while the reader abandons its
+// A completion that is not the expected one, or has failed, is dropped and reported. Completions are dropped while the reader abandons its
 // chain, until clear_i.
 //
-// Order: of the reads. Latency: a header goes out five cycles after the completion's, where it waits for nothing.
-// Throughput: a line a cycle, and one or two more for a packet. Storage: Words words, two behind their memory, the chunks, a line. All outputs are
-// registers, or depend on registers alone. Critical path: from the line at the front over the rotation by up to seven double words
-// and the choice of each to the output register.
+// Order: of the reads. Latency: a header is output five cycles after the completion's, without backpressure.
+// Throughput: a line per cycle, and one or two cycles more for a packet. Storage: Words words, two behind their memory, the chunks, a line. All
+// outputs are registers, or depend only on registers. Critical path: from the line at the head through the rotation by up to seven double words
+// and the selection of each to the output register.
 module tw_dma_writer
   import tw_spec_pkg::*;
   import tw_peach2_pkg::*;
   import tw_peach2_spec_pkg::*;
 #(
-    parameter int unsigned Words = 176,  /// of completions, for all reads under way: up to 10 each, 2 of a descriptor
-    parameter int unsigned Chunks = 16,  /// those of all reads under way
-    parameter logic SideTag = 1'b0  /// bit 6 of the reads' tags: which channel's
+    parameter int unsigned Words = 176,  /// of completions, for all outstanding reads: up to 10 each, 2 of a descriptor
+    parameter int unsigned Chunks = 16,  /// for all outstanding reads
+    parameter logic SideTag = 1'b0  /// bit 6 of the reads' tags, which identifies the channel
 ) (
     input logic        clk_i,
     input logic        rst_i,
-    input logic [15:0] own_i,  /// as the requester
+    input logic [15:0] own_i,  /// requester ID
 
     input  logic  in_valid_i,
     output logic  in_ready_o,
@@ -30,8 +30,8 @@ module tw_dma_writer
     input  logic                   chunk_valid_i,
     input  logic [AddressBits-3:0] chunk_to_i,      /// in double words
     input  logic [            6:0] chunk_dwords_i,
-    input  logic                   abandon_i,       /// drop what comes
-    input  logic                   clear_i,         /// begin anew: nothing is under way
+    input  logic                   abandon_i,       /// drop completions
+    input  logic                   clear_i,         /// reset: no read is outstanding
 
     output logic  out_valid_o,
     input  logic  out_ready_i,
@@ -40,11 +40,11 @@ module tw_dma_writer
 
     output logic            descriptor_valid_o,
     output dma_descriptor_t descriptor_o,
-    output logic            written_o,           /// a chunk
-    output logic            answered_o,          /// the last word of a completion was taken
-    output logic            failed_o,            /// a completion that is wrong
-    output logic            quiet_o,             /// at no packet
-    output logic            waits_o              /// nothing has come that it has not taken
+    output logic            written_o,           /// a chunk has been written
+    output logic            answered_o,          /// the last word of a completion was accepted
+    output logic            failed_o,            /// a completion is wrong
+    output logic            quiet_o,             /// between packets
+    output logic            waits_o              /// no completion is left to process
 );
   localparam int unsigned DwordBits = AddressBits - 2;
 
@@ -64,9 +64,9 @@ module tw_dma_writer
   logic goes;
 
   logic [4:0] expected_q;
-  logic [2:0] turn_q;  // double words by which the lines move up
+  logic [2:0] turn_q;  // upward rotation of the lines, in double words
   logic [3:0] in_left_q, out_left_q;
-  logic [7:0][31:0] before_q;  // the line before, moved
+  logic [7:0][31:0] before_q;  // the previous line, rotated
 
   pcie_completion_t completion;
   assign completion = pcie_completion_of(front[95:0]);

@@ -14,7 +14,7 @@ module tw_egress
 #(
     parameter int unsigned Rate = 16,  /// bytes per cycle: 16 or 32
     parameter int unsigned Packets = 32,  /// capacity of the other end, at least 1
-    parameter int unsigned Units = 256,  /// the same in units of 16 bytes of data, at least those of a packet
+    parameter int unsigned Units = 256,  /// the same in units of 16 bytes of data, at least that of the largest packet
     parameter int unsigned NoticeBytes = 8  /// for a received packet
 ) (
     input logic clk_i,
@@ -52,7 +52,7 @@ module tw_egress
   logic [UnitBits-1:0] units_q;
   logic [OwedBits-1:0] owed_q;
   logic [6:0] left_q;  // double words of the packet that have not arrived
-  logic [3:0] taken_q;  // of those, the ones in the next line
+  logic [3:0] taken_q;  // double words of the packet in the next line
 
   pcie_memory_write_t request;
   pcie_completion_t   answer;

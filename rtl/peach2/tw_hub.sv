@@ -7,8 +7,8 @@
 // its beats until its results have been copied; so the chains that copy them have a channel of the DMA controller and a lane of the
 // bus to themselves.
 //
-// Order: from port to port, kept. Latency: from link to link a packet's words, and 8 cycles. Throughput: that of the links; a word per
-// cycle to the bus, a beat of 16 bytes per cycle of its clock. Storage: that of the blocks, and the working RAM. All outputs
+// Order: from port to port, kept. Latency: from link to link a packet's words, and 8 cycles. Throughput: that of the links; a word
+// per cycle to the bus, a beat of 16 bytes per cycle of its clock. Storage: that of the blocks, and the working RAM. All outputs
 // are registers, or depend only on registers, except those to memory, which depend on bus_memory_ready_i. Critical path: that of the
 // blocks.
 module tw_hub

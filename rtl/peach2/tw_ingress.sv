@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Input port of a hub: stores packets until they are complete, and routes them by the windows of their addresses, or drops them.
 //
-// Writes are routed by windows; reads too, but only to targets that answer, the host or the bus, and only from ports with Reads. An answer
-// goes to the requesting DMA channel (bit 6 of its tag), or else to the host. Packets of the channel Results for the bus use its side
-// lane. Registers, except that of starts, are written only by north, and by the nodes of owners_i. Refused packets are dropped, and reported
-// with reason, source and address.
+// Writes are routed by windows; reads too, but only to targets that answer, the host or the bus, and only from ports with Reads. An
+// answer goes to the requesting DMA channel (bit 6 of its tag), or else to the host. Packets of the channel Results for the bus use its
+// side lane. Registers, except that of starts, are written only by north, and by the nodes of owners_i. Refused packets are dropped, and
+// reported with reason, source and address.
 //
 // A write that arrives by a cable increments the cable count in its header; any other gets its source there.
 //

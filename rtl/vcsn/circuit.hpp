@@ -87,7 +87,7 @@ class NodeOf : public NodeCircuit, private Edges<Vtop> {
   void edges(bool shell, bool line) override { evaluate(shell | line << 1); }
 
   [[nodiscard]] bool rests() override {
-    top::set_clocks(model_, 0);  // an edge may have been of one clock alone
+    top::set_clocks(model_, 0);  // the last edge may have been of one clock only
     const auto* now = reinterpret_cast<const std::byte*>(model_.rootp);
     if (kept_.size() == sizeof(Symbols) && std::memcmp(kept_.data(), now, sizeof(Symbols)) == 0) return true;
     kept_.assign(now, now + sizeof(Symbols));

@@ -11,7 +11,7 @@
 module tw_credits #(
     parameter  int unsigned Ports       = 2,                             /// virtual ports, 1 to 8
     parameter  int unsigned FrameWords  = 143,                           /// maximum words of a frame, at least 1
-    parameter  int unsigned CreditsBits = 15,                            /// of limits, at least those of FrameWords, less than NumberBits
+    parameter  int unsigned CreditsBits = 15,                            /// of limits, at least WordsBits, less than NumberBits
     parameter  int unsigned NumberBits  = 32,                            /// of numbers of words, in reports too; even
     localparam int unsigned PortBits    = Ports > 1 ? $clog2(Ports) : 1,
     localparam int unsigned WordsBits   = $clog2(FrameWords + 1)

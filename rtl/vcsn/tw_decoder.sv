@@ -127,7 +127,7 @@ module tw_decoder
   // Properties of a frame; its outcome unless its end is bad.
   typedef struct packed {
     logic to_me, to_group, vcsn, data, credit, indication, sequenced;
-    logic joined, fits, room;  // a virtual port is joined with its source; session header and session agree; there is room
+    logic joined, fits, room;  // a virtual port's circuit has its source; session header and session agree; the port has room
   } begun_t;
   begun_t begun_q;
   outcome_t begun;

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // An external port for Ethernet: virtual ports with their buffers, the circuit table at both ends, encoder and decoder of frames, and the reception
-// monitor. Streams of
-// the shell are in its clock domain; the MAC's streams and the settings are in the MAC's, which is one for both directions.
+// monitor. Streams of the shell are in its clock domain; the MAC's streams and the settings are in the MAC's, which is one for both directions.
 //
 // A written row of the circuit table applies, from the second cycle on, to frames that are chosen, and to those whose first word came two cycles before; frames in
 // flight keep their row. shell_rst_i and mac_rst_i are asserted together, each until both clocks have had an edge.
 //
-// Order: kept for each virtual port. Latency: that of tw_send_buffer, tw_multiplexer and tw_encoder; of tw_decoder and tw_receive_buffer. Throughput: a word per cycle of the MAC.
-// Storage: that of its blocks. Outputs: as of its blocks. Critical path: from the waiting frames through the choice of one to its pace.
+// Order: kept for each virtual port. Latency: that of tw_send_buffer, tw_multiplexer and tw_encoder; of tw_decoder and tw_receive_buffer. Throughput: a word per cycle of the
+// MAC. Storage: that of its blocks. Outputs: as of its blocks. Critical path: from the waiting frames through the choice of one to its pace.
 module tw_ethernet_port
   import tw_vcsn_pkg::*;
   import tw_vcsn_spec_pkg::*;
@@ -25,7 +24,7 @@ module tw_ethernet_port
     parameter  int unsigned PaceBits     = 20,   /// at least 10
     parameter  int unsigned CountBits    = 32,   /// of the counter of each outcome, even
     parameter  int unsigned CyclesBits   = 24,   /// of windows and reactions, at least 2
-    parameter  int unsigned WindowBits   = 15,   /// of words in a window of the monitor, at least those of FrameWords
+    parameter  int unsigned WindowBits   = 15,   /// of words in a window of the monitor, at least WordsBits
     parameter  int unsigned CreditsBits  = 15,   /// of outstanding words, as in tw_credits
     localparam int unsigned PortBits     = Ports > 1 ? $clog2(Ports) : 1,
     localparam int unsigned WordsBits    = $clog2(FrameWords + 1),

@@ -8,7 +8,7 @@ module tw_monitor #(
     parameter  int unsigned Ports      = 2,                      /// virtual ports, 1 to 8
     parameter  int unsigned FrameWords = 143,                    /// maximum words of a frame, at least 1
     parameter  int unsigned CyclesBits = 24,                     /// of a window's cycles, at least 2
-    parameter  int unsigned WordsBits  = 15,                     /// of a window's words, at least those of FrameWords
+    parameter  int unsigned WordsBits  = 15,                     /// of a window's words, at least FrameBits
     localparam int unsigned FrameBits  = $clog2(FrameWords + 1)
 ) (
     input logic clk_i,

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses the virtual port of an external port that sends the next frame: highest priority first, round-robin within a priority, and each
-// port no faster than its pace.
+// Chooses the virtual port of an external port that sends the next frame: highest priority first, round-robin within a priority, and
+// each port no faster than its pace.
 //
 // A port with a frame (wanting_i) is chosen in a cycle with choose_i; chosen_o shows it in the next cycle. A frame occupies
-// the line for its words plus one for its headers, so choose_i stays low for as many cycles as it has words. In that time the round-robin
-// order is updated, and paces are counted (tw_pacer).
+// the line for its words plus one for its headers, so choose_i stays low for as many cycles as it has words. In that time the
+// round-robin order is updated, and paces are counted (tw_pacer).
 //
-// Order: by priority, then round-robin. Latency: a cycle. Throughput: a choice every second cycle. Storage: for each port its priority and
-// two pacers; for each pair of ports which one goes first. Outputs are registers. Critical path: that of tw_pacer; with eight ports, from
-// wanting_i through the ports that precede another one to the pacer.
+// Order: by priority, then round-robin. Latency: a cycle. Throughput: a choice every second cycle. Storage: for each port its priority
+// and two pacers; for each pair of ports which one goes first. Outputs are registers. Critical path: that of tw_pacer; with eight ports,
+// from wanting_i through the ports that precede another one to the pacer.
 module tw_multiplexer #(
     parameter  int unsigned Ports        = 2,    /// virtual ports, 1 to 8
     parameter  int unsigned FrameWords   = 143,  /// maximum words of a frame, at least 1

@@ -25,7 +25,7 @@ module tw_receive_buffer #(
     parameter  int unsigned Width      = 512,            /// bits of a word, at least 1
     parameter  int unsigned Words      = 2560,           /// capacity, at least FrameWords and 2, any number
     parameter  int unsigned FrameWords = 143,            /// maximum of a frame, at least 1
-    parameter  int unsigned Window     = 16,             /// slots, a power of two, 1 to 64, for which there are words
+    parameter  int unsigned Window     = 16,             /// slots, a power of two, 1 to 64; Words must suffice for them
     localparam int unsigned SlotBits   = Window > 1 ? $clog2(Window) : 1
 ) (
     input  logic                mac_clk_i,

@@ -15,7 +15,7 @@ package tw_vcsn_pkg;
     vcsn_header_t circuit;
   } header_t;
   localparam int unsigned HeaderBits = $bits(header_t);
-  localparam int unsigned HeaderBytes = HeaderBits / 8;  // also those of a frame's last word
+  localparam int unsigned HeaderBytes = HeaderBits / 8;  // also the bytes of a frame's last word
   localparam int unsigned FrontBits = WordBits - HeaderBits;  // part of a data word in the first of its two MAC words
 
   // The session header that may follow it; and both together.

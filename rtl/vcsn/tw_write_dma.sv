@@ -9,8 +9,8 @@
 //
 // Order: kept. Latency: a burst begins in the cycle after its last word arrived. Throughput: a word per cycle in bursts of at least two. Storage: Buffer words in a memory with a
 // registered output, which can be block RAM, one beside it, and as many
-// descriptors and Segments in LUTRAM. in_ready_o depends only on registers,
-// and so does the memory's side except for ready_i. Critical path: from ready_i and the burst at the head through its words to the remaining words of the segment.
+// descriptors and Segments in LUTRAM. in_ready_o depends only on registers, and so does the memory's side except for ready_i. Critical path: from ready_i and the burst at the head through its words to
+// the remaining words of the segment.
 module tw_write_dma
   import tw_vcsn_pkg::*;
 #(

@@ -4,8 +4,8 @@
 //
 // Cycles are counted from a call's first word, modulo 2**32.
 //
-// Order: kept. Latency: 6 cycles, if the exchange memory accepts words at once. Throughput: one call in that time. Storage: a time and a number for each of Calls. Outputs depend only on
-// registers. Critical path: a difference of 16 bits.
+// Order: kept. Latency: 6 cycles, if the exchange memory accepts words at once. Throughput: one call in that time. Storage: a time and a number for each of Calls. Outputs depend only
+// on registers. Critical path: a difference of 16 bits.
 module tw_call_report
   import tw_call_pkg::*;
 #(

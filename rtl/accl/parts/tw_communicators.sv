@@ -5,9 +5,9 @@
 //
 // A communicator is valid from then on, and replaces one at the same address. One for which the table has no free entry is not announced.
 //
-// Order: of writes kept. Latency: 2 cycles for a write; 6 more for the last word of a member, including the answer of the exchange memory; for the last word of a communicator another
-// 34 for each member, 3 for each table entry, and 16. Throughput: one write in that time, as the host waits. Storage: an address and a CRC for each of Communicators. Outputs depend
-// only on registers. Critical path: eight bits of the CRC.
+// Order: of writes kept. Latency: 2 cycles for a write; 6 more for the last word of a member, including the answer of the exchange memory; for the last word of a communicator
+// another 34 for each member, 3 for each table entry, and 16. Throughput: one write in that time, as the host waits. Storage: an address and a CRC for each of Communicators.
+// Outputs depend only on registers. Critical path: eight bits of the CRC.
 module tw_communicators #(
     parameter int unsigned Communicators = 8,   /// a power of two, 2 to 16
     parameter int unsigned Ranks         = 64,  /// of a communicator, at most 64

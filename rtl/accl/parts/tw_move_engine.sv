@@ -2,8 +2,8 @@
 // ACCL's data path: executes moves between a board's memory, its kernels and other ranks. A control plane divides operations into moves; packets
 // and memory words are streams.
 //
-// Order: that of its blocks. Latency: that of its blocks, and of the memory. Throughput: a word per cycle within a piece. Storage: that of its blocks, and Room
-// words of each stream. Critical path: that of its blocks.
+// Order: that of its blocks. Latency: that of its blocks, and of the memory. Throughput: a word per cycle within a piece. Storage: that of its blocks, and
+// Room words of each stream. Critical path: that of its blocks.
 module tw_move_engine
   import tw_accl_pkg::*;
   import tw_matcher_pkg::*;

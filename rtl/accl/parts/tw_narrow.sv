@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts float32 to float16: rounded to nearest even, with subnormals and infinities. A NaN keeps its sign and the upper bits of its
-// payload, and becomes quiet, as in x86 and Arm processors.
+// Converts float32 to float16: rounded to nearest even, with subnormals and infinities. A NaN keeps its sign and the upper bits of
+// its payload, and becomes quiet, as in x86 and Arm processors.
 //
 // Order: kept. Latency: four cycles. Throughput: a number per cycle. Storage: about a result per stage, none of it reset. Critical
 // path: the sticky bit of the coarse shift, or the carry chain of the rounding and the selection behind it.

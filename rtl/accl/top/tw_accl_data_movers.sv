@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory ports of an ACCL board with the interface of AMD's AXI DataMover (PG022), with 64-bit addresses and no tags. Bit 48 of an address selects the host's memory.
 //
-// Order: kept. Latency: none. Throughput: that of the ports. Storage: the byte mask of the last word for each of two writes, and a bit for each DataMover. Critical path: from a write's number of bytes
-// to its mask.
+// Order: kept. Latency: none. Throughput: that of the ports. Storage: the byte mask of the last word for each of two writes, and a bit for each DataMover. Critical path: from a write's number of
+// bytes to its mask.
 module tw_accl_data_movers
   import tw_accl_pkg::*;
   import tw_mover_pkg::*;

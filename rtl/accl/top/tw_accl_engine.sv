@@ -2,7 +2,8 @@
 // A board with ACCL's complete engine: tw_control_plane and tw_accl_node. Hosts and kernels make calls; a host accesses the exchange memory, and sets the table of ends, the
 // UDP address of each session, which on a board is in the network stack.
 //
-// Order: that of its parts. Latency: that of its parts. Throughput: that of its parts. Storage: that of its parts. Critical path: that of its parts, and the choice of the data path's command.
+// Order: that of its parts. Latency: that of its parts. Throughput: that of its parts. Storage: that of its parts. Critical path: that of its parts, and the choice of the data path's
+// command.
 module tw_accl_engine
   import tw_accl_pkg::*;
   import tw_mover_pkg::*;

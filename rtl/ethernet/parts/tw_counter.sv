@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A counter in two halves, which shortens the carry chain.
 //
-// Order: none. Latency: one cycle. Throughput: one per cycle. Storage: Bits. Critical path: the carry chain of half of the bits.
+// Order: none. Latency: one cycle. Throughput: one per cycle. Storage: Bits. Critical path: the carry chain of half of the
+// bits.
 module tw_counter #(
     parameter int unsigned Bits = 32  /// even, at least 2
 ) (

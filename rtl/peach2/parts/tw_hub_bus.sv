@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Components at a hub's bus, in its clock domain: two lanes of packets, memory, working RAM, the calculator and the registers.
 //
-// Order: of a lane's packets. Latency: that of the blocks. Throughput: a beat of 16 bytes per cycle. Storage: the working RAM, and that of
-// the blocks. Outputs to memory depend on memory_ready_i. Critical path: that of the blocks.
+// Order: of a lane's packets. Latency: that of the blocks. Throughput: a beat of 16 bytes per cycle. Storage: the working RAM, and that
+// of the blocks. Outputs to memory depend on memory_ready_i. Critical path: that of the blocks.
 module tw_hub_bus
   import tw_spec_pkg::*;
   import tw_reduce_pkg::*;

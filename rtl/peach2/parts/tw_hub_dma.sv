@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The DMA controller of a hub: a reader and a writer for each channel, whose packets share the channel's port.
 //
-// Order: of a channel's chain. Latency: that of the reader and the writer, and one. Throughput: a word per cycle for each channel.
-// Storage: that of the blocks. Critical path: that of the blocks.
+// Order: of a channel's chain. Latency: that of the reader and the writer, and one. Throughput: a word per cycle for each
+// channel. Storage: that of the blocks. Critical path: that of the blocks.
 module tw_hub_dma
   import tw_peach2_pkg::*;
   import tw_peach2_spec_pkg::*;

@@ -3,8 +3,8 @@
 // line is occupied for as many cycles as these are words, so a pace of a word per cycle or faster never blocks a port: only the excess of each
 // word over a cycle is counted down, word by word.
 //
-// Order: none. Latency: a cycle. Throughput: a word per cycle. Storage: the pace, twice, and the count of the frame. Outputs depend only on registers. Critical path: from
-// the comparison of the count with a cycle to the count.
+// Order: none. Latency: a cycle. Throughput: a word per cycle. Storage: the pace, twice, and the count of the frame. Outputs depend only on registers. Critical path:
+// from the comparison of the count with a cycle to the count.
 module tw_pacer #(
     parameter int unsigned WordsBits = 8,  /// of a frame's words
     parameter int unsigned PaceBits  = 20  /// at least 10
@@ -32,7 +32,7 @@ module tw_pacer #(
   pace_t left_q;  // remaining excess of its word, minus 1
   logic over_ends_q, kept_ends_q, ends_q;  // it ends within the next cycle
   logic [WordsBits-1:0] words_q;  // after the present one
-  logic more_q;  // there are some
+  logic more_q;  // words_q is not 0
 
   wire next = ends_q && more_q;
   wire pace_t begun = kept_q + pace_t'(left_q[7:0]) + pace_t'(1);

@@ -3,7 +3,8 @@
 // logic. Host commands set the crossbar, and give segments to engines; those for external ports and sequencers are passed on.
 //
 // Order: of commands and of each stream, kept. Latency: a command takes effect two cycles after its arrival; that of tw_crossbar and the engines. Throughput: a command per
-// cycle while set_ready_i is set; a word per cycle for each stream. Storage: that of the engines and the crossbar. Critical path: that of tw_crossbar, after that of the engines' outputs.
+// cycle while set_ready_i is set; a word per cycle for each stream. Storage: that of the engines and the crossbar. Critical path: that of tw_crossbar, after that of the engines'
+// outputs.
 module tw_shell
   import tw_vcsn_pkg::*;
 #(
