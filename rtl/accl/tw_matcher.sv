@@ -15,7 +15,7 @@
 // its source was kept, and is complete if the packet continues it. A Find of a slot that has claimed a message checks the segment that the slot has partly
 // taken, or else the one that followed it in its message.
 //
-// Order: kept. Latency, with Rows = max(Buffers, Slots), from a request to its answer: Arrive Rows + 13 cycles, 8 if it continues a segment;
+// Order: kept. Latency: with Rows = max(Buffers, Slots), from a request to its answer, Arrive Rows + 13 cycles, 8 if it continues a segment;
 // Find Rows + 15, 12 if the predicted row matches; Finish and End Rows + 19; Take 11; Clear Communicators * (Ranks + 1) + 2. Throughput: one
 // outstanding request; the next one is accepted in the cycle of the answer, and after a reset when the table is cleared. Storage: memories of Buffers and of Slots
 // keys, of Buffers bitmaps of MostPackets bits, four packet counts and a buffer, of Slots sizes and buffers, of Ranks buffers, and of 32 + 3 * Window bits for each
