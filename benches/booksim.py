@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Average latency and saturation beside BookSim2's, pipelines matched: the table of docs/router.md.
+"""Compares average latency and saturation with BookSim2, with matched pipelines: the table of docs/router.md.
 
 Takes the path of a built booksim. Saturation is the load at which latency is three times that at load 0.05, interpolated
 between the loads of a scan.
@@ -32,7 +32,7 @@ SCANS = {(8, 2): [0.49, 0.5, 0.51, 0.52, 0.53, 0.54], (4, 3): [0.74, 0.75, 0.76,
 
 
 def booksim_latency(program: Path, cycles: int, k: int, n: int, load: float) -> float:
-    """Average packet latency; infinite where BookSim gives up."""
+    """Average packet latency; infinite if BookSim aborts."""
     with tempfile.NamedTemporaryFile("w", suffix=".cfg") as config:
         period = max(1000, cycles // 10)
         config.write(
@@ -52,7 +52,8 @@ def our_latency(cycles: int, k: int, n: int, load: float) -> float:
 
 
 def saturation(base: float, scan: list[tuple[float, float]]) -> float:
-    """Where latency crosses three times `base`, interpolated; the last load before BookSim gives up, if it does first."""
+    """Load at which latency reaches three times `base`, interpolated; the last load before BookSim aborts, if it aborts
+    first."""
     for (load, latency), (next_load, next_latency) in zip(scan, scan[1:], strict=False):
         if latency < 3 * base <= next_latency:
             share = 0 if next_latency == float("inf") else (3 * base - latency) / (next_latency - latency)

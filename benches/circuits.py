@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How fast virtual circuits and the direct network are simulated: payload moved between memories, in a second of CPU time, by gathers of 16
-nodes. A block that passes through other nodes' memories is moved as often. Data are laid out and checked outside of the time."""
+"""Simulation speed of virtual circuits and the direct network: payload moved between memories per second of CPU time, in
+gathers of 16 nodes. A block counts once per memory that it is written to. Data are prepared and checked outside of the measured
+time."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a second clock costs: a network on its one clock, and as one of two clocks whose other one is idle or takes a word of every packet
-that reaches one node; instructions by callgrind (valgrind), or else CPU time, the least of several runs."""
+"""Cost of a second clock: a network with one clock, and with a second one that is idle or receives a word of every packet
+that reaches one node. Measures instructions by callgrind (valgrind), otherwise CPU time, the minimum of several runs."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-#: Ticks of the network's period and of the other's: 250 with 150 MHz, and with 322.265625 MHz.
+#: Ticks of both periods, of the network's 250 MHz and the other clock.
 CLOCKS = {"150 MHz": "3:5", "322.265625 MHz": "165:128"}
-FOLDERS = ["link", "network", "switch"]  #: of the simulator, with what is not in headers
+FOLDERS = ["link", "network", "switch"]  #: folders of the simulator with source files
 
 
 def build(folder: Path) -> Path:
-    """Compiles the network; it takes a minute."""
+    """Compiles the network, which takes a minute."""
     folder.mkdir(parents=True, exist_ok=True)
     program = folder / "network"
     include = [f"-I{ROOT / path}" for path in ("sim", "tests/sim", "spec/generated/cpp")]
@@ -30,7 +30,7 @@ def build(folder: Path) -> Path:
 
 
 def run(program: Path, mode: str, cycles: int) -> tuple[int, int, float]:
-    """A sum over all that arrived, words that crossed, and seconds of CPU time."""
+    """Returns a sum over all received data, words that crossed, and seconds of CPU time."""
     done = subprocess.run([program, mode, str(cycles)], check=True, text=True, stdout=subprocess.PIPE)
     arrived, words, seconds = done.stdout.split()
     return int(arrived), int(words), float(seconds)
@@ -45,7 +45,7 @@ def instructions(program: Path, mode: str, cycles: int) -> int:
 
 
 def costs(program: Path, cycles: int, repeats: int) -> dict[str, float]:
-    """Of each way to run the network, its cost in that of the network alone."""
+    """Cost of each mode, relative to the network alone."""
     modes = {f"with {name}, {use}": f"{periods}:{use}" for name, periods in CLOCKS.items() for use in ("idle", "used")}
     modes = {"alone": "alone", **modes}
     if repeats:

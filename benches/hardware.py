@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the hardware sustains, and how fast it is simulated: flits a cycle of a router under permutation traffic and of a join with
-six inputs, Verilated; node-cycles a second of clusters with the hardware's routers, and with its collective units beside the
-simulator's, in all-to-alls, one thread, CPU time."""
+"""Throughput of the hardware, and its simulation speed: flits per cycle of a Verilated router under permutation traffic and of a
+Verilated join with six inputs; node-cycles per second of CPU time in all-to-alls of clusters with the hardware's routers, and
+with its collective units, compared with the simulator's, on one thread."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from thalweg.rtl.project import Project
 
 HERE = Path(__file__).parent / "hardware"
 CLUSTERS = ["mpi-fpga-torus-2x2x2", "mpi-fpga-fattree-8"]
-MHZ = 250  #: of these clusters
+MHZ = 250  #: clock of these clusters
 ENGINES = ("sim", "rtl-routers", "rtl")
 
 
 def rates(cycles: int) -> tuple[list[float], float]:
-    """Flits a cycle of each of the router's links, and of the join."""
+    """Flits per cycle of each of the router's links, and of the join."""
     program = Project().build_driver(HERE / "rates.sv", HERE / "driver.cpp")
     done = subprocess.run([program, str(cycles)], check=True, text=True, stdout=subprocess.PIPE)
     *links, join = (int(word) / cycles for word in done.stdout.split())
@@ -28,7 +28,7 @@ def rates(cycles: int) -> tuple[list[float], float]:
 
 
 def speed(name: str, engine: str, size: int) -> float:
-    """Cycles of all nodes a second of CPU time: of an all-to-all, which is run from port to port and from host to host."""
+    """Node-cycles per second of CPU time of all-to-alls, from port to port and from host to host."""
     cluster = thalweg.load(name)
 
     def run(size: int) -> tuple[float, float]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a word through a stream between two kernels costs: millions of pushes with their pops in a second of CPU time, by the stream's
+"""Cost of a word through a stream between two kernels: millions of push-pop pairs per second of CPU time, by the stream's
 depth; the best of several runs."""
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How fast programs of SMI are simulated: elements pushed, each of them popped and checked, in a second of CPU time, by their type and by kernels
-that push at once; and elements that each rank gives to a collective on all 8. The best of several runs, without compiling."""
+"""Simulation speed of SMI programs: elements pushed, popped and checked per second of CPU time, by type and by number of concurrently
+pushing kernels; and elements that each rank contributes to a collective of 8 ranks. The best of several runs, without compilation."""
 
 from __future__ import annotations
 

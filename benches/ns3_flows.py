@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Flows of four computers to one beside ns-3 (PyPI: ns3): throughput and loss at one output's buffer, as offered load grows.
+"""Compares flows of four computers to one with ns-3 (PyPI: ns3): throughput and loss at one output buffer by offered
+load.
 
     pip install ns3
     python benches/ns3_flows.py
 
-ns-3 has point-to-point links without preambles and gaps, and a router in place of a switch, whose output has a drop-tail queue behind the
-packet that is being sent. So packets there are as long as frames here with preamble and gap, and the queue holds one less than the buffer here. Both draw
-exponential gaps, of generators of their own. Fails where throughputs differ by more than 2 %, or losses by more than 2 points.
+ns-3 has point-to-point links without preambles and gaps, and a router instead of a switch, whose output has a drop-tail
+queue that excludes the packet being sent. So its packets are as long as our frames with preamble and gap, and its queue
+holds one packet less than our buffer. Both use exponential gaps, from different generators. Fails if throughputs differ
+by more than 2 %, or losses by more than 2 points.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from ns import ns
 
 SENDERS, PAYLOAD, FRAMES, GBIT_S = 4, 1486, 10_000, 100
 WIRE, FRAME = 1486 + 14 + 8 + 4 + 12, 1486 + 14
-HEADERS = 2 + 20 + 8  # of PPP, IPv4 and UDP
+HEADERS = 2 + 20 + 8  # PPP, IPv4 and UDP
 HELD = 66  # frames in the buffer
 
 PROGRAM = r"""

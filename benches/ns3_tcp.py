@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A stream from one board of ACCL to another over TCP beside ns-3 (PyPI: ns3): throughput of both stacks at the same segments, windows and latencies.
+"""Compares a stream between two ACCL boards over TCP with ns-3 (PyPI: ns3): throughput at the same segments, windows
+and latencies.
 
     pip install ns3
     python benches/ns3_tcp.py
 
-ns-3 has a point-to-point link without preambles, gaps and Ethernet's header in place of boards, cables and switch. So its rate is the share of the line that a segment of the largest size has there, and its delay
-that of cables, switch, ports and the reading of a segment. Its congestion control is NewReno, too, without selective acknowledgements and time stamps; its application sends without
-ACCL's headers, whose share is taken off. Fails where throughputs differ by more than 3 %.
+ns-3 has a point-to-point link without preambles, gaps and Ethernet headers instead of boards, cables and switch. So its
+rate is the share of the line rate of a maximum-size segment, and its delay includes cables, switch, ports and reading a
+segment. Its congestion control is NewReno, too, without selective acknowledgements and time stamps; its application
+sends no ACCL headers, whose share is subtracted. Fails if throughputs differ by more than 3 %.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from ns import ns
 from thalweg.accl import Cluster, Rank, Stream, run
 
 BYTES = 1 << 24
-HEADERS, FRAME = 20 + 20, 14 + 4 + 8 + 12  # of TCP and IPv4; of a frame on the line
+HEADERS, FRAME = 20 + 20, 14 + 4 + 8 + 12  # TCP and IPv4; Ethernet frame on the line
 
 PROGRAM = r"""
 using namespace ns3;
@@ -108,7 +110,7 @@ def ours(cluster: Cluster) -> float:
 
 
 def theirs(segment: int, window: int, scaling: bool, way_ns: float) -> float:
-    """The same in ns-3."""
+    """GB/s of the stream in ns-3."""
     here = ns.cppyy.gbl
     read_ns = (segment + HEADERS + 14) / 64 / 0.322265625
     gbit_s = 100 * (segment + HEADERS + 2) / (segment + HEADERS + FRAME)

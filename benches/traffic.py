@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Speed of the simulator: random traffic on tori, one thread, CPU time of the cycle loop, at least SECONDS of it each."""
+"""Simulation speed: random traffic on tori, one thread, CPU time of the cycle loop, at least SECONDS for each."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ RUNS = [("torus:8x8", 0.2), ("torus:4x4x4", 0.2), ("torus:8x8x8", 0.2), ("torus:
 
 
 def run(name: str, load: float, cycles: int) -> dict[str, Any]:
-    """8-flit packets, uniform, after 5,000 cycles that don't count."""
+    """Uniform traffic of 8-flit packets, after a warm-up of 5,000 cycles."""
     (row,) = thalweg.measure("traffic", name, load=load, cycles=cycles, warmup=5000)
     return row
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A torus of 8 x 8 routers under random traffic of 8-flit packets, on a clock of its own or as one of two: prints the flits that
-// arrived, words that crossed into the other clock, and seconds of CPU time.
+// A torus of 8 x 8 routers under random traffic of 8-flit packets, with one clock or two: prints a sum over the
+// received data, words that crossed into the other clock, and seconds of CPU time.
 //
 //     network alone|PERIOD:PERIOD:idle|PERIOD:PERIOD:used CYCLES
 #include "network/network.hpp"
@@ -37,7 +37,7 @@ struct Node : Component {
   Tick due = 0;
   Scheduler* scheduler = nullptr;
   ComponentId id = 0;
-  Fifo* out = nullptr;  ///< takes a word of each packet that arrives
+  Fifo* out = nullptr;  ///< receives a word of each arriving packet
 
   Node(const NetworkConfig& config, NodeId self)
       : router(make_router(config, self)), random(self), nodes(config.nodes) {}
@@ -95,7 +95,7 @@ struct Network {
   }
 };
 
-/// In the other clock: takes the words that cross.
+/// In the other clock domain: receives the words that cross.
 struct Other : Component {
   Fifo* fifo = nullptr;
   std::uint64_t words = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clocks the module `rates`, after a start that does not count, and prints how many flits came out of each of its parts.
+// Clocks the module `rates`, and prints the number of output flits of each part, without those of a warm-up.
 #include <cstdio>
 #include <cstdlib>
 

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// A router and a join that get as much as they can take, and what comes out of them.
+// Measures the throughput of a saturated router and a saturated join.
 //
-// Every link of the router brings packets for the link after it, without a pause, on two channels in turn. The join gets a flit of
-// each of its operands in every cycle.
+// Every link of the router receives back-to-back packets to the next link, on two virtual channels in turn. The join
+// receives a flit of each operand in every cycle.
 module rates
   import tw_spec_pkg::*, tw_network_pkg::*, tw_reduce_pkg::*;
 #(
     parameter int unsigned Links   = 6,
-    parameter int unsigned Flits   = 16,  /// of a packet
+    parameter int unsigned Flits   = 16,  /// per packet
     parameter int unsigned Vcs     = 4,
     parameter int unsigned Inputs  = 6,   /// of the join
     parameter int unsigned Latency = 14
 ) (
     input  logic                     clk_i,
     input  logic                     rst_i,
-    output logic [Links-1:0][31:0]   router_flits_o,  /// that have left by each link
+    output logic [Links-1:0][31:0]   router_flits_o,  /// flits sent by each link
     output logic            [31:0]   join_flits_o
 );
   // --- The router
 
-  logic [7:0] loading_q;  // the table: the node behind link i has the number i + 1
+  logic [7:0] loading_q;  // table entry being loaded: the node at link i has the number i + 1
   wire loading = loading_q < 8'(Links);
   route_entry_t entry;
   assign entry = '{keep_class: 1'b0, route_class: 4'd0, last_link: 1'b0, port: 6'(loading_q)};

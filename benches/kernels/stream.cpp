@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// stream WORDS DEPTH: that many words through one stream between two kernels; prints the tick at the end and seconds of CPU time.
+// stream WORDS DEPTH: sends words through one stream between two kernels; prints the final tick and seconds of CPU
+// time.
 #include "core/stream.hpp"
 
 #include <cstdint>

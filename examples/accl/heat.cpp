@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Heat equation on a bar that is hot at one end: each rank has a part, and exchanges boundary elements with its neighbours.
+// Heat equation on a bar that is hot at one end: each rank has a part, and exchanges boundary elements with its
+// neighbours.
 #include <accl.hpp>
 #include <cmath>
 #include <cstdio>
@@ -12,7 +13,7 @@ int main() {
   const unsigned rank = ACCL::local_rank(), ranks = ACCL::world_size();
   accl.initialize(ACCL::world(), static_cast<int>(rank));
 
-  auto bar = accl.create_buffer<float>(kCells + 2, kType);  // with an element of each neighbour
+  auto bar = accl.create_buffer<float>(kCells + 2, kType);  // with one element of each neighbour
   auto change = accl.create_buffer<float>(1, kType);
   auto left = bar->slice(0, 1), first = bar->slice(1, 2), last = bar->slice(kCells, kCells + 1),
        right = bar->slice(kCells + 1, kCells + 2);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels of two boards exchange numbers by their engines."""
+"""Kernels of two boards exchange numbers through their engines."""
 
 from pathlib import Path
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ranks as a grid of rows and columns: collectives on the rows and the columns, on objects, buffers and arrays.
+"""Ranks in a grid: collectives on rows and columns, with objects, buffers and arrays.
 
-Any even number of ranks, from 4 on.
+Runs on an even number of ranks, at least 4.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ row, column = divmod(rank, columns)
 
 
 def say(text: str) -> None:
-    """One line for every rank, in the order of ranks."""
+    """Prints one line per rank, in rank order."""
     for line in world.gather(text, root=0) or []:
         print(line, flush=True)
 
 
-# Objects: dictionaries and numbers of any size travel as bytes.
+# Objects: dictionaries and numbers of any size are sent as bytes.
 settings = world.bcast({"columns": columns, "name": "grid"} if rank == 0 else None, root=0)
 total = world.allreduce(10**20 + rank)
 say(f"rank {rank} is at row {row}, column {column} of the {settings['name']}; the objects' sum is {total}")
 
-# Every row and every column is a communicator; all of them work at the same time.
+# Every row and every column is a communicator, and all work concurrently.
 along_row = world.Split(color=row, key=column)
 along_column = world.Split(color=column, key=row)
 
@@ -62,13 +62,13 @@ world.Bcast([matrix.ravel()[2:], 1, strip], root=0)
 strip.Free()
 assert matrix.sum() == 12.0 and matrix[3, 2] == 4.5
 
-# Where the largest value lives.
+# Rank of the largest value.
 pair = np.zeros(1, dtype=[("value", "f8"), ("where", "i4")])
 pair[0] = ((rank * 5) % ranks, rank)
 largest = np.empty_like(pair)
 world.Allreduce([pair, 1, MPI.DOUBLE_INT], [largest, 1, MPI.DOUBLE_INT], op=MPI.MAXLOC)
 
-# A communicator of the even ranks, made by them alone.
+# A communicator of the even ranks, created by only these.
 group = world.Get_group().Incl(range(0, ranks, 2))
 if rank % 2 == 0:
     even = world.Create_group(group)

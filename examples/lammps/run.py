@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program that nobody here wrote, on a cluster that nobody here has: LAMMPS melts a crystal, plain and on the fabric.
+"""Runs an unmodified third-party program: LAMMPS melts a crystal, with plain MPI and on the fabric.
 
-Runs in.melt twice and puts the thermodynamic output of the two side by side. Fails where they differ by more than 1e-9, or
-where a collective that the network computes was left to software.
+Runs in.melt twice and compares the thermodynamic output. Fails if it differs by more than 1e-9, or if software executed a
+collective that the network can compute.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 BIN = Path(sys.executable).parent
-LIMIT = 1e-9  # relative; sums in another order differ by about 1e-15, and a trajectory multiplies that
+LIMIT = 1e-9  # relative; sums in another order differ by about 1e-15, which a trajectory amplifies
 OFFLOADED = {f"MPI_{name}" for name in ("Allreduce", "Reduce", "Bcast", "Barrier", "Gather", "Allgather")}
 Thermo = dict[int, dict[str, float]]
 
 
 def thermo(log: Path) -> Thermo:
-    """The thermodynamic table of a log file: step to column to value."""
+    """Thermodynamic table of a log file: values by step and column."""
     table: Thermo = {}
     columns: list[str] = []
     for line in log.read_text().splitlines():
@@ -43,7 +43,7 @@ def lammps(log: Path) -> list[str]:
 
 
 def run(*command: str) -> str:
-    """Runs a command to its end; what it said on stderr."""
+    """Runs a command and returns its stderr."""
     done = subprocess.run(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
     if done.returncode:
         sys.stderr.write(done.stderr)
@@ -52,13 +52,13 @@ def run(*command: str) -> str:
 
 
 def difference(expected: float, value: float) -> float:
-    """Relative; infinite where a number is none."""
+    """Relative difference; infinite if a value is NaN."""
     relative = abs(value - expected) / (abs(expected) or 1.0)
     return relative if math.isfinite(relative) else math.inf
 
 
 def compare(plain: Thermo, fabric: Thermo) -> float:
-    """Prints every tenth step of both, and returns the largest relative difference of all."""
+    """Prints every tenth step of both, and returns the largest relative difference of all steps."""
     if plain.keys() != fabric.keys():
         raise SystemExit("lammps: the two runs printed other steps")
     largest = 0.0

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Reductions with operations of the program's own, which the switches compute where the run has their operators. */
+/* Reductions with user-defined operations, which the switches compute if the run has their operators. */
 #include <complex.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -52,7 +52,7 @@ int main(int argc, char** argv) {
   int wrong = 0;
   for (int i = 0; i < N; i++) wrong += z[i] != expected[i];
 
-  /* All of one sign, so that the order does not matter either. */
+  /* All operands of an element have the same sign, so the order does not matter either. */
   static int16_t v[N], sums[N];
   for (int i = 0; i < N; i++) v[i] = (int16_t)((i - N / 2) * 3);
   MPI_Reduce(v, sums, N, MPI_INT16_T, plus, ranks - 1, MPI_COMM_WORLD);

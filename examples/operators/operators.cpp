@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two operators for the switches: see thalweg_operator.hpp. In hardware they are the modules in rtl/.
+// Two operators for the switches (thalweg_operator.hpp). In hardware they are the modules in rtl/.
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -9,12 +9,12 @@ struct Complex {
   double real, imaginary;
 };
 
-// The canonical NaN for any: which payload and sign a processor gives depends on the order of a and b.
+// Replaces any NaN by the canonical one, as a processor's NaN payload and sign depend on the order of a and b.
 static double canonical(double x) {
   return x == x ? x : std::numeric_limits<double>::quiet_NaN();
 }
 
-// Four products and two sums: a multiplier's latency and an adder's, of 14 cycles each, as the presets have it.
+// Four products and two sums: latency of a multiplier and an adder, 14 cycles each as in the presets.
 THALWEG_OPERATOR(complex_product, Complex, 28) {
   return {canonical(a.real * b.real - a.imaginary * b.imaginary),
           canonical(a.real * b.imaginary + a.imaginary * b.real)};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Sums of doubles by fixed point, the same bits in any order, and broadcasts in disguise: units convert on the way. */
+/* Sums of doubles in fixed point, with the same bits in any order, and masked broadcasts: units convert the data in
+ * transit. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +40,7 @@ int main(int argc, char** argv) {
     wrong += sum[i] != expected;
   }
 
-  for (int size = 1; size < N; size += 997) { /* of any length */
+  for (int size = 1; size < N; size += 997) { /* various lengths */
     char text[N], expected[N];
     for (int i = 0; i < size; i++) expected[i] = (char)(i * size);
     memset(text, 0, sizeof text);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Pi by the midpoint rule: the whole of MPI in one broadcast, one reduction and one gathering. */
+/* Pi by the midpoint rule, with one broadcast, one reduction and one gather. */
 #include <math.h>
 #include <mpi.h>
 #include <stdio.h>

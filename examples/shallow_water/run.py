@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Simulates the tide in a bay on FPGAs that exchange the halos of their partitions by ACCL; prints the cycles of a step
-beside the paper's model, and draws it."""
+"""Simulates the tide in a bay on FPGAs that exchange the halos of their partitions by ACCL. Prints the cycles per step
+next to the paper's model, and draws pictures."""
 
 from __future__ import annotations
 

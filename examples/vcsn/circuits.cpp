@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sixteen FPGAs on two Ethernet switches: circuits that a C++ program opens, closes and re-wires, and transfers and gathers over them.
+// Sixteen FPGAs on two Ethernet switches: a C++ program opens, closes and re-wires circuits, and runs transfers and
+// gathers over them.
 //
 //     cmake -S examples/vcsn -B build/examples && cmake --build build/examples && build/examples/circuits
 #include <cstddef>
@@ -19,14 +20,14 @@ namespace {
 
 constexpr std::uint64_t kBytes = 1 << 20;
 
-/// Every byte of a node's block.
+/// Content of a node's block.
 std::vector<std::byte> block_of(unsigned node) {
   std::vector<std::byte> data(kBytes);
   for (std::size_t at = 0; at < data.size(); ++at) data[at] = static_cast<std::byte>(at * (node + 1) >> 3);
   return data;
 }
 
-/// Puts blocks where a collective takes them, runs it, and looks whether they are where they belong.
+/// Stores a collective's blocks, runs it, and checks its result.
 void run(const char* name, const Cluster& cluster, const Schedule& schedule) {
   const Collective collective(cluster, schedule, kBytes);
   Network network(cluster.hardware(), "");
@@ -41,7 +42,7 @@ void run(const char* name, const Cluster& cluster, const Schedule& schedule) {
   std::printf("%-20s %7.1f us in %zu stages, %s\n", name, us, schedule.stages.size(), right ? "as sent" : "WRONG");
 }
 
-/// A kernel that sends words to itself, around a ring of FPGAs, and says when they are back.
+/// A kernel that sends a word to itself around a ring of FPGAs, and measures the time.
 Logic first(const Network& network, double& us) {
   const auto begin = network.now();
   co_yield Send(std::vector<std::byte>(64));

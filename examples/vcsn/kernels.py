@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""User logic on both ends of a circuit: node 13 sends rows of a matrix, and node 14 sends each one's sum of squares back."""
+"""User logic at both ends of a circuit: node 13 sends rows of a matrix, and node 14 returns the sum of squares of
+each."""
 
 from pathlib import Path
 
@@ -11,7 +12,7 @@ ROWS, COLUMNS = 64, 512
 cluster = Cluster.load("vcsn-d5005")
 network = cluster.network()
 Circuits.load(Path(__file__).with_name("users.toml"), cluster).open(network)
-for node in (13, 14):  # both ways between the kernel and virtual port 0.0, the circuit of the two
+for node in (13, 14):  # both directions between the kernel and virtual port 0.0, the circuit between the two
     port, kernel = network.place(node, 0, 0), network.kernel_place(node)
     network.connect(node, port, kernel)
     network.connect(node, kernel, port)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A block goes along a ring of eight FPGAs, into the memory of each, by programs of their sequencers; the last one sends the first a word, when it has the
-block. No host takes part in between."""
+"""Eight FPGAs in a ring forward a block into the memory of each, by programs of their sequencers; the last one sends a word to
+the first when it has the block. No host is involved in between."""
 
 import random
 

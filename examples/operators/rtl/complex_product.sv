@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The product of two complex numbers of two doubles, real parts in the lower half: four products and two sums, each rounded.
+// Product of two complex numbers of two doubles each, real parts in the lower half: four products and two sums, each
+// rounded.
 module complex_product #(
     parameter int unsigned Stages = 27  /// registers: half of them in the multipliers, half in the adders
 ) (
@@ -11,7 +12,7 @@ module complex_product #(
   localparam int unsigned ProductStages = Stages / 2;
   localparam logic [63:0] Sign = {1'b1, 63'd0};
 
-  // The products of a's part i and b's part j.
+  // products[i][j]: part i of a times part j of b
   logic [1:0][1:0][63:0] products;
   for (genvar i = 0; i < 2; i++) begin : parts_of_a
     for (genvar j = 0; j < 2; j++) begin : parts_of_b

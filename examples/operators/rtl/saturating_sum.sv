@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sum of two numbers with a sign; one that does not fit becomes the nearest that does.
+// Saturating sum of two signed numbers.
 module saturating_sum #(
     parameter int unsigned Bits   = 16,
-    parameter int unsigned Stages = 0    /// registers behind the sum
+    parameter int unsigned Stages = 0    /// registers after the sum
 ) (
     input  logic            clk_i,
     input  logic [Bits-1:0] a_i,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operators of operators.cpp in hardware: user0 is complex_product, user1 saturating_sum. tw_lane has a unit of these for
-// every element of a flit, where its Pairs has the user's operators.
+// The operators of operators.cpp in hardware: user0 is complex_product, user1 saturating_sum. tw_lane instantiates this
+// unit for every element of a flit, if its Pairs has the user's operators.
 module tw_user_operator #(
-    parameter int unsigned Index  = 0,   /// of the user's operators
-    parameter int unsigned Bits   = 64,  /// of an element
-    parameter int unsigned Stages = 0    /// registers from operands to result; one more stands behind
+    parameter int unsigned Index  = 0,   /// number of the user's operator
+    parameter int unsigned Bits   = 64,  /// bits of an element
+    parameter int unsigned Stages = 0    /// registers from operands to result; one more follows
 ) (
     input  logic            clk_i,
     input  logic [Bits-1:0] a_i,
