@@ -21,7 +21,6 @@
 // keys, of Buffers bitmaps of MostPackets bits, four packet counts and a buffer, of Slots sizes and buffers, of Ranks buffers, and of 32 + 3 * Window bits for each
 // communicator and each of its ranks; all memories but the counts of writes have registered outputs. The answer is a register. Critical path: from the step through the
 // window of messages to the state.
-// window of messages to the state.
 module tw_matcher
   import tw_matcher_pkg::*;
 #(
