@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens of channels in ports of the hardware, and back.
+// Conversion of channel opens to ports of the hardware, and back.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packets of SMI in ports of the hardware, and back.
+// Conversion of SMI packets to ports of the hardware, and back.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace blocks {
 
 using thalweg::smi::Packet;
 
-/// Of a port of packets of `Bytes` bytes.
+/// For a port with packets of `Bytes` bytes.
 template <unsigned Bytes>
 [[nodiscard]] Packet packet_of(const std::array<std::uint64_t, Bytes / 8>& words) {
   Packet packet;

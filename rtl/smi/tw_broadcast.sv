@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// One rank's elements to all: the root's kernel gives them, all others' get them. A rank says that it is ready when all of its children
-// in the tree have; a packet is copied to the children, one a cycle, and to the kernel.
+// Broadcasts one rank's elements: the root's kernel supplies them, all others' receive them. A rank announces that it
+// is ready (synch) when all of its children in the tree have; a packet is copied to the children, one per cycle, and to
+// the kernel.
 //
-// Order: kept. Latency: an opened channel says that it is ready after 9 cycles and one for each child, or 17 where its parent is not the
-// root; a packet that came is shown for the first child in the second cycle after, and its first element for the kernel. Throughput: a
-// packet a cycle out, an element a cycle. Storage: six packets, synchs by rank. Outputs depend on registers alone. Critical path: from
-// out_ready_i over the unpacker to the enables of the packets, or from a synch that is there over the next child to the next synch.
+// Order: kept. Latency: an opened channel sends its synch after 9 cycles and one per child, or 17 if its parent is not
+// the root; a packet is shown for the first child in the second cycle after it arrived, and its first element for the
+// kernel. Throughput: a packet out per cycle, an element per cycle. Storage: six packets, synchs by rank. Outputs
+// depend only on registers. Critical path: from out_ready_i through the unpacker to the enables of the packets, or from
+// an available synch through the next child to the next synch.
 module tw_broadcast
   import tw_spec_pkg::*;
   import tw_smi_pkg::*;
@@ -18,7 +20,7 @@ module tw_broadcast
     input logic clk_i,
     input logic rst_i,
 
-    input rank_t rank_i,  /// its own; constant while packets move
+    input rank_t rank_i,  /// own rank; constant while packets move
 
     input  logic  open_valid_i,
     output logic  open_ready_o,
@@ -46,20 +48,20 @@ module tw_broadcast
   typedef enum logic [2:0] {
     Closed,
     Tree,
-    Children,  // all of them have to be ready
+    Children,  // waits until all are ready
     Announce,
     Run
   } state_e;
 
   state_e state_q;
   open_t open_q;
-  logic root_q, gets_q;  // where a channel is open
-  logic [31:0] left_q;  // elements: of the root's kernel, or of the parent's packets
-  logic any_q, one_q;  // at the root, of left_q: is it above 0, is it 1
-  member_t child_q, after_q;  // whose turn it is, and who comes behind it, where it isn't the last
+  logic root_q, gets_q;  // the root or another rank, while a channel is open
+  logic [31:0] left_q;  // remaining elements: of the root's kernel, or of the parent's packets
+  logic any_q, one_q;  // at the root: left_q is above 0, left_q is 1
+  member_t child_q, after_q;  // child whose turn it is, and the next one unless it is the last
   rank_t at_q;
-  logic last_q;  // is it the last
-  logic copied_q, given_q;  // the packet at the front: to all children, to the kernel
+  logic last_q;  // the child is the last
+  logic copied_q, given_q;  // the packet at the head: to all children, to the kernel
 
   logic placed, there, packer_ready, part_valid, part_empty, packets_ready, packet_valid, unpacker_ready, out_ready;
   rank_t parent, children;
@@ -212,7 +214,7 @@ module tw_broadcast
       .out_data_o (out_data_o)
   );
 
-  // Copies, or that it is ready.
+  // Copies, or a synch.
   logic [PacketBits-1:0] sent;
   always_comb begin
     sent = {packet[PacketBits-1:HeaderBits], header(rank_i, child_q.rank, 8'(Port), OperationBroadcast, packet_header.count)};

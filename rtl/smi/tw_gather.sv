@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// All ranks' elements to one: every kernel gives its own, the root's gets all, in the order of the ranks. The root asks one rank after
-// the other, when all of what it asked for has come.
+// Gathers all ranks' elements at one rank: every kernel supplies its own, the root's receives all, in the order of the
+// ranks. The root requests one rank after another, when all requested elements have arrived.
 //
-// Order: kept. Latency: a packet's first element is shown in the second cycle after it came; the next rank is asked in the third cycle
-// after the last packet of the one before. Throughput: an element a cycle within a part. Storage: six packets, two elements, synchs by
-// rank. Outputs depend on registers alone. Critical path: from out_ready_i over the unpacker to the enables of the packets.
+// Order: kept. Latency: a packet's first element is shown in the second cycle after it arrived; the next rank is
+// requested in the third cycle after the last packet of the one before. Throughput: an element per cycle within a part.
+// Storage: six packets, two elements, synchs by rank. Outputs depend only on registers. Critical path: from out_ready_i
+// through the unpacker to the enables of the packets.
 module tw_gather
   import tw_spec_pkg::*;
   import tw_smi_pkg::*;
@@ -17,7 +18,7 @@ module tw_gather
     input logic clk_i,
     input logic rst_i,
 
-    input rank_t rank_i,  /// its own; constant while packets move
+    input rank_t rank_i,  /// own rank; constant while packets move
 
     input  logic  open_valid_i,
     output logic  open_ready_o,
@@ -53,15 +54,15 @@ module tw_gather
 
   state_e state_q;
   open_t open_q;
-  logic root_q;  // where a channel is open
-  logic [31:0] left_q;  // elements: that the kernel has still to give
-  logic any_q, one_q;  // of left_q: is it above 0, is it 1
-  member_t from_q;  // who is asked
+  logic root_q;  // while a channel is open
+  logic [31:0] left_q;  // elements that the kernel has still to supply
+  logic any_q, one_q;  // left_q is above 0, left_q is 1
+  member_t from_q;  // requested rank
   logic [31:0] coming_q;  // elements that it has still to send
-  logic [8:0] part_q;  // whose elements the root's kernel gets
-  logic [31:0] wanted_q;  // elements of them that it hasn't taken yet
-  logic last_wanted_q;  // is it 1
-  logic granted_q;  // the root has asked
+  logic [8:0] part_q;  // rank whose elements the root's kernel receives
+  logic [31:0] wanted_q;  // elements of that rank not taken yet
+  logic last_wanted_q;  // wanted_q is 1
+  logic granted_q;  // the root has sent its request
 
   logic placed, there, packer_ready, part_valid, part_empty, packets_ready, packet_valid;
   logic unpacker_ready, unpacker_valid, own_ready, own_valid, out_ready;
@@ -223,7 +224,7 @@ module tw_gather
       .out_data_o (unpacked)
   );
 
-  // Its part, or who is asked.
+  // Its part, or a request.
   logic [PacketBits-1:0] sent;
   always_comb begin
     sent = {packet[PacketBits-1:HeaderBits], header(rank_i, parent, 8'(Port), OperationGather, packet_header.count)};

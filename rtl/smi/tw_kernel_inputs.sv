@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inputs of a send or a receive kernel, which are polled: a packet goes to the output that the kernel's table has for it, or, where it
-// follows in a circuit, to that of the circuit's first one.
+// Polled inputs of a send or receive kernel: a packet goes to the output in the kernel's table, or, if it follows in a
+// circuit, to the output of the circuit's first packet.
 //
-// Order: kept from each input to each output; with Circuits, those of a circuit stand together. Latency: a packet is shown in the cycle
-// after it came, when it is its input's turn. Throughput: a packet a cycle. Storage: two packets for each input. Critical path: from
-// in_to_i to an input's register, or from the turn to out_goes_i and on to the enables of an input's registers.
+// Order: kept from each input to each output; with Circuits, packets of a circuit are not interleaved with others.
+// Latency: a packet is shown in the cycle after it arrived, if its input is polled. Throughput: a packet per cycle.
+// Storage: two packets per input. Critical path: from in_to_i to an input's register, or from the polled input to
+// out_goes_i and on to the enables of an input's registers.
 module tw_kernel_inputs
   import tw_smi_spec_pkg::*;
 #(
     parameter int unsigned Inputs      = 5,
-    parameter int unsigned Outputs     = 5,     /// up to 255; Outputs itself is that of packets without one
-    parameter int unsigned Reads       = 8,     /// of an input on end
+    parameter int unsigned Outputs     = 5,     /// up to 255; Outputs itself means no output
+    parameter int unsigned Reads       = 8,     /// maximum consecutive reads of an input
     parameter int unsigned PacketBytes = 32,
     parameter bit          Circuits    = 1'b0,  /// as well as packets
     localparam int unsigned PacketBits = 8 * PacketBytes,
@@ -22,11 +23,11 @@ module tw_kernel_inputs
     input  logic [Inputs-1:0]                 in_valid_i,
     output logic [Inputs-1:0]                 in_ready_o,
     input  logic [Inputs-1:0][PacketBits-1:0] in_data_i,
-    input  logic [Inputs-1:0][   ToWidth-1:0] in_to_i,     /// by its header
+    input  logic [Inputs-1:0][   ToWidth-1:0] in_to_i,     /// output by its header
     output logic                              out_valid_o,
-    input  logic                              out_goes_i,  /// the packet that is shown
+    input  logic                              out_goes_i,  /// takes the packet shown
     output logic [PacketBits-1:0]             out_data_o,
-    output logic [Outputs-1:0]                out_to_o,    /// one-hot; zero where there is none
+    output logic [Outputs-1:0]                out_to_o,    /// one-hot; zero without an output
     output logic                              out_nowhere_o
 );
   logic [Inputs-1:0][ToWidth-1:0] to;

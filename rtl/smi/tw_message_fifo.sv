@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A FIFO of messages, which it outputs without gaps: a message is valid when all of it has arrived, or when the FIFO is full.
 //
-// Order: kept. Latency: a message is at the output in the cycle after its last word came in. Throughput: one word a cycle in and out; a full
-// FIFO takes a word only in the cycle after one has left. Storage: Depth words, and a bit for each. All outputs depend on registers alone.
-// Critical path: that of tw_fifo.
+// Order: kept. Latency: a message is at the output in the cycle after its last word entered. Throughput: one word per
+// cycle in and out; a full FIFO accepts a word only in the cycle after one has left. Storage: Depth words, and a bit
+// for each. All outputs depend only on registers. Critical path: that of tw_fifo.
 module tw_message_fifo #(
     parameter int unsigned Width = 32,  /// bits of a word, at least 1
     parameter int unsigned Depth = 8,   /// words, at least 1
@@ -14,15 +14,15 @@ module tw_message_fifo #(
     input  logic             in_valid_i,
     output logic             in_ready_o,
     input  logic [Width-1:0] in_data_i,
-    input  logic             in_last_i,    /// of its message
+    input  logic             in_last_i,    /// last word of its message
     output logic             out_valid_o,
     input  logic             out_ready_i,
     output logic [Width-1:0] out_data_o
 );
   logic valid, last;
-  logic [CountWidth-1:0] whole_q;  // messages whose last word is in it
-  logic any_q;  // are there any
-  logic begun_q;  // the first message has lost words already
+  logic [CountWidth-1:0] whole_q;  // messages whose last word is in the FIFO
+  logic any_q;  // whole_q is above 0
+  logic begun_q;  // words of the first message have already left
 
   wire push = in_valid_i && in_ready_o;
   wire pop = out_valid_o && out_ready_i;

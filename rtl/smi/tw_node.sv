@@ -1,35 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank of SMI: endpoints of ports, a send and a receive kernel for each link, and the FIFOs between them (docs/smi.md). Endpoint i is at
-// link i modulo Links. A push's circuit leaves when all of it is in the FIFO behind it, or that is full.
+// A rank of SMI: endpoints of ports, a send and a receive kernel for each link, and the FIFOs between them
+// (docs/smi.md). Endpoint i is at link i modulo Links. A push's circuit leaves when it is completely in the FIFO behind
+// the push, or the FIFO is full.
 //
-// Order: kept of an endpoint's packets to each destination. Latency: that of the endpoints, one cycle each for a FIFO and a kernel, and
-// its turn. Throughput: a packet a cycle at each kernel. Storage: Depth packets from each kernel to each that it gives packets to, and
-// from each endpoint; eight to each link; an endpoint's buffer. Outputs depend on registers alone. Critical path: that of the kernels and
-// the endpoints.
+// Order: kept for an endpoint's packets to each destination. Latency: that of the endpoints, one cycle each for a FIFO
+// and a kernel, and the wait until its input is polled. Throughput: a packet per cycle at each kernel. Storage: Depth
+// packets from each kernel to each kernel or endpoint that it feeds, and from each endpoint; eight to each link; an
+// endpoint's buffer. Outputs depend only on registers. Critical path: that of the kernels and the endpoints.
 module tw_node
   import tw_smi_pkg::*;
 #(
     parameter int unsigned Links = 4,
     parameter int unsigned Endpoints = 2,
-    // Of endpoints, the lowest first.
+    // Per endpoint, the lowest first.
     parameter logic [Endpoints-1:0][2:0] Kinds = (3 * Endpoints)'(6'o10),  /// push 0, pop 1, broadcast 2, scatter 3, gather 4, reduce 5
     parameter logic [Endpoints-1:0][7:0] Ports = '0,
-    parameter logic [Endpoints-1:0][15:0] Buffers = (16 * Endpoints)'({16'd16, 16'd16}),  /// packets of data that wait for the kernel
+    parameter logic [Endpoints-1:0][15:0] Buffers = (16 * Endpoints)'({16'd16, 16'd16}),  /// data packets buffered for the kernel
     parameter logic [Endpoints-1:0][1:0] Sizes = (2 * Endpoints)'(4'b1010),  /// log2 of a pop's element's bytes
     parameter int unsigned PacketBytes = 32,
-    parameter int unsigned Reads = 8,  /// of a kernel's input on end
+    parameter int unsigned Reads = 8,  /// maximum consecutive reads of a kernel's input
     parameter int unsigned Depth = 16,  /// packets of a FIFO between kernels, or behind an endpoint
-    parameter int unsigned Latency = 8,  /// of lanes, cycles
-    parameter int unsigned Children = 15,  /// that a reduction's parent has, at most
-    parameter int unsigned Tile = 32,  /// elements of a reduction's tile, at most
-    parameter int unsigned Circuits = 0,  /// packets that follow in a circuit, at most; 0: there are none
+    parameter int unsigned Latency = 8,  /// of lanes, in cycles
+    parameter int unsigned Children = 15,  /// maximum number of children in a reduction
+    parameter int unsigned Tile = 32,  /// maximum number of elements of a reduction's tile
+    parameter int unsigned Circuits = 0,  /// maximum number of further packets in a circuit; 0: no circuits
     localparam int unsigned PacketBits = 8 * PacketBytes,
     localparam int unsigned LinkBits = Links > 1 ? $clog2(Links) : 1
 ) (
     input logic clk_i,
     input logic rst_i,
 
-    input rank_t rank_i,  /// its own; constant while packets move
+    input rank_t rank_i,  /// own rank; constant while packets move
 
     input logic                table_valid_i,    /// an entry of a table
     input logic                table_receive_i,  /// of a receive kernel, by port * 2 + control; or of a send kernel, by rank
@@ -55,10 +56,10 @@ module tw_node
     output logic     [Endpoints-1:0] element_out_valid_o,
     input  logic     [Endpoints-1:0] element_out_ready_i,
     output element_t [Endpoints-1:0] element_out_data_o,
-    output rank_t    [Endpoints-1:0] element_out_source_o, /// of a pop; zero of others
+    output rank_t    [Endpoints-1:0] element_out_source_o, /// of a pop; zero for others
 
-    output logic [31:0] strays_o,   /// packets dropped for lack of their port
-    output logic [31:0] unrouted_o  /// packets dropped for lack of a route to their rank
+    output logic [31:0] strays_o,   /// packets dropped because their port is unknown
+    output logic [31:0] unrouted_o  /// packets dropped because their rank has no route
 );
   localparam logic [2:0] Push = 0, Pop = 1, Broadcast = 2, Scatter = 3, Gather = 4, Reduce = 5;
   localparam int unsigned LinkDepth = 8;
@@ -69,7 +70,7 @@ module tw_node
 
   typedef logic [PacketBits-1:0] packet_t;
 
-  // --- FIFOs to kernels, [to][from]: of one kind's kernels to each other, and where both are of one link, from the other kind's
+  // --- FIFOs to kernels, [to][from]: between kernels of one kind; at [l][l] from the link's kernel of the other kind
 
   logic [Links-1:0][Links-1:0] sends_valid, sends_ready, receives_valid, receives_ready;
   packet_t [Links-1:0][Links-1:0] sends_data, receives_data;
@@ -79,10 +80,10 @@ module tw_node
   logic [Endpoints-1:0] out_valid, out_ready, out_last, data_valid, data_ready, control_valid;
   packet_t [Endpoints-1:0] out_data, data_data, control_data;
 
-  logic [Links-1:0] stray, unrouted;  // packets that are dropped
+  logic [Links-1:0] stray, unrouted;  // dropped packets
 
   for (genvar l = 0; l < Links; l++) begin : links
-    localparam int unsigned At = (Endpoints + Links - 1 - l) / Links;  // endpoints
+    localparam int unsigned At = (Endpoints + Links - 1 - l) / Links;  // number of endpoints
     localparam int unsigned Inputs = Links + At;
     localparam int unsigned Outputs = Links + 2 * At;
 
@@ -167,7 +168,7 @@ module tw_node
 
     // From these two kernels to others, and to each other.
     for (genvar o = 0; o < Links; o++) begin : others
-      localparam int unsigned Other = o < l ? o : o - 1;  // its number among the others
+      localparam int unsigned Other = o < l ? o : o - 1;  // its index among the others
       localparam int unsigned SendTo = o == l ? 1 : 2 + Other;
       localparam int unsigned ReceiveTo = o == l ? 0 : 1 + Other;
       localparam int unsigned SendInput = o == l ? 0 : 1 + Other;
@@ -232,7 +233,7 @@ module tw_node
     // The endpoints.
     for (genvar k = 0; k < At; k++) begin : endpoints
       localparam int unsigned Endpoint = l + k * Links;
-      // A push has no use for data.
+      // A push uses no data packets.
       localparam int unsigned DataBits = Kinds[Endpoint] == Push ? 1 : PacketBits;
       logic [DataBits-1:0] data;
 

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packs elements into packets: up to per_packet of 1 << size bytes each. Of a packet's header only the count is set; what follows the
-// elements is zero. With Circuits there are packets of elements alone, too: their first element is where it is in others, and what goes on
-// behind the last byte is where others have their header.
+// Packs elements into packets: up to per_packet of 1 << size bytes each. Of a packet's header only the count is set;
+// bytes behind the elements are zero. With Circuits there are also packets without headers: their first element is
+// where it is in others, and elements wrap from the last byte to the bytes of the header.
 //
-// Order: kept. Latency: a packet is at the output in the cycle after its last element came. Throughput: an element a cycle, where
-// packets are taken at once. Storage: a packet. in_ready_o depends on out_ready_i, the others are registers. Critical path: from
-// the count and in_size_i to the enables of the packet's bytes, or from out_ready_i over the acceptance to them.
+// Order: kept. Latency: a packet is at the output in the cycle after its last element arrived. Throughput: an element
+// per cycle if packets are taken at once. Storage: a packet. in_ready_o depends on out_ready_i, the others are
+// registers. Critical path: from the count and in_size_i to the enables of the packet's bytes, or from out_ready_i
+// through the acceptance to them.
 module tw_packer
   import tw_smi_pkg::*;
   import tw_smi_spec_pkg::*;
 #(
     parameter int unsigned PacketBytes = 32,  /// up to 64
-    parameter bit          Circuits    = 1'b0,  /// as well as packets with headers
+    parameter bit          Circuits    = 1'b0,  /// packets without headers as well
     localparam int unsigned PacketBits = 8 * PacketBytes
 ) (
     input logic clk_i,
@@ -20,16 +21,16 @@ module tw_packer
     input  logic       in_valid_i,
     output logic       in_ready_o,
     input  element_t   in_data_i,
-    input  logic       in_last_i,        /// the packet ends with it, and is the last of what it belongs to
-    input  logic [1:0] in_size_i,        /// log2 of its bytes; of a packet always the same
-    input  payload_t   in_per_packet_i,  /// likewise; at least 1, and no more than fit
-    input  logic       in_circuit_i,     /// likewise; where Circuits: the packet is of elements alone
+    input  logic       in_last_i,        /// ends the packet, which is the last of its message, part or tile
+    input  logic [1:0] in_size_i,        /// log2 of its bytes; constant within a packet
+    input  payload_t   in_per_packet_i,  /// constant within a packet; at least 1, at most what fits
+    input  logic       in_circuit_i,     /// constant within a packet; with Circuits: it has no header
 
     output logic                  out_valid_o,
     input  logic                  out_ready_i,
     output logic [PacketBits-1:0] out_data_o,
     output logic                  out_last_o,
-    output logic                  empty_o      /// no element is in it
+    output logic                  empty_o      /// contains no element
 );
   localparam int unsigned DataBytes = PacketBytes - HeaderBits / 8;
   localparam int unsigned AllBytes = Circuits ? PacketBytes : DataBytes;

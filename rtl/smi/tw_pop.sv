@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gives a kernel the elements that ranks send. Those of eager packets are given as they come, so that the kernel need not wait for its
-// channel to be open: it looks at their source. Those with credits are given to an open channel alone, whose sender gets its credits
-// back when half of them, or all of the message, have been taken. With Circuits, a circuit's are given as eager ones; its first packet is
-// kept beside the others, so that it takes no cycle of an element.
+// Delivers the elements that ranks send to a kernel. Elements of eager packets are delivered as they arrive, even
+// before the kernel's channel is open: the kernel checks their source. Elements with credits are delivered only to an
+// open channel, whose sender gets its credits back when half of them, or all of the message, have been taken. With
+// Circuits, a circuit's elements are delivered like eager ones; its first packet is stored separately, so that it takes
+// no cycle of an element.
 //
-// Order: kept. Latency: a packet's first element is shown in the cycle after it came. Throughput: an element a cycle, from packet to
-// packet too. Storage: two packets, two of credits without what is constant of them, and a channel that is opened beside the one that
-// is open; what the next circuit's first packet says. Outputs depend on registers alone. Critical path: from the packet's operation over out_valid_o and out_ready_i to the enables
-// of the packets and the count of elements; or from the index of the element through its choice to out_data_o.
+// Order: kept. Latency: a packet's first element is shown in the cycle after it arrived. Throughput: an element per
+// cycle, also across packets. Storage: two packets, two of credits without their constant fields, the open channel and
+// the next one; the fields of the next circuit's first packet. Outputs depend only on registers. Critical path: from
+// the packet's operation through out_valid_o and out_ready_i to the enables of the packets and the count of elements;
+// or from the index of the element through its selection to out_data_o.
 module tw_pop
   import tw_spec_pkg::*;
   import tw_smi_pkg::*;
@@ -16,13 +18,13 @@ module tw_pop
     parameter int unsigned Port        = 0,
     parameter int unsigned Size        = 2,   /// log2 of an element's bytes, up to 3
     parameter int unsigned PacketBytes = 32,
-    parameter bit          Circuits    = 1'b0,  /// as well as packets
+    parameter bit          Circuits    = 1'b0,  /// circuits as well as packets
     localparam int unsigned PacketBits = 8 * PacketBytes
 ) (
     input logic clk_i,
     input logic rst_i,
 
-    input rank_t rank_i,  /// its own; constant while packets move
+    input rank_t rank_i,  /// own rank; constant while packets move
 
     input  logic  open_valid_i,
     output logic  open_ready_o,
@@ -43,11 +45,11 @@ module tw_pop
 );
   localparam int unsigned Bits = 8 << Size;  // of an element
   localparam int unsigned Payload = 32'(payload_elements(PacketBytes, 2'(Size)));
-  localparam int unsigned Elements = Circuits ? Payload : most_elements(PacketBytes, Size);  // of a packet, at most
+  localparam int unsigned Elements = Circuits ? Payload : most_elements(PacketBytes, Size);  // per packet, at most
   localparam int unsigned IndexBits = Circuits ? $bits(payload_t) : 5;
   localparam int unsigned CountBits = 34;
 
-  // What a pop takes of an open.
+  // Fields of an open that a pop uses.
   typedef struct packed {
     logic [31:0] count;
     packets_t    window;
@@ -64,23 +66,23 @@ module tw_pop
 
   channel_t next_q, open_q;
   logic next_valid_q;
-  // Elements of the channel that are left, less 1; below -1: given, and of channels to come.
+  // Remaining elements of the channel, less 1; below -1: elements delivered before their channels are open.
   logic [CountBits-1:0] left_q;
   wire any = !left_q[CountBits-1];
   packets_t taken_q;  // packets whose credits have not been returned
-  logic owes_q, returns_q;  // of taken_q: is it above 0, and is it half of the window
+  logic owes_q, returns_q;  // taken_q is above 0, and at least half of the window
   logic [IndexBits-1:0] index_q;  // of the element
-  logic [31:0] within_q;  // elements of a circuit that are to come
-  logic final_q;  // of within_q: is it 1
-  rank_t source_q;  // the circuit's
+  logic [31:0] within_q;  // remaining elements of a circuit
+  logic final_q;  // within_q is 1
+  rank_t source_q;  // of the circuit
 
   logic packet_valid, out_ready;
   logic [PacketBits-1:0] packet;
   wire smi_header_t packet_header = packet[HeaderBits-1:0];
 
-  // What comes, and of the packet whose elements are given: it follows in a circuit, as the first one.
+  // The arriving packet (data_*), and the packet being delivered: it follows in a circuit, as the first one.
   logic data_keeps, data_payload, data_begins, payload, begins;
-  // A circuit of whose elements none has been given.
+  // A circuit of which no element has been delivered.
   logic next_circuit_q;
   logic next_one_q;  // it has one element
   logic [31:0] next_elements_q;
@@ -184,7 +186,7 @@ module tw_pop
       .out_data_o ({payload, begins, packet})
   );
 
-  // Of packets that follow in a circuit, the last ones are where others have their header.
+  // In packets that follow in a circuit, the last elements are in the bytes of the header.
   wire [PacketBits-1:0] lanes = {packet[HeaderBits-1:0], packet[PacketBits-1:HeaderBits]};
   wire [Elements-1:0][Bits-1:0] elements = lanes[Elements*Bits-1:0];
   always_comb begin
@@ -192,7 +194,7 @@ module tw_pop
     for (int unsigned e = 0; e < Elements; e++) if (32'(index_q) == e) out_data_o |= ElementBits'(elements[e]);
   end
 
-  // Credits on their way back: to whom, and how many.
+  // Returned credits: destination rank, and number.
   rank_t to;
   packets_t grant;
 

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sends a kernel's elements to a rank. A packet leaves when it is full, at the message's end, or where an element asks for it. With a
-// window, a packet begins only with a credit, and the next channel when all have come back; its operation is receive, that of others
-// send. With Circuits a message can be cut into circuits: each has a packet that says how many follow, and these, which are full but for the
-// message's last one, whatever an element asks for.
+// Sends a kernel's elements to a rank. A packet leaves when it is full, at the message's end, or if an element requests
+// it (flush). With a window, a packet starts only with a credit, and the next channel when all credits have returned;
+// the operation of its packets is receive, that of others send. With Circuits a message can be divided into circuits:
+// each has a packet with the number of packets that follow; these are full except the message's last one, regardless of
+// flushes.
 //
-// Order: kept. Latency: an element's packet is shown in the second cycle after its last element came. Throughput: an element a cycle,
-// from packet to packet too, and from message to message where the next one has been opened. Storage: three packets, and a channel that
-// is opened beside the one that is open; what a circuit's first packet says. Outputs depend on registers alone. Critical path: from the count of elements over the
-// acceptance of one to the packet's bytes, or to the next channel's count.
+// Order: kept. Latency: an element's packet is shown in the second cycle after its last element arrived. Throughput: an
+// element per cycle, also across packets, and across messages if the next channel has been opened. Storage: three
+// packets, the open channel and the next one; the fields of a circuit's first packet. Outputs depend only on registers.
+// Critical path: from the count of elements through the acceptance of one to the packet's bytes, or to the next
+// channel's count.
 module tw_push
   import tw_spec_pkg::*;
   import tw_smi_pkg::*;
@@ -15,13 +17,13 @@ module tw_push
 #(
     parameter int unsigned Port        = 0,
     parameter int unsigned PacketBytes = 32,
-    parameter int unsigned Circuits    = 0,   /// packets that follow in a circuit, at most; 0: there are none
+    parameter int unsigned Circuits    = 0,   /// maximum number of further packets in a circuit; 0: no circuits
     localparam int unsigned PacketBits = 8 * PacketBytes
 ) (
     input logic clk_i,
     input logic rst_i,
 
-    input rank_t rank_i,  /// its own; constant while packets move
+    input rank_t rank_i,  /// own rank; constant while packets move
 
     input  logic  open_valid_i,
     output logic  open_ready_o,
@@ -38,12 +40,12 @@ module tw_push
     output logic                  packet_valid_o,
     input  logic                  packet_ready_i,
     output logic [PacketBits-1:0] packet_data_o,
-    output logic                  packet_last_o   /// of a circuit, or alone
+    output logic                  packet_last_o   /// last packet of a circuit, or a single packet
 );
   localparam int unsigned FollowBits = $clog2(Circuits) + 1;
   localparam int unsigned PerBits = Circuits != 0 ? $bits(payload_t) : 5;
 
-  // What a push takes of an open.
+  // Fields of an open that a push uses.
   typedef struct packed {
     logic [31:0] count;
     logic [1:0]  size;
@@ -51,7 +53,7 @@ module tw_push
     packets_t    window;
     rank_t       peer;
     logic        circuit;
-    logic [31:0] packets;  // that follow in its circuits
+    logic [31:0] packets;  // total number of further packets in its circuits
   } channel_t;
 
   function automatic channel_t channel_of(open_t open);
@@ -69,16 +71,16 @@ module tw_push
   channel_t next_q, open_q;
   logic next_valid_q;
   logic [31:0] left_q;
-  logic any_q, one_q;  // of left_q: is it above 0, is it 1
+  logic any_q, one_q;  // left_q is above 0, left_q is 1
   packets_t credits_q, under_way_q;
-  logic credit_q, back_q;  // is there one, or need there be none; are none under way
-  rank_t peer_q;  // of the packet that is made
-  logic credited_q, payload_q;  // it is; it follows in a circuit
-  logic final_q;  // it is alone, or the last one of its circuit
-  logic [31:0] packets_left_q;  // of circuits that have not begun
-  logic [FollowBits-1:0] follow_q;  // packets of the circuit that have not begun
-  logic follows_q;  // of follow_q: is it above 0
-  logic announces_q;  // a circuit's first packet is to leave, with these numbers
+  logic credit_q, back_q;  // a credit exists or none is needed; no packets are in flight
+  rank_t peer_q;  // of the packet being packed
+  logic credited_q, payload_q;  // it uses a credit; it follows in a circuit
+  logic final_q;  // it is a single packet, or the last one of its circuit
+  logic [31:0] packets_left_q;  // further packets of circuits not started
+  logic [FollowBits-1:0] follow_q;  // packets of the circuit not started
+  logic follows_q;  // follow_q is above 0
+  logic announces_q;  // a circuit's first packet is to be sent, with these numbers
   logic [FollowBits-1:0] announced_q;
   logic [31:0] announced_elements_q;
 
@@ -91,7 +93,7 @@ module tw_push
   wire begin_now = accept && begins;
   wire takes_credit = begin_now && limited;
   wire announce = begin_now && open_q.circuit && !follows_q;
-  wire rest = packets_left_q <= Circuits;  // of the message, in one circuit
+  wire rest = packets_left_q <= Circuits;  // the rest of the message fits in one circuit
   wire [FollowBits-1:0] announced = rest ? FollowBits'(packets_left_q) : FollowBits'(Circuits);
   wire [FollowBits-1:0] follow_d = (follows_q ? follow_q : announced) - 1;
   wire ends = !any_q || (accept && one_q);

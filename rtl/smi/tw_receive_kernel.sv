@@ -1,32 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes the packets that come by a link, and those that others hand to it: polls its inputs. Packets for other ranks go to output 0;
-// for its own rank's, a table has the output of each port's data and control. Inputs and outputs are those of docs/smi.md. A
-// packet without an output is dropped. With Circuits, packets that follow in one go where its first packet does, and hold the output for it
-// (tw_circuit, tw_poller).
+// Receives the packets of a link, and those from other kernels: polls its inputs. Packets for other ranks go to output
+// 0; for the own rank's, a table has the output of each port's data and control. Inputs and outputs are those of
+// docs/smi.md. A packet without an output is dropped. With Circuits, packets that follow in a circuit go to the output
+// of its first packet, and hold that output (tw_circuit, tw_poller).
 //
-// Order: kept of each input. Latency: a packet is shown in the cycle after it came, at the earliest; what is shown may change
-// without having been taken. Throughput: a packet a cycle. Storage: two packets for each input, and a table for each. Entries that were
-// not written are unknown. in_ready_o are registers, the others depend on registers alone. Critical path: from a packet's port over the
-// table to the input's register, or from the turn to out_ready_i and on to the enables of an input's registers.
+// Order: kept for each input. Latency: a packet is shown in the cycle after it arrived, at the earliest; a shown packet
+// may change without having been taken. Throughput: a packet per cycle. Storage: two packets and a table per input.
+// Unwritten entries are unknown. in_ready_o are registers, the others depend only on registers. Critical path: from a
+// packet's port through the table to the input's register, or from the polled input to out_ready_i and on to the
+// enables of an input's registers.
 module tw_receive_kernel
   import tw_smi_pkg::*;
   import tw_smi_spec_pkg::*;
 #(
     parameter int unsigned Inputs      = 5,
     parameter int unsigned Outputs     = 6,   /// up to 255
-    parameter int unsigned Reads       = 8,   /// of an input on end
+    parameter int unsigned Reads       = 8,   /// maximum consecutive reads of an input
     parameter int unsigned PacketBytes = 32,
-    parameter bit          Circuits    = 1'b0,  /// as well as packets
+    parameter bit          Circuits    = 1'b0,  /// circuits as well as packets
     localparam int unsigned PacketBits = 8 * PacketBytes
 ) (
     input logic clk_i,
     input logic rst_i,
 
-    input rank_t rank_i,  /// its own; constant while packets move
+    input rank_t rank_i,  /// own rank; constant while packets move
 
-    input logic       table_valid_i,  /// seen by packets that come in later cycles
+    input logic       table_valid_i,  /// applies to packets that arrive in later cycles
     input logic [8:0] table_index_i,  /// port * 2 + control
-    input logic [7:0] table_data_i,   /// 0: there is none
+    input logic [7:0] table_data_i,   /// 0: no output
 
     input  logic [ Inputs-1:0]                 in_valid_i,
     output logic [ Inputs-1:0]                 in_ready_o,
@@ -34,7 +35,7 @@ module tw_receive_kernel
     output logic                               out_valid_o,
     input  logic [Outputs-1:0]                 out_ready_i,
     output logic [PacketBits-1:0]              out_data_o,
-    output logic [Outputs-1:0]                 out_to_o,     /// one-hot; zero where there is none
+    output logic [Outputs-1:0]                 out_to_o,     /// one-hot; zero without an output
     output logic                               dropped_o     /// the packet shown has no output, and is dropped
 );
   localparam int unsigned ToWidth = $clog2(Outputs + 1);

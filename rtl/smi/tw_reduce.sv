@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// All ranks' elements combined into one rank's: every kernel gives its own, the root's gets the results, each as soon as all ranks have
-// given theirs. Children in the tree get leave for a tile of elements when there is room for it, for two of them at first. What comes
-// from them is kept; one lane combines: the first child's element with the second's, and so on, last with the kernel's own. In any
-// order, all but the first child's are combined as they are there. Who is not the root sends the results to its parent, as it gets leave.
+// Reduces all ranks' elements to one rank: every kernel supplies its own, the root's receives each result as soon as
+// all ranks have contributed. Children in the tree are granted a tile of elements when there is room for it, at first
+// two tiles. Elements from them are stored; one lane combines: the first child's element with the second's, and so on,
+// last with the kernel's own. In any order, all except the first child's are combined as they become available. A rank
+// other than the root sends results to its parent, as granted.
 //
-// The kernel's element enters the lane as soon as it can, as its call waits for the result. The other children than the first take turns:
-// the turn stays with one as long as it has an element that can enter the lane, and then passes to the next; there are no turns where nothing
-// waits.
+// The kernel's element enters the lane as soon as it can, since its call waits for the result. Children other than the
+// first take turns: a child keeps its turn as long as it has an element that can enter the lane, then the next one gets
+// it; turns do not change while nothing waits.
 //
-// Order: kept. Latency: from an element that comes to what it is combined with Latency + 3 cycles, and three to the result's output.
-// Throughput: an element a cycle into the lane. Storage: two tiles of each source, of the first child, of sums and of results, in
-// memories with a registered output, of which the first child's and the sums have two reads; counts by source and by element, and a
-// child's number by rank, in ones that can be LUT RAM.
-// Outputs depend on registers alone. Critical path: from a source's next element over what has been done with it to the next turn.
+// Order: kept. Latency: from an arriving element to its combination Latency + 3 cycles, and three to the result's
+// output. Throughput: an element per cycle into the lane. Storage: two tiles of each source, of the first child, of
+// sums and of results, in memories with a registered output, of which the first child's and the sums have two read
+// ports; counts by source and by element, and a child's index by rank, in memories that can be LUT RAM. Outputs depend
+// only on registers. Critical path: from a source's next element through its completed steps to the next turn.
 module tw_reduce
   import tw_spec_pkg::*;
   import tw_reduce_pkg::*;
@@ -21,16 +22,16 @@ module tw_reduce
 #(
     parameter int unsigned Port = 0,
     parameter int unsigned PacketBytes = 32,
-    parameter int unsigned Latency = 8,  /// of the lane, cycles
+    parameter int unsigned Latency = 8,  /// of the lane, in cycles
     parameter int unsigned Children = 15,  /// of a rank, at most
     parameter int unsigned Tile = 32,  /// elements, at most
-    parameter pairs_t Pairs = reductions(),  /// what the lane can
+    parameter pairs_t Pairs = reductions(),  /// operators of the lane
     localparam int unsigned PacketBits = 8 * PacketBytes
 ) (
     input logic clk_i,
     input logic rst_i,
 
-    input rank_t rank_i,  /// its own; constant while packets move
+    input rank_t rank_i,  /// own rank; constant while packets move
 
     input  logic  open_valid_i,
     output logic  open_ready_o,
@@ -61,7 +62,7 @@ module tw_reduce
 
   localparam int unsigned PlaceBits = $clog2(2 * Tile);  // of two tiles
   localparam int unsigned Depth = 1 << PlaceBits;
-  // Elements are counted so far that it is known which of two comes first.
+  // Counts are wide enough to tell which of two elements comes first.
   localparam int unsigned CountBits = PlaceBits + 2;
   localparam int unsigned SourceBits = Children > 1 ? $clog2(Children) : 1;
   localparam int unsigned StepBits = $clog2(Children + 1);
@@ -74,26 +75,26 @@ module tw_reduce
   typedef enum logic [1:0] {
     Closed,
     Tree,
-    Prepare,  // a child a cycle
+    Prepare,  // a child per cycle
     Run
   } state_e;
   typedef struct packed {
     place_t place;
-    step_t step;  // elements that it will have been combined with
+    step_t step;  // number of elements combined into it after this step
     logic first, last;
   } tag_t;
 
   state_e state_q;
   open_t open_q;
   logic root_q;
-  logic [31:0] left_q, results_left_q, to_grant_q;  // that the kernel has still to give; that have to go; elements
-  logic any_q, one_q, results_any_q, results_one_q, to_grant_any_q;  // of these: is it above 0, is it 1
-  logic [15:0] tile_left_q;  // results of a tile
-  logic tile_one_q;  // is it 1
+  logic [31:0] left_q, results_left_q, to_grant_q;  // remaining: of the kernel, results, to be granted
+  logic any_q, one_q, results_any_q, results_one_q, to_grant_any_q;  // of these: above 0, or 1
+  logic [15:0] tile_left_q;  // remaining results of a tile
+  logic tile_one_q;  // tile_left_q is 1
   logic [1:0] room_q;  // for tiles
-  logic [PlaceBits:0] ahead_q;  // elements that the kernel has given, whose results have not gone
+  logic [PlaceBits:0] ahead_q;  // elements from the kernel whose results have not left
   logic granted_q;  // the parent has room for the packet
-  member_t child_q;  // whose turn it is
+  member_t child_q;  // child whose turn it is
   rank_t at_q;
 
   logic placed, there, packer_ready, part_valid, part_last, part_empty, packet_valid, unpacker_ready, unpacker_valid, out_ready;
@@ -114,7 +115,7 @@ module tw_reduce
   wire last_child = at_q + 8'd1 == children;
   wire element_t given = in_data_i & element_bits(open_q.size);
 
-  // Packets: leave for the children, or results.
+  // Packets: grants to the children, or results.
   wire grants = run && !leaf && to_grant_any_q && room_q != 0;
   wire sends = run && part_valid && granted_q && !grants && out_ready;
   wire uses = run && part_valid && !granted_q && there;
@@ -215,9 +216,9 @@ module tw_reduce
       .there_o    (there)
   );
 
-  // What comes of children: an element a cycle, always with a place.
-  logic [SourceBits:0] child_of_q[256], from_q;  // counted from the first child on
-  count_t came_q[1<<SourceBits];  // of these children
+  // Elements from children: one per cycle, always with room.
+  logic [SourceBits:0] child_of_q[256], from_q;  // index of a child, from the first on
+  count_t came_q[1<<SourceBits];  // of children other than the first
   count_t base_came_q, own_came_q;
   wire loads = packet_valid && unpacker_ready;
   wire from_base = from_q == 0;
@@ -264,16 +265,16 @@ module tw_reduce
       .out_data_o (unpacked)
   );
 
-  // Whether the kernel's next element can enter the lane, and that of the child whose turn it is.
+  // Whether the next elements of the kernel, and of the child whose turn it is, can enter the lane.
   count_t entered_q[1<<SourceBits];
-  step_t done_q[Depth], sent_q[Depth];  // steps of an element: behind the lane, before it
+  step_t done_q[Depth], sent_q[Depth];  // steps of an element: completed; started
   source_t source_q;
   count_t next_q, own_next_q;  // its next element; the kernel's
-  count_t opened_q, begun_q;  // elements of which something has entered the lane, has left it
+  count_t opened_q, begun_q;  // elements whose first step has entered the lane, has left it
   logic [WaitingBits-1:0] waiting_q;  // elements of these children that have not entered the lane
 
   wire lane_open = run && !leaf;
-  wire source_t kernel = source_t'(children - 8'd1);  // as a source, behind the children
+  wire source_t kernel = source_t'(children - 8'd1);  // index as a source, behind the children
   wire source_t next_source = source_q + 1 == kernel ? '0 : source_q + 1;
   wire place_t place = next_q[PlaceBits-1:0], own_place = own_next_q[PlaceBits-1:0];
   wire first = next_q == opened_q, own_first = own_next_q == opened_q;
@@ -311,7 +312,7 @@ module tw_reduce
     end
   end
 
-  // The elements: read for both while one enters, chosen in the next cycle.
+  // Elements: both candidates are read while one enters; it is selected in the next cycle.
   element_t base_q[Depth], own_q[Depth], sums_q[Depth], kept_q[1<<(SourceBits+PlaceBits)];
   element_t base, own_base, own, sum, own_sum, kept, a_q, b_q;
   tag_t tag_q, tag_chosen_q, tag;

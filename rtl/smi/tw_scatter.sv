@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// One rank's elements to all, each its part: the root's kernel gives them in the order of the ranks, and gets its own as soon as it has
-// given them. A part leaves when its rank has said that it is ready.
+// Scatters one rank's elements, a part to each rank: the root's kernel supplies them in the order of the ranks, and
+// receives its own as soon as it has supplied them. A part leaves when its rank has announced that it is ready (synch).
 //
-// Order: kept. Latency: an opened channel says that it is ready after 9 cycles; a packet's first element is shown in the second cycle
-// after it came, an own one in the cycle after it was given. Throughput: an element a cycle, but for a cycle or two from part to part.
-// Storage: six packets, two elements, synchs by rank. Outputs depend on registers alone. Critical path: from out_ready_i over the
-// unpacker to the enables of the packets, or from a part's last packet over the next rank to its synch.
+// Order: kept. Latency: an opened channel sends its synch after 9 cycles; a packet's first element is shown in the
+// second cycle after it arrived, an own one in the cycle after it was supplied. Throughput: an element per cycle,
+// except for a cycle or two between parts. Storage: six packets, two elements, synchs by rank. Outputs depend only on
+// registers. Critical path: from out_ready_i through the unpacker to the enables of the packets, or from a part's last
+// packet through the next rank to its synch.
 module tw_scatter
   import tw_spec_pkg::*;
   import tw_smi_pkg::*;
@@ -18,7 +19,7 @@ module tw_scatter
     input logic clk_i,
     input logic rst_i,
 
-    input rank_t rank_i,  /// its own; constant while packets move
+    input rank_t rank_i,  /// own rank; constant while packets move
 
     input  logic  open_valid_i,
     output logic  open_ready_o,
@@ -53,13 +54,13 @@ module tw_scatter
 
   state_e state_q;
   open_t open_q;
-  logic packs_q, gets_q;  // the root, as long as its kernel has to give; who is not
-  logic [31:0] left_q;  // elements: of the part that is given, or of the root's packets
-  logic one_q;  // of left_q, where elements are given: is it 1
-  rank_t part_q;  // whose the elements are that the root's kernel gives
-  member_t to_q, after_q;  // whose packet is at the front, and who comes behind it
-  logic to_own_q;  // is it itself
-  logic granted_q;  // its synch has come
+  logic packs_q, gets_q;  // the root, while its kernel has elements to supply; another rank
+  logic [31:0] left_q;  // remaining elements: of the part being supplied, or of the root's packets
+  logic one_q;  // left_q is 1, while elements are supplied
+  rank_t part_q;  // rank whose elements the root's kernel supplies
+  member_t to_q, after_q;  // destination of the packet at the head, and the next one
+  logic to_own_q;  // it is the root itself
+  logic granted_q;  // its synch has arrived
 
   logic placed, there, packer_ready, part_valid, part_last, part_empty, packets_ready, packet_valid, packet_last;
   logic unpacker_ready, unpacker_valid, own_ready, own_valid, out_ready;
@@ -217,7 +218,7 @@ module tw_scatter
       .out_data_o (unpacked)
   );
 
-  // Parts, or that it is ready.
+  // Parts, or a synch.
   logic [PacketBits-1:0] sent;
   always_comb begin
     sent = {packet[PacketBits-1:HeaderBits], header(rank_i, to_q.rank, 8'(Port), OperationScatter, packet_header.count)};

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the blocks of a rank of SMI share: packets' headers, and what opens a channel.
+// Types shared by the blocks of a rank of SMI: packet headers, and the opening of channels.
 package tw_smi_pkg;
   import tw_spec_pkg::*;
   import tw_smi_spec_pkg::*;
   import tw_reduce_pkg::*;
 
   localparam int unsigned HeaderBits = 32;
-  localparam int unsigned MostElements = 31;  // of a packet
-  localparam int unsigned ElementBits = 64;  // the lowest bytes of it are an element
+  localparam int unsigned MostElements = 31;  // per packet
+  localparam int unsigned ElementBits = 64;  // an element is in its lowest bytes
 
-  typedef logic [7:0] rank_t;  // of the whole cluster, or of a communicator
+  typedef logic [7:0] rank_t;  // of the cluster, or of a communicator
   typedef logic [ElementBits-1:0] element_t;
-  typedef logic [15:0] packets_t;  // how many
+  typedef logic [15:0] packets_t;  // number of packets
 
   typedef enum logic [2:0] {
     OperationSend,
@@ -24,26 +24,26 @@ package tw_smi_pkg;
     OperationCircuit
   } operation_e;
 
-  typedef logic [6:0] payload_t;  // elements of a packet that follows in a circuit
+  typedef logic [6:0] payload_t;  // elements of a packet after a circuit's first one
 
-  // Opens a channel. Ranks of a communicator are first, first + stride, ...: `ranks` of them, counted from 0.
+  // Opens a channel. A communicator's ranks are first, first + stride, ...: `ranks` of them, counted from 0.
   typedef struct packed {
-    logic [31:0] count;      // elements: of a message; of scatter and gather those of one rank
+    logic [31:0] count;      // elements of a message; in scatter and gather, of one rank
     datatype_e   datatype;
     logic [1:0]  size;       // log2 of an element's bytes
     operator_e   op;         // of a reduction
-    logic [4:0]  per_packet;  // elements that a packet has at most
-    packets_t    window;     // push, pop: packets under way at most; 0: as many as go
-    logic [31:0] packets;    // push, where there are circuits: that follow in them, in all; 0: none do. The window is 0
-    rank_t       peer;       // push: destination; pop: source; as ranks of the whole cluster
-    rank_t       root;       // of a collective, as a rank of the communicator, as own is
+    logic [4:0]  per_packet;  // maximum number of elements per packet
+    packets_t    window;     // push, pop: maximum number of packets in flight; 0: unlimited
+    logic [31:0] packets;    // push with circuits: total further packets in them; 0: no circuit. The window is 0
+    rank_t       peer;       // push: destination; pop: source; ranks of the cluster
+    rank_t       root;       // of a collective; a rank of the communicator, like own
     rank_t       own;
     rank_t       first;
     rank_t       stride;
     logic [8:0]  ranks;
     rank_t       arity;      // of the collective's tree, at least 1
-    logic [15:0] tile;       // reduce: elements that are granted at once
-    logic        any_order;  // reduce: contributions are combined as they come
+    logic [15:0] tile;       // reduce: elements per grant
+    logic        any_order;  // reduce: contributions are combined as they arrive
   } open_t;
 
   function automatic smi_header_t header(rank_t source, rank_t destination, logic [7:0] port, operation_e operation,
@@ -57,7 +57,7 @@ package tw_smi_pkg;
     return packet;
   endfunction
 
-  // A circuit's first packet.
+  // First packet of a circuit.
   function automatic smi_circuit_t circuit(rank_t source, rank_t destination, logic [7:0] port, logic [31:0] packets,
                                            logic [31:0] elements);
     circuit = smi_circuit_empty();
@@ -68,7 +68,7 @@ package tw_smi_pkg;
     circuit.elements = elements;
   endfunction
 
-  // What a reduction's lane can: sums, least and largest of the five types.
+  // Operators of a reduction's lane: sum, minimum and maximum of the five types.
   function automatic pairs_t reductions();
     reductions = '0;
     for (int unsigned t = 0; t < 32; t++)
@@ -79,12 +79,12 @@ package tw_smi_pkg;
     end
   endfunction
 
-  // A rank of a communicator, as it counts, and of the whole cluster.
+  // A rank, in the communicator and in the cluster.
   typedef struct packed {
     rank_t own;
     rank_t rank;
   } member_t;
-  // From the communicator's last rank on to its first.
+  // Wraps from the communicator's last rank to its first.
   function automatic member_t next_member(member_t member, open_t open);
     member_t next;
     next.own = member.own + 1;
@@ -96,7 +96,7 @@ package tw_smi_pkg;
     return next;
   endfunction
 
-  // The bits of an element of 1 << size bytes.
+  // Mask of an element of 1 << size bytes.
   function automatic element_t element_bits(logic [1:0] size);
     unique case (size)
       2'd0: return 64'hFF;
@@ -106,13 +106,13 @@ package tw_smi_pkg;
     endcase
   endfunction
 
-  // Elements of 1 << size bytes that a packet of so many bytes holds.
+  // Maximum number of elements of 1 << size bytes in a packet of packet_bytes bytes.
   function automatic int unsigned most_elements(int unsigned packet_bytes, int unsigned size);
     int unsigned fit;
     fit = (packet_bytes - HeaderBits / 8) >> size;
     return fit < MostElements ? fit : MostElements;
   endfunction
-  // Likewise of one that follows in a circuit, up to 64 bytes.
+  // The same for a packet after a circuit's first one, up to 64 bytes.
   function automatic payload_t payload_elements(int unsigned packet_bytes, logic [1:0] size);
     return payload_t'(packet_bytes) >> size;
   endfunction

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts synchs by the rank that they come from, until they are used. Three of a rank at most are kept.
+// Counts synchs by source rank, until they are used. At most three per rank are kept.
 //
-// Order: of none. Latency: there_o is about the rank that was asked for in the cycle before, and what had come by then. Throughput: a synch
-// and a use a cycle. Storage: 2 bits by rank of what came, and of what was used, in rows of 16 ranks that can be LUT RAM; what a row has
-// counts when it has been written since reset. The output is a register. Critical path: from ask_i through a row to the comparison.
+// Order: none. Latency: there_o refers to the rank requested in the cycle before, and to arrivals until then.
+// Throughput: a synch and a use per cycle. Storage: 2 bits per rank of arrivals, and of uses, in rows of 16 ranks that
+// can be LUT RAM; a row is valid when it has been written since reset. The output is a register. Critical path: from
+// ask_i through a row to the comparison.
 module tw_synchs
   import tw_smi_pkg::*;
 (
@@ -14,7 +15,7 @@ module tw_synchs
     input rank_t in_source_i,
 
     input  rank_t ask_i,
-    input  logic  use_i,   /// one of the rank that was asked for in the cycle before
+    input  logic  use_i,   /// of the rank requested in the cycle before
     output logic  there_o
 );
   typedef logic [15:0][1:0] row_t;

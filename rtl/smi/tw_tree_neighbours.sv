@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes a rank's parent and children in a collective's tree: position v = (own - root) modulo ranks has the parent
-// (v - 1) / arity and the children arity v + 1 ... arity v + arity, as far as there are.
+// (v - 1) / arity and the children arity v + 1 ... arity v + arity, as far as they exist.
 //
-// Order: of none. Latency: 7 cycles from an open, or 15 where the parent is not place 0. Throughput: one at a time. Storage: what it says,
-// and what it makes it of. Outputs are registers. Critical path: a product of 8 bits by 8, or an addition to it.
+// Order: none. Latency: 7 cycles from an open, or 15 if the parent is not position 0. Throughput: one open at a time.
+// Storage: the outputs and their operands. Outputs are registers. Critical path: a product of 8 bits by 8, or an
+// addition to it.
 module tw_tree_neighbours
   import tw_spec_pkg::*;
   import tw_smi_pkg::*;
@@ -11,31 +12,31 @@ module tw_tree_neighbours
     input logic clk_i,
     input logic rst_i,
 
-    input logic  open_valid_i,  /// none where one is under way
+    input logic  open_valid_i,  /// not while one is being computed
     input open_t open_i,
 
-    output logic    out_valid_o,     /// until another open
-    output rank_t   out_parent_o,    /// of the whole cluster; of the root it is the root
-    output rank_t   out_children_o,  /// how many
-    output member_t out_child_o      /// the first one; where there is none, the communicator's first rank
+    output logic    out_valid_o,     /// until the next open
+    output rank_t   out_parent_o,    /// rank of the cluster; for the root, the root itself
+    output rank_t   out_children_o,  /// number of children
+    output member_t out_child_o      /// the first one; without children, the communicator's first rank
 );
   localparam logic [3:0] Place = 1, Before = 2, Children = 3, Divide = 4, Members = 12, Parent = 13, Child = 14;
 
   logic [3:0] step_q;
   rank_t own_q, root_q, first_q, stride_q, arity_q;
   logic [8:0] ranks_q;
-  rank_t place_q, parent_q;  // parent_q: what is left of the dividend, above which the quotient comes in
+  rank_t place_q, parent_q;  // parent_q: remaining bits of the dividend, followed by the quotient
   logic [7:0] rest_q;
-  logic [15:0] before_q;  // places up to and with the child before
+  logic [15:0] before_q;  // last position before the first child
 
-  // A place's rank of the communicator.
+  // Rank of the communicator at a position.
   function automatic rank_t member_of(rank_t place, rank_t root, logic [8:0] ranks);
     logic [8:0] sum;
     sum = 9'(place) + 9'(root);
     return 8'(sum >= ranks ? sum - ranks : sum);
   endfunction
 
-  wire [15:0] behind = 16'(ranks_q) - 16'd1 - before_q;  // places, where there are any
+  wire [15:0] behind = 16'(ranks_q) - 16'd1 - before_q;  // positions from the first child on, if any
   wire near = place_q <= arity_q;
   wire [8:0] rest = {rest_q, parent_q[7]};
   wire fits = rest >= 9'(arity_q);
@@ -64,7 +65,7 @@ module tw_tree_neighbours
       end
       Parent: out_parent_o <= 8'(first_q + stride_q * parent_q);
       Child: out_child_o.rank <= 8'(first_q + stride_q * out_child_o.own);
-      default: begin  // divides, a bit a cycle
+      default: begin  // divides, one bit per cycle
         parent_q <= {parent_q[6:0], fits};
         rest_q   <= 8'(fits ? rest - 9'(arity_q) : rest);
       end

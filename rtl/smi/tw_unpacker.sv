@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gives a packet's elements of 1 << size bytes, one a cycle; what is above an element's bytes is zero.
+// Outputs a packet's elements of 1 << size bytes, one per cycle; bits above an element's bytes are zero.
 //
-// Order: kept. Latency: the first element is shown in the cycle after its packet came. Throughput: an element a cycle, from packet to
-// packet too. Storage: a packet. in_ready_o depends on out_ready_i, the others are registers, of which in_size_i leaves the lowest
-// bytes. Critical path: from out_ready_i over the acceptance to the packet's enables.
+// Order: kept. Latency: the first element is shown in the cycle after its packet arrived. Throughput: an element per
+// cycle, also across packets. Storage: a packet. in_ready_o depends on out_ready_i, the others are registers, of which
+// in_size_i selects the lowest bytes. Critical path: from out_ready_i through the acceptance to the packet's enables.
 module tw_unpacker
   import tw_smi_pkg::*;
   import tw_smi_spec_pkg::*;
@@ -14,7 +14,7 @@ module tw_unpacker
     input logic clk_i,
     input logic rst_i,
 
-    input logic [1:0] in_size_i,  /// log2 of an element's bytes; always the same while any are there
+    input logic [1:0] in_size_i,  /// log2 of an element's bytes; constant while elements are present
 
     input  logic                  in_valid_i,
     output logic                  in_ready_o,
