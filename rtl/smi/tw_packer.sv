@@ -21,7 +21,7 @@ module tw_packer
     input  logic       in_valid_i,
     output logic       in_ready_o,
     input  element_t   in_data_i,
-    input  logic       in_last_i,        /// ends the packet, which is the last of its message, part or tile
+    input  logic       in_last_i,        /// ends the packet: last of a message, part or tile, or flushed
     input  logic [1:0] in_size_i,        /// log2 of its bytes; constant within a packet
     input  payload_t   in_per_packet_i,  /// constant within a packet; at least 1, at most what fits
     input  logic       in_circuit_i,     /// constant within a packet; with Circuits: it has no header
