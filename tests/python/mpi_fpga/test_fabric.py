@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is the simulated fabric right, and never faster than its bounds, as Python sees it?"""
+"""Is the simulated fabric, through its Python interface, correct and never faster than its bounds?"""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from thalweg.systems.mpi_fpga.spec import Algorithm, Collective
 
 
 class Ranks:
-    """A communicator of all of a cluster's nodes, or of some."""
+    """A communicator of all or some of a cluster's nodes."""
 
     def __init__(self, cluster: str, endpoint: str = "host", members: list[int] | None = None) -> None:
         self.config = Cluster.load(cluster).fabric_config()
@@ -27,7 +27,7 @@ class Ranks:
         assert self.wait() > 0
 
     def wait(self) -> int:
-        """The time of the last of the completions, one for each rank."""
+        """The time of the last completion, after one for each rank."""
         left, last = len(self.members), 0
         while left:
             completed = self.fabric.advance(_core.NEVER)
@@ -38,7 +38,7 @@ class Ranks:
         return last
 
     def run(self, name: str, algorithm: Algorithm, given: np.ndarray, root: int = 0) -> tuple[int, list[np.ndarray]]:
-        """Ticks that a collective of given[rank] takes, and what the ranks receive."""
+        """Ticks that a collective of given[rank] takes, and the data that the ranks receive."""
         ranks = len(self.members)
         start = self.fabric.now
         blocks = {
@@ -74,7 +74,7 @@ class Ranks:
 
 
 def operands(name: str, ranks: int, count: int) -> np.ndarray:
-    """(ranks, count), of reduce_scatter and alltoall (ranks, ranks, count): what each rank gives."""
+    """The ranks' inputs: (ranks, count); for reduce_scatter and alltoall (ranks, ranks, count)."""
     shape = (ranks, ranks, count) if name in ("reduce_scatter", "alltoall") else (ranks, count)
     return np.random.default_rng(count).integers(-(2**60), 2**60, shape)
 

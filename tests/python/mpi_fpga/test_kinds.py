@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of MPI-FPGA with [node.*] and [link.*]: the same fabric as that of a file without, and a part of larger clusters."""
+"""Files of MPI-FPGA with [node.*] and [link.*]: the same fabric as from a file without them, and a part of larger
+clusters."""
 
 from __future__ import annotations
 

@@ -41,7 +41,8 @@ def operations(program: Path, test: str, runs: int) -> int:
 
 @pytest.mark.parametrize("test", ["BadLinks", "CutLinks"])
 def test_links_that_fail(program: Path, test: str) -> None:
-    """Bit errors at 1e-4 to 1e-8, losses, duplicates, cuts for a time; links that stay down. Each result by the oracle."""
+    """Bit errors at 1e-4 to 1e-8, losses, duplicates, temporary cuts; links that stay down. Each result is compared
+    with the oracle."""
     assert operations(program, test, 180) >= 3_000
 
 

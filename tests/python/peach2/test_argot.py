@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ARGOT in small: radii that theory has, the same bits from any number of ranks, and what the oct-tree leaves out."""
+"""ARGOT on small problems: theoretical radii, the same bits on any number of ranks, and the error of the oct-tree."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from sums import HubSums, serial  # noqa: E402
 
 
 def in_one_dimension(density: float) -> float:
-    """The radius, in Stroemgren's, of a sphere as large as what is ionized: depth by depth outwards through 100000 shells, each ionized
-    as far as photons and recombinations balance."""
+    """The radius, in Stroemgren radii, of a sphere as large as the ionized region: depth by depth outwards through
+    100000 shells, each ionized to the balance of photons and recombinations."""
     sphere = chemistry.stroemgren(density)
     radius, step = np.linspace(0, 1.5, 100_000, endpoint=False, retstep=True)
     depth, volume = 0.0, 0.0
@@ -39,7 +39,7 @@ def in_one_dimension(density: float) -> float:
 
 
 def radius(case: Problem, state: State) -> float:
-    """In Stroemgren's, from the mesh itself."""
+    """The radius in Stroemgren radii, from the mesh itself."""
     ionized = (1 - state.neutral).sum() * case.edge**3
     return float((3 * ionized / (4 * np.pi)) ** (1 / 3) / chemistry.stroemgren(case.density))
 
@@ -57,7 +57,8 @@ def test_ranks_give_the_same_bits_and_a_serial_run_the_same_state(cells: int, so
 
 @pytest.mark.parametrize("ranks", [1, 2, 4, 8])
 def test_hubs_sum_in_the_one_tree(ranks: int) -> None:
-    """Bit by bit, of numbers whose sum depends on the order: cell by cell into eight partial sums, and halves of what is left."""
+    """To the bit, for numbers whose sum depends on the order: cell by cell into eight partial sums, then repeated
+    halving."""
     seed = 7
     draw = np.random.default_rng(seed)
     records = (draw.standard_normal((8, 108, 8)) * 10.0 ** draw.integers(-6, 6, (8, 108, 1))).astype(np.float32)
@@ -81,7 +82,7 @@ def test_hubs_sum_in_the_one_tree(ranks: int) -> None:
 
 
 def test_time_is_not_below_what_the_bus_takes() -> None:
-    """Of 16 bytes a cycle at 150 MHz; and processors have two copies of 10 us each, and their rate."""
+    """The bus moves 16 bytes per cycle at 150 MHz; processors have two copies of 10 us each, and their rate."""
     records = np.zeros((8, 512, 8), np.float32)
     for ranks in (1, 4, 8):
         sums = HubSums(ranks)
@@ -93,16 +94,17 @@ def test_time_is_not_below_what_the_bus_takes() -> None:
 
 @pytest.mark.parametrize(("density", "cells"), [(1e-3, 32), (1.0, 24)])
 def test_the_radius_is_that_in_one_dimension(density: float, cells: int) -> None:
-    """Also where the edge is wide: with the density of Iliev et al., what is ionized is a sphere 3.8 % larger than Stroemgren's."""
+    """Also for a wide edge: with the density of Iliev et al., the ionized region is a sphere 3.8 % larger than
+    Stroemgren's."""
     case = argot.problem(cells, 1, density=density)
     found = radius(case, solve(case, serial))
     assert found == pytest.approx(in_one_dimension(density), rel=0.02)
-    # and so it is for sharp edges
+    # and also for sharp edges
     assert (found > 1.03) == (density < 1e-2)
 
 
 def test_the_ionized_region_is_round() -> None:
-    """Half ionized at the same distance along axes, along diagonals of planes and of the cube, within a cell."""
+    """Half ionized at the same distance along axes, along diagonals of planes and of the cube, within one cell."""
     case = argot.problem(32, 1)
     neutral = solve(case, serial).neutral
     found = []
@@ -119,7 +121,7 @@ def test_the_ionized_region_is_round() -> None:
 
 @pytest.mark.slow
 def test_several_sources_ionize_as_much_as_they_give() -> None:
-    """Recombinations per second are the photons that do not escape: counted here over the mesh."""
+    """Recombinations per second equal the photons that do not escape: counted here over the mesh."""
     case = argot.problem(12, 10)
     state = solve(case, HubSums(8))
     last = state.budgets[-1]
@@ -130,8 +132,9 @@ def test_several_sources_ionize_as_much_as_they_give() -> None:
 
 @pytest.mark.parametrize("opening", [0.3, 0.7])
 def test_groups_are_as_bright_as_their_sources_within_the_opening_angle(opening: float) -> None:
-    """Nothing absorbs: 1/r^2 of each source is the expected value. With the group's centre as origin the first term of the error is
-    quadrupolar: at most 3 (s/d)^2 where sources are within s of the centre, and s <= sqrt(3) x size. On average it is far below."""
+    """Nothing absorbs: 1/r^2 of each source is the expected value. With the group's centre as origin the first term of
+    the error is quadrupolar: at most 3 (s/d)^2 if sources are within s of the centre, and s <= sqrt(3) x size. On
+    average it is far below."""
     n, seed = 16, 3
     draw = np.random.default_rng(seed)
     places, luminosities = draw.integers(0, n, (40, 3)), draw.uniform(0.5, 1.5, 40)
@@ -163,8 +166,8 @@ def test_each_cell_has_the_light_of_all_sources_once() -> None:
 
 
 def test_rays_pass_what_lies_on_their_way() -> None:
-    """Where all cells are alike, the depth before a cell is its distance less half of its own part, exactly so along axes, within what
-    interpolation costs elsewhere; behind a wall, what the wall has."""
+    """In a uniform medium, the depth before a cell is its distance minus half of its own part, exactly so along axes,
+    within the interpolation error elsewhere; behind a wall, the depth of the wall."""
     n, source = 12, [3, 4, 5]
     ways = rays(np.ones((n, n, n)), source, n)
     distance = np.linalg.norm(np.indices((n, n, n)).reshape(3, -1).T - source, axis=1).reshape(n, n, n)
@@ -189,7 +192,7 @@ def test_eighths_are_octants() -> None:
 
 
 def test_the_budget_keeps_photons() -> None:
-    """Where a discretization takes only 90 of 100 photons, rates grow so that it takes all."""
+    """If a discretization absorbs only 90 of 100 photons, rates are scaled up so that it absorbs all."""
     assert Budget(0.6, 0.2, 0.1, 0, 0, 0, 0, 0).right == pytest.approx(1 / 0.9)
 
 
@@ -224,7 +227,7 @@ def test_bad_input_gets_a_line(words: str, said: str, capsys: pytest.CaptureFixt
 
 @pytest.mark.long
 def test_the_stroemgren_radius_on_64_cubed_cells() -> None:
-    """Within 2 % of the analytic one, in the same bits from 1, 4 and 8 ranks."""
+    """Within 2 % of the analytic radius, with the same bits on 1, 4 and 8 ranks."""
     case = argot.problem(64, 1)
     states = {ranks: solve(case, HubSums(ranks)) for ranks in (1, 4, 8)}
     assert len({argot.digest(state) for state in states.values()}) == 1

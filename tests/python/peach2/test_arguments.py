@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is every argument that can't be refused with one line that names it, and does a refusal leave nothing behind?"""
+"""Is every invalid argument refused with one line that names it, and has a refusal no side effects?"""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from thalweg.systems.peach2.hubs import Group, Hubs, Memory, Node, Reduction, Wr
 
 CLUSTER = "peach2-ring-4"
 KINDS: list[Any] = [None, "x", "7", b"7", 1.5, float("nan"), float("inf"), [], {}, object(), 1j, True, lambda: 0]
-"""Of which none is a whole number."""
+"""Values that are no whole numbers."""
 FAR: list[Any] = [-1, -4, -(1 << 70), 1 << 64, 1 << 80, np.int64(-8)]
-"""Whole numbers that nothing is."""
+"""Whole numbers outside every range."""
 NUMBERS = KINDS + FAR
 TOP = (1 << 33) - (2 << 20)
-"""Of the processor's memory: what the library keeps begins there."""
+"""In the processor's memory: start of the library's own data."""
 
 
 class Raises:
@@ -102,7 +102,7 @@ LISTS: list[Any] = [None, 5, "ab", b"ab", 1.5, object()]
 
 
 def wrong_calls(hubs: Hubs, group: Group) -> Iterator[tuple[str, Callable[[], object]]]:
-    """Each argument of each method, one wrong at a time."""
+    """Each argument of each method, one invalid at a time."""
     node, other = hubs.nodes[:2]
     at, here, there = 64, node.gpus[0].address(), other.gpus[0].address()
 
@@ -241,7 +241,7 @@ def wrong_calls(hubs: Hubs, group: Group) -> Iterator[tuple[str, Callable[[], ob
 
 
 def program(hubs: Hubs, group: Group) -> list[tuple[int, int]]:
-    """All sorts of operations; how long each of them took is what they all depend on."""
+    """All kinds of operations; their durations depend on the state of the whole cluster."""
     node, other = hubs.nodes[:2]
     for each in hubs.nodes:
         each.gpus[0].write(0, np.ones(64, np.float32))
@@ -279,7 +279,7 @@ def test_each_wrong_argument_is_refused_with_a_line_and_changes_nothing() -> Non
 
 
 def test_calls_at_random_end_with_a_line_or_a_result(seed: int) -> None:
-    """Any value for any argument: of what is taken, a run ends, or says who waits or which writes were lost."""
+    """Any value for any argument: if it is accepted, the run ends, or reports who waits or which writes were lost."""
     draw = random.Random(seed)
     for _ in range(20):
         hubs = Hubs(CLUSTER)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Puts and reductions of hubs: right, above their bounds, and as fast as PEACH2's own papers have them."""
+"""Puts and reductions of hubs: correct, above their bounds, and as fast as in PEACH2's own papers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ def test_a_put_is_right_and_above_its_bound(options: dict[str, str]) -> None:
 
 @pytest.mark.slow
 def test_a_long_put_takes_nearly_all_that_a_link_can_carry() -> None:
-    """Published for this hub between processors' memories: 3.5 GB/s, 95 % of what packets of 256 bytes leave of eight lanes."""
+    """Published for this hub between processors' memories: 3.5 GB/s, 95 % of the payload rate of packets of 256 bytes
+    on eight lanes."""
     rows = thalweg.measure("put", "peach2", sizes="1M:16M")
     assert Cluster.load("peach2").payload_gb() == pytest.approx(3.66, abs=0.005)
     assert all(0.95 <= row["share_of_payload"] < 1 for row in rows)

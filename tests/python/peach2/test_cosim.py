@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Are whole clusters of the hardware's hubs those of the simulator? And would it be seen if they were not?"""
+"""Are whole clusters of the hardware's hubs equal to the simulator's? And would a difference be detected?"""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_many_random_programs() -> None:
 
 @pytest.mark.slow
 def test_hardware_that_is_another_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The simulator is the slower one: the hardware stands already."""
+    """The slower one is the simulator, as the hardware is already built."""
     cluster = Cluster.load(CLUSTER)
     slower = replace(cluster, nodes={"hub": cluster.node.model_copy(update={"latency": cluster.node.latency + 1})})
     library = rtl_engine.library(cluster)

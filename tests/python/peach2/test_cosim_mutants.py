@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Would random programs see a bug in the hardware's hub? Each mutant is one small bug; it is caught when cosimulation finds a
-difference. All of them are in one library, which is told which one it is to have. KINDS says for each kind of bug which mutants of a block
-(tests/blocks/peach2/*/block.toml) and which of whole clusters have to be found."""
+"""Do random programs detect a bug in the hardware's hub? Each mutant is one small bug; it is killed when cosimulation
+finds a difference. One library contains all of them, and activates one on request. KINDS lists for each kind of bug the
+mutants of a block (tests/blocks/peach2/*/block.toml) and of whole clusters that must be killed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from thalweg.systems.peach2 import cosim, rtl_engine
 from thalweg.systems.peach2.cluster import Cluster
 
 PROGRAMS = 60
-"""Of which one at least has to see a mutant, on one ring, and on two."""
+"""At least one of these must detect a mutant, on one ring, and on two."""
 MUTANTS = {
     "last_window_wins": (
         "windows",
@@ -85,7 +85,8 @@ KINDS = {
     ),
     "a tree's padding": (("rtl_calculator_tree_padding",), "tree_padding_of_one_byte"),
 }
-"""Of each kind: the mutants that the test of a block kills (tests/blocks/test_mutants.py), and that which random programs kill here."""
+"""For each kind: the mutants that the test of a block kills (tests/blocks/test_mutants.py), and the one that random
+programs kill here."""
 ENDS = """
 import gc, sys
 from thalweg.systems.peach2 import rtl_engine
@@ -130,7 +131,7 @@ def with_mutants(block: str, text: str) -> str:
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A hub that has the mutant that it is told to have, by its number; at first none."""
+    """A hub with all mutants, of which one is activated by its number; initially none."""
     original = Project(ROOT)
     copy = original.build / "mutants/cosim"
     with alone(copy), ExitStack() as stack:
@@ -158,7 +159,7 @@ def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Cluster:
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["", *MUTANTS])
 def test_caught(name: str, library: Path, cluster: Cluster, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
-    """And without a name, nothing is."""
+    """Without a name, no mutant is active and no difference may be found."""
     monkeypatch.setattr(rtl_engine, "library", lambda _: library)
     ctypes.CDLL(str(library)).set_mutant(["", *MUTANTS].index(name))
     said = None
@@ -175,6 +176,6 @@ def test_caught(name: str, library: Path, cluster: Cluster, monkeypatch: pytest.
 
 @pytest.mark.long
 def test_clusters_end_in_any_order(library: Path) -> None:
-    """A model whose module calls C has scopes, which end in a context: in its own, not in that of a cluster that is gone."""
+    """A model whose module calls C has scopes, which end in a context: in its own, not in that of a destroyed cluster."""
     ended = subprocess.run([sys.executable, "-c", ENDS, str(library)], capture_output=True, text=True, timeout=300)
     assert ended.returncode == 0, ended.stderr

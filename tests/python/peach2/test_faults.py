@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is wrong ends with a line that says where: windows that lead round, bad descriptors, writes that nobody takes, registers of others."""
+"""Errors end with a line that names the place: window loops, bad descriptors, writes without a destination, registers
+of others."""
 
 from __future__ import annotations
 
@@ -13,10 +14,10 @@ CLUSTER = "peach2-ring-4"
 ALL_PAGES = (1 << 27) - 1
 NODE_PAGES = 1 << 23
 NOBODY = 14 << 35
-"""An address of a node that is not there."""
+"""An address of a missing node."""
 NORTH, EAST, WEST = range(3)
 RAM = 0x30002000
-"""In a hub: where a program has working RAM."""
+"""Start of a program's working RAM in a hub."""
 AFTER_CABLES, LOCKED = 6, 7  # reasons
 
 
@@ -25,7 +26,7 @@ def hub_of(node: Node, at: int) -> int:
 
 
 def window(port: int, lower: int, upper: int) -> np.ndarray:
-    """What is written into its register."""
+    """The data written into a window's register."""
     return np.array([lower | upper << 32, ALL_PAGES | port << 32 | 1 << 40], np.uint64)
 
 
@@ -56,13 +57,13 @@ def descriptors(*rows: tuple[int, int, int, int, bool]) -> np.ndarray:
 
 
 def start(node: Node, rows: np.ndarray, at: int = RAM) -> None:
-    """A chain as the host writes it: nobody checks it."""
+    """Starts a chain as the host writes it, without checks."""
     node.store(hub_of(node, at), rows)
     node.store(hub_of(node, 0x38000400), np.array([hub_of(node, at)], np.uint64))
 
 
 def write_windows(node: Node, *windows: tuple[int, np.ndarray]) -> None:
-    """By the DMA controller, which the host lets do it."""
+    """By the DMA controller, with the host's permission."""
     node.let_write([node.number])
     for number, (index, value) in enumerate(windows):
         node.processor.write(4096 + 16 * number, value)
@@ -133,7 +134,7 @@ def test_a_bad_chain_is_given_up_and_the_next_one_runs(kind: str, reason: int) -
 
 @pytest.mark.parametrize("whole", [False, True])
 def test_chains_are_given_up_where_the_host_says_so(whole: bool) -> None:
-    """A long chain and one behind it: `abort` gives up the first one, `reset` both."""
+    """A long chain and one behind it: `abort` aborts the first one, `reset` both."""
     hubs = Hubs(CLUSTER)
     node, other = hubs.nodes[:2]
     at, host = hub_of(node, RAM), node.processor.address()
@@ -154,7 +155,7 @@ def test_chains_are_given_up_where_the_host_says_so(whole: bool) -> None:
 
 
 def test_lost_writes_are_no_success() -> None:
-    """To nobody, to windows that are gone: named, and the others are done."""
+    """Writes to missing nodes, or through removed windows: these are named, and the others complete."""
     hubs = Hubs(CLUSTER)
     a, b, c = hubs.nodes[:3]
     a.gpus[0].write(0, np.ones(1024, np.uint32))
@@ -197,7 +198,7 @@ def test_registers_are_the_hosts_own() -> None:
     a.let_write([1])
     hubs.run()
     stored = b.store(context, value)
-    get = b.get(b.processor.address(4096), a.gpus[0].address(), 64)  # chains anybody may start
+    get = b.get(b.processor.address(4096), a.gpus[0].address(), 64)  # chains that any node may start
     hubs.run()
     assert stored.done and get.done
     with pytest.raises(InputError, match="node 4; the last one is 3"):

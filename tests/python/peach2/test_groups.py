@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is a group's operation done when its own result is there, whatever stood at the place before, and whoever comes first?"""
+"""Is a group's operation done when its own result has arrived, whatever the memory held before, and in any order of
+arrival?"""
 
 from __future__ import annotations
 
@@ -16,11 +17,11 @@ SEEN = 2 << 20
 
 
 def bring(hubs: Hubs, group: Group, value: float, records: int = 1) -> list[Operation]:
-    """All nodes of a group reduce records of a value, and copy what they see behind it."""
+    """All nodes of a group reduce records of `value`, and then copy the result."""
     operations = []
     for number in group.nodes:
         node = hubs.nodes[number]
-        at = int(value) << 16  # apart from those of other values, which may still be read
+        at = int(value) << 16  # separate from those of other values, which may still be read
         node.gpus[0].write(at, np.full(8 * records, value, np.float32))
         operations.append(group.reduce(number, [(node.gpus[0].address(at), 32 * records)]))
         node.put(node.processor.address(SEEN), node.processor.address(RESULT), 32)
@@ -54,7 +55,7 @@ def test_a_memory_that_happens_to_hold_any_number(number: int) -> None:
         hubs.run()
         assert seen(hubs, group.nodes) == [3 * 64 * turn] * 3
         beside = hubs.nodes[0].processor.read(RESULT + 32, 8, np.uint32)
-        assert (beside == number).all()  # a result is a record, and nothing else of the memory changes
+        assert (beside == number).all()  # a result is one record, and the rest of the memory is unchanged
 
 
 @pytest.mark.parametrize("late", range(4))

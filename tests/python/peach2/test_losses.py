@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does a run end quietly although something that was started has failed, and nobody waits for it? Each failure is to be named, with
-its operation, and the operation is not done."""
+"""Is a failed operation that no one waits for reported at the end of a run? Each failure must be named with its
+operation, and the operation is not done."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def lead_away(hubs: Hubs, *addresses: int) -> None:
 
 
 def lost(hubs: Hubs, *said: str) -> list[str]:
-    """The lines of a run's report, in which all of those stand."""
+    """The lines of a run's report, which must contain all of `said`."""
     with pytest.raises(WritesLost) as raised:
         hubs.run()
     lines = str(raised.value).splitlines()
@@ -83,7 +83,7 @@ def chains(node: Node, to: int, sources: Sequence[int]) -> list[Operation]:
 
 
 def test_puts_behind_each_other(hubs: Hubs) -> None:
-    """The one behind that which fails cannot begin: it is said to wait."""
+    """The put behind the failed one cannot begin: it is reported as waiting."""
     node, other = hubs.nodes[:2]
     bad, good = node.gpus[0].address(), node.gpus[1].address()
     lead_away(hubs, bad)
@@ -146,7 +146,7 @@ def test_starts_without_a_place_and_chains_of_the_program(hubs: Hubs) -> None:
 
 
 def test_writes_out_of_a_port_that_is_joined_to_nothing(hubs: Hubs) -> None:
-    """As a window says that was stored: more of them than the port has credits for."""
+    """Through a window that was stored: more writes than the port has credits for."""
     node, other = hubs.nodes[:2]
     to = other.gpus[0].address()
     lead_away(hubs, other.gpus[1].address())  # the first window, which is replaced
@@ -173,7 +173,7 @@ def test_a_quiet_run_says_nothing(hubs: Hubs) -> None:
 
 @pytest.mark.parametrize("engine", ["sim", pytest.param("rtl", marks=pytest.mark.slow)])
 def test_a_host_that_is_reset_alone(engine: str) -> None:
-    """Its answers never come: the hub gives the chain up in time, and says whom it has asked."""
+    """Its answers never arrive: the hub aborts the chain after the time-out, and reports which node it has asked."""
     hubs = Hubs("peach2-ring-4", engine)
     node, other = hubs.nodes[:2]
     gpu, to = node.gpus[0], other.processor
@@ -186,7 +186,7 @@ def test_a_host_that_is_reset_alone(engine: str) -> None:
     check(begun, "GPU 0 of node 0 has not answered all reads")
     count, reason, _, asked, *_ = node.counts()["given_up"][0]
     assert (count, reason) == (1, LATE) and gpu.address() <= asked < gpu.address(1 << 16)
-    # An answer might still come, and be taken for another one's.
+    # An answer might still arrive, and be taken for another read's.
     soon = node.put(to.address(), gpu.address(), 64, wait=False)
     lost(hubs, "has not answered all reads")
     check(soon, "has not answered all reads")
@@ -216,7 +216,7 @@ def test_without_a_time_out_it_is_said_that_a_hub_waits() -> None:
 
 @pytest.mark.parametrize("engine", ["sim", pytest.param("rtl", marks=pytest.mark.slow)])
 def test_a_reset_recovers_from_a_restart_of_the_host(engine: str) -> None:
-    """Whether there is a time-out or not, also for another node's get, and the time-out is as before."""
+    """With and without a time-out, also for another node's get; the time-out is unchanged afterwards."""
     hubs = Hubs("peach2-ring-4", engine)
     node, other = hubs.nodes[:2]
     gpu, to = node.gpus[0], other.processor

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do random programs leave what the processor computes, or say what they have not done? And would a wrong model be seen?"""
+"""Do random programs leave the results that the processor computes, or report the operations that failed? And would a
+wrong model be detected?"""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ def outcomes(cluster: str, runs: int, first: int) -> Iterator[Outcome]:
 
 
 def check(cluster: str, runs: int, seed: int) -> None:
-    """Each is right or says why not, which few do."""
+    """Each is right or reports the reason, which few do."""
     operations = ended = stopped = lost = 0
     for outcome in outcomes(cluster, runs, seed):
         operations += len(outcome.times)
@@ -53,7 +54,7 @@ def test_all_operators_and_types_are_drawn() -> None:
 
 
 def test_what_is_wrong_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A sum in another order, as its last bits show."""
+    """A sum in another order, visible in its last bits."""
     right = arithmetic.reduced
 
     def other_order(data: bytes, op: str, kind: str, record: int, sums: int, tree: bool = False) -> bytes:

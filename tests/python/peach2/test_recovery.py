@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a run has stopped, is what comes after it as if nothing had been?"""
+"""After a run has stopped, are later operations unaffected?"""
 
 from __future__ import annotations
 

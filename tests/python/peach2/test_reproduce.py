@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does `thalweg reproduce peach2` say what follows from rates, and what a published point would need?"""
+"""Does `thalweg reproduce peach2` report the values that follow from rates, and the parameters that a published point
+would need?"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reductions that follow each other without a pause: is each result copied, whoever writes the records, and is none replaced before?"""
+"""Consecutive reductions without a pause: is each result copied, whoever writes the records, and is none overwritten
+before?"""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from thalweg.systems.peach2.hubs import Hubs, Node
 CONTEXT = 3
 RECORD = 32  # bytes: two beats
 RECORDS = 1 << 16
-"""Where the records lie in a GPU's memory."""
+"""Address of the records in a GPU's memory."""
 
 
 def hub_of(node: Node, at: int = 0) -> int:
@@ -20,7 +21,7 @@ def hub_of(node: Node, at: int = 0) -> int:
 
 
 def copies_each_result(node: Node, to: int) -> int:
-    """The context's results are copied to `to`, by the hub itself; returns the context's address."""
+    """Makes the hub itself copy the context's results to `to`; returns the context's address."""
     chain, calculator = hub_of(node, 0x30002000), hub_of(node, 0x20000000 + CONTEXT * (1 << 26))
     op, datatype = pair_of("sum float32")
     node.store(chain, np.array([calculator, to, 0, RECORD | 1 << 32], np.uint64))
@@ -34,7 +35,8 @@ def copies_each_result(node: Node, to: int) -> int:
 @pytest.mark.parametrize("others", [False, True])
 @pytest.mark.parametrize("count", [1, 100, 1000])
 def test_each_result_is_copied(count: int, others: bool) -> None:
-    """With `others`, all nodes write records into one calculator at once; the result goes on to another calculator, which sums all."""
+    """With `others`, all nodes write records into one calculator at once; the result is sent to another calculator,
+    which sums all."""
     hubs = Hubs("peach2-ring-4")
     root, writers = hubs.nodes[0], hubs.nodes if others else hubs.nodes[:1]
     total, wanted = hub_of(root, 0x20000000 + (1 << 26)), len(writers) * count

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do the windows of rings lead from every node to every node, and are windows that lead round, wait or fit nowhere refused? Ways are walked
-here hub by hub, by cables of their own, and networkx judges whether they wait in a circle."""
+"""Do the windows of rings lead from every node to every node, and are windows with loops, deadlocks or overlaps
+refused? Paths are walked here hub by hub, by separate cable tables, and networkx checks for wait-for cycles."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def rings(count: int, size: int) -> Topology:
 
 
 def behind(count: int, size: int, hub: int, port: int) -> tuple[int, int]:
-    """The hub at the end of a cable, and the port there."""
+    """The hub and the port at the other end of a cable."""
     if port == SOUTH:
         return (hub + size) % (2 * size), SOUTH
     ring, place = divmod(hub, size)
@@ -49,7 +49,7 @@ def behind(count: int, size: int, hub: int, port: int) -> tuple[int, int]:
 
 
 def way(count: int, size: int, tables: Tables, hub: int, page: int) -> list[tuple[int, int]] | None:
-    """The hubs and ports by which a packet goes; None where it goes round."""
+    """The hubs and ports that a packet passes; None for a loop."""
     came, ways = -1, []
     for _ in range(50):
         to = next((port for port, mask, lower, upper in tables[hub] if lower <= page & mask <= upper), None)
@@ -89,7 +89,7 @@ def test_every_node_is_reached_and_none_through_node_0(count: int, size: int) ->
 
 
 def test_windows_are_those_of_the_ring() -> None:
-    """Its node 0 apart, and the way to the opposite node by its neighbour of the lower number."""
+    """Node 0 has separate windows, and the opposite node is reached by the neighbour with the lower number."""
     assert [
         [(to, lower // NODE_PAGES, upper // NODE_PAGES) for to, _, lower, upper in table]
         for table in windows(rings(1, 4))
@@ -148,12 +148,12 @@ def test_windows_that_lead_round_for_ever_are_refused() -> None:
         table.append((EAST, ALL_PAGES, 9 * NODE_PAGES, 9 * NODE_PAGES))  # there is no node 9
     with pytest.raises(BadRoutes, match="^page 0x4800000 cannot be reached from hub 0: packets loop: hub 0, hub 1 "):
         check_windows(rings(1, 4), tables)
-    tables[-1].pop()  # ends where no window has it
+    tables[-1].pop()  # ends where no window contains it
     check_windows(rings(1, 4), tables)
 
 
 def test_pages_behind_a_hub_s_own_are_followed_too() -> None:
-    """Of one window, the first pages end in hub 1's own memory; those behind them go round."""
+    """The first pages of one window end in hub 1's own memory; the later ones loop."""
     tables = [[(EAST, ALL_PAGES, 2 * NODE_PAGES - 3, 3 * NODE_PAGES)] for _ in range(4)]
     with pytest.raises(BadRoutes, match=f"^page {2 * NODE_PAGES:#x} cannot be reached from hub 0: packets loop"):
         check_windows(rings(1, 4), tables)

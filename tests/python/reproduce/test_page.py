@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do the tables of docs/reproduce.md have each published number, and as it was published? Their measured numbers are compared by
+"""Do the tables of docs/reproduce.md have each published number as published? Their measured numbers are compared by
 tests/end_to_end/test_documents.py, and those that take seconds by the tests of `thalweg reproduce`."""
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ TABLES = {
     for table in [table.replace("\n\n", "\n", 1).split("\n\n")[0]]
 }
 WITHOUT_A_ROW = {"smi.inputs", "mpifpga.curves", "mpifpga.instances", "mpifpga.scaling"}
-"""Published numbers to arrive at that are a property of the hardware, or curves without numbers in the text."""
+"""Published reference numbers that are a property of the hardware, or curves without numbers in the text."""
 
 
 @pytest.mark.parametrize("paper", sorted(path.parent.name for path in (ROOT / "reproduce").glob("*/published.toml")))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Are published numbers put beside times that the benchmark measures, and is every difference explained?"""
+"""Are published numbers listed beside times that the benchmark measures, and is every difference explained?"""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_small_things() -> None:
 
 
 def test_table_4_is_whole() -> None:
-    """Largest and smallest are in their order, and no deviation is larger than their difference."""
+    """Largest and smallest are in order, and no deviation exceeds their difference."""
     table = published("mpi-fpga")["mpifpga.cpu"]
     assert table["value"].keys() == set(COLLECTIVES)
     for of_collective in table["value"].values():
@@ -73,7 +73,7 @@ def test_a_link_for_each_edge() -> None:
     # Paragraph 3.1 of the paper: in a binomial tree process 0 has the children 1, 2 and 4.
     assert joined == {frozenset(edge) for edge in [(0, 1), (0, 2), (0, 4), (2, 3), (4, 5), (4, 6), (6, 7)]}
     assert tree.collective_ports == 3
-    assert tree.name != own_links(Cluster.load("mpi-fpga-torus-4x4x2")).name  # times are known by a cluster's name
+    assert tree.name != own_links(Cluster.load("mpi-fpga-torus-4x4x2")).name  # times are stored by the cluster's name
 
 
 def test_times_are_the_benchmarks() -> None:
@@ -159,8 +159,8 @@ def test_speedups_are_table_4_over_our_times(rows: list[dict[str, Any]]) -> None
 
 @pytest.mark.long
 def test_mechanisms_hold(rows: list[dict[str, Any]]) -> None:
-    """Without what holds them up the long collectives are faster: where two edges do not share a link any more, twice, but for
-    the pauses of 2 cycles after a packet of 16 flits, which the two had filled for each other."""
+    """Without their bottlenecks the long collectives are faster: twice if two edges no longer share a link, except for
+    the pauses of 2 cycles after a packet of 16 flits, which the two edges had filled for each other."""
     for nodes in DIRECT:
         torus, apart = (
             next(r for r in rows if r.get("collective") == "reduce" and r.get("nodes") == nodes and r.get("bytes") == 1 << 20
@@ -205,7 +205,7 @@ def test_algorithms_of_the_direct_network() -> None:
 
 @pytest.mark.long
 def test_indirect_over_direct() -> None:
-    """The ratios are those of the times that stand beside them, by their geometric mean."""
+    """The ratios are the geometric means of the times listed beside them."""
     evaluation = Evaluation()
     rows = evaluation.indirect_networks()
     points = {
@@ -230,7 +230,7 @@ def test_indirect_over_direct() -> None:
 
 @pytest.mark.long
 def test_programs_are_built_and_run() -> None:
-    """Of Table 5's programs, and of no others; one that cannot solve its problem is no result."""
+    """Of Table 5's programs, and of no others; a program that cannot solve its problem gives no result."""
     assert programs.PROGRAMS.keys() < published("mpi-fpga")["mpifpga.apps"]["value"].keys()
     report = programs.run("cg", ("-n", "12"), 4, "mpi-fpga-torus-2x2x2")
     assert {row["function"] for row in report["instances"]} == {"MPI_Allreduce"}
@@ -241,7 +241,7 @@ def test_programs_are_built_and_run() -> None:
 
 @pytest.mark.parametrize("paper", ["mpi-fpga", "accl", "smi", "vcsn", "peach2"])
 def test_a_name_of_a_picture_is_no_folder(paper: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """`bench --plot` takes a file, and this one a folder, which may be there."""
+    """`bench --plot` takes a file; here it is a folder, which may exist."""
     pytest.importorskip("matplotlib")
     file = tmp_path / "figure.png"
     assert main(["reproduce", paper, "--plot", str(file)]) == 2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does `thalweg route` write tables that it reads back, print the proof, and reject what is bad in one line?"""
+"""Does `thalweg route` write tables that it can read back, print the proof, and reject bad tables in one line?"""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ def test_check_prints_the_proof(capsys: pytest.CaptureFixture[str], tmp_path: Pa
     assert f"dependencies   {proof['dependencies']} between buffers, 0 cycles" in out
     assert proof["cluster"] == "torus:8x8" and proof["longest_path"] == 8 and proof["cycles"] == 0
     assert proof["average_path"] == pytest.approx(4 * 64 / 63)
-    # Each node sends 1, half of it by way of a ring's wraparound half: k/8 on each link, over the 63 others instead of 64.
+    # Each node sends 1, half of it over the wraparound half of a ring: k/8 on each link, over the 63 others instead of
+    # 64.
     assert proof["uniform_load"] == pytest.approx(8 / 8 * 64 / 63)
 
 

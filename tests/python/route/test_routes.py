@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do routes reach every node, as shortly as they should, without a cycle, and is a bad table found out?
+"""Do routes reach every node, with the expected lengths, without a cycle, and is a bad table rejected?
 
-The judge is networkx, over graphs that are built here by walking every path node by node.
+The reference is networkx, on graphs that are built here by walking every path node by node.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ ROUTERS = {**ALGORITHMS, "tree-search": tree_search}
 
 
 def proved(topology: Topology, routes: Routes) -> Proof:
-    """With slots and relays where the algorithm is one for them."""
+    """With slots and relays if the algorithm supports them."""
     if routes.algorithm in ALGORITHMS:
         return prove(topology, routes, masks(routes), CHANNELS, slot_packets=1)
     return prove_tables(topology, routes, masks(routes), CHANNELS)
@@ -67,7 +67,7 @@ def graph_of(topology: Topology) -> nx.MultiGraph:
 
 
 def walk(topology: Topology, routes: Routes) -> tuple[bool, nx.DiGraph]:
-    """Whether every pair is reached, and the graph of who waits for whom: (node, port, message class, route class)."""
+    """Whether every pair is reached, and the wait-for graph of (node, port, message class, route class)."""
     ends = {}
     for a, port_a, b, port_b in topology.links.tolist():
         ends[a, port_a], ends[b, port_b] = b, a
@@ -115,7 +115,7 @@ def shortest(topology: Topology) -> np.ndarray:
 
 @st.composite
 def connected_graphs(draw: st.DrawFn, most: int = 14) -> Topology:
-    """Random connected multigraphs: a random tree and some links more."""
+    """Random connected multigraphs: a random tree and some additional links."""
     nodes = draw(st.integers(2, most))
     edges = [(draw(st.integers(0, node - 1)), node) for node in range(1, nodes)]
     node = st.integers(0, nodes - 1)
@@ -229,7 +229,7 @@ def test_the_default_always_has_routes(topology: Topology, classes: int) -> None
 
 
 def test_up_down_never_goes_up_after_down() -> None:
-    """In a ring of 9 with a chord, by the levels of a breadth-first search from the node that most routes turn at."""
+    """In a ring of 9 with a chord, by the levels of a breadth-first search from the node at which most routes turn."""
     topology = build("edges", [9], [(node, (node + 1) % 9) for node in range(9)] + [(0, 4)])
     routes = up_down(topology)
     distances = shortest(topology)
@@ -274,7 +274,7 @@ def test_both_links_of_a_pair_are_used(size: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize("size", [(9,), (8,), (4, 5), (3, 7)])
 def test_class_1_is_the_half_of_the_destination(size: tuple[int, ...]) -> None:
-    """In class 0 a way, this hop included, still leads from one half of its ring into the other."""
+    """In class 0 a path, this hop included, still leads from one half of its ring into the other."""
     topology = build("torus", size)
     routes = dimension_order(topology)
     half = 2 * topology.coordinates < size
@@ -293,7 +293,7 @@ def test_class_1_is_the_half_of_the_destination(size: tuple[int, ...]) -> None:
 
 
 def test_dfsssp_spreads_its_routes() -> None:
-    """On a torus that is given as a mere list of links, the busiest link has less than a third more than the average."""
+    """On a torus given only as a list of links, the busiest link has less than a third more than the average."""
     grid = build("torus", (8, 8))
     topology = build("edges", [64], [(a, b) for a, _, b, _ in grid.links.tolist()])
     load = link_loads(topology, dfsssp(topology, 8))
@@ -301,7 +301,7 @@ def test_dfsssp_spreads_its_routes() -> None:
 
 
 def link_loads(topology: Topology, routes: Routes) -> np.ndarray:
-    """How many pairs' paths leave each node by each port."""
+    """The number of pairs whose paths leave each node by each port."""
     load = np.zeros((topology.nodes, topology.link_ports), int)
     for source in range(topology.nodes):
         for destination in range(topology.nodes):
@@ -315,7 +315,8 @@ def link_loads(topology: Topology, routes: Routes) -> np.ndarray:
 
 @pytest.mark.parametrize("algorithm", ROUTERS)
 def test_dependencies_are_those_of_a_walk(algorithm: str) -> None:
-    """From (link, class) to (link, class), of a ring with a chord, where dfsssp has two layers whose packets keep their class."""
+    """From (link, class) to (link, class), for a ring with a chord, where dfsssp has two layers whose packets keep
+    their class."""
     topology = build("edges", [9], [(node, (node + 1) % 9) for node in range(9)] + [(0, 4)])
     if algorithm == "dimension-order":
         topology = build("torus", [3, 5])
@@ -331,7 +332,7 @@ def test_dependencies_are_those_of_a_walk(algorithm: str) -> None:
 
 
 def test_relays_take_several_links_to_a_node_for_one() -> None:
-    """Of routes over both links of a ring of two, which have no cycle, those of the relay have one."""
+    """Routes over both links of a ring of two have no cycle, but those of the relay have one."""
     topology = build("torus", [2, 2, 2])
     routes = tree_search(topology)
     assert nx.is_directed_acyclic_graph(walk(topology, routes)[1])
@@ -365,7 +366,7 @@ def assert_is_cycle(error: BadRoutes, waits: nx.DiGraph, routes: Routes) -> None
 
 
 def one_link_to_each(topology: Topology, port: np.ndarray) -> np.ndarray:
-    """The ports as the relay takes them: of several links to a node, that for packets to this node."""
+    """The ports as the relay uses them: one of several links to a node, namely the link for packets to this node."""
     ends = {}
     for a, port_a, b, port_b in topology.links.tolist():
         ends[a, port_a], ends[b, port_b] = b, a
@@ -446,7 +447,7 @@ def test_a_slot_without_room_is_rejected() -> None:
         prove(topology, dimension_order(topology), [[1], [2]], 2, slot_packets=0)
 
 
-# ---- what the proof rests on
+# ---- foundations of the proof
 
 
 @given(st.integers(2, 12), st.integers(0, 2**32))
@@ -476,13 +477,14 @@ def test_a_growing_graph_refuses_exactly_what_closes_a_cycle(vertices: int, seed
         assert graph.add(tail, head) is not closes
         if not closes:
             judge.add_edge(tail, head)
-        if dice.random() < 0.1:  # from its edges anew
+        if dice.random() < 0.1:  # rebuilt from its edges
             graph = AcyclicGraph(vertices, list(judge.edges))
 
 
 @pytest.mark.parametrize("ranks", [*range(2, 20), 64, 100, 128])
 def test_slots_never_wait_in_a_circle(ranks: int) -> None:
-    """Slots are the edges of the binomial tree and of recursive doubling, both ways, as docs/architecture.md defines them."""
+    """Slots are the edges of the binomial tree and of recursive doubling, in both directions, as docs/architecture.md
+    defines them."""
     tree = {(v, v + (1 << k)) for k in range(10) for v in range(0, ranks, 2 << k) if v + (1 << k) < ranks}
     power = 1 << int(math.log2(ranks))
     exchange = {(v, v ^ (1 << k)) for v in range(power) for k in range(power.bit_length() - 1)}

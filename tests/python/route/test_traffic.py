@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does what was proved hold when a network is driven far beyond its capacity, and does what was rejected get stuck?"""
+"""Do proved networks work far beyond their capacity, and do rejected ones deadlock?"""
 
 from __future__ import annotations
 

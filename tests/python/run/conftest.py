@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the tests of `thalweg run` build and run their programs."""
+"""Builds and runs the programs of the tests of `thalweg run`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Program = Callable[..., Run]
 
 @pytest.fixture(scope="session", autouse=True)
 def built_interposer() -> None:
-    """So that no run says that it builds one."""
+    """Built in advance, so that no run reports a build."""
     library.interposer(library.find_library("mpich"))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does an MPI program get right results when a link is cut under it, and a clear end where nothing leads around the link?"""
+"""Does an MPI program get right results when a link is cut during its run, and a clear end if no path avoids the link?"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does the report of instances tell calls apart, and are its times those of software, of the network and of late ranks?"""
+"""Does the report of instances distinguish calls, and are its times those of software, of the network and of late
+ranks?"""
 
 from __future__ import annotations
 

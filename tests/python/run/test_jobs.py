@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do MPI programs that share a cluster each get what they get alone with their share, to the tick?"""
+"""Do MPI programs that share a cluster each get the results and times, to the tick, that they get alone with their
+share?"""
 
 from __future__ import annotations
 
@@ -103,7 +104,7 @@ int main(int argc, char** argv) {
 
 
 def test_polls_end_when_the_operation_does(jobs: Jobs, build: Callable[[Path], str], tmp_path: Path) -> None:
-    """Polling takes as long as waiting does, whatever the other job does meanwhile."""
+    """Polling takes as long as waiting, independent of the other job."""
     source = tmp_path / "polled.c"
     source.write_text(_POLLED)
     program = build(source)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is what a program prints on the fabric what it prints with MPI alone?"""
+"""Is a program's output on the fabric the same as with MPI alone?"""
 
 from __future__ import annotations
 
@@ -33,21 +33,22 @@ def test_communicators_of_a_part_of_the_ranks(run_program: Program, tmp_path: Pa
 
 @pytest.mark.parametrize(("ranks", "seed"), [(3, 12345), (3, 7), (4, 12345)])
 def test_duplicates_of_two_parents_at_once(run_program: Program, ranks: int, seed: int) -> None:
-    """The program knows what is right."""
+    """The program checks its results."""
     run = run_program("duplicates.c", ranks, "--timeout", "30", arguments=(str(seed),))
     assert (run.exit_code, run.stdout) == (0, "all right\n"), run.stdout + run.stderr
 
 
 @pytest.mark.parametrize("ranks", [3, 4])
 def test_a_graph_whose_edges_other_ranks_name(run_program: Program, ranks: int) -> None:
-    """The program knows the neighbours. MPICH alone finds wrong ones, over the transport that a run uses, in three of four runs."""
+    """The program knows the neighbours. MPICH alone finds wrong ones, over the transport used by a run, in three of
+    four runs."""
     run = run_program("graph.c", ranks, "--timeout", "30")
     assert (run.exit_code, run.stdout) == (0, "all right\n"), run.stdout + run.stderr
 
 
 @pytest.mark.parametrize("ranks", [3, 4])
 def test_sessions_alone(run_program: Program, tmp_path: Path, ranks: int) -> None:
-    """Twice in one process, which leaves MPI in between."""
+    """Twice in one process, which finalizes MPI in between."""
     run = check(run_program, tmp_path, "sessions.c", ranks)
     assert run.report["offloaded"]["MPI_Allreduce"] == 2 * ranks
     assert run.report["offloaded"]["MPI_Scan"] == 2 * (ranks - 1)
@@ -64,7 +65,7 @@ def test_statuses_bottom_and_buffers(run_program: Program, tmp_path: Path, ranks
 
 
 def test_an_error_of_mpis_own_collective_on_one_rank(run_program: Program, tmp_path: Path) -> None:
-    """The others, with whom it succeeded, go on."""
+    """The other ranks, for which it succeeded, continue."""
     check(run_program, tmp_path, "sizes.c", 2, "alone")
 
 
@@ -77,7 +78,7 @@ def test_an_error_of_mpis_own_collective_on_one_rank(run_program: Program, tmp_p
     ],
 )
 def test_a_fatal_argument_has_the_status_of_its_class(run_program: Program, call: str, status: int) -> None:
-    """MPICH's mpi.h has the classes. With MPI alone it is often 9: the launcher may kill the rank before it exits."""
+    """The classes are in MPICH's mpi.h. With MPI alone it is often 9: the launcher may kill the rank before it exits."""
     text = f"int main(int c, char** v) {{ int x[1]; begin(&c, &v); if (rank == 1) {call}; return end(); }}"
     run = run_program(text, 3, "--timeout", "30")
     assert run.exit_code == status, run.stderr
@@ -88,7 +89,7 @@ def test_a_fatal_argument_has_the_status_of_its_class(run_program: Program, call
     ("error", "status"), [pytest.param("truncate", 14, id="truncated"), pytest.param("bsend", 1, id="no-buffer")]
 )
 def test_a_fatal_error_has_its_own_status(run_program: Program, error: str, status: int) -> None:
-    """The class of the error, as MPICH ends."""
+    """The class of the error, as with MPICH."""
     run = run_program("small_print.c", 3, "--timeout", "30", arguments=(error,))
     assert run.exit_code == status, run.stderr
     assert f"thalweg: rank 1 was ended by MPI for a fatal error, with status {status}" in run.stderr
@@ -98,7 +99,8 @@ def test_a_fatal_error_has_its_own_status(run_program: Program, error: str, stat
     "looks", ["MPI_Test(&request, &found, &status)", "MPI_Iprobe(1, 1, MPI_COMM_WORLD, &found, &status)"]
 )
 def test_polls_up_to_a_deadline_end_and_miss_nothing(run_program: Program, looks: str) -> None:
-    """A message that comes after half a second is seen when a rank that waits for it has it; one that never does, at the deadline."""
+    """A message sent after half a second is found as early as by a waiting rank; one that never arrives ends the
+    polling at the deadline."""
     body = (
         r"""
         static double waited_from;
@@ -153,7 +155,8 @@ def test_polls_up_to_a_deadline_end_and_miss_nothing(run_program: Program, looks
 
 
 def test_a_wait_for_the_time_ends_and_is_the_same_in_every_run(run_program: Program) -> None:
-    """Ten milliseconds: 64 looks of one tick, which has 4 ns here; then each of a 32nd of the wait so far; at last each of 0.5 us."""
+    """Ten milliseconds: 64 polls of one tick, which has 4 ns here; then each of a 32nd of the wait so far; finally each
+    of 0.5 us."""
     body = r"""
         int main(int c, char** v) {
           begin(&c, &v);

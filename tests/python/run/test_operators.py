@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators of the user's own in the switches: right results, faster than in software, and only what the program named."""
+"""The user's own operators in the switches: right results, faster than in software, and only those that the program
+named."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What MPI does beside the fabric, windows and spawned processes: is it right, does it end, and what does it cost?"""
+"""MPI's functions outside the fabric, windows and spawned processes: are they correct, do they end, and what do they
+cost?"""
 
 from __future__ import annotations
 
@@ -72,7 +73,8 @@ def test_a_rank_that_spins_is_named_where_its_time_does_not_pass(run_program: Pr
 
 
 def test_a_rank_that_blocks_outside_mpi_holds_up_nobody_for_ever(run_program: Program) -> None:
-    """Rank 1 reads what rank 0 writes into a pipe after the barrier, which rank 1 leaves first: it is in it last."""
+    """Rank 1 reads from a pipe the byte that rank 0 writes after the barrier; rank 1, which enters the barrier last,
+    leaves it first."""
     body = """
         #include <fcntl.h>
         #include <unistd.h>
@@ -96,7 +98,8 @@ def test_a_rank_that_blocks_outside_mpi_holds_up_nobody_for_ever(run_program: Pr
 
 
 def test_a_callback_may_call_mpi(run_program: Program) -> None:
-    """In a call that needs nothing of the fabric: afterwards no rank is taken to run that does not, for which all would wait."""
+    """In a call that does not need the fabric: afterwards no blocked rank may count as running, as all others would
+    wait for it."""
     run = run_program(
         """
         #include <time.h>
@@ -146,7 +149,7 @@ def test_spawned_processes_that_stay_are_ended(run_program: Program) -> None:
 @pytest.mark.serial
 @pytest.mark.parametrize("ranks", [2, 4, 8])
 def test_costs(run_program: Program, tmp_path: Path, ranks: int) -> None:
-    """Processor time beside that of MPI alone: a duplicate at most three times, a flush at most five."""
+    """Processor time relative to MPI alone: a duplicate at most three times, a flush at most five."""
     plain = tmp_path / "plain"
     plain.mkdir()
     mpi = Mpi(BIN / "mpicc", BIN / "mpiexec")
@@ -162,7 +165,7 @@ def test_costs(run_program: Program, tmp_path: Path, ranks: int) -> None:
 @pytest.mark.long
 @pytest.mark.serial
 def test_locks_cost_what_they_cost_by_mpi_alone(run_program: Program, tmp_path: Path) -> None:
-    """Ranks that wait for each other's locks are not sent through the fabric's time, and MPI lets others run meanwhile."""
+    """Waits for each other's locks take no virtual time of the fabric, and MPI lets other ranks run meanwhile."""
     plain = tmp_path / "plain"
     plain.mkdir()
     mpi = Mpi(BIN / "mpicc", BIN / "mpiexec")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does the timeline of a run say what its report says?"""
+"""Does the timeline of a run agree with its report?"""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_it_adds_up_to_the_report(program: Path) -> None:
     assert timeline.end == pytest.approx(report.virtual_time_us)
 
     cluster = thalweg.load(CLUSTER)
-    flits_a_us = cluster.values.clock.frequency_mhz  # links of this preset take a flit a cycle and more
+    flits_a_us = cluster.values.clock.frequency_mhz  # links of this preset take at least one flit per cycle
     counters = {counter.name.split(" ")[0]: counter for counter in timeline.counters}
     assert counters.keys() == {f"{link['node']}.{link['port']}" for link in report.links}
     for link in report.links:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What of a launcher's words is taken out of what its ranks write? Which processes does a run leave?"""
+"""Which of a launcher's messages are removed from the output of its ranks? Which processes does a run leave behind?"""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_what_open_mpis_launcher_says_is_taken_out_and_nothing_else() -> None:
 
 
 def test_every_process_of_a_run_is_reaped(tmp_path: Path) -> None:
-    """Those that a launcher leaves behind, dead or alive, are this process's children until then."""
+    """Processes that a launcher leaves behind, dead or alive, are this process's children until then."""
     output = processes.Output(tmp_path)
     command = "sleep 0 & sleep 99 & echo $! > pids; exec sleep 99"
     run = processes.Processes(

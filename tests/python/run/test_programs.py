@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do unchanged programs get MPI's results, and does the report say what became of their calls?"""
+"""Do unchanged programs get MPI's results, and does the report list how their calls were executed?"""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_blocks_of_different_sizes(run_program: Program, ranks: int) -> None:
 
 
 def test_persistent_collectives(run_program: Program) -> None:
-    """Four ranks in two halves; forty copies of a communicator, each of which goes when its last request does."""
+    """Four ranks in two halves; forty copies of a communicator, each of which is freed after its last request."""
     run = run_program("persistent.c", 4)
     assert (run.exit_code, run.stdout) == (0, "all right\n"), run.stdout + run.stderr
     assert run.report["fallback"] == {}
@@ -60,7 +60,7 @@ def test_persistent_collectives_without_a_row(run_program: Program, tmp_path: Pa
 
 
 def test_partitioned_collectives(run_program: Program) -> None:
-    """The program holds that eight partitions are faster than one, where computing and sums overlap."""
+    """The program checks that eight partitions are faster than one if computation and sums overlap."""
     run = run_program("partitioned.c", 4)
     assert (run.exit_code, run.stdout.splitlines()[-1]) == (0, "all right"), run.stdout + run.stderr
     assert run.report["fallback"] == {}
@@ -109,7 +109,7 @@ def test_one_rank(run_program: Program) -> None:
 
 
 def test_ranks_that_come_back_from_mpi_are_no_deadlock(run_program: Program) -> None:
-    """The last one to come back finds the others waiting: between the two looks of the server, often enough in 400 turns."""
+    """The last rank to return finds the others waiting: between two polls of the server, often enough in 400 turns."""
     run = run_program(
         """
         int main(int c, char** v) {

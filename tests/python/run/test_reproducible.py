@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do floating sums have the same bits wherever ranks are, and are the algorithms those that the user wants?"""
+"""Do floating sums have the same bits for any placement of ranks, and are the algorithms those that the user requests?"""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SETTINGS = [
 
 @pytest.fixture
 def bits(run_program: Program) -> Program:
-    """Runs programs/bits.c: digests of what all reductions give, on 7 ranks where nothing else is said."""
+    """Runs programs/bits.c: digests of the results of all reductions, on 7 ranks unless stated otherwise."""
 
     def run(cluster: str, *options: str, ranks: int = 7) -> Run:
         done: Run = run_program(
@@ -48,7 +48,7 @@ def test_the_same_bits_on_every_shape_in_every_placement(bits: Program, ranks: i
 
 @pytest.mark.long
 def test_settings_that_keep_the_order_keep_the_bits(bits: Program) -> None:
-    """Along one tree: whatever other collectives do, and whoever comes late. An exchange has another order."""
+    """Along one tree: independent of other collectives and of late ranks. An exchange has another order."""
     tree = "allreduce=tree,reduce_scatter=tree"
     kept = [
         ("--algorithm", tree),
@@ -63,7 +63,7 @@ def test_settings_that_keep_the_order_keep_the_bits(bits: Program) -> None:
 
 @pytest.mark.long
 def test_other_orders_give_other_bits(bits: Program) -> None:
-    """So the data tells orders apart, and the option does something."""
+    """So the data distinguish orders, and the option has an effect."""
     plain = {bits(shape, "--placement", placement).stdout for shape in SHAPES[:3] for placement in PLACEMENTS[:2]}
     assert len(plain) > 3
 
@@ -135,7 +135,7 @@ def test_bad_input_gets_one_line(options: list[str], line: str, capsys: pytest.C
 
 
 def test_ranks_are_where_they_are_put(run_program: Program) -> None:
-    """On a ring of eight, a message takes as long as its way: one link to a neighbour, four to the opposite node."""
+    """On a ring of eight, a message's time follows from its path: one link to a neighbour, four to the opposite node."""
     program = """
     int main(int c, char** v) {
       begin(&c, &v);

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do several ranks on a node get MPI's results, one part of each node in the network, and the times of their host's memory?"""
+"""Do several ranks on a node get MPI's results, one part of each node in the network, and the times of their host's
+memory?"""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ def test_results(run_program: Program, program: str, per_node: int) -> None:
     assert {row["in"] for row in rows if row["nodes"] == 1} <= {"memory"}
     assert {row["in"] for row in rows if row["nodes"] > 1} <= {"network"}
     if program == "nodes.c":
-        # Where the ranks of a node do not follow each other, a scan is left to software, and nothing else is.
+        # If a node's ranks are not consecutive, scans are left to software, and nothing else is.
         reasons = {f"not with several ranks on a node: MPI_{name}" for name in ("Scan", "Exscan", "Iscan")}
         assert run.report["fallback"].keys() == (reasons if per_node < 8 else set())
 
@@ -35,7 +36,8 @@ def test_blocks_of_different_sizes(run_program: Program, ranks: int, per_node: i
 
 
 def test_persistent_collectives(run_program: Program) -> None:
-    """Each takes a row of both nodes, and two more for its rings while some are free: of 32, two halves at once may find none."""
+    """Each takes a row of both nodes, and two more for its rings while some are free: of 32, two concurrent halves may
+    find none."""
     run = run_program("persistent.c", 4, PER_NODE, "2")
     assert (run.exit_code, run.stdout) == (0, "all right\n"), run.stdout + run.stderr
     assert run.report["fallback"].keys() <= {"no row free in the network's tables"}
@@ -105,7 +107,7 @@ def test_ranks_are_placed_together(run_program: Program) -> None:
 
 @pytest.fixture
 def slow_memory(tmp_path: Path) -> str:
-    """Between two ranks of a node: 1 us, and 1 ns a byte. Over links: nothing is faster than 2 us, there and back."""
+    """Between two ranks of a node: 1 us, and 1 ns per byte. Over links: at least 2 us for a round trip."""
     cluster = tmp_path / "slow.toml"
     cluster.write_text(
         '[topology]\nshape = "ring"\nsize = [4]\n[host]\nmemory_overhead_ns = 1000\nmemory_rate_gbps = 8\npcie_latency_ns = 1000\n'
@@ -114,7 +116,7 @@ def slow_memory(tmp_path: Path) -> str:
 
 
 def test_times_in_the_memory_of_a_node(run_program: Program, slow_memory: str) -> None:
-    """The parent takes in one rank after the other; what comes out all take at once. Times by hand."""
+    """The parent receives from one rank after the other; all receive the result at once. Times by hand."""
     body = """
         static char a[8000], b[24000];
         static double begun;
@@ -158,7 +160,7 @@ def test_times_in_the_memory_of_a_node(run_program: Program, slow_memory: str) -
 
 
 def test_times_of_a_node_and_the_network(run_program: Program, slow_memory: str) -> None:
-    """A node's ranks add to the time of one rank a node what their memory takes, and the report says how much that is."""
+    """A node's ranks add their memory's time to that of one rank per node, and the report lists it."""
     body = """
         static char a[8000], b[8000];
         int main(int c, char** v) {
@@ -176,7 +178,8 @@ def test_times_of_a_node_and_the_network(run_program: Program, slow_memory: str)
 
 
 def test_a_message_in_memory_overtakes_what_is_on_its_way_over_pcie(run_program: Program, tmp_path: Path) -> None:
-    """Rank 0 goes on while a message for its neighbour is nearly there, and its own is there first: 0.1 us, not 1 us."""
+    """Rank 0 continues while a message for its neighbour has nearly arrived, and its own arrives first: 0.1 us, not 1
+    us."""
     cluster = tmp_path / "quick.toml"
     cluster.write_text(
         '[topology]\nshape = "ring"\nsize = [2]\n[host]\nmemory_overhead_ns = 100\npcie_latency_ns = 1000\n'
@@ -203,7 +206,7 @@ def test_a_message_in_memory_overtakes_what_is_on_its_way_over_pcie(run_program:
 
 
 def test_late_ranks(run_program: Program) -> None:
-    """What ranks wait for is not counted as communication, whichever rank of a node is late."""
+    """Waiting time is not counted as communication, whichever rank of a node is late."""
     body = """
         int main(int c, char** v) {
           begin(&c, &v);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Are ranks as late as the user wants, alike in every run, and is that kept apart from communication?"""
+"""Are ranks delayed as the user requests, the same in every run, and is the delay reported apart from communication?"""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ int main(int c, char** v) {{
   return end();
 }}
 """
-# The last of n ranks comes after n / (n + 1) of the largest delay, or after H_n means; each one after half, or after one.
+# The last of n ranks comes after n / (n + 1) of the largest delay, or after H_n means; each one after half, or after
+# one.
 WAITING = {"uniform": RANKS / (RANKS + 1) - 1 / 2, "exponential": 1 / 2 + 1 / 3 + 1 / 4}
 
 

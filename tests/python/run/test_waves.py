@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does an FST file say what the VCD file said that it was made of?"""
+"""Does an FST file have the contents of the VCD file from which it was made?"""
 
 from __future__ import annotations
 

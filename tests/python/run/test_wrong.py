@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When things go wrong: does the run say who waits for whom, end every process, and leave with the right status?
+"""After an error: does the run report who waits for whom, end every process, and exit with the right status?
 
-That no process is left is checked by every run of a program (tests/end_to_end/programs.py).
+Every run of a program checks that no process is left (tests/end_to_end/programs.py).
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def test_the_fabric_cannot_go_on(run_program: Program, tmp_path: Path, body: str
 
 
 def test_an_error_handler_hears_what_it_hears_by_mpi_alone(run_program: Program, tmp_path: Path) -> None:
-    """Of arguments that MPI refuses and of requests that fail; the calls that MPI takes among them exchange what they should."""
+    """For arguments that MPI refuses and for requests that fail; the valid calls among them exchange the right data."""
     mpi = Mpi(BIN / "mpicc", BIN / "mpiexec")
     alone = mpi.run(2, [mpi.build([PROGRAMS / "refused.c"], tmp_path / "alone")])
     assert alone.returncode == 0, alone.stderr
@@ -204,7 +204,7 @@ def test_a_rank_did_what_it_is_said_to_have_done(run_program: Program, child: st
 def test_the_others_are_where_the_end_of_one_leaves_them(
     run_program: Program, ends: str, status: int, said: str, does: str
 ) -> None:
-    """However late they come there: the launcher kills them only after the report."""
+    """However late they enter it: the launcher kills them only after the report."""
     body = f"if (rank == 1) {{ {ends} }} usleep(300000); MPI_Barrier(MPI_COMM_WORLD);"
     run = run_program(f"#include <stdlib.h>\n#include <unistd.h>\n{MAIN.format(body)}", 4, "--timeout", "20")
     assert run.exit_code == status, run.stderr
@@ -222,7 +222,7 @@ def test_one_that_polls_waits_since_its_first_look(run_program: Program) -> None
     )
     run = run_program(MAIN.format(body), 2, "--timeout", "2", "--compute", "none")
     since = [float(line.split()[-2]) for line in run.stderr.splitlines() if ": in MPI_Test, waits for " in line]
-    # Virtual time goes on with each look: how far in two seconds is up to the machine.
+    # Virtual time advances with each poll: how far in two seconds depends on the machine.
     assert since and max(since) < 10 < run.report["virtual_time_us"] / 10, run.stderr
 
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Intercommunicators between halves, and what MPI itself does for all ranks together. */
+/* Intercommunicators between halves, and the calls that MPI itself executes for all ranks together. */
 #include "check.h"
 
 static void greet(MPI_Comm between, int upper) {
@@ -17,7 +17,7 @@ static void greet(MPI_Comm between, int upper) {
   MPI_Comm_free(&between);
 }
 
-/* Each rank puts its number at its right neighbour, and writes it to a file; ranks come at different times. */
+/* Each rank puts its number at its right neighbour, and writes it to a file; ranks arrive at different times. */
 static void write_together(const char* name) {
   const int right = (rank + 1) % ranks, left = (rank + ranks - 1) % ranks;
   int* at;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Counts, displacements and extents that an int does not hold. The buffers are large, and hardly any of them is touched. */
+/* Counts, displacements and extents beyond the range of an int. The buffers are large, and hardly touched. */
 #include <sys/mman.h>
 
 #include "check.h"
 
-#define FAR ((MPI_Count)1 << 31) /* bytes; twice of it is more than 32 bits hold */
+#define FAR ((MPI_Count)1 << 31) /* bytes; twice as many exceed 32 bits */
 #define MOST 8
 
 static char* room(MPI_Count bytes) {
@@ -22,7 +22,7 @@ int main(int argc, char** argv) {
   char *given = room((MOST + 1) * (FAR + 8)), *taken = room((MOST + 1) * (FAR + 8));
   const MPI_Comm world = MPI_COMM_WORLD;
 
-  /* Elements that lie more than 2 GB apart. */
+  /* Elements more than 2 GB apart. */
   MPI_Datatype sparse;
   MPI_Type_create_resized(MPI_INT, 0, FAR + 8, &sparse);
   MPI_Type_commit(&sparse);
@@ -56,7 +56,7 @@ int main(int argc, char** argv) {
   MPI_Igatherv_c(&rank, sizeof rank, MPI_BYTE, taken, counts, places, MPI_BYTE, 0, world, &request);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
 
-  /* Counts themselves, of elements without data; 4 G + 1 would be 1 in 32 bits. */
+  /* Large counts of elements without data; 4 G + 1 would be 1 in 32 bits. */
   MPI_Datatype empty;
   MPI_Type_contiguous(0, MPI_INT, &empty);
   MPI_Type_commit(&empty);
@@ -64,7 +64,7 @@ int main(int argc, char** argv) {
   MPI_Alltoall_c(given, FAR + 1, empty, taken, FAR + 1, empty, world);
   MPI_Type_free(&empty);
 
-  /* With an argument, so many bytes in a reduction and in a broadcast, and as many in a message. */
+  /* With an argument: that number of bytes in a reduction, in a broadcast, and in a message. */
   if (argc > 1) {
     const MPI_Count bytes = atoll(argv[1]);
     CHECK(bytes <= (MOST + 1) * FAR);

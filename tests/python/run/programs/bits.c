@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Prints a digest of the bits that each reduction gives, of sums that depend on the order: large numbers cancel. */
+/* Prints a digest of the result bits of each reduction, for sums that depend on the order: large numbers cancel. */
 #include <stdint.h>
 
 #include "check.h"
@@ -24,7 +24,7 @@ static void tell(const char* name, int count, int number) {
     memcpy(&bits, &got[i], sizeof bits);
     digest = (digest ^ bits) * 1099511628211u;
   }
-  digest *= 2 * (uint64_t)rank + 1; /* the sum over ranks says which one has what */
+  digest *= 2 * (uint64_t)rank + 1; /* makes the sum over ranks depend on which rank has which value */
   MPI_Reduce(&digest, &all, 1, MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
   if (rank == 0) printf("%s %d: %016llx\n", name, number, (unsigned long long)all);
 }

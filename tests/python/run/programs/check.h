@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the test programs share: MPI set up, and a check that ends the program where it fails. */
+/* Shared by the test programs: MPI set-up, and a check that ends the program on failure. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

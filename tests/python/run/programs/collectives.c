@@ -42,7 +42,7 @@ static void in_the_network(MPI_Comm comm) {
   MPI_Allreduce(&own, &least, 1, MPI_DOUBLE_INT, MPI_MINLOC, comm);
   CHECK(least.value == -1.5 && least.place == size / 2);
 
-  /* Derived types are moved as their bytes; what lies between them stays. */
+  /* Derived types are moved as their bytes; gaps are not written. */
   MPI_Datatype column;
   int matrix[4][3];
   for (int i = 0; i < 12; i++) matrix[i / 3][i % 3] = me == 0 ? i : -1;
@@ -149,7 +149,7 @@ static void communicators(void) {
   MPI_Comm_free(&half);
 }
 
-/* What the fabric knows nothing of works all the same. */
+/* Calls that the fabric does not support still work. */
 static void windows(void) {
   int mine = rank, got = -1;
   MPI_Win window;

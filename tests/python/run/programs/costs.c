@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Processor time of a call, in us, the least of some rounds: of MPI_Comm_dup with MPI_Comm_free, and of a flush. */
+/* Processor time of a call in us, minimum of several rounds: of MPI_Comm_dup with MPI_Comm_free, and of a flush. */
 #include <sys/resource.h>
 
 #include "check.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Duplicates of two parents at once, which each rank begins in a random order, between other collectives on the same parents: on
- * each parent the order is the same. MPICH alone (5.0.2) waits for ever in some runs. duplicates [SEED] */
+/* Duplicates of two parents at once, which each rank begins in a random order, between other collectives on the same
+ * parents: on each parent the order is the same. MPICH alone (5.0.2) hangs in some runs. duplicates [SEED] */
 #include "check.h"
 
 enum { PARENTS = 4, TURNS = 12, STEPS = 3 };
@@ -14,7 +14,7 @@ static unsigned draw(unsigned below) {
 
 static MPI_Comm parents[PARENTS];
 
-/* The last parent has the ranks that are as even as this one; every other has its ranks backwards. */
+/* The last parent has the ranks of the same parity; every other has its ranks in reverse order. */
 static int backwards(int parent) {
   return parent % 2;
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* MPI_Dist_graph_create, where other ranks name the edges: the neighbours in the order of who names them, and that a
- * neighbourhood's collective goes along them. */
+/* MPI_Dist_graph_create with edges named by other ranks: the neighbours in the order of the naming ranks, and a
+ * neighbourhood collective along the edges. */
 #include "check.h"
 
 enum { MOST = 16 };
 
-/* Rank `from` names these edges out of the rank after it; none out of rank 0. */
+/* Rank `from` names these edges out of the next rank; none out of rank 0. */
 static int named_by(int from, int* destinations) {
   const int source = (from + 1) % ranks,
             all[] = {(source + 1) % ranks, (source + 2) % ranks, source, (source + 1) % ranks};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Wall-clock time in us of an accumulate under an exclusive lock, completed by its request, where all ranks do so at once and are
- * more than the processors; at a level of threads that asks for more than there is on the fabric. */
+/* Wall-clock time in us of an accumulate under an exclusive lock, completed by its request, if all ranks do so at
+ * once and there are more ranks than processors; with a thread level higher than the fabric supports. */
 #include <time.h>
 
 #include "check.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Point to point, in all its forms: does every message arrive where MPI says, with the status that MPI says? */
+/* Point to point, in all its forms: does every message arrive at the receive and with the status that MPI
+ * prescribes? */
 #include "check.h"
 
 static int right, left;
@@ -41,7 +42,7 @@ static void large(void) {
   MPI_Isend(out, count, MPI_DOUBLE, right, 7, MPI_COMM_WORLD, &requests[1]);
   requests[2] = MPI_REQUEST_NULL;
   MPI_Irecv(&unused, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &requests[3]);
-  memset(out, 0, count * sizeof *out); /* it is not allowed, but shows that the message was copied */
+  memset(out, 0, count * sizeof *out); /* not allowed, but shows that the message was copied */
   MPI_Waitall(4, requests, statuses);
   CHECK(in[0] == left && in[count - 1] == left + count - 1);
   CHECK(statuses[0].MPI_SOURCE == left && statuses[3].MPI_SOURCE == MPI_PROC_NULL);
@@ -61,7 +62,7 @@ static void wildcards(void) {
     MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
     CHECK(value == status.MPI_SOURCE * 10 && status.MPI_TAG == status.MPI_SOURCE && !seen[status.MPI_SOURCE]++);
   }
-  /* Two receives that accept the same messages get them in the order of sending, in whatever order they are waited for. */
+  /* Two receives that accept the same messages get them in the order of sending, in any order of waiting. */
   if (rank == 0) {
     MPI_Irecv(&a, 1, MPI_INT, 1, 5, MPI_COMM_WORLD, &requests[0]);
     MPI_Irecv(&b, 1, MPI_INT, MPI_ANY_SOURCE, 5, MPI_COMM_WORLD, &requests[1]);
@@ -193,7 +194,7 @@ int main(int argc, char** argv) {
   void (*const parts[])(void) = {blocking, large, wildcards, probes, persistent, arrays, rest};
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
     parts[i]();
-    MPI_Barrier(MPI_COMM_WORLD); /* a wildcard of one part must not catch what the next one sends */
+    MPI_Barrier(MPI_COMM_WORLD); /* a wildcard of one part must not match messages of the next */
   }
   return end();
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Collectives, messages and a split communicator, checked; prints what each rank sees. Run beside others of its kind. */
+/* Collectives, messages and a split communicator, checked; prints the results of each rank. Runs beside others of
+ * its kind. */
 #include "check.h"
 
 int main(int c, char** v) {

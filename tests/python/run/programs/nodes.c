@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Collectives on communicators whose ranks share nodes unevenly, and in orders that are not that of the nodes. */
+/* Collectives on communicators whose ranks share nodes unevenly, and in orders other than that of the nodes. */
 #include "check.h"
 
 #define MOST 16

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Partitioned allreduce and broadcast: right whatever order partitions get ready in, and under way before all are. */
+/* Partitioned allreduce and broadcast: correct in any order of ready partitions, and in flight before all are ready. */
 #include "check.h"
 #include "thalweg_mpix.h"
 
@@ -63,7 +63,7 @@ static void broadcast(void) {
   MPIX_Prequest_free(&request);
 }
 
-/* The time of `parts` pieces of work and of their sums, seen by the last rank. */
+/* The time of `parts` pieces of work and of their sums, measured by the last rank. */
 static double pipeline(int parts) {
   static double large[1 << 16], sums[1 << 16];
   MPIX_Prequest request;

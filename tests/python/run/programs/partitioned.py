@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Partitioned allreduce and broadcast from Python: each rank's partitions get ready in an order of its own."""
+"""Partitioned allreduce and broadcast from Python: each rank's partitions become ready in its own order."""
 
 import numpy as np
 from mpi4py import MPI

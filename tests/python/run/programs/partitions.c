@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Partitioned messages that nobody blocks for: looked at by MPI_Parrived, MPI_Test and MPI_Request_get_status, while the other side
- * looks, too, or waits for a message. */
+/* Partitioned messages without blocking waits: polled by MPI_Parrived, MPI_Test and MPI_Request_get_status, while
+ * the other side also polls, or waits for a message. */
 #include "check.h"
 
 enum { PARTS = 2 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Persistent collectives, in the network and outside it: started again and again, together, beside others, and freed. */
+/* Persistent collectives, in the network and outside it: started repeatedly, together, beside others, and freed. */
 #include "check.h"
 
 #define MOST 64
@@ -81,7 +81,7 @@ static void turns(MPI_Comm comm, MPI_Comm* freed) {
   }
 }
 
-/* A request that is freed while it is active does its work all the same. */
+/* A request that is freed while it is active still completes. */
 static void freed_while_active(void) {
   MPI_Request request, other;
   int mine = rank + 1, result = 0, again = 0;
@@ -92,7 +92,7 @@ static void freed_while_active(void) {
   MPI_Wait(&other, MPI_STATUS_IGNORE);
   MPI_Barrier(MPI_COMM_WORLD);
   CHECK(again == ranks * (ranks + 1) / 2);
-  for (int flag, i = 0; i < 1000 && result != again; i++) /* nothing says when it is done */
+  for (int flag, i = 0; i < 1000 && result != again; i++) /* no call reports its completion */
     MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
   CHECK(result == again);
 }

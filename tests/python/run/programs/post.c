@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What rank 0 completed before a barrier is there behind it: the others' first MPI_Win_test says so. */
+/* Operations that rank 0 completed before a barrier are visible after it, in the others' first MPI_Win_test. */
 #include "check.h"
 
 int main(int argc, char** argv) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Calls with arguments that MPI refuses, and others that fail: the class that the communicator's error handler is told, then the
-   one that each returns. To be compared with what MPI alone says. */
+/* Calls with arguments that MPI refuses, and others that fail: the class given to the communicator's error handler,
+ * then the one that each call returns. Compared with the output of MPI alone. */
 #include "check.h"
 
 static int told, returns;
@@ -69,7 +69,7 @@ static void collectives(MPI_Datatype raw) {
   TRY(MPI_Alltoall(x, 1, raw, y, 1, MPI_INT, c));
   TRY(MPI_Alltoallv(x, one, at, MPI_INT, x, one, at, MPI_INT, c));
   TRY(MPI_Alltoallv(x, minus, at, MPI_INT, y, one, at, MPI_INT, c));
-  if (rank == 0) { /* the root alone finds it */
+  if (rank == 0) { /* the root alone detects it */
     TRY(MPI_Reduce(x, x, 1, MPI_INT, MPI_SUM, 0, c));
     TRY(MPI_Gather(x, 1, MPI_INT, x, 1, MPI_INT, 0, c));
     TRY(MPI_Gatherv(x, 1, MPI_INT, x, one, at, MPI_INT, 0, c));
@@ -78,7 +78,7 @@ static void collectives(MPI_Datatype raw) {
   }
 }
 
-/* Null pointers where a result is to be put. */
+/* Null pointers for results. */
 static void nowhere(void) {
   int flag;
   MPI_Group group;
@@ -99,7 +99,7 @@ static void nowhere(void) {
   TRY(MPI_Testall(1, &q, NULL, MPI_STATUSES_IGNORE));
 }
 
-/* A communicator that ends with messages which nobody received. */
+/* A communicator that ends with unreceived messages. */
 static void left_over(void) {
   MPI_Comm copy;
   MPI_Comm_dup(c, &copy);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A semaphore in a window of rank 0, by fetch-and-op and flush, that each rank takes again and again: semaphore TIMES. */
+/* A semaphore in a window of rank 0, by fetch-and-op and flush, that each rank takes repeatedly: semaphore TIMES. */
 #include "check.h"
 
 int main(int argc, char** argv) {

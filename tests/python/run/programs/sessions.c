@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Sessions alone, without MPI_Init: collectives, messages, derived types, communicators made of each other; twice, with all of MPI
- * ended in between. */
+/* Sessions alone, without MPI_Init: collectives, messages, derived types, communicators created from each other;
+ * twice, with all of MPI finalized in between. */
 #include <mpi.h>
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Collectives on whose size rank 1 and the others disagree, with an error handler; afterwards the communicator is used again.
-   With "alone" only what MPI alone ends, too, to be compared with that. */
+/* Collectives on whose size rank 1 and the others disagree, with an error handler; afterwards the communicator is
+ * used again. With "alone" only those that MPI alone also ends, for a comparison with it. */
 #include "check.h"
 
 static int x[64], y[64], told, tells;
@@ -27,7 +27,7 @@ static void use_again(void) {
   CHECK(MPI_Wait(&q, MPI_STATUS_IGNORE) == MPI_SUCCESS && sum == ranks - 1);
 }
 
-/* `hears`: this rank has to hear of it, by its handler and by the call; another one may. */
+/* `hears`: this rank must get the error, by its handler and by the call; another one may. */
 #define TRY(hears, call)                                                     \
   do {                                                                       \
     told = tells = 0;                                                        \
@@ -67,7 +67,7 @@ static void add(void* in, void* out, int* count, MPI_Datatype* type) {
   for (int i = 0; i < *count; ++i) ((int*)out)[i] += ((int*)in)[i];
 }
 
-/* By MPI itself in both cases: the root alone hears of it. */
+/* By MPI itself in both cases: only the root gets the error. */
 static void in_software(void) {
   MPI_Op own;
   MPI_Op_create(add, 1, &own);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Rules that are easily forgotten: which statuses have an error, what MPI_BOTTOM may hold, what room a buffered send needs.
- * small_print truncate | bsend: ends by that fatal error instead. */
+/* Rules that are easily forgotten: the statuses with an error, the contents of MPI_BOTTOM, the room for a buffered
+ * send. small_print truncate | bsend: ends by that fatal error instead. */
 #include "check.h"
 
 enum { MARK = 12345, COUNT = 5 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Starts two more processes, which sum with it and go; with an argument they stay. */
+/* Starts two more processes, which sum with it and exit; with an argument they stay. */
 #include <unistd.h>
 
 #include "check.h"

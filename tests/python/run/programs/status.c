@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* MPI 4.1's status of several requests, which stay what they are: the fabric's, MPI's own, inactive ones and none. */
+/* MPI 4.1's status of several requests, which remain unchanged: the fabric's, MPI's own, inactive ones and none. */
 #include "check.h"
 
 enum { COLLECTIVE, MESSAGE, PERSISTENT, NATIVE, NONE, ALL };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Communicators for a part of the ranks, made in every way of MPI. Each member prints how many it counted there, by a collective
- * and by a message around. */
+/* Communicators for a part of the ranks, created by every constructor of MPI. Each member prints the number of
+ * members it counted, by a collective and by a message around. */
 #include "check.h"
 
 static void show(const char* name, MPI_Comm comm) {
@@ -63,7 +63,7 @@ static void parts(void) {
   MPI_Group_free(&world);
 }
 
-/* Made of a topology on a part. */
+/* Created from a topology on a part. */
 static void derived(void) {
   const int stays = 1;
   MPI_Comm part = line(), made;
@@ -91,7 +91,8 @@ static void derived(void) {
   if (part != MPI_COMM_NULL) MPI_Comm_free(&part);
 }
 
-/* MPICH (5.0.2) crashes in the split where the groups differ in size, and in the merge where one is a topology's on a part. */
+/* MPICH (5.0.2) crashes in the split if the groups differ in size, and in the merge if one is a topology's on a
+ * part. */
 static void between_halves(void) {
   const int upper = rank >= ranks / 2;
   MPI_Comm half, between, part, both;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Collectives whose blocks differ in size, blocking, non-blocking and persistent, in place, with empty blocks and with
- * types and displacements that leave gaps. Argument 1 seeds the counts. */
+/* Collectives whose blocks differ in size, blocking, non-blocking and persistent, in place, with empty blocks and
+ * with types and displacements that leave gaps. Argument 1 seeds the counts. */
 #include "check.h"
 
 #define MOST 16   /* ranks */
@@ -40,7 +40,7 @@ static void clear(void) {
   for (int i = 0; i < SIZE; i++) receive[i] = send[i] = -1;
 }
 
-/* Every received block, and nothing beside them. */
+/* Checks every received block, and that the rest is unchanged. */
 static void check_blocks(int n, int me, int from_all) {
   int touched = 0, written = 0;
   for (int i = 0; i < n; i++) {
@@ -109,7 +109,7 @@ static void round_of(MPI_Comm comm, int form, int in_place, int largest) {
   for (int wide = 0; wide < 2; wide++) { /* alltoallv and alltoallw */
     clear();
     for (int i = 0; i < n; i++) {
-      if (in_place) count[i][me] = count[me][i] = i < me ? count[i][me] : count[me][i]; /* as both know them */
+      if (in_place) count[i][me] = count[me][i] = i < me ? count[i][me] : count[me][i]; /* known to both */
       send_counts[i] = count[me][i];
       counts[i] = count[i][me];
       types[i] = MPI_INT;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* One-sided calls beside what takes virtual time: their target waits for it, their result does, and so does a lock's holder. */
+/* One-sided calls beside calls that take virtual time: their target waits, their result arrives late, and a lock's
+ * holder waits. */
 #include "check.h"
 
 enum { TURNS = 20 };
@@ -7,7 +8,7 @@ enum { TURNS = 20 };
 static MPI_Win window;
 static int* at;
 
-/* Rank 0 waits in a barrier while all others count up in its window. */
+/* Rank 0 waits in a barrier while all others increment a counter in its window. */
 static void target_waits(void) {
   const int one = 1;
   int old, sum = 0;
@@ -23,7 +24,7 @@ static void target_waits(void) {
   CHECK(sum == TURNS * (ranks - 1));
 }
 
-/* Rank 1 looks for a flag, which rank 0 sets after it has exchanged messages with rank 2. */
+/* Rank 1 polls for a flag, which rank 0 sets after it has exchanged messages with rank 2. */
 static void result_waits(void) {
   const int one = 1;
   int flag = 0, value = 0;
@@ -38,7 +39,7 @@ static void result_waits(void) {
   MPI_Win_unlock_all(window);
 }
 
-/* What the last rank has put and flushed is in rank 0's memory by the time that a message says so. */
+/* Data that the last rank has put and flushed are in rank 0's memory before a message announces them. */
 static void flushed_is_there(void) {
   MPI_Win_lock_all(0, window);
   for (int i = 1; i <= TURNS; i++) {
@@ -61,7 +62,7 @@ static void flushed_is_there(void) {
   MPI_Win_unlock_all(window);
 }
 
-/* Each rank holds the lock while a message to itself, and time, goes by. */
+/* Each rank holds the lock while a message to itself, and time, passes. */
 static void holder_waits(void) {
   int value, other, sum;
   for (int i = 0; i < 5; i++) {
