@@ -17,7 +17,7 @@ Places = NDArray[np.int32]
 
 
 class Paths:
-    """The paths of a routing table, by place and destination."""
+    """The paths of a routing table by place and destination."""
 
     def __init__(self, following: NDArray[np.integer]) -> None:
         """`following[place, destination]` is the next place; the place itself at the destination, and -1 where there is no

@@ -7,7 +7,7 @@ const HEAT = [[254, 243, 199], [253, 186, 116], [234, 88, 12], [153, 27, 27]];
 const GUTTER = 190, AXIS = 24, FONT = "12px system-ui, 'DejaVu Sans', Arial, sans-serif";
 let from = 0, to = data.end || 1;
 
-// Rows from the top: a heading for each group, the lanes of its tracks, a strip for each of its counters.
+// Rows from the top: for each group a heading, the lanes of its tracks, and a strip for each of its counters.
 const rows = [], trackAt = [];
 let height = AXIS;
 const add = (row, size) => { rows.push({ ...row, y: height, size }); height += size; };
@@ -26,7 +26,7 @@ const most = Math.max(...data.counters.flatMap((counter) => counter.values.map((
 
 const names = data.texts.map((text) => text.split("\n")[0]);
 const colourOf = new Map();
-/// Names that differ only from a number on have the same colour.
+/// Names that are equal up to the first number have the same colour.
 const colour = (text) => {
   const kind = names[text].replace(/ +[^ ]*\d.*$/, "");
   if (!colourOf.has(kind)) colourOf.set(kind, COLOURS[colourOf.size % COLOURS.length]);
@@ -43,7 +43,7 @@ const time = (us) => {
 };
 const x = (us) => GUTTER + ((us - from) / (to - from)) * (canvas.clientWidth - GUTTER);
 const at = (px) => from + ((px - GUTTER) / (canvas.clientWidth - GUTTER)) * (to - from);
-/// The first of what is in order of its ends that ends behind a time.
+/// Binary search in items ordered by end: index of the first that does not end before a time.
 const first = (items, us) => {
   let low = 0, high = items.length;
   while (low < high) { const middle = (low + high) >> 1; if (items[middle][1] < us) low = middle + 1; else high = middle; }
@@ -67,7 +67,7 @@ function spans(row) {
   let drawn = -1;
   for (let i = first(row.spans, from); i < row.spans.length && row.spans[i][0] <= to; i++) {
     const [begin, end, text] = row.spans[i], left = Math.max(x(begin), GUTTER), right = Math.max(x(end), left + 1);
-    if (right <= drawn) continue;  // less than a pixel behind what is drawn already
+    if (right <= drawn) continue;  // less than a pixel beyond the last drawn item
     drawn = Math.max(right, left + 1);
     pen.fillStyle = colour(text);
     pen.fillRect(left, row.y + 1, right - left, row.size - 2);

@@ -499,7 +499,8 @@ def _plan(
 
 
 def receive_buffer_bytes(board: Board | Server, most: int) -> int:
-    """Of each of `BUFFERS` receive buffers, which have room for `most` bytes of messages together. A buffer holds whole words of elements."""
+    """Returns the size of each of `BUFFERS` receive buffers that hold `most` bytes of messages in total. A buffer holds
+    whole words of elements."""
     whole = _WORD * ELEMENT
     return max(board.packet_bytes, whole * math.ceil(most / (BUFFERS - 20) / whole))
 

@@ -114,7 +114,7 @@ class RankReport:
 
 @dataclass
 class Report:
-    """Counts of all ranks, losses, and who waited for whom at the end."""
+    """Counts of all ranks, losses, and waits at the end."""
 
     ranks: list[RankReport]
     blocked: Sequence[str] = ()

@@ -52,7 +52,7 @@ MakeRow = Callable[..., Row]
 
 
 class Application:
-    """The rows; `row` makes a row beside the published number of an id. Measured points are kept for later rows."""
+    """The rows; `row` makes a row with the published number of an id. Measured points are kept for later rows."""
 
     def __init__(self, row: MakeRow) -> None:
         self._row = row

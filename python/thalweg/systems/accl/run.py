@@ -99,7 +99,7 @@ class Ranks:
 
 
 def free_ports(count: int) -> int:
-    """Returns the first of so many consecutive free ports. Raises InputError."""
+    """Returns the first of `count` consecutive free ports. Raises InputError."""
     draw = random.SystemRandom()
     for _ in range(100):
         first = draw.randrange(_FIRST_PORTS.start, max(_FIRST_PORTS.stop - count, _FIRST_PORTS.start + 1))

@@ -425,7 +425,7 @@ def _of_rank(board: int, error: BaseException) -> BaseException:
 
 
 def _line(one: Blocked) -> str:
-    """Describes who waits for what; of a kernel also where in its source."""
+    """Describes a wait, for a kernel with its source line."""
     of = f", for {one.on}" if one.where and one.on else ""
     return (
         f"{one.who} waits {one.what}{of}"

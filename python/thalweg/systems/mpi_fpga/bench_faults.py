@@ -23,7 +23,7 @@ WARMUP_CYCLES = 20_000
 
 
 def round_trip(latency: int) -> int:
-    """Returns the number of further frames that are sent in vain for each damaged one, given a link latency in cycles
+    """Returns the number of additional frames that are discarded after each damaged one, given a link latency in cycles
     (docs/links.md)."""
     return 2 * latency + 8
 

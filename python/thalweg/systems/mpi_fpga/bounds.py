@@ -1,36 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lower bounds of the time of communication on a network, for any algorithm, with combining and copying in the switches.
 
-They rest on two things that hold on any graph. Information needs at least the hops between two nodes, each a link and the
-stages of a router. And what enters or leaves a node passes that node's own links: `B` is the sum of their rates, links that
-run side by side counted each (2n times b on a k-ary n-cube, dimensions of size 2 included). Distances and links are those of
-the ranks at hand, so a bound holds for any sub-communicator and for unequal dimensions; links of nodes that hold no rank may
-be used and are never counted against it. With m the bytes, N the ranks, d distances in time:
+They rest on two facts that hold on any graph. Information takes at least the hops between two nodes, each of which is a link
+and the stages of a router. All data that enter or leave a node pass the node's own links: `B` is the sum of their rates,
+including parallel links (2n times b on a k-ary n-cube, dimensions of size 2 included). Distances and links are those of the
+given ranks, so a bound holds for any sub-communicator and for unequal dimensions; links of nodes without ranks may be used
+and never weaken it. With m bytes, N ranks, and distances d in time:
 
-barrier     the largest d between two ranks
-broadcast   the last byte to leave the root has yet to reach the farthest rank: d + m/B(root); what a rank receives begins no
+barrier     the maximum d between two ranks
+broadcast   the last byte that leaves the root must still reach the farthest rank: d + m/B(root); a rank starts to receive no
             sooner than d: d + m/B(rank)
-reduce      the same, backwards; and d + lane, since the farthest operand is combined at least once on its way
-allreduce   each rank's last operand has yet to reach the rank farthest from it: d + m/B, and d + lane. Further, every byte
-            takes 2(N-1) transfers: until some node knows its result, each other rank has sent once; from then on, each other
+reduce      the same in reverse; and d + lane, since the farthest operand is combined at least once on its path
+allreduce   each rank's last operand must still reach the rank farthest from it: d + m/B, and d + lane. Further, every byte
+            takes 2(N-1) transfers: until some node knows its result, each other rank has sent once; afterwards, each other
             rank receives once. All of them use links at the ranks: 2(N-1)m over the sum of those links' rates, which is
             (N-1)m/(N n b) for all nodes of a k-ary n-cube. No distance is added to this: while the first results spread, the
-            last operands may still be under way, so that no link ever has to be idle
+            last operands may still be in flight, so that no link ever has to be idle
 gather      the blocks of the ranks at distance d and beyond arrive after d: d + (their number) m/B(root), for every d
-scatter     gather backwards: the blocks for the ranks at distance d and beyond have left d before the end
+scatter     gather in reverse: the blocks for the ranks at distance d and beyond have left d before the end
 allgather   as gather, for every rank; and as broadcast, from every rank
-reduce-     scatter, of every rank's blocks; and reduce, of every rank's: a rank's part of another's result has to leave it,
-scatter     combined with what passes or not
-scan,       what a rank gives goes to every rank above: d + the larger of m/B at both ends and, where it is combined on its
-exscan      way, a lane
-alltoall    as scatter and gather, for every rank; and every block uses as many links as its ranks are hops apart, at least:
+reduce-     scatter of every rank's blocks; and reduce of every rank's block: a rank's part of another's result must leave it,
+scatter     combined with passing data or not
+scan,       a rank's data are sent to every higher rank: d + the larger of m/B at both ends and, where they are combined on
+exscan      the path, a lane
+alltoall    as scatter and gather, for every rank; and every block uses at least as many links as its ranks are hops apart:
             the sum of blocks times hops over the sum of all links' rates, N m k/(8b) on a whole k-ary n-cube with k even;
-            and below each switch of a fat tree s ranks' blocks for the N-s others, s (N-s) m, over its links upwards,
+            and below each switch of a fat tree, the blocks of s ranks for the N-s others, s (N-s) m, over its links upwards,
             and as many downwards
 message     one route, whose first link carries all: d + m/b
 
-Host to host, PCIe's latency comes at both ends, and B is at most what PCIe and the DMA carry. The time that a flit spends in
-the last router is not counted, so a flit more or less in m/B does not matter.
+Host to host, PCIe's latency is added at both ends, and B is at most the rate of PCIe and the DMA. The time of a flit in the
+last router is not counted, so one flit more or less in m/B does not matter.
 """
 
 from __future__ import annotations

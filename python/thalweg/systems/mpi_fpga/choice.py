@@ -21,7 +21,7 @@ REDUCTIONS = tuple(COLLECTIVES[name] for name in ("reduce", "allreduce", "reduce
 
 
 class From(NamedTuple):
-    """Algorithms, best first, for communicators of at least so many ranks and blocks of at least so many bytes."""
+    """Algorithms, best first, for communicators of at least `ranks` ranks and blocks of at least `bytes` bytes."""
 
     ranks: int
     bytes: int

@@ -19,9 +19,9 @@ In software, at the best of the usual algorithms' costs without congestion:
     gather, scatter, allgather            ceil(log P) (o + L + o) + (P-1) k G
     all-to-all, reduce-scatter            (P-1) (o + k G + L + o)
 
-The parameters come from the cluster: L is the time between the two ranks that are farthest apart, links and routers; o is
-PCIe's latency, in software with its overhead for a message, and zero kernel to kernel; G is that of one link, host to host of
-PCIe where that is slower; g is o. Where operands are combined, ceil(log P) times the adder's latency comes on top.
+The parameters come from the cluster: L is the time between the two ranks that are farthest apart, over links and routers; o is
+the latency of PCIe, in software plus the overhead of a message, and zero kernel to kernel; G is that of one link, or host to
+host that of PCIe if it is slower; g is o. If operands are combined, ceil(log P) times the adder's latency is added.
 
 Not modelled: trees of rank numbers with paths longer than L, concurrent use of several links of a node,
 contention for links, packets, descriptors, and cycles inside a node.

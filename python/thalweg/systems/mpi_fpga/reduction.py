@@ -3,15 +3,15 @@
 
 The order of operands is fixed by the algorithm and by ranks alone (docs/collectives.md):
 
-tree        a rank joins its own operand with the partial results of its tree neighbours but the one towards the root, edges
+tree        a rank joins its own operand with the partial results of its tree neighbours except the parent, edges
             ascending; edge k joins rank v, a multiple of 2^(k+1), and v + 2^k
 exchange    ranks from the largest power of two on are first combined into those below; then, in stage k, every rank
             combines its partial result with that of rank xor 2^k
 
 halving     (reduce_scatter of a power of two of ranks) ranks that differ in the highest bit combine, then those results of
             ranks that differ in the next one, down to the lowest
-scan        rank r starts with its own operand (an exclusive scan with none) and combines it with what groups of ranks below it
-            have together: for each 1 bit k of r, ascending, the 2^k ranks from r with the bits up to k cleared; a group has
+scan        rank r starts with its own operand (an exclusive scan with none) and combines it with the results of groups of
+            lower ranks: for each 1 bit k of r, ascending, the 2^k ranks from r with the bits up to k cleared; a group has
             the combination of its two halves
 
 A join of n operands folds the first ceil(n/2) from left to right, the others as well, and combines the two results.
@@ -188,7 +188,7 @@ class Order:
         return cls.of(group) if root is None else cls(group.tree_of(root), root)
 
     def tree(self, combine: Combine, operands: Array, vertex: int, parent: int = -1) -> Array:
-        """Reduces everything that is not behind the parent to a vertex."""
+        """Reduces the subtree of a vertex, without the side of its parent, to the vertex."""
         own = [operands[vertex]] if vertex < len(operands) else []
         others = [self.tree(combine, operands, peer, vertex) for peer in self.neighbours[vertex] if peer != parent]
         return _join(combine, own + others)

@@ -83,8 +83,8 @@ def router_parameters(config: FabricConfig) -> dict[str, int | str]:
 def unit_parameters(config: FabricConfig, pairs: Pairs | None = None) -> dict[str, int | str]:
     """The parameters of tw_collective_unit for a cluster's nodes. `pairs`: the operators of its lanes; None: all operators.
 
-    A row has the edges that the communicator of all hosts needs, and a few more for trees that avoid a failed link. A row that needs more
-    is refused when it is loaded.
+    A row has the edges that the communicator of all hosts needs, and a few more for trees that avoid a failed link.
+    Loading a row that needs more fails.
     """
     from thalweg.systems.mpi_fpga import _sim
 
@@ -94,7 +94,7 @@ def unit_parameters(config: FabricConfig, pairs: Pairs | None = None) -> dict[st
     doublings = max(1, (hosts - 1).bit_length())
     by_rank = collective.trees.name == "by_rank"
     ports = router.local_ports - 1
-    fillers = 3 * doublings - 2  # processes of a scan that fill stages: more than in any other collective
+    fillers = 3 * doublings - 2  # processes that fill stages of a scan, the maximum of all collectives
     if by_rank:
         edges = min(MOST_EDGES, max(2 * doublings, ports))
     else:

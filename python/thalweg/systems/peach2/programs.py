@@ -119,7 +119,7 @@ class Program:
     # --- Phases
 
     def phase(self) -> bool:
-        """Runs a phase. False if it has to be the last one, because processors wait for something that never happens."""
+        """Runs a phase. Returns False if it must be the last one, because processors wait forever."""
         for _ in range(self.draw.randint(1, 4)):
             for node in self.draw.sample(self.hubs.nodes, len(self.hubs.nodes)):
                 if self.draw.random() < 0.3:
@@ -350,7 +350,7 @@ class Program:
         return data
 
     def _flood(self) -> None:
-        """Starts more chains than a hub may have room for; it counts those that it misses."""
+        """Starts more chains than a hub may have room for; the hub counts dropped starts."""
         node = self.draw.choice(self.hubs.nodes)
         source, at, data = self._source(node, 4 * self.draw.randint(1, 64))
         memory = self._memory()

@@ -150,7 +150,8 @@ def _wrong(run: Run, rank: int, operation: metadata.Operation) -> Buffer:
 def _messages(
     draw: random.Random, run: Run, operation: metadata.Operation, ranks: int, flushes: Sequence[int]
 ) -> list[Buffer]:
-    """Each rank sends to one, itself or another one, as a port's elements come from one rank. `flushes`: one element of so many."""
+    """Each rank sends to one rank, possibly itself, as a port receives from one rank only. `flushes`: possible
+    intervals of flushed elements."""
     to = draw.sample(range(ranks), ranks)
     wrong = []
     for rank, peer in enumerate(to):

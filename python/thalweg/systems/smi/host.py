@@ -8,7 +8,7 @@
     count = 1
 
     [[kernel]]
-    file = "bandwidth_0.cl"      # beside this file; one of the command's where nothing is said
+    file = "bandwidth_0.cl"      # relative to this file; default: a source given to the command
     name = "app"
     ranks = [0]
     arguments = { N = 1000, dest_rank = 1 }

@@ -37,17 +37,17 @@ HOSTS_GB = 12.5
 """GB/s of Omni-Path, 100 Gb/s (section 5.1)."""
 
 MATRICES = ((1024, 1024), (2048, 2048), (4096, 4096), (8192, 8192), (2048, 8192), (8192, 2048))
-"""Of Figure 15, rows and columns: square and rectangular, as the paper says no more of them."""
+"""Rows and columns for Figure 15: square and rectangular, as the paper gives no other details."""
 DOMAIN, STEPS = 4096, 32
-"""Of Figure 18."""
+"""Points along a side and time steps of Figure 18."""
 STRONG: tuple[tuple[int, Grid], ...] = ((1, (1, 1)), (4, (1, 1)), (1, (2, 2)), (4, (2, 2)), (4, (2, 4)))
-"""Of Figure 18: banks of an FPGA, and FPGAs; the first one is what the others are compared with."""
+"""Banks per FPGA and grid of FPGAs of Figure 18; the first is the reference."""
 WEAK = tuple(256 << power for power in range(6))
-"""Of Figure 19, along a side; the paper's axis is in no text."""
+"""Points along a side for Figure 19; the paper gives the axis only as a picture."""
 GRIDS: tuple[Grid, Grid] = ((2, 2), (2, 4))
 COUNTS, COUNTS_SMALL, SMALL = (2, 4), (8, 32), 1024
-"""Of timesteps in the two runs whose difference is a step's time: each step takes the same, but for the first ones where ranks wait for
-halos, as they do on few points, up to `SMALL` along a side."""
+"""Time steps of the two runs whose difference gives the time of a step. All steps take the same time, except the first
+ones if ranks wait for halos, as with few points, up to `SMALL` along a side."""
 
 FAMILIES = (
     "families differ: LUTs of six inputs of UltraScale+, by Yosys, of RTL; the paper's are of Stratix 10, by Quartus, of kernels in OpenCL, "

@@ -67,10 +67,11 @@ def prove(topology: Topology, tables: Table, receive: Iterable[Table] = ()) -> P
 
 
 class _Kernels:
-    """The places of packets, send kernels and then receive kernels, numbered rank * links + link, and the channels that they enter:
+    """The places of packets (send kernels, then receive kernels, numbered rank * links + link) and the channels that
+    they enter:
 
-    links, by the send kernel that fills them, and the FIFOs from receive to send, send to receive, send to send, receive to receive
-    kernels, numbered ((sort * ranks + rank) * links + own) * links + other, but for links, which come first, rank * links + link.
+    first the links, numbered rank * links + link of the send kernel that fills them, then the FIFOs from receive to send, send to
+    receive, send to send, and receive to receive kernels, numbered ((sort * ranks + rank) * links + own) * links + other.
     """
 
     def __init__(self, topology: Topology, tables: Table) -> None:

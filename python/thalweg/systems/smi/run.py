@@ -73,7 +73,7 @@ class Stuck(FabricStopped):
     def __init__(self, text: str, blocked: Sequence[Blocked] = ()) -> None:
         super().__init__(text, blocked)
         self.lines = text.splitlines()
-        self.raw: Raw | None = None  #: what was recorded until then
+        self.raw: Raw | None = None  #: recorded data until then
 
 
 class Buffer:
@@ -510,7 +510,7 @@ def _fault(run: _sim.Run) -> WrongUse | Stuck | None:
 
 
 def _endpoints(programs: Sequence[metadata.Program | None]) -> list[list[tuple[int, int, int, int]]]:
-    """Of each rank."""
+    """Returns the endpoints of each rank as tuples of kind, port, buffer in packets and size."""
     return [
         [(routes.KINDS.index(of.type), of.port, of.buffer_packets, of.size) for of in program.operations]
         if program

@@ -126,7 +126,7 @@ class Program:
         return VirtualPort(self._node(), self.draw.randrange(fpga.ports), self.draw.randrange(fpga.virtual_of_port))
 
     def _peer(self, at: VirtualPort) -> VirtualPort:
-        """Returns an end that frames from `at` reach."""
+        """Returns a virtual port that frames from `at` can reach."""
         while True:
             to = VirtualPort(self._node(), at.port, self._place().virtual_port)
             if to != at:
@@ -220,7 +220,7 @@ class Program:
                 self.numbers[end] = number
 
     def _segments(self) -> list[tuple[int, int]]:
-        """Of a transfer."""
+        """Returns random segments of a transfer."""
         segments = []
         count = self.draw.choice((1, 1, 1, 2, 5, 20))
         for each in range(count):
@@ -274,7 +274,7 @@ class Program:
         return self.draw.randrange(self._places())
 
     def _user(self) -> None:
-        """User logic sends words, or takes some."""
+        """User logic sends or receives words."""
         kernels = self.cluster.fpga(self.nodes[0]).kernels
         if kernels == 0:
             return

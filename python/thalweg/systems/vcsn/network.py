@@ -177,7 +177,7 @@ class Partition:
 
     @property
     def lost(self) -> list[tuple[int, str, int]]:
-        """What the partition's FPGAs have dropped: tuples of node, description and count."""
+        """Drops of the partition's FPGAs: tuples of node, description and count."""
         return self._of.lost
 
     def rewire(self, circuits: Wiring) -> Rewired:

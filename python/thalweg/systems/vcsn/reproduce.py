@@ -72,8 +72,8 @@ BLOCKS = {
         "ours stores two words and no frame; the paper does not say what its decoder's 58 blocks of memory hold",
     ),
 }
-"""Of Table 3 and of tw_ethernet_port: what the paper calls them, the blocks, and why they differ. The rest of the port, such as credits, is beyond the
-paper."""
+"""Parts of Table 3: the paper's name, blocks of tw_ethernet_port, and why they differ. The rest of the port, such as
+credits, is not in the paper."""
 FAMILIES = (
     "families and tools differ: LUTs of six inputs of UltraScale+, by Yosys, against ALMs of Stratix 10, by Quartus, which have two outputs and four "
     "registers; block RAM of 36 Kbit against 20. MACs and serial transceivers' cores are on neither side"
@@ -149,7 +149,7 @@ class Evaluation(OfPaper):
             rate = row["bytes"] / row["data_us"] / 1e3
             note = "while words move"
             yield self.row(f"{id_}.p2p.max_throughput", f"{of}, transfer of {short(row['bytes'])}", rate, "GB/s", note)
-        # Where the lines through the two longest transfers of each meet.
+        # Intersection of the lines through the two longest transfers of each.
         (begin, slope), (begin_direct, slope_direct) = (
             (
                 one["time_us"]
@@ -261,7 +261,8 @@ class Evaluation(OfPaper):
         yield self.row(f"{id_}.kbit", what, KBIT * taken.bram, "Kbit", FAMILIES)
 
     def _power(self, of: str, luts: float, alms: float) -> Row:
-        """Boards with different networks differ in core power and in ALMs; the quotient is the power per ALM."""
+        """Estimates the power of a board with our blocks; the power per ALM is the quotient of the differences between
+        the two networks' boards."""
         vcsn, dcn = (self.numbers[f"{network}.power"] for network in ("vcsn", "dcn"))
         watts, more = vcsn["core"] - dcn["core"], vcsn["alms"] - dcn["alms"]
         note = (
@@ -346,7 +347,7 @@ class Evaluation(OfPaper):
         at = max(row["time_us"] for row in rows)
         note = "150 ns of it are the slot; by the servers' programs 15.5 us a row, t of Table 5"
         yield self.row("vcsn.reconfigure", "all rows of 16 FPGAs' tables, written by registers", at, "us", note)
-        # Where MPI_Gather of eight servers and the gather of nine FPGAs take as long.
+        # Size at which MPI_Gather of eight servers and the gather of nine FPGAs take the same time.
         meet = next(
             size
             for size in range(1024, 1 << 26, 1024)

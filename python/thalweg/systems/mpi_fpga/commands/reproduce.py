@@ -103,7 +103,8 @@ def _print(rows: Sequence[Row]) -> None:
 
 
 def _grid(rows: Sequence[Row], column: str, name: Callable[[Any], str], *more: str) -> None:
-    """A table of times: collectives and nodes down, and what else is named; `column` across."""
+    """Prints a table of times: a row per collective, number of nodes and columns `more`; a column per value of
+    `column`."""
     down = ("collective", "nodes", *more)
     columns = sorted({row.about[column] for row in rows})
     times = {(*(row.about[key] for key in down), row.about[column]): row for row in rows}

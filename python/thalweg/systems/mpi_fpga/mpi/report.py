@@ -120,7 +120,7 @@ def report_of(
     program: Path | None = None,
     timeline: Timeline | None = None,
 ) -> Report:
-    """The report of the server's counts; with `program`, including call sites of collectives."""
+    """Returns the report of the server's counts, with call sites of collectives if `program` is given."""
     books = result.books
     us = 1e6 / config.ticks_per_second
     fallback: Counter[str] = Counter()

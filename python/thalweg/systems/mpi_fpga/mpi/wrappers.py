@@ -167,7 +167,7 @@ TOGETHER = {
 """Collective over a window or a file: the ranks meet before MPI executes the call."""
 
 OUTSIDE = re.compile(r"Win_(start|complete|wait)|Comm_(spawn|accept|connect|join)")
-"""May block on something outside of the fabric: window epochs opened by some ranks, other programs."""
+"""May block on events outside of the fabric: window epochs opened by some ranks, other programs."""
 
 ASIDE = re.compile(
     r"Win_((un)?lock|flush|sync)|R?(put|get|accumulate|get_accumulate)$|Fetch_and_op|Compare_and_swap$",

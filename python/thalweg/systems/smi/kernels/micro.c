@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What thalweg bench and thalweg reproduce measure on clusters of SMI. Element i of a message is a number that its taker knows.
+// Kernels that thalweg bench and thalweg reproduce measure on SMI clusters. The receiver knows the expected value of
+// element i.
 #include <smi.h>
 
 typedef ELEMENT element;
@@ -8,7 +9,7 @@ static element value(int i, int rank) {
   return (element)((i * 7 + rank * 3) % 101);
 }
 
-// A message from a kernel to another one's, at a port of their own: ports are constants.
+// A message between two kernels at their own port; ports must be constants.
 #define PAIR(port)                                                                                    \
   __kernel void sends_##port(const int n, const int peer, const SMI_Comm comm) {                      \
     SMI_Channel channel = SMI_Open_send_channel(n, TYPE, peer, port, comm);                           \
@@ -32,7 +33,7 @@ PAIR(1)
 PAIR(2)
 PAIR(3)
 
-// A message of an element after so many cycles.
+// Sends one element after `wait` cycles.
 __kernel void sends_late(const int wait, const int peer, const SMI_Comm comm) {
   for (int i = 0; i < wait; ++i) {
   }
@@ -41,7 +42,7 @@ __kernel void sends_late(const int wait, const int peer, const SMI_Comm comm) {
   SMI_Push(&channel, &data);
 }
 
-// A message of an element to the other rank, and back.
+// Ping-pong of one element with another rank.
 __kernel void asks(const int rounds, const int peer, __global int* wrong, const SMI_Comm comm) {
   int errors = 0;
   for (int i = 0; i < rounds; ++i) {
@@ -64,7 +65,7 @@ __kernel void answers(const int rounds, const int peer, const SMI_Comm comm) {
   }
 }
 
-// A message of an element in each turn of the loop.
+// One message of one element per iteration.
 __kernel void injects(const int n, const int peer, const SMI_Comm comm) {
   for (int i = 0; i < n; ++i) {
     element data = value(i, 0);
@@ -102,7 +103,7 @@ __kernel void reduces(const int n, const int root, __global int* wrong, const SM
     element data = value(i, rank), sum = 0;
     SMI_Reduce(&channel, &data, &sum);
     element right = 0;
-#pragma unroll /* the check takes no cycles of what is measured */
+#pragma unroll /* the check takes no cycles */
     for (int r = 0; r < size; ++r) right += value(i, r);
     if (rank == root) errors += sum != right;
   }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs that are drawn by chance: each kernel goes through the steps of its port. A step of a message is {count, peer, degree, flush,
-// pause}, of a collective {count, root, first, stride, ranks, pause}: one element of `flush` is flushed, none where that is 0, and in
-// `pause` of ten turns a kernel rests. Element i of a step is a number that its taker knows, small enough that sums are exact.
+// Random programs: each kernel executes the steps of its port. The step of a message is {count, peer, degree, flush,
+// pause}, that of a collective {count, root, first, stride, ranks, pause}: one of `flush` elements is flushed (0:
+// none), and in `pause` of ten iterations a kernel pauses. The receiver knows the expected value of element i, which is
+// small enough for exact sums.
 #include <smi.h>
 
 static int value(int i, int step, int rank) {
@@ -23,7 +24,7 @@ static int combined(int i, int step, int ranks, int op) {
   return all;
 }
 
-// A collective: what a kernel does in each of `turns` of a step that its rank is a member of, by its number there.
+// A collective: code of each of the `turns` iterations of a step, on the step's members; `rank` is the rank among them.
 #define COLLECTIVE(name, T, open, turns, ...)                                                         \
   __kernel void name##_##T(const int port, const int op, const int steps, __global const int* script, \
                            __global int* wrong, const SMI_Comm comm) {                                \
