@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does a second clock cost nothing where one would do? benches/clocks.py measures it; here is CPU time, with a margin for the machine."""
+"""Is a second clock free if one would suffice? benches/clocks.py measures it; here CPU time is compared, with a margin
+for the machine."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.long
 @pytest.mark.parametrize("periods", clocks.CLOCKS.values())
 def test_the_network_does_the_same(program: Path, periods: str) -> None:
-    """What arrives alone arrives beside another clock; and words cross."""
+    """Traffic within one clock is the same beside another clock; and words cross."""
     alone = clocks.run(program, "alone", CYCLES)
     idle, used = (clocks.run(program, f"{periods}:{use}", CYCLES) for use in ("idle", "used"))
     assert alone[0] == idle[0] == used[0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do the examples in docstrings of the Python interface print what they say?"""
+"""Do the examples in docstrings of the Python interface print the documented output?"""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_examples_print_what_they_say(name: str) -> None:
 
 
 def test_functions_of_the_interface_have_examples() -> None:
-    """But for those that run a program or take minutes."""
+    """Except those that run a program or take minutes."""
     texts = {
         name: ast.get_docstring(node) or ""
         for file in ("interface.py", "cluster/__init__.py", "cluster/file.py")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does tools/examples.py see what a document shows wrongly, and set it right?"""
+"""Does tools/examples.py detect wrong output in a document, and correct it?"""
 
 from __future__ import annotations
 

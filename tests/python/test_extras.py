@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does the message for a missing dependency have a command that installs it into this environment?"""
+"""Does the message for a missing dependency contain a command that installs it into this environment?"""
 
 from __future__ import annotations
 

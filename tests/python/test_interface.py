@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does `import thalweg` give what the commands do, and does its page say what is so?"""
+"""Does `import thalweg` give the same results as the commands, and is its page correct?"""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ TORUS = "mpi-fpga-torus-2x2x2"
 
 
 def written(folder: Path, name: str, *words: str) -> Any:
-    """What a command writes with --json, but what it comes from."""
+    """The output of a command with --json, without its origin."""
     file = folder / "rows.json"
     command = [sys.executable, "-m", "thalweg", *name.split(), "--cluster", TORUS, "--json", file, *words]
     subprocess.run(command, check=True, capture_output=True)
@@ -78,7 +78,7 @@ def test_a_function_has_the_options_of_its_command(name: str) -> None:
     assert options.keys() - files - only == set(known) - {"record"}
 
     def default(option: click.Option, value: Any) -> Any:
-        """As the command has it, of a text as of what it stands for."""
+        """The default as the command parses it; a text is converted to its value."""
         if isinstance(value, tuple) and not option.multiple:
             value = ",".join(map(str, value))
         made = option.type_cast_value(click.Context(command), value) if value and isinstance(value, str) else value
@@ -138,7 +138,7 @@ def test_a_program_that_fails_is_in_the_report() -> None:
 
 
 def plain(rows: list[Any]) -> None:
-    """Are they what a table takes?"""
+    """Checks that a table accepts the rows."""
     assert rows
     for value in (value for row in rows for value in row.values()):
         assert type(value) in (str, int, float, bool, list, type(None)), value
@@ -169,7 +169,7 @@ def test_numpys_numbers_are_pythons() -> None:
 
 
 def test_a_sweep_uses_all_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three plans, of which each ends when all have begun."""
+    """Three plans, each of which ends when all have begun."""
     barrier = multiprocessing.get_context("fork").Barrier(3)
 
     def measure(progress: operation.Progress, workers: int) -> list[operation.Measured]:
@@ -190,7 +190,7 @@ def test_a_sweep_uses_all_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     [("peach2-ring-4", "put", 500), ("smi-noctua", "push", 1000), (TORUS, "latency", -200)],
 )
 def test_any_value_of_a_cluster_can_be_another(name: str, measured: str, more: int) -> None:
-    """What crosses a link is later by what the link takes more."""
+    """Data that cross a link are delayed by the link's additional latency."""
     cluster = thalweg.load(name)
     (link,) = getattr(cluster, "links", {"": getattr(cluster, "values", None)}).values()
     latency = getattr(link, "link", link).latency_ns + more

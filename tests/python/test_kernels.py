@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is a stream between two kernels as fast as benches/kernels.py is there to see, and does the example of docs/kernels.md say what it
-says there?"""
+"""Is a stream between two kernels as fast as benches/kernels.py requires, and does the example of docs/kernels.md print
+the documented output?"""
 
 from __future__ import annotations
 

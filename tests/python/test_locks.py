@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is what will be loaded into a process its user's alone?"""
+"""Does everything that will be loaded into a process belong to its user alone?"""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_what_belongs_to_another_user_is_refused(tmp_path: Path, monkeypatch: py
 
 
 def test_an_environment_of_another_user_has_no_cache_for_us(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where folders of both can be made, that of the environment is taken if it is ours, and one at home otherwise."""
+    """If folders of both can be created, that of the environment is used if it is ours, and one at home otherwise."""
     environment, home = tmp_path / "environment", tmp_path / "home"
     monkeypatch.setattr(sys, "prefix", str(environment))
     monkeypatch.setenv("XDG_CACHE_HOME", str(home))

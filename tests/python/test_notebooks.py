@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cells of each notebook in examples/notebooks print what the notebook shows."""
+"""Do the cells of each notebook in examples/notebooks print the output shown in the notebook?"""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def shown(cell: dict[str, Any]) -> str:
 
 
 def execute(source: str, names: dict[str, Any]) -> str:
-    """What a cell prints, and its last expression's value as Jupyter shows it."""
+    """The output of a cell, and the value of its last expression as Jupyter shows it."""
     body = ast.parse(source).body
     last = body.pop() if isinstance(body[-1], ast.Expr) else None
     printed = io.StringIO()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does the package say of itself what is so?"""
+"""Is the package's description of itself correct?"""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_the_picture_in_the_readme_is_the_cluster(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_wheel_lints_and_exports_the_hardware(tmp_path: Path) -> None:
-    """Of what stands in a wheel beside the extension module, which needs no new one to be built."""
+    """The files in a wheel beside the extension module, which do not require a new build."""
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
     wheel = ["wheel", "--no-deps", "--no-build-isolation", "--config-settings=wheel.cmake=false", "-w", tmp_path, ROOT]
     subprocess.run([*pip, *wheel], check=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is a program stopped after its processor time, and let alone while it waits for others?"""
+"""Is a program stopped after its processor time, and not while it waits for others?"""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def test_a_program_that_waits_takes_none() -> None:
 
 
 def test_a_program_that_computes_is_stopped() -> None:
-    """It asks for a signal every 0.7 s, by the clock of the limit: Linux counts whole ticks for whoever runs as one begins,
-    so what getrusage tells is less where others run between ticks (0.75 s measured)."""
+    """It requests a signal every 0.7 s, by the clock of the limit: Linux accounts whole ticks to the process that runs
+    at a tick, so getrusage reports less if others run between ticks (0.75 s measured)."""
     program = """
 import signal
 signal.signal(signal.SIGPROF, lambda *_: print("0.7 s", flush=True))

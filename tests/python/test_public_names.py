@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do applications, benches, examples and documents use public names alone, and does the library leave a program's matplotlib alone?"""
+"""Do applications, benches, examples and documents use public names alone, and does the library leave a program's
+matplotlib unchanged?"""
 
 from __future__ import annotations
 
@@ -26,11 +27,12 @@ PUBLIC = {
     "thalweg.accl",
     "thalweg.vcsn",
 }
-"""As docs/python.md says."""
+"""According to docs/python.md."""
 
 
 def imported(text: str) -> Iterator[str]:
-    """Of a program's modules, those of thalweg, and `module.name` of what it imports from them or has of `thalweg` itself."""
+    """A program's modules of thalweg, and `module.name` for the names that it imports from them or uses of `thalweg`
+    itself."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name.partition(".")[0] == "thalweg")
@@ -45,7 +47,7 @@ def imported(text: str) -> Iterator[str]:
 
 
 def is_public(name: str) -> bool:
-    """A public module, or what one has that is no module itself and has no underscore."""
+    """A public module, or an attribute of one that is no module itself and has no underscore."""
     words = name.split(".")
     for length in range(len(words), 0, -1):
         module = ".".join(words[:length])
@@ -65,7 +67,7 @@ def programs() -> dict[str, str]:
     for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
         for number, block in enumerate(page.read_text().split("```python\n")[1:]):
             lines = block.partition("\n```")[0].splitlines()
-            if any(line.startswith(">>> ") for line in lines):  # with what it prints
+            if any(line.startswith(">>> ") for line in lines):  # with their output
                 lines = [line[4:] for line in lines if line.startswith((">>> ", "... "))]
             texts[f"{page.relative_to(ROOT)}, block {number}"] = "\n".join(lines)
     return texts
@@ -91,7 +93,7 @@ def test_what_is_not_public_is_found() -> None:
 
 
 def test_the_library_chooses_no_backend_of_matplotlib() -> None:
-    """Neither `matplotlib.use` nor pyplot, which chooses one: figures are made without."""
+    """Neither `matplotlib.use` nor pyplot, which selects one: figures are created without them."""
     for file in (ROOT / "python/thalweg").rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text())):
             assert not (isinstance(node, ast.Attribute) and ast.unparse(node) == "matplotlib.use"), file

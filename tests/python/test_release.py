@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wheel that tools/release builds works in an empty environment, away from the clone: what it offers without extras, and programs with them."""
+"""Does the wheel that tools/release builds work in an empty environment, away from the clone: its functions without
+extras, and programs with them?"""
 
 from __future__ import annotations
 
@@ -48,7 +49,7 @@ def wheel_of(dist: Path) -> Path:
 
 
 def installed(folder: Path, wheel: str) -> Callable[..., str]:
-    """Runs a command of an environment that has nothing but the wheel and what it needs, in `folder`."""
+    """Runs a command in `folder`, in an environment that contains only the wheel and its dependencies."""
     environment = folder / "environment"
     subprocess.run([sys.executable, "-m", "venv", environment], check=True)
     pip: list[str | Path] = [environment / "bin/pip", "--disable-pip-version-check", "--quiet", "install"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does the documentation site build without a broken link, and does it have every picture and every public name?"""
+"""Does the documentation site build without a broken link, and does it contain every picture and every public name?"""
 
 from __future__ import annotations
 

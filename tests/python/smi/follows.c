@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Four kernels, each of which follows a list of steps that it gets as an argument: any program of SMI, without compiling it. What a
- * kernel takes it writes to `out`, as doubles, one after the other.
+ * Four kernels, each of which executes a list of steps given as an argument: any program of SMI, without compiling it. A
+ * kernel writes the elements that it receives to `out`, as doubles, in order.
  */
 enum { OPEN, PUSH, POP, FORWARD, EXCHANGE, COLLECTIVE, WRITE, READ, PAUSE };
 enum { SEND, RECEIVE, BROADCAST, SCATTER, GATHER, REDUCE };
 
 struct step {
-  int what, slot, other, count, from; /* slots of channels; elements, and the number of the first one */
+  int what, slot, other, count, from; /* slots of channels; number of elements, and index of the first one */
   int kind, type, op, peer, port, degree;
   int first, stride, size; /* the communicator; a size of 0: all ranks */
   int seed, flush;
@@ -43,7 +43,7 @@ static unsigned mixed(unsigned seed, unsigned i) {
   h = (h ^ (h >> 15)) * 0x85EBCA77u;
   return h ^ (h >> 13);
 }
-/* Of a reduction they are small, so that sums of any order are exact, and the same in all types. */
+/* Elements of a reduction are small, so that sums are exact in any order and equal in all types. */
 static union value element(const struct opened* of, unsigned seed, unsigned i) {
   union value value;
   const unsigned h = mixed(seed, i);
@@ -109,7 +109,8 @@ static void open(struct opened* to, const struct step* step) {
   }
 }
 
-/* Of scatter and gather the root calls for each rank's part; the number of an element is that in its own part. True: it got one. */
+/* In scatter and gather the root calls for each rank's part; an element is indexed within its own part. Returns true
+ * if it received an element. */
 static int collective(struct opened* of, unsigned seed, int i, union value* got) {
   const int root = of->own == of->root, part = i / of->count, own = part == of->own;
   union value given;

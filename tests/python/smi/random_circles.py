@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random programs of SMI with a circle of kernels, each of which waits for the next one, in otherwise correct traffic."""
+"""Random programs of SMI with a wait-for cycle of kernels in otherwise correct traffic."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from random_programs import COLLECTIVE, COLLECTIVES, KERNELS, PAUSE, POP, PUSH, 
 
 @dataclass(frozen=True)
 class Waits:
-    """A kernel of a circle."""
+    """A kernel of a wait-for cycle."""
 
     rank: int
     kernel: str
@@ -20,7 +20,7 @@ class Waits:
 
 
 def circle_of(lines: Sequence[str]) -> list[Waits]:
-    """That of a report; what a kernel waits for without the elements that it has had."""
+    """The wait-for cycle in a report; waits without the counts of received elements."""
     found = []
     for line in lines[lines.index("  wait-for cycle:") + 1 :]:
         match = re.match(
@@ -34,7 +34,8 @@ def circle_of(lines: Sequence[str]) -> list[Waits]:
 
 @dataclass(frozen=True)
 class Edge:
-    """Of a circle: what is waited for; and what makes the channels, the one kernel wait, and the other one do what it waits for."""
+    """An edge of a wait-for cycle: what is waited for; and the steps that open the channels, block the one kernel, and
+    let the other one resolve the wait."""
 
     what: str
     opens: Callable[[], None]
@@ -43,11 +44,11 @@ class Edge:
 
 
 class Deadlocked(Program):
-    """Has a circle."""
+    """A program with a wait-for cycle."""
 
     def add_circle(self, length: int) -> list[Waits]:
-        """So many kernels, where there can be as many, each of which waits for the next one, and how; what was added before has ended when
-        they begin to."""
+        """Adds a cycle of `length` kernels, or fewer if there is no room, each of which waits for the next one. Returns
+        the waits. All earlier transactions have ended when the waits begin."""
         shared = [kernel for kernel in self.kernels.values() if not kernel.alone]
         self.draw.shuffle(shared)
         kernels = shared[:length]
@@ -58,7 +59,7 @@ class Deadlocked(Program):
         edges = [self.edge(waits, other, busy) for waits, other in pairs]
         there_and_back = 2 * self.cluster.topology.nodes * (self.cluster.link.latency_ns * self.cluster.mhz / 1e3 + 60)
         elements_before = sum(len(gets) for kernel in self.kernels.values() for gets in kernel.gets)
-        pause = 20_000 + int(there_and_back * elements_before)  # each with a credit of its own, at worst
+        pause = 20_000 + int(there_and_back * elements_before)  # each with a credit of its own, in the worst case
         for kernel in kernels:
             kernel.step(PAUSE, count=pause)
         for edge in edges:
@@ -79,7 +80,7 @@ class Deadlocked(Program):
         return self.draw.choice(ways)(waits, other)
 
     def is_known(self, kernel: Kernel, *others: Kernel) -> bool:
-        """Can it be known as the one that will open a port, before it does? Then it need not have opened it."""
+        """True if the kernel may leave its port unopened, as it is the only one that can still open it."""
         if {id(each) for each in self.of(kernel.rank)} != {
             id(each) for each in (kernel, *others)
         } or self.draw.random() < 0.5:
@@ -88,14 +89,14 @@ class Deadlocked(Program):
         return True
 
     def fill(self, port: Port, sender: Kernel, receiver: Kernel) -> None:
-        """What comes later has no room there."""
+        """Fills the port, so that later messages have no room there."""
         self.users[sender.rank, port.number, "push"] = sender
         self.users[receiver.rank, port.number, "pop"] = receiver
         self.sources[receiver.rank, port.number] = sender.rank
         self.reserved[receiver.rank, port.number] = port.buffer
 
     def pop_edge(self, waits: Kernel, other: Kernel) -> Edge:
-        """Of a message that is not pushed, or only in part: what does not fill a packet has not left."""
+        """From a message that is not pushed, or only in part: elements that do not fill a packet have not been sent."""
         port = self.add_port("message")
         self.fill(port, other, waits)
         most = self.per_packet(port.type)
@@ -125,7 +126,7 @@ class Deadlocked(Program):
         return Edge(f"pop from rank {other.rank}, port {port.number}", opens, lambda: waits.step(POP, slot=slots[1], count=before + rest), ends)  # fmt: skip
 
     def push_edge(self, waits: Kernel, other: Kernel) -> Edge:
-        """Of a message that is larger than all buffers on its way, or than its window."""
+        """Into a message that is larger than all buffers on its path, or than its window."""
         port, node = self.add_port("message"), self.cluster.node
         self.fill(port, waits, other)
         port.type = self.draw.randint(1, 3)
@@ -157,7 +158,7 @@ class Deadlocked(Program):
         return Edge(f"push to rank {other.rank}, port {port.number}", opens, lambda: waits.step(PUSH, slot=slots[0], count=count, seed=seed), ends)  # fmt: skip
 
     def collective_edge(self, waits: Kernel, other: Kernel, busy: list[Kernel]) -> Edge:
-        """Of a collective that all others have opened, none of whom takes part in two."""
+        """From a collective that all others have opened; none of them takes part in two."""
         port, node = self.add_port(self.draw.choice(COLLECTIVES)), self.cluster.node
         ranks = self.communicator()
         if waits.rank not in ranks or other.rank not in ranks:

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random programs of SMI that end by construction, with what each kernel gets by plain arithmetic.
+"""Random programs of SMI that end by construction, with each kernel's expected results by plain arithmetic.
 
-A program is an order of transactions: messages, messages that kernels pass on, exchanges, collectives, channels within a rank. Each kernel goes
-through its own in that order, so that of those that have not ended the first one can go on, unless the network is full of what somebody does
-not take yet. It can't be: a kernel that takes part in several has room for all that is sent to it before it asks, in its ports' buffers or
-by credits; what is larger goes to a kernel that does nothing else.
+A program is an order of transactions: messages, messages that kernels forward, exchanges, collectives, channels within
+a rank. Each kernel executes its own in that order, so that the first unfinished transaction can always proceed, unless
+the network is full of packets that a kernel does not take yet. This is impossible: a kernel with several transactions
+has room for everything sent to it before it asks, in its ports' buffers or by credits; larger messages go to a kernel
+without other transactions.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from thalweg.systems.smi.cosim import random_edges
 from thalweg.systems.smi.run import Result, Run
 
 FOLLOWS = Path(__file__).with_name("follows.c")
-KERNELS = 4  #: of a rank, as there are in that file
+KERNELS = 4  #: of a rank, the number in that file
 MOST_STEPS = 40
 TYPES = ("", "int", "float", "double", "char", "short")  #: by SMI's numbers
 COLLECTIVES = ("broadcast", "scatter", "gather", "reduce")
@@ -36,7 +37,7 @@ Numbers = NDArray[Any]
 
 
 def elements(type_: int, seed: int, index: Numbers, small: bool = False) -> Numbers:
-    """Those of a message, as follows.c makes them."""
+    """The elements of a message, generated as in follows.c."""
     h = np.uint32(seed) ^ (index.astype(np.uint32) * np.uint32(0x9E3779B1))
     h = (h ^ (h >> np.uint32(15))) * np.uint32(0x85EBCA77)
     h = h ^ (h >> np.uint32(13))
@@ -122,7 +123,7 @@ class Port:
 class Kernel:
     rank: int
     number: int
-    alone: bool  #: takes from one port, and does nothing else that it would have to wait for
+    alone: bool  #: takes from one port, and has no other blocking transactions
     steps: list[dict[str, int]] = field(default_factory=list)
     gets: list[Numbers] = field(default_factory=list)
     slots: int = 0
@@ -149,7 +150,7 @@ class Program:
         self.pipes: dict[tuple[int, int, str], Kernel] = {}
         self.reserved: dict[tuple[int, int], int] = {}  #: packets of a port's buffer at a rank
         self.windows: dict[tuple[int, int], int] = {}
-        self.sources: dict[tuple[int, int], int] = {}  #: who has sent last
+        self.sources: dict[tuple[int, int], int] = {}  #: rank that sent last
         self.closed: set[int] = set()  #: ranks that get no more kernels
         for rank in range(self.ranks):
             for _ in range(draw.choice((1, 1, 2))):
@@ -157,7 +158,7 @@ class Program:
         for _ in range(draw.randint(1, 6)):
             self.add_port(draw.choice(("message", "message", *COLLECTIVES)))
 
-    # What there is.
+    # Resources.
 
     def add_kernel(self, rank: int, alone: bool = False) -> Kernel:
         number = sum(of == rank for of, _ in self.kernels)
@@ -175,7 +176,7 @@ class Program:
         return made
 
     def user(self, rank: int, port: Port, kind: str) -> Kernel:
-        """Whose it is."""
+        """The kernel that uses the port."""
         key = (rank, port.number, kind)
         if key not in self.users:
             more = rank not in self.closed and len(self.of(rank)) < KERNELS
@@ -197,7 +198,7 @@ class Program:
         )
 
     def protocol(self, port: Port, receiver: Kernel, count: int) -> tuple[int, int]:
-        """Elements of a message, and its asynchronicity degree, so that it does not fill the network."""
+        """Number of elements of a message, and its asynchronicity degree, such that it does not fill the network."""
         draw, most = self.draw, self.per_packet(port.type)
         eager = self.cluster.node.protocol == "eager"
         degree = draw.choice((-1, -1, 0, 1, draw.randrange(2 * most), draw.randrange(2000)))
@@ -228,7 +229,7 @@ class Program:
         early: bool | None = None,
         **comm: int,
     ) -> int:
-        """The slot of the channel."""
+        """Returns the channel's slot."""
         slot = kernel.slots
         kernel.slots += 1
         if early is None:
@@ -246,7 +247,7 @@ class Program:
         return all(len(kernel.steps) < MOST_STEPS for kernel in kernels)
 
     def in_turn(self, sender: Kernel, receiver: Kernel, port: Port) -> bool:
-        """A port's senders come one after the other: who takes from one says when the next one may begin."""
+        """A port's senders take turns: the receiver tells the next one when it may begin."""
         key = (receiver.rank, port.number)
         before = self.sources.get(key, sender.rank)
         if before != sender.rank and receiver is not sender:
@@ -268,7 +269,7 @@ class Program:
         sender.step(PUSH, slot=out, count=count, seed=seed)
         receiver.step(POP, elements(port.type, seed, np.arange(count)), slot=into, count=count)
 
-    # Transactions. False: it does not fit.
+    # Transactions; false if it does not fit.
 
     def add_message(self) -> bool:
         port = self.pick("message")
@@ -281,7 +282,7 @@ class Program:
         ):
             return False
         count, degree = self.protocol(port, receiver, self.size())
-        if sender is receiver:  # what it sends has to be in its buffer before it takes it
+        if sender is receiver:  # all that it sends must be in its buffer before it receives
             key, most = (sender.rank, port.number), self.per_packet(port.type)
             free = port.buffer - self.windows.get(key, 0) - self.reserved.get(key, 0)
             count, degree = min(count, most * max(0, free)), 1 << 20
@@ -290,7 +291,7 @@ class Program:
         return True
 
     def add_passed_on(self) -> bool:
-        """From kernel to kernel, each of which gives on what it gets, element by element."""
+        """A chain of kernels, each of which forwards its input, element by element."""
         wanted = self.size()
         ranks = [self.draw.randrange(self.ranks) for _ in range(self.draw.randint(3, 4))]
         port = self.pick("message")
@@ -357,7 +358,7 @@ class Program:
         return True
 
     def communicator(self) -> list[int]:
-        """Ranks that are apart as far as each other."""
+        """Ranks with a constant stride."""
         size = self.draw.randint(1, self.ranks)
         stride = self.draw.choice(
             [s for s in range(-self.ranks, self.ranks + 1) if s and abs(s) * (size - 1) < self.ranks]
@@ -442,7 +443,7 @@ class Program:
         return programs
 
     def run(self, in_switch: Switches | None = None) -> Result:
-        """Raises AssertionError where a kernel gets something else than it should."""
+        """Raises AssertionError if a kernel receives wrong elements."""
         run = _Mixed(self.cluster, self.ranks, in_switch=in_switch)
         run.by_rank = self.programs()
         outs = []
@@ -466,7 +467,7 @@ class Program:
 
 
 class _Mixed(Run):
-    """Ranks of operations of their own."""
+    """Ranks with different operations."""
 
     by_rank: Sequence[metadata.Program | None]
 

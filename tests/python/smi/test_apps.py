@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do the paper's listings, the stencil and GESUMMV compute what plain programs do, in the time that memory and halos need?"""
+"""Do the paper's listings, the stencil and GESUMMV compute the results of plain programs, in the time that memory and
+halos need?"""
 
 from __future__ import annotations
 
@@ -71,7 +72,7 @@ def test_a_stencils_time_is_its_banks() -> None:
     node = Cluster.load("smi-noctua").node
     points = np.random.default_rng(1).random((512, 512), dtype=np.float32)
     outcomes = [stencil.simulate("smi-noctua", points, 2, *of) for of in [((1, 1), 1), ((1, 1), 4), ((2, 2), 1)]]
-    # Read and written, each step. The bus turns twice for a KByte of both; a refresh stops it.
+    # Read and written, each step. The bus turns around twice per KByte of both; a refresh stops it.
     each = 2048 / 19.2 + 1.67 + 2.5 + 14.16
     least_us = 2 * points.nbytes / 1024 * each / (1 - (350 + 2 * 14.16) / 7800) / 1e3
     assert node.bank_gb == 19.2
@@ -82,7 +83,7 @@ def test_a_stencils_time_is_its_banks() -> None:
 
 @pytest.mark.slow
 def test_a_stencil_goes_on_where_links_are_slow() -> None:
-    """Ranks drift apart until a halo of the next step waits behind one that nobody needs yet."""
+    """Ranks drift apart until a halo of the next step waits behind one that is not needed yet."""
     points = np.random.default_rng(1).random((1024, 2048), dtype=np.float32)
     outcome = stencil.simulate(with_links("smi-noctua", gbit_s=1.0), points, 24, (2, 4), 4)
     assert np.array_equal(outcome.points, stencil.plain(points, 24))
@@ -118,6 +119,6 @@ def test_gesummv(rows: int, columns: int) -> None:
     one, two = (gesummv.simulate("smi-noctua", problem, ranks) for ranks in (1, 2))
     assert np.array_equal(one.y, problem.plain(2)) and np.array_equal(two.y, problem.plain(4))
     node = Cluster.load("smi-noctua").node
-    apart_us = two.time_us - one.time_us / 2  # a hop, and what begins and ends
+    apart_us = two.time_us - one.time_us / 2  # a hop, and start and end
     assert 0 < apart_us < 1.6
     assert one.time_us > problem.a.nbytes / (2 * node.bank_gb * 1e3)

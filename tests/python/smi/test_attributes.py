@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is each attribute and built-in function of compilers for FPGAs simulated, without influence, or refused in one line by name?"""
+"""Is each attribute and built-in function of compilers for FPGAs simulated, without effect, or refused in one line by
+name?"""
 
 from __future__ import annotations
 
@@ -80,7 +81,8 @@ __kernel void app(__global int *restrict out __attribute__((buffer_location("DDR
 
 @pytest.mark.skipif(shutil.which("clang") is None, reason="clang is not installed")
 def test_without_influence_and_an_autorun_kernel(tmp_path: Path) -> None:
-    """The autorun kernel starts though no host names it; attributes of memory and of work groups of one change nothing."""
+    """The autorun kernel starts although no host names it; attributes of memory and of work groups of size one have no
+    effect."""
     source = tmp_path / "app.cl"
     source.write_text(WITHOUT_INFLUENCE)
     run = Run("smi-noctua", ranks=1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Are times and rates on SMI's clusters those that polling, links and the paper give?"""
+"""Do times and rates on SMI's clusters follow from polling, links and the paper?"""
 
 from __future__ import annotations
 
@@ -49,7 +49,8 @@ def test_four_kernels_use_both_cables_to_a_neighbour() -> None:
 
 
 def test_circuits_pay_where_links_are_slower_than_kernels() -> None:
-    """A kernel's floats fill a link of 8 Gb/s, of which headers take an eighth, those of parts a sixteenth, one of all nothing."""
+    """A kernel's floats fill a link of 8 Gb/s. Headers take an eighth of it with packets, a sixteenth with circuits in
+    parts, nothing with whole-message circuits."""
     noctua = Cluster.load("smi-noctua")
     links = {name: link.model_copy(update={"gbit_s": 8.0}) for name, link in noctua.links.items()}
     slow = dataclasses.replace(noctua, links=links)
@@ -60,7 +61,8 @@ def test_circuits_pay_where_links_are_slower_than_kernels() -> None:
 
 
 def test_a_short_message_waits_for_a_circuit() -> None:
-    """That of a whole message is under way until its kernel has pushed the other half, an element a cycle; its parts leave a gap."""
+    """The circuit of a whole message is held until its kernel has pushed the second half, one element per cycle;
+    circuits in parts leave a gap."""
     noctua = Cluster.load("smi-noctua")
     waits = 16384 / 4 / 2 / noctua.mhz
     times = {
@@ -71,14 +73,14 @@ def test_a_short_message_waits_for_a_circuit() -> None:
     }
     assert times["circuit", 0] - times["packet", 0] == pytest.approx(waits, rel=0.05)
     assert times["circuit", 15] - times["packet", 0] < 0.1
-    # By another link nothing is held.
+    # Over another link nothing is delayed.
     away, ran = operations.behind(noctua.with_node(switching="circuit"), "float", 4096, peer=1, to=2)
     assert ran.right and away == pytest.approx(times["packet", 0], rel=0.05)
 
 
 @pytest.mark.slow
 def test_bandwidth_does_not_depend_on_the_distance() -> None:
-    """Section 5.3.1: at least 91 % of 35 Gb/s; and of the 30 that three doubles a packet leave."""
+    """Section 5.3.1: at least 91 % of 35 Gb/s; and of 30 Gb/s with three doubles per packet."""
     for element, senders, peak in (("float", 4, 35), ("double", 2, 30)):
         rates = [
             thalweg.measure("push", "smi-noctua-bus", element=element, senders=senders, hops=hops, sizes="4M")[0][
@@ -92,7 +94,7 @@ def test_bandwidth_does_not_depend_on_the_distance() -> None:
 
 @pytest.mark.slow
 def test_latency_follows_from_one_hop() -> None:
-    """Table 3: 4 and 7 hops within 11 % from the latency of one."""
+    """Table 3: 4 and 7 hops within 11 %, derived from the latency of one hop."""
     rows = {row.id: row for row in Evaluation()._latency()}
     assert rows["smi.latency.1"].measured == pytest.approx(0.801, rel=0.01)
     for hops, published in ((4, 2.896), (7, 5.103)):
@@ -110,8 +112,8 @@ def test_collectives_give_each_kernel_its_elements(operation: str) -> None:
 
 @pytest.mark.slow
 def test_a_result_takes_the_way_through_the_port_on_any_number_of_ranks() -> None:
-    """8 cycles of the adder and 8 of the port's registers and memories, where tiles cover the round trip; the children's elements do not
-    hold up the root's. Tiles of 32 are what 900 cycles there and back bring."""
+    """8 cycles of the adder and 8 of the port's registers and memories, if tiles cover the round trip; the children's
+    elements do not delay the root's. With tiles of 32, a tile takes a round trip of 900 cycles."""
     for ranks, tile, cycles in ((2, 128, 16), (8, 128, 16), (8, 32, 900 / 32)):
         board = Cluster.load("smi-noctua").with_node(tile=tile)
         short, long = (row["time_us"] for row in thalweg.measure("reduce", board, ranks=ranks, sizes="2K,4K"))
@@ -120,7 +122,7 @@ def test_a_result_takes_the_way_through_the_port_on_any_number_of_ranks() -> Non
 
 @pytest.mark.slow
 def test_trees_are_faster_from_some_size_on_and_one_order_costs_little() -> None:
-    """A linear root sends each packet to 7 children, a tree's to 2, and each place again: 7 / 4 where only that counts."""
+    """A linear root sends each packet to 7 children, a tree's to 2, and each position again: 7 / 4 if only that counts."""
     rows = thalweg.measure("trees", "smi-noctua", sizes="256,4K,64K")
     assert operations.faster_from(rows, "broadcast") == 4096 and operations.faster_from(rows, "reduce") == 4096
     by = {(row["collective"], row["bytes"]): row for row in rows}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do circuits carry every message whole, also where all ranks send to all at once, and at the rate of a link without headers?"""
+"""Do circuits carry every message whole, even if all ranks send to all at once, and at the rate of a link without
+headers?"""
 
 from __future__ import annotations
 
@@ -56,7 +57,8 @@ __kernel void broadcasts(const int n, const int root, __global int* right, const
 
 @pytest.mark.parametrize(("count", "depth", "most"), [(500, 16, 0), (500, 16, 15), (1000, 2, 0), (1000, 4, 7)])
 def test_all_ranks_of_a_torus_send_to_all_at_once(count: int, depth: int, most: int, tmp_path: Path) -> None:
-    """Beside a broadcast; each pair of ranks has ports of its own, and no FIFO holds more than a part of a message."""
+    """Together with a broadcast; each pair of ranks has ports of its own, and no FIFO holds more than a part of a
+    message."""
     source = tmp_path / "all.c"
     source.write_text("#include <smi.h>\n" + BROADCAST + "".join(PAIR.format(port=port) for port in range(1, RANKS)))
     run = Run(CIRCUITS.with_node(depth=depth, circuit_packets=most))
@@ -100,7 +102,7 @@ __kernel void pops_in_turns(const int n, __global int* right, const SMI_Comm com
     ids=["pushes", "pops"],
 )
 def test_a_kernel_of_two_channels_in_turns_needs_parts(pushes: list[str], pops: list[str], tmp_path: Path) -> None:
-    """The circuit of one message has the link, and the kernel goes on when the other one has got through."""
+    """The circuit of one message holds the link, and the kernel proceeds only after the other message has passed."""
     source = tmp_path / "turns.c"
     pairs = "".join(PAIR.format(port=port) for port in (1, 2))
     for rank in ("SMI_Comm_rank(comm) + 2", "SMI_Comm_size(comm) - 2"):  # of two ranks the other one, at either port

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do files of clusters of SMI, and its own topology files, come out as what they say, and is what is wrong in them named?"""
+"""Are SMI's cluster files and its own topology files loaded correctly, and are errors in them named?"""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_the_preset_is_the_paper_s() -> None:
     assert (cluster.topology.nodes, cluster.topology.diameter, cluster.node.links) == (8, 3, published("smi.links"))
     assert (cluster.node.packet_bytes, cluster.node.reads) == (published("smi.packet"), published("smi.reads"))
     assert cluster.link.gbit_s == published("smi.link") and cluster.payload_gbit == 35
-    # Of a hop, 18 cycles are not the link's.
+    # 18 cycles of a hop are not the link's.
     assert cluster.link.latency_ns == pytest.approx(published("smi.latency.1") * 1e3 - 18e3 / cluster.mhz, abs=0.1)
     assert cluster.node.link_buffer > cluster.round_trip_packets
     bus = Cluster.load("smi-noctua-bus")
@@ -95,7 +95,7 @@ def test_a_topology_file_is_a_cluster_of_noctua_s_boards() -> None:
     cluster = Cluster.load(str(TORUS))
     assert cluster.fpgas is not None and cluster.fpgas.programs == ("app",) * 8
     assert cluster.node == Cluster.load("smi-noctua").node
-    # Rank 0, node-1:acl0: channel 2 to the other device, 3 from it, 1 to the next host, 0 to the one before.
+    # Rank 0, node-1:acl0: channel 2 to the other device, 3 from it, 1 to the next host, 0 to the previous one.
     assert {tuple(ends) for ends in cluster.topology.links.tolist() if ends[0] == 0 or ends[2] == 0} == {
         (0, 2, 1, 3),
         (0, 3, 1, 2),
@@ -197,7 +197,7 @@ def test_route_prints_what_longer_paths_cost(capsys: pytest.CaptureFixture[str],
     ring.write_text(resource("clusters/smi-noctua-bus.toml").read_text().replace('"line"', '"ring"'))
     (tmp_path / "smi-noctua.toml").write_text(resource("clusters/smi-noctua.toml").read_text())
     assert main(["route", str(ring)]) == 0
-    # 16/7, and one turn each way that nobody makes: a pair goes 4 links farther, and two go 2, 16 in all over 56 pairs.
+    # 16/7, without one turn in each direction: one pair takes 4 links more, and two take 2, 16 in all over 56 pairs.
     assert "average path   2.571 links; by shortest paths 2.286, +12.5%" in capsys.readouterr().out
 
 
@@ -222,7 +222,7 @@ def test_route_writes_the_tables_that_host_code_reads(tmp_path: Path, capsys: py
         bytes([1, 3]),
         bytes([1, 3]),
     ]
-    # Program two has port 0 at kernel 0, and port 3 at kernel 1: data for it is output 4 there and 1 at kernel 0.
+    # Program two has port 0 at kernel 0, and port 3 at kernel 1: data for it are output 4 there and 1 at kernel 0.
     tables = [(out / f"ckr-rank1-channel{link}").read_bytes() for link in range(4)]
     assert [(len(table), table[0], table[1], table[6]) for table in tables] == [
         (512, 4, 0, 1),
@@ -230,7 +230,7 @@ def test_route_writes_the_tables_that_host_code_reads(tmp_path: Path, capsys: py
         (512, 1, 0, 2),
         (512, 1, 0, 2),
     ]
-    # Program one takes credits alone.
+    # Program one receives credits alone.
     table = (out / "ckr-rank0-channel1").read_bytes()
     assert (table[0], table[1], table[6], table[7]) == (0, 1, 0, 5)
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does one call in a CMake project find operations, make a rank's parts and route, and again only where something has changed?"""
+"""Does one call in a CMake project find operations, generate a rank's parts and routes, and repeat this only after
+changes?"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Are whole clusters of the hardware's ranks those of the simulator? And would it be seen if they were not?"""
+"""Are whole clusters of the hardware's ranks equal to the simulator's? And would a difference be detected?"""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_many_random_programs() -> None:
 
 @pytest.mark.slow
 def test_hardware_that_is_another_is_told_apart(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The simulator reads more often, and the hardware is that of the random programs, which is built already."""
+    """The simulator reads more often; the hardware is that of the random programs, which is already built."""
     build, sort_of = rtl_engine.library, cosim.random_hardware
 
     def reads_more(draw: random.Random, cluster: Cluster) -> tuple[Cluster, list[metadata.Operation]]:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do channels of smi.hpp do what those of smi.h do, in the same cycles; are their operations found, and is wrong use refused when it is
-compiled?"""
+"""Do channels of smi.hpp behave like those of smi.h, in the same cycles; are their operations found, and is wrong use
+refused at compile time?"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Are the operations of a program found in its source, whatever way their ports and types become constants?"""
+"""Are the operations of a program found in its source, however their ports and types become constants?"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is what ends a process one line, with the kernel and its place in the source, and does this interpreter survive it?"""
+"""Is a fault that ends a process reported in one line, with the kernel and its source line, and does this interpreter
+survive it?"""
 
 from __future__ import annotations
 
@@ -86,7 +87,7 @@ def test_an_endless_loop(loop: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("loop, line", [("while (x < n) { }", 4), ("for (;;)\nif (x) break;", 5)])
 def test_a_limit_in_cycles(loop: str, line: int, tmp_path: Path) -> None:
-    """The line of the loop, and no time of the processor."""
+    """The line of the loop, and no processor time."""
     text = BASE + f"volatile int x = 0; out[0] = n;\n{loop} }}"
     run = run_of(tmp_path, text, "cl", patience=0)
     run.max_cycles = 1000
@@ -111,7 +112,8 @@ def test_the_limit_is_the_last_cycle_in_which_a_kernel_may_end(tmp_path: Path) -
 
 
 def test_the_limit_while_another_kernel_polls(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """Nothing is blocked for ever, as far as a deadlock's search knows: a kernel that serves polls. The limit of the host description."""
+    """The deadlock search finds no permanent wait, as a kernel polls: the run ends at the limit of the host
+    description."""
     (tmp_path / "app.cl").write_text("""channel int to, from;
 __kernel void polls() { while (1) { bool there; read_channel_nb_intel(to, &there); if (there) write_channel_intel(from, 1); } }
 __kernel void app() {
@@ -146,7 +148,7 @@ def test_what_was_printed_before_is_there(tmp_path: Path, capfd: pytest.CaptureF
 
 
 def test_a_wild_pointer_does_not_reach_this_process(tmp_path: Path) -> None:
-    """What it writes, it writes into the memory of the run's process."""
+    """Its writes go to the memory of the run's process."""
     ours = np.zeros(4, np.int32)
     source = tmp_path / "app.c"
     source.write_text("__kernel void app(long at) { *(volatile int*)at = 1; }")
@@ -181,7 +183,7 @@ def test_a_signal_ends_the_process_of_the_kernels(tmp_path: Path) -> None:
         process.send_signal(signal.SIGTERM)
         process.wait(10)
     state = Path(f"/proc/{children[0]}/stat")
-    for _ in range(100):  # a dead one may wait for its parent, who is not ours
+    for _ in range(100):  # a dead one may wait for its parent, which is not this process
         if not state.exists() or state.read_text().split()[2] == "Z":
             return
         time.sleep(0.1)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is what `thalweg smi generate` writes accepted by C, C++ and Verilator? What the hardware does with it: tests/export/smi."""
+"""Is the output of `thalweg smi generate` accepted by C, C++ and Verilator? Its behaviour in hardware:
+tests/export/smi."""
 
 from __future__ import annotations
 
@@ -90,7 +91,7 @@ def test_the_top_fits_around_a_rank(setting: str, circuits: int, generated: Path
 
 
 def test_the_top_says_what_endpoints_are(generated: Path) -> None:
-    """Packed, the lowest first, as docs/smi.md says."""
+    """Packed, the lowest first, as in docs/smi.md."""
     text = (generated / "smi_app.sv").read_text()
     values = dict(re.findall(r"\.(\w+) *\((?:\d+'h)?(\w+)\)", text[text.index("tw_node #(") :]))
 

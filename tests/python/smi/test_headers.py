@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Can kernels in C and C++ include what other programs do, with either compiler, though libclang comes without a compiler's headers?"""
+"""Can kernels in C and C++ include the headers that other programs include, with either compiler, although libclang
+comes without a compiler's headers?"""
 
 from __future__ import annotations
 

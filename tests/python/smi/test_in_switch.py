@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do collectives of unchanged programs give in MPI-FPGA's switches what they give on ranks, in the documented order, and faster? Is what
-can't be so refused, and are circles through the switches reported?"""
+"""Do collectives of unchanged programs give the same results in MPI-FPGA's switches as on ranks, in the documented
+order, and faster? Are unsupported ones refused, and are wait-for cycles through the switches reported?"""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ operations_in_flight = 1
 [topology]
 shape = "torus"
 size = [2, 2, 2]
-"""  #: hold as little as switches can
+"""  #: minimum capacity of switches
 
 
 def ended(seeds: range, folder: Path, switches: str) -> None:
-    """Programs of all types, operators, roots, sub-communicators, several ports and kernels at once."""
+    """Programs of all types, operators, roots, sub-communicators, with several ports and kernels at once."""
     of = Switches.load(switches)
     for seed in seeds:
         draw = random.Random(seed)
@@ -105,7 +105,7 @@ def reduced(tmp_path: Path, given: NDArray[Any], root: int, element: str, op: st
 
 @pytest.mark.parametrize(("ranks", "root"), [(1, 0), (2, 1), (7, 0), (8, 3)])
 def test_a_float_sum_has_the_documented_order(ranks: int, root: int, tmp_path: Path) -> None:
-    """The tree's around the root, in which the root gives nothing, and then its own element."""
+    """The order of the tree around the root, to which the root contributes nothing, and then the root's own element."""
     rng = np.random.default_rng(1)
     given = (rng.standard_normal((ranks, 77)) * 10.0 ** rng.integers(-6, 6, (ranks, 77))).astype(np.float32)
     got = reduced(tmp_path, given, root, "float", "ADD")
@@ -129,7 +129,7 @@ def test_a_float_sum_has_the_documented_order(ranks: int, root: int, tmp_path: P
 def test_a_roots_part_in_the_switches_changes_nothing(
     op: str, operator: Operator, element: str, datatype: Datatype, tmp_path: Path
 ) -> None:
-    """All pairs of a type's extremes, of which one is a rank's and the other one the root's."""
+    """All pairs of a type's extremes, one of them a rank's and the other the root's."""
     dtype = reduction.DTYPES[datatype]
     if dtype.kind == "f":
         limits = np.finfo(dtype)
@@ -145,7 +145,7 @@ def test_a_roots_part_in_the_switches_changes_nothing(
 
 
 def test_a_broadcast_goes_at_the_kernels_rate() -> None:
-    """64 KB on 8 ranks, linear, in a tree, and in the switches, which carry more than the root's kernel gives."""
+    """64 KB on 8 ranks, linear, in a tree, and in the switches, whose rate exceeds the root kernel's."""
     linear = Cluster.load("smi-noctua")
     tree = linear.with_node(arity=2)
     count = 8192
@@ -186,7 +186,7 @@ def test_a_rank_that_does_not_come_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_circles_are_reported_as_they_are(tmp_path: Path) -> None:
-    """With switches that don't hold a whole message: then nobody would wait."""
+    """With switches that do not hold a whole message: otherwise no kernel would wait."""
     file = tmp_path / "narrow.toml"
     file.write_text(NARROW)
     of = Switches.load(str(file))
@@ -238,7 +238,7 @@ def test_no_row_left(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["broadcast", "ranges"])
 def test_listings(name: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """In OpenCL C and C++20, as they are."""
+    """In OpenCL C and C++20, unchanged."""
     host = Path(__file__).parents[3] / f"apps/smi/listings/{name}.toml"
     record = tmp_path / "run.json"
     options = ["--cluster", "smi-noctua", "--host", str(host), "--in-switch", SWITCHES, "--json", str(record)]

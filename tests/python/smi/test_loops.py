@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does each loop take the cycles that its pragmas say, however they are spelled, and is what is not understood refused by its line?"""
+"""Does each loop take the cycles given by its pragmas, in any spelling, and are unsupported ones refused by line?"""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ NESTS = 200
 CLANG = (compiler.clang(), compiler.clang(True))
 
 
-#: Kinds of loops whose last turn finds that it is over.
+#: Kinds of loops that detect their end in an additional last turn.
 LEFT_INSIDE = ("forever", "goto_first", "goto_out")
 
 
 @dataclass
 class Loop:
-    """Turns of a body: `unroll` of them (0: all) begin together, `interval` cycles after those before."""
+    """Turns of a body: `unroll` of them (0: all) begin together, `interval` cycles after the previous ones."""
 
     kind: str
     turns: int
@@ -40,9 +40,9 @@ class Loop:
     template: bool = False
 
     def cycles(self) -> int:
-        """By what is documented of loops, and no simulation: of the body one after the other."""
+        """Cycles by the documented rules, without simulation: loops of the body run one after the other."""
         body = sum(loop.cycles() for loop in self.body)
-        if self.kind in LEFT_INSIDE:  # a last turn finds that it is over
+        if self.kind in LEFT_INSIDE:  # a last turn detects the end
             whole, last = self.turns, 1
         else:
             whole, last = self.turns, 0
@@ -58,7 +58,7 @@ class Loop:
 
 
 class Writer:
-    """A source of a language, and what each of its kernels takes."""
+    """A source in a language, and the arguments of each of its kernels."""
 
     def __init__(self, language: str, seed: int) -> None:
         self.language, self.random = language, random.Random(seed)
@@ -70,7 +70,7 @@ class Writer:
         return f"{of}{self.names}"
 
     def constant(self, value: int) -> str:
-        """A number, or a name of it that the compiler knows."""
+        """A number, or a compile-time name of it."""
         kinds = ["number", "macro", "expression macro", "enum", "expression", "sizeof"]
         kind = self.random.choice(kinds + ["constexpr"] * (2 if self.language == "cpp" else 0))
         name = self.name("VALUE_")
@@ -148,7 +148,7 @@ class Writer:
                 choose.choice(["#pragma ivdep", "#pragma loop_coalesce 2", "#pragma GCC ivdep", "[[likely]]"])
             )
         choose.shuffle(made.said)
-        made.said.sort(key=lambda each: each.startswith("__attribute__"))  # C's grammar wants them last
+        made.said.sort(key=lambda each: each.startswith("__attribute__"))  # C's grammar requires them last
         return made
 
     def text(self, loop: Loop) -> str:
@@ -337,7 +337,7 @@ __kernel void app(__global int* out) {
 
 
 def test_templates_and_constant_expressions(tmp_path: Path) -> None:
-    """A template's loops have its parameters' factors; in a constant expression no time passes."""
+    """A template's loops have its parameters' factors; a constant expression takes no time."""
     source = tmp_path / "app.cpp"
     source.write_text(CONSTANTS)
     assert taken(source, ["app"])["app"] == 5 + 6 + 10 + 7 + 4 + 8

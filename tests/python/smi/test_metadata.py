@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does a run take from a program's metadata what the hardware would be made with?"""
+"""Does a run use the parameters in a program's metadata that the hardware would be built with?"""
 
 from __future__ import annotations
 
@@ -49,6 +49,6 @@ def test_without_rendezvous_no_channel_waits_for_credits(tmp_path: Path) -> None
 
 
 def test_reads_on_end_set_how_often_a_packet_leaves(tmp_path: Path) -> None:
-    """A send kernel of five inputs, of which one has a packet of 3 doubles in 3 cycles: it gets R of R + 4."""
+    """A send kernel of five inputs, one of which has a packet of 3 doubles in 3 cycles: it gets R of R + 4."""
     assert cycles(tmp_path, "eager", "double", consecutive_reads=1) == pytest.approx(ELEMENTS / 3 * 5, rel=0.05)
     assert cycles(tmp_path, "eager", "double", consecutive_reads=8) == pytest.approx(ELEMENTS, rel=0.06)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does one build of a program serve all clusters? Topology and rank are in tables and arguments alone: neither the simulator, nor the library
-of kernels, nor what is generated for the hardware is made anew."""
+"""Does one build of a program serve all clusters? Topology and rank are in tables and arguments alone: the simulator,
+the library of kernels, and the code generated for the hardware are not rebuilt."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Are deadlocks that only the network's buffers prevent found, and is each wait reported once, with what helps?"""
+"""Are deadlocks that only the network's buffers prevent found, and is each wait reported once, with a remedy?"""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from thalweg.cli import main
 from thalweg.errors import CheckFailed, FabricStopped, InputError
 from thalweg.systems.smi.run import Run, Stuck, WrongUse
 
-# Each rank of a ring pushes to the next one and pops from the one before: all push first, or the odd ranks pop first.
+# Each rank of a ring pushes to the next one and pops from the previous one: all push first, or the odd ranks pop first.
 RING = """#include <smi.h>
 __kernel void ring(const int n, const int in_turns, __global int* right, const SMI_Comm comm) {
   const int rank = SMI_Comm_rank(comm), ranks = SMI_Comm_size(comm);
@@ -59,7 +59,8 @@ def test_a_program_that_needs_no_buffers_ends_by_all_protocols(tmp_path: Path, p
 
 
 def test_a_sender_is_ahead_by_the_degree(tmp_path: Path) -> None:
-    """The paper's section 3.3: push k + 1 waits for the first pop. The sender of a message of 60 may push 14 before it asks for an answer."""
+    """The paper's section 3.3: push k + 1 waits for the first pop. The sender of a message of 60 may push 14 elements
+    before it asks for an answer."""
     source = tmp_path / "ahead.cl"
     source.write_text(
         """#include <smi.h>
@@ -89,7 +90,7 @@ __kernel void late(const SMI_Comm comm) {
 
     run("degree", "takes", 14)
     run("degree", "late", 42)
-    with pytest.raises(Stuck):  # element 21 is popped by nobody before the answer, and is not pushed before it
+    with pytest.raises(Stuck):  # element 21 is not popped before the answer, and not pushed before it
         run("degree", "late", 14)
 
 
@@ -150,7 +151,7 @@ def test_a_protocol_that_is_none_is_named() -> None:
         Run("smi-noctua", protocol="lazy")
 
 
-# ---------------------------------------------------------------- data that no kernel takes
+# ---------------------------------------------------------------- data that no kernel receives
 
 UNREAD = """#include <smi.h>
 channel int inside[2] __attribute__((depth(8)));

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do programs that end by construction end, with every element where it belongs, on clusters of any shape and size? And are those that
-can't end reported, each with its circle of kernels? A random program is its seed's."""
+"""Do programs that end by construction end, with every element at its destination, on clusters of any shape and size?
+And are deadlocks reported, each with its wait-for cycle of kernels? A random program is determined by its seed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PROGRAMS = 10  #: on a cluster
 
 
 class Clusters:
-    """Of seeds."""
+    """The cluster of each seed."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does `thalweg reproduce smi` say what follows from banks, links and the paper's own inequality?"""
+"""Does `thalweg reproduce smi` report the values that follow from banks, links and the paper's own inequality?"""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ def slow_links(cluster: Cluster) -> Cluster:
 
 
 def test_the_inequality_is_the_paper_s() -> None:
-    """Section 5.4.2 with halos of one point. Banks of 19.2 GB/s read and write a point of 4 bytes; a kernel pops one a cycle."""
+    """Section 5.4.2 with halos of one point. Banks of 19.2 GB/s read and write a point of 4 bytes; a kernel pops one
+    per cycle."""
     memory, network = 4 * 19.2e3 / 2 / 4, 259.6
     for nx, ny in ((64, 64), (2048, 1024)):
         left, right = bounds.inequality_us(NOCTUA, nx, ny, 4)
@@ -60,12 +61,12 @@ def test_the_inequality_is_on_the_safe_side_on_the_torus(grid: Grid, banks: int)
 
 def test_halos_of_a_pair_by_hand() -> None:
     hop, packet, cycle = NOCTUA.link.latency_ns / 1e3, 32 * 8 / 40e3, 1 / 259.6
-    # Ranks 0 and 1 are neighbours. A column's first element is one of many, a row is waited for whole.
+    # Ranks 0 and 1 are neighbours. A column's first element is one of many; a row must arrive completely.
     assert bounds.halos_us(NOCTUA, (1, 2), 70, 64, 4) == pytest.approx(hop)
     assert bounds.halos_us(NOCTUA, (1, 2), 700, 64, 4) == pytest.approx(700 * cycle)
     assert bounds.halos_us(NOCTUA, (2, 1), 64, 64, 4) == pytest.approx(hop + 64 * cycle)
     assert bounds.halos_us(slow_links(NOCTUA), (2, 1), 64, 704, 4) == pytest.approx(101 * 40 * packet)
-    # On a line a row goes over four links, of which one has all rows, and neighbours' columns go over others.
+    # On a line a row crosses four links, one of which carries all rows; neighbours' columns use others.
     assert bounds.halos_us(BUS, (2, 4), 64, 64, 4) == pytest.approx(4 * hop + 64 * cycle)
     assert bounds.halos_us(slow_links(BUS), (2, 4), 64, 704, 4) == pytest.approx(4 * 101 * 40 * packet)
     assert bounds.halos_us(NOCTUA, (1, 1), 64, 64, 4) == 0
@@ -103,13 +104,13 @@ def test_a_step_is_bound_by_what_the_model_says(
     }
     assert bound_by == max(least, key=least.__getitem__)
     step, _ = Stencil(nx * grid[0], ny * grid[1]).step_us(cluster, grid, banks, (12, 36))
-    # Kernels' pipelines and turns of polling come to waiting, and are hidden where memory bounds.
+    # Waits for kernels' pipelines and turns of polling are added, and are hidden if memory is the bound.
     assert least[bound_by] * 0.98 <= step <= least[bound_by] * (1.03 if bound_by == "memory" else 1.15)
 
 
 @pytest.mark.parametrize("grid", [pytest.param(grid, marks=simulates) for grid in ((1, 1), (2, 4))])
 def test_steps_take_the_same(grid: Grid) -> None:
-    """So that a few say what many would take."""
+    """So that a few steps predict many."""
     stencil = Stencil(512, 512)
     step, around = stencil.step_us(NOCTUA, grid, 4, (2, 4))
     assert stencil.us(NOCTUA, grid, 4, 24) == pytest.approx(around + 24 * step, rel=0.01)
@@ -117,7 +118,7 @@ def test_steps_take_the_same(grid: Grid) -> None:
 
 @pytest.fixture(scope="module")
 def rows(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
-    """The command on little."""
+    """The command on small problems."""
     folder = tmp_path_factory.mktemp("reproduce")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reproduction, "SIZES", (1 << 10, 1 << 12))
@@ -146,7 +147,7 @@ class TestCommand:
         assert [row["ideal"] for row in strong] == [1, 4, 4, 16, 32]
         for row in strong:
             assert 0.9 * row["ideal"] <= row["measured"] <= 1.001 * row["ideal"]
-        # Memory bounds all of them, so that times are as rates: 67.01 / 4 over 16.78.
+        # Memory bounds all of them, so that times follow rates: 67.01 / 4 over 16.78.
         four = next(row for row in strong if row["id"] == "smi.stencil.4x1")
         assert four["stream_times"] == pytest.approx(67.01 / 16.78, rel=0.01)
         for row in strong[1:]:
@@ -167,7 +168,7 @@ class TestCommand:
 
 @pytest.mark.long
 def test_resources() -> None:
-    """Tables 1 and 2: ours are not larger, and FIFOs are all there. Eight LUTs hold 32 words of 14 bits."""
+    """Tables 1 and 2: ours are not larger, and all FIFOs are counted. Eight LUTs hold 32 words of 14 bits."""
     pytest.importorskip("pyosys")
     rows = [row for row in thalweg.reproduce("smi", programs=False) if row["id"].startswith("smi.resources.")]
     assert {name for name in Evaluation().numbers if name.startswith("smi.resources.")} <= {row["id"] for row in rows}
@@ -182,7 +183,7 @@ def test_resources() -> None:
 
 
 def test_the_rate_of_the_hosts_path_that_decides_broadcasts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On four ranks a binomial tree goes through the hosts twice: at the rate that is printed both take as long."""
+    """On four ranks a binomial tree uses the hosts' path twice: at the printed rate both take equally long."""
     evaluation = Evaluation(programs=False, resources=False)
     monkeypatch.setattr(reproduction, "COLLECTIVE_SIZES", (4,))
     monkeypatch.setattr(reproduction, "RANKS", (4,))

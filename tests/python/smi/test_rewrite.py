@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Are a source's loops, kernels and channels found, wherever they stand, and is what goes in no change of its lines?"""
+"""Are a source's loops, kernels and channels found at any position, and do insertions keep its lines?"""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_loops(text: str, loops: int) -> None:
 
 
 def test_loops_at_places_that_headers_have_declarations_at() -> None:
-    """Places in this text are not those in the language's own headers."""
+    """Positions in this text are not confused with those in the language's own headers."""
     for places in range(0, 8000, 97):
         assert len(rewrite(f"{' ' * places}\nvoid f() {{ for (;;); }}", "cl").loops) == 1
 
@@ -93,7 +93,7 @@ def test_channels() -> None:
 
 
 def test_words_that_only_look_like_channels_and_kernels() -> None:
-    """The front end decides, whatever the letters are."""
+    """The front end decides, independent of the spelling."""
     text = """struct S { int channel; }; void takes(int channel); int f(int kernel) { int channel = kernel; return channel; }
 const char* __kernel_is = "__kernel void g() {}"; static channel int a, *b; channel int c[2];
 __kernel void k(void (*channel)(int), int kernel) { channel(kernel); }"""
@@ -102,7 +102,7 @@ __kernel void k(void (*channel)(int), int kernel) { channel(kernel); }"""
     assert re.findall(r"smi__channel\(smi__to, \(void\*\)&(\w+)", made.text) == ["a", "b", "c"]
     assert (
         made.text.count("channel") == text.count("channel") - 2 + 1 + 3 + 1
-    )  # the function of them, with their calls, and a header
+    )  # the function with them, its calls, and a header
 
 
 @pytest.mark.parametrize(
@@ -123,5 +123,5 @@ __kernel void k(void (*channel)(int), int kernel) { channel(kernel); }"""
     ],
 )
 def test_a_loop_that_nothing_ends(body: str, endless: bool) -> None:
-    """Of a kernel that serves no run waits; one that may end is waited for."""
+    """A run does not wait for a kernel that serves; it waits for one that may end."""
     assert rewrite(f"{DECLARED}__kernel void k() {{ {body} }}").kernels[0].endless is endless

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do packets get where they are to go by short paths, and can nothing wait in a circle? The proof is held against walks of every packet
-over networkx graphs, against all choices that there are, and against kernels that poll full FIFOs."""
+"""Do packets reach their destinations by short paths, and is a wait-for cycle impossible? The proof is compared with
+walks of every packet over networkx graphs, with an exhaustive search, and with kernels that poll full FIFOs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def ends(topology: Topology) -> dict[tuple[int, int], tuple[int, int]]:
 
 
 def random_graph(ranks: int, seed: int) -> Topology:
-    """Connected, of 4 links a rank at most."""
+    """Connected, with at most 4 links per rank."""
     draw = random.Random(seed)
     edges = [(rank, draw.randrange(max(0, rank - 3), rank)) for rank in range(1, ranks)]
     degree = [sum(rank in edge for edge in edges) for rank in range(ranks)]
@@ -48,7 +48,7 @@ def random_graph(ranks: int, seed: int) -> Topology:
 
 
 def walk(topology: Topology, tables: Table, rank: int, kernel: int, destination: int) -> list[Vertex]:
-    """What a packet goes through, from a send kernel to the receive kernel at its end."""
+    """The vertices that a packet passes, from a send kernel to the receive kernel at its end."""
     joined, way = ends(topology), []
     for _ in range(200):
         output = int(tables[rank, kernel, destination])
@@ -87,7 +87,7 @@ def waits(topology: Topology, tables: Table) -> nx.DiGraph:
 
 
 def shortest_tables(topology: Topology, choose: random.Random | None = None) -> Table:
-    """Shortest paths over links (100) and kernels of a rank (1), as the public reference implementation finds them."""
+    """Shortest paths over links (100) and kernels of a rank (1), as in the public reference implementation."""
     graph = nx.Graph()
     for rank in range(topology.nodes):
         graph.add_edges_from(itertools.combinations([(rank, link) for link in range(LINKS)], 2), weight=1)
@@ -172,14 +172,14 @@ def test_shortest_paths_on_the_torus_of_2_by_4_have_a_cycle_and_ours_none() -> N
     assert any(word.startswith("link ") for word in bad.value.cycle)
     assert str(bad.value).count("rank") >= len(bad.value.cycle)
     proof = routes_proof.prove(fpgas.topology, routes.send_tables(routes.leaves_by(fpgas.topology, LINKS)))
-    # No path is longer than a shortest one, nor a link busier than by all of them.
+    # No path is longer than a shortest one, and no link is busier than with all shortest ones.
     assert (proof.longer_pairs, proof.longest_path) == (0, 3)
     assert proof.uniform_load == pytest.approx(proof.even_load)
 
 
 @pytest.mark.parametrize("ranks", [3, 4, 5])
 def test_no_routes_of_a_ring_without_a_cycle_are_shorter(ranks: int) -> None:
-    """Of all that there are: each destination's tree leaves out one of the ring's links."""
+    """Exhaustive: each destination's tree omits one of the ring's links."""
     topology = build("ring", [ranks])
     best = None
     for cuts in itertools.product(range(ranks), repeat=ranks):
@@ -200,7 +200,7 @@ def test_no_routes_of_a_ring_without_a_cycle_are_shorter(ranks: int) -> None:
 
 
 def test_routes_of_a_large_torus_are_nearly_as_short_as_can_be() -> None:
-    """Dimension after dimension they have 18/7 in a ring of 8 (test_cluster), and 2 * 18/7 * 56/63 in the torus."""
+    """In dimension order they have 18/7 in a ring of 8 (test_cluster), and 2 * 18/7 * 56/63 in the torus."""
     topology = build("torus", [8, 8])
     proof = routes_proof.prove(topology, routes.send_tables(routes.leaves_by(topology, LINKS)))
     assert proof.average_shortest < proof.average_path < 2 * 18 / 7 * 56 / 63
@@ -208,7 +208,7 @@ def test_routes_of_a_large_torus_are_nearly_as_short_as_can_be() -> None:
 
 
 def links_of_pair(topology: Topology, rank: int, destination: int) -> list[int]:
-    """Of each send kernel, the link by which it leaves the rank."""
+    """For each send kernel, the link by which packets leave the rank."""
     by = routes.leaves_by(topology, LINKS)
     return by[rank, :, destination].tolist()
 
@@ -228,7 +228,7 @@ def test_two_cables_between_ranks_carry_half_of_the_send_kernels_each(links: tup
 
 
 def test_cables_behind_the_first_hop_are_shared_too() -> None:
-    """A line of three ranks, of which each neighbour is joined by two cables."""
+    """A line of three ranks, whose neighbours are connected by two cables each."""
     cables = [[0, 2, 1, 0], [0, 3, 1, 1], [1, 2, 2, 0], [1, 3, 2, 1]]
     topology = Topology("edges", (3,), 1, 3, 4, np.array(cables, np.int32))
     tables = routes.send_tables(routes.leaves_by(topology, LINKS))
@@ -268,7 +268,7 @@ def test_wrong_tables_are_named(change: tuple[int, int, int, int], what: str) ->
     tables = routes.send_tables(routes.leaves_by(topology, LINKS))
     tables[change[:3]] = change[3]
     if what.endswith("loop"):
-        tables[1, 1, 3] = 2  # send kernels 0 and 1 hand it to each other
+        tables[1, 1, 3] = 2  # send kernels 0 and 1 forward it to each other
     with pytest.raises(BadRoutes, match=what):
         routes_proof.prove(topology, tables)
 
@@ -308,7 +308,7 @@ def test_receive_tables_lead_each_packet_to_its_endpoint() -> None:
         place, is_control = divmod(output - LINKS, 2)
         assert (at + LINKS * place, is_control) == (takers[0], control)
         reached.add((takers[0], control))
-    assert len(reached) == 9 + 4  # collectives take both
+    assert len(reached) == 9 + 4  # collectives use both
 
 
 @pytest.mark.parametrize(
@@ -339,7 +339,7 @@ def test_receive_kernels_that_hand_on_to_one_without_the_endpoint_are_named() ->
 
 
 def stands_still(topology: Topology, tables: Table, cycles: int = 3000) -> bool:
-    """Do packets come to rest before they arrive, where every rank sends to all as fast as it goes, and takes what comes?"""
+    """Whether packets deadlock if every rank sends to all at full rate, and receives on arrival."""
     joined, draw = ends(topology), random.Random(1)
     fifos: dict[Vertex, deque[tuple[int, int]]] = {}
     kernels: list[tuple[str, int, int, list[Vertex]]] = []

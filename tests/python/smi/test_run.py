@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do kernels in OpenCL C, C and C++ do what their text says, in the cycles that their loops take, and is wrong use named by line?"""
+"""Do kernels in OpenCL C, C and C++ behave as written, in the cycles of their loops, and is wrong use reported by line?"""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CLANG = (compiler.clang(), compiler.clang(True))
 
 
 def alone(tmp_path: Path, text: str, suffix: str = ".cl", **arguments: Any) -> tuple[Result, dict[str, Any]]:
-    """Kernel `app` on a rank, whose arguments that are arrays become buffers, by the number of the bank."""
+    """Kernel `app` on a rank, whose array arguments become buffers, by the number of the bank."""
     source = tmp_path / f"app{suffix}"
     source.write_text(text)
     run = Run("smi-noctua", ranks=1)
@@ -43,7 +43,7 @@ def alone(tmp_path: Path, text: str, suffix: str = ".cl", **arguments: Any) -> t
 
 
 def test_a_turn_takes_a_cycle(tmp_path: Path) -> None:
-    """Whatever the compiler makes of a loop: it could leave out the first, and unroll the second."""
+    """However the compiler transforms a loop: it could remove the first, and unroll the second."""
     text = """
     __kernel void app(const int N, __global int* out) {
       int sum = 0;
@@ -85,7 +85,7 @@ def test_memory_takes_the_banks_time(tmp_path: Path) -> None:
     numbers = np.arange(16 * 4000, dtype=np.float32)
     result, arrays = alone(tmp_path, text, N=4000, **{"in": numbers, "out": np.zeros_like(numbers)})
     assert np.array_equal(arrays["out"], 2 * numbers)
-    per_cycle = 19.2e9 / 259.6e6  # of each of two banks; 64 bytes a turn fit
+    per_cycle = 19.2e9 / 259.6e6  # of each of two banks; 64 bytes per turn fit
     refresh = (350 + 2 * 14.16) * 0.2596  # twice in this time; units that hold 64 cycles bridge the rest
     assert 4000 <= result.cycles <= 4000 + 2 * refresh + 27 + 64 + 10
     one_bank = text.replace("out[i] = 2 * in[i]", "out[i] = 2 * in[i] + in[N - 1 - i]")
@@ -106,7 +106,7 @@ def test_memory_takes_the_banks_time(tmp_path: Path) -> None:
 def test_scattered_loads_take_whole_bursts(
     turns: int, strides: tuple[int, int, int], nanoseconds: float, tmp_path: Path
 ) -> None:
-    """16 loads of 4 bytes a turn, which would need less than a cycle of the bank's bandwidth."""
+    """16 loads of 4 bytes per turn, which would need less than a cycle of the bank's bandwidth."""
     text = """
     __kernel void app(const int N, const int a, const int b, const int c, __global volatile const int* in, __global int* out) {
       int sum = 0;
@@ -223,7 +223,8 @@ def lossy(tmp_path: Path, popped: int) -> Run:
 
 
 def test_packets_without_a_route_are_reported(tmp_path: Path) -> None:
-    """Of seven elements each; where the receiver waits for them, too. What is under way at the end is not counted."""
+    """Packets of seven elements each; also if the receiver waits for them. Packets in flight at the end are not
+    counted."""
     lost = "packets to a rank for which its send tables have no output"
     warnings = lossy(tmp_path, popped=0).run().warnings
     assert sum(bool(re.fullmatch(f"rank 0 dropped ([5-9]|10) {lost}", warning)) for warning in warnings) == 1, warnings
@@ -250,7 +251,7 @@ def test_the_papers_first_listing(suffixes: tuple[str, str], tmp_path: Path) -> 
 
 @pytest.mark.parametrize("suffixes", [(".c", ".cpp"), (".cpp", ".c")])
 def test_with_gcc(suffixes: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where there is no clang: the same data in the same cycles, and the line of what is wrong."""
+    """Without clang: the same data in the same cycles, and the line of an error."""
     memory = RECEIVE.replace("out[i] = data", "out[i] = data + scale[i % 4]").replace(
         "int* out", "int* out, __global int* scale"
     )

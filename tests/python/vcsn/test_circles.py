@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packets that circuits and crossbars pass around a circle: time to NEVER ends, and the circle is named; but only where nothing else moves."""
+"""Packets that circulate through circuits and crossbars: time to NEVER ends, and the loop is named; but only if nothing
+else moves."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ ENDLESS = "packets go around a circle for ever"
 
 
 def started(network: Network, node: int, output: int, input: int, packets: int = 1) -> None:
-    """A read engine gives packets to an output of a crossbar, which then takes those of an input."""
+    """A read engine sends packets to an output of a crossbar, which is then connected to an input."""
     network.connect(node, output, 0)
     for handle in range(packets):
         network.read(node, 0, [(0, 64 * (handle + 1))], handle=1_000 + handle)
@@ -25,7 +26,7 @@ def started(network: Network, node: int, output: int, input: int, packets: int =
 
 
 def around(network: Network, nodes: Sequence[int]) -> None:
-    """Virtual port 1 of each is joined with virtual port 0 of the next one, whose crossbar passes packets on."""
+    """Virtual port 1 of each is connected with virtual port 0 of the next one, whose crossbar forwards packets."""
     for node, following in zip(nodes, [*nodes[1:], nodes[0]], strict=True):
         network.set_circuit(VirtualPort(node, 0, 1), VirtualPort(following, 0, 0))
         network.set_circuit(VirtualPort(following, 0, 0), VirtualPort(node, 0, 1))
@@ -51,7 +52,7 @@ def test_a_circle_ends_time_and_is_named(count: int) -> None:
 
 
 def test_two_crossbars_that_send_everything_back() -> None:
-    """Over one circuit; a server waits meanwhile for what never comes."""
+    """Over one circuit; meanwhile a server waits for data that never arrive."""
     cluster = Cluster.load("vcsn-d5005")
     network = cluster.network()
     network.rewire({VirtualPort(0, 0, 0): VirtualPort(1, 0, 1)})
@@ -84,7 +85,7 @@ def test_a_circle_of_serial_links() -> None:
 
 
 def test_transfers_beside_a_circle_complete() -> None:
-    """At a pace at which they take longer than it takes to see that nothing but a circle moves."""
+    """At a pace at which they take longer than the detection of the loop."""
     network = Cluster.load("vcsn-d5005").network()
     around(network, range(2))
     slow, fast = VirtualPort(4, 0, 0), VirtualPort(5, 0, 0)
@@ -104,7 +105,7 @@ def test_transfers_beside_a_circle_complete() -> None:
 def test_a_circle_without_packets_is_none() -> None:
     network = Cluster.load("vcsn-d5005").network()
     around(network, range(2))
-    network.restart(0)  # where the packet is, or is for
+    network.restart(0)  # where the packet is, or its destination
     assert network.advance(NEVER) == [] and network.idle and network.failure is None
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Circuit files: what they open, what is said of wrong ones, and how a drawing shows them."""
+"""Circuit files: the circuits they open, errors of wrong ones, and their appearance in a drawing."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ def test_a_file_opens_its_partitions_and_circuits() -> None:
 
 
 def test_what_a_file_opens_carries_transfers() -> None:
-    """All rows of a server's two boards are written first, at most eight, where a transfer alone takes the two of its circuit."""
+    """All rows of a server's two boards are written first, at most eight, whereas a single transfer writes the two of
+    its circuit."""
     (own,) = thalweg.measure("transfer", PRESET, source=13, destination=14, sizes="1M")
     (row,) = thalweg.measure("transfer", PRESET, source=13, destination=14, sizes="1M", circuits=str(USERS))
     assert row["verified"] and row["data_us"] == pytest.approx(own["data_us"], rel=0.01)
@@ -131,7 +132,8 @@ def test_clusters_without_circuits_have_no_circuit_files(cluster: str, capsys: p
 
 
 def test_the_drawing_shows_partitions_and_circuits(tmp_path: Path) -> None:
-    """Each FPGA of a partition has a halo, each circuit a line with its ends' names, and the legend says both; boxes do not overlap."""
+    """Each FPGA of a partition has a halo, each circuit a line with its ends' names, and the legend names both; boxes
+    do not overlap."""
     file = tmp_path / "d.svg"
     assert main(["cluster", "draw", PRESET, "--circuits", str(USERS), "-o", str(file)]) == 0
     root = ElementTree.parse(file).getroot()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Virtual circuits: times by the bytes on the wire, frames that another library reads, who gets what, and what is lost and said."""
+"""Virtual circuits: times from the bytes on the wire, frames that another library reads, receivers of frames, and
+reported losses."""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ def joined(network: Network, *pairs: tuple[VirtualPort, VirtualPort]) -> None:
 
 
 def two(cluster: Cluster | None = None, pcap: str = "") -> Network:
-    """Node 0's read engine joined with node 1's write engine."""
+    """Node 0's read engine connected with node 1's write engine."""
     network = (cluster or Cluster.load(PRESET)).network(pcap)
     joined(network, (VirtualPort(0, 0, 0), VirtualPort(1, 0, 0)))
     network.connect(0, network.place(0, 0, 0), 0)
@@ -44,7 +45,7 @@ def two(cluster: Cluster | None = None, pcap: str = "") -> Network:
 
 
 def completed(network: Network) -> dict[int, int]:
-    """Runs until nothing moves; when each handle completed."""
+    """Runs until nothing moves; returns the completion time of each handle."""
     all_: dict[int, int] = {}
     while completions := network.advance(NEVER):
         all_ |= {one.handle: one.at for one in completions}
@@ -52,7 +53,7 @@ def completed(network: Network) -> dict[int, int]:
 
 
 def test_the_latency_is_table_1s() -> None:
-    """Between crossbars, of words that come at any phase of the two clocks."""
+    """Between crossbars, for words at any phase of the two clocks."""
     network = two()
     begin = 0
     for handle in range(64):
@@ -79,7 +80,7 @@ def test_frames_are_as_the_paper_has_them(tmp_path: Path, size: int) -> None:
     with (tmp_path / "f.pcapng").open("rb") as file:
         frames = [data for _, data in dpkt.pcapng.Reader(file)]
     by_order = {data: dpkt.ethernet.Ethernet(data) for data in frames}
-    assert len(frames) == 2 * len(by_order)  # each where it is sent, and where it is received
+    assert len(frames) == 2 * len(by_order)  # each once at the sender, and once at the receiver
     padded = -(-size // 64) * 64
     payloads = b""
     for index, frame in enumerate(by_order.values()):
@@ -95,7 +96,7 @@ def test_frames_are_as_the_paper_has_them(tmp_path: Path, size: int) -> None:
 
 
 def test_the_line_is_kept_busy() -> None:
-    """Long transfers reach Equation 2 (12.44 GB/s); the paper's best is 12.42."""
+    """Long transfers reach Equation 2 (12.44 GB/s); the paper's maximum is 12.42."""
     (row,) = rows("transfer", sizes="64M")
     assert row["bytes"] / row["data_us"] / 1e3 == pytest.approx(models.vcsn_rate() / 1e9, rel=0.001)
     assert row["verified"] and row["lost"] == 0
@@ -124,20 +125,21 @@ def test_virtual_ports_share_a_line_by_turns_priority_and_pace() -> None:
     assert abs(one - other) < 2 and one == pytest.approx(2 * alone, rel=0.02)
     one, other = (at * us for at in ends(priority=1))
     assert other == pytest.approx(alone, rel=0.03) and one == pytest.approx(2 * alone, rel=0.02)
-    # A word of a line is 64 x 33 / 1280 cycles; a quarter of the line is four times that, with its share of the headers.
+    # A word of a line is 64 x 33 / 1280 cycles; at a quarter of the line, four times that, with its share of the
+    # headers.
     one, other = (at * us for at in ends(pace=4 * round(256 * 64 * 33 / 1280 * 9194 / 9216)))
     assert other == pytest.approx(4 * alone, rel=0.02) and one == pytest.approx(4 / 3 * alone, rel=0.03)
 
 
 SEGMENTS = 32  #: that an engine holds, by tw_segments
-LINE_WORD = 64 * 33 / 1280  #: cycles of the MAC that a line takes for a word of data, without headers
+LINE_WORD = 64 * 33 / 1280  #: cycles of the MAC that a line needs for a word of data, without headers
 
 
 @pytest.mark.parametrize("reaction", ["none", "stop", "pace"])
 def test_indications_keep_two_senders_from_losing(reaction: str) -> None:
-    """Nodes 1 and 2 send to two virtual ports of one external port of node 0, through a switch that holds 400 KB: twice what the line takes.
-    The monitor sees a line that is full in a window of 2,048 cycles, of 8 or 9 frames; what came too much until senders hear of it is less than the switch holds, and
-    drains while they are slower."""
+    """Nodes 1 and 2 send to two virtual ports of one external port of node 0, through a switch that holds 400 KB, at
+    twice the line's rate. The monitor detects a full line in a window of 2,048 cycles, of 8 or 9 frames; the excess
+    until senders are notified fits into the switch, and drains while they are slower."""
     cluster = Cluster.load(PRESET).replace(node={"switch": {"buffer_bytes": 400_000}})
     network = cluster.network()
     size = 4 << 20
@@ -160,7 +162,7 @@ def test_indications_keep_two_senders_from_losing(reaction: str) -> None:
         assert indications == [0, 0]
         ((node, what, count),) = network.lost
         assert node == 16 and what.startswith("frames for which there was no room") and count > 200
-        if done.keys() == {0, 1}:  # neither has lost its last frame: all that did not come is counted
+        if done.keys() == {0, 1}:  # neither has lost its last frame: all missing frames are counted
             assert network.written(0) + network.written(1) == 2 * size - count * 9_152
     else:
         assert min(indications) > 0 and network.lost == [] and done.keys() == {0, 1}
@@ -171,7 +173,8 @@ def test_indications_keep_two_senders_from_losing(reaction: str) -> None:
 
 
 def test_credits_share_a_line_without_loss(seed: int = 1) -> None:
-    """Two circuits into one external port, both read at once, of random sizes, over and over, with more than 95 % of the line."""
+    """Two circuits into one external port, both read at once, of random sizes, repeatedly, with more than 95 % of the
+    line."""
     draw = random.Random(seed)
     network = Cluster.load(PRESET).replace(node={"switch": {"buffer_bytes": 400_000}}).network()
     total, handle = 0, 0
@@ -209,7 +212,7 @@ def test_credits_are_of_a_circuit() -> None:
 
 
 def test_only_the_circuits_other_end_is_heard() -> None:
-    """Node 2 sends to the virtual port that nodes 0 and 1 are joined by."""
+    """Node 2 sends to the virtual port by which nodes 0 and 1 are connected."""
     network = two()
     network.set_circuit(VirtualPort(2, 0, 1), VirtualPort(1, 0, 0))
     network.connect(2, network.place(2, 0, 1), 0)
@@ -261,7 +264,8 @@ def test_segments_are_one_packet() -> None:
 
 
 def test_random_circuits_bring_what_was_sent(seed: int = 1) -> None:
-    """Any virtual ports joined, all engines at once, several packets each, one after another over circuits that change."""
+    """Any virtual ports connected, all engines at once, several packets each, one after another over circuits that
+    change."""
     draw = random.Random(seed)
     for _ in range(20):
         network = Cluster.load(PRESET).network()
@@ -385,7 +389,7 @@ def test_two_outputs_to_one_file_are_refused(first: str, tmp_path: Path, capsys:
 
 
 def test_a_circuit_is_in_its_partition_until_it_is_closed_in_hardware() -> None:
-    """A word that is sent behind the closing's command in the same tick goes over it still."""
+    """A word sent after the closing command in the same tick still uses the circuit."""
     network = Cluster.load(PRESET).network()
     joined(network, (VirtualPort(0, 0, 0), VirtualPort(1, 0, 0)))
     network.connect(0, network.place(0, 0, 0), network.kernel_place(0))
@@ -427,7 +431,7 @@ def test_a_partition_has_circuits_of_its_own() -> None:
 
 
 def lose_a_frame(network: Network, at_us: float, for_us: float) -> None:
-    """Node 1 takes no frames of the circuit for some time."""
+    """Node 1 accepts no frames of the circuit for some time."""
     network.advance(int(at_us * network.ticks_per_second / 1e6))
     network.set_circuit(VirtualPort(1, 0, 0), None)
     network.advance(network.now + int(for_us * network.ticks_per_second / 1e6))
@@ -436,7 +440,7 @@ def lose_a_frame(network: Network, at_us: float, for_us: float) -> None:
 
 @pytest.mark.parametrize(("frame", "at_us"), [("first", 0.1), ("last", 2.75)])
 def test_a_packet_that_has_lost_an_end_does_not_reach_into_the_next(frame: str, at_us: float) -> None:
-    """Of three frames. The packet behind it arrives as it was, and what is missing is counted."""
+    """Packets of three frames. The packet behind it arrives unchanged, and the missing part is counted."""
     network = two()
     size = 3 * 9_152
     network.store(0, 0, BYTES[: 2 * size])
@@ -488,7 +492,7 @@ def test_a_burst_over_two_banks_waits_for_both() -> None:
 
 
 def test_an_engine_holds_so_many_segments() -> None:
-    """A host keeps the transfers for which there is no room, and gives them in order."""
+    """A host keeps the transfers for which there is no room, and submits them in order."""
     network = Cluster.load(PRESET).network()
     network.connect(0, 0, 0)
     with pytest.raises(ValueError, match=f"a transfer has {SEGMENTS + 1} segments; an engine holds {SEGMENTS}"):
@@ -571,10 +575,11 @@ def test_a_capture_that_cannot_be_written_is_said() -> None:
 
 
 def test_a_restart_forgets_commands_that_have_not_acted() -> None:
-    """Rows, sessions and outputs that were just written never act, and the network says so; later commands act as ever."""
+    """Rows, sessions and outputs that were just written never take effect, and the network reports it; later commands
+    work as usual."""
     network = two()
     one, other = VirtualPort(0, 0, 0), VirtualPort(1, 0, 0)
-    for number in range(100):  # they are taken one by one
+    for number in range(100):  # they are executed one by one
         network.read(0, 0, [(0, 64)] * 30, handle=number)
     network.set_circuit(one, VirtualPort(1, 0, 1))
     network.set_session(one, 7)

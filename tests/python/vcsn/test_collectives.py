@@ -41,8 +41,8 @@ def test_no_schedule_has_more_stages_than_the_paper(by: str) -> None:
 @pytest.mark.parametrize("ports", [1, 2, 4])
 @pytest.mark.parametrize("virtual", [2, 4])
 def test_schedules_can_be_carried_out(by: str, ports: int, virtual: int) -> None:
-    """In each stage a node sends what it holds, and sends and receives at most once over each external port; every virtual port has one peer; in
-    the end the root has all."""
+    """In each stage a node sends all it holds, and sends and receives at most once over each external port; every
+    virtual port has one peer; in the end the root has all data."""
     for nodes in (*range(2, 20), 40):
         for root in {0, nodes // 2, nodes - 1}:
             made = schedules.GATHERS[by](range(nodes), root, ports, virtual)
@@ -89,8 +89,8 @@ def test_random_gathers_and_scatters_bring_all_blocks(seed: int = 1) -> None:
 @pytest.mark.parametrize("nodes", [4, 9, 16])
 @pytest.mark.parametrize("late", [False, True])
 def test_a_gather_takes_what_equation_7_has(nodes: int, late: bool) -> None:
-    """What the equation does not have are the starts of engines, up to four of a server's in each stage and 1.35 us each, and what is between
-    memories and lines."""
+    """The equation omits the starts of engines, up to four of a server's in each stage and 1.35 us each, and the path
+    between memories and lines."""
     for size in (64 << 10, 1 << 20, 8 << 20):
         (row,) = thalweg.measure("gather", PRESET, nodes=nodes, sizes=[size], late=late)
         us = models.gather_vcsn(nodes, size, corrected=late) * 1e6
@@ -98,7 +98,7 @@ def test_a_gather_takes_what_equation_7_has(nodes: int, late: bool) -> None:
 
 
 def test_the_ports_of_the_root_are_used_as_the_paper_measured() -> None:
-    """Of 2 x 12.44 GB/s: 9 nodes are the best case; odd numbers of others leave a port idle."""
+    """Of 2 x 12.44 GB/s: 9 nodes are the best case; odd numbers of other nodes leave a port idle."""
     shares = {
         nodes: thalweg.measure("gather", PRESET, nodes=nodes, sizes="8M", late=True)[0]["share_of_ports"]
         for nodes in (4, 9, 16)
@@ -169,7 +169,7 @@ def test_equations_are_the_papers() -> None:
 @pytest.mark.parametrize("cluster", ["vcsn-d5005", "dcn-d5005"])
 @pytest.mark.parametrize("operation", ["gather", "scatter"])
 def test_servers_that_take_no_time_wait_for_what_they_send(cluster: str, operation: str) -> None:
-    """A crossbar is not set for the next stage before the data have left their memory, however slow that is."""
+    """A crossbar is not set for the next stage before the data have left their memory, however slow it is."""
     names = ["circuit_us", "crossbar_us", "start_us", "barrier_us", "barrier_round_us"]
     quick = Cluster.load(cluster).replace(node={"server": dict.fromkeys(names, 0.0), "fpga": {"bank_ns": 2_000.0}})
     for by in schedules.GATHERS if cluster == PRESET else ["ring"]:
@@ -178,7 +178,8 @@ def test_servers_that_take_no_time_wait_for_what_they_send(cluster: str, operati
 
 
 def test_the_tree_is_the_shortest_of_the_three() -> None:
-    """Section 5.3: Equation 4 is below Equations 3 and 5, for any completion, from the size on at which it has fewer stages."""
+    """Section 5.3: Equation 4 is below Equations 3 and 5, for any completion, from the size at which it has fewer
+    stages."""
     for nodes in (6, 9, 16, 64, 1000):
         for size in (64, 64 << 10, 256 << 20):
             for complete in (1e-6, models.barrier(8)):
@@ -191,8 +192,8 @@ def test_the_tree_is_the_shortest_of_the_three() -> None:
 @pytest.mark.parametrize("cluster", [PRESET, "dcn-d5005"])
 @pytest.mark.parametrize("nodes", [2, 3, 8, 16])
 def test_an_allgather_takes_its_stages(cluster: str, nodes: int) -> None:
-    """Topology, crossbars, and half as many stages as there are others, each with eight starts of engines at most, the data and a barrier
-    (Equation 3 with the barriers of Equation 7)."""
+    """Topology, crossbars, and half as many stages as there are other nodes, each with at most eight starts of engines,
+    the data and a barrier (Equation 3 with the barriers of Equation 7)."""
     of = Cluster.load(cluster)
     costs = models.DCN if of.is_direct else models.VCSN
     size = 512 << 10

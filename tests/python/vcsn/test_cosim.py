@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Are whole clusters of the hardware's nodes those of the simulator? And would it be seen if they were not?"""
+"""Are whole clusters of the hardware's nodes equal to the simulator's? And would a difference be detected?"""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ONE, OTHER = VirtualPort(0, 0, 0), VirtualPort(1, 0, 1)
 
 @pytest.fixture
 def unoptimized(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For hardware that runs for a second, which only these tests have."""
+    """For hardware that runs for a second, only in these tests."""
     monkeypatch.setattr(Project, "for_models", " -O0")
 
 
@@ -38,7 +38,8 @@ def test_many_random_programs(cluster: str) -> None:
 
 @pytest.mark.long
 def test_words_that_left_long_ago_are_counted() -> None:
-    """This program sets credits while words are under way, so that more leave a receive buffer before a report than it holds."""
+    """This program sets credits while words are in flight, so that more words leave a receive buffer before a report
+    than it holds."""
     assert cli.main(["rtl", "cosim", "--cluster", "vcsn-d5005", "--runs", "1", "--seed", "954719902"]) == 0
 
 
@@ -52,7 +53,8 @@ def joined(verilated: list[int]) -> Network:
 
 @pytest.mark.slow
 def test_a_session_begins_after_a_frame_without_data() -> None:
-    """The frame is one word of the MAC, and nothing comes after it: an end that waits for the rest of it would never begin its session."""
+    """The frame is one word of the MAC, and nothing follows it: an end that waits for the rest of it would never begin
+    its session."""
     network = joined([0, 1])
     network.advance(network.now + 10**5)
     addresses = bytes([2, 0, 0, 0, 0, ONE.node, 2, 0, 0, 0, 0, OTHER.node])
@@ -68,7 +70,7 @@ def test_a_session_begins_after_a_frame_without_data() -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("unoptimized")
 def test_hardware_that_is_another_is_told_apart(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
-    """The simulator's memory answers as fast, its buffers have other sizes: the hardware stands already."""
+    """The simulator's memory has the same latency, but its buffers have other sizes, as the hardware is already built."""
     cluster = Cluster.load("dcn-d5005").replace(node={"fpga": {"frame_words": 20}})
     other = cluster.replace(node={"fpga": {"receive_words": 64}})
     library = rtl_engine.libraries(cluster, range(cosim.NODES))

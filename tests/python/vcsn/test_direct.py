@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The direct network: rates and latency of its links, ways through other nodes' crossbars, and credits that lose nothing."""
+"""The direct network: rates and latency of its links, paths through other nodes' crossbars, and lossless credits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PRESET = "dcn-d5005"
 
 
 def run(network: Network) -> set[int]:
-    """Until nothing moves; the handles that completed."""
+    """Runs until nothing moves; returns the handles that completed."""
     done: set[int] = set()
     while completions := network.advance(NEVER):
         done |= {one.handle for one in completions}
@@ -26,7 +26,7 @@ def run(network: Network) -> set[int]:
 
 
 def test_the_latency_is_table_1s() -> None:
-    """To a cycle of the link, of which both transceivers' time is a whole number."""
+    """To a cycle of the link; the time of both transceivers is a whole number of cycles."""
     assert latency_ns(Cluster.load(PRESET)) == pytest.approx(490.9, abs=1e3 / 192.4)
 
 
@@ -51,7 +51,7 @@ def test_ways_are_the_shortest_and_take_a_hop_each() -> None:
 
 
 def test_a_reader_that_stops_loses_nothing() -> None:
-    """The receiver's buffer fills, then the sender's; all goes on when the reader does."""
+    """The receiver's buffer fills, then the sender's; everything resumes when the reader does."""
     cluster = Cluster.load(PRESET)
     network = cluster.network()
     (_, _, out), (_, into, _) = cluster.way(0, 1)
@@ -70,7 +70,7 @@ def test_a_reader_that_stops_loses_nothing() -> None:
 
 @pytest.mark.parametrize("words", [62, 64, 100])
 def test_credits_of_small_buffers_lose_nothing(words: int) -> None:
-    """A buffer that holds less than what is under way slows the link down to its size a round trip."""
+    """A buffer smaller than the data in flight limits the link to its size per round trip."""
     cluster = Cluster.load(PRESET).replace(node={"fpga": {"receive_words": words}})
     (row,) = thalweg.measure("transfer", cluster, sizes="1M")
     assert row["verified"] and row["lost"] == 0
@@ -78,7 +78,7 @@ def test_credits_of_small_buffers_lose_nothing(words: int) -> None:
 
 
 def test_random_transfers_over_random_ways(seed: int = 1) -> None:
-    """Several at once, on links that they do not share, of any sizes."""
+    """Several at once, of any sizes, on links that they do not share."""
     draw = random.Random(seed)
     cluster = Cluster.load(PRESET)
     handle = 0
@@ -122,7 +122,7 @@ def test_collectives_of_any_nodes(operation: str) -> None:
 
 
 def test_a_gather_takes_the_rings_time() -> None:
-    """The counterpart of Equation 7, whose last barrier has no stage behind it here."""
+    """The counterpart of Equation 7, whose last barrier has no following stage here."""
     for size in (64 << 10, 4 << 20):
         (row,) = thalweg.measure("gather", PRESET, sizes=[size])
         expected = models.gather_dcn(16, size, corrected=False) - models.barrier(8)
@@ -130,7 +130,7 @@ def test_a_gather_takes_the_rings_time() -> None:
 
 
 def test_one_bank_for_reading_and_writing_slows_a_gather_down() -> None:
-    """A board that reads and writes a bank at once has less than the links bring: the paper's DCN reached 72 %."""
+    """A board that reads and writes one bank at once is slower than the links: the paper's DCN reached 72 %."""
     cluster = Cluster.load(PRESET)
     data_us = {}
     for banks in (4, 1):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is what C++ programs take from Python what Python has: headers of clusters, and what the page says of the example?"""
+"""Do C++ programs get the same values from Python as Python itself: headers of clusters, and the output of the example
+on the page?"""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ def test_the_examples_header_is_the_presets(tmp_path: Path) -> None:
 
 
 def test_the_page_shows_what_the_example_prints() -> None:
-    """The C++ tests hold the example against this file."""
+    """The C++ tests compare the example with this file."""
     assert (EXAMPLE / "circuits.out").read_text() in (EXAMPLE / "README.md").read_text()
 
 

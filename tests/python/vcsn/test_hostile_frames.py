@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Frames that are not of a node's circuits, from outside: none is delivered, each is counted by its cause, and circuits go on beside them."""
+"""Frames from outside that do not belong to a node's circuits: none is delivered, each is counted by its cause, and
+circuits keep working."""
 
 from __future__ import annotations
 
@@ -34,8 +35,9 @@ def frame(
 
 
 class Attack:
-    """Draws frames at port 0 of node 0, whose virtual ports are joined with nodes 1 and 2 of its partition, each with its cause. The attacker
-    knows all addresses and, where circuits have `sessions`, their numbers, and gets one thing wrong."""
+    """Draws frames at port 0 of node 0, whose virtual ports are connected with nodes 1 and 2 of its partition, each
+    with its cause of refusal. The attacker knows all addresses and, if circuits have `sessions`, their numbers, and
+    gets one field wrong."""
 
     HERE = address(0, 0)
     PEERS = (1, 2)
@@ -57,11 +59,11 @@ class Attack:
         )
 
     def one(self) -> tuple[bytes, bool, str]:
-        """The frame, whether its FCS is wrong, and what it is to be counted as."""
+        """The frame, whether its FCS is wrong, and its expected count."""
         return self.draw.choice(self.ways)()
 
     def valid(self) -> tuple[bytes, bytes, VcsnHeader, int]:
-        """Destination, source, header and words of a frame that would be taken."""
+        """Destination, source, header and words of a frame that would be accepted."""
         port, draw = self.draw.randrange(2), self.draw
         header = VcsnHeader(
             port,
@@ -75,7 +77,7 @@ class Attack:
         return self.HERE, address(self.PEERS[port], 0), header, draw.choice([1, 2, 143, draw.randint(1, 143)])
 
     def sequence(self, port: int) -> bytes:
-        """Of a frame that would be taken."""
+        """The sequence header of a frame that would be accepted."""
         return self.numbered(*self.SESSIONS[port]) if self.sessions else b""
 
     def numbered(self, here: int, there: int) -> bytes:
@@ -106,7 +108,7 @@ class Attack:
         return data, False, "strays" if size >= SHORTEST else "misfits"
 
     def random_rest(self) -> tuple[bytes, bool, str]:
-        """The right address and type, and anything behind."""
+        """The right address and type, followed by anything."""
         rest = self.draw.randbytes(self.draw.randint(46 - 4, 2_000))
         _, source, header, _ = self.valid()
         if self.draw.random() < 0.5:
@@ -134,10 +136,10 @@ class Attack:
             case 4:
                 wrong = replace(header, source_port=draw.randint(1, 255))
                 return self.made(words, destination, source, wrong), False, "foreign"
-            case 5:  # indications and credits of nobody's circuit
+            case 5:  # indications and credits outside any circuit
                 wrong = replace(header, source_port=1, kind=draw.choice(list(FrameKind)[1:]))
                 return self.made(1, destination, source, wrong), False, "foreign"
-            case _:  # a kind without a meaning
+            case _:  # an undefined kind
                 packed = bytearray(self.made(words, destination, source, header))
                 packed[14 + 3] = packed[14 + 3] & 0x1F | draw.randint(5, 7) << 5
                 return bytes(packed), False, "unformed"
@@ -184,7 +186,7 @@ def under_attack(frames: int, sessions: bool, seed: int) -> None:
     sent = 0
     for batch in range(0, frames, 500):
         packets = {}
-        for port, peer in enumerate(Attack.PEERS):  # what the circuits carry meanwhile
+        for port, peer in enumerate(Attack.PEERS):  # simultaneous traffic of the circuits
             size = draw.randint(1, 60_000)
             packets[port] = draw.randbytes(size)
             network.store(peer, 0, packets[port])
@@ -214,8 +216,8 @@ def under_attack(frames: int, sessions: bool, seed: int) -> None:
         assert counts.pop("taken") == sent, seed
     assert counts == {cause: count for cause, count in expected.items() if cause != "stale"}, seed
     assert network.blocked == [] and sum(expected.values()) == frames
-    assert sum(lost.values()) == frames - expected["strays"]  # a switch that floods brings strays, too
-    for node in range(3, 16):  # nobody else has received anything
+    assert sum(lost.values()) == frames - expected["strays"]  # a switch that floods adds strays
+    for node in range(3, 16):  # no other node has received anything
         assert not any(sum(network.received(node, port).values()) for port in (0, 1)), seed
 
 

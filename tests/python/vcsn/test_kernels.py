@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""User logic at crossbars: what it sends arrives in whole packets, at the rate and with the latency of circuits."""
+"""User logic at crossbars: its packets arrive whole, at the rate and with the latency of circuits."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Actions = Generator[Send | Receive | Exchange | Pause, Words | None, None]
 
 
 def joined(cluster: Cluster | None = None) -> Network:
-    """The kernels of nodes 0 and 1, both ways over a circuit."""
+    """The kernels of nodes 0 and 1, in both directions over a circuit."""
     network = (cluster or Cluster.load("vcsn-d5005")).network()
     network.rewire({VirtualPort(0, 0, 0): VirtualPort(1, 0, 0)})
     for node in (0, 1):
@@ -41,7 +41,7 @@ def joined(cluster: Cluster | None = None) -> Network:
 
 
 def test_random_packets_arrive_as_they_were_sent(seed: int) -> None:
-    """Packets of any size in any parts, both ways at once, with pauses; received in parts of any size."""
+    """Packets of any size in any parts, in both directions at once, with pauses; received in parts of any size."""
     draw = random.Random(seed)
     network = joined()
     sent: dict[int, list[tuple[bytes, int]]] = {0: [], 1: []}
@@ -103,7 +103,7 @@ def test_a_word_takes_table_1s_latency_and_a_stream_equation_2s_rate() -> None:
 
 
 def test_a_kernel_that_takes_nothing_holds_its_circuit_up() -> None:
-    """128 words wait in its FIFO, more in the receive buffer; behind that frames are lost, as there is no flow control."""
+    """128 words wait in its FIFO, more in the receive buffer; further frames are lost, as there is no flow control."""
     network = joined()
 
     def sends() -> Actions:
@@ -119,7 +119,8 @@ def test_a_kernel_that_takes_nothing_holds_its_circuit_up() -> None:
 
 
 def test_an_exchange_goes_both_ways_at_once() -> None:
-    """Two kernels with as much for each other take the time of one way, and go on when both ways have ended."""
+    """Two kernels that exchange equal amounts take the time of one direction, and proceed when both directions have
+    ended."""
     size = 1 << 20
     data = {node: random.Random(node).randbytes(size) for node in (0, 1)}
     us = {}
@@ -215,8 +216,8 @@ def test_a_cluster_may_have_more_kernels_or_none() -> None:
 
 
 def test_kernels_and_memories_are_joined() -> None:
-    """A kernel's packet in two parts is one packet to a write engine, and a read engine's is one to a kernel. A word that has left the crossbar
-    is taken in the next cycle, and the kernel has it in the one after."""
+    """A kernel's packet in two parts is one packet to a write engine, and a read engine's is one to a kernel. A word
+    that has left the crossbar is accepted in the next cycle, and the kernel has it one cycle later."""
     network = Cluster.load("vcsn-d5005").network()
     network.rewire({VirtualPort(0, 0, 0): VirtualPort(1, 0, 0)})
     network.connect(0, network.place(0, 0, 0), network.kernel_place(0))
@@ -235,7 +236,7 @@ def test_kernels_and_memories_are_joined() -> None:
         assert words == Words(data + bytes(-len(data) % 64), True, 0)
         into, out, _, end, count = network.passed(0)[-1]
         assert (into, out, count) == (network.place(0, 0, 0), network.kernel_place(0), -(-len(data) // 64))
-        assert network.now - 1 - end == 2 * network.shell_ticks  # `now` is behind that tick
+        assert network.now - 1 - end == 2 * network.shell_ticks  # `now` is after that tick
 
     run(network, kernels=[Kernel(0, talks())])
     while network.advance(NEVER):
@@ -244,7 +245,7 @@ def test_kernels_and_memories_are_joined() -> None:
 
 
 def test_a_second_run_finds_what_the_first_one_has_left() -> None:
-    """A kernel that serves waits for words when a run ends, which would be lost to its next program."""
+    """When a run ends, a kernel that serves waits for words, which would be lost to its next program."""
     network = joined()
 
     def sends(data: bytes) -> Actions:
@@ -259,7 +260,7 @@ def test_a_second_run_finds_what_the_first_one_has_left() -> None:
     said = "^kernel 0 of node 1 still receives words for an earlier program; let that end, or restart node 1$"
     with pytest.raises(InputError, match=said):
         run(network, kernels=[Kernel(0, sends(bytes(64))), Kernel(1, serves(got))])
-    assert run(network, kernels=[Kernel(0, sends(bytes(64)))]) > 0  # whose steps are none of those that are left
+    assert run(network, kernels=[Kernel(0, sends(bytes(64)))]) > 0  # whose steps are none of those remaining
     assert network.advance(NEVER)
     network.restart(1)
     network.set_circuit(VirtualPort(1, 0, 0), VirtualPort(0, 0, 0))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lattice-Boltzmann application: right physics, the same bits over circuits and serial links as without a network, and the time that it must take."""
+"""The lattice-Boltzmann application: correct physics, the same bits over circuits and serial links as without a
+network, and the predicted time."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ VELOCITIES = [(0, 0), (1, 0), (0, 1), (-1, 0), (0, -1), (1, 1), (-1, 1), (-1, -1
 
 
 def drawn(draw: np.random.Generator, columns: int, rows: int) -> tuple[Flow, Populations]:
-    """Cells of all kinds anywhere but in the first and the last column, beyond which there is nothing, and fluid near rest."""
+    """Cells of all kinds except in the first and the last column, which border on nothing, and fluid near rest."""
     kinds = draw.choice(4, (columns, rows), p=[0.7, 0.15, 0.1, 0.05]).astype(np.uint32)
     kinds[[0, -1]] = draw.choice([SOLID, DRIVEN], (2, rows))
     flow = Flow(kinds, draw.uniform(-0.1, 0.1), draw.uniform(0.5, 1.8))
@@ -30,7 +31,8 @@ def drawn(draw: np.random.Generator, columns: int, rows: int) -> tuple[Flow, Pop
 
 
 def by_cells(flow: Flow, f: Populations) -> np.ndarray:
-    """A step as textbooks have it, cell by cell in double precision: where each population goes, rather than where it comes from."""
+    """A textbook step, cell by cell in double precision: it computes the destination of each population instead of its
+    source."""
     columns, rows = flow.kinds.shape
     new = np.zeros((9, columns, rows))
     for x, y in np.ndindex(columns, rows):
@@ -61,7 +63,8 @@ def test_a_step_is_that_of_textbooks(seed: int) -> None:
 
 
 def test_a_shear_wave_decays_by_the_viscosity() -> None:
-    """As the Navier-Stokes equations have it. Nothing comes from the ends to the middle column in half as many steps as there are columns."""
+    """According to the Navier-Stokes equations. The ends do not affect the middle column in half as many steps as there
+    are columns."""
     steps, rows, omega = 100, 32, 1.2
     kinds = np.full((2 * steps + 1, rows), FLUID, np.uint32)
     kinds[[0, -1]] = DRIVEN
@@ -98,8 +101,8 @@ def test_networks_give_the_same_bits(name: str, seed: int) -> None:
 def test_a_pass_takes_what_it_must(
     name: str, rate: float, latency_ns: float, frame_words: int, received_us: float, fpgas: int
 ) -> None:
-    """Behind two starts of engines: the lattice at the line's rate, and for each FPGA the latency of Table 1, a frame that is filled, and taken when it is
-    whole, the columns that wait, and the pipelines."""
+    """After two starts of engines: the lattice at the line's rate, and for each FPGA the latency of Table 1, a frame
+    that is filled and accepted when it is whole, the columns that wait, and the pipelines."""
     columns, rows, steps = 400, 64, 2
     flow = cylinder(columns, rows)
     us = Ring(Cluster.load(name), fpgas, steps).run(flow, flow.start(), 1).us
@@ -132,7 +135,7 @@ def test_the_command_prints_and_draws(tmp_path: Path, capsys: pytest.CaptureFixt
     for columns, _, _, steps, us, updates, bound, *_ in rows:
         assert float(updates) == pytest.approx(int(columns) * 24 * int(steps) / float(us), rel=0.01)
         assert float(updates) < float(bound)
-    # A word a cycle of 250 MHz for one FPGA, and Equations 1 and 2 for two.
+    # A word per cycle of 250 MHz for one FPGA, and Equations 1 and 2 for two.
     bounds = [2 * 16e9, 4 * models.vcsn_rate(), 2 * 16e9, 4 * models.dcn_rate()] * 2
     assert [float(row[6]) for row in rows] == pytest.approx([bound / 40 / 1e6 for bound in bounds], abs=1)
     assert picture.read_bytes().startswith(b"\x89PNG") and plot.read_bytes().startswith(b"\x89PNG")
@@ -149,7 +152,8 @@ def test_a_wrong_bit_ends_the_command_with_1(
 
 
 def test_lost_frames_end_the_command_with_1(capsys: pytest.CaptureFixture[str]) -> None:
-    """40 pipelines of 100 cycles fill in 4,000 cycles, in which .78 words a cycle come; there is room for 2,688 words. Serial links wait."""
+    """40 pipelines of 100 cycles fill in 4,000 cycles, in which .78 words per cycle arrive; there is room for 2,688
+    words. Serial links wait."""
     words = "--fpgas 3 --columns 100 --steps 40 --cluster"
     assert lattice.main([*words.split(), "dcn-d5005"]) == 0
     assert lattice.main([*words.split(), "vcsn-d5005"]) == 1
@@ -180,8 +184,9 @@ def test_bad_input_gets_a_line(words: str, said: str, capsys: pytest.CaptureFixt
 
 @pytest.mark.long
 def test_vortices_shed_as_measured() -> None:
-    """C. H. K. Williamson (Annual Review of Fluid Mechanics 28, 1996): a Strouhal number of .164 at a Reynolds number of 100 in an unbounded flow; with a
-    cylinder of a ninth of the height, the flow beside it is up to 9/8 times as fast."""
+    """C. H. K. Williamson (Annual Review of Fluid Mechanics 28, 1996): a Strouhal number of .164 at a Reynolds number
+    of 100 in an unbounded flow; with a cylinder of a ninth of the height, the flow beside it is up to 9/8 times as
+    fast."""
     flow = cylinder(224, 88)
     f, across = flow.start(), []
     for _ in range(500):

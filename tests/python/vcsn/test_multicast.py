@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Circuits from one end to several: each gets every frame once, over any switches, and nobody else gets one."""
+"""Circuits from one end to several: each gets every frame once, over any switches, and no other end gets one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ link = "cable"
 
 @pytest.fixture
 def fat_tree(tmp_path: Path) -> Cluster:
-    """16 FPGAs on two fat trees of three levels, whose switches are joined in circles."""
+    """16 FPGAs on two fat trees of three levels, whose switches are connected in loops."""
     file = tmp_path / "tree.toml"
     file.write_text((resource("clusters") / "vcsn-64.toml").read_text().partition("[topology]")[0] + TREE)
     return Cluster.load(str(file))
@@ -125,7 +125,7 @@ def test_allgather_by_broadcast_is_right(seed: int = 1) -> None:
 
 
 def test_an_allgather_of_64_by_broadcast() -> None:
-    """More blocks than an engine holds segments lie one behind another."""
+    """More blocks than an engine holds segments are stored consecutively."""
     (row,) = thalweg.measure("allgather", "vcsn-64", by="broadcast", sizes="63")
     assert row["verified"] and row["lost"] == 0
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`thalweg bench overload`: who loses how much, and is all that is lost counted?"""
+"""`thalweg bench overload`: how much does each mechanism lose, and are all losses counted?"""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from thalweg.systems.vcsn.spec import FrameKind, VcsnHeader
 
 PRESET = "vcsn-d5005"
 FILE = Path(__file__).parents[3] / "examples/vcsn/overload.toml"
-FRAMES = 459  #: of 4 MiB; two streams to a line bring twice as many in the time in which it carries as many
+FRAMES = 459  #: of 4 MiB; two streams to a line deliver twice as many in the time in which it carries as many
 
 
 def by_way(cluster: str | Cluster, **options: Any) -> dict[str, dict[str, Any]]:
@@ -32,7 +32,7 @@ def test_a_switch_that_is_full_loses_what_it_cannot_hold() -> None:
     """It holds 400,000 bytes in frames of 9,174. Receivers take all four streams at once."""
     rows = by_way(str(FILE))
     assert rows["nothing"]["lost"] == pytest.approx(2 * (FRAMES - 400_000 // 9_174), abs=4)
-    assert rows["nothing"]["share_of_ports"] > 0.99  # the lines are full, but of half of the frames
+    assert rows["nothing"]["share_of_ports"] > 0.99  # the lines are full, but with half of the frames
     for by in ("indications", "credits", "sessions"):
         assert rows[by]["lost"] == 0 and rows[by]["ended"] == 4
         assert rows[by]["share_of_ports"] > (0.6 if by == "indications" else 0.95)
@@ -40,12 +40,13 @@ def test_a_switch_that_is_full_loses_what_it_cannot_hold() -> None:
 
 
 def test_a_stream_that_no_engine_takes_fills_its_receive_buffer() -> None:
-    """Of 2,560 words, the last 142 of which hold no frame of the longest; some words are on their way to the engine."""
+    """The buffer has 2,560 words, the last 142 of which cannot hold a frame of the maximum length; some words are in
+    flight to the engine."""
     rows = by_way(PRESET)
     for by in (
         "nothing",
         "indications",
-    ):  # these are of the line's load, which the frames that find no room are not part of
+    ):  # these react to the line's load, which excludes the frames that find no room
         assert rows[by]["lost"] == pytest.approx(2 * (FRAMES - 2_560 // 143), abs=4)
         assert rows[by]["ended"] == 2
     for by in ("credits", "sessions"):
@@ -54,8 +55,9 @@ def test_a_stream_that_no_engine_takes_fills_its_receive_buffer() -> None:
 
 
 def test_all_that_is_lost_is_counted(seed: int) -> None:
-    """`verified` says so of any buffers, engines, senders and sizes: frames that came and frames that were dropped are all, and memory has frames in order. A switch may be too small
-    for credits, which are of receive buffers."""
+    """`verified` checks it for any buffers, engines, senders and sizes: all frames arrived or were counted as dropped,
+    and memory has the frames in order. A switch may be too small even with credits, which cover receive buffers only.
+    """
     draw = random.Random(seed)
     lost = 0
     for _ in range(12):
@@ -80,7 +82,7 @@ def test_all_that_is_lost_is_counted(seed: int) -> None:
 
 
 def test_a_row_that_is_wrong_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A byte that was not sent, and a frame that nobody counts."""
+    """A byte that was not sent, and a frame that is not counted."""
     network = overload.Network
     load = network.load
     monkeypatch.setattr(network, "load", lambda self, *where: load(self, *where).replace(b"\0", b"\1", 1))

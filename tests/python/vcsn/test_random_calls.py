@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random calls of everything that hosts and user logic do, right and wrong, while data move: each works or is refused in a line, nothing ends the
-simulator, and no byte leaves its partition."""
+"""Random calls of everything that hosts and user logic can do, valid and invalid, while data move: each works or is
+refused in a line, nothing ends the simulator, and no byte leaves its partition."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from thalweg.errors import InputError
 from thalweg.systems.vcsn._sim import AwaitWord, Read, Row, SendWord, Write
 from thalweg.vcsn import Cluster, Network, VirtualPort
 
-SIZE = 1 << 16  #: bytes that are read, from 0 on in two banks, and written, from `INTO` on
+SIZE = 1 << 16  #: bytes read, from 0 in two banks, and written, from `INTO` on
 INTO = 1 << 20
 BANK = 1 << 33
 
 
 def mark(node: int) -> int:
-    """What all bytes of a node's partition are."""
+    """The value of all bytes of a node's partition."""
     return 1 + node // 8
 
 
@@ -43,7 +43,7 @@ class Calls:
 
     def place(self, node: int | None = None) -> VirtualPort:
         node = self.node() if node is None else node
-        return VirtualPort(node, self.draw.randrange(2), self.draw.choice([0, 1] * 8 + [2]))  # now and then of none
+        return VirtualPort(node, self.draw.randrange(2), self.draw.choice([0, 1] * 8 + [2]))  # sometimes a missing one
 
     def segments(self, at: int) -> list[tuple[int, int]]:
         return [(self.draw.choice([0, BANK]) + at, 64 * self.draw.randint(1, SIZE // 64))]

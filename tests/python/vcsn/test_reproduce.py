@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`thalweg reproduce vcsn`: the rows that the paper's numbers follow from are within the differences that docs/reproduce.md states."""
+"""`thalweg reproduce vcsn`: are the rows behind the paper's numbers within the differences that docs/reproduce.md
+states?"""
 
 from __future__ import annotations
 
@@ -63,7 +64,7 @@ def test_rows_are_as_close_as_said(run: Path) -> None:
 
 
 def test_the_page_has_these_lines(run: Path) -> None:
-    """All but DCN's efficiency, which the page has of larger blocks."""
+    """All except DCN's efficiency, which the page lists for larger blocks."""
     rows = json.loads((run / "rows.json").read_text())["rows"]
     wanted = set(lines("vcsn", (row for row in rows if row["id"] != "dcn.gather.efficiency")))
     assert len(wanted) > 15 and wanted <= set(PAGE.read_text().splitlines()), "make examples writes them"
@@ -85,7 +86,8 @@ def test_energy_is_power_times_time(run: Path) -> None:
 
 @pytest.mark.long
 def test_resources_and_power(tmp_path: Path) -> None:
-    """All of Tables 2 to 4's numbers have a row. Receive buffers hold what the preset has, and Table 4's rate of power is that of its own two boards."""
+    """All numbers of Tables 2 to 4 have a row. Receive buffers are the preset's, and Table 4's rate of power is that of
+    its own two boards."""
     pytest.importorskip("pyosys")
     evaluation = Evaluation(largest=64 << 10)
     all_ = list(evaluation.rows(lambda what, done: None))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whole topologies of circuits: mapped on virtual ports, re-wired in one call and under traffic, divided into partitions."""
+"""Whole topologies of circuits: mapped onto virtual ports, rewired in one call and under traffic, divided into
+partitions."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ def check_mapping(cluster: Cluster, topology: Topology) -> None:
     assert [(one.node, other.node) for one, other in circuits] == list(topology.edges)
     ends = [end for circuit in circuits for end in circuit]
     assert len(set(ends)) == len(ends)
-    assert all(one.port == other.port for one, other in circuits)  # a switch for each external port
+    assert all(one.port == other.port for one, other in circuits)  # one switch per external port
     assert all(end.virtual_port < cluster.fpga(0).virtual_of_port for end in ends)
 
 
@@ -47,7 +48,7 @@ def test_topologies_are_what_they_are_called() -> None:
 
 
 def test_circuits_of_a_ring_are_spread_over_the_lines() -> None:
-    """A ring of an even number has one circuit on each line, of an odd number two on one line of one node."""
+    """A ring of even size has one circuit on each line, one of odd size two on one line of one node."""
     cluster = Cluster.load(PRESET)
     for nodes in (16, 15, 3):
         ends = [end for circuit in Topology.of("ring", range(nodes)).circuits(cluster) for end in circuit]
@@ -56,7 +57,8 @@ def test_circuits_of_a_ring_are_spread_over_the_lines() -> None:
 
 
 def test_every_graph_of_up_to_four_circuits_a_node_is_mapped(seed: int) -> None:
-    """A graph of degree 4 at most falls into two of degree 2 at most (Petersen, 1891): one for each external port with its two virtual ones."""
+    """A graph of degree at most 4 splits into two of degree at most 2 (Petersen, 1891): one for each external port with
+    its two virtual ones."""
     draw, cluster = random.Random(seed), Cluster.load(PRESET)
     for _ in range(100):
         edges: list[tuple[int, int]] = []
@@ -70,7 +72,8 @@ def test_every_graph_of_up_to_four_circuits_a_node_is_mapped(seed: int) -> None:
 
 
 def test_a_graph_that_uses_all_virtual_ports_is_mapped() -> None:
-    """Among some hundred such graphs there is one for which a search that only displaces circuits finds no ports, though there are (seed 268)."""
+    """Among some hundred such graphs there is one for which a search that only displaces circuits finds no ports,
+    although they exist (seed 268)."""
     draw, degree, edges = random.Random(268), Counter[int](), []
     for _ in range(200):
         a, b = draw.sample(FPGAS, 2)
@@ -82,7 +85,7 @@ def test_a_graph_that_uses_all_virtual_ports_is_mapped() -> None:
 
 @pytest.mark.parametrize("virtual", [1, 3])
 def test_graphs_are_mapped_where_they_can_be(virtual: int, seed: int) -> None:
-    """Beside a search through all ways to give edges one of two external ports."""
+    """Compared with an exhaustive search over all assignments of edges to one of two external ports."""
     draw = random.Random(seed)
     cluster = Cluster.load(PRESET).replace(node={"fpga": {"virtual_ports": virtual}})
     seen = Counter[bool]()
@@ -161,8 +164,8 @@ def test_serial_links_have_no_circuits() -> None:
 
 
 def test_a_rewiring_writes_the_rows_that_change_and_takes_its_time() -> None:
-    """Table 5: t is 124 us for the eight virtual ports of a server, with the barrier of Equation 6 after it; in hardware less than a us (section
-    2 of the paper), of which 150 ns are the way to the board."""
+    """Table 5: t is 124 us for the eight virtual ports of a server, followed by the barrier of Equation 6; in hardware
+    less than one us (section 2 of the paper), including 150 ns for the path to the board."""
     network = Cluster.load(PRESET).network()
     first = network.rewire(Topology.of("torus", FPGAS, [4, 4]))
     assert len(first.rows) == 64 and first.servers_us == pytest.approx(8 * 15.5 + 5.84 + 3 * 33.4)
@@ -231,10 +234,10 @@ def test_a_multicast_stays_in_its_partition() -> None:
 
 
 class Traffic:
-    """Packets over the circuits of two partitions. Each word of a packet has its partition and number, so that a byte that comes to the wrong
-    place is seen, wherever it comes to."""
+    """Packets over the circuits of two partitions. Each word of a packet has its partition and number, so that a
+    misdelivered byte is detected anywhere."""
 
-    SIZE = 1 << 16  #: of each packet's place in a memory, at most
+    SIZE = 1 << 16  #: maximum bytes of each packet's memory range
 
     def __init__(self, network: Network, parts: list[Partition], draw: random.Random) -> None:
         self.network, self.parts, self.draw = network, parts, draw
@@ -245,7 +248,7 @@ class Traffic:
         self.handle = 0
 
     def send(self, part: int, one: VirtualPort, other: VirtualPort) -> None:
-        """A packet over a circuit, where both ends have a free engine and neither virtual port is in use."""
+        """A packet over a circuit, if both ends have a free engine and neither virtual port is in use."""
         network, draw = self.network, self.draw
         reads, writes = self.free[one.node, "r"], self.free[other.node, "w"]
         if (
@@ -318,10 +321,10 @@ def rewired_under_traffic(rewirings: int, seed: int) -> None:
         traffic.run(network.now + draw.randint(1, 8 * network.ticks_per_second // 1_000_000))
     traffic.run(NEVER)
     assert traffic.moving == {} and network.lost == [] and network.blocked == [], seed
-    assert kept_moving > 0  # circuits carried packets while others were re-wired
+    assert kept_moving > 0  # circuits carried packets while others were rewired
     for handle, (_, other, data, address) in traffic.packets.items():
         assert network.written(handle) == len(data) and network.load(other.node, address, len(data)) == data, seed
-    for node in FPGAS:  # what no packet was sent to has stayed as it was
+    for node in FPGAS:  # memory that no packet was sent to is unchanged
         into = {address for _, other, _, address in traffic.packets.values() if other.node == node}
         own = {address for one, _, _, address in traffic.packets.values() if one.node == node}
         for address in range(0, Traffic.SIZE * (traffic.handle + 1), Traffic.SIZE):
@@ -340,8 +343,8 @@ def test_1_000_rewirings_under_traffic_lose_nothing(seed: int) -> None:
 
 @pytest.mark.parametrize("rewirings", [20, pytest.param(1_000, marks=pytest.mark.long)])
 def test_packets_cut_by_a_rewiring_stay_in_their_partition(rewirings: int, seed: int) -> None:
-    """Tables are written while packets move over the rows: their rest goes over the new circuit, or is dropped and counted, and no word is seen in
-    the other partition."""
+    """Tables are written while packets move over the rows: their rest uses the new circuit, or is dropped and counted,
+    and no word appears in the other partition."""
     draw = random.Random(seed)
     network = Cluster.load(PRESET).network()
     parts = [network.partition("left", range(8)), network.partition("right", range(8, 16))]
@@ -375,7 +378,8 @@ def test_packets_cut_by_a_rewiring_stay_in_their_partition(rewirings: int, seed:
 
 
 def test_rewiring_is_measured(tmp_path: Path) -> None:
-    """By registers below a us, as the paper has it (section 2); by servers what Table 5 and Equation 6 have for their rows."""
+    """By registers below one us, as in the paper (section 2); by servers the times of Table 5 and Equation 6 for their
+    rows."""
     files = [tmp_path / name for name in ("p.png", "t.pftrace", "r.html")]
     options = [word for pair in zip(("--plot", "--trace", "--report"), map(str, files), strict=True) for word in pair]
     assert main(["bench", "rewire", "--cluster", PRESET, "--json", str(tmp_path / "r.json"), *options]) == 0
@@ -410,7 +414,7 @@ def test_wrong_options_of_rewire_are_refused(options: dict[str, Any], said: str)
 
 
 def test_ends_that_no_frame_joins_are_refused() -> None:
-    """A switch sends nothing back to the line that it came from."""
+    """A switch sends nothing back to the line on which it arrived."""
     network = Cluster.load(PRESET).network()
     one_line = (
         "virtual port 0.0 of node 3 and virtual port 0.1 of node 3 are at one line, back to which no switch sends"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Transfers that FPGAs schedule without a host: a gather near its bound, and programs that are checked or that wait for ever."""
+"""Transfers that FPGAs schedule without a host: a gather near its bound, and programs that are checked or that wait
+permanently."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ CLUSTER = "vcsn-64"
 
 
 def test_a_gather_of_64_nodes_is_near_its_bound() -> None:
-    """64 KiB from each: data at the rate of Equation 2 over two ports, and a re-wiring of less than a microsecond (section 6.4)."""
+    """64 KiB from each: data at the rate of Equation 2 over two ports, and a rewiring in less than a microsecond
+    (section 6.4)."""
     (row,) = thalweg.measure("gather", CLUSTER, by="fabric", sizes="64K")
     bound_us = 32 * 65_536 / models.vcsn_rate() * 1e6
     assert row["verified"] and row["lost"] == 0
@@ -29,7 +31,7 @@ def test_a_gather_of_64_nodes_is_near_its_bound() -> None:
 
 
 def test_gathers_of_any_size_nodes_and_root_are_right(seed: int = 1) -> None:
-    """Blocks that are larger than the receive buffer of 160 KB, too: credits hold them."""
+    """Also blocks larger than the receive buffer of 160 KB: credits limit them."""
     draw = random.Random(seed)
     for _ in range(12):
         nodes = draw.randint(2, 20)
@@ -73,7 +75,7 @@ def test_programs_are_checked() -> None:
 
 
 def test_programs_stay_in_their_partition() -> None:
-    """Rows are checked when a program is given, and when a partition changes that it still runs in."""
+    """Rows are checked when a program is submitted, and when a partition changes in which it still runs."""
     network: Any = Cluster.load(CLUSTER).network()
     mine = network.partition("mine", range(8))
     with pytest.raises(ValueError, match="node 0 is in mine, virtual port 0.0 of node 8 is in none"):
@@ -110,7 +112,7 @@ def test_one_that_cannot_go_on_is_named_and_others_go_on() -> None:
 
 
 def test_engines_of_a_program_take_no_other_transfers() -> None:
-    """A sequencer waits for its engine's end, which another transfer's would be taken for."""
+    """A sequencer waits for the end of its engine's transfer, with which another transfer's end would be confused."""
     network: Network = Cluster.load(CLUSTER).network()
     network.read(0, 1, [(0, 64)])
     with pytest.raises(ValueError, match="read engine 1 of node 0 has transfers of a host"):

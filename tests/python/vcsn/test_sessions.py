@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sessions: what a network loses, repeats, damages and reorders arrives once and in order, or both ends know."""
+"""Sessions: do frames that a network loses, repeats, damages and reorders arrive once and in order, or do both ends
+report the failure?"""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ def joined(network: Network, one: VirtualPort, other: VirtualPort, sessions: tup
 
 
 def two(cluster: Cluster, sessions: tuple[int, int] = (7, 9)) -> Network:
-    """Both ways between nodes 0 and 1."""
+    """Both directions between nodes 0 and 1."""
     network = cluster.network()
     joined(network, ONE, OTHER, sessions)
     for node in (0, 1):
@@ -88,7 +89,8 @@ def test_all_arrives_once_and_in_order(faults: dict[str, float], seed: int) -> N
 
 
 def test_a_line_that_loses_is_used_well() -> None:
-    """At 1 % of loss each way more than 90 % of the line carries new data, where the window holds what a round trip takes."""
+    """With 1 % of loss in each direction more than 90 % of the line carries new data, if the window covers a round
+    trip."""
     size = 8 << 20
     network = two(cluster_of(frames_lost=0.01, seed=3))
     data = random.Random(3).randbytes(size)
@@ -103,7 +105,7 @@ def test_a_line_that_loses_is_used_well() -> None:
 
 
 def test_a_user_who_takes_nothing_stops_the_sender() -> None:
-    """Nothing is lost, and nothing goes on for ever."""
+    """Nothing is lost, and everything comes to rest."""
     network = two(cluster_of(frames_lost=0.05))
     network.connect(1, 0, None)
     data = random.Random(1).randbytes(1 << 20)
@@ -127,8 +129,8 @@ def test_a_peer_that_does_not_answer_ends_the_session() -> None:
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("restarts", [0, 1])
 def test_an_end_that_starts_again_is_noticed(restarts: int, seed: int) -> None:
-    """In the middle of a transfer one end begins another session, as after a restart. Both ends know, and what they send after both have
-    begun again arrives, whatever the network has kept."""
+    """In the middle of a transfer one end begins another session, as after a restart. Both ends detect it, and
+    everything sent after both have restarted arrives, whatever the network still holds."""
     draw = random.Random(seed)
     network = two(cluster_of(seed=seed, frames_duplicated=0.1, frames_reordered=0.1, frames_lost=0.02))
     sent(network, 1, 0, draw.randbytes(300_000))
@@ -145,7 +147,7 @@ def test_an_end_that_starts_again_is_noticed(restarts: int, seed: int) -> None:
     assert network.session(place).state in ("opening", "refused", "silent")
     said = " ".join(what for _, what, _ in network.lost)
     assert "sessions that ended because the peer began another" in said
-    # Hosts begin another session where one has ended.
+    # Hosts begin another session after one has ended.
     while ended := [each for each in (ONE, OTHER) if network.session(each).state in ("refused", "silent")]:
         network.set_session(draw.choice(ended), draw.randrange(1000, 60_000))
         network.advance(network.now + draw.randrange(int(1e-4 * network.ticks_per_second)))
@@ -157,13 +159,13 @@ def test_an_end_that_starts_again_is_noticed(restarts: int, seed: int) -> None:
     for handle, data in again.items():
         places = [
             (1 << 33) + (each << 20) for each in (handle, handle - 2)
-        ]  # the write before may have had no packet yet
+        ]  # the earlier write may have had no packet yet
         assert sum(network.load(1 - (handle - 3), at, len(data)) == data for at in places) == 1, seed
     assert [network.session(each).state for each in (ONE, OTHER)] == ["open", "open"]
 
 
 def test_frames_of_an_earlier_session_are_never_taken(seed: int = 1) -> None:
-    """Frames that were recorded are sent again in a later session: none is taken, and what is sent arrives."""
+    """Recorded frames are replayed in a later session: none is accepted, and all sent data arrive."""
     draw = random.Random(seed)
     network = two(cluster_of())
     data: dict[int, bytes] = {}
@@ -187,7 +189,8 @@ def test_frames_of_an_earlier_session_are_never_taken(seed: int = 1) -> None:
 def test_what_one_end_sends_after_it_began_again_arrives_or_both_know(
     faults: dict[str, float], resend_us: float
 ) -> None:
-    """The other end still has the earlier session, of whose numbers no answer may be taken. 1 us is less than a round trip."""
+    """The other end still has the earlier session; none of its numbers may be accepted as an answer. 1 us is less than
+    a round trip."""
     for seed in range(40):
         cluster = cluster_of(seed=seed, **faults).replace(node={"fpga": {"resend_us": resend_us}})
         network = two(cluster)
@@ -226,7 +229,7 @@ def test_a_session_has_a_new_number_and_no_credits() -> None:
 
 
 def frame_of(draw: random.Random, **sequence: int) -> bytes:
-    """Of node 0 for node 1, of any kind, number and length."""
+    """From node 0 to node 1, of any kind, number and length."""
     from thalweg.systems.vcsn.spec import FrameKind, VcsnHeader, VcsnSequence
 
     header = VcsnHeader(0, 0, draw.randrange(256), draw.choice(list(FrameKind)), draw.random() < 0.5, True, True)
@@ -244,16 +247,17 @@ def test_wrong_sessions_are_refused() -> None:
 
 
 def data_of(draw: random.Random, number: int, size: int) -> bytes:
-    """Each word begins with the number of its packet and its own."""
+    """Each word begins with the number of its packet and its own index."""
     words = [number.to_bytes(4, "little") + at.to_bytes(4, "little") + draw.randbytes(56) for at in range(size // 64)]
     return b"".join(words)
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_nodes_that_restart_lose_nothing_silently(seed: int) -> None:
-    """Four nodes send to each other over sessions and a network with faults, and one after another restarts in the middle. A write that completes with
-    all its bytes has one packet, whole and in order, and none comes twice; each end of a circuit with a node that restarted has another session
-    or knows that its own has ended; then all is set up again, and all that is sent arrives."""
+    """Four nodes send to each other over sessions and a network with faults, and one after another restarts in the
+    middle. A write that completes with all its bytes has one packet, whole and in order, and none arrives twice; each
+    end of a circuit with a restarted node has another session or knows that its own has ended; then all sessions are
+    set up again, and all sent data arrive."""
     draw = random.Random(seed)
     network = cluster_of(seed=seed, frames_lost=0.02, frames_duplicated=0.05, frames_reordered=0.05).network()
     pairs = [
