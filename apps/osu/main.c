@@ -62,7 +62,7 @@ int repetitions(const struct plan* plan, size_t bytes) {
   return fit < 1 ? 1 : fit < (size_t)plan->iterations ? (int)fit : plan->iterations;
 }
 
-/* Parses a number of bytes with suffix K, M or G; *end points behind it. */
+/* Parses a number of bytes with suffix K, M or G; *end points after it. */
 static size_t bytes_of(const char* text, const char** end) {
   char* stop;
   const unsigned long long value = strtoull(text, &stop, 10);

@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: Apache-2.0
-! Heat in a rod that is cut into one piece per rank: neighbours exchange borders, everybody agrees on when to stop.
+! Heat in a rod that is divided into one piece per rank: neighbours exchange borders, and an allreduce decides when to stop.
 program heat
   use mpi
   implicit none

@@ -247,7 +247,7 @@ class _Series:
 
     @property
     def model(self) -> Model | None:
-        """The paper's model; None where it has none."""
+        """The paper's model; None if the paper has none."""
         return None if self.by == MPI else Model.of(self.cluster, self.by, self.way, ROUNDS if self.kernels else 1)
 
     @property

@@ -90,10 +90,10 @@ class Engine(Protocol):
         """Tick of the next time-out; None if there is none."""
 
     def blocked(self) -> list[str]:
-        """Lines on who waits for whom."""
+        """Lines that say which rank waits for which."""
 
     def lost(self) -> list[str]:
-        """Lines on what was dropped or lost, where, and how much."""
+        """Lines on dropped or lost data: kind, location and amount."""
 
     def failed(self) -> list[str]:
         """Lines on calls of kernels that ended with a return code other than 0."""

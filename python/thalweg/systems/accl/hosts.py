@@ -91,7 +91,7 @@ class _Host:
     connection: socket.socket
     rank: int = -1  # unknown before the first request
     received: bytearray = field(default_factory=bytearray)
-    unsent: bytearray = field(default_factory=bytearray)  # answers that its socket has not taken yet
+    unsent: bytearray = field(default_factory=bytearray)  # answers that its socket has not accepted yet
     calls: dict[int, Call] = field(default_factory=dict)
     last_call: int = 0
     wait: _Wait | None = None

@@ -187,7 +187,7 @@ class _Run:
         return [(self.ranks if need.startswith("N") else 1) * elements if need else 1 for need in self.kind.needs]
 
     def buffer_bytes(self, elements: int) -> int:
-        """Size of a receive buffer such that all buffers hold what a rank is sent."""
+        """Size of a receive buffer such that all buffers hold the data sent to a rank."""
         largest = elements * ELEMENT * (self.ranks if "N" in "".join(self.kind.needs) else 1)
         return receive_buffer_bytes(self.board, largest)
 

@@ -201,7 +201,7 @@ class Collective(Step):
         bytes_ = self.count * np.dtype(self.dtype).itemsize
         if (
             self.operation == "bcast"
-        ):  # in parts of 512 bytes, with flat_bytes=1024; parts and acknowledgements take at most so many buffers
+        ):  # in parts of 512 bytes, with flat_bytes=1024; parts and acknowledgements use at most BUFFERS // 4 buffers
             return 1, max(2 * bytes_, min(2 * bytes_ // 512, BUFFERS // 4) * _MOST_BUFFER_BYTES)
         return 1, 2 * len(self.members) * bytes_
 

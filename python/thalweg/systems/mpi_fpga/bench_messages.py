@@ -53,7 +53,7 @@ def measure_messages(
 
             looks = progress_ticks(0, limit, advanced)
             times.append(finish(fabric, set(range(messages)), looks) * us)
-            fabric.advance(_core.NEVER)  # credits on their way back
+            fabric.advance(_core.NEVER)  # credits in flight
             limits.append(limit * us if limit is not None else None)
             recoveries.append(fabric.recoveries)
             # payload is not simulated: verified are the number of flits and, unless it failed, the use of the shortest

@@ -39,7 +39,7 @@ class Wire:
     reset_at_us: float | None = None  #: reset of the sending end alone
 
     def over(self, table: LinkFaultsTable) -> Wire:
-        """Returns this with values of the table, where it has any."""
+        """Returns a copy overridden by the values of the table."""
         said = {key: getattr(table, key) for key in KEYS}
         return replace(self, **{key: value for key, value in said.items() if value is not None})
 

@@ -327,7 +327,7 @@ class Program:
             memory = self.draw.choice(_memories(node)[:3])
             elements = how.record_bytes * records * count // arithmetic.type_of(kind).itemsize
             parts.append(arithmetic.whole_values(self.numbers, kind, elements))
-            # No packet ends within a record, so each reduction has whole records; they begin at any place.
+            # No packet ends within a record, so each reduction has whole records; they begin at any address.
             source = self.written(memory, parts[-1], how.record_bytes)
             first = self.draw.randrange(self.hubs.cluster.node.sums * 16 // how.record_bytes) * how.record_bytes
             self.did(node.put(at + first, source, len(parts[-1])))

@@ -112,7 +112,7 @@ def check_windows(topology: Topology, tables: Tables) -> None:
 
 
 def _fault(topology: Topology, node: int, window: Window) -> str:
-    """Returns what is wrong with a window, or an empty text."""
+    """Returns the error of a window, or an empty text."""
     to, mask, lower, upper = window
     if not NORTH <= to <= BUS:
         return f"port is {to}; it must be one of {', '.join(f'{name} {port}' for port, name in enumerate(PORTS))}"

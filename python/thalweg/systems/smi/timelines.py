@@ -19,7 +19,7 @@ Stalls = Sequence[tuple[str, Sequence[tuple[int, int, int]]]]
 
 
 class Raw(NamedTuple):
-    """What a run recorded, as plain values for the transfer between processes."""
+    """Recorded data of a run, as plain values for the transfer between processes."""
 
     kernels: Sequence[tuple[int, str, int | None]]
     """Rank, name and final cycle of kernels that have ended."""

@@ -41,7 +41,7 @@ def _segments(first: int, size: int) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True)
 class Exchange:
-    """What a node sends and receives over one circuit.
+    """Data that a node sends and receives over one circuit.
 
     `size` is the number of bytes to receive; 0 means to the end of the packet, in whole words of 64 bytes. `delivery`
     is one of DELIVERIES, equal at both ends.
@@ -240,7 +240,7 @@ class Exchange:
 
 
 def dropped(network: Network) -> str:
-    """Returns what was dropped at this end, on one line; empty if nothing was."""
+    """Returns the drops at this end on one line; empty if there are none."""
     return "; ".join(f"{counted(count, what)}" for _, what, count in network.lost)
 
 

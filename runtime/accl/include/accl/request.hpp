@@ -14,7 +14,7 @@
 
 namespace ACCL {
 
-/// A call ended with a return code other than 0. The message says what is missing, and from which rank.
+/// A call ended with a return code other than 0. The message names the missing data and their rank.
 class call_error : public std::runtime_error {
  public:
   call_error(const std::string& text, std::uint32_t code) : std::runtime_error(text), code_(code) {}
