@@ -111,7 +111,7 @@ class Result:
 
     Attributes
     ----------
-    kernels : list of Ended
+    kernels : list of KernelEnd
         Each kernel with its rank and the cycle in which it ended.
     warnings : list of str
         Such as data that no kernel has popped.
