@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of whole programs share: an MPI to run them with, and the benchmark built once."""
+"""Shared by the tests of whole programs: an MPI to run them with, and the benchmark, built once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from thalweg.systems.mpi_fpga.mpi import library
 
 @pytest.fixture(scope="session", autouse=True)
 def built_interposer() -> None:
-    """So that no run says that it builds one."""
+    """Built in advance, so that no run reports a build."""
     library.interposer(library.find_library("mpich"))
 
 
@@ -43,7 +43,7 @@ unsigned ucp_worker_progress(void* worker) {
 
 @pytest.fixture(scope="session")
 def system_mpi(tmp_path_factory: pytest.TempPathFactory) -> Mpi:
-    """The system's MPICH, which has Fortran. Debian's is one that spins by UCX, whatever its settings: here it yields."""
+    """The system's MPICH, which has Fortran. Debian's MPICH always spins through UCX; here it yields."""
     found = [shutil.which(f"{name}.mpich", path="/usr/bin:/usr/local/bin") for name in ("mpicc", "mpiexec", "mpif90")]
     if not all(found):
         pytest.skip("Fortran wants the system's MPICH: apt-get install mpich libmpich-dev gfortran")

@@ -20,7 +20,7 @@ class Waves:
         self.names = list(self._signals)
 
     def value(self, name: str, time: int) -> str:
-        """Its bits, highest first."""
+        """The signal's bits, highest first."""
         buffer = ffi.new("char[]", 1 << 16)
         handle = self._signals[name].handle
         return str(pylibfst.string(lib.fstReaderGetValueFromHandleAtTime(self._reader, time, handle, buffer)))

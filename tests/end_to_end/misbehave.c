@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Programs that cannot go on, or end badly: misbehave WHAT. */
+/* Programs that cannot proceed, or end badly: misbehave WHAT. */
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ int main(int argc, char** argv) {
     MPI_Finalize();
     return 0;
   }
-  if (!strcmp(what, "receive-receive")) /* everybody waits for the right neighbour, nobody sends */
+  if (!strcmp(what, "receive-receive")) /* every rank waits for its right neighbour, none sends */
     MPI_Recv(&value, 1, MPI_INT, (rank + 1) % ranks, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   if (!strcmp(what, "wrong-tag")) {
     if (rank == 0) MPI_Send(&value, 1, MPI_INT, 1, 1, MPI_COMM_WORLD);

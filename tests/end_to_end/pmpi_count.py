@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counts the MPI calls that a program makes, by nothing but the profiling interface.
+"""Counts the MPI calls of a program, by the profiling interface alone.
 
-One wrapper for every function that the installed mpi.h declares, so that the count owes nothing to what it is compared
-with. Preloaded into each rank; at MPI_Finalize a rank writes FOLDER/RANK.json, FOLDER being $PMPI_COUNT.
+One wrapper for every function that the installed mpi.h declares, so that the count is independent of the tested code.
+Preloaded into each rank; at MPI_Finalize a rank writes FOLDER/RANK.json, with FOLDER from $PMPI_COUNT.
 """
 
 from __future__ import annotations
@@ -60,14 +60,14 @@ def source(header: str) -> str:
         )
         call = f"P{name}({'' if parameters == 'void' else arguments})"
         body = f"  return {call};\n"
-        if name == "MPI_Finalize":  # what it calls back may call MPI: counted, too
+        if name == "MPI_Finalize":  # its callbacks may call MPI: counted, too
             body = f"  int rank;\n  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);\n  int error = {call};\n  report(rank);\n  return error;\n"
         text += f"\nint {name}({parameters}) {{\n  ++calls[{index}];\n{body}}}\n"
     return text
 
 
 def build(mpicc: str, folder: Path) -> Path:
-    """Compiles the counter for the MPI of `mpicc`; the library to preload."""
+    """Compiles the counter for the MPI of `mpicc`; returns the library to preload."""
     header = subprocess.run(
         [*shlex.split(mpicc), "-E", "-xc", "-"], input="#include <mpi.h>\n", text=True, capture_output=True, check=True
     ).stdout
@@ -82,7 +82,7 @@ def build(mpicc: str, folder: Path) -> Path:
 
 
 def counts(folder: Path) -> Counter[str]:
-    """Calls of all ranks by function, the forms with large counts under the plain name."""
+    """Calls of all ranks by function; the forms with large counts are under the plain name."""
     total: Counter[str] = Counter()
     for path in folder.glob("*.json"):
         for name, calls in json.loads(path.read_text()).items():

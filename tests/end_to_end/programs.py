@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the tests run whole programs: with an installed MPI, and on the fabric."""
+"""Runs whole programs in tests: with an installed MPI, and on the fabric."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ QUICK = {
 
 
 def installed(folder: Path, name: str, system: str) -> dict[str, str]:
-    """The environment where a system's package that lies in a folder is installed, as pip does it. `system`: `module:object`."""
+    """An environment in which a system's package from a folder is installed, as by pip. `system`: `module:object`."""
     about = folder / f"{name.replace('-', '_')}-1.0.dist-info"
     about.mkdir(exist_ok=True)
     (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
@@ -51,7 +51,7 @@ def execute(
     timeout: float = 300,
     folder: Path | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Runs a command to its end, and sees that none of its processes outlives it."""
+    """Runs a command to its end, and checks that none of its processes outlives it."""
     mark = f"THALWEG_TEST={uuid.uuid4()}"
     name, value = mark.split("=")
     result = subprocess.run(
@@ -75,7 +75,7 @@ class Mpi:
     cc: Path
     exec: Path
     fortran: Path | None = None
-    preload: tuple[Path, ...] = ()  #: libraries that its programs get
+    preload: tuple[Path, ...] = ()  #: libraries preloaded into its programs
 
     def run(
         self, ranks: int, command: Sequence[str | Path], environment: dict[str, str] | None = None, timeout: float = 300
@@ -92,12 +92,12 @@ class Mpi:
 
 @dataclass(frozen=True)
 class Run:
-    """What `thalweg run` left."""
+    """The results of `thalweg run`."""
 
     exit_code: int
     stdout: str
     stderr: str
-    report: dict[str, Any]  #: without the command line, in which is the name of the report's file
+    report: dict[str, Any]  #: without the command line, which contains the name of the report's file
 
 
 def thalweg_run(

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Random sequences of calls in orders that differ from rank to rank, as far as MPI lets them: random_orders SEED COUNT.
+/* Random sequences of calls in orders that differ between ranks, within MPI's rules: random_orders SEED COUNT.
  * Sequence i is that of seed SEED + i.
  *
- * All ranks draw the same sequence of phases. In a phase each rank permutes what MPI does not order: collectives and copies
- * of different communicators, starts of persistent collectives, messages of different tags; and completes them in an order
- * of its own. A blocking collective stands in the middle of a phase, and communicators and persistent collectives are made,
- * and freed, between phases. A wrong result ends the run with the sequence's seed; a digest of all results is printed. */
+ * All ranks draw the same sequence of phases. In a phase each rank permutes calls that MPI does not order:
+ * collectives and copies of different communicators, starts of persistent collectives, messages of different tags;
+ * and completes them in an order of its own. A blocking collective is in the middle of a phase; communicators and
+ * persistent collectives are created and freed between phases. A wrong result ends the run with the sequence's seed;
+ * a digest of all results is printed. */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -31,18 +32,18 @@ enum kind {
 enum form { BLOCKING, NON_BLOCKING, PERSISTENT };
 
 struct communicator {
-  MPI_Comm comm; /* MPI_COMM_NULL where this rank is in no part */
+  MPI_Comm comm; /* MPI_COMM_NULL if this rank is in no part */
   enum { CLOSED, COMING, OPEN } state;
   int held; /* by persistent collectives */
   int between, ring, size, me;
-  int members[MOST_RANKS]; /* ranks of the world; between two groups those of the other one */
+  int members[MOST_RANKS]; /* ranks of the world; between two groups, those of the other one */
 };
 
 struct operation {
   enum kind kind;
   struct communicator* on;
   struct communicator* made;    /* of a copy */
-  struct operation* persistent; /* that is started */
+  struct operation* persistent; /* the one that is started */
   int issued, called, count, root;
   uint32_t tag;
   struct communicator as_it_was; /* its communicator may be freed before it is checked */
@@ -67,7 +68,7 @@ static uint32_t draw(uint32_t below) {
   state = mix(state, 1);
   return state % below;
 }
-/* Another one on each rank. */
+/* Different on each rank. */
 static uint32_t draw_own(uint32_t below) {
   own_state = mix(own_state, 2 + (uint32_t)rank);
   return own_state % below;
@@ -179,7 +180,7 @@ static void call(struct operation* o, enum form form) {
   }
 }
 
-/* Two that MPI orders: collectives, and messages of one tag, of a communicator. */
+/* True for two that MPI orders: collectives, and messages of one tag, of a communicator. */
 static int ordered(const struct operation* a, const struct operation* b) {
   return a->on == b->on && ((a->kind <= COPY && b->kind <= COPY) || (a->kind == MESSAGE && b->kind == MESSAGE));
 }
@@ -250,14 +251,14 @@ static struct operation drawn_collective(struct communicator* on) {
   struct operation o = {
       .kind = (enum kind)draw(COLLECTIVES), .on = on, .requests = {MPI_REQUEST_NULL, MPI_REQUEST_NULL}};
   if (o.kind == NEIGHBOURS && !on->ring) o.kind = ALLREDUCE;
-  if (on->between && o.kind == BCAST) o.kind = ALLGATHER; /* its roots are written otherwise */
+  if (on->between && o.kind == BCAST) o.kind = ALLGATHER; /* its roots are written differently */
   o.tag = draw(1u << 30);
   o.count = (int)draw(COUNT + 1);
   o.root = on->size > 0 ? (int)(o.tag % (uint32_t)on->size) : 0;
   return o;
 }
 
-/* One copy at a time: of several MPICH itself can let each wait for another one (docs/mpi.md). */
+/* One copy at a time: with several, MPICH itself can deadlock (docs/mpi.md). */
 static struct operation drawn(uint32_t* started, int* copies) {
   struct operation o = drawn_collective(any_open());
   const enum kind kind = COLLECTIVES + (enum kind)draw(2 * (KINDS - COLLECTIVES));
@@ -307,7 +308,7 @@ static void look(struct communicator* fresh) {
   MPI_Group_free(&world);
 }
 
-/* Ways that an intercommunicator does not have end in a copy. */
+/* Constructors that an intercommunicator does not support fall back to a copy. */
 static void make(void) {
   const struct communicator* from = any_open();
   struct communicator* fresh = any_closed();
@@ -350,7 +351,7 @@ static void make_persistent(void) {
   if (o->on->comm != MPI_COMM_NULL) call(o, PERSISTENT);
 }
 
-/* What is under way on it goes on. */
+/* Operations in flight on it continue. */
 static void close_one(void) {
   struct communicator* one = &pool[1 + draw(COMMUNICATORS - 1)];
   if (one->state != OPEN || one->held > 0) return;

@@ -2,9 +2,9 @@
 /* Random MPI programs, one after another: random_programs SEED COUNT. Program i is that of seed SEED + i.
  *
  * All ranks draw the same script: communicators split, copied and freed, every collective of MPI on them, blocking,
- * non-blocking and persistent, many under way at once, while each rank is late by a time of its own. All members of what
- * the script names take part, so that a communicator stands for all the parts that a split made. A wrong result ends the
- * run with the program's seed. */
+ * non-blocking and persistent, many in flight, while each rank has a random delay. All members of the script's
+ * communicators take part, so that a communicator stands for all the parts that a split created. A wrong result ends
+ * the run with the program's seed. */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -36,12 +36,12 @@ enum kind {
 enum form { BLOCKING, NON_BLOCKING, PERSISTENT, FORMS };
 
 struct communicator {
-  MPI_Comm comm; /* MPI_COMM_NULL where this rank is in no part */
+  MPI_Comm comm; /* MPI_COMM_NULL if this rank is in no part */
   int open, size, me;
   int members[MOST_RANKS]; /* ranks of the world */
 };
 
-/* A collective under way, with all that its result depends on. */
+/* A collective in flight, with everything that its result depends on. */
 struct task {
   MPI_Request request;
   enum kind kind;
@@ -75,7 +75,7 @@ static void fail(const char* what, enum kind kind) {
   MPI_Abort(MPI_COMM_WORLD, 3);
 }
 
-/* Element k of what rank `from` has for rank `to` (ranks of the world; -1: for all). */
+/* Element k that rank `from` has for rank `to` (ranks of the world; -1: for all). */
 static int element(uint32_t tag, int from, int to, int k) {
   return (int)(mix(mix(tag, (uint32_t)(from * 100 + to)), (uint32_t)k) % 2001) - 1000;
 }
@@ -276,7 +276,7 @@ static void end_task(struct task* task) {
   free(task->receive);
 }
 
-/* Completes all that is under way, in one of several ways. */
+/* Completes all operations in flight, in one of several ways. */
 static void complete(uint32_t way) {
   MPI_Request requests[MOST_TASKS];
   for (int i = 0; i < under_way; i++) requests[i] = tasks[i].request;
@@ -357,7 +357,7 @@ static void run(void) {
     be_late();
     if (what < 4 && !pool[place].open)
       make(on, &pool[place]);
-    else if (what == 4 && pool[place].open) { /* what is under way on it goes on */
+    else if (what == 4 && pool[place].open) { /* operations in flight on it continue */
       if (pool[place].comm != MPI_COMM_NULL) MPI_Comm_free(&pool[place].comm);
       pool[place].open = 0;
     } else if (what == 5)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every operator on every type that the network has, written to FOLDER/RANK.npz: reductions.py FOLDER COUNT SEED.
+"""Every operator on every type that the network supports, written to FOLDER/RANK.npz: reductions.py FOLDER COUNT SEED.
 
-The operands hold what is hard: signed zeros, infinities, NaN, subnormals, the smallest and the largest integers.
+The operands include difficult values: signed zeros, infinities, NaN, subnormals, the smallest and the largest integers.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def operands(datatype: Datatype, truth: bool, ranks: int, count: int, seed: int)
 
 
 def handle(name: str) -> MPI.Datatype:
-    """mpi4py's handle of an MPI type; DATATYPE_NULL where there is none."""
+    """mpi4py's handle of an MPI type; DATATYPE_NULL if there is none."""
     spelled = {
         "MPIX_C_FLOAT16": "FLOAT16_T",
         "MPI_2INT": "TWOINT",
@@ -59,7 +59,7 @@ def handle(name: str) -> MPI.Datatype:
 
 
 def cases() -> list[tuple[str, str]]:
-    """(MPI type, MPI operator) of all types that this MPI has."""
+    """(MPI type, MPI operator) of all types that this MPI supports."""
     return [
         (name, op)
         for name, kind in MPI_TYPES.items()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The columns that the rows of every system's operations have, read from the table of docs/python.md."""
+"""The columns of the rows of every system's operations, read from the table of docs/python.md."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DOCUMENTED = [
 
 
 def check_schema(rows: Sequence[dict[str, Any]], cluster: str, operation: str) -> None:
-    """Whether rows begin with the documented columns, and their values are what the page says."""
+    """Checks that rows begin with the documented columns, and that their values are as documented."""
     assert rows and DOCUMENTED[0] == "cluster"
     for row in rows:
         assert list(row)[: len(DOCUMENTED)] == DOCUMENTED

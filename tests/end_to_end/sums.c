@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Sums whose bits depend on the order of the operands, on all ranks and on halves of them, with messages in between; prints
- * the bits of every rank's results, and the time at which it had them. */
+/* Sums whose bits depend on the order of the operands, on all ranks and on halves of them, with messages in between;
+ * prints the bits of every rank's results, and their times. */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Communicates until it is ended, with a child that does nothing; its memory is shared where ranks share a node. */
+/* Communicates until it is ended, with a child that does nothing; its memory is shared if ranks share a node. */
 #include <mpi.h>
 #include <stdio.h>
 #include <sys/prctl.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A terminal of a given width, for what commands show on one."""
+"""A terminal of a given width, for the output of commands."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 def shown(command: Sequence[str | Path], columns: int, folder: Path | None = None) -> tuple[int, str]:
-    """The exit code of a command, and all that it wrote on a terminal, with what it erased again and control sequences."""
+    """The exit code of a command, and its complete output on a terminal, including erased text and control sequences."""
     ours, its = pty.openpty()
     fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES", "NO_COLOR")}
@@ -53,23 +53,23 @@ def shown(command: Sequence[str | Path], columns: int, folder: Path | None = Non
 
 
 def lines(text: str) -> list[str]:
-    """Of what was shown, the lines that stayed there."""
+    """The lines of an output that remain on the terminal."""
     return [_CONTROL.sub("", line).rpartition("\r")[2] for line in text.replace("\r\n", "\n").split("\n")]
 
 
 class Screen:
-    """What stands on a terminal that was shown some text: as much of one as commands use."""
+    """The contents of a terminal after some output: the part of a terminal that commands use."""
 
     def __init__(self, rows: int, columns: int) -> None:
         self.rows = [""] * rows
-        self.history: list[str] = []  #: what went off at the top
+        self.history: list[str] = []  #: lines scrolled off at the top
         self._columns = columns
         self._row = self._column = 0
         self._saved = 0, 0
         self._bottom = rows
 
     def show(self, text: str) -> list[str]:
-        """All lines, those that went off first."""
+        """All lines, those scrolled off first."""
         for part in re.findall(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[78D]|[\r\n]|[^\x1b\r\n]+", text):
             self._take(part)
         return [line.rstrip() for line in [*self.history, *self.rows]]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do the applications of apps/ find what they must, with and without the fabric, and notice when they do not?"""
+"""Do the applications of apps/ find the right results, with and without the fabric, and detect wrong ones?"""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ Build = Callable[..., Path]
 
 @pytest.fixture(scope="session")
 def build(mpi: Mpi, tmp_path_factory: pytest.TempPathFactory) -> Build:
-    """Builds an application, with more source where a test gives some; the same one once."""
+    """Builds an application, with additional source given by a test; the same one only once."""
     folder = tmp_path_factory.mktemp("apps")
 
     def made(name: str, *more: Path) -> Path:
@@ -85,7 +85,7 @@ def test_same_verified_result_on_the_fabric(mpi: Mpi, build: Build, thalweg: Tha
     assert run.exit_code == 0, run.stderr
     assert without_time(run.stdout) == without_time(plain.stdout)
     called = {row["function"] for row in run.report["collectives"]}
-    if (name, ranks) == ("mg", 4):  # 2 x 2 blocks have a point each on the coarsest level
+    if (name, ranks) == ("mg", 4):  # 2 x 2 blocks have one point each on the coarsest level
         assert called == {"MPI_Allreduce"}
     else:
         assert called == CALLED[name]
@@ -142,7 +142,7 @@ def test_help(mpi: Mpi, build: Build, name: str) -> None:
 def test_time_with_collectives_in_software_is_what_they_take_there(
     build: Build, thalweg: Thalweg, tmp_path: Path
 ) -> None:
-    """A reduction by a function of the program's own is left to software; its estimate is made from runs in the network."""
+    """A reduction by the program's own function is left to software; its estimate is derived from runs in the network."""
     own_sum = tmp_path / "own_sum.c"
     own_sum.write_text(f"#define _GNU_SOURCE\n#include <dlfcn.h>\n{OWN_SUM}")
     times = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do ten runs beside a busy machine give the same bits, and without computing time the same virtual times?"""
+"""Do ten runs on a busy machine give the same bits, and without computing time the same virtual times?"""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CLUSTER = "mpi-fpga-torus-2x2x2"
 
 @pytest.fixture
 def busy() -> Iterator[None]:
-    """A process that never rests."""
+    """A process that never sleeps."""
     process = subprocess.Popen([sys.executable, "-c", "while True: pass"])
     yield
     process.kill()
@@ -51,7 +51,7 @@ print(world.allreduce(10**20 + world.rank))
 
 @pytest.mark.serial
 def test_a_rank_that_waits_for_a_processor_does_not_block(thalweg: Thalweg, busy: None) -> None:
-    """Where communicators are made and freed, each by MPI itself, while others start or end for many milliseconds."""
+    """Communicators are created and freed, each by MPI itself, while other ranks start or end for many milliseconds."""
     runs = [thalweg(8, CLUSTER, [sys.executable, "-c", SLOW_TO_END], "--compute", "none") for _ in range(10)]
     assert all(run.exit_code == 0 for run in runs), runs[0].stderr
     assert len({run.report["virtual_time_us"] for run in runs}) == 1

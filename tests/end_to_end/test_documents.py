@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do the examples in README and in docs print what stands there?"""
+"""Do the examples in README and in docs print the documented output?"""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ LONG = (
     "for how in",
     "--elements 27040 --partitions 4",
 )
-"""In commands that take long; those of vcsn-64 and later ones have examples of less beside them, and tests of their own."""
+"""In commands that take long; those of vcsn-64 and later ones have smaller examples beside them, and tests of their
+own."""
 
 needs_metis = pytest.mark.skipif(find_spec("pymetis") is None, reason="pymetis is not installed")
 NEEDS = {
@@ -29,7 +30,7 @@ NEEDS = {
     "examples/shallow_water": needs_metis,
     "--only application": needs_metis,
 }
-"""What commands take that not every computer has."""
+"""Requirements of commands that not every computer fulfils."""
 
 
 def marks(example: Example) -> list[pytest.MarkDecorator]:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does a command that a signal ends, at any moment, leave at once, without a word, and nothing behind: process, file, shared memory?
+"""Does a command that is ended by a signal, at any moment, exit at once, without output, and leave nothing behind:
+process, file, shared memory?
 
-After SIGKILL the ranks end by themselves, and the next command removes the rest. Moments are random from when the command has
-taken over its signals on; `THALWEG_SEED` takes a seed back.
+After SIGKILL the ranks end by themselves, and the next command removes the rest. Moments are random, after the command
+has installed its signal handlers; `THALWEG_SEED` repeats a seed.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ def words(mpi: Mpi, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 class Ended:
-    """A command that was sent a signal, and what is left of it."""
+    """A command that was sent a signal, and everything that it left behind."""
 
     def __init__(self, command: str, words: dict[str, str], folder: Path, number: signal.Signals, wait: float) -> None:
         self.mark = f"THALWEG_TEST={uuid.uuid4()}"
@@ -87,7 +88,7 @@ class Ended:
         _, self.said = process.communicate()
         self.took = time.monotonic() - start
         self.code = process.returncode
-        self.by_itself = self.code == 0  # before the signal came
+        self.by_itself = self.code == 0  # before the signal arrived
         self.runs |= self._scratch()
 
     def _start(self, command: list[str]) -> subprocess.Popen[str]:
@@ -110,7 +111,7 @@ class Ended:
         assert self._start(["cluster", "show", "ring:2", "--json", "next.json"]).wait() == 0
 
     def processes(self, patience: float, but_for: str = "") -> list[int]:
-        """Those that are left after so many seconds."""
+        """Processes that are left after `patience` seconds."""
         deadline = time.monotonic() + patience
         while (left := [p for p in left_over(self.mark) if _name(p) != but_for]) and time.monotonic() < deadline:
             time.sleep(0.01)
@@ -126,7 +127,7 @@ class Ended:
 
 
 def _is_probe(path: Path) -> bool:
-    """Python's tempfile writes a file to see whether it can, and removes it at once, which SIGKILL may prevent."""
+    """Python's tempfile creates a file as a test, and removes it at once, which SIGKILL may prevent."""
     return len(path.name) == 8 and path.is_file() and path.read_bytes() in (b"", b"blat")
 
 
@@ -138,7 +139,7 @@ def _name(process: int) -> str:
 
 
 def _listens(process: int) -> bool:
-    """Whether it has taken over SIGTERM."""
+    """True if it has installed its SIGTERM handler."""
     try:
         caught = Path(f"/proc/{process}/status").read_text().split("SigCgt:")[1].split()[0]
     except (OSError, IndexError):
@@ -172,7 +173,7 @@ def check(words: dict[str, str], folder: Path, number: signal.Signals, count: in
 
 @pytest.mark.slow
 def test_a_killed_launcher_leaves_nothing(words: dict[str, str], tmp_path: Path) -> None:
-    """The memory that its ranks share has the name of the run, by which it is found where no rank removes it."""
+    """The ranks' shared memory has the name of the run, by which it is found if no rank removes it."""
     (tmp_path / "temporary").mkdir()
     process = subprocess.Popen(
         [sys.executable, "-m", "thalweg", "run", "-n", "4", "--ranks-per-node", "2", "--", words["talk"]],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do the examples print what stands beside them, with plain MPI and on the fabric, and are all their calls in the report?"""
+"""Do the examples print the documented output, with plain MPI and on the fabric, and are all their calls in the report?"""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def check(
     folder: Path,
     *options: str,
 ) -> Run:
-    """Plain MPI and the fabric print the same; the calls that the report counts are those that plain MPI was given."""
+    """Plain MPI and the fabric print the same; the report counts the calls made to plain MPI."""
     expected = (ROOT / f"examples/{example}/{example}.out").read_text()
     counts = folder / "counts"
     counts.mkdir()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does the driver of LAMMPS see when it does not come out the same on the fabric? (test_documents.py runs it.)"""
+"""Does the driver of LAMMPS detect a difference between the results with and without the fabric? (test_documents.py
+runs it.)"""
 
 from __future__ import annotations
 

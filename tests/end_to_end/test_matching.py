@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do the ranks that MPI matches meet on the fabric too, where each calls in an order of its own, as far as MPI lets it?
+"""Are ranks matched on the fabric as by MPI, if each makes its calls in its own order, within MPI's rules?
 
-The programs of tests/end_to_end/matching say who met whom; MPI alone says what is right.
+The programs of tests/end_to_end/matching print the matches; MPI alone gives the reference.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def test_every_rule(mpi: Mpi, thalweg: Thalweg, rules: Path, ranks: int) -> None
 
 @pytest.mark.slow
 def test_every_rule_where_ranks_share_nodes(mpi: Mpi, thalweg: Thalweg, rules: Path) -> None:
-    """A split by type finds other ranks there: what it makes is not said."""
+    """A split by type finds other ranks there: its result is not printed."""
     check(mpi, thalweg, rules, 4, 1, "--compute", "none", "--ranks-per-node", "2")
 
 
@@ -61,7 +61,7 @@ def test_every_rule_where_ranks_share_nodes(mpi: Mpi, thalweg: Thalweg, rules: P
 @pytest.mark.serial
 @pytest.mark.parametrize("ranks", [2, 4, 8])
 def test_many_times_under_load(mpi: Mpi, thalweg: Thalweg, rules: Path, ranks: int) -> None:
-    """With measured work the ranks arrive at other times in each run; the load makes them later still."""
+    """With measured work the ranks arrive at different times in each run; the load delays them further."""
     spin = [sys.executable, "-c", "while True: pass"]
     load = [subprocess.Popen(spin) for _ in range(os.cpu_count() or 1)]
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does mpi4py's own test suite have the verdicts on the fabric that it has without it, with every call intercepted?"""
+"""Does mpi4py's own test suite give the same verdicts with and without the fabric, with every call intercepted?"""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def run(*options: str, timeout: float) -> str:
     return done.stdout
 
 
-#: The whole suite takes most of an hour on two cores, by apps/mpi4py/run.py: its one-sided tests poll, and
-#: MPICH now and then miscounts the neighbours of two MPI_Dist_graph_create that follow each other (test_comm_topo).
+#: The whole suite takes most of an hour on two cores, by apps/mpi4py/run.py: its one-sided tests poll, and MPICH
+#: sometimes miscounts the neighbours of two consecutive MPI_Dist_graph_create (test_comm_topo).
 MODULES = ["test_comm_inter", "test_p2p_obj", "test_cco_obj", "test_cco_nb_buf"]
 
 
@@ -40,7 +40,7 @@ def driver() -> ModuleType:
     spec = importlib.util.spec_from_file_location("mpi4py_driver", DRIVER)
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # its dataclasses look for it there
+    sys.modules[spec.name] = module  # its dataclasses look it up there
     spec.loader.exec_module(module)
     return module
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does the benchmark of apps/osu measure right results, see wrong ones, and refuse wrong command lines?"""
+"""Does the benchmark of apps/osu measure right results, detect wrong ones, and refuse wrong command lines?"""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def test_eight_ranks_all_operations(thalweg: Thalweg, osu: Path) -> None:
         "-x",
         "1",
     )
-    # Virtual time: a message of one hop takes PCIe twice and the link's 440 ns, and no more than a few hundred ns on top.
+    # Virtual time: a message of one hop takes PCIe twice and the link's 440 ns, plus at most a few hundred ns.
     latency = float(tables["latency"][0][2])
     assert 2 * 0.260 + 0.440 < latency < 1.5
 
@@ -88,7 +88,7 @@ def test_the_sweep() -> None:
 
 @pytest.mark.long
 def test_64_ranks_to_256_kilobytes(thalweg: Thalweg, osu: Path) -> None:
-    """From where the sweep ends."""
+    """Continues after the end of the sweep."""
     check(thalweg, osu, 64, "mpi-fpga-torus-4x4x4", "8K:256K", COLLECTIVES, "-i", "1", "-x", "0", timeout=3000)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do random sequences of calls come out right on the fabric, whose orders differ from rank to rank as far as MPI lets them?
+"""Do random sequences of calls, whose orders differ between ranks within MPI's rules, give right results on the fabric?
 
 Sequence i of a run is that of the seed plus i; a wrong result or a hang names it.
 """
@@ -21,8 +21,8 @@ def orders(mpi: Mpi, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def check(mpi: Mpi, thalweg: Thalweg, orders: Path, ranks: int, seed: int, *options: str, runs: int = 15) -> bool:
-    """So many sequences, each with results of the values that MPI alone gives them. False: MPI alone hangs in one of them, as
-    MPICH does now and then on 8 ranks."""
+    """Runs `runs` sequences and compares each one's results with those of MPI alone. False if MPI alone hangs in one of
+    them, as MPICH sometimes does on 8 ranks."""
     print(f"seeds {seed} to {seed + runs - 1} on {ranks} ranks")
     command = [orders, str(seed), str(runs)]
     try:
@@ -39,7 +39,7 @@ def check(mpi: Mpi, thalweg: Thalweg, orders: Path, ranks: int, seed: int, *opti
 @pytest.mark.slow
 @pytest.mark.parametrize("ranks", [pytest.param(2, marks=pytest.mark.long), 4, 5])
 def test_some_sequences(mpi: Mpi, thalweg: Thalweg, orders: Path, ranks: int) -> None:
-    """Of seed 2 four ranks free a communicator on which a copy is under way, in which MPICH waits."""
+    """With seed 2 four ranks free a communicator with a copy in flight, in which MPICH waits."""
     assert check(mpi, thalweg, orders, ranks, 1)
 
 
@@ -50,7 +50,7 @@ def test_sequences_whose_ranks_share_nodes(mpi: Mpi, thalweg: Thalweg, orders: P
 
 @pytest.mark.long
 def test_ranks_that_wait_complete_copies(mpi: Mpi, thalweg: Thalweg, orders: Path) -> None:
-    """A rank that waits is busy with an MPI_Comm_idup inside of MPICH, and needs the others: one launch of twelve hung."""
+    """A waiting rank is busy with an MPI_Comm_idup inside of MPICH, and needs the others: one launch of twelve hung."""
     for _ in range(4):
         check(mpi, thalweg, orders, 8, 829274677, runs=3)
 

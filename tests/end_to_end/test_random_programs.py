@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do random programs come out right on the fabric: every collective, overlapping, on more communicators than it has rows?
+"""Do random programs give right results on the fabric: every collective, overlapping, on more communicators than it has
+rows?
 
 Program i of a run is that of the seed plus i; a wrong result or a hang names it.
 """
@@ -33,7 +34,7 @@ def check(
 
 @pytest.mark.slow
 def test_a_hundred_programs(thalweg: Thalweg, program: Path, tmp_path: Path) -> None:
-    """On the way of seeds 51 and 131 an all-to-all without data began because something else ended."""
+    """In seeds 51 and 131 an all-to-all without data began because another operation ended."""
     check(thalweg, program, tmp_path, 4, 3, 51, 100)
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Are reductions on the fabric bit-equal to the software MPI's, where order doesn't matter, and to their documented order?"""
+"""Are reductions on the fabric bit-equal to the software MPI's, if the order does not matter, and to their documented
+order?"""
 
 from __future__ import annotations
 
@@ -32,12 +33,12 @@ def has_nan(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def same_numbers(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-    """Equal as numbers: -0 is 0. Of pairs both parts."""
+    """Equal as numbers: -0 is 0. For pairs, both parts."""
     return (a["value"] == b["value"]) & (a["index"] == b["index"]) if a.dtype.names else a == b
 
 
 def bits(values: NDArray[Any]) -> bytes:
-    """All bits that mean something: not what pads a pair, and not which NaN its value is."""
+    """All significant bits: without the padding of a pair, and the same for every NaN."""
     if not values.dtype.names:
         return values.tobytes()
     value = values["value"]
@@ -95,7 +96,7 @@ def test_every_operator_on_every_type(
 
 
 def test_the_operands_are_hard() -> None:
-    """Does the data hold what the test is about?"""
+    """Do the data include the difficult values?"""
     for datatype, dtype in DTYPES.items():
         values = operands(datatype, False, 8, 5000, 1)
         parts = values["value"] if dtype.names else values

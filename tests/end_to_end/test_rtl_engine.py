@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do clusters with the hardware's routers do, cycle by cycle, what the simulator does: random programs, and programs of MPI?
+"""Do clusters with the hardware's routers behave, cycle by cycle, like the simulator: random programs, and programs of
+MPI?
 
-A failure names the seed; THALWEG_SEED=<seed> starts there again.
+A failure names the seed; THALWEG_SEED=<seed> restarts there.
 """
 
 from __future__ import annotations
@@ -47,13 +48,13 @@ def check(name: str, runs: int, seed: int, faults: str | None = None) -> list[co
 @pytest.mark.long
 @pytest.mark.parametrize(("name", "runs"), [(TORUS, 1), (FAT_TREE, 2)])
 def test_clusters_are_equal(name: str, runs: int, seed: int) -> None:
-    """On the fat tree, seed 3 ended a cycle later: the simulator told of relay buffers' room when it was awake, no earlier."""
+    """On the fat tree, seed 3 ended a cycle later: the simulator credited relay buffers only when it was awake."""
     check(name, runs, seed)
 
 
 @pytest.fixture(scope="module")
 def small_torus(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """2x2 with trees that follow the links, so that vertices without a rank are among them, and two units of a node."""
+    """2x2 with trees that follow the links, so that they include vertices without a rank, and two units per node."""
     file = tmp_path_factory.mktemp("cluster") / "small.toml"
     base = ROOT / "clusters/base/thalweg.toml"
     file.write_text(
@@ -70,7 +71,7 @@ def test_a_small_cluster_is_equal(small_torus: str, seed: int) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize(("faults", "runs"), [(None, 4), (CUT, 1)])
 def test_collective_units_are_equal(small_torus: str, faults: str | None, runs: int) -> None:
-    """With sums alone in the lanes, all of whose operators have tests of their own; the same programs in every run."""
+    """With sums alone in the lanes, as all operators have tests of their own; the same programs in every run."""
     cluster = cosim.with_few_rows(Cluster.load(small_torus, faults))
     hardware = in_rtl(cluster, compares=True, units=True, pairs=SUMS)
     outcomes = list(cosim.compare(cluster, hardware, 7000, runs, CYCLES, SUMS))
@@ -103,15 +104,15 @@ def test_a_router_that_wakes_is_compared_in_the_cycles_that_it_slept() -> None:
 @pytest.mark.long
 @pytest.mark.parametrize(("faults", "runs"), [(BIT_ERRORS, 2), (CUT, 1)])
 def test_clusters_are_equal_on_links_that_fail(faults: str, runs: int, seed: int) -> None:
-    """The replay holds the router back; after a cut routers are reset and get the tables of other routes."""
+    """The replay stalls the router; after a cut, routers are reset and get the tables of other routes."""
     assert any(outcome.recoveries for outcome in check(TORUS, runs, seed, faults)) == (faults == CUT)
 
 
 @pytest.mark.slow
 def test_benches_take_the_same_time_where_links_fail_at_any_time(small_torus: str, seed: int) -> None:
-    """A bench begins when the fabric has come to rest, and faults at a time of their own: so the times are the same only if the
-    hardware's routers rest as early as the simulator's. Links are so short that replays need no larger margin: so the routers are those
-    that other tests build."""
+    """A bench begins when the fabric is idle, and faults at fixed times: so the times are equal only if the hardware's
+    routers become idle as early as the simulator's. Links are so short that replays need no larger margin: so the
+    routers are those that other tests build."""
     draw = random.Random(seed)
     for _ in range(2):
         faults = f"bit_error_rate=1e-6,down=0-1@{draw.uniform(0.1, 6):.3f},silence_us={draw.uniform(1.8, 3):.3f}"
@@ -136,7 +137,7 @@ def test_clusters_are_equal_in_many_runs(name: str, runs: int, seed: int) -> Non
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["mpi-fpga-fattree-16", "mpi-fpga-fattree-28"])
 def test_clusters_of_wide_switches_are_equal(name: str, seed: int) -> None:
-    """Routers of 33 and 57 ports, as every node of these clusters has one."""
+    """Routers of 33 and 57 ports, as in every node of these clusters."""
     cluster = Cluster.load(name)
     (outcome,) = cosim.compare(cluster, in_rtl(cluster, compares=True, project=unoptimized()), seed, 1, 2_000)
     assert outcome.cycles >= 2_000 and outcome.operations > 0
@@ -167,7 +168,7 @@ def test_a_bug_in_the_hardware_is_named(small_torus: str, tmp_path: Path, old: s
     waves = Waves(cosim.record(cluster, found.value, CYCLES, tmp_path, project))
     if old == "endmodule":
         return
-    end = 2 * found.value.cycle - 1  # what is on the wires in a cycle stands there after the edge of the one before
+    end = 2 * found.value.cycle - 1  # the wires' values of a cycle appear after the edge of the previous one
     assert waves.end == end
     name = next(name for name in waves.names if name.startswith("TOP.out_flit_o"))
     flit = waves.value(name, end)[-262:]  # of port 0: 256 bits of data, 4 of the channel, head, tail
@@ -205,7 +206,8 @@ def test_every_collective_takes_the_same_time_on_three_dimensions(
 def test_every_collective_takes_the_same_time_with_units(
     thalweg: Thalweg, osu: Path, faults: str | None, tmp_path: Path
 ) -> None:
-    """The cluster has as many communicators as that of the random programs, so that both use the same build of the units."""
+    """The cluster has as many communicators as that of the random programs, so that both use the same build of the
+    units."""
     few_rows = tmp_path / "few-rows.toml"
     few_rows.write_text(f'base = "{ROOT}/clusters/{TORUS}.toml"\n[collective]\ncontexts = {cosim.UNIT_CONTEXTS}\n')
     takes_the_same_time(thalweg, osu, str(few_rows), "rtl", faults)

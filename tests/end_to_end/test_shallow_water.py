@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does the shallow-water example keep what the equations keep, whatever the number of boards, in the cycles of the paper's model?"""
+"""Does the shallow-water example conserve the quantities of its equations, on any number of boards, in the cycles of
+the paper's model?"""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ def reference(of: Mesh, state: Array, steps: int, parameters: Parameters | None 
 
 
 def stirred(of: Mesh) -> Array:
-    """A state in which every element has another value."""
+    """A state in which every element has a different value."""
     state = model.hill(of)
     x, y = of.centres.T / 1e3
     state[:, 1], state[:, 2] = 0.4 * np.sin(x / 3) * np.cos(y / 2), 0.3 * np.cos(x / 5 + y / 3)
@@ -48,7 +49,7 @@ def stirred(of: Mesh) -> Array:
 
 @pytest.mark.parametrize("made", [mesh.base, lambda: mesh.base().refined(3), lambda: mesh.basin(7, 5)])
 def test_both_sides_of_an_edge_have_the_same(made: Callable[[], Mesh]) -> None:
-    """And triangles are closed, and inside of their edges."""
+    """Also, triangles are closed, and inside of their edges."""
     of = made()
     element, k = np.nonzero(of.neighbours >= 0)
     other = of.neighbours[element, k]
@@ -101,7 +102,8 @@ def test_water_at_rest_stays_at_rest_over_any_floor() -> None:
 
 
 def rounding_m3(of: Mesh, steps: int, level: float) -> float:
-    """What rounding may change in a volume: each step an element's level by half a unit of its last place, up or down; five deviations."""
+    """Maximum change of a volume by rounding: each step an element's level by half a unit of its last place, up or
+    down; five deviations."""
     return 5 * ULP * level * float(np.sqrt(steps * (of.areas**2).sum()))
 
 
@@ -197,7 +199,7 @@ def test_more_servers_than_the_preset_has() -> None:
 def test_each_change_computes_the_same_bits(
     parts: int, halo: boards.Halo, step: boards.Step, sequencer: boards.Sequencer
 ) -> None:
-    """In several starts of the kernels, whose messages must not mix."""
+    """In several starts of the kernels, whose messages must not be mixed up."""
     of, steps = mesh.base(), 14
     design = boards.DESIGNS["udp"].changed(halo, step, sequencer)
     result = boards.simulate(partition.cut(of, parts), Parameters.of(of), stirred(of), steps, by=design, every=5)
@@ -209,7 +211,7 @@ def test_each_change_computes_the_same_bits(
 
 
 def test_time_steps_are_as_long_as_the_fastest_wave_allows() -> None:
-    """Each but the first: what waves do in a step is Courant's number, of the state before."""
+    """Each except the first: the waves' progress in a step is Courant's number, computed from the previous state."""
     of = mesh.base()
     parameters = Parameters.of(of)
     state = stirred(of)
@@ -232,13 +234,14 @@ def strong_scaling(halo: boards.Halo, sequencer: boards.Sequencer = "processor")
 
 
 def test_a_step_is_faster_without_receives_and_without_the_processor() -> None:
-    """Where the engine's commands take the time: with messages that go straight to kernels there are only those of sends; hardware needs fewer cycles."""
+    """If the engine's commands dominate: with messages sent directly to kernels only send commands remain; hardware
+    needs fewer cycles."""
     papers, _ = strong_scaling("buffered")
     reordered, expected = strong_scaling("reordered")
     assert expected.commands < reordered < 1.15 * expected.commands
     assert reordered < 0.6 * papers
     on_chip, _ = strong_scaling("on-chip")
-    assert 0.95 * papers < on_chip <= papers  # the engine works on commands while memory answers
+    assert 0.95 * papers < on_chip <= papers  # the engine processes commands while memory answers
     by_hardware, expected = strong_scaling("reordered", "hardware")
     assert by_hardware < 0.75 * reordered
     assert by_hardware < 1.2 * expected.equation_2
@@ -250,7 +253,7 @@ def test_what_hosts_do_not_have_is_refused() -> None:
 
 
 def test_operations_are_those_of_the_arithmetic() -> None:
-    """Counted where numpy computes them. Of an edge's own pressure numpy doubles both sides', and the kernels one."""
+    """Counted in numpy's operations. For an edge's own pressure numpy doubles both sides', and the kernels one."""
 
     class Counted(np.ndarray):  # type: ignore[type-arg]
         operations = 0
@@ -294,8 +297,8 @@ def test_pictures_are_drawn(tmp_path: Path) -> None:
 
 
 def test_a_signal_ends_it_while_it_cuts_a_mesh() -> None:
-    """METIS catches SIGTERM: a program with a time-out had partitions without elements, or did not end. Here the signal comes in the middle, to all of its
-    processes, as of coreutils' timeout."""
+    """METIS catches SIGTERM: a program with a time-out had partitions without elements, or did not end. Here the signal
+    arrives in the middle, at all of its processes, as from coreutils' timeout."""
     program = f"""
 import sys
 sys.path.insert(0, {str(Path(partition.__file__).parents[1])!r})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do all operations take the virtual times and cycles that they took? What they are is written down in tests/end_to_end/ticks."""
+"""Are the virtual times and cycles of all operations unchanged? The recorded ones are in tests/end_to_end/ticks."""
 
 from __future__ import annotations
 

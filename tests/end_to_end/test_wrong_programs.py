@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does `thalweg run` say in time what is wrong with a command line or a program, with the right exit code, and clean up?
+"""Does `thalweg run` report in time the error of a command line or a program, with the right exit code, and clean up?
 
-That no process is left is checked by every run of these tests, see programs.execute.
+Every run of these tests checks that no process is left, see programs.execute.
 """
 
 from __future__ import annotations

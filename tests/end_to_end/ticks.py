@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The virtual times and cycle counts that the simulator has to keep, whatever becomes of its parts: ticks/SYSTEM.txt, of the
+"""The virtual times and cycle counts that the simulator must keep through all changes: ticks/SYSTEM.txt, for the
 commands in ticks/SYSTEM.py.
 
-python tests/end_to_end/ticks.py [SYSTEM ...] writes them anew: where a change is meant to change times, the difference shows which.
+python tests/end_to_end/ticks.py [SYSTEM ...] rewrites them: after an intended change of times, the diff shows the
+affected ones.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ PROGRAMS = {
     "osu": sorted((ROOT / "apps/osu").glob("*.c")),
     "cg": [ROOT / "apps/cg/cg.c", *sorted((ROOT / "apps/common").glob("*.c"))],
 }
-"""What stands for itself in a command is built of these."""
+"""Sources of the programs whose names appear in commands."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """A command, and whether it takes a second or two at most."""
+    """A command, and whether it takes at most a second or two."""
 
     command: str
     quick: bool
@@ -64,11 +65,11 @@ KEPT = (
     "goodput",
     "flits",
 )
-"""Those of a result's fields that time decides, and those that say of what."""
+"""The fields of a result that depend on time, and those that identify it."""
 
 
 def cases(system: str) -> Iterator[Case]:
-    """A system's commands, in the order in which they are written down."""
+    """A system's commands, in the order of the recorded file."""
     yield from runpy.run_path(str(FILES / f"{system}.py"))["cases"]()
 
 
@@ -77,7 +78,7 @@ def _value(value: object) -> str:
 
 
 def _rows(result: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Of a result as JSON: the whole of a run, and what it lists."""
+    """Rows of a JSON result: the whole of a run, and the rows that it lists."""
     if "rows" not in result:
         yield result
     for listed in ("rows", "jobs", "collectives", "links"):
@@ -89,7 +90,7 @@ def _rows(result: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _command(words: list[str]) -> tuple[int, str]:
-    """Exit code and what is said of what went wrong, of a command in this process: a start takes longer than most."""
+    """Exit code and error output of a command in this process: starting a process takes longer than most commands."""
     said = io.StringIO()
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(said):
         code = cli.main(words)
@@ -102,7 +103,7 @@ def _process(words: list[str]) -> tuple[int, str]:
 
 
 def measured(command: str, programs: Mapping[str, Path]) -> list[str]:
-    """What a command measures, a line for each row of its result; what it says, where it is refused."""
+    """The measurements of a command, one line per row of its result; its error message if it is refused."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "result.json"
         front, *behind = command.split(" -- ")
@@ -130,7 +131,7 @@ def read(system: str) -> dict[str, list[str]]:
 
 
 def build(folder: Path) -> dict[str, Path]:
-    """The programs, by their names."""
+    """Builds the programs; returns them by name."""
     compiler = Path(sys.executable).with_name("mpicc")
     for name, sources in PROGRAMS.items():
         subprocess.run([compiler, "-O2", *sources, "-o", folder / name, "-lm"], check=True)

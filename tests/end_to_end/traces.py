@@ -11,7 +11,8 @@ from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as perfetto_format
 
 
 def read_trace(trace: bytes) -> tuple[set[Any], set[Any], set[Any]]:
-    """Spans and counters by their tracks' names, and arrows from a span to where and when they end, as a reader of the format has them."""
+    """Spans and counters by their tracks' names, and arrows from a span to the place and time of their end, as a reader
+    of the format sees them."""
     found = perfetto_format.Trace()
     found.ParseFromString(trace)
     names: dict[int, str] = {}
@@ -27,7 +28,7 @@ def read_trace(trace: bytes) -> tuple[set[Any], set[Any], set[Any]]:
             names[described.uuid], parents[described.uuid] = described.name, described.parent_uuid
         else:
             events.append((packet.timestamp, packet.track_event))
-    for at, event in sorted(events, key=lambda event: event[0]):  # as readers do, stably
+    for at, event in sorted(events, key=lambda event: event[0]):  # in a stable order, as readers do
         group, name = names[parents[event.track_uuid]], names[event.track_uuid]
         if event.type == event.TYPE_SLICE_BEGIN:
             about = {a.name: a.string_value or a.double_value or a.int_value for a in event.debug_annotations}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Communicators are matched by their parent and the order on it, those made from groups by their tag too. */
+/* Communicators are matched by their parent and the order on it; those created from groups also by their tag. */
 #include <stddef.h>
 
 #include "rules.h"
@@ -29,7 +29,7 @@ static void idup_in_other_orders(void) {
   free_all(PARENTS, parents);
 }
 
-/* Each waits for another one of its copies first, and copies the copy before the others are there. */
+/* Each rank waits first for a different one of its copies, and copies the copy before the others have completed. */
 static void idup_waited_in_other_orders(void) {
   MPI_Comm parents[2] = {copy_of_world(), copy_of_world()}, copies[2], again[2];
   MPI_Request requests[2], more[2];
@@ -48,7 +48,7 @@ static void idup_waited_in_other_orders(void) {
   free_all(2, parents);
 }
 
-/* Several of one parent, under way at once. */
+/* Several copies of one parent in flight. */
 static void idup_of_one_parent(void) {
   MPI_Comm parent = copy_of_world(), copies[PARENTS], other;
   MPI_Request requests[PARENTS];
@@ -62,7 +62,7 @@ static void idup_of_one_parent(void) {
   MPI_Comm_free(&parent);
 }
 
-/* While a copy of one parent is under way, others of the same members are made in other ways. */
+/* While a copy of one parent is in flight, others of the same members are created by other calls. */
 static void idup_beside_others(void) {
   MPI_Comm parents[2] = {copy_of_world(), copy_of_world()}, copy, made[5];
   MPI_Request request;
@@ -162,7 +162,8 @@ static void groups_in_a_chain(void) {
   }
 }
 
-/* All members are in both groups, but a copy of the parent is started before the one and behind the other. */
+/* All members are in both groups, but a copy of the parent is started before the groups on some ranks and after them
+ * on others. */
 static void groups_beside_idup(void) {
   MPI_Comm parent = copy_of_world(), copy, made[2];
   MPI_Request request;
@@ -180,7 +181,7 @@ static void groups_beside_idup(void) {
   MPI_Comm_free(&parent);
 }
 
-/* On parts of the world in each of which the order is another one. */
+/* On parts of the world, each with a different order. */
 static void splits_of_parts(void) {
   MPI_Comm half = half_of_world(), parts[3];
   for (int i = 0; i < 3; i++) {
@@ -195,7 +196,7 @@ static void splits_of_parts(void) {
   MPI_Comm_free(&half);
 }
 
-/* Rows and columns overlap: copies of both are under way at once. */
+/* Rows and columns overlap: copies of both are in flight. */
 static void rows_and_columns(void) {
   MPI_Comm lines[2], copies[2];
   MPI_Request requests[2];

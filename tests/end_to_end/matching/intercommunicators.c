@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Between two groups: what is made of intercommunicators, and collectives on them. */
+/* Between two groups: communicators created from intercommunicators, and collectives on them. */
 #include <stddef.h>
 
 #include "rules.h"
 
-/* Two of the same members; each is known by its tag alone. */
+/* Two of the same members; each is identified by its tag alone. */
 static void made_by_tags(void) {
   MPI_Comm between[2] = {between_halves(3), between_halves(4)};
   for (int i = 0; i < 2; i++) show("between", between[i], 10 + i);
@@ -50,7 +50,8 @@ static void split(void) {
   MPI_Comm_free(&parent);
 }
 
-/* Who shares memory differs from MPI to MPI: what holds is that nobody is in a part who wants to be in none. */
+/* The ranks that share memory differ between MPI implementations: the result shows only that no rank is in a part if
+ * it passes MPI_UNDEFINED. */
 static void split_by_type(void) {
   MPI_Comm parent = between_halves(1), part;
   MPI_Comm_split_type(parent, MPI_UNDEFINED, 0, MPI_INFO_NULL, &part);

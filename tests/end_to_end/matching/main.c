@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* rules [NAME ...]: runs those rules, or all, one after another. */
+/* rules [NAME ...]: runs these rules, or all, one after another. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@ enum { TEXT = 1 << 16 };
 int rank, ranks;
 static char text[TEXT];
 static size_t written;
-static MPI_Comm apart; /* what the rules receive by wildcards is not what is printed */
+static MPI_Comm apart; /* the rules' wildcard receives do not match the printed lines */
 
 void say(const char* format, ...) {
   va_list arguments;
@@ -109,7 +109,7 @@ int main(int argc, char** argv) {
       written = 0;
       rule->run();
       print();
-      MPI_Barrier(apart); /* no rule receives what the next one sends */
+      MPI_Barrier(apart); /* no rule receives messages of the next */
     }
   MPI_Comm_free(&apart);
   MPI_Finalize();

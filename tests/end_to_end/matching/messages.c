@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Messages: between two ranks on a communicator none overtakes another one that the same receive would take. */
+/* Messages: between two ranks on a communicator none overtakes another one that matches the same receive. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@ static int left(void) {
   return (rank + ranks - 1) % ranks;
 }
 
-/* A long message before short ones, all taken by wildcards. */
+/* A long message before short ones, all received by wildcards. */
 static void none_overtakes(void) {
   enum { LONG = 50000, COUNT = 5 };
   int* buffer = malloc(2 * LONG * sizeof(int));
@@ -31,7 +31,7 @@ static void none_overtakes(void) {
   free(buffer);
 }
 
-/* Receives take in the order in which they were posted, a wildcard too. */
+/* Receives match in the order in which they were posted, including wildcards. */
 static void receives_in_their_order(void) {
   const int tags[] = {1, 2, 1, 3, 2};
   const int wanted[] = {MPI_ANY_TAG, 1, 2, 2, MPI_ANY_TAG};
@@ -49,7 +49,7 @@ static void receives_in_their_order(void) {
   for (int i = 0; i < 5; i++) say("%d with tag %d", seen[i], statuses[i].MPI_TAG);
 }
 
-/* The same tag on two communicators of the same members, sent in another order than received. */
+/* The same tag on two communicators of the same members, sent in a different order than received. */
 static void communicators_apart(void) {
   MPI_Comm comms[3] = {MPI_COMM_WORLD, copy_of_world(), copy_of_world()};
   int seen[3], values[3];
@@ -65,7 +65,7 @@ static void communicators_apart(void) {
   free_all(2, comms + 1);
 }
 
-/* A message that was matched is nobody else's; one that was looked at is still the first. */
+/* A matched message belongs to its receiver alone; a probed one remains the first. */
 static void probes(void) {
   int values[3], seen[3], count;
   MPI_Request requests[3], late;
@@ -96,7 +96,7 @@ static void probes(void) {
   MPI_Waitall(3, requests, MPI_STATUSES_IGNORE);
 }
 
-/* A receive that was cancelled takes nothing from those behind it. */
+/* A cancelled receive takes nothing from the later ones. */
 static void cancelled(void) {
   int seen[2] = {-1, -1}, flag;
   MPI_Request requests[2];
@@ -149,7 +149,7 @@ static void to_oneself_and_nobody(void) {
   say("sent to oneself %d", seen);
 }
 
-/* Persistent messages leave, and are received, in the order of their starts. */
+/* Persistent messages are sent and received in the order of their starts. */
 static void persistent_starts(void) {
   int values[3], seen[3];
   MPI_Request requests[6], turned[6];
@@ -170,7 +170,7 @@ static void persistent_starts(void) {
   for (int i = 0; i < 6; i++) MPI_Request_free(&requests[i]);
 }
 
-/* Every mode of sending; those whose requests are freed arrive all the same. */
+/* Every mode of sending; messages whose requests are freed still arrive. */
 static void modes(void) {
   int values[6], seen[6], size;
   char* buffer;

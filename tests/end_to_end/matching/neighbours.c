@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Collectives of neighbours: edges in their order, repeated ones and those to oneself; several under way at once. */
+/* Neighbourhood collectives: edges in their order, repeated ones and self-edges; several in flight. */
 #include <stddef.h>
 
 #include "rules.h"
 
 enum { MOST = 8 };
 
-/* Each rank sends twice to the next one, once to itself and once to the one before. */
+/* Each rank sends twice to the next one, once to itself and once to the previous one. */
 static MPI_Comm graph(void) {
   const int next = (rank + 1) % ranks, last = (rank + ranks - 1) % ranks;
   const int from[] = {last, last, rank, next}, to[] = {next, next, rank, last};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Collectives under way on several communicators, completed in other orders. */
+/* Collectives in flight on several communicators, completed in other orders. */
 #include <stddef.h>
 
 #include "rules.h"
@@ -28,7 +28,7 @@ static void on_several_communicators(void) {
   free_all(COMMS, comms);
 }
 
-/* Of one communicator they are matched in their order, whoever is waited for first. */
+/* On one communicator they are matched in their order, whichever is waited for first. */
 static void on_one_communicator(void) {
   int own[COMMS], seen[COMMS];
   MPI_Request requests[COMMS], barrier;
@@ -44,7 +44,7 @@ static void on_one_communicator(void) {
   say("%d, %d, %d, %d, blocking %d", seen[0], seen[1], seen[2], seen[3], blocking);
 }
 
-/* A blocking one of one communicator before or behind the start of a non-blocking one of another. */
+/* A blocking collective on one communicator before or after the start of a non-blocking one on another. */
 static void blocking_beside_nonblocking(void) {
   MPI_Comm other = copy_of_world();
   int own[2] = {rank, 100 + rank}, seen[2];
@@ -100,7 +100,7 @@ static void alone(void) {
   MPI_Comm_free(&self);
 }
 
-/* Nothing to move, but an order to keep. */
+/* Without data, but with an order to keep. */
 static void without_data(void) {
   MPI_Comm comms[2] = {copy_of_world(), copy_of_world()};
   MPI_Request requests[4];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Persistent collectives are matched by the order in which they were made on the communicator, not by that of their starts. */
+/* Persistent collectives are matched by the order of their creation on the communicator, not by that of their
+ * starts. */
 #include <stddef.h>
 
 #include "rules.h"
@@ -32,7 +33,7 @@ static void started_in_other_orders(void) {
   MPI_Op_free(&own);
 }
 
-/* Of every kind, all started by one call, whose array begins elsewhere on each rank. */
+/* Of every kind, all started by one call, whose array begins at a different element on each rank. */
 static void startall(void) {
   enum { MOST = 64 };
   int own[KINDS][MOST], seen[KINDS][MOST];
@@ -57,7 +58,7 @@ static void startall(void) {
   MPI_Comm_free(&comm);
 }
 
-/* Between starts in other orders there are non-blocking and blocking ones, whose order is everywhere the same. */
+/* Between starts in other orders there are non-blocking and blocking ones, whose order is the same on all ranks. */
 static void beside_others(void) {
   int own[4] = {0}, seen[4];
   MPI_Request persistent[2], other;
@@ -79,7 +80,7 @@ static void beside_others(void) {
   for (int i = 0; i < 2; i++) MPI_Request_free(&persistent[i]);
 }
 
-/* Some are never started, some not in each round; they are freed at other times. */
+/* Some are never started, some not in each round; they are freed at different times. */
 static void not_all_are_started(void) {
   int own[3], seen[3];
   MPI_Request requests[3];
@@ -100,7 +101,7 @@ static void not_all_are_started(void) {
   MPI_Comm_free(&comm);
 }
 
-/* One rank goes on with the next round of one before it starts the other. */
+/* One rank starts the next round of one before it starts the other. */
 static void rounds_ahead(void) {
   int own[2], seen[2];
   MPI_Request requests[2];
@@ -126,7 +127,7 @@ static void rounds_ahead(void) {
   for (int i = 0; i < 2; i++) MPI_Request_free(&requests[i]);
 }
 
-/* Without data there is nothing to wait for, but places in the order are taken all the same. */
+/* Without data there is nothing to wait for, but positions in the order are still taken. */
 static void without_data(void) {
   int own[2] = {rank, 100 + rank}, seen[2] = {-1, -1};
   MPI_Request requests[3];

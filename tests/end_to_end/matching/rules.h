@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/* MPI's rules of matching and order, each as a program that shows who met whom. A rule is legal MPI in which ranks do
- * things in different orders; what it says must be what any MPI would say. */
+/* MPI's rules of matching and order, each as a program that shows which ranks matched. A rule is legal MPI in which
+ * ranks make calls in different orders; its output must be the same with any MPI. */
 #pragma once
 
 #include <mpi.h>
 
 extern int rank, ranks;
 
-/* A line of this rank, printed at the end of the rule behind the lines of the ranks before it. */
+/* Prints a line of this rank at the end of the rule, after the lines of the lower ranks. */
 void say(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Says whether all members of a communicator take it for the one with this number, in a collective and in a message. */
+/* Reports whether all members of a communicator identify it by this number, in a collective and in a message. */
 void show(const char* name, MPI_Comm comm, int number);
 
 /* A copy of the world, and its halves: the lower ranks are half 0. */
@@ -22,7 +22,7 @@ MPI_Comm between_halves(int tag);
 
 void free_all(int count, MPI_Comm* comms);
 
-/* True where a rank takes the other order. */
+/* True if a rank uses the other order. */
 static inline int otherwise(void) {
   return rank % 2;
 }

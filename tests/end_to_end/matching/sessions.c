@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Communicators made of groups alone are matched by their string tags. */
+/* Communicators created from groups alone are matched by their string tags. */
 #include <stdio.h>
 
 #include "rules.h"

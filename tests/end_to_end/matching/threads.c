@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Two threads that call MPI one at a time, each on its own communicators; who comes first differs from rank to rank. */
+/* Two threads that call MPI in turn, each on its own communicators; the order differs between ranks. */
 #include <pthread.h>
 #include <stddef.h>
 
@@ -18,7 +18,7 @@ struct work {
   int sums[ROUNDS], from_left[ROUNDS];
 };
 
-/* Waits for its turn; end_turn hands it to the other thread. */
+/* Waits for its turn; end_turn passes it to the other thread. */
 static void begin_turn(int thread) {
   pthread_mutex_lock(&turn);
   while (whose != thread) pthread_cond_wait(&passed, &turn);
@@ -29,7 +29,7 @@ static void end_turn(int thread) {
   pthread_mutex_unlock(&turn);
 }
 
-/* Between two calls of MPI the other thread has its turn. A thread that is done hands its turns on. */
+/* Between two calls of MPI the other thread has its turn. A thread that is done passes its turns on. */
 static void complete(int thread, int count, MPI_Request* requests) {
   for (int done = 0; !done;) {
     begin_turn(thread);
@@ -93,7 +93,7 @@ static void* copy_in_thread(void* given) {
   return NULL;
 }
 
-/* Each copy is made by a thread of its own, one behind the other. */
+/* Each copy is created by a thread of its own, one after the other. */
 static void a_thread_for_each_copy(void) {
   MPI_Comm comms[2][2] = {{copy_of_world()}, {copy_of_world()}};
   for (int i = 0; i < 2; i++) {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands of MPI-FPGA whose virtual times and cycle counts have to stay."""
+"""Commands of MPI-FPGA whose virtual times and cycle counts must not change."""
 
 from __future__ import annotations
 

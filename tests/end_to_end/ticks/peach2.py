@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands of PEACH2 whose virtual times and cycle counts have to stay."""
+"""Commands of PEACH2 whose virtual times and cycle counts must not change."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from ticks import Case
 
 
 def cases() -> Iterator[Case]:
-    """Puts by every way and to every distance; reductions by hubs, hosts and processors, of one node and of several."""
+    """Puts by every mechanism and to every distance; reductions by hubs, hosts and processors, of one node and of
+    several."""
     for cluster, most_hops, nodes in (("peach2-ring-4", 2, (2, 4)), ("peach2", 5, (2, 8, 16))):
         ways = [f"--source {memory} --by dma" for memory in ("cpu", "gpu")]
         ways += [*(f"{way} {more}" for way in ways for more in ("--descriptors host", f"--hops {most_hops}"))]

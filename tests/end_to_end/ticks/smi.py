@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands of SMI whose virtual times and cycle counts have to stay."""
+"""Commands of SMI whose virtual times and cycle counts must not change."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from ticks import Case
 
 
 def cases() -> Iterator[Case]:
-    """Messages of every size of element, distance and way of switching; every collective in every tree and order; in switches, too."""
+    """Messages of every element size, distance and switching mode; every collective in every tree and order; also in
+    switches."""
     noctua = "smi-noctua"
     for cluster, arities in ((noctua, (0, 2)), ("smi-noctua-bus", (0, 2)), ("smi-torus-8x8", (2, 4))):
         quick, sizes = cluster == noctua, "--sizes 64,4K"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands of VCSN and DCN whose virtual times have to stay."""
+"""Commands of VCSN and DCN whose virtual times must not change."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ticks import Case
 
 
 def cases() -> Iterator[Case]:
-    """Transfers near and far, collectives in every way, overload and re-wiring."""
+    """Transfers near and far, collectives by every algorithm, overload and rewiring."""
     for cluster, ways in (("vcsn-d5005", ("relink", "ring", "tree")), ("dcn-d5005", ("ring",))):
         for destination in (1, 8):
             yield Case(f"bench transfer --cluster {cluster} --destination {destination} --sizes 64,4K,1M", True)
