@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What somebody who has an exported folder alone runs on it: FuseSoC's lint, and cocotb's runner, with Verilator."""
+"""Tools that a user of an exported folder runs on it: FuseSoC's lint, and cocotb's runner, with Verilator."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from thalweg.rtl.tools import verilator
 
 
 def launcher(folder: Path, first: str = "") -> Path:
-    """A command `verilator` in a folder, which is returned; `first` is a line of shell."""
+    """Creates a command `verilator` in a folder, and returns the folder; `first` is a line of shell."""
     program, root = verilator()
     file = folder / "verilator"
     folder.mkdir(exist_ok=True)
@@ -28,7 +28,7 @@ def launcher(folder: Path, first: str = "") -> Path:
 
 @pytest.fixture
 def lint(tmp_path: Path) -> Callable[[Path], subprocess.CompletedProcess[str]]:
-    """Of a folder, by FuseSoC, which copies what the core file names and nothing else."""
+    """Lints a folder by FuseSoC, which copies only the files that the core file names."""
     path = f"{launcher(tmp_path / 'bin')}:{Path(sys.executable).parent}:{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "XDG_CONFIG_HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)}
 
@@ -50,12 +50,12 @@ def lint(tmp_path: Path) -> Callable[[Path], subprocess.CompletedProcess[str]]:
 
 @pytest.fixture
 def simulate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Callable[..., int]:
-    """Runs cocotb's tests of a module beside the test's own on an exported folder, and says how many they were; ends the test where one
-    fails."""
-    # What the package itself leaves blank; and a model in one file, which compiles fast and runs for seconds.
+    """Runs cocotb's tests of a module beside the test's own on an exported folder, and returns their number; the test
+    fails if one of them fails."""
+    # Variables that the package itself leaves blank; and a model in one file, which compiles fast and runs for seconds.
     monkeypatch.setenv("MAKEFLAGS", "-- CFG_CXXFLAGS_PCH_I=-include VM_PARALLEL_BUILDS=0 OPT_FAST=-O0 OPT_GLOBAL=-O0")
 
-    # What the test sees is said by a file of its own; the runner would have all signals.
+    # A file names the signals that the test sees; the runner would make all signals visible.
     visible = 'for word; do shift; [ "$word" = --public-flat-rw ] || set -- "$@" "$word"; done'
     path = f"{launcher(tmp_path / 'bin', visible)}:{Path(sys.executable).parent}:{os.environ['PATH']}"
     monkeypatch.setenv("PATH", path)
@@ -70,7 +70,7 @@ def simulate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fi
         parameters: Mapping[str, object] = MappingProxyType({}),
         build_args: Sequence[str] = (),
     ) -> int:
-        """`beside`: further files, which lie beside the test: what is visible, and sources."""
+        """`beside`: further files beside the test: the list of visible signals, and sources."""
         runner = get_runner("verilator")
         runner.build(
             sources=[

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does `thalweg rtl crossings` see every value that goes from one clock to another, and which of them may not?"""
+"""Does `thalweg rtl crossings` find every value that crosses between clocks, and the ones that may not?"""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from thalweg.systems.peach2.export import export
 
 FIFOS = (
     2 * 2 + 2 + 3
-)  #: tw_hub has two ports with one in each way, a start of each of two DMA channels, loads, commands and events
+)  #: tw_hub has two ports with one in each direction, a start of each of two DMA channels, loads, commands and events
 CLOCKS = ("net_aclk", "bus_aclk")
 
 
@@ -43,7 +43,8 @@ def faults(folder: Path, status: int) -> set[tuple[str, str]]:
 
 @pytest.mark.slow
 def test_hub(hub: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A FIFO's two pointers each go through a synchronizer and its words are held; the reset goes through one for each clock."""
+    """A FIFO's two pointers pass a synchronizer each, and its words are held; the reset passes one synchronizer per
+    clock."""
     assert main(["rtl", "crossings", str(hub), "--json", str(tmp_path / "found.json")]) == 0
     assert "top.net_reset.stages_q" in capsys.readouterr().out
     found = json.loads((tmp_path / "found.json").read_text())

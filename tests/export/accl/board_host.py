@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stands around an exported board, for cocotb: DataMovers and their memories, a control plane, a MAC. Fields of commands are where the folder's
-README says."""
+"""The environment of an exported board, for cocotb: DataMovers and their memories, a control plane, a MAC. Fields of
+commands are read from the folder's README."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ class Ended(NamedTuple):
 
 
 def sometimes(share: float) -> Any:
-    """Pauses in so many cycles of all."""
+    """Pauses in the given share of all cycles."""
     return iter(lambda: random.random() < share, None)
 
 
 class Memory:
-    """The board's and the host's, behind four DataMovers with random pauses."""
+    """The board's and the host's memory, behind four DataMovers with random pauses."""
 
     def __init__(self, dut: Any) -> None:
         self.dut = dut
@@ -72,7 +72,7 @@ class Memory:
         return sink
 
     async def command(self, sink: AxiStreamSink) -> tuple[bytearray, int, int]:
-        """Which memory, the address in it, and bytes."""
+        """The memory, the address in it, and the number of bytes."""
         word = int.from_bytes((await sink.recv()).tdata, "little")
         size, at = word & (1 << 23) - 1, word >> 32 & (1 << 64) - 1
         assert word == size | 1 << 23 | 1 << 30 | at << 32 and 0 < size < 1 << 15
@@ -102,7 +102,7 @@ class Memory:
 
 
 class Board:
-    """All around it. `own`: its number among `ends`."""
+    """The board's environment. `own`: its index in `ends`."""
 
     def __init__(self, dut: Any, ends: list[End], own: int) -> None:
         self.dut, self.ends, self.own = dut, ends, own
@@ -148,19 +148,19 @@ class Board:
         return Ended(data[0], data[1], int.from_bytes(data[8:], "little") if data[1] == DIFFERS else 0)
 
     async def move(self, slot: int = 0, **values: int) -> None:
-        """To its end, without another one under way."""
+        """Executes a move to its end, without others in flight."""
         await self.command(slot=slot, **values)
         assert await self.end() == (slot, MOVED, 0)
 
     async def frame(self) -> bytes:
-        """The next one to the MAC."""
+        """The next frame sent to the MAC."""
         return bytes((await with_timeout(self.tx.recv(), 100, "us")).tdata)
 
     async def comes(self, frame: bytes, *, damaged: bool = False) -> None:
         await self.rx.send(AxiStreamFrame(frame, tuser=int(damaged)))
 
     async def quiet(self) -> None:
-        """Until all has been handed over that comes and goes."""
+        """Waits until all data in both directions have been transferred."""
         await self.rx.wait()
         await ClockCycles(self.dut.engine_aclk, 300)
         await RisingEdge(self.dut.mac_aclk)

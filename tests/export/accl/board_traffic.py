@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an outsider does with an exported board of ACCL, by cocotb, through its ports alone.
+"""External tests of an exported board of ACCL, by cocotb, through its ports alone.
 
 Started by test_board.py.
 """
@@ -42,7 +42,7 @@ PACKET, BUFFER, BUFFERS = 512, 1024, 16
 COMMUNICATOR, INDEX = 0x1234_5678, 5
 OWN, PEER = 2, 1  #: ends
 OWN_RANK, PEER_RANK = 3, 0  #: in the communicator
-IN_BUFFERS = BYTES - BUFFERS * BUFFER  #: where receive buffers are in memory
+IN_BUFFERS = BYTES - BUFFERS * BUFFER  #: address of the receive buffers in memory
 ANY = 0xFFFF_FFFF
 
 
@@ -50,7 +50,7 @@ async def begun(dut: Any) -> Board:
     """A board with its settings, of random addresses."""
     Clock(dut.engine_aclk, 4000, "ps").start()
     Clock(dut.mac_aclk, 3102, "ps").start()
-    # Not of a group: the lowest bit of the first byte is 0.
+    # No group address: the lowest bit of the first byte is 0.
     ends = [End(random.getrandbits(48) & ~(1 << 40), random.getrandbits(32), random.getrandbits(16)) for _ in range(4)]
     board = Board(dut, ends, OWN)
     await board.reset()
@@ -65,7 +65,7 @@ async def begun(dut: Any) -> Board:
 
 
 def packets(kind: MessageKind, rank: int, data: bytes, number: int, **values: int) -> list[tuple[AcclPacket, bytes]]:
-    """Of a message, in order."""
+    """The packets of a message, in order."""
     made = []
     values = {"communicator": COMMUNICATOR, **values}
     for segment in range(0, max(1, len(data)), BUFFER):
@@ -90,14 +90,15 @@ def odd(below: int) -> int:
 
 
 def changed(board: Board, before: bytes, at: int, data: bytes) -> None:
-    """The memory is as before but for these bytes, and for receive buffers."""
+    """Checks that the memory is unchanged except for these bytes and the receive buffers."""
     expected = before[:at] + data + before[at + len(data) :]
     assert board.memory.device[:IN_BUFFERS] == expected[:IN_BUFFERS]
 
 
 @cocotb.test()
 async def copies(dut: Any) -> None:
-    """Bytes at odd addresses, from and to both memories; and the sum of two operands of float32, of which one and the result are float16."""
+    """Bytes at odd addresses, from and to both memories; and the sum of two operands of float32, of which one and the
+    result are float16."""
     board = await begun(dut)
     memories = (board.memory.device, board.memory.host)
     for from_host, to_host, size in ((0, 0, odd(64)), (0, 1, odd(5000)), (1, 0, odd(5000))):
@@ -142,7 +143,7 @@ async def copies(dut: Any) -> None:
 
 @cocotb.test()
 async def sends(dut: Any) -> None:
-    """Frames of messages to the MAC, byte by byte: of some segments, and without data."""
+    """Frames of messages to the MAC, byte by byte: with several segments, and without data."""
     board = await begun(dut)
     for number, size in enumerate((odd(3 * BUFFER), 0, BUFFER, 2 * BUFFER + PACKET + 1)):
         at, tag = odd(8000), random.getrandbits(32)
@@ -167,13 +168,14 @@ async def sends(dut: Any) -> None:
 
 @cocotb.test()
 async def receives(dut: Any) -> None:
-    """Packets of a message come in any order, some damaged or again, and a move takes it to an odd address, whichever is first. Messages of two tags; a
-    length that differs; one that is given up; a message of the board to itself; strays."""
+    """Packets of a message arrive in any order, some damaged or repeated, and a move takes the message to an odd
+    address, before or after its arrival. Messages of two tags; a different length; an aborted one; a message of the
+    board to itself; strays."""
     board = await begun(dut)
     take = {"x_source": MESSAGE, "target": TO_MEMORY, "from_communicator": INDEX, "from": PEER_RANK}
 
     async def come(number: int, tag: int, data: bytes) -> None:
-        """One of them twice."""
+        """Sends the packets, one of them twice."""
         made = packets(MessageKind.MESSAGE, PEER_RANK, data, number, tag=tag)
         frames = [datagram(board.ends[PEER], board.ends[OWN], header.pack() + payload) for header, payload in made]
         await board.comes(random.choice(frames), damaged=True)
@@ -202,7 +204,7 @@ async def receives(dut: Any) -> None:
     assert board.counts("counts") == [0, 0, 0, len(sizes), 0, kept]
     assert board.counts("received") == [0, len(sizes), 0, kept + len(sizes)]
 
-    # Two messages, of which the second one is taken first, by its tag; its length differs.
+    # Two messages; the second one is taken first, by its tag; its length differs.
     number = len(sizes)
     for tag, data in ((7, random.randbytes(100)), (8, random.randbytes(BUFFER + 3))):
         await come(number, tag, data)
@@ -215,7 +217,7 @@ async def receives(dut: Any) -> None:
     await board.command(slot=5, does=CANCEL)
     assert await board.end() == (5, CANCELLED, 0)
     changed(board, before, 0, b"")
-    # To itself: nothing is at the MAC.
+    # To itself: nothing is sent to the MAC.
     await board.command(
         slot=6,
         does=BEGIN,
@@ -243,7 +245,8 @@ async def receives(dut: Any) -> None:
 
 @cocotb.test()
 async def kernels(dut: Any) -> None:
-    """A put of another rank goes to the kernel's stream, without what is behind a lost packet; the kernel's words go to a rank, and to memory; memory to the kernel."""
+    """A put of another rank goes to the kernel's stream, without the data behind a lost packet; the kernel's words go
+    to a rank, and to memory; memory to the kernel."""
     board = await begun(dut)
 
     async def words(size: int, number: int) -> bytes:
@@ -293,7 +296,7 @@ async def kernels(dut: Any) -> None:
 
 @cocotb.test()
 async def requests(dut: Any) -> None:
-    """Ping and ARP are answered; a ping whose checksum is wrong is not."""
+    """Ping and ARP are answered; a ping with a wrong checksum is not."""
     board = await begun(dut)
     own, peer = board.ends[OWN], board.ends[PEER]
     await board.comes(arp(peer, own, 1, ask=True))
@@ -306,7 +309,7 @@ async def requests(dut: Any) -> None:
         await board.comes(bytes(wrong))
         await board.comes(request)
         answer = await board.frame()
-        # What IPv4 leaves to the sender is free: identification, fragment, hops.
+        # Fields that IPv4 leaves to the sender are not compared: identification, fragment, hops.
         expected = echo(own, peer, 0, data)
         assert answer[:18] == expected[:18] and answer[23] == 1 and answer[26:] == expected[26:]
     await board.quiet()
@@ -315,7 +318,7 @@ async def requests(dut: Any) -> None:
 
 @cocotb.test()
 async def failures(dut: Any) -> None:
-    """An access that the memory refuses is said, by its port, until the next reset."""
+    """An access that the memory refuses is reported by its port until the next reset."""
     board = await begun(dut)
     ports = ("x", "y", "z", "buffer")
 

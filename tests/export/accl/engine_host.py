@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stands around an exported engine, for cocotb: beside memories and MAC (board_host.py) a host that has the exchange memory, and callers."""
+"""The environment of an exported engine, for cocotb: memories and MAC (board_host.py), a host with the exchange memory,
+and callers."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ class Status(NamedTuple):
 
 
 class Engine:
-    """All around it. `own`: its session among `ends`."""
+    """The engine's environment. `own`: its session's index in `ends`."""
 
     def __init__(self, dut: Any, ends: list[End], own: int, identity: int) -> None:
         self.dut, self.ends, self.own, self.identity = dut, ends, own, identity
@@ -84,7 +85,7 @@ class Engine:
         )
 
     async def frame(self) -> bytes:
-        """The next one to the MAC."""
+        """The next frame sent to the MAC."""
         return bytes((await with_timeout(self.tx.recv(), 100, "us")).tdata)
 
     async def comes(self, frame: bytes) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an outsider does with an exported engine of ACCL, by cocotb, through its ports alone.
+"""External tests of an exported engine of ACCL, by cocotb, through its ports alone.
 
 Started by test_board.py.
 """
@@ -40,10 +40,10 @@ def crc32c(data: bytes) -> int:
 
 
 async def begun(dut: Any) -> Engine:
-    """An engine that has its receive buffers, a communicator of two ranks, and int8 and float32 with their sums."""
+    """An engine with its receive buffers, a communicator of two ranks, and int8 and float32 with their sums."""
     Clock(dut.engine_aclk, 4000, "ps").start()
     Clock(dut.mac_aclk, 3102, "ps").start()
-    # Not of a group: the lowest bit of the first byte is 0.
+    # No group address: the lowest bit of the first byte is 0.
     ends = [
         End(random.getrandbits(48) & ~(1 << 40), random.randrange(1 << 24, 1 << 32), random.randrange(1, 1 << 16))
         for _ in range(4)
@@ -65,7 +65,7 @@ async def begun(dut: Any) -> Engine:
 
 
 def identity(engine: Engine) -> int:
-    """Of the communicator, as packets have it."""
+    """Identity of the communicator, as in packets."""
     words = [word for s in SESSIONS for word in (engine.ends[s].ip | engine.ends[s].port << 32, s)]
     return crc32c(b"".join(word.to_bytes(8, "little") for word in (*words, 0)))
 
@@ -77,7 +77,7 @@ async def done(engine: Engine, *words: int, port: int = 0) -> Status:
 
 @cocotb.test()
 async def registers(dut: Any) -> None:
-    """The exchange memory holds what is written, by accesses that may be refused; the identity is constant."""
+    """The exchange memory holds the written data, with accesses that may be refused; the identity is constant."""
     engine = await begun(dut)
     at, word = 4 * random.randrange(0x1C00 // 4, 0x1E00 // 4), random.getrandbits(32)
     await engine.write(at, word)
@@ -88,7 +88,7 @@ async def registers(dut: Any) -> None:
     assert await engine.read(at) == word
     await engine.write(0x1FF8, ~engine.identity & ANY)
     assert await engine.read(0x1FF8) == engine.identity
-    # Config calls, of which one is none, by all ports.
+    # Config calls, one of them invalid, by all ports.
     assert await done(engine, CONFIG, 0, 0, 0, 9, ANY, 0, 0, 0, 0, 0, 0, port=2) == (2, 0, NOT_IMPLEMENTED)
     assert await engine.read(0x1FFC) == NOT_IMPLEMENTED
     assert await done(engine, CONFIG, 5, 0, 0, TIME_OUT, ANY, 0, 0, 0, 0, 0, 0, port=1) == (1, 0, 0)
@@ -99,7 +99,8 @@ async def registers(dut: Any) -> None:
 
 @cocotb.test()
 async def copies(dut: Any) -> None:
-    """Calls by all ports at once: bytes at odd addresses, also to the host's memory, and a sum of float32; streams from and to a kernel."""
+    """Calls by all ports at once: bytes at odd addresses, also to the host's memory, and a sum of float32; streams from
+    and to a kernel."""
     engine = await begun(dut)
     device, host = engine.memory.device, engine.memory.host
     count = random.randint(20, 400)
@@ -132,7 +133,8 @@ async def copies(dut: Any) -> None:
 
 @cocotb.test()
 async def messages(dut: Any) -> None:
-    """Frames of a send, byte by byte; a recv of another rank's frames, which come before or behind the call; a message to itself."""
+    """Frames of a send, byte by byte; a recv of another rank's frames, which arrive before or after the call; a message
+    to itself."""
     engine = await begun(dut)
     own, peer = (engine.ends[SESSIONS[rank]] for rank in (OWN, PEER))
     device = engine.memory.device

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does an exported board of ACCL stand by itself, and do what it should for somebody who has the folder alone?"""
+"""Is an exported board of ACCL self-contained, and does it work for a user with the folder alone?"""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ packet_bytes = 512
 fifo_bytes = 9216
 """
 MOVES_ALONE = "arithmetic = false\ncompression = false"
-SUM = f"512'h{1 << 16 * Datatype.FLOAT32 + Operator.SUM:x}"  #: all that the test combines
-FIFOS = 2  #: between the clocks: packets each way
+SUM = f"512'h{1 << 16 * Datatype.FLOAT32 + Operator.SUM:x}"  #: the only pair that the test combines
+FIFOS = 2  #: between the clocks: packets in each direction
 MOVES_TESTS, CALLS_TESTS = 6, 3
 
 
 def exported_to(folder: Path, more: str = "", *, data_path: bool = False) -> Path:
-    """The export of a small cluster, with more lines about its boards."""
+    """The export of a small cluster, with additional lines about its boards."""
     (folder / "small.toml").write_text(SMALL + more)
     export(Cluster.load(str(folder / "small.toml")), folder / "board", data_path=data_path)
     return folder / "board"
@@ -71,7 +71,8 @@ def test_stands_by_itself(
     ],
 )
 def test_crossings(more: str, data_path: bool, tmp_path: Path) -> None:
-    """A FIFO's two pointers each go through a synchronizer and its words are held; the reset goes through one for each clock."""
+    """A FIFO's two pointers pass a synchronizer each, and its words are held; the reset passes one synchronizer per
+    clock."""
     exported = exported_to(tmp_path, more, data_path=data_path)
     assert main(["rtl", "crossings", str(exported), "--json", str(tmp_path / "found.json")]) == 0
     found = json.loads((tmp_path / "found.json").read_text())
@@ -89,7 +90,7 @@ def test_crossings(more: str, data_path: bool, tmp_path: Path) -> None:
 def test_from_outside(
     pairs: dict[str, str], tmp_path: Path, seed: int, simulate: Callable[..., int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With the one sum that the test needs, or all that a board combines."""
+    """With the one sum that the test needs, or all pairs that a board combines."""
     monkeypatch.setattr(accl_export, "parameters", lambda *board: {**rtl_engine.parameters(*board), **pairs})
     exported = exported_to(tmp_path, data_path=True)
     found = simulate(exported, "thalweg_board", "board_traffic", seed, beside=["board.vlt"], build_args=["--assert"])
@@ -101,7 +102,7 @@ def test_from_outside(
 def test_calls_from_outside(
     pairs: dict[str, str], tmp_path: Path, seed: int, simulate: Callable[..., int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of the whole engine, alike."""
+    """The same for the whole engine."""
     monkeypatch.setattr(
         accl_export, "engine_parameters", lambda *board: {**rtl_engine.engine_parameters(*board), **pairs}
     )

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exported nodes in a ring, joined as its tables/links.csv says, by wires that lose and damage frames as the test likes. All other
-// ports of the nodes are open: the test drives them where they are.
+// Exported nodes in a ring, connected according to its tables/links.csv, by wires that lose and damage frames under the test's
+// control. All other ports of the nodes are unconnected: the test drives them in place.
 module ring #(
     parameter int unsigned Nodes     = 4,
     parameter int unsigned Registers = 3,  // of a wire
@@ -9,7 +9,7 @@ module ring #(
 ) (
     input  logic                   aclk,
     input  logic [Nodes-1:0]       aresetn,
-    // Wire 2 n + p is from port p of node n: port 0 leads to the next node's port 1, and port 1 to port 0 of the one before
+    // Wire 2 n + p is from port p of node n: port 0 leads to the next node's port 1, and port 1 to port 0 of the previous node
     input  logic [Wires-1:0]       taken,      // TREADY
     input  logic [Wires-1:0]       lost,
     input  logic [Wires-1:0]       damaged,

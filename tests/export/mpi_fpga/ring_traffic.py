@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an outsider does with exported nodes (ring.sv), by cocotb: tables over AXI4-Lite, packets over AXI4-Stream.
+"""External tests of exported nodes (ring.sv), by cocotb: tables over AXI4-Lite, packets over AXI4-Stream.
 
 Started by test_ring.py; the folder of the export is in the environment.
 """
@@ -41,8 +41,8 @@ IDENTITY, CONTROL, NODE, LINKS, UNROUTED, LOST, HOST, LINK, ROUTES = (
     0x1000,
     0x40000,
 )
-WORD_BITS = 262  # of a frame, and then a bit that says that there is a word
-LATENCY = 4  # cycles, as docs/links.md counts them: three registers of ring.sv, and the codec's
+WORD_BITS = 262  # of a frame, followed by a bit that marks a word
+LATENCY = 4  # cycles, counted as in docs/links.md: three registers of ring.sv, and the codec's
 FIRST_CHANNEL = 12  # bit of an entry
 NODES = 1 + max(node for node, _ in TABLE)
 ONE_LAYER = not any(entry >> FIRST_CHANNEL & 15 for entry in TABLE.values())
@@ -55,7 +55,7 @@ def far_end(wire: int) -> tuple[int, int]:
 
 
 def way(source: int, destination: int) -> list[int]:
-    """Wires, by the tables."""
+    """The wires of a path, by the tables."""
     wires, node = [], source
     while node != destination:
         wires.append(2 * node + (TABLE[node, destination] & 0x3F))
@@ -64,7 +64,7 @@ def way(source: int, destination: int) -> list[int]:
 
 
 def header(destination: int, flits: int) -> bytes:
-    """spec/generated/packets.md."""
+    """As in spec/generated/packets.md."""
     bits = destination | (flits.bit_length() - 1) << 28
     return bits.to_bytes(8, "little")
 
@@ -75,7 +75,7 @@ def packet(destination: int, label: bytes) -> bytes:
 
 
 def pauses() -> Iterator[bool]:
-    """Stretches of back-pressure of various strength."""
+    """Periods of backpressure of various strength."""
     while True:
         share = random.choice((0, 0.1, 0.5, 0.9))
         for _ in range(random.randrange(1, 200)):
@@ -83,7 +83,7 @@ def pauses() -> Iterator[bool]:
 
 
 class Node:
-    """One of the two tops, with what stands beside it."""
+    """One of the two tops, with its environment."""
 
     def __init__(self, dut: HierarchyObject, index: int) -> None:
         top = dut.nodes[index].node
@@ -112,11 +112,11 @@ class Node:
             if ONE_LAYER:
                 entry |= destination % 2 << FIRST_CHANNEL  # either of the messages' two
             await self.registers.write_dword(ROUTES + 4 * destination, entry)
-        await self.registers.read_dword(ROUTES)  # says nothing, and is answered
+        await self.registers.read_dword(ROUTES)  # returns no information, but is answered
 
 
 class Wires:
-    """Takes, loses and damages frames by chance, every cycle anew."""
+    """Delays, loses and damages frames at random in every cycle."""
 
     def __init__(self, dut: HierarchyObject) -> None:
         self.dut = dut
@@ -135,7 +135,7 @@ class Wires:
             await FallingEdge(self.dut.aclk)
 
     def stop(self) -> None:
-        """All is left as it is."""
+        """Stops all changes."""
         self._running.cancel()
 
     def frames(self, wire: int, what: str) -> int:
@@ -143,7 +143,7 @@ class Wires:
 
 
 async def start(dut: HierarchyObject) -> tuple[list[Node], Wires]:
-    """Resets all together, and lets them go one after the other; writes registers and tables."""
+    """Resets all nodes together, and releases them one after the other; writes registers and tables."""
     Clock(dut.aclk, 4, "ns").start()
     dut.aresetn.value = 0
     wires, nodes = Wires(dut), [Node(dut, index) for index in range(NODES)]
@@ -187,7 +187,7 @@ async def every_packet_arrives_once_and_unaltered(dut: HierarchyObject) -> None:
     assert [await node.count(HOST) for node in nodes] == [0] * NODES, "packets are taken before control says so"
     assert await links(nodes) == [3] * NODES
 
-    wires.taken, wires.lost, wires.damaged = 0.9, 0.02, 0.02  # of each some 25 on every wire
+    wires.taken, wires.lost, wires.damaged = 0.9, 0.02, 0.02  # some 25 of each on every wire
     await enable(nodes)
 
     for node in nodes:
@@ -223,7 +223,7 @@ async def every_packet_arrives_once_and_unaltered(dut: HierarchyObject) -> None:
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def one_damaged_frame_is_repeated(dut: HierarchyObject) -> None:
-    """A flit's frame is damaged on its way: it comes again when docs/links.md says, and each end counts one."""
+    """A flit's frame is damaged in flight: it is repeated at the time given in docs/links.md, and each end counts one."""
     nodes, wires = await start(dut)
     await enable(nodes)
     await ClockCycles(dut.aclk, 50)
@@ -273,7 +273,7 @@ async def a_cut_link_is_down_and_comes_back(dut: HierarchyObject) -> None:
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def packets_without_a_way_are_dropped_and_counted(dut: HierarchyObject) -> None:
-    """To nodes that there are not, and to one that the table does not reach, whose entry names a channel that there is not."""
+    """To missing nodes, and to one that the table does not reach, whose entry names a missing channel."""
     nodes, _ = await start(dut)
     await enable(nodes)
     await nodes[0].registers.write_dword(ROUTES + 4 * 2, 15 << FIRST_CHANNEL)
@@ -288,7 +288,8 @@ async def packets_without_a_way_are_dropped_and_counted(dut: HierarchyObject) ->
 
 @cocotb.test(timeout_time=5, timeout_unit="ms")
 async def a_node_reset_alone_is_reported_at_both_ends(dut: HierarchyObject) -> None:
-    """Under traffic. Its links stay down until both ends have been told; after a reset of all nodes packets arrive as ever."""
+    """Under traffic. Its links stay down until the loss is acknowledged at both ends; after a reset of all nodes
+    packets arrive as usual."""
     nodes, wires = await start(dut)
     await enable(nodes)
     for number in range(20):
@@ -322,12 +323,12 @@ async def a_node_reset_alone_is_reported_at_both_ends(dut: HierarchyObject) -> N
 
     wires.lost, wires.damaged = 0.0, 0.0
     for node in nodes:
-        node.host_in.clear()  # what it offers at the moment goes with the reset
+        node.host_in.clear()  # pending input is lost with the reset
     for index in random.sample(range(NODES), NODES):  # one after the other
         dut.aresetn.value = everybody & ~(1 << index)
         await ClockCycles(dut.aclk, random.randrange(3, 50))
     dut.aresetn.value = everybody
-    await ClockCycles(dut.aclk, 50)  # the one that was reset last hears what the others have lost
+    await ClockCycles(dut.aclk, 50)  # the last one reset learns of the others' losses
     for node in nodes:
         await node.registers.write_dword(LOST, 3)
         await node.set_up()
@@ -346,8 +347,8 @@ async def a_node_reset_alone_is_reported_at_both_ends(dut: HierarchyObject) -> N
 
 @cocotb.test(timeout_time=20, timeout_unit="ms")
 async def collectives_give_what_they_should(dut: HierarchyObject) -> None:
-    """One after another, two at a time, of all kinds, beside messages, over wires that lose and damage frames. Sums wrap, as those of
-    64-bit integers do."""
+    """Consecutive ones, two in flight, of all kinds, beside messages, over wires that lose and damage frames. Sums
+    wrap, as those of 64-bit integers do."""
     nodes, wires = await start(dut)
     for node in nodes:
         await node.unit.set_up()
@@ -358,7 +359,7 @@ async def collectives_give_what_they_should(dut: HierarchyObject) -> None:
         (random.choice(KINDS), random.randrange(NODES), random.choice((0, 1, 15, 16, random.randrange(200))))
         for _ in range(32)
     ]
-    plan += [(kind, random.randrange(NODES), 20) for kind in KINDS]  # each once at least
+    plan += [(kind, random.randrange(NODES), 20) for kind in KINDS]  # each at least once
     numbers = [[[random.getrandbits(64) - (1 << 63) for _ in range(size)] for _ in range(NODES)] for _, _, size in plan]
     personal = {
         at: [
@@ -416,14 +417,14 @@ KINDS = (
 )
 
 
-if NODES != 4:  # unit_host.py knows the exchanges of four ranks alone
+if NODES != 4:  # unit_host.py supports the exchanges of four ranks alone
     KINDS = tuple(kind for kind in KINDS if kind[:2] != (Collective.ALLREDUCE, Algorithm.EXCHANGE))
 
 
 def expected(
     collective: Collective, operator: Operator, root: int, numbers: list[list[int]], rank: int
 ) -> dict[int, list[int]]:
-    """What comes at a rank, by block."""
+    """The data received by a rank, by block."""
     if collective == Collective.BARRIER:
         return {0: []}
     if collective == Collective.BROADCAST:

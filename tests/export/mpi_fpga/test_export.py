@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does an exported folder stand by itself, and hold the cluster's tables?"""
+"""Is an exported folder self-contained, and does it hold the cluster's tables?"""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_elaborates_from_its_core_file_alone(exported_as: str, request: pytest.F
 
 
 def lint_of_wrong(folder: Path, pattern: str, wrong: str, lint: Lint) -> str:
-    """What lint says, and fails with, where the package has other numbers."""
+    """The output of lint, which must fail, for a package with wrong numbers."""
     package = folder / "rtl/tw_cluster_pkg.sv"
     right = package.read_text()
     try:
@@ -104,13 +104,13 @@ def test_files_are_listed_once_and_all(exported_as: str, request: pytest.Fixture
 
 @pytest.mark.long
 def test_lint_sees_another_element(with_own_operators: tuple[Cluster, Path], lint: Lint) -> None:
-    """What the package says of the user's operators comes to the lanes."""
+    """The package's user operators reach the lanes."""
     said = lint_of_wrong(with_own_operators[1], r"(UserBytes = ).*;", r"\g<1>{3{32'd8}};", lint)
     assert "a type of another size than UserBytes" in said
 
 
 def test_tables_lead_every_packet_to_its_node(exported: tuple[Cluster, Path]) -> None:
-    """Followed link by link, as the registers' pages say what an entry is."""
+    """Followed link by link, with entries as documented on the registers' pages."""
     cluster, folder = exported
     with (folder / "tables/links.csv").open() as file:
         ends = [[int(cell) for cell in row] for row in list(csv.reader(file))[1:]]
@@ -133,7 +133,7 @@ def test_tables_lead_every_packet_to_its_node(exported: tuple[Cluster, Path]) ->
 
 
 def test_header_has_the_addresses_of_the_page(exported: tuple[Cluster, Path], tmp_path: Path) -> None:
-    """A C compiler finds each register of docs/export.md where the page says."""
+    """A C compiler finds each register of docs/export.md at the documented address."""
     rows = re.findall(r"^\| (`.*`) \| (0x.*?) \|", (ROOT / "docs/export.md").read_text(), re.MULTILINE)
     documented = {
         name: address
@@ -196,7 +196,7 @@ def test_bad_input_is_one_line(arguments: list[str], says: str, tmp_path: Path) 
     (tmp_path / "there").mkdir()
     (tmp_path / "there/file").touch()
     base = '[topology]\nshape = "ring"\nsize = [3]\n'
-    small = '[router]\nflow = "margin"\nmargin_flits = 3\n'  # 8 flits a channel, and a replay of 32
+    small = '[router]\nflow = "margin"\nmargin_flits = 3\n'  # 8 flits per channel, and a replay of 32
     (tmp_path / "small.toml").write_text(base + small)
     (tmp_path / "far.toml").write_text(base + "[link]\nlatency_ns = 100_000\n")
     (tmp_path / "clash").mkdir()
@@ -213,7 +213,7 @@ def test_bad_input_is_one_line(arguments: list[str], says: str, tmp_path: Path) 
 
 
 def test_packets_start_in_the_layer_of_their_route(tmp_path: Path) -> None:
-    """Where a ring's routes need two layers, packets of the second one start in its channel, and stay in it."""
+    """If a ring's routes need two layers, packets of the second one start in its channel, and stay in it."""
     file = tmp_path / "ring.toml"
     file.write_text(
         'routing = "dfsssp"\n[topology]\nshape = "ring"\nsize = [5]\n[router]\nvirtual_channels = 8\nport_buffer_bytes = 8192\n'

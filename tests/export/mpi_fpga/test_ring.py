@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do exported nodes do what they should for somebody who has the folder alone? Built by cocotb's runner, with Verilator."""
+"""Do exported nodes work for a user with the folder alone? Built by cocotb's runner, with Verilator."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ slot_packets = 4
 packet_flits = 4
 lane_latency_cycles = 2
 """
-PAIRS = {Datatype.INT64: [Operator.SUM, Operator.MAX]}  # what ring_traffic.py combines
+PAIRS = {Datatype.INT64: [Operator.SUM, Operator.MAX]}  # the pairs that ring_traffic.py combines
 CREDITS = "port_buffer_bytes = 1024"
 RINGS = {
     "credits": (4, "", CREDITS),

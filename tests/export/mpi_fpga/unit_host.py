@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A host's software for the collective unit of an exported node, as its README.md says: registers, and packets that it gives and gets."""
+"""Host software for the collective unit of an exported node, as described in its README.md: registers, and packets to
+and from the unit."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ from thalweg.systems.mpi_fpga.spec import (
 
 FLIT, HEADER, WORD = 32, 8, 8  # bytes: of a flit, of a packet's header, of an element
 PACKET_FLITS = 4  # of a full packet
-NO_LINK = 255  # of a relay header: the packet takes no place
+NO_LINK = 255  # of a relay header: the packet occupies no entry
 TYPE = Datatype.INT64
 
 
@@ -56,23 +57,23 @@ Stream = tuple[int, int, int, int]  # process, step, round, stream of the step
 
 @dataclass
 class Operation:
-    """An operation under way: what has come of it, by stream."""
+    """An operation in flight: the data received, by stream."""
 
     processes: int
-    streams: int  #: that come for the host
+    streams: int  #: expected by the host
     described: dict[Stream, Descriptor] = field(default_factory=dict)
     elements: dict[Stream, dict[int, int]] = field(default_factory=dict)
     ended: int = 0
     over: Event = field(default_factory=Event)
 
     def settle(self) -> None:
-        """Marks it as over once all has come."""
+        """Marks it as complete once all data have arrived."""
         whole = all(len(self.elements.get(key, {})) == each.count for key, each in self.described.items())
         if self.ended == self.processes and len(self.described) == self.streams and whole:
             self.over.set()
 
     def blocks(self) -> dict[int, list[int]]:
-        """What has come, by the rank whose block it is."""
+        """The received data, by the rank that owns the block."""
         return {
             each.block: [self.elements[key][place] for place in range(each.count)]
             for key, each in self.described.items()
@@ -80,7 +81,7 @@ class Operation:
 
 
 def flits_of(elements: int, header: int) -> int:
-    """A power of two."""
+    """Number of flits, a power of two."""
     flits = 1
     while flits * FLIT < header + elements * WORD:
         flits *= 2
@@ -88,13 +89,14 @@ def flits_of(elements: int, header: int) -> int:
 
 
 def packets_of(elements: Sequence[int], header: int) -> list[Sequence[int]]:
-    """What each packet of a stream holds: one without elements where there are none."""
+    """The elements of each packet of a stream: one packet without elements if there are none."""
     most = (PACKET_FLITS * FLIT - header) // WORD
     return [elements[at : at + most] for at in range(0, max(1, len(elements)), most)]
 
 
 class UnitHost:
-    """The unit of one node. The communicator of all nodes is row 0, its trees are by rank, and a rank is its node and its label."""
+    """The unit of one node. The communicator of all nodes is row 0, its trees are by rank, and a rank is its node and
+    its label."""
 
     def __init__(
         self,
@@ -134,7 +136,7 @@ class UnitHost:
         return [*inputs, *outputs, *self._announced]
 
     async def set_up(self) -> None:
-        """Loads the node's row, and starts what listens to the unit."""
+        """Loads the node's row, and starts the receivers of the unit's streams."""
         while not await self._read("unit.status", "ready"):
             pass
         for address, value in self._writes:
@@ -158,7 +160,7 @@ class UnitHost:
         elements: Sequence[int] | None,
         streams: int,
     ) -> Operation:
-        """Begins an operation as soon as its place is free, and gives what this rank has for it; so many streams will come."""
+        """Begins an operation as soon as its entry is free, and sends this rank's data; `streams` streams will arrive."""
         along_tree = algorithm == Algorithm.TREE
         sequence = self._on_tree if along_tree else self._started
         two = along_tree and self.node > 0 and collective not in (Collective.BROADCAST, Collective.REDUCE)
@@ -178,7 +180,7 @@ class UnitHost:
                 last=barrier,
                 type=Datatype.BYTE if barrier else TYPE,
                 root=root,
-                block=self.node if operator == Operator.NONE and not barrier else 0,  # equal in what is combined
+                block=self.node if operator == Operator.NONE and not barrier else 0,  # equal for all operands
                 ranks=self.ranks,
                 count=len(elements),
             )
@@ -215,7 +217,7 @@ class UnitHost:
         return number
 
     async def _give(self, number: int, first: bytes, head: NetworkHeader, data: list[Sequence[int]]) -> None:
-        """To the operation's process 0, which takes the host's packets in all that is here."""
+        """Sends to the operation's process 0, which takes the host's packets in all collectives here."""
         packets = [first]
         for index, elements in enumerate(data):
             flits = flits_of(len(elements), HEADER)
@@ -228,7 +230,7 @@ class UnitHost:
             await self._upload.send(AxiStreamFrame(packet, tdest=32 * number, tid=place))
 
     async def alltoall(self, blocks: Sequence[Sequence[int]], counts: Sequence[int]) -> list[list[int]]:
-        """Block i is for rank i; so many elements come from each. What has come."""
+        """Block i is for rank i; counts[i] elements arrive from rank i. Returns the received data."""
         sequence = self._started & 3
         operation = Operation(0, 0)
         await self._start(Collective.ALLTOALL, Algorithm.EXCHANGE, Operator.NONE, 0, operation)
@@ -267,7 +269,7 @@ class UnitHost:
     def _announcement(self, rank: int, sequence: int) -> Event:
         return self._there.setdefault((rank, sequence), Event())
 
-    # --- What comes
+    # --- Reception
 
     async def _keep_places(self) -> None:
         while True:

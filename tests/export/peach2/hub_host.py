@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stands around an exported hub, as its README.md says: the other ends of its links, a host with memory, the hub's memory."""
+"""The environment of an exported hub, according to its README.md: the other ends of its links, a host with memory, the
+hub's memory."""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ class Packet:
 
     @property
     def address(self) -> int:
-        """Of its first byte; of a completion its lowest bits."""
+        """Of its first byte; for a completion, the lowest bits."""
         return self.header.lower_address if isinstance(self.header, PcieCompletion) else 4 * self.header.address
 
     @property
@@ -39,7 +40,7 @@ class Packet:
         return -(-len(self.data) // UNIT)
 
     def beats(self) -> bytes:
-        """As a link has it."""
+        """The packet's beats on a link."""
         lines = bytes(self.address % LINE) + self.data if self.data else b""
         return self.header.pack().ljust(LINE, b"\0") + lines + bytes(-len(lines) % LINE)
 
@@ -54,7 +55,7 @@ class Packet:
 
 
 def write(address: int, data: bytes, requester: int = 0, first: int = 15, last: int = 15) -> Packet:
-    """`first`, `last`: which bytes of the first and of the last double word are written."""
+    """`first`, `last`: byte enables of the first and of the last double word."""
     last = 0 if len(data) == 4 else last
     header = PcieMemoryWrite(
         length=len(data) // 4, requester=requester, first_enable=first, last_enable=last, address=address // 4
@@ -63,7 +64,7 @@ def write(address: int, data: bytes, requester: int = 0, first: int = 15, last: 
 
 
 def writes(address: int, data: bytes) -> Iterator[Packet]:
-    """Of any size: packets as large as may be."""
+    """Writes of any size, in packets of maximum size."""
     while data:
         size = min(len(data), random.choice((LARGEST, 64)), PAGE - address % PAGE)
         yield write(address, data[:size])
@@ -80,7 +81,8 @@ def read(address: int, size: int, requester: int = 0, tag: int = 0) -> Packet:
 
 
 class Link:
-    """A link's other end. It sends where the hub has room, and keeps no more than it promises; it gives room back when it likes."""
+    """A link's other end. It sends if the hub has room, never stores more than its credits allow, and returns credits
+    at any time."""
 
     def __init__(
         self, dut: HierarchyObject, name: str, packets: int, units: int, take: Callable[[Packet], None]
@@ -104,7 +106,7 @@ class Link:
         self._to_send.put_nowait(packet)
 
     async def sent(self) -> None:
-        """All that was to be sent has left the hub's buffer."""
+        """Waits until all queued data have left the hub's buffer."""
         while not self._to_send.empty() or (self.packets, self.units) != self._capacity:
             await ClockCycles(self._clock, 10)
 
@@ -143,7 +145,7 @@ class Link:
 
 
 class HubMemory:
-    """The hub's 512 MByte: takes a beat when it likes, and answers in order."""
+    """The hub's 512 MByte: accepts a beat at any time, and answers in order."""
 
     def __init__(self, dut: HierarchyObject) -> None:
         self.dut = dut
@@ -179,7 +181,7 @@ class HubMemory:
 
 
 class Map:
-    """Addresses, as the tables of README.md give them."""
+    """Addresses from the tables of README.md."""
 
     def __init__(self, folder: Path, gbyte: int) -> None:
         rows = re.findall(
@@ -194,7 +196,7 @@ class Map:
 
 
 class Host:
-    """A processor at the north, with memory at the beginning of the node's addresses."""
+    """A processor at the north port, with memory at the start of the node's addresses."""
 
     def __init__(self, dut: HierarchyObject, link: Callable[[str, Callable[[Packet], None]], Link], node: int) -> None:
         self.base, self.memory = node << 35, bytearray(1 << 20)
@@ -213,7 +215,7 @@ class Host:
             self.link.send(packet)
 
     async def load(self, address: int, size: int) -> bytes:
-        """From the hub, up to 256 bytes."""
+        """Reads up to 256 bytes from the hub."""
         self.link.send(read(address, size, self.requester, tag=7))
         data = await with_timeout(self._loaded.get(), 100, "us")
         assert len(data) == size
@@ -223,7 +225,7 @@ class Host:
         return int.from_bytes(await self.load(address, 16), "little") >> bit & (1 << bits) - 1
 
     async def wait_for(self, at: int, value: int) -> None:
-        """Until a word of the memory has a value."""
+        """Waits until a word of the memory has a value."""
         while int.from_bytes(self.memory[at : at + 4], "little") != value:
             await ClockCycles(self._clock, 20)
 

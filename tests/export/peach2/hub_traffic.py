@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an outsider does with an exported hub, by cocotb, through its ports alone.
+"""External tests of an exported hub, by cocotb, through its ports alone.
 
 Started by test_hub.py; the folder of the export is in the environment.
 """
@@ -40,7 +40,7 @@ OUTSIDE, BACK, CROSSES, READS = 1, 2, 3, 5  # reasons
 
 @dataclass
 class Hub:
-    """The top with all that stands around it, out of reset and with its windows."""
+    """The top with its environment, out of reset and with its windows."""
 
     dut: HierarchyObject
     node: int
@@ -56,7 +56,7 @@ class Hub:
         await ClockCycles(self.dut.net_aclk, 600)
 
     async def right(self) -> None:
-        """Nothing was refused or dropped."""
+        """Checks that nothing was refused or dropped."""
         assert await self.host.load(self.at("dropped"), 16) == bytes(16)
         assert await self.host.register(self.at("chains"), 32, 64) == 0
         for port in range(6):
@@ -96,7 +96,7 @@ def window(port: int, mask: int, lower: int, upper: int) -> int:
 
 
 def way(windows: list[int], node: int, came_by: str, packet: Packet) -> str | int:
-    """The port by which a write goes, or why it does not."""
+    """The port by which a write leaves, or the reason for its refusal."""
     page, size = packet.address // PAGE, len(packet.data)
     if packet.address % PAGE + size > PAGE:
         return CROSSES
@@ -113,7 +113,7 @@ def way(windows: list[int], node: int, came_by: str, packet: Packet) -> str | in
 
 
 def as_it_goes(packet: Packet, came_by: str, node: int) -> Packet:
-    """A write by the host gets its source into its header, one that comes by a cable has it counted."""
+    """A write by the host gets its source in its header; for one that arrived by a cable, the hop count is incremented."""
     header = packet.header
     assert isinstance(header, PcieMemoryWrite)
     if came_by == "north":
@@ -122,7 +122,7 @@ def as_it_goes(packet: Packet, came_by: str, node: int) -> Packet:
 
 
 def check_example() -> None:
-    """The packet that README.md shows is the first row of the table."""
+    """Checks that the packet shown in README.md is the first row of the table."""
     text = (FOLDER / "README.md").read_text()
     beats = bytes.fromhex("".join(re.findall(r"^    ((?:[0-9a-f]{16} ?){4})$", text, re.MULTILINE)))
     _, address, value = ROWS[0]
@@ -131,8 +131,8 @@ def check_example() -> None:
 
 @cocotb.test(timeout_time=3, timeout_unit="ms")
 async def packets_go_where_windows_say(dut: HierarchyObject) -> None:
-    """From all links at once, to all nodes and to none, or out of order in one of several ways; writes to the hub's memory with bytes
-    left out."""
+    """From all links at once, to all nodes and to missing ones, or invalid in one of several ways; writes to the hub's
+    memory with byte enables."""
     check_example()
     odd = (
         window(random.randrange(4), 0xF << 23, 15 << 23, 15 << 23),
@@ -179,7 +179,7 @@ async def packets_go_where_windows_say(dut: HierarchyObject) -> None:
     for port, name in enumerate(PORTS[:4]):
         value = await hub.host.register(hub.at("refused", port), 0, 128)
         reason, last = refused[name][-1]
-        source = last.header.requester if port else hub.node << 8  # of a cable's packet what its header says
+        source = last.header.requester if port else hub.node << 8  # for a cable's packet, from its header
         assert value == (
             len(refused[name]) | reason << 32 | (source & 7) << 40 | (source >> 8 & 15) << 48 | last.address << 64
         )
@@ -200,8 +200,8 @@ async def reads_come_from_the_host_alone(dut: HierarchyObject) -> None:
 
 @cocotb.test(timeout_time=5, timeout_unit="ms")
 async def chains_copy(dut: HierarchyObject) -> None:
-    """Two chains, the descriptors of one in the working RAM and of the other in the host's memory: from the host's memory and the hub's
-    to both and to a neighbour, at all alignments."""
+    """Two chains, the descriptors of one in the working RAM and of the other in the host's memory: from the host's
+    memory and the hub's to both and to a neighbour, at all alignments."""
     hub = await start(dut)
     host, size = hub.host, 1 << 16
     neighbours = {
@@ -222,7 +222,7 @@ async def chains_copy(dut: HierarchyObject) -> None:
         begin = random.choice((hub.at("memory"), host.base)) + at
         copies.append((begin, to + taken[to], count, source[at : at + count]))
         taken[to] += count + 4 * random.randrange(40)
-    flags = (1 << 19, (1 << 19) + 4)  # in the host's memory, and beside them what they become
+    flags = (1 << 19, (1 << 19) + 4)  # in the host's memory, with their later values beside them
     for flag, part, place in zip(flags, (copies[:6], copies[6:]), (hub.at("ram"), host.address(3 << 18)), strict=True):
         host.memory[flag + 8 : flag + 12] = (1).to_bytes(4, "little")
         all_of_it = [*((a, b, c) for a, b, c, _ in part), (host.address(flag + 8), host.address(flag), 4)]
@@ -257,7 +257,7 @@ async def chains_copy(dut: HierarchyObject) -> None:
 
 
 def reduced(beats: NDArray[np.float32], record: int, tree: bool) -> NDArray[np.float32]:
-    """By the processor's arithmetic, in the order that README.md gives. `record`: beats."""
+    """By the processor's arithmetic, in the order given in README.md. `record`: beats."""
     places: list[NDArray[np.float32] | None] = [None] * NUMBERS["Sums"]
 
     def combine(a: NDArray[np.float32] | None, b: NDArray[np.float32] | None) -> NDArray[np.float32] | None:
@@ -276,7 +276,8 @@ def reduced(beats: NDArray[np.float32], record: int, tree: bool) -> NDArray[np.f
 
 @cocotb.test(timeout_time=10, timeout_unit="ms")
 async def reductions_are_those_of_the_processor(dut: HierarchyObject) -> None:
-    """Several in each context, whose beats come by different links; the hub copies each result to the host's memory by itself."""
+    """Several in each context, whose beats arrive by different links; the hub itself copies each result to the host's
+    memory."""
     hub = await start(dut)
     host = hub.host
     numbers = np.random.default_rng(random.randrange(2**32))

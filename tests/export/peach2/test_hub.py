@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does an exported hub stand by itself, and do what it should for somebody who has the folder alone?"""
+"""Is an exported hub self-contained, and does it work for a user with the folder alone?"""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_stands_by_itself(exported: Path, lint: Callable[[Path], subprocess.Comp
 
 @pytest.mark.parametrize("cluster", ["peach2-ring-4", "peach2"])
 def test_windows_lead_every_packet_to_its_node(cluster: str, tmp_path: Path) -> None:
-    """Followed link by link, as README.md says what the registers are."""
+    """Followed link by link, with registers as documented in README.md."""
     export(Cluster.load(cluster), tmp_path / "hub")
     with (tmp_path / "hub/tables/links.csv").open() as file:
         ends = list(csv.reader(file))[1:]

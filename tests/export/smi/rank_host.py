@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stands around an exported rank, as its README.md says: a processor that loads its tables, and kernels at its endpoints."""
+"""The environment of an exported rank, according to its README.md: a processor that loads its tables, and kernels at
+its endpoints."""
 
 from __future__ import annotations
 
@@ -46,7 +47,7 @@ class Endpoint:
 
 
 class Folder:
-    """What an exported folder says."""
+    """The contents of an exported folder."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -89,7 +90,7 @@ class Folder:
 
 
 def pauses() -> Iterator[bool]:
-    """Stretches of back-pressure of various strength."""
+    """Periods of backpressure of various strength."""
     while True:
         share = random.choice((0, 0, 0.3, 0.8))
         for _ in range(random.randrange(1, 60)):
@@ -126,7 +127,7 @@ class Rank:
             stream.set_pause_generator(pauses())
 
     async def load(self, send: bytes) -> None:
-        """All tables, in a random order."""
+        """Loads all tables, in a random order."""
         writes = self.folder.loads(self.number, send)
         random.shuffle(writes)
         for address, word in writes:
@@ -140,7 +141,7 @@ class Rank:
         stream.send_nowait(AxiStreamFrame(data.to_bytes(stream.byte_lanes, "little")))
 
     def give(self, name: str, data: bytes, flushes: Iterable[int] = ()) -> None:
-        """Elements, one behind the other; `flushes`: after so many of them, a push's packet leaves."""
+        """Sends elements, one after the other; `flushes`: numbers of elements after which a push's packet leaves."""
         size = self.folder.endpoint(name).bytes
         ends = [0, *sorted(size * count for count in flushes), len(data)]
         for begin, end in zip(ends, ends[1:], strict=False):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an outsider does with exported ranks (ranks.sv), by cocotb: tables over AXI4-Lite, and kernels over AXI4-Stream.
+"""External tests of exported ranks (ranks.sv), by cocotb: tables over AXI4-Lite, and kernels over AXI4-Stream.
 
 Started by test_rank.py; the folder of the export is in the environment.
 """
@@ -38,7 +38,7 @@ async def reset(dut: HierarchyObject) -> None:
 
 
 async def set_up(rank: Rank) -> None:
-    """The tables, which a reset leaves as they are, and the rank's number, which it does not."""
+    """Loads the tables, which a reset does not change, and the rank's number, which it does."""
     if rank.number not in LOADED:
         await rank.load(FOLDER.send_tables(rank.number, LINKS))
         LOADED.add(rank.number)
@@ -59,7 +59,7 @@ async def strays(rank: Rank) -> int:
 
 
 async def ended(ranks: list[Rank]) -> None:
-    """Nobody has more than was taken, and nothing was lost."""
+    """Checks that no rank has data left, and that nothing was lost."""
     await ClockCycles(ranks[0].clock, 200)
     for rank in ranks:
         assert all(sink.empty() for sink in rank.takes.values())
@@ -68,7 +68,8 @@ async def ended(ranks: list[Rank]) -> None:
 
 @cocotb.test(timeout_time=200, timeout_unit="us")
 async def tables_and_registers(dut: HierarchyObject) -> None:
-    """One rank by itself, its send tables random: each packet leaves by the link that they say, and what is for no endpoint is counted."""
+    """One rank by itself with random send tables: each packet leaves by the link of its entry, and packets without an
+    endpoint are counted."""
     own = random.randrange(256)
     rank = Rank(dut.alone, dut.aclk, dut.aresetn, FOLDER, own)
     clocked = (dut.aclk, dut.aresetn, False)
@@ -80,7 +81,8 @@ async def tables_and_registers(dut: HierarchyObject) -> None:
     ]
     await reset(dut)
 
-    # To the link, or to the other send kernel, whose table then says link, or to nobody; docs/smi.md has the outputs' numbers.
+    # To the link, or to the other send kernel, whose table then names the link, or to no output; docs/smi.md has the
+    # outputs' numbers.
     tables = np.zeros((LINKS, 256), np.uint8)
     leads = np.array([[link] * 256 for link in range(LINKS)])
     for rank_, link in enumerate(np.random.default_rng(random.randrange(2**32)).integers(-1, LINKS, 256)):
@@ -137,7 +139,7 @@ async def tables_and_registers(dut: HierarchyObject) -> None:
 
 @cocotb.test(timeout_time=200, timeout_unit="us")
 async def eager_messages(dut: HierarchyObject) -> None:
-    """From each rank to each, itself included, of any length; packets that leave early; and some for a port that nobody has."""
+    """From each rank to each, itself included, of any length; packets that leave early; and some for an unused port."""
     ranks = await start(dut)
     most = FOLDER.endpoint("push_0").most
     given: dict[tuple[int, int], bytes] = {}
@@ -162,7 +164,7 @@ async def eager_messages(dut: HierarchyObject) -> None:
         assert came == {source: given[source, rank.number] for source in range(RANKS)}
     assert [await strays(rank) for rank in ranks] == lost
 
-    # With TLAST an element need not wait for those that fill its packet.
+    # With TLAST an element need not wait until its packet is full.
     one, other = random.sample(ranks, 2)
     one.open("push_0", count=most, peer=other.number)
     other.open("pop_0", count=most, peer=one.number)
@@ -175,7 +177,8 @@ async def eager_messages(dut: HierarchyObject) -> None:
 
 @cocotb.test(timeout_time=200, timeout_unit="us")
 async def messages_with_credits(dut: HierarchyObject) -> None:
-    """No more packets come than the window says, until the kernel takes some; and the next channel's when that is open."""
+    """No more packets arrive than the window permits, until the kernel takes some; and the next channel's once it is
+    open."""
     ranks = await start(dut)
     to, source = random.sample(ranks, 2)
     window, most = random.randint(1, FOLDER.endpoint("pop_0").buffer), FOLDER.endpoint("push_0").most
@@ -215,7 +218,7 @@ async def messages_with_credits(dut: HierarchyObject) -> None:
 
 
 def communicator() -> dict[str, int]:
-    """Of two ranks at least, in a ring of four; with a root, and an arity."""
+    """Of at least two ranks, in a ring of four; with a root, and an arity."""
     stride = random.choice((1, 1, 1, 2, 3))
     first = random.randrange(RANKS - stride)
     ranks = random.randint(2, (RANKS - 1 - first) // stride + 1)
@@ -234,7 +237,7 @@ def members(ranks: list[Rank], of: dict[str, int]) -> list[Rank]:
 
 @cocotb.test(timeout_time=200, timeout_unit="us")
 async def parts_and_copies(dut: HierarchyObject) -> None:
-    """Broadcasts, scatters and gathers of various communicators and roots, one behind the other."""
+    """Consecutive broadcasts, scatters and gathers of various communicators and roots."""
     ranks = await start(dut)
     for _ in range(8):
         of, count = communicator(), random.randint(1, 40)
@@ -266,7 +269,7 @@ async def parts_and_copies(dut: HierarchyObject) -> None:
 
 
 def reduced(values: NDArray[np.float32], of: dict[str, int], op: int, place: int = 0) -> NDArray[np.float32]:
-    """By the processor's arithmetic, in the order that README.md gives. `values`: by rank of the communicator."""
+    """By the processor's arithmetic, in the order given in README.md. `values`: by rank of the communicator."""
     combine = {SUM: np.add, MAX: np.maximum, MIN: np.minimum}[op]
     arity, ranks = of["arity"], of["ranks"]
     children = range(arity * place + 1, min(arity * place + arity + 1, ranks))

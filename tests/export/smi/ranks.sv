@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exported ranks in a ring, joined as tables/links.csv says, and one by itself. All other ports of theirs are open: the test drives them
-// where they are.
+// Exported ranks in a ring, connected according to tables/links.csv, and one by itself. All other ports are unconnected: the test
+// drives them in place.
 module ranks #(
     parameter int unsigned Ranks = 4,
     parameter int unsigned PacketBits = 256  // as on the ranks' ports
@@ -8,7 +8,7 @@ module ranks #(
     input logic aclk,
     input logic aresetn
 );
-  // [n][l] is what comes from link l of rank n: link 0 leads to the next rank's link 1, and link 1 to link 0 of the one before.
+  // [n][l] is the output of link l of rank n: link 0 leads to the next rank's link 1, and link 1 to link 0 of the previous rank.
   logic [Ranks-1:0][1:0] valid, ready;
   logic [Ranks-1:0][1:0][PacketBits-1:0] data;
 

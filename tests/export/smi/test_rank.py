@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does an exported rank stand by itself, and do what it should for somebody who has the folder alone?"""
+"""Is an exported rank self-contained, and does it work for a user with the folder alone?"""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PROGRAM = [
 
 
 def cluster_of(links: int, topology: str, folder: Path) -> Cluster:
-    """Of boards as in smi-noctua, with so many links, and small tiles."""
+    """Of boards as in smi-noctua, with `links` links, and small tiles."""
     noctua, _, _ = (ROOT / "clusters/smi-noctua.toml").read_text().partition("[topology]")
     assert noctua.count("links = 4 ") == 1
     file = folder / "cluster.toml"

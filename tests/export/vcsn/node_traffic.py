@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an outsider does with an exported node of VCSN or DCN, by cocotb, through its ports alone: its two external ports are joined by
-a cable.
+"""External tests of an exported node of VCSN or DCN, by cocotb, through its ports alone: its two external ports are
+connected by a cable.
 
 Started by test_node.py.
 """
@@ -24,7 +24,7 @@ ENGINES = 2
 
 
 class Memory:
-    """Of all engines: it answers reads in order, and takes writes, both with random pauses."""
+    """Memory of all engines: answers reads in order, and accepts writes, both with random pauses."""
 
     def __init__(self, dut: Any) -> None:
         self.dut = dut
@@ -88,7 +88,7 @@ class Host:
 
 
 def parts_of(size: int, first: int, end: int) -> list[tuple[int, int]]:
-    """Segments of so many bytes, all but the last one of whole words, without overlap between two addresses."""
+    """Segments of `size` bytes in all, all but the last one of whole words, without overlap between two addresses."""
     parts: list[tuple[int, int]] = []
     while size > 0:
         some = size if len(parts) == 7 or size <= WORD else min(size, WORD * random.randint(1, max(1, size // WORD)))
@@ -109,7 +109,7 @@ async def cable(dut: Any, here: int, there: int) -> None:
 
 
 async def serial_link(dut: Any, latency: int) -> None:
-    """Words and credits of both ports, each way."""
+    """Words and credits of both ports, in each direction."""
     way: deque[list[tuple[int, int, int]]] = deque([(0, 0, 0)] * 2 for _ in range(latency))
     while True:
         await RisingEdge(dut.link_aclk)
@@ -125,7 +125,7 @@ async def serial_link(dut: Any, latency: int) -> None:
 
 @cocotb.test()
 async def transfers(dut: Any) -> None:
-    """Bytes that an engine reads come by changing ways to where another one writes."""
+    """Bytes that an engine reads travel by changing paths to the destination of another engine."""
     circuits = hasattr(dut, "mac_aclk")
     virtual = 2 if circuits else 1
     Clock(dut.shell_aclk, 4000, "ps").start()
@@ -164,7 +164,7 @@ async def transfers(dut: Any) -> None:
         await host.command(CROSSBAR, writer, 1 << 8 | ENGINES + ends[1])
         await ClockCycles(dut.shell_aclk, 80)
         sizes = [random.randint(1, 3 * WORD), random.randint(1, BYTES // 4)]
-        size = random.choice(sizes) if number < 5 else BYTES // 4  # more words than come without a credit
+        size = random.choice(sizes) if number < 5 else BYTES // 4  # more words than arrive without a credit
         sent = parts_of(size, random.randrange(64), BYTES // 2)
         expected = bytearray(memory.bytes)
         data = b"".join(memory.bytes[at : at + some] for at, some in sent)
@@ -177,7 +177,7 @@ async def transfers(dut: Any) -> None:
         await ClockCycles(dut.shell_aclk, 2)
         assert memory.bytes == expected, number
     indications, credits = 0, 0
-    for port in range(2 if circuits else 0):  # all frames were taken, or are indications or credits
+    for port in range(2 if circuits else 0):  # all frames were accepted, or are indications or credits
         counts = int(getattr(dut, f"port{port}_counts").value).to_bytes(44, "little")
         assert counts[:8] + counts[16:36] + counts[40:] == bytes(32)
         credits += int.from_bytes(counts[8:12], "little")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does an exported node of VCSN or DCN stand by itself, and do what it should for somebody who has the folder alone?"""
+"""Is an exported node of VCSN or DCN self-contained, and does it work for a user with the folder alone?"""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ send_frames = 4
 receive_words = {words}
 frame_words = 20
 """
-#: Of two external ports: commands of each, words of each virtual port each way; words of each, each way.
+#: For two external ports: commands of each, words of each virtual port in each direction; words of each, in each
+#: direction.
 FIFOS = {"mac_aclk": 2 * (1 + 2 * 2), "link_aclk": 2 * 2}
 
 
@@ -49,7 +50,8 @@ def test_stands_by_itself(exported: Path, lint: Callable[[Path], subprocess.Comp
 
 @pytest.mark.slow
 def test_crossings(exported: Path, tmp_path: Path) -> None:
-    """A FIFO's two pointers each go through a synchronizer and its words are held; the reset goes through one for each clock."""
+    """A FIFO's two pointers pass a synchronizer each, and its words are held; the reset passes one synchronizer per
+    clock."""
     assert main(["rtl", "crossings", str(exported), "--json", str(tmp_path / "found.json")]) == 0
     found = json.loads((tmp_path / "found.json").read_text())
     ways = Counter((crossing["way"], crossing["start_clock"]) for crossing in found["crossings"])
