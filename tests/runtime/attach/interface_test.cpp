@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Do frames go through interfaces as they are, and is what does not counted? In a network namespace of this process.
+// Do frames pass through interfaces unchanged, and are the lost ones counted? In a network namespace of this process.
 #include "attach/interface.hpp"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ class Interfaces : public ::testing::Test {
     Bytes bytes(size);
     for (std::size_t k = 0; k < size; ++k) bytes[k] = static_cast<std::byte>(number + 7 * k);
     bytes[0] = std::byte{2};
-    bytes[6] = std::byte{2};  // an address of one station
+    bytes[6] = std::byte{2};  // a unicast address
     bytes[12] = std::byte{0x88};
     bytes[13] = std::byte{0xB5};
     return bytes;
@@ -42,7 +42,7 @@ class Interfaces : public ::testing::Test {
     const std::vector<std::span<const std::byte>> spans(frames.begin(), frames.end());
     return by.send(spans);
   }
-  /// What comes until nothing has for a while.
+  /// The frames received until none arrives for a while.
   static std::vector<Bytes> received(Interface& by) {
     std::vector<Bytes> all;
     for (pollfd polled{by.descriptor(), POLLIN, 0}; poll(&polled, 1, 200) > 0;) {
@@ -68,7 +68,7 @@ TEST_F(Interfaces, FramesOfAllLengthsCrossInOrder) {
   for (unsigned k = 0; k < 300; ++k) sent.push_back(frame(k, 14 + (k * 8191) % 9199));
   EXPECT_EQ(send(one, sent), sent.size());
   EXPECT_EQ(received(other), sent);
-  EXPECT_TRUE(received(one).empty());  // not what it has sent itself
+  EXPECT_TRUE(received(one).empty());  // not those that it has sent itself
   EXPECT_EQ(one.counts().sent, 300u);
   EXPECT_EQ(other.counts().received, 300u);
   EXPECT_EQ(one.counts().sent_bytes, other.counts().received_bytes);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does a mailbox match as MPI says: in the order of sending, in the order of posting, wildcards and probes included?
+// Does a mailbox match by MPI's rules: in the order of sending, in the order of posting, including wildcards and
+// probes?
 #include "mpi/server/matching.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Do the messages of each software algorithm do what the collective must: bring to every rank what it needs?
+// Do the messages of each software algorithm deliver to every rank the data that the collective requires?
 #include "mpi/server/software.hpp"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,8 @@ namespace {
 
 using Known = std::vector<std::set<std::uint32_t>>;
 
-/// Whose data each rank can know after the rounds, if every message carries all that its sender knew when the round began.
+/// The ranks whose data each rank can have after the rounds, if every message carries all data of its sender at the
+/// start of the round.
 Known known_after(const Rounds& rounds, std::uint32_t ranks) {
   Known known(ranks);
   for (std::uint32_t rank = 0; rank < ranks; ++rank) known[rank] = {rank};
@@ -70,7 +71,7 @@ TEST_P(SoftwareTest, BlocksAreCarriedOnce) {
   }
 }
 
-/// Of short blocks among eight ranks and more every block passes each 1 bit of its way in a message of its own.
+/// For short blocks among eight ranks or more, every block passes each 1 bit of its distance in a separate message.
 TEST_P(SoftwareTest, ShortBlocksTakeAsManyRoundsAsWaysHaveBits) {
   const Rounds short_blocks = rounds(Pattern::alltoall);
   if (ranks < 8) {

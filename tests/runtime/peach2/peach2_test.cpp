@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Do data get where they should, and do reductions give what the processor computes in the same order?
+// Do data arrive at their destinations, and do reductions give the processor's results in the same order?
 #include "peach2/peach2.hpp"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,8 @@ std::vector<T> at(SparseMemory& memory, std::uint64_t address, std::size_t count
   memory.read(address, std::as_writable_bytes(std::span(values)));
   return values;
 }
-/// The calculator's order: the beats of each place one by one; then the upper half to the lower half, until a record is left.
+/// The calculator's order: the beats of each position one by one; then the upper half to the lower half, until one
+/// record is left.
 std::vector<float> reduced(std::span<const float> data, std::size_t record, std::size_t sums) {
   std::vector<float> sum(data.begin(), data.begin() + static_cast<std::ptrdiff_t>(std::min(sums, data.size())));
   for (std::size_t i = sums; i < data.size(); ++i) sum[i % sums] += data[i];
@@ -50,7 +51,7 @@ TEST(Peach2, GetsFromAnyNodeAtOnce) {
   for (unsigned n = 0; n < nodes; ++n) fabric.node(n).host().memory(n % kMemories).write(64, random_bytes(6000, n));
   for (unsigned turn = 0; turn < 2; ++turn)
     for (unsigned n = 0; n < nodes; ++n)
-      for (unsigned of = 0; of < nodes; ++of)  // all nodes ask the same one at the same time, itself too
+      for (unsigned of = 0; of < nodes; ++of)  // all nodes query the same one at once, including itself
         hubs.get(n, memory_address(n, (n + turn) % kMemories, 8192 * (of + 1)), memory_address(of, of % kMemories, 64),
                  6000 - 4 * n);
   hubs.run();
@@ -165,7 +166,7 @@ TEST(Peach2, SaysWhoWaits) {
     EXPECT_EQ(stuck.blocked[0].what, "for 5 at 64 of its memory");
     EXPECT_NE(std::string(stuck.what()).find(" us for 5 at 64 of its memory"), std::string::npos) << stuck.what();
   }
-  // A chain that a program writes itself: reads go no further than the own host.
+  // A chain written by a program: reads reach no further than the own host.
   EXPECT_THROW(hubs.put(0, memory_address(0, kProcessor), memory_address(1, kProcessor), 64), std::invalid_argument);
   spec::DmaDescriptor descriptor;
   descriptor.source = memory_address(1, kProcessor);

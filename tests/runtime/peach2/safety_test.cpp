@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does each of very many random writes land where the windows say, or is it refused and counted, and does none land elsewhere?
+// Does each of many random writes arrive at the destination given by the windows, or is it refused and counted, and
+// does none arrive elsewhere?
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -15,7 +16,7 @@ namespace thalweg::peach2 {
 namespace {
 
 constexpr unsigned kNodes = 4, kWrites = 100'000;
-constexpr std::uint64_t kSlot = 256;  ///< bytes apart: no two writes touch the same ones
+constexpr std::uint64_t kSlot = 256;  ///< bytes apart: no two writes overlap
 
 class Draw {
  public:
@@ -27,7 +28,7 @@ class Draw {
   std::mt19937_64 engine_;
 };
 
-/// Every packet comes to an end, and none passes node 0, so that none wait for each other in a circle.
+/// True if every packet ends and none passes node 0, so that there is no wait-for cycle.
 bool ends(const Wiring& wiring, const Tables& tables) {
   std::set<std::uint32_t> firsts{0};  // of ranges of pages that all hubs treat alike
   for (const auto& table : tables)
@@ -42,7 +43,7 @@ bool ends(const Wiring& wiring, const Tables& tables) {
   return true;
 }
 
-/// The windows of a ring, behind others of ranges of which some overlap, and some lead to other hosts or to a bus.
+/// The windows of a ring, behind others whose ranges may overlap and lead to other hosts or to a bus.
 Tables random_windows(Draw& draw, const Wiring& wiring) {
   for (;;) {
     auto tables = windows_of_rings(1, kNodes);
@@ -59,7 +60,7 @@ Tables random_windows(Draw& draw, const Wiring& wiring) {
 
 struct Outcome {
   bool lands = false;
-  PortOf at;  ///< the host's or the bus's port; or by which it came in where it was refused
+  PortOf at;  ///< the host's or the bus's port; or the input port at which it was refused
 };
 Outcome outcome(const Wiring& wiring, const Tables& tables, unsigned from, std::uint64_t address, std::size_t bytes) {
   const PortOf host{from, kNorth};
@@ -71,7 +72,7 @@ Outcome outcome(const Wiring& wiring, const Tables& tables, unsigned from, std::
   return {false, *wiring[last.node][last.port]};
 }
 
-/// A memory of the cluster: hosts', and behind them the hub's.
+/// A memory of the cluster: the hosts', followed by the hub's.
 SparseMemory& memory_of(Fabric& fabric, unsigned node, unsigned memory) {
   return memory == kMemories ? fabric.node(node).memory() : fabric.node(node).host().memory(memory);
 }
@@ -101,13 +102,13 @@ TEST(Safety, EachWriteLandsWhereItsWindowSaysOrIsRefusedAndCounted) {
     for (unsigned i = 0; i < kWrites / 10; ++i) {
       const unsigned from = static_cast<unsigned>(draw.below(kNodes));
       const unsigned dwords = 1 + static_cast<unsigned>(draw.below(kSlot / 4));
-      // Places of their own in the first 16 MByte of a memory: a host's, a hub's, or of nodes that are none.
+      // Separate addresses in the first 16 MByte of a memory: a host's, a hub's, or a missing node's.
       const std::uint64_t unique = (std::uint64_t{round} * kWrites / 10 + i) * kSlot;
       std::uint64_t address = draw.below(kNodes + 2) << kNodeShift;
       address += draw.chance(25) ? std::uint64_t{31} << kBaseShift : draw.below(4) << kMemoryShift;
       address += unique % (16 << 20) + (unique >> 24 << 25) + 4 * draw.below(kSlot / 4 - dwords + 1);
       if (dwords > 1 && draw.chance(5)) {
-        address |= 4095 & ~std::uint64_t{3};  // its first bytes are a page's last ones
+        address |= 4095 & ~std::uint64_t{3};  // its first bytes are the last ones of a page
         ++crossing;
       }
       if (draw.chance(5)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far does time move, and who goes on when? On an engine whose operations take as long as their handle's number says.
+// How far does time advance, and which client proceeds when? On an engine whose operations end at given times.
 #include "session/session.hpp"
 
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ struct Reply {
 
 class Sessions : public ::testing::Test {
  protected:
-  /// A request of the client's that is complete at a time.
+  /// A request of the client that completes at time `at`.
   void ask(unsigned client, std::uint64_t id, Tick at) {
     session.request(client, {id});
     engine.begin(

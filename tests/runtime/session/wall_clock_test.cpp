@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does virtual time keep to its ratio to the wall clock, however late it is asked?
+// Does virtual time keep its ratio to the wall clock, however late it is queried?
 #include "session/wall_clock.hpp"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ constexpr Tick kStride = 1000;
 class WallClocks : public ::testing::Test {
  protected:
   const WallClock::Time begin{};
-  /// 10 ticks in a microsecond of the wall clock.
+  /// 10 ticks per microsecond of the wall clock.
   WallClock clock{1'000'000'000, 0.01, kStride, begin, 0};
 };
 
@@ -34,7 +34,7 @@ TEST_F(WallClocks, WhatHappensInTheFutureIsNotPassedByMoreThanAStride) {
 TEST_F(WallClocks, TimeThatABusySimulationLosesIsNotMadeUpFor) {
   Tick now = 0;
   auto wall = begin;
-  for (int turn = 0; turn < 100; ++turn) {  // each turn takes 3 strides of the wall clock, and moves time by one
+  for (int turn = 0; turn < 100; ++turn) {  // each turn takes 3 strides of the wall clock, and advances time by one
     wall += microseconds(300);
     const Tick next = clock.until(wall, now, now);
     EXPECT_EQ(next - now, kStride);
@@ -46,7 +46,7 @@ TEST_F(WallClocks, TimeThatABusySimulationLosesIsNotMadeUpFor) {
 }
 
 TEST_F(WallClocks, PartsOfATickAreKept) {
-  WallClock slow{1'000'000'000, 1e-6, kStride, begin, 0};  // a tick in a millisecond
+  WallClock slow{1'000'000'000, 1e-6, kStride, begin, 0};  // one tick per millisecond
   Tick now = 0;
   for (int turn = 1; turn <= 3000; ++turn) now = slow.until(begin + microseconds(400 * turn), now, now);
   EXPECT_EQ(now, 1200);
@@ -58,7 +58,7 @@ TEST_F(WallClocks, SaysWhenATickMayBeReached) {
   EXPECT_EQ(clock.at(3000), begin + microseconds(300));
   EXPECT_EQ(clock.until(begin + microseconds(100), 1000, 1000), 1000);
   EXPECT_EQ(clock.at(1500), begin + microseconds(150));
-  // An engine that goes beyond the tick that it may reach has to wait for longer.
+  // An engine beyond its permitted tick must wait longer.
   EXPECT_EQ(clock.until(begin + microseconds(100), 1400, 1400), 1400);
   EXPECT_EQ(clock.until(begin + microseconds(150), 1400, 1400), 1500);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Do accesses that are beside each other become a burst, and others not?
+// Are adjacent accesses merged into a burst, and others not?
 #include "smi/bursts.hpp"
 
 #include <gtest/gtest.h>
@@ -65,7 +65,7 @@ TEST(Bursts, ScatteredLoadsAreAskedForOneByOneInTheirOrder) {
   EXPECT_EQ(units.all().size(), 40u);
 }
 
-/// The last load of the block that a stream has left is not asked for again.
+/// The last load of a block that a stream has left is not requested again.
 TEST(Bursts, AStreamThatSkipsTheEndOfABlockGoesOnInTheNext) {
   Units units;
   for (std::uint64_t at = 0; at < 2048; at += 8) units.use(at);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Endpoints without a network: kernels that do what each endpoint promises, for programs' tests.
+// Endpoints without a network, for tests of programs: kernels that implement each endpoint's contract.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ class Ideal {
   }
 
   [[nodiscard]] const std::vector<std::vector<Program::Port>>& ports() const { return ports_; }
-  /// Of all channels that were opened: rank, and how.
+  /// All opened channels: rank, and arguments.
   std::vector<std::pair<unsigned, Open>> opened;
 
  private:
@@ -53,7 +53,7 @@ class Ideal {
   };
   using Way = Stream<std::uint64_t>;
 
-  /// From an endpoint to another one's rank, of the same port.
+  /// From an endpoint to the same port of another endpoint's rank.
   Way& way(unsigned from, unsigned to, const End& end) {
     const bool point_to_point = end.kind == EndpointKind::push || end.kind == EndpointKind::pop;
     const auto key = std::tuple{from, to, end.port, point_to_point ? 0 : 1};

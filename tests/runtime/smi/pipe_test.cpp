@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Do channels between kernels keep their order, and the time that a wide loop takes? And banks theirs?
+// Do channels between kernels keep their order, and the time of a wide loop? And do banks?
 #include "smi/pipe.hpp"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ struct Timed {
   bool right = true;
 };
 
-/// `turns` of `wide` values each, a turn a cycle on both sides.
+/// `turns` of `wide` values each, one turn per cycle on both sides.
 Timed turns(int turns, int wide, std::size_t depth, Tick reader_pauses = 1) {
   Domains time;
   auto& clock = time.add({.period = 1});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Do smi.h's calls do what they promise, over ideal endpoints, and is wrong use named, with its line?
+// Do smi.h's calls fulfil their contracts, over ideal endpoints, and is wrong use reported, with its line?
 #include "smi/program.hpp"
 
 #include <gtest/gtest.h>
@@ -154,7 +154,7 @@ TEST_F(ProgramTest, CollectivesGiveEachRankItsPart) {
         }
         Handle gather(SMI__GATHER, kCount, kInt, root, 2, all, 5);
         for (int i = 0; i < (own == root ? kCount * size : kCount); ++i) {
-          // The root's own are those of its turn.
+          // The root's own elements are those of its turn.
           const int got = gather.collective(SMI__GATHER, own == root ? i : own * kCount + i, 6);
           if (own == root) wrong += got != i;
         }
@@ -214,7 +214,7 @@ TEST_F(ProgramTest, ChoosesCreditsWhereTheMessageExceedsTheDegree) {
   EXPECT_EQ(sent, expected);
 }
 
-/// Circuits carry what would be eager and is more than a packet: 7 integers with a header, then 8.
+/// Circuits carry messages that would be eager and exceed a packet: 7 integers with a header, then 8.
 TEST_F(ProgramTest, ChoosesCircuitsWhereAnEagerMessageExceedsAPacket) {
   make(2, {kPush, kPop}, {.eager = false, .circuits = true});
   constexpr std::array<std::pair<int, int>, 6> kMessages{{{7, 50}, {8, 50}, {9, 50}, {48, 50}, {50, 50}, {51, 50}}};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does a C++ program open, close and re-wire circuits as it says, are wrong ones refused with one line and nothing changed, and do data come where
-// they belong?
+// Does a C++ program open, close and rewire circuits correctly, are wrong ones refused with one line and without any
+// change, and do data arrive at their destinations?
 #include "vcsn/vcsn.hpp"
 
 #include <gtest/gtest.h>
@@ -78,7 +78,8 @@ TEST(Vcsn, RefusesWrongCircuitsAndChangesNothing) {
 }
 
 TEST(Vcsn, MapsRandomGraphsOnVirtualPorts) {
-  // A graph of degree 4 at most falls into two of degree 2 at most (Petersen, 1891): one for each external port with its two virtual ones.
+  // A graph of degree at most 4 splits into two of degree at most 2 (Petersen, 1891): one for each external port with
+  // its two virtual ones.
   std::mt19937 draw(static_cast<unsigned>(test_seed()));
   for (unsigned run = 0; run < 300; ++run) {
     Topology topology{"graph", {}};
@@ -95,7 +96,7 @@ TEST(Vcsn, MapsRandomGraphsOnVirtualPorts) {
     for (std::size_t k = 0; k < circuits.size(); ++k) {
       const auto& [one, other] = circuits[k];
       EXPECT_EQ((Topology::Edge{one.node, other.node}), topology.edges[k]);
-      EXPECT_EQ(one.port, other.port);  // a switch for each external port
+      EXPECT_EQ(one.port, other.port);  // one switch per external port
       EXPECT_LT(std::max(one.virtual_port, other.virtual_port), 2U);
       ends.insert({one, other});
     }
@@ -189,8 +190,9 @@ Program sends(Network& network, const ServerCosts& costs) {
 }
 
 TEST(Vcsn, TakesTheTimeOfTheFiveStepsOfAProgram) {
-  // Section 4.1: t and c of Table 5 (a row, the crossbars), a barrier of two servers (Equation 6), the start of an engine, which takes as long as a
-  // crossbar, and the latency between crossbars (Table 1) with what is between memories and these.
+  // Section 4.1: t and c of Table 5 (a row, the crossbars), a barrier of two servers (Equation 6), the start of an
+  // engine, which takes as long as a crossbar, the latency between crossbars (Table 1), and the path between memories
+  // and crossbars.
   Board made;
   std::mt19937 draw(static_cast<unsigned>(test_seed()));
   const auto data = random_bytes(draw, 100);
