@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A system of a folder of its own, in the shape of the tree: does all of it come in without a change to anything else?
+"""A system in a folder of its own, in the shape of the tree: is all of it included without a change to anything else?
 
-Its nodes have two clocks, its links are of a kind of its own, and so are an operation and random programs, which the simulator and
-the hardware execute.
+Its nodes have two clocks, its links are of a kind of its own, and so are an operation and random programs, which the
+simulator and the hardware execute.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def python(tmp_path_factory: pytest.TempPathFactory) -> Python:
-    """The interpreter, in a copy of the sources with those of the system laid over it, which is installed."""
+    """The interpreter, in a copy of the sources overlaid with those of the system, which is installed."""
     build = ROOT / "build/relay"
     given = ["-G", "Ninja", f"-DPython_EXECUTABLE={sys.executable}"]
-    with alone(build):  # tests that run side by side build it once
+    with alone(build):  # concurrent tests build it once
         for command in (["-S", str(RELAY), "-B", str(build), *given], ["--build", str(build), "--target", "_relay"]):
             done = subprocess.run(["cmake", *command], capture_output=True, text=True)
             assert done.returncode == 0, done.stdout + done.stderr
@@ -70,7 +70,7 @@ def test_its_clusters_are_checked_and_drawn(thalweg: Thalweg, tmp_path: Path) ->
 
 
 def test_its_hardware_is_found(thalweg: Thalweg) -> None:
-    """By its folders, with the parameter sets and the budget of levels that stand beside it."""
+    """By its folders, with the parameter sets and the limit of logic levels given there."""
     linted = thalweg("rtl", "lint", "relay_node")
     assert (linted.returncode, linted.stdout) == (0, "2 module variants, no warning\n"), linted.stdout
     mapped = thalweg("rtl", "synth", "--system", "relay", "--levels")
@@ -112,7 +112,7 @@ def test_python_measures_it(python: Python) -> None:
 
 
 def test_its_deadlock_is_reported(python: Python, tmp_path: Path) -> None:
-    """On a line, whose last relay can't pass its words on: those behind it wait for it, each for the next one."""
+    """On a line, whose last relay cannot forward its words: the others wait for it, each for the next one."""
     line = tmp_path / "line.toml"
     line.write_text((RELAY / "ring.toml").read_text().replace('shape = "ring"', 'shape = "line"'))
     code = f"""if True:
@@ -138,9 +138,11 @@ def test_its_deadlock_is_reported(python: Python, tmp_path: Path) -> None:
 
 
 def exact(net: Fraction, core: Fraction, nodes: int) -> Fraction:
-    """When, in seconds, a word is back that node 0's core sends at its first edge, from the periods of the clocks.
+    """Time in seconds at which a word is back that node 0's core sends at its first edge, from the periods of the
+    clocks.
 
-    A crossing shows a word three cycles after the first edge of its reader that is later than the writer's, and a lane after three.
+    A crossing shows a word three cycles after the first edge of its reader that is later than the writer's, and a lane
+    after three.
     """
 
     def crossed(edge: int, writer: Fraction, reader: Fraction) -> int:
@@ -164,7 +166,7 @@ def exact(net: Fraction, core: Fraction, nodes: int) -> Fraction:
 def test_clocks_of_any_ratio_cross_at_exact_ticks(
     thalweg: Thalweg, net: str, core: str, ticks: int, tmp_path: Path
 ) -> None:
-    """A cluster file's frequencies in the ticks that they have in common, of which each period is a whole number."""
+    """The frequencies of a cluster file in common ticks, of which each period is a whole number."""
     text = (RELAY / "ring.toml").read_text().replace("\nphase_ns = 1.4", "")
     file, result = tmp_path / "two-clocks.toml", tmp_path / "result.json"
     file.write_text(text.replace("= 250", f"= {net}").replace("= 150", f"= {core}"))

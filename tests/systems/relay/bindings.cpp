@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clusters of relays, for Python: put together from a description, with the simulator's nodes or the hardware's.
+// Clusters of relays, for Python: assembled from a description, with the simulator's nodes or the hardware's.
 #include <dlfcn.h>
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
@@ -88,7 +88,7 @@ class Relays final : public Engine {
     }
   }
 
-  /// Of fewer words than 2^16 together, with sums of less than 2^40 at their ends.
+  /// Sends a word. At most 2^16 words in all, with final sums below 2^40.
   Handle send(unsigned node, Tick cycle, unsigned hops, Word sum) {
     const Handle handle = sent_++;
     this->node(node).send(cycle, static_cast<Word>(hops) << kSumBits | handle << kHandleShift | sum);
@@ -103,7 +103,7 @@ class Relays final : public Engine {
     completed.insert(completed.end(), ended_.begin(), ended_.end());
     ended_.clear();
   }
-  /// Hardware is always awake: of it nothing will happen where no word was done for a millisecond.
+  /// Hardware is always awake: it counts as idle if no word was done for a millisecond.
   [[nodiscard]] bool idle() const override {
     const Tick last = done_.empty() ? 0 : std::get<0>(done_.back());
     return ended_.empty() && (done_.size() == sent_ || assembly_.time().next_due() == kNever ||
@@ -115,10 +115,10 @@ class Relays final : public Engine {
       if (auto waits = dynamic_cast<const Node&>(assembly_.node(n)).blocked()) all.push_back(std::move(*waits));
     return all;
   }
-  /// Credits see to it that there is a place for every word.
+  /// Credits guarantee a free entry for every word.
   [[nodiscard]] std::vector<Lost> lost() const override { return {}; }
 
-  /// Until nothing will happen: when, where and with which sum each word came to its end.
+  /// Runs until idle. Returns tick, node and sum of each finished word.
   std::vector<std::tuple<Tick, unsigned, Word>> run() {
     std::vector<Completion> completed;
     while (!idle()) advance(kNever, completed);

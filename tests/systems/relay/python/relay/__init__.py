@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Relays: rings of nodes that pass words on, each adding its number."""
+"""Relays: rings of nodes that forward words, each adding its number."""
 
 from thalweg.systems import Loaded, System
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a cluster file says of relays, and the simulator of one."""
+"""Relays in a cluster file, and their simulator."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Cluster(Assembled):
 
 
 def run(relays: Relays) -> list[tuple[int, int, int]]:
-    """Until all words are done: tick, node and sum of each. Raises FabricStopped where some get on no more."""
+    """Runs until all words are done; returns tick, node and sum of each. Raises FabricStopped if some are blocked."""
     done = relays.run()
     if relays.unfinished:
         raise FabricStopped(f"{relays.unfinished} words get on no more", relays.blocked)

@@ -21,12 +21,12 @@ from relay.cluster import Cluster, run
 @click.option("--words", default="1:8", show_default=True, help="That are sent at once: a list, or a range.")
 @outputs
 def turn(cluster, words, outputs):
-    """Words that node 0 sends once around the ring, and when the last one is back."""
+    """Words that node 0 sends once around the ring, and the time at which the last one is back."""
     measure(operations.turn(Cluster.load(cluster), words=words), outputs, before=[("words", "words")])
 
 
 def program(relays, nodes, seed):
-    """At most as many words as one crossing of each node holds: whatever they do, some can always go on."""
+    """At most as many words as one crossing of each node holds, so that some word can always proceed."""
     draw = random.Random(seed)
     for node in range(nodes):
         cycle = 0

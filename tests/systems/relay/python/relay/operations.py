@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can be measured on rings of relays: words that go once around."""
+"""Measurements on rings of relays: words that travel once around."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WORD = 8  # bytes
 
 
 def _around(cluster, words):
-    """The relays, and when, where and with which sum each of so many words of node 0 was back."""
+    """The relays, and tick, node and sum of each of `words` words of node 0 when it was back."""
     relays = cluster.relays()
     for word in range(words):
         relays.send(0, 0, cluster.topology.nodes - 1, 1000 * word)
@@ -23,14 +23,14 @@ def _around(cluster, words):
 
 
 def _bound_us(cluster, words):
-    """Each link of the ring takes its latency, and a word follows the one before after its interval."""
+    """Each link of the ring takes its latency, and a word follows the previous one after its interval."""
     (relay,), (cable,) = cluster.nodes.values(), cluster.links.values()
     cycles = cluster.topology.nodes * cable.latency + (words - 1) * cable.interval
     return cycles / cluster.clocks[relay.clock].frequency_mhz
 
 
 def turn(cluster, *, words="1:8"):
-    """`words`: how many node 0 sends at once, a list or a range that doubles."""
+    """`words`: the number that node 0 sends at once, a list or a range that doubles."""
     wanted = parse_sizes(words)
     if bad := [count for count in wanted if not 1 <= count <= MOST_WORDS]:
         raise InputError(f"{bad[0]} words; they are 1 to {MOST_WORDS}")

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A node that passes words on: from the net into the core's clock, there its number is added, and back. A word whose hops are 0 is
-// done; those of the host are sent where none passes.
+// A node that forwards words: from the net into the core's clock, where its number is added, and back. A word with 0 hops is
+// done; the host's words are sent in cycles without a forwarded word.
 //
-// Order: kept between net input and output, and from the host. Latency: two crossings (tw_async_fifo); a word is done a cycle of the
-// core after it was at the first one's output. Throughput: a word a cycle of the slower clock. Storage: two FIFOs of Depth words.
-// Critical path: from the first FIFO's word over the sum into the memory of the second one.
+// Order: kept between net input and output, and from the host. Latency: two crossings (tw_async_fifo); a word is done one cycle
+// of the core after it was at the first one's output. Throughput: one word per cycle of the slower clock. Storage: two FIFOs of
+// Depth words. Critical path: from the first FIFO's word over the sum into the memory of the second one.
 module tw_relay_node #(
     parameter int unsigned Depth = 8  /// words of each crossing, a power of two
 ) (
@@ -26,7 +26,7 @@ module tw_relay_node #(
     output logic [63:0] core_done_data_o
 );
   typedef struct packed {
-    logic [7:0]  hops;  // to go
+    logic [7:0]  hops;  // remaining hops
     logic [55:0] sum;
   } word_t;
 

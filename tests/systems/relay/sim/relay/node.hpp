@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A node that passes words on, C++ model of rtl/relay/tw_relay_node.sv, and the hardware's own in its place.
+// A node that forwards words, C++ model of rtl/relay/tw_relay_node.sv, and the hardware in its place.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,8 @@ namespace relay {
 
 using thalweg::AsyncFifo, thalweg::Domain, thalweg::Tick;
 
-/// Hops to go in the highest 8 bits, then the handle of who waits for it in 16 bits, and a sum that never grows beyond the others.
+/// Remaining hops in the highest 8 bits, then the handle of the waiting operation in 16 bits, and a sum that never
+/// overflows into them.
 using Word = std::uint64_t;
 constexpr unsigned kSumBits = 56;
 constexpr Word kSum = (Word{1} << kSumBits) - 1;
@@ -50,14 +51,14 @@ class Node : public thalweg::AssembledNode {
   unsigned next = 0;  ///< the node that it sends to
   [[nodiscard]] thalweg::ComponentId at_net() const { return net_step_.id; }
 
-  /// From a cycle of the core on; in this order.
+  /// Sends a word from a cycle of the core on, in the order of the calls.
   void send(Tick cycle, Word word) {
     host_.push_back({cycle, word});
     core_.scheduler.wake(core_step_.id, cycle);
   }
   /// Called when a word is done: the tick, and its handle and sum.
   std::function<void(Tick, Word)> done;
-  /// A word that is here and does not get on.
+  /// A word that is blocked here.
   [[nodiscard]] virtual std::optional<thalweg::Blocked> blocked() const = 0;
 
  protected:
@@ -73,11 +74,11 @@ class Node : public thalweg::AssembledNode {
     thalweg::ComponentId id = 0;
   };
 
-  /// A cycle of each clock; true: the next one, too.
+  /// One cycle of each clock; true if the next one must be stepped, too.
   virtual bool net(Tick cycle) = 0;
   virtual bool core(Tick cycle) = 0;
 
-  // Ports that are joined to nothing give nothing and take nothing.
+  // Unconnected ports deliver and accept nothing.
   [[nodiscard]] bool may_write(Tick cycle) { return ports_[0].lane && ports_[0].lane->ready(cycle); }
   [[nodiscard]] const Word* arrived(Tick cycle) { return ports_[1].lane ? ports_[1].lane->front(cycle) : nullptr; }
   [[nodiscard]] Lane& out() { return *ports_[0].lane; }
@@ -96,7 +97,7 @@ class Node : public thalweg::AssembledNode {
   Domain &net_, &core_;
   std::vector<Port> ports_;
   std::deque<Sent> host_;
-  Tick moved_ = 0;  ///< when a word last got on here
+  Tick moved_ = 0;  ///< when a word last moved here
   Step net_step_{*this, &Node::net}, core_step_{*this, &Node::core};
 };
 
@@ -188,7 +189,7 @@ class RtlNode final : public Node {
     return core_due_ = true;
   }
 
-  /// Edges at one instant are one evaluation: it comes when time goes on.
+  /// Edges at one instant are one evaluation, made when time advances.
   void settle(Tick now) {
     if (now == due_) return;
     model_->edges(net_due_, core_due_, inputs_, outputs_);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands for the hardware's node in the simulator: its ports, edge by edge. No output depends on an input but by an edge.
+// Interface of the hardware's node in the simulator: its ports, edge by edge. Outputs depend on inputs only through an
+// edge.
 #pragma once
 
 #include <cstdint>
