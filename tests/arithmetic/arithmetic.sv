@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arithmetic of the network as the driver wants it: lanes for one kind of operators each, each with a clock of its own, so
-// that a cycle costs what one of them costs; and, for all pairs of operands, the floating parts in formats of 8 bits, and the part
+// The network's arithmetic, arranged for the driver: lanes for one kind of operators each, each with a clock of its own, so that
+// a cycle simulates only one of them; and, for all pairs of operands, the floating-point units in formats of 8 bits, and the unit
 // for min and max with its smallest types: [0] without registers, [1] as pipelines that start with a register.
 module arithmetic
   import tw_spec_pkg::*;
   import tw_reduce_pkg::*;
 #(
     parameter int unsigned Latency = 14,
-    parameter int unsigned SmallStages = 5,  /// fewer than a floating unit has steps, and more than min and max have
+    parameter int unsigned SmallStages = 5,  /// fewer than the steps of a floating-point unit, and more than those of min and max
     localparam int unsigned Lanes = 9
 ) (
     input  logic      [Lanes-1:0]        clk_i,
@@ -28,7 +28,7 @@ module arithmetic
     input  logic      [    255:0]        order_b_i,
     output logic      [      1:0][255:0] order_o           /// of [1] SmallStages + 1 cycles later
 );
-  // Lane 0: integers but products and order; 1: their products; 2: order; 3 to 5: sums of 16, 32, 64 bits; 6 to 8: products.
+  // Lane 0: integers except products and order; 1: their products; 2: order; 3 to 5: sums of 16, 32, 64 bits; 6 to 8: products.
   function automatic int unsigned lane_of(operator_e operation, datatype_e datatype);
     if (operation inside {OperatorMin, OperatorMax, OperatorMinloc, OperatorMaxloc}) return 2;
     for (int unsigned f = 0; f < 3; f++)

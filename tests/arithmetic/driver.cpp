@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arithmetic of the RTL against the processor's: every operator on every type that has it, so many pairs of elements each,
-// directed ones first, then random ones; and all pairs of two formats, and of the integers, of 8 bits.
+// Compares the RTL's arithmetic with the processor's: every operator on every type that supports it, PAIRS pairs of
+// elements each, directed ones first, then random ones; and all pairs of two floating-point formats of 8 bits, and of
+// the integers of 8 bits.
 //
-//   driver PAIRS SEED [OPERATOR]    one line for each operator and type; exit code 1 where a result differs
+//   driver PAIRS SEED [OPERATOR]    one line for each operator and type; exit code 1 if a result differs
 //   driver halves                   min and max of all pairs of fp16
 #include <verilated.h>
 
@@ -43,7 +44,7 @@ struct Elements {
   }
 };
 
-/// The operands of one operator and type: all directed ones, then random ones without end.
+/// The operands of one operator and type: all directed ones, then an endless sequence of random ones.
 class Source {
  public:
   Source(Datatype type, std::uint64_t seed) : bytes_(spec::size_of(type)), fields_(fields_of(type)), random_(seed) {
@@ -53,8 +54,8 @@ class Source {
       for (const Operands pair : first) directed_.emplace_back().put(fields_[0], pair);
       return;
     }
-    // Of two parts, each pair of the first with some of the second: equal ones, ones that differ in the sign or the lowest bit,
-    // any; and zeros of the first, where the second decides, with all.
+    // For two parts, each pair of the first with some of the second: equal ones, ones that differ in the sign or the
+    // lowest bit, any; and zeros of the first, where the second decides, with all.
     const std::uint64_t flip = fields_[1].floating() ? fields_[1].format.sign() : 1;
     for (const Operands pair : first) {
       const std::uint64_t any = special_[1][random_.below(special_[1].size())];
@@ -109,7 +110,7 @@ void print(const char* what, const Flit& flit) {
               flit[0]);
 }
 
-/// At least `pairs` pairs, and all directed ones; false where a result differs.
+/// At least `pairs` pairs, and all directed ones; false if a result differs.
 [[nodiscard]] bool check(Vtop& model, Operator op, Datatype type, std::uint64_t pairs, std::uint64_t seed) {
   const std::clock_t start = std::clock();
   const unsigned lane = lane_of(op, type);
@@ -151,7 +152,7 @@ void print(const char* what, const Flit& flit) {
   return true;
 }
 
-/// All pairs of a format of 8 bits: at once, and through the pipelines.
+/// All pairs of a format of 8 bits: combinational, and through the pipelines.
 [[nodiscard]] bool check_small(Vtop& model, unsigned index, Format format) {
   struct Expected {
     unsigned a, b, sum, product;
@@ -174,7 +175,7 @@ void print(const char* what, const Flit& flit) {
     const bool y_first = y < x || (zeros && std::signbit(y) && !std::signbit(x));
     const unsigned order =
         (y_first ? 16U : 0) | (a == b ? 8U : 0) | (zeros ? 4U : 0) | (number_x ? 0 : 2U) | (number_y ? 0 : 1U);
-    const unsigned compared = number_x && number_y ? 31 : 15;  // a NaN has no place in the order
+    const unsigned compared = number_x && number_y ? 31 : 15;  // a NaN is not ordered
     const Expected now{.a = a,
                        .b = b,
                        .sum = static_cast<unsigned>(format.rounded(x + y)),
@@ -198,7 +199,8 @@ void print(const char* what, const Flit& flit) {
   return true;
 }
 
-/// min or max of all pairs of a type of 1 or 2 bytes: at once, and of 1 byte, which take no time, through the pipeline.
+/// min or max of all pairs of a type of 1 or 2 bytes: combinational, and for 1 byte, which takes no time, through the
+/// pipeline.
 template <class T>
 [[nodiscard]] bool check_order(Vtop& model, Operator op, Datatype type) {
   constexpr std::uint64_t kValues = std::uint64_t{1} << (8 * sizeof(T)), kLanes = sizeof(Flit) / sizeof(T);

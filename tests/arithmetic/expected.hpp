@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the processor makes of the elements of two flits, by the rules of docs/collectives.md.
+// The processor's results for the elements of two flits, by the rules of docs/collectives.md.
 #pragma once
 
 #include <cstring>
@@ -37,7 +37,7 @@ template <class T>
                       sizeof(T) == 4 ? kSingle.nan() : kDouble.nan()));
 }
 
-/// Of equal numbers only zeros differ in their bits, in the sign alone: the smaller one has it if either has.
+/// Equal numbers differ in their bits only if they are zeros, in the sign alone: the smaller one has it if either has.
 template <class T>
 [[nodiscard]] T extreme(T a, T b, bool largest) {
   using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
@@ -110,7 +110,7 @@ template <class T>
   }
 }
 
-/// Where the winner is the least: NaN, then value, index (a NaN last, -0 before +0), and sign of a zero.
+/// Sort key whose minimum is the winner: NaN, then value, index (a NaN last, -0 before +0), and sign of a zero.
 template <class Value, class Index>
 [[nodiscard]] auto rank(Value value, Index index, bool largest) {
   const bool number = value == value, indexed = index == index;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// IEEE 754 formats by their definition: what bits stand for, and which bits stand for a number. Doubles hold the numbers of the
-// formats up to 16 bits, their sums and their products exactly; the processor rounds, once, a number that was scaled so that
-// a unit in the last place is 1.
+// IEEE 754 formats by their definition: the number that bits represent, and the bits that represent a number. Doubles
+// hold the numbers of the formats up to 16 bits, their sums and their products exactly; the processor rounds, once, a
+// number scaled so that a unit in the last place is 1.
 #pragma once
 
 #include <cmath>
@@ -33,7 +33,7 @@ struct Format {
     return word & sign() ? -magnitude : magnitude;
   }
 
-  /// The number nearest to x, of two the even one.
+  /// The number nearest to x, of two equally near ones the even one.
   [[nodiscard]] std::uint64_t rounded(double x) const {
     if (std::isnan(x)) return nan();
     const std::uint64_t negative = std::signbit(x) ? sign() : 0;

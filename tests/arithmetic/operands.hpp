@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pairs of operands: directed ones that visit the corners of a format, and random ones drawn near them.
+// Pairs of operands: directed ones that cover the corners of a format, and random ones near them.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ struct Operands {
   std::uint64_t a, b;
 };
 
-/// A number in an element: floating where the format has an exponent, otherwise an integer.
+/// A number in an element: floating-point if the format has an exponent, otherwise an integer.
 struct Field {
   unsigned bits, at;  ///< width, and first bit in the element
   Format format{};
@@ -120,8 +120,9 @@ struct Field {
   return values;
 }
 
-/// All special pairs; of floating formats also every distance of two exponents, downwards from the largest one and upwards
-/// from the subnormal ones, and every sum of exponents where products leave the range of normal numbers.
+/// All special pairs; for floating-point formats also every distance of two exponents, downwards from the largest one
+/// and upwards from the subnormal ones, and every sum of exponents for which products leave the range of normal
+/// numbers.
 [[nodiscard]] inline std::vector<Operands> directed(const Field& field) {
   std::vector<Operands> pairs;
   const std::vector<std::uint64_t> values = special(field);
@@ -211,7 +212,7 @@ struct Field {
     case 11:
       return {with_exponent(a, f.largest_exponent() - 1), with_exponent(b, f.largest_exponent() - 1 - small % 3)};
     case 12:
-    case 13:  // exponents near each other
+    case 13:  // similar exponents
       return {a, with_exponent(b, exponent + small % (2 * f.fraction + 8) - f.fraction - 4)};
     default:
       return {a, b};

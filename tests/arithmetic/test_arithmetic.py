@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is the arithmetic of the RTL that of the processor, to the bit? Every operator on every type, at the corners and at random;
-docs/arithmetic.md says how. A failure names its seed; THALWEG_SEED=<seed> takes it back."""
+"""Does the RTL's arithmetic equal the processor's, to the bit? Every operator on every type, at the corners and at
+random; docs/arithmetic.md describes the method. A failure names its seed; THALWEG_SEED=<seed> repeats it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def run(driver: Path, pairs: int, seed: int, operator: str = "") -> subprocess.C
 
 
 def operators_in(text: str, pairs: int) -> set[tuple[str, str]]:
-    """Operators and types of which at least so many pairs were equal."""
+    """Operators and types for which at least `pairs` pairs were equal."""
     found = re.findall(r"^(\w+) +(\w+) +(\d+) pairs equal", text, re.MULTILINE)
     return {(operator, datatype) for operator, datatype, count in found if int(count) >= pairs}
 
@@ -60,7 +60,7 @@ def test_a_million_pairs(driver: Path, seed: int) -> None:
 
 @pytest.mark.long
 def test_all_pairs_of_halves(driver: Path) -> None:
-    """min and max, in the smallest floating format that their part has."""
+    """min and max, in the smallest floating-point format of their unit."""
     done = subprocess.run([driver, "halves"], text=True, stdout=subprocess.PIPE, check=False)
     assert done.returncode == 0, done.stdout
     assert done.stdout.count(f"all {2**32} pairs equal") == 2

@@ -1,28 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bisim: one process drives a C++ twin and its Verilated module with the same seeded stimulus and back-pressure and compares
-// their ports in every cycle, internals never. A payload port `<channel>_<field>_o` counts where `<channel>_valid_o` is set;
-// every other output counts always. A failed assertion of the RTL is a difference too, and so is an exception of the twin.
+// Bisim: one process drives a C++ twin and its Verilated module with the same seeded stimulus and backpressure and
+// compares their ports in every cycle, but never internal signals. A payload port `<channel>_<field>_o` is compared if
+// `<channel>_valid_o` is set; every other output always. A failed assertion of the RTL is also a difference, and so is
+// an exception of the twin.
 //
-// A twin and a stimulus look like this (Inputs and Outputs are generated from the RTL):
+// Interface of twin and stimulus (Inputs and Outputs are generated from the RTL):
 //   struct Twin {                                      // state after reset
 //     void outputs(const Inputs&, Outputs&) const;     // this cycle's outputs
 //     void step(const Inputs&);                        // the clock edge
 //   };
 //   struct Stimulus {
 //     static constexpr unsigned kLanes;                // independent actors, at most 63
-//     explicit Stimulus(Dice run);                     // what stays the same for a run: loads, pauses
-//     void drive(const Outputs& seen, const Draws&, Inputs& next);  // inputs of this cycle, all zero at first
+//     explicit Stimulus(Dice run);                     // constants of a run: loads, pauses
+//     void drive(const Outputs& seen, const Draws&, Inputs& next);  // inputs of this cycle, initially zero
 //   };
-// `seen` holds the outputs that depend on no input of this cycle. A reset comes in the middle of some runs, but not where the twin
-// has a member kMemoryOutlivesReset: it would begin with an empty memory. A twin with a member reset() is kept, and begins anew by that.
+// `seen` holds the outputs that depend on no input of this cycle. Some runs have a reset in the middle, unless the twin
+// has a member kMemoryOutlivesReset: it would restart with an empty memory. A twin with a member reset() is kept, and
+// restarts by that call.
 //
-// A module with several clocks is taken from instant to instant, at which one or more of them have an edge: a cycle, above,
-// is an instant then, and a port counts at the edges of its own clock. Twin and stimulus are told of the instant, and how the
-// clocks lie in this run; a stimulus changes the inputs of clocks that have an edge alone:
+// A module with several clocks is stepped from instant to instant, at which one or more of them have an edge: a cycle,
+// above, is then an instant, and a port is compared at the edges of its own clock. Twin and stimulus receive the
+// instant, and the periods and phases of the clocks in this run; a stimulus changes only the inputs of clocks that
+// have an edge:
 //   explicit Twin(const Clocks&);
 //   void outputs(const Inputs&, const Instant&, Outputs&) const;
 //   void step(const Inputs&, const Instant&);
-//   void drive(const Outputs& seen, const Instant&, const Draws&, Inputs& next);  // inputs as they were at first
+//   void drive(const Outputs& seen, const Instant&, const Draws&, Inputs& next);  // initially the previous inputs
 #pragma once
 
 #include <algorithm>
@@ -48,19 +51,19 @@ namespace bisim {
 
 using top::Inputs;
 using top::Outputs;
-using Schedule = std::vector<Slot>;  ///< the cycles of a run, each with the draws that it makes
+using Schedule = std::vector<Slot>;  ///< the cycles of a run, each with its draws
 
 inline constexpr std::uint32_t kResetCycles = 2;
 inline constexpr unsigned kResetLane = 63;
 inline constexpr unsigned kPhaseLane = 62;
 inline constexpr std::size_t kHistory = 1024;
-inline constexpr std::uint32_t kRunDraws = ~std::uint32_t{0};  ///< the "cycle" of the draws made once a run
+inline constexpr std::uint32_t kRunDraws = ~std::uint32_t{0};  ///< the "cycle" of the draws made once per run
 
 inline constexpr std::size_t kClocks = top::kPeriods.size();
 inline constexpr unsigned kAllClocks = (1U << kClocks) - 1;
 
-/// Of each clock the period and the phase, which is below it, in ticks: half of the time that makes all periods whole numbers,
-/// so that clocks may have edges in common or between each other's.
+/// For each clock the period and the phase, which is less than the period, in ticks: half of the time that makes all
+/// periods whole numbers, so that clocks may have edges in common or between each other's.
 struct Clocks {
   std::array<std::uint64_t, kClocks> period = top::kPeriods, phase{};
 
@@ -69,7 +72,7 @@ struct Clocks {
   }
 };
 
-/// A time at which clocks have edges, and the number of each clock's cycle that ends next.
+/// A time at which clocks have edges, and for each clock the number of the cycle that ends next.
 class Instant {
  public:
   explicit Instant(const Clocks& clocks) : period_(clocks.period), next_(clocks.phase) { find(); }
@@ -108,7 +111,7 @@ struct Difference {
 
 struct Cycle {
   bool reset;
-  unsigned edges;  ///< of which clocks
+  unsigned edges;  ///< clocks with an edge
   Inputs in;
   Outputs expected, got;
 };
@@ -117,7 +120,7 @@ struct Cycle {
 struct Totals {
   std::uint64_t cycles = 0;
   std::array<std::uint64_t, top::kOutputs.size()> hash{};
-  /// Of a payload port: lanes compared; of any other: cycles in which it changed.
+  /// For a payload port: lanes compared; for any other: cycles in which it changed.
   std::array<std::uint64_t, top::kOutputs.size()> activity{};
 };
 
@@ -139,7 +142,7 @@ template <class Struct>
 }
 
 #if VM_TRACE
-/// The module's signals from cycle `from` on, as VCD; two time units a cycle.
+/// The module's signals from cycle `from` on, as VCD; two time units per cycle.
 class Waves {
  public:
   Waves(Vtop& model, const std::string& name, std::size_t from) : from_(from) {
@@ -164,13 +167,13 @@ struct Waves {
 template <class Twin, class Stimulus>
 class Bisim {
  public:
-  std::string coverage;  ///< the folder for what each run covers, one file a run; of a program built for that
+  std::string coverage;  ///< folder for the coverage of each run, one file per run; for a program built with coverage
 
-  /// Runs a schedule; where `waves` is named, the module's signals from cycle `from` on are written there.
+  /// Runs a schedule; if `waves` is given, writes the module's signals from cycle `from` on to it.
   std::optional<Difference> run(std::uint64_t seed, const Schedule& schedule, const std::string& waves = {},
                                 std::size_t from = 0) {
     VerilatedContext context;
-    context.randReset(2);  // registers start at random values, so that a missing reset shows
+    context.randReset(2);  // registers start at random values, so that a missing reset is detected
     context.randSeed(static_cast<int>(mix(seed) & 0x7FFFFFFF) | 1);
     Vtop model{&context};
     context.traceEverOn(!waves.empty());
@@ -210,7 +213,7 @@ class Bisim {
     };
     restart();
 
-    unsigned resetting = 0;  // clocks that had no edge yet in a reset that has begun
+    unsigned resetting = 0;  // clocks without an edge yet in the current reset
     for (std::size_t t = 0; t < schedule.size(); ++t) {
       Cycle& now = history_[t % kHistory];
       const Draws draws{seed, schedule[t]};
@@ -264,10 +267,10 @@ class Bisim {
   }
 
   [[nodiscard]] const Totals& totals() const { return totals_; }
-  /// The cycle `t` of the last run; the last kHistory cycles are kept.
+  /// Cycle `t` of the last run; the last kHistory cycles are kept.
   [[nodiscard]] const Cycle& cycle(std::size_t t) const { return history_[t % kHistory]; }
 
-  /// The shortest and quietest schedule found that still shows a difference: cycles are left out, then lanes silenced.
+  /// The shortest and quietest schedule found that still shows a difference: cycles are removed, then lanes silenced.
   [[nodiscard]] Schedule shrink(std::uint64_t seed, Schedule schedule, std::uint64_t cycle_budget) {
     std::uint64_t spent = 0;
     const auto differs = [&](Schedule& candidate) {
@@ -351,7 +354,7 @@ class Bisim {
         if (gate) ++totals_.activity[index];
       }
       if (gate) continue;
-      std::uint32_t* before = reinterpret_cast<std::uint32_t*>(&counted_) + port.word;  // at its clock's edge before
+      std::uint32_t* before = reinterpret_cast<std::uint32_t*>(&counted_) + port.word;  // at its clock's previous edge
       const unsigned words = (port.bits + 31) / 32;
       if (has_counted_[index]) totals_.activity[index] += std::equal(got, got + words, before) ? 0 : 1;
       std::copy_n(got, words, before);
@@ -361,7 +364,7 @@ class Bisim {
   }
 
   std::vector<Cycle> history_;
-  Outputs counted_;  ///< what was compared last of each output
+  Outputs counted_;  ///< last compared value of each output
   std::array<bool, top::kOutputs.size()> has_counted_{};
   Inputs previous_;
   Totals totals_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random draws that depend on seed, cycle and lane alone, so that one lane can be silenced in one cycle and all other draws
-// stay as they are: this is what lets the harness shrink a stimulus without knowing the block's protocol.
+// Random draws that depend on seed, cycle and lane alone, so that one lane can be silenced in one cycle without
+// affecting any other draw: this lets the harness shrink a stimulus without knowing the block's protocol.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,8 @@ namespace bisim {
   return x ^ (x >> 31);
 }
 
-/// The draws of one lane in one cycle. A quiet one draws only zeros: a stimulus must make of these its calmest legal action.
+/// The draws of one lane in one cycle. Quiet dice draw only zeros: a stimulus must map these to its calmest legal
+/// action.
 class Dice {
  public:
   Dice(std::uint64_t state, bool quiet) : state_(state), quiet_(quiet) {}
@@ -22,7 +23,7 @@ class Dice {
   [[nodiscard]] std::uint64_t bits() { return quiet_ ? 0 : mix(state_ += 0x9E3779B97F4A7C15U); }
   /// 0 .. n-1
   [[nodiscard]] unsigned below(unsigned n) { return static_cast<unsigned>((bits() >> 32) * n >> 32); }
-  /// True `permille` times of a thousand; never when quiet.
+  /// True with probability `permille` / 1000; never when quiet.
   [[nodiscard]] bool chance(unsigned permille) { return !quiet_ && below(1000) < permille; }
   /// One of the values; the first when quiet.
   template <class... T>
@@ -36,7 +37,7 @@ class Dice {
   bool quiet_;
 };
 
-/// One cycle of a schedule: whose draws it makes, and which lanes act.
+/// One cycle of a schedule: the cycle whose draws it uses, and the active lanes.
 struct Slot {
   std::uint32_t cycle;
   std::uint64_t lanes = ~std::uint64_t{0};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program around a Bisim: runs seeds one after the other until one shows a difference; with --report it also replays
-// that run with waves, shrinks its stimulus and writes both down.
+// The program around a Bisim: runs seeds one after the other until one shows a difference; with --report it also
+// replays that run with waves, shrinks its stimulus and writes both.
 #pragma once
 
 #include <getopt.h>
@@ -63,7 +63,7 @@ struct Options {
   return schedule;
 }
 
-/// One line a cycle: inputs that are not zero, and what the two sides put out.
+/// One line per cycle: inputs that are not zero, and the outputs of both sides.
 template <class Harness>
 void write_cycles(const std::string& file, const Harness& harness, const Difference& difference) {
   std::FILE* out = std::fopen(file.c_str(), "w");
@@ -108,7 +108,7 @@ Schedule write_report(Harness& harness, const std::string& folder, std::uint64_t
   return schedule;
 }
 
-/// Messages of others, without what would end a JSON string.
+/// A message without characters that would end a JSON string.
 [[nodiscard]] inline std::string quotable(std::string text) {
   for (char& letter : text) {
     if (letter == '"' || letter == '\\' || static_cast<unsigned char>(letter) < ' ') letter = ' ';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ports of a Verilated module as flat, typed words. The classes `Inputs` and `Outputs` that are generated from the RTL hold
-// one Port per port of the module, so that a binding names fields, and never bit positions.
+// Ports of a Verilated module as flat, typed words. The classes `Inputs` and `Outputs` that are generated from the RTL
+// hold one Port per port of the module, so that a binding uses field names, never bit positions.
 #pragma once
 
 #include <verilated.h>
@@ -36,7 +36,7 @@ inline void put_bits(std::uint32_t* words, unsigned lsb, unsigned width, std::ui
   }
 }
 
-/// A plain vector of bits: a number up to 64 bits, 64-bit words (lowest first) beyond.
+/// A plain bit vector: a number up to 64 bits, 64-bit words (lowest first) beyond.
 template <unsigned Bits>
 struct Word {
   static constexpr unsigned kBits = Bits;
@@ -75,17 +75,17 @@ struct Port {
   void set_bit(unsigned index, bool value = true) { put_bits(words, index, 1, value); }
 };
 
-/// What the harness knows of a port: where it lies in `Inputs` or `Outputs`, and which port says when its lanes count.
+/// The harness's record of a port: its offset in `Inputs` or `Outputs`, and the port that gates its lanes.
 struct PortInfo {
   const char* name;
   unsigned bits;
   unsigned word;       ///< offset in 32-bit words
-  int gate;            ///< index of the valid port that gates it lane by lane, -1 where every cycle counts
+  int gate;            ///< index of the valid port that gates it lane by lane, -1 if every cycle counts
   unsigned lane_bits;  ///< bits of one lane
   unsigned clock;      ///< index of its clock
 };
 
-/// Sets the Verilated signal, which is 8, 16, 32 or 64 bits, or an array of words. True where that changed it.
+/// Sets the Verilated signal, which is 8, 16, 32 or 64 bits, or an array of words. Returns true if it changed.
 template <class Signal>
 bool to_signal(Signal& signal, const std::uint32_t* words) {
   if constexpr (!std::is_integral_v<Signal>) {

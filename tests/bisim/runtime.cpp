@@ -11,12 +11,12 @@ namespace {
 std::string last_message;
 }
 
-// The Verilator runtime's own VL_SCOPED_RAND_RESET_*, below.
+// The Verilator runtime's own functions of VL_SCOPED_RAND_RESET_*, defined below.
 IData bisim_rand_reset_i(int bits, uint64_t scope, uint64_t salt);
 WDataOutP bisim_rand_reset_w(int bits, WDataOutP words, uint64_t scope, uint64_t salt);
 
-// What a memory holds at first is the same in all of its places, of which there are millions: it is drawn once. A variable has a salt
-// of its own.
+// A memory has the same initial value in all of its entries, of which there may be millions: it is drawn once. Each
+// variable has its own salt.
 IData VL_SCOPED_RAND_RESET_I(int bits, uint64_t scope, uint64_t salt) {
   static struct {
     uint64_t scope, salt;
@@ -26,7 +26,7 @@ IData VL_SCOPED_RAND_RESET_I(int bits, uint64_t scope, uint64_t salt) {
   return last.value;
 }
 
-// Beyond its first places a memory holds zeros, as pages do that nobody has written: most of its places are never used.
+// Beyond its first entries a memory holds zeros, like untouched pages: most of its entries are never used.
 WDataOutP VL_SCOPED_RAND_RESET_W(int bits, WDataOutP words, uint64_t scope, uint64_t salt) {
   constexpr unsigned kRandom = 4096;
   static struct {

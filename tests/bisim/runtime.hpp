@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the Verilated module says while it runs: assertion failures are collected instead of ending the process.
+// Messages of the running Verilated module: assertion failures are collected instead of ending the process.
 #pragma once
 
 #include <string>
 
 namespace bisim {
 
-/// Text of the first assertion that failed since this was cleared; empty where none did.
+/// Text of the first assertion failure since this was cleared; empty if there was none.
 std::string& assertion_failure();
 
-/// Throws std::logic_error with that text where there is one.
+/// Throws std::logic_error with that text, if any.
 void throw_assertion_failure();
 
 }  // namespace bisim
 
-/// Takes the place of printf in the Verilator runtime.
+/// Replaces printf in the Verilator runtime.
 int bisim_printf(const char* format, ...);
