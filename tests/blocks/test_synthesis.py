@@ -33,7 +33,7 @@ def synth(folder: Path, *arguments: str) -> Any:
     ("block", "name", "known"),
     [
         pytest.param("arbiter", "seven", {"ff": 3, "lutram": 0}, marks=pytest.mark.long),  # the turn
-        # 0 .. 8 credits, and the one in flight; without credits for held flits
+        # 0 .. 8 credits, and the one in flight; the count of held flits is unused and removed
         pytest.param("flow", "credits8", {"ff": 4 + 1}, marks=pytest.mark.long),
         pytest.param("flow", "margin", {"ff": 5 + 2}, marks=pytest.mark.long),  # 0 .. 24 flits held, stop and go
         ("skid", "flit", {"ff": 2 * (262 + 1), "lutram": 0, "bram": 0}),

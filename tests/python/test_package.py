@@ -75,7 +75,7 @@ def test_the_picture_in_the_readme_is_the_cluster(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_wheel_lints_and_exports_the_hardware(tmp_path: Path) -> None:
-    """The files in a wheel beside the extension module, which do not require a new build."""
+    """With the wheel's files other than the extension modules, which are copied instead of rebuilt."""
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
     wheel = ["wheel", "--no-deps", "--no-build-isolation", "--config-settings=wheel.cmake=false", "-w", tmp_path, ROOT]
     subprocess.run([*pip, *wheel], check=True)

@@ -241,7 +241,7 @@ def wrong_calls(hubs: Hubs, group: Group) -> Iterator[tuple[str, Callable[[], ob
 
 
 def program(hubs: Hubs, group: Group) -> list[tuple[int, int]]:
-    """All kinds of operations; their durations depend on the state of the whole cluster."""
+    """All kinds of operations. Their durations depend on all state, and so reveal side effects."""
     node, other = hubs.nodes[:2]
     for each in hubs.nodes:
         each.gpus[0].write(0, np.ones(64, np.float32))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do the windows of rings lead from every node to every node, and are windows with loops, deadlocks or overlaps
-refused? Paths are walked here hub by hub, by separate cable tables, and networkx checks for wait-for cycles."""
+"""Do the windows of rings lead from every node to every node, and are windows with loops, wait-for cycles or
+invalid values refused? Paths are walked here hub by hub, by separate cable tables, and networkx checks for wait-for cycles."""
 
 from __future__ import annotations
 

@@ -197,7 +197,7 @@ def test_route_prints_what_longer_paths_cost(capsys: pytest.CaptureFixture[str],
     ring.write_text(resource("clusters/smi-noctua-bus.toml").read_text().replace('"line"', '"ring"'))
     (tmp_path / "smi-noctua.toml").write_text(resource("clusters/smi-noctua.toml").read_text())
     assert main(["route", str(ring)]) == 0
-    # 16/7, without one turn in each direction: one pair takes 4 links more, and two take 2, 16 in all over 56 pairs.
+    # 16/7, with one turn unused in each direction: one pair takes 4 links more, and two take 2, 16 in all over 56 pairs.
     assert "average path   2.571 links; by shortest paths 2.286, +12.5%" in capsys.readouterr().out
 
 

@@ -56,7 +56,7 @@ TEST(Timing, AllreduceOfEightBytesAtZeroLoad) {
           const Tick pcie_back =
               endpoint == Endpoint::host ? config.host.pcie_latency : 1;  // the completion's register
           const Tick expected = pcie_there + kStart + kStep + 3 + stages * (hop(link) + lane + kStep) + 1 + pcie_back;
-          // One process is tried per cycle: another one may be tried first, twice along the path of all ranks.
+          // One process is tried per cycle: another one may be tried first, at most twice on the path through all ranks.
           const Tick took = ticks(world, context, ranks, Collective::allreduce, Algorithm::exchange, 1);
           EXPECT_TRUE(took >= expected && took <= expected + 2)
               << took << ", not " << expected << ": link " << link << " lane " << lane << " ranks " << ranks;

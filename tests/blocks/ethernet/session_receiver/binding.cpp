@@ -36,7 +36,7 @@ struct Twin {
   ethernet::SessionReceiver<Buffer> receiver{{.window = kWindow, .resend = Parameters::Resend}, *buffer};
   Tick now = 0;
   std::uint32_t reported = 0;               ///< the last number sent
-  std::array<std::optional<bool>, 3> fits;  ///< queried in this cycle and those before
+  std::array<std::optional<bool>, 3> fits;  ///< of numbers checked in this cycle and those before
   std::uint64_t received = 0;               ///< in the cycle before
   bool fitted = false;
 

@@ -112,7 +112,7 @@ class Twin {
   [[nodiscard]] static Stages::Home home(const Inputs& in) {
     return {static_cast<unsigned>(in.own_i.get()), static_cast<unsigned>(in.place_i.get())};
   }
-  /// Cycles for which a step occupies the memory that it reads.
+  /// Cycles for which the entries that a step reads stay occupied.
   [[nodiscard]] static Tick held(const Inputs& in) {
     return static_cast<Tick>((in.step_pace_i.get() - 1) << in.size_i.get());
   }

@@ -165,7 +165,7 @@ class Stimulus {
     next.in_last_i.set(last_);
     if (seen.in_ready_o.get()) offers_ = false;
   }
-  /// The start of a burst is accepted when permitted.
+  /// The memory. A burst begins in a cycle with ready_i, and is shown in that cycle.
   void memory(const Outputs& seen, Inputs& next) {
     next.ready_i.set(now_ >= ready_);
     next.written_i.set(!written_.empty() && written_.front() == now_);

@@ -86,7 +86,7 @@ module session_receiver_proof #(
   number_t left_1q, said_q;
   logic [Window-1:0] bits_q;
   logic known_q, spoke_q, more_q;  // frames have left that it did not acknowledge
-  // Numbers that were queried.
+  // A number was checked one and two cycles ago.
   logic asked_1q, asked_2q;
   logic fits_1q, fits_2q, fits_q;
   // Cycles since the last acknowledgement; since a frame arrived or left, or a request for acknowledgement, without an acknowledgement after it.
