@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from thalweg.cluster import Cluster, draw, load, load_file, topology
+from thalweg.cluster import Cluster, draw, load, topology
 from thalweg.cluster.file import presets
 from thalweg.cluster.header import header
 from thalweg.cluster.kinds import Assembled
@@ -68,14 +68,14 @@ def show(cluster: str, json_file: Path | None) -> None:
 
 
 @command.command()
-@click.argument("file", type=InputFile())
+@CLUSTER
 @json_option
-def check(file: Path, json_file: Path | None) -> None:
-    """Validate a cluster file and prove its routes."""
-    found = load_file(file)
+def check(cluster: str, json_file: Path | None) -> None:
+    """Validate a cluster and prove its routes."""
+    found = load(cluster)
     what, proof = found.checked()
-    click.echo(f"{file}: valid; {_shape(found)}, {what}")
-    write_json(json_file, {"file": str(file), "proof": proof}, found)
+    click.echo(f"{cluster}: valid; {_shape(found)}, {what}")
+    write_json(json_file, {"file": cluster, "proof": proof}, found)
 
 
 @command.command("draw")

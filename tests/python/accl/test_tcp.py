@@ -193,6 +193,27 @@ def test_windows_that_cannot_be(board: str, line: str, tmp_path: Path) -> None:
         Cluster.load(cluster(tmp_path, board=board))
 
 
+@pytest.mark.parametrize(
+    ("base", "board", "line"),
+    [
+        (
+            "udp",
+            "resend_us = 30\n",
+            "resend_us has no effect with transport udp; only with reliable-udp and rdma and tcp",
+        ),
+        ("rdma", "window_bytes = 4096\n", "window_bytes has no effect with transport rdma; only with tcp"),
+        (
+            "tcp",
+            "reorder_packets = 1\n",
+            "reorder_packets has no effect with transport tcp; only with reliable-udp and",
+        ),
+    ],
+)
+def test_parameters_of_other_transports_are_refused(base: str, board: str, line: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=line):
+        Cluster.load(cluster(tmp_path, base, board=board))
+
+
 @pytest.mark.parametrize(("window", "segment", "packet"), [(2048, 1460, 448), (4096, 2048, 960)])
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_small_windows_open_again_whatever_gets_lost(

@@ -317,7 +317,7 @@ def test_an_error_in_a_base_is_named_there(tmp_path: Path) -> None:
         ("ring:5000", "less than or equal to 4096"),
         ("edges:4", "is neither a preset"),
         ("", "is neither a preset"),
-        ("/", "is neither a preset"),
+        ("/", "is not a file"),
         ("a\nb\x1b[31m", "is neither a preset"),
     ],
 )
@@ -375,7 +375,12 @@ def test_check_says_what_is_right(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert main(["cluster", "check", str(file), "--json", str(tmp_path / "check.json")]) == 0
     assert capsys.readouterr().out == f"{file}: valid; torus 4x4x4, dimension-order routes proved\n"
     assert json.loads((tmp_path / "check.json").read_text())["proof"]["cycles"] == 0
-    assert main(["cluster", "check", str(tmp_path / "none.toml")]) == 2
+    capsys.readouterr()
+    for path, what in (("none.toml", "no such file"), ("", "is not a file")):
+        assert main(["cluster", "check", str(tmp_path / path)]) == 2
+        assert capsys.readouterr().err == f"thalweg: {tmp_path / path}: {what}\n"
+    assert main(["cluster", "check", "smi-noctua"]) == 0
+    assert capsys.readouterr().out == "smi-noctua: valid; torus 2x4, routes proved\n"
 
 
 @pytest.mark.parametrize(

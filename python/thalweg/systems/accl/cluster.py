@@ -27,6 +27,17 @@ _HEADER = AcclPacket.BITS // 8  #: bytes of a packet's header
 _UNSCALED = 65_535  #: maximum bytes of a TCP window without scaling
 
 
+_RETRANSMITTING = ("reliable-udp", "rdma", "tcp")
+_TRANSPORTS = {
+    "resend_us": _RETRANSMITTING,
+    "tries": _RETRANSMITTING,
+    "reorder_packets": ("reliable-udp", "rdma"),
+    "segment_bytes": ("tcp",),
+    "window_bytes": ("tcp",),
+    "window_scaling": ("tcp",),
+}  #: transports that use a parameter; all use the others
+
+
 Operation = Literal[
     "config",
     "copy",
@@ -160,11 +171,22 @@ class Cluster(Assembled):
             table = self.nodes[name]
             if isinstance(table, leaves.OpticalSwitch):
                 self._check_light(node, table)
-            if isinstance(table, Board) and table.transport == "tcp":
-                self._check_windows(name, table)
+            if isinstance(table, Board):
+                self._check_transport(name, table)
         leaves.check_buffers(self, max((self.board(node).longest for node in self.boards), default=0))
         if self.boards != list(range(len(self.boards))):
             raise self.file.wrong("boards must be numbered before switches", "topology.nodes")
+
+    def _check_transport(self, name: str, table: Board) -> None:
+        for key, transports in _TRANSPORTS.items():
+            if table.transport not in transports and getattr(table, key) != type(table).model_fields[key].default:
+                raise self.file.wrong(
+                    f"{key} has no effect with transport {table.transport}; only with {' and '.join(transports)}",
+                    "node",
+                    name,
+                )
+        if table.transport == "tcp":
+            self._check_windows(name, table)
 
     def _check_windows(self, name: str, table: Board) -> None:
         if table.window_bytes > _UNSCALED and not table.window_scaling:

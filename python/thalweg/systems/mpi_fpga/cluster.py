@@ -476,6 +476,8 @@ def _find(name: str) -> ClusterFile | Path:
         return tables.in_place(shape[2], size, 2 if shape[1] else 1, name)
     if file := path_of(name):
         return file
+    if "/" in name or name.endswith(".toml"):
+        raise InputError(f"{name}: {'is not a file' if Path(name).exists() else 'no such file'}")
     known = presets()
     near = difflib.get_close_matches(name, known, n=1)
     right = (
