@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Abstraction of rtl/common/tw_async_fifo.sv without its latency, for blocks behind one: words come out in any cycle, as free inputs of the
-// proof decide. That the crossing keeps all words and their order is proved separately.
+// Abstraction of rtl/common/tw_async_fifo.sv without its latency, for blocks behind one: words come out in any cycle, as free
+// inputs of the proof decide. That the crossing keeps all words and their order is proved separately.
 module tw_async_fifo #(
     parameter int unsigned Width  = 32,
     parameter int unsigned Depth  = 16,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Abstraction of rtl/peach2/tw_windows.sv with arbitrary windows: each query gets an arbitrary answer after the usual latency, namely
-// the value of `load_window_i` in that cycle, which the proof leaves free.
+// Abstraction of rtl/peach2/tw_windows.sv with arbitrary windows: each query gets an arbitrary answer after the usual latency,
+// namely the value of `load_window_i` in that cycle, which the proof leaves free.
 module tw_windows
   import tw_peach2_pkg::*;
 #(

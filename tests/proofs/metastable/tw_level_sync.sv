@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// rtl/common/tw_level_sync.sv with metastability: if a bit changed in the step before an edge of clk_i, the first flip-flop takes the
-// old or the new value, nondeterministically. `step` and `either` are undriven: `step` is no clock of a proof, so its registers load
-// in every step; `either` has any value in each step.
+// rtl/common/tw_level_sync.sv with metastability: if a bit changed in the step before an edge of clk_i, the first flip-flop takes
+// the old or the new value, nondeterministically. `step` and `either` are undriven: `step` is no clock of a proof, so its
+// registers load in every step; `either` has any value in each step.
 module tw_level_sync #(
     parameter int unsigned Width  = 1,
     parameter int unsigned Stages = 2

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Environment: any calls with any memory ranges, streams and messages. A call takes the number offered to it and is held until it is
-// accepted. It ends at any time after its program has begun.
+// Environment: any calls with any memory ranges, streams and messages. A call takes the number offered to it and is held until it
+// is accepted. It ends at any time after its program has begun.
 //
-// Two calls conflict if one must not begin before the other has ended. Only three address bits may be 1, one in each piece that the block
-// compares. The derivation of the addresses from a call's registers is compared only with the C++ model (tests/blocks/accl/call_order).
+// Two calls conflict if one must not begin before the other has ended. Only three address bits may be 1, one in each piece that
+// the block compares. The derivation of the addresses from a call's registers is compared only with the C++ model
+// (tests/blocks/accl/call_order).
 module call_order_proof
   import tw_accl_programs_pkg::*;
   import tw_sequencer_pkg::*;

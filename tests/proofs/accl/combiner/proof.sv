@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Environment: words at both inputs in any cycles; packets of x are combined or pass. The lanes are built for sums of int8. The lowest
-// bits of both operands are free, and the sum's lowest bit is 1 where they differ. The result for one bit holds for all.
+// Environment: words at both inputs in any cycles; packets of x are combined or pass. The lanes are built for sums of int8. The
+// lowest bits of both operands are free, and the sum's lowest bit is 1 where they differ. The result for one bit holds for all.
 module combiner_proof
   import tw_spec_pkg::*;
 #(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Environment: any operations; buffers are written and read at any time. No buffer that has been read belongs to a message that finishes or ends
-// meanwhile.
+// Environment: any operations; buffers are written and read at any time. No buffer that has been read belongs to a message that
+// finishes or ends meanwhile.
 module matcher_proof
   import tw_matcher_pkg::*;
 #(
@@ -50,7 +50,8 @@ module matcher_proof
   wire [31:0] from = matcher.arrives ? Early : Scan;
   wire frees_all = matcher.ends || (matcher.finishes && matcher.claimed_slot_q);
 
-  // Per buffer: no write outstanding; belongs to the message sought; to the segment sought; to the messages whose buffers are freed.
+  // Per buffer: no write outstanding; belongs to the message sought; to the segment sought; to the messages whose buffers are
+  // freed.
   logic [Buffers-1:0] quiet, message, segment, belongs;
   for (genvar b = 0; b < Buffers; b++) begin : buffer
     wire channel = matcher.keys_q[b].communicator == matcher.sought_q.communicator && matcher.keys_q[b].collective == matcher.sought_q.collective &&

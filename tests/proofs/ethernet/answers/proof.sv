@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Environment: requests of any bytes and lengths, with any gaps, committed or dropped with their last word or later. An answer is watched by counting
-// the answers that wait.
+// Environment: requests of any bytes and lengths, with any gaps, committed or dropped with their last word or later. An answer is
+// watched by counting the answers that wait.
 module answers_proof
   import tw_ethernet_pkg::*;
 #(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Environment: words arrive in any cycles in which there is room; commits and drops at any time. Any one word may be the watched one: it is
-// tracked by counting the words ahead of it.
+// Environment: words arrive in any cycles in which there is room; commits and drops at any time. Any one word may be the watched
+// one: it is tracked by counting the words ahead of it.
 module frame_fifo_proof #(
     parameter int unsigned Depth = 4,
     parameter int unsigned Room  = 1,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Environment: frames of any numbers begin, end and are kept in a receive buffer with slots, and leave it in order. Data frames, acknowledgements and
-// requests for acknowledgement arrive, and acknowledgements are sent, at any time. The reference state: which frames have been kept and have left, and
-// which acknowledgements were sent and are known to the sender.
+// Environment: frames of any numbers begin, end and are kept in a receive buffer with slots, and leave it in order. Data frames,
+// acknowledgements and requests for acknowledgement arrive, and acknowledgements are sent, at any time. The reference state:
+// which frames have been kept and have left, and which acknowledgements were sent and are known to the sender.
 module session_receiver_proof #(
     parameter int unsigned Window = 2,
     parameter int unsigned Resend = 8,
@@ -36,7 +36,8 @@ module session_receiver_proof #(
     return SlotBits'(of % number_t'(Window));
   endfunction
 
-  // Frames: the next one to leave, and those that were kept; the arriving one, with a free slot, and those that have ended, of which one may be kept.
+  // Frames: the next one to leave, and those that were kept; the arriving one, with a free slot, and those that have ended, of
+  // which one may be kept.
   typedef struct packed {
     logic valid;
     logic fits;  // relative to the frames that had left when it began
@@ -89,7 +90,8 @@ module session_receiver_proof #(
   // A number was checked one and two cycles ago.
   logic asked_1q, asked_2q;
   logic fits_1q, fits_2q, fits_q;
-  // Cycles since the last acknowledgement; since a frame arrived or left, or a request for acknowledgement, without an acknowledgement after it.
+  // Cycles since the last acknowledgement; since a frame arrived or left, or a request for acknowledgement, without an
+  // acknowledgement after it.
   logic [$clog2(Resend+2)-1:0] age_q;
   wait_t news_q, questions_q;
   some_t came_q, went_q;

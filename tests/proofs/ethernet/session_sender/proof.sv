@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Environment: frames enter the send buffer at any time; the line accepts an offered frame at any time and reads it for any time; any acknowledgements
-// arrive at any time. The reference state: the frames sent and released, the contents of the acknowledgements that were valid when they were evaluated,
-// and the frame that the buffer shows.
+// Environment: frames enter the send buffer at any time; the line accepts an offered frame at any time and reads it for any time;
+// any acknowledgements arrive at any time. The reference state: the frames sent and released, the contents of the
+// acknowledgements that were valid when they were evaluated, and the frame that the buffer shows.
 module session_sender_proof #(
     parameter int unsigned Window = 2,
     parameter int unsigned Frames = 2,
     parameter int unsigned Resend = 4,
     parameter int unsigned Reorder = 1,
     parameter int unsigned NumberBits = 4,
-    // Cycles without an acknowledgement, on a line that accepts and reads each offer at once, until the first missing frame is sent again
+    // Cycles without an acknowledgement, on a line that accepts and reads each offer at once, until the first missing frame is
+    // sent again
     parameter int unsigned Again = 60,
     parameter int unsigned Leaves = 60,  // and until the frames covered by the last acknowledgement have left
     localparam int unsigned FramesBits = $clog2(Frames)
@@ -60,7 +61,8 @@ module session_sender_proof #(
   logic offered_q, chosen_q, reading_q;
   number_t read_q;
 
-  // Frame numbers: the next new one, the oldest in the buffer, and the first that is not acknowledged cumulatively; the frames that have arrived.
+  // Frame numbers: the next new one, the oldest in the buffer, and the first that is not acknowledged cumulatively; the frames
+  // that have arrived.
   number_t sent_q, left_q, taken_q;
   logic [Window-1:0] come_q;
   wire number_t under_way = sent_q - left_q;

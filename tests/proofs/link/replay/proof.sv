@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two ends and the wires between them. Each entry of a wire loads the entry before it or keeps its frame, and the last one is
-// delivered or not, nondeterministically: frames get lost, are repeated, and take any time. Words go in one direction; those of the
-// other direction share only the frames with them.
+// delivered or not, nondeterministically: frames get lost, are repeated, and take any time. Words go in one direction; those of
+// the other direction share only the frames with them.
 module replay_proof #(
     parameter int unsigned Width  = 1,
     parameter int unsigned Window = 2,

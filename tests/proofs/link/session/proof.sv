@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two ends, each reset and held at any time, and the wires between them, whose frames survive a reset. Once, the near end may lose its power while no frame is in flight: it is then
-// replaced by another one with the initial session number. Each entry of a wire loads the entry before it or keeps its frame, and the last one is delivered or not,
-// nondeterministically: frames get lost, are repeated, and take any time.
+// Two ends, each reset and held at any time, and the wires between them, whose frames survive a reset. Once, the near end may
+// lose its power while no frame is in flight: it is then replaced by another one with the initial session number. Each entry of a
+// wire loads the entry before it or keeps its frame, and the last one is delivered or not, nondeterministically: frames get lost,
+// are repeated, and take any time.
 module session_proof
   import tw_link_pkg::*;
 #(
@@ -75,8 +76,8 @@ module session_proof
       .lost_o(far_lost)
   );
 
-  // Any end of a session in which the near end was up may be the watched one: while it was not up, nothing was sent. The far end's sessions before and after are distinguished by the
-  // frame that gave them their echo.
+  // Any end of a session in which the near end was up may be the watched one: while it was not up, nothing was sent. The far
+  // end's sessions before and after are distinguished by the frame that gave them their echo.
   logic later_q, later_known_q, after_loss_q, took_earlier_q, noticed_q;
 
   wire near_flush = powered_again_q ? near[1].session.flush_d : near[0].session.flush_d;

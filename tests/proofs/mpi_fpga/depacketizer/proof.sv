@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Environment: packets with as many flits as their bytes need, or more; any pauses on both sides. The input of the output register
-// is checked: the register is a tw_skid, whose own proof shows that it loses nothing.
+// Environment: packets with as many flits as their bytes need, or more; any pauses on both sides. The input of the output
+// register is checked: the register is a tw_skid, whose own proof shows that it loses nothing.
 module depacketizer_proof (
     input logic         clk_i,
     input logic         rst_i,

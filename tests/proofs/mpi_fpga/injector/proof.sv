@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Environment: sources are unconstrained except for the packet format: a packet's edges and length are constant, and its words come
-// in order, with any pauses. Words carry their source and their index in the packet; the injector only stores that part of them.
+// Environment: sources are unconstrained except for the packet format: a packet's edges and length are constant, and its words
+// come in order, with any pauses. Words carry their source and their index in the packet; the injector only stores that part of
+// them.
 module injector_proof
   import tw_spec_pkg::*, tw_mpi_fpga_spec_pkg::*, tw_network_pkg::*;
 #(

@@ -2,9 +2,9 @@
 // Environment: a relay with any table, between neighbours that respect its buffers and their credits. Packets and credits arrive
 // over its links in any order, interleaved by flit, and so do packets of the own host; receivers and the host pause at any time.
 //
-// Flits carry a tag, which the relay only stores: their packet's link and queue, and its number among the packets of that link and
-// queue in the order of their last flits. The tool guesses this number with the first flit, and a packet may end only if the guess
-// was right.
+// Flits carry a tag, which the relay only stores: their packet's link and queue, and its number among the packets of that link
+// and queue in the order of their last flits. The tool guesses this number with the first flit, and a packet may end only if the
+// guess was right.
 module relay_proof
   import tw_spec_pkg::*, tw_mpi_fpga_spec_pkg::*, tw_network_pkg::*;
 #(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Environment: slots of one link and one row, between peers that respect their credits. Packets, all of one length, arrive over
-// the link with any pauses. Steps consume them and send others, for any edges, at any pace that the banks support; a unit starts a
-// step once it has read the one before. Credits take any time to return, at least two cycles.
+// the link with any pauses. Steps consume them and send others, for any edges, at any pace that the banks support; a unit starts
+// a step once it has read the one before. Credits take any time to return, at least two cycles.
 module slots_proof
   import tw_spec_pkg::*, tw_mpi_fpga_spec_pkg::*, tw_network_pkg::*;
 #(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Environment: a router that respects credits or stops and sends whole packets, those of several channels interleaved arbitrarily;
-// a host that accepts beats at any time. With stops, a flit can still arrive two cycles after a stop.
+// Environment: a router that respects credits or stops and sends whole packets, those of several channels interleaved
+// arbitrarily; a host that accepts beats at any time. With stops, a flit can still arrive two cycles after a stop.
 //
 // Bits of a flit that are only stored identify it: its index among its channel's flits, and its packet's among all packets in the
 // order of their heads.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Environment: packets of any kind and length that an ingress passes, with any pauses. The other end buffers a limited number of
-// packets and units, and returns them at any time, in any portions. One bit of the words' data is checked, as they are only stored.
+// packets and units, and returns them at any time, in any portions. One bit of the words' data is checked, as they are only
+// stored.
 module egress_proof
   import tw_spec_pkg::*, tw_peach2_pkg::*;
 #(

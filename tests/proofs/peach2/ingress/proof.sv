@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Environment: words of any packets, valid or not, with any pauses, and any answers of the windows (tests/proofs/answers). Any one word
-// is watched: its position in the store, its packet's verdict, and whether it is sent or dropped. One bit of the words' data is
-// checked, as they are only stored. With Units, the sender respects that many credits.
+// Environment: words of any packets, valid or not, with any pauses, and any answers of the windows (tests/proofs/answers). Any
+// one word is watched: its position in the store, its packet's verdict, and whether it is sent or dropped. One bit of the words'
+// data is checked, as they are only stored. With Units, the sender respects that many credits.
 module ingress_proof
   import tw_spec_pkg::*, tw_peach2_pkg::*;
 #(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Environment: packets for any outputs, for which room was reserved; outputs read them at any time. A packet's words are counted
-// from the head of the packet that an output reads: for any one word, the watched one, the count determines when it must be at the
-// output.
+// from the head of the packet that an output reads: for any one word, the watched one, the count determines when it must be at
+// the output.
 module fork_proof #(
     parameter int unsigned Outputs = 2,
     parameter int unsigned Width = 1,
@@ -41,8 +41,8 @@ module fork_proof #(
   );
 
   for (genvar o = 0; o < Outputs; o++) begin : copy
-    // Words that have arrived since the head of the front packet; words of it already read; words of a held packet; words reserved
-    // but not arrived.
+    // Words that have arrived since the head of the front packet; words of it already read; words of a held packet; words
+    // reserved but not arrived.
     logic [7:0] come_q, read_q, open_q, awaited_q;
     logic inside_q, held_q;  // a packet with outstanding words; it is held
     logic stalled_q;

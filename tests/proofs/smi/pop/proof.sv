@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Environment: any packets from the network; the kernel opens channels and takes elements at any time. Elements are bytes, all zero except one
-// arbitrary element, which is tracked by counting the elements ahead of it. Packets with credits belong to the channel that is open when they
-// are delivered.
+// Environment: any packets from the network; the kernel opens channels and takes elements at any time. Elements are bytes, all
+// zero except one arbitrary element, which is tracked by counting the elements ahead of it. Packets with credits belong to the
+// channel that is open when they are delivered.
 module pop_proof
   import tw_smi_pkg::*;
   import tw_smi_spec_pkg::*;

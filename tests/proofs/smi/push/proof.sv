@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Environment: the kernel opens channels and pushes any elements; the network accepts packets and returns credits at any time, but only
-// credits that it holds. Elements are bytes, all zero except one arbitrary element, which is tracked by counting the elements ahead of
-// it.
+// Environment: the kernel opens channels and pushes any elements; the network accepts packets and returns credits at any time,
+// but only credits that it holds. Elements are bytes, all zero except one arbitrary element, which is tracked by counting the
+// elements ahead of it.
 module push_proof
   import tw_smi_pkg::*;
   import tw_smi_spec_pkg::*;

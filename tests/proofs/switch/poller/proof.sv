@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Environment: words at any inputs; the word shown is accepted at any time. Each input's words are tracked as a queue, from their arrival
-// to their departure in the input's turn. With Circuits, all words of an input's message go to one output; the inputs with open messages
-// and the outputs they hold are derived here from the words that leave.
+// Environment: words at any inputs; the word shown is accepted at any time. Each input's words are tracked as a queue, from their
+// arrival to their departure in the input's turn. With Circuits, all words of an input's message go to one output; the inputs
+// with open messages and the outputs they hold are derived here from the words that leave.
 module poller_proof #(
     parameter int unsigned Inputs = 3,
     parameter int unsigned Reads  = 2,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Environment: packets of any length at any inputs, for any outputs; each word waits until it is accepted. Words are tracked from any
-// one input (from_q) to any one output (to_q). The inputs of the output registers are checked: each register is a tw_skid, whose own
-// proof shows that it loses nothing.
+// Environment: packets of any length at any inputs, for any outputs; each word waits until it is accepted. Words are tracked from
+// any one input (from_q) to any one output (to_q). The inputs of the output registers are checked: each register is a tw_skid,
+// whose own proof shows that it loses nothing.
 module stream_switch_proof #(
     parameter int unsigned Inputs = 3,
     parameter int unsigned Outputs = 2,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Environment: rows are written at any time, and frames arrive from any source for any virtual port. The reference state: the complete rows
-// written, and the frame and the rows of the cycle before.
+// Environment: rows are written at any time, and frames arrive from any source for any virtual port. The reference state: the
+// complete rows written, and the frame and the rows of the cycle before.
 module circuit_table_proof
   import tw_vcsn_pkg::*;
 #(

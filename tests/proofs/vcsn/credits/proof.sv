@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Environment: frames begin where they may; credits for words that the other end has taken arrive, some of them late; words leave the receive
-// buffer at any time; settings change while nothing moves. The reference state: the words sent, taken by the other end, and taken out of the
-// receive buffer.
+// Environment: frames begin where they may; credits for words that the other end has taken arrive, some of them late; words leave
+// the receive buffer at any time; settings change while nothing moves. The reference state: the words sent, taken by the other
+// end, and taken out of the receive buffer.
 module credits_proof #(
     parameter int unsigned Ports = 2,
     parameter int unsigned FrameWords = 3,

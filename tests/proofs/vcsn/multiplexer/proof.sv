@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Environment: frames at any ports, sent slowly or not, that may be withdrawn, and any settings at any time. The reference state: the rest of each
-// frame's time at its pace, from the product of the two, and the choice by its definition.
+// Environment: frames at any ports, sent slowly or not, that may be withdrawn, and any settings at any time. The reference state:
+// the rest of each frame's time at its pace, from the product of the two, and the choice by its definition.
 module multiplexer_proof #(
     parameter int unsigned Ports = 2,
     parameter int unsigned FrameWords = 3,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Environment: frames begin when there is room, arrive with any pauses, and are kept or dropped after their last words; the crossing accepts
-// words at any time. Any one word that arrives is tracked (watch_i chooses it). The buffer restarts where that is allowed.
+// Environment: frames begin when there is room, arrive with any pauses, and are kept or dropped after their last words; the
+// crossing accepts words at any time. Any one word that arrives is tracked (watch_i chooses it). The buffer restarts where that
+// is allowed.
 module receive_buffer_proof #(
     parameter int unsigned Words = 5,
     parameter int unsigned FrameWords = 2

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A receive buffer with slots. Environment: frames begin for any slot, are accepted where there is room, end or are dropped, and are kept two cycles later
-// or not; the crossing accepts words at any time, and the buffer restarts where that is allowed. Any one arriving word is tracked (watch_i chooses it) by
-// its slot and its index in the frame, and compared with the word that leaves in the order of slots.
+// A receive buffer with slots. Environment: frames begin for any slot, are accepted where there is room, end or are dropped, and
+// are kept two cycles later or not; the crossing accepts words at any time, and the buffer restarts where that is allowed. Any
+// one arriving word is tracked (watch_i chooses it) by its slot and its index in the frame, and compared with the word that
+// leaves in the order of slots.
 module receive_buffer_slots_proof #(
     parameter int unsigned Words = 4,
     parameter int unsigned FrameWords = 2,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Environment: words leave the crossing in any cycle; a reader reads a frame's words, with any pauses, and pops the frame with its last word
-// or later. Words are tracked as a queue, and so are frames, which follow from the words that arrived.
+// Environment: words leave the crossing in any cycle; a reader reads a frame's words, with any pauses, and pops the frame with
+// its last word or later. Words are tracked as a queue, and so are frames, which follow from the words that arrived.
 module send_buffer_proof #(
     parameter int unsigned Words = 4,
     parameter int unsigned FrameWords = 3,

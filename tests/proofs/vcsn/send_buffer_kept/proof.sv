@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A send buffer that keeps frames during a session, and does not otherwise. Frames that are kept are selected, read, read again and released, with any
-// pauses; others are read once and popped. Any one arriving word is tracked (watch_i chooses it) by its index in its frame and the number of frames ahead,
-// and so is any one frame's description.
+// A send buffer that keeps frames during a session, and does not otherwise. Frames that are kept are selected, read, read again
+// and released, with any pauses; others are read once and popped. Any one arriving word is tracked (watch_i chooses it) by its
+// index in its frame and the number of frames ahead, and so is any one frame's description.
 module send_buffer_kept_proof #(
     parameter int unsigned Words = 4,
     parameter int unsigned FrameWords = 3,
@@ -70,8 +70,8 @@ module send_buffer_kept_proof #(
   wire accept = shell_valid_i && ready;
   wire ends = accept && (shell_last_i || 32'(part_q) + 1 == FrameWords);
   wire leaves = mac_release_i || mac_pop_i;
-  // The selected frame, as the number of frames ahead of it; it was selected in the cycle before; its words already read. The buffer shows it if none was
-  // released since.
+  // The selected frame, as the number of frames ahead of it; it was selected in the cycle before; its words already read. The
+  // buffer shows it if none was released since.
   logic there_q, loads_q, shows_q;
   count_t shown_q;
   words_t taken_q;

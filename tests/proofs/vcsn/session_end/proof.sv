@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// One end of a session on a network that may deliver anything at any time, with an encoder and a decoder that act within their contracts, buffers, and a host that opens
-// sessions at any time. In one session it has at most one partner, the other end's session that it has accepted a frame of: each frame that it accepts comes from the partner
-// and names this session, and its data frames name the partner. If both ends behave so, each accepts in a session only frames that the other one sent to it in one session;
-// that a session's numbers start anew with it is proved of its halves.
+// One end of a session on a network that may deliver anything at any time, with an encoder and a decoder that act within their
+// contracts, buffers, and a host that opens sessions at any time. In one session it has at most one partner, the other end's
+// session that it has accepted a frame of: each frame that it accepts comes from the partner and names this session, and its data
+// frames name the partner. If both ends behave so, each accepts in a session only frames that the other one sent to it in one
+// session; that a session's numbers start anew with it is proved of its halves.
 module session_end_proof
   import tw_vcsn_pkg::*;
   import tw_vcsn_spec_pkg::*;
