@@ -16,7 +16,7 @@ CLUSTER = "peach2-ring-4"
 
 @pytest.mark.slow
 def test_random_programs(seed: int, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["rtl", "cosim", "--cluster", CLUSTER, "--runs", "6", "--seed", str(seed)]
+    words = ["rtl", "cosim", "--cluster", CLUSTER, "--runs", "3", "--seed", str(seed)]
     assert cli.main(words) == 0, capsys.readouterr().err
 
 
