@@ -34,14 +34,11 @@ void bind_attached_of(nanobind::class_<Bound>& bound) {
             self.attached.emplace(self.network, std::move(open), ratio, limit_s);
           },
           nb::kw_only(), nb::arg("lines"), nb::arg("longest"), nb::arg("ratio"), nb::arg("limit_s") = 0.0,
-          "Before anything has moved: joins nodes of kind `ethernet-outside` with network interfaces, and time with "
-          "the wall clock.\n\n"
-          "`lines`: of each its node, the node whose line it ends, and the interface's name. `longest`: bytes of a "
-          "frame "
-          "without FCS. "
-          "`ratio`: seconds of virtual time in a second of the wall clock. `limit_s`: seconds of the wall clock after "
-          "which "
-          "it fails; 0: none.\n\nRaises RuntimeError where an interface cannot be opened.")
+          "Attaches nodes of kind `ethernet-outside` to network interfaces, and virtual time to the wall clock. Call "
+          "before the simulation starts.\n\n`lines`: (outside node, node at the other end of its line, interface "
+          "name). `longest`: maximum frame length in bytes, without FCS. `ratio`: seconds of virtual time per second "
+          "of the wall clock. `limit_s`: time-out in seconds of the wall clock; 0: none.\n\nRaises RuntimeError if an "
+          "interface cannot be opened.")
       .def_prop_ro(
           "interfaces",
           [](const Bound& self) {
@@ -62,17 +59,17 @@ void bind_attached_of(nanobind::class_<Bound>& bound) {
             return all;
           },
           nb::sig("def interfaces(self) -> list[dict[str, typing.Any]]"),
-          "Of each interface that is attached: its name, and the frames that were sent and received.")
+          "The attached interfaces: node, name, type, and numbers of sent and received frames and bytes.")
       .def_prop_ro(
           "wall_s", [](const Bound& self) { return self.attached ? self.attached->wall_s() : 0.0; },
-          "Seconds of the wall clock since it was attached.")
+          "Seconds of the wall clock since attach().")
       .def(
           "wall_s_at",
           [](const Bound& self, thalweg::Tick tick) { return self.attached ? self.attached->wall_s_at(tick) : 0.0; },
           nb::arg("tick"),
-          "Seconds of the wall clock from when it was attached to when virtual time reached a tick, to some "
+          "Returns the seconds of the wall clock from attach() until virtual time reached a tick, accurate to some "
           "milliseconds.")
       .def_prop_ro(
           "behind_s", [](const Bound& self) { return self.attached ? self.attached->behind_s() : 0.0; },
-          "Of these, the seconds that virtual time did not keep up with.");
+          "Seconds of the wall clock by which virtual time has fallen behind.");
 }

@@ -41,11 +41,11 @@ template <class Bound, class EngineOf>
 void bind_engine_of(nanobind::class_<Bound>& bound, EngineOf engine) {
   nanobind::module_::import_("thalweg._core");  // has completions and errors
   bound.def_prop_ro(
-           "now", [engine](Bound& self) { return engine(self).now(); }, "in ticks")
+           "now", [engine](Bound& self) { return engine(self).now(); }, "Current time in ticks.")
       .def_prop_ro("ticks_per_second", [engine](Bound& self) { return engine(self).ticks_per_second(); })
       .def_prop_ro(
           "idle", [engine](Bound& self) { return engine(self).idle(); },
-          "Nothing will happen until something is given to it.")
+          "True if nothing will happen before the next submission.")
       .def_prop_ro(
           "blocked",
           [engine](Bound& self) {
@@ -53,12 +53,11 @@ void bind_engine_of(nanobind::class_<Bound>& bound, EngineOf engine) {
             return records_of(of.blocked(), static_cast<double>(of.ticks_per_second()));
           },
           nanobind::sig("def blocked(self, /) -> list[thalweg.errors.Blocked]"),
-          "Who waits for whom; where it is idle, why it is stuck.")
+          "Who waits for whom; in an idle engine, why it is stuck.")
       .def_prop_ro(
           "failure", [engine](Bound& self) { return engine(self).failure(); },
-          "Why it cannot go on: a link that stays down.")
+          "Why the engine cannot continue, for example a link that stays down; None otherwise.")
       .def_prop_ro(
           "lost", [engine](Bound& self) { return records_of(engine(self).lost()); },
-          nanobind::sig("def lost(self, /) -> list[tuple[int, str, int]]"),
-          "Of each node that dropped anything: its number, what, and how many.");
+          nanobind::sig("def lost(self, /) -> list[tuple[int, str, int]]"), "Dropped data: node, kind, and count.");
 }

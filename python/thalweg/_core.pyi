@@ -1,5 +1,5 @@
 """
-What all systems have in common: the plain network, its traffic, and what engines complete and report.
+Common parts of all systems: the plain network, its traffic, completions and reports of engines.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 NEVER: int = 9223372036854775807
 
 class Completion:
-    """What was completed, and the tick at which the host sees it."""
+    """
+    A completed operation, and the tick at which the host sees the completion.
+    """
 
     @property
     def handle(self) -> int: ...
@@ -23,7 +25,9 @@ class Completion:
 
     @property
     def last(self) -> bool:
-        """a message completes when it has left, and last when it has arrived"""
+        """
+        the last completion of the handle: a message completes when it has left, and again when it has arrived
+        """
 
 class FlowControl(enum.Enum):
     credits = 0
@@ -31,9 +35,7 @@ class FlowControl(enum.Enum):
     margin = 1
 
 class WireFaults:
-    """
-    What happens to the frames of one direction of a link; times are ticks.
-    """
+    """Faults of one direction of a link; times are ticks."""
 
     def __init__(self) -> None: ...
 
@@ -69,13 +71,13 @@ class WireFaults:
 
     @property
     def reset_at(self) -> int:
-        """the end that sends is reset then, alone"""
+        """tick at which the sending end alone is reset"""
 
     @reset_at.setter
     def reset_at(self, arg: int, /) -> None: ...
 
 class FaultConfig:
-    """What links on which faults happen have in common."""
+    """Parameters common to all links with faults."""
 
     def __init__(self) -> None: ...
 
@@ -99,19 +101,19 @@ class FaultConfig:
 
     def set_reroute(self, reroute: Callable[[list[tuple[int, int]]], NetworkConfig]) -> None:
         """
-        What makes a fabric whose routes and layers do without links, each (node, port) of its first end. It raises an error that says in one line why there is none.
+        Sets the function that returns a fabric with routes and layers that avoid the given links, each as (node, port) of its first end. The function must raise an error with a one-line message if there is none.
         """
 
 def replay_window(latency: int) -> int:
-    """Words that the replay on a link of so many cycles holds."""
+    """Returns the replay window, in words, for a link of `latency` cycles."""
 
 def replay_reach(window: int) -> int:
     """
-    Cycles of the longest link on which a replay that holds so many words makes full rate.
+    Returns the maximum link latency, in cycles, at which a replay window of that many words sustains the full rate.
     """
 
 def frame_bits(config: NetworkConfig) -> int:
-    """Of a frame on the fabric's links, where faults happen on them."""
+    """Returns the bits of a frame on links with faults."""
 
 class LinkConfig:
     def __init__(self) -> None: ...
@@ -171,20 +173,24 @@ class LinkConfig:
     def from_b(self, arg: WireFaults, /) -> None: ...
 
 class Recording:
-    """One router's signals from a cycle on, as VCD, two time units a cycle."""
+    """
+    Records one router's signals as VCD from a cycle on, with two time units per cycle.
+    """
 
     def __init__(self, node: int, start: int, file: str) -> None: ...
 
 class RouterLibrary:
-    """Routers of RTL, in a shared library."""
+    """RTL routers in a shared library."""
 
     def __init__(self, file: str, compares: bool = False, recording: Recording | None = None) -> None:
         """
-        With `compares`, the simulator's router runs beside each one, and the first difference is raised as RtlDifference. Raises ValueError where the file is no such library.
+        With `compares`, the simulator's router runs beside each RTL router, and the first difference is raised as RtlDifference.
+
+        Raises ValueError if the file is not such a library.
         """
 
 class HeaderFields:
-    """Where a packet's header has what routers read of it."""
+    """Positions of the header fields that routers read."""
 
     @property
     def destination_lsb(self) -> int: ...
@@ -233,7 +239,7 @@ class RouterConfig:
 
     @property
     def library(self) -> RouterLibrary:
-        """Routers of RTL; None: the simulator's own."""
+        """RTL routers; None: the simulator's."""
 
     @library.setter
     def library(self, arg: RouterLibrary, /) -> None: ...
@@ -297,12 +303,12 @@ class NetworkConfig:
 
     def set_routes(self, port: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], route_class: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> None:
         """
-        The routing tables, uint8 arrays of shape (nodes, nodes): row node, column destination.
+        Sets the routing tables, uint8 arrays of shape (nodes, nodes): row node, column destination.
         """
 
     def set_layer(self, layer: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> None:
         """
-        The route class of each (source, destination) pair at injection, uint8 of shape (nodes, nodes).
+        Sets the route class of each (source, destination) pair at injection, uint8 of shape (nodes, nodes).
         """
 
 KEEP_CLASS: int = 255
@@ -310,7 +316,7 @@ KEEP_CLASS: int = 255
 NO_ROUTE: int = 255
 
 class Pattern(enum.Enum):
-    """Where a source sends to; nodes are numbered from 0."""
+    """Destinations of a source; nodes are numbered from 0."""
 
     uniform = 0
     """any node, the source included"""
@@ -325,7 +331,9 @@ class Pattern(enum.Enum):
     """node i sends to i + 1 modulo nodes"""
 
     hotspot = 4
-    """with hotspot_fraction to one of hotspot_nodes, otherwise uniform"""
+    """
+    to one of hotspot_nodes with probability hotspot_fraction, otherwise uniform
+    """
 
 class TrafficConfig:
     def __init__(self) -> None: ...
@@ -370,14 +378,14 @@ class TrafficConfig:
 
     @property
     def warmup(self) -> int:
-        """cycles before anything is measured"""
+        """cycles before the measurement"""
 
     @warmup.setter
     def warmup(self, arg: int, /) -> None: ...
 
     @property
     def cycles(self) -> int:
-        """cycles that are measured"""
+        """measured cycles"""
 
     @cycles.setter
     def cycles(self, arg: int, /) -> None: ...
@@ -385,7 +393,7 @@ class TrafficConfig:
     @property
     def stuck_cycles(self) -> int:
         """
-        the network is stuck when nothing moved for so many cycles while flits are inside
+        number of cycles without any movement after which a network that holds flits counts as stuck
         """
 
     @stuck_cycles.setter
@@ -405,16 +413,16 @@ class TrafficResult:
 
     @property
     def cpu_s(self) -> float:
-        """CPU time of the measured cycles' loop alone"""
+        """CPU time of the loop over the measured cycles"""
 
     @property
     def packets(self) -> int:
-        """created in the measured cycles, and ejected"""
+        """packets created in the measured cycles and ejected"""
 
     @property
     def average_latency_cycles(self) -> float:
         """
-        of these packets, from creation (waiting in the source included) to tail ejected
+        average over these packets, from creation (including the wait in the source) to the ejection of the tail
         """
 
     @property
@@ -422,7 +430,7 @@ class TrafficResult:
 
     @property
     def average_hops(self) -> float:
-        """links that a packet crosses"""
+        """links crossed by a packet"""
 
     @property
     def offered_load(self) -> float:
@@ -438,14 +446,16 @@ class TrafficResult:
 
     @property
     def verified(self) -> bool:
-        """every flit arrived once, in order, where it should, with its payload"""
+        """
+        every flit arrived once, in order, at its destination, with its payload
+        """
 
     @property
     def stuck(self) -> list[str]:
-        """who waits for whom in a deadlock"""
+        """wait-for relations of a deadlock"""
 
 def run_traffic(fabric: NetworkConfig, traffic: TrafficConfig, progress: Callable[[int, int], bool] | None = None) -> TrafficResult:
     """
-    Runs random traffic and lets the network run empty afterwards. progress(cycles done, cycles to do) is called
-    now and then; False ends the run early. Raises ValueError, one line, on a wrong configuration.
+    Runs random traffic, then lets the network drain. progress(cycles done, cycles to do) is called regularly;
+    False ends the run early. Raises ValueError with a one-line message if the configuration is invalid.
     """

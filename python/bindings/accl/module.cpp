@@ -96,7 +96,7 @@ KernelProgram::Argument argument_of(const nb::handle& given, std::deque<KernelPr
     made.value.kind = HLS__STREAM;
     made.pipe = pipes.at(nb::cast<std::size_t>(parts[1]));
   } else {
-    require(kind == "memory", "an argument of a kernel of kind " + kind);
+    require(kind == "memory", "unknown kind of kernel argument: " + kind);
     regions.push_back({nb::cast<bool>(parts[1]), nb::cast<std::uint64_t>(parts[2]), nb::cast<std::uint64_t>(parts[3]),
                        nb::cast<std::string>(parts[4])});
     made.value.kind = HLS__POINTER;
@@ -139,31 +139,31 @@ NB_MODULE(_sim, module) {
   bind_engine_of(bound, [](Boards& self) -> Engine& { return self.engine(); });
   bind_attached_of(bound);
   bound
-      .def(
-          nb::init<const nb::dict&, const std::string&, const std::map<unsigned, std::string>&,
-                   const mpi_fpga::FabricConfig*, unsigned, const mpi_fpga::Choice*>(),
-          nb::arg("description"), nb::arg("capture") = "", nb::arg("libraries") = std::map<unsigned, std::string>(),
-          nb::arg("switches") = nb::none(), nb::arg("ranks") = 0, nb::arg("choice") = nb::none(),
-          "`capture`: a pcapng file to write. `libraries`: of the Verilated nodes, by ranks. `switches`: that have the "
-          "collectives of the first `ranks`, and whose clock the description has. `choice`: of their "
-          "algorithms.\n\nRaises ValueError where the "
-          "description is none, and where the switches have fewer nodes.")
+      .def(nb::init<const nb::dict&, const std::string&, const std::map<unsigned, std::string>&,
+                    const mpi_fpga::FabricConfig*, unsigned, const mpi_fpga::Choice*>(),
+           nb::arg("description"), nb::arg("capture") = "", nb::arg("libraries") = std::map<unsigned, std::string>(),
+           nb::arg("switches") = nb::none(), nb::arg("ranks") = 0, nb::arg("choice") = nb::none(),
+           "`capture`: pcapng file to write. `libraries`: files of the Verilated nodes, by rank. `switches`: the "
+           "switches that execute the collectives of the first `ranks`; their clock must be in the description. "
+           "`choice`: selects their algorithms.\n\nRaises ValueError if the description is invalid, or if the switches "
+           "have fewer nodes than ranks.")
       .def_prop_ro("ranks", [](const Boards& self) { return self.network.ranks(); })
       .def(
           "read",
           [](Boards& self, unsigned rank, std::uint64_t address) {
             return self.network.board(rank).exchange.read(address);
           },
-          nb::arg("rank"), nb::arg("address"), "A word of the exchange memory; None where there is none.")
+          nb::arg("rank"), nb::arg("address"), "Returns a word of the exchange memory, or None beyond its end.")
       .def(
           "write",
           [](Boards& self, unsigned rank, std::uint64_t address, std::uint32_t value) {
             return self.network.board(rank).write(address, value);
           },
-          nb::arg("rank"), nb::arg("address"), nb::arg("value"), "False where there is no such word.")
+          nb::arg("rank"), nb::arg("address"), nb::arg("value"),
+          "Writes a word of the exchange memory; returns False beyond its end.")
       .def(
           "record", [](Boards& self, unsigned rank) { self.network.board(rank).record(self.recorded[rank]); },
-          nb::arg("rank"), "From now on what happens at its engine's ports is kept.")
+          nb::arg("rank"), "Starts to record the transactions at the engine's ports.")
       .def(
           "recorded",
           [](const Boards& self, unsigned rank) {
@@ -174,22 +174,23 @@ NB_MODULE(_sim, module) {
             return all;
           },
           nb::arg("rank"),
-          "Of each: the port, x or y where an operand is read, z where a result is written, s where a frame is sent; "
-          "whether it is the host's memory; address, bytes, frame.")
+          "Returns the recorded transactions: port (x, y: operand read; z: result write; s: frame sent), whether it "
+          "accesses host memory, address, bytes, frame.")
       .def(
           "rewire",
           [](Boards& self, unsigned node, const std::vector<std::pair<unsigned, unsigned>>& pairs) {
             self.network.rewire(node, pairs);
           },
           nb::arg("node"), nb::arg("pairs"),
-          "Connects these pairs of ports of an optical switch, and no others.\n\nRaises ValueError where it cannot.")
+          "Sets the port pairs that an optical switch connects; all others are disconnected.\n\nRaises ValueError if a "
+          "port does not exist or is in two pairs.")
       .def(
           "allocate",
           [](Boards& self, unsigned rank, bool host, std::uint64_t address, std::uint64_t size) {
             self.memory(rank, host).allocate(address, size);
           },
           nb::arg("rank"), nb::arg("host"), nb::arg("address"), nb::arg("size"),
-          "The memory has these bytes from now on.\n\nRaises ValueError where it cannot.")
+          "Allocates a range of a memory.\n\nRaises ValueError beyond the end of the memory.")
       .def(
           "load",
           [](Boards& self, unsigned rank, bool host, std::uint64_t address,
@@ -201,7 +202,7 @@ NB_MODULE(_sim, module) {
             return nb::bytes(data.data(), data.size());
           },
           nb::arg("rank"), nb::arg("host"), nb::arg("address"), nb::arg("size"),
-          "Bytes of a memory; None where they were not allocated.")
+          "Returns bytes of a memory, or None if they are not allocated.")
       .def(
           "store",
           [](Boards& self, unsigned rank, bool host, std::uint64_t address, const nb::bytes& data) {
@@ -210,7 +211,7 @@ NB_MODULE(_sim, module) {
             memory.write(address, bytes_of(data));
           },
           nb::arg("rank"), nb::arg("host"), nb::arg("address"), nb::arg("data"),
-          "Writes bytes, and allocates them.\n\nRaises ValueError where it cannot.")
+          "Allocates and writes bytes.\n\nRaises ValueError beyond the end of the memory.")
       .def(
           "submit",
           [](Boards& self, Handle handle, unsigned rank, unsigned port, const std::vector<std::uint32_t>& words) {
@@ -218,19 +219,19 @@ NB_MODULE(_sim, module) {
             self.network.submit(handle, rank, port, Call::of(std::span(words).first<kCallWords>()));
           },
           nb::kw_only(), nb::arg("handle"), nb::arg("rank"), nb::arg("port"), nb::arg("words"),
-          "A call, in the order of the command stream. Ports: 0 and 1 the host's, 2 a kernel's.\n\nRaises ValueError "
-          "where it is none.")
+          "Submits a call, given as the words of the command stream. Ports: 0 and 1 are the host's, 2 is the "
+          "kernels'.\n\nRaises ValueError if the call is invalid.")
       .def(
           "take_end", [](Boards& self, Handle handle) { return self.network.take_end(handle); }, nb::arg("handle"),
-          "The return code of a call that has ended, and why it is not 0; once.\n\nRaises ValueError.")
+          "Returns and removes the return code of a completed call, and the reason if it is not 0.\n\nRaises "
+          "ValueError if no such call has completed.")
       .def(
           "advance",
           [](Boards& self, Tick until) {
             const auto watched = self.watch();
             return advance_of(self.engine(), until);
           },
-          nb::arg("until"),
-          "Runs until a tick, or the end of the first tick in which a call ended. NEVER: until nothing moves.")
+          nb::arg("until"), "Runs until a tick or the end of the first tick in which a call ended; NEVER: until idle.")
       .def(
           "work",
           [](Boards& self, Tick until) {
@@ -240,7 +241,7 @@ NB_MODULE(_sim, module) {
             self.network.work(until, completed);
             return completed;
           },
-          nb::arg("until"), "As advance(), but time does not move beyond what has happened.")
+          nb::arg("until"), "As advance(), but does not move time beyond the last event.")
       .def(
           "expire",
           [](Boards& self) {
@@ -249,19 +250,18 @@ NB_MODULE(_sim, module) {
             self.network.expire(completed);
             return completed;
           },
-          "Lets time pass up to the next time-out, and ends the calls whose it is.")
+          "Advances to the next time-out, and ends the calls that time out.")
       .def(
           "time_out",
           [](const Boards& self) -> std::optional<Tick> {
             const Tick tick = self.network.time_out();
             return tick == kNever ? std::nullopt : std::optional(tick);
           },
-          "The tick of the next time-out.")
+          "Returns the tick of the next time-out, or None.")
       .def(
           "give",
           [](Boards& self, unsigned rank, const nb::bytes& data) { self.network.board(rank).give(bytes_of(data)); },
-          nb::arg("rank"), nb::arg("data"),
-          "A packet for the engine's stream from a kernel, padded to words of 64 bytes.")
+          nb::arg("rank"), nb::arg("data"), "Sends a packet from a kernel to the engine, padded to words of 64 bytes.")
       .def(
           "take",
           [](Boards& self, unsigned rank) {
@@ -271,8 +271,7 @@ NB_MODULE(_sim, module) {
             return all;
           },
           nb::arg("rank"), nb::sig("def take(self, rank: int) -> list[tuple[int, bytes, int]]"),
-          "Packets that have left for a kernel since the last call: number of the stream, data, the tick in "
-          "which the last word is there.")
+          "Returns and removes the packets for kernels: stream number, data, tick of the last word.")
       .def_prop_ro(
           "failed",
           [](const Boards& self) {
@@ -281,21 +280,22 @@ NB_MODULE(_sim, module) {
             return all;
           },
           nb::sig("def failed(self, /) -> list[tuple[str, int, str]]"),
-          "Calls of kernels with another return code than 0: whose, the code, and why.")
+          "Failed calls of kernels: caller, return code, reason.")
       .def_prop_ro(
           "unlit", [](const Boards& self) { return self.network.unlit(); },
-          "Lines that say to which ranks calls have sent something without a light path to them.")
+          "One line for each pair of ranks that had no light path when one sent to the other.")
       .def(
           "missing_light",
           [](const Boards& self, unsigned one, unsigned other) { return self.network.missing_light(one, other); },
-          nb::arg("one"), nb::arg("other"), "Says why no light path joins the boards of two ranks; empty if one does.")
+          nb::arg("one"), nb::arg("other"),
+          "Returns why no light path connects the boards of two ranks; empty if one does.")
       .def(
           "clock_hz",
           [](Boards& self, unsigned rank) {
             return static_cast<double>(self.network.ticks_per_second()) /
                    static_cast<double>(self.network.board(rank).domain().clock.period);
           },
-          nb::arg("rank"), "Of a board's engine.")
+          nb::arg("rank"), "Returns the clock frequency of a board's engine, in Hz.")
       .def(
           "kernel_stream",
           [](Boards& self, unsigned rank, const std::string& what, unsigned number, std::size_t depth,
@@ -310,9 +310,8 @@ NB_MODULE(_sim, module) {
             return self.pipes.size() - 1;
           },
           nb::arg("rank"), nb::arg("what"), nb::arg("number"), nb::arg("depth"), nb::arg("name"),
-          "A stream of a rank's kernels, by its number for start_kernel(): `commands`, `status`, of a pair; `to "
-          "engine`; "
-          "`from engine`, of a number; `between` kernels.")
+          "Creates a stream of a rank's kernels and returns its number for start_kernel(). `what`: `commands`, "
+          "`status` (of pair `number`), `to engine`, `from engine` (stream `number`), `between` (two kernels).")
       .def(
           "start_kernel",
           [](Boards& self, Handle handle, unsigned rank, const std::string& library, const std::string& kernel,
@@ -327,24 +326,26 @@ NB_MODULE(_sim, module) {
           nb::arg("arguments"), nb::arg("serves"), nb::arg("limit"), nb::arg("patience"),
           nb::sig("def start_kernel(self, *, handle: int, rank: int, library: str, kernel: str, arguments: "
                   "list[tuple[Any, ...]], serves: bool, limit: int | None, patience: float) -> None"),
-          "Starts a kernel in the next cycle; its end completes the handle.\n\nRaises RuntimeError where the library "
-          "has none of that name.")
+          "Starts a kernel in the next cycle; the handle completes when it ends.\n\nRaises RuntimeError if the library "
+          "has no kernel of that name.")
       .def(
           "disconnect", [](Boards& self) { self.network.disconnect(); },
-          "Closes the connections of all boards. With TCP, time has to pass until the other ends have acknowledged it.")
+          "Starts to close the connections of all boards. With TCP, this takes simulated time until the peers have "
+          "acknowledged.")
       .def_prop_ro(
           "disconnecting", [](const Boards& self) { return self.network.disconnecting(); },
-          "The number of connections whose closing the other end has not acknowledged yet.")
+          "Number of closed connections that their peers have not acknowledged yet.")
       .def(
-          "close", [](Boards& self) { self.network.close(); }, "Ends the capture.")
+          "close", [](Boards& self) { self.network.close(); }, "Closes the capture file.")
       .def(
           "link_use", [](const Boards& self) { return link_use(self.network.assembly()); },
-          "node and port that send, ticks of a window, words of 64 bytes of each window");
+          "Returns, per link direction: sending node and port, ticks per window, 64-byte words in each window.");
 
   module.def(
       "programs", &programs, nb::sig("def programs() -> dict[str, list[tuple[str, int | None]]]"),
-      "What the sequencer does for each operation: texts of instructions, and of a jump the number of its target.");
+      "Returns the sequencer's program of each operation: text of each instruction, and target index of a jump.");
   nb::exception<Misuse>(module, "Misuse");
-  module.def("ip_address", &ip_of, nb::arg("node"), "Of a board, as a number.");
-  module.def("ethernet_address", &ethernet::address_of, nb::arg("node"), "Of a board, as a number.");
+  module.def("ip_address", &ip_of, nb::arg("node"), "Returns the IP address of a board, as a number.");
+  module.def("ethernet_address", &ethernet::address_of, nb::arg("node"),
+             "Returns the Ethernet address of a board, as a number.");
 }

@@ -17,14 +17,15 @@ void bind_network(nb::module_& module);
 void bind_traffic(nb::module_& module);
 
 NB_MODULE(_core, module) {
-  module.doc() =
-      "What all systems have in common: the plain network, its traffic, and what engines complete and report.";
+  module.doc() = "Common parts of all systems: the plain network, its traffic, completions and reports of engines.";
   module.attr("NEVER") = kNever;
 
-  nb::class_<Completion>(module, "Completion", "What was completed, and the tick at which the host sees it.")
+  nb::class_<Completion>(module, "Completion",
+                         "A completed operation, and the tick at which the host sees the completion.")
       .def_ro("handle", &Completion::handle)
       .def_ro("at", &Completion::at)
-      .def_ro("last", &Completion::last, "a message completes when it has left, and last when it has arrived");
+      .def_ro("last", &Completion::last,
+              "the last completion of the handle: a message completes when it has left, and again when it has arrived");
 
   nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
     const auto error = [](const char* name) { return nb::module_::import_("thalweg.errors").attr(name); };

@@ -29,7 +29,7 @@ void set_routes(NetworkConfig& config, Table port, Table route_class) {
   const std::size_t n = config.nodes;
   for (const Table* table : {&port, &route_class})
     if (table->shape(0) != n || table->shape(1) != n)
-      throw std::invalid_argument("a routing table has one row per node and one column per destination");
+      throw std::invalid_argument("a routing table must have one row per node and one column per destination");
   config.routes.resize(n * n);
   for (std::size_t i = 0; i < n * n; ++i) config.routes[i] = {port.data()[i], route_class.data()[i]};
 }
@@ -63,17 +63,16 @@ void bind_network(nb::module_& module) {
       .value("credits", FlowControl::credits)
       .value("margin", FlowControl::margin);
 
-  nb::class_<WireFaults>(module, "WireFaults",
-                         "What happens to the frames of one direction of a link; times are ticks.")
+  nb::class_<WireFaults>(module, "WireFaults", "Faults of one direction of a link; times are ticks.")
       .def(nb::init<>())
       .def_rw("bit_error_rate", &WireFaults::bit_error_rate)
       .def_rw("frames_lost", &WireFaults::frames_lost)
       .def_rw("frames_duplicated", &WireFaults::frames_duplicated)
       .def_rw("down_at", &WireFaults::down_at)
       .def_rw("up_at", &WireFaults::up_at)
-      .def_rw("reset_at", &WireFaults::reset_at, "the end that sends is reset then, alone");
+      .def_rw("reset_at", &WireFaults::reset_at, "tick at which the sending end alone is reset");
 
-  nb::class_<FaultConfig>(module, "FaultConfig", "What links on which faults happen have in common.")
+  nb::class_<FaultConfig>(module, "FaultConfig", "Parameters common to all links with faults.")
       .def(nb::init<>())
       .def_rw("seed", &FaultConfig::seed)
       .def_rw("silence", &FaultConfig::silence)
@@ -82,19 +81,20 @@ void bind_network(nb::module_& module) {
           "set_reroute", &set_reroute, nb::arg("reroute"),
           nb::sig("def set_reroute(self, reroute: collections.abc.Callable[[list[tuple[int, int]]], NetworkConfig]) -> "
                   "None"),
-          "What makes a fabric whose routes and layers do without links, each (node, port) of its first end. "
-          "It raises an error that says in one line why there is none.");
+          "Sets the function that returns a fabric with routes and layers that avoid the given links, each as (node, "
+          "port) of its first end. The function must raise an error with a one-line message if there is none.");
 
   module.def("replay_window", &replay_window, nb::arg("latency"),
-             "Words that the replay on a link of so many cycles holds.");
+             "Returns the replay window, in words, for a link of `latency` cycles.");
   module.def("replay_reach", &replay_reach, nb::arg("window"),
-             "Cycles of the longest link on which a replay that holds so many words makes full rate.");
+             "Returns the maximum link latency, in cycles, at which a replay window of that many words sustains the "
+             "full rate.");
   module.def(
       "frame_bits",
       [](const NetworkConfig& config) {
         return (config.links.empty() ? FaultyLinkConfig{} : faulty_link(config, 0)).frame().frame_bits();
       },
-      nb::arg("config"), "Of a frame on the fabric's links, where faults happen on them.");
+      nb::arg("config"), "Returns the bits of a frame on links with faults.");
 
   nb::class_<LinkConfig>(module, "LinkConfig")
       .def(nb::init<>())
@@ -108,7 +108,8 @@ void bind_network(nb::module_& module) {
       .def_rw("from_a", &LinkConfig::from_a)
       .def_rw("from_b", &LinkConfig::from_b);
 
-  nb::class_<Recording>(module, "Recording", "One router's signals from a cycle on, as VCD, two time units a cycle.")
+  nb::class_<Recording>(module, "Recording",
+                        "Records one router's signals as VCD from a cycle on, with two time units per cycle.")
       .def(
           "__init__",
           [](Recording* self, NodeId node, Tick start, std::string file) {
@@ -116,13 +117,13 @@ void bind_network(nb::module_& module) {
           },
           nb::arg("node"), nb::arg("start"), nb::arg("file"));
 
-  nb::class_<RouterLibrary>(module, "RouterLibrary", "Routers of RTL, in a shared library.")
+  nb::class_<RouterLibrary>(module, "RouterLibrary", "RTL routers in a shared library.")
       .def(nb::init<const std::string&, bool, std::optional<Recording>>(), nb::arg("file"), nb::arg("compares") = false,
            nb::arg("recording") = nb::none(),
-           "With `compares`, the simulator's router runs beside each one, and the first difference is raised as "
-           "RtlDifference. Raises ValueError where the file is no such library.");
+           "With `compares`, the simulator's router runs beside each RTL router, and the first difference is raised as "
+           "RtlDifference.\n\nRaises ValueError if the file is not such a library.");
 
-  nb::class_<HeaderFields>(module, "HeaderFields", "Where a packet's header has what routers read of it.")
+  nb::class_<HeaderFields>(module, "HeaderFields", "Positions of the header fields that routers read.")
       .def_ro("destination_lsb", &HeaderFields::destination_lsb)
       .def_ro("unit_mask", &HeaderFields::unit_mask);
 
@@ -134,7 +135,7 @@ void bind_network(nb::module_& module) {
       .def_rw("buffer_flits", &RouterConfig::buffer_flits)
       .def_rw("local_buffer_flits", &RouterConfig::local_buffer_flits)
       .def_rw("flow", &RouterConfig::flow)
-      .def_rw("library", &RouterConfig::library, "Routers of RTL; None: the simulator's own.")
+      .def_rw("library", &RouterConfig::library, "RTL routers; None: the simulator's.")
       .def_rw("margin_flits", &RouterConfig::margin_flits)
       .def_ro("header", &RouterConfig::header)
       .def_rw("vc_mask", &RouterConfig::vc_mask);
@@ -149,9 +150,9 @@ void bind_network(nb::module_& module) {
       .def_ro("router", &NetworkConfig::router)
       .def_rw("faults", &NetworkConfig::faults)
       .def("set_routes", &set_routes, nb::arg("port"), nb::arg("route_class"),
-           "The routing tables, uint8 arrays of shape (nodes, nodes): row node, column destination.")
+           "Sets the routing tables, uint8 arrays of shape (nodes, nodes): row node, column destination.")
       .def("set_layer", &set_layer, nb::arg("layer"),
-           "The route class of each (source, destination) pair at injection, uint8 of shape (nodes, nodes).");
+           "Sets the route class of each (source, destination) pair at injection, uint8 of shape (nodes, nodes).");
   module.attr("KEEP_CLASS") = kKeepClass;
   module.attr("NO_ROUTE") = kNoRoute;
 }

@@ -24,12 +24,13 @@ TrafficResult run(const NetworkConfig& fabric, const TrafficConfig& traffic, con
 }  // namespace
 
 void bind_traffic(nb::module_& module) {
-  nb::enum_<Pattern>(module, "Pattern", "Where a source sends to; nodes are numbered from 0.")
+  nb::enum_<Pattern>(module, "Pattern", "Destinations of a source; nodes are numbered from 0.")
       .value("uniform", Pattern::uniform, "any node, the source included")
       .value("transpose", Pattern::transpose, "node a*k + b sends to b*k + a; the number of nodes is k*k")
       .value("bit_complement", Pattern::bit_complement, "node i sends to nodes - 1 - i")
       .value("neighbour", Pattern::neighbour, "node i sends to i + 1 modulo nodes")
-      .value("hotspot", Pattern::hotspot, "with hotspot_fraction to one of hotspot_nodes, otherwise uniform");
+      .value("hotspot", Pattern::hotspot,
+             "to one of hotspot_nodes with probability hotspot_fraction, otherwise uniform");
 
   nb::class_<TrafficConfig>(module, "TrafficConfig")
       .def(nb::init<>())
@@ -39,32 +40,33 @@ void bind_traffic(nb::module_& module) {
       .def_rw("hotspot_nodes", &TrafficConfig::hotspot_nodes)
       .def_rw("hotspot_fraction", &TrafficConfig::hotspot_fraction)
       .def_rw("seed", &TrafficConfig::seed)
-      .def_rw("warmup", &TrafficConfig::warmup, "cycles before anything is measured")
-      .def_rw("cycles", &TrafficConfig::cycles, "cycles that are measured")
+      .def_rw("warmup", &TrafficConfig::warmup, "cycles before the measurement")
+      .def_rw("cycles", &TrafficConfig::cycles, "measured cycles")
       .def_rw("stuck_cycles", &TrafficConfig::stuck_cycles,
-              "the network is stuck when nothing moved for so many cycles while flits are inside");
+              "number of cycles without any movement after which a network that holds flits counts as stuck");
 
   nb::class_<TrafficResult>(module, "TrafficResult")
       .def_ro("flit_hops", &TrafficResult::flit_hops, "flits that crossed a link in the measured cycles")
       .def_ro("router_cycles", &TrafficResult::router_cycles, "nodes times measured cycles")
       .def_ro("cycles", &TrafficResult::cycles)
-      .def_ro("cpu_s", &TrafficResult::cpu_s, "CPU time of the measured cycles' loop alone")
-      .def_ro("packets", &TrafficResult::packets, "created in the measured cycles, and ejected")
-      .def_ro("average_latency_cycles", &TrafficResult::average_latency_cycles,
-              "of these packets, from creation (waiting in the source included) to tail ejected")
+      .def_ro("cpu_s", &TrafficResult::cpu_s, "CPU time of the loop over the measured cycles")
+      .def_ro("packets", &TrafficResult::packets, "packets created in the measured cycles and ejected")
+      .def_ro(
+          "average_latency_cycles", &TrafficResult::average_latency_cycles,
+          "average over these packets, from creation (including the wait in the source) to the ejection of the tail")
       .def_ro("max_latency_cycles", &TrafficResult::max_latency_cycles)
-      .def_ro("average_hops", &TrafficResult::average_hops, "links that a packet crosses")
+      .def_ro("average_hops", &TrafficResult::average_hops, "links crossed by a packet")
       .def_ro("offered_load", &TrafficResult::offered_load, "flits per node and cycle")
       .def_ro("accepted_load", &TrafficResult::accepted_load, "flits per node and cycle")
       .def_ro("complete", &TrafficResult::complete, "every packet created in the measured cycles was ejected")
       .def_ro("verified", &TrafficResult::verified,
-              "every flit arrived once, in order, where it should, with its payload")
-      .def_ro("stuck", &TrafficResult::stuck, "who waits for whom in a deadlock");
+              "every flit arrived once, in order, at its destination, with its payload")
+      .def_ro("stuck", &TrafficResult::stuck, "wait-for relations of a deadlock");
 
-  module.def(
-      "run_traffic", &run, nb::arg("fabric"), nb::arg("traffic"), nb::arg("progress") = nb::none(),
-      nb::sig("def run_traffic(fabric: NetworkConfig, traffic: TrafficConfig, "
-              "progress: collections.abc.Callable[[int, int], bool] | None = None) -> TrafficResult"),
-      "Runs random traffic and lets the network run empty afterwards. progress(cycles done, cycles to do) is called\n"
-      "now and then; False ends the run early. Raises ValueError, one line, on a wrong configuration.");
+  module.def("run_traffic", &run, nb::arg("fabric"), nb::arg("traffic"), nb::arg("progress") = nb::none(),
+             nb::sig("def run_traffic(fabric: NetworkConfig, traffic: TrafficConfig, "
+                     "progress: collections.abc.Callable[[int, int], bool] | None = None) -> TrafficResult"),
+             "Runs random traffic, then lets the network drain. progress(cycles done, cycles to do) is called "
+             "regularly;\nFalse ends the run early. Raises ValueError with a one-line message if the configuration is "
+             "invalid.");
 }

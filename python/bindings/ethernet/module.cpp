@@ -25,31 +25,31 @@ class Bound {
 }  // namespace
 
 NB_MODULE(_sim, module) {
-  module.doc() = "Ethernet: computers' ports, switches and links.";
+  module.doc() = "Ethernet: NICs, switches and links.";
 
   module.def(
       "wire_bytes", [](unsigned payload) { return wire_bytes(kHeader + payload); }, nb::arg("payload"),
-      "Bytes that a frame takes of its line, with preamble and gap.");
+      "Returns the bytes that a frame occupies on its line, including preamble and gap.");
   module.attr("GAP") = kGap;
   module.attr("LEAST_PAYLOAD") = kLeastPayload;
   module.attr("MOST_PAYLOAD") = kMost - kHeader;
 
-  nb::enum_<Flow::Gaps>(module, "Gaps", "Between the times at which frames of a flow are due.")
+  nb::enum_<Flow::Gaps>(module, "Gaps", "Intervals between the due times of a flow's frames.")
       .value("even", Flow::Gaps::even)
       .value("exponential", Flow::Gaps::exponential);
-  nb::class_<FlowResult>(module, "FlowResult", "What became of a flow; times are in units of `units_per_us`.")
+  nb::class_<FlowResult>(module, "FlowResult", "Result of a flow; times are in units of `units_per_us`.")
       .def_ro("received", &FlowResult::received, "frames")
-      .def_ro("repeated", &FlowResult::repeated, "that came again")
-      .def_ro("wrong", &FlowResult::wrong, "whose data were not those sent")
+      .def_ro("repeated", &FlowResult::repeated, "duplicates, and frames received after a later one")
+      .def_ro("wrong", &FlowResult::wrong, "frames whose data differ from those sent")
       .def_ro("last_end", &FlowResult::last_end)
-      .def_ro("delay_sum", &FlowResult::delay_sum, "from when a frame was due to its end at the receiver")
+      .def_ro("delay_sum", &FlowResult::delay_sum, "sum of delays, from a frame's due time to its end at the receiver")
       .def_ro("delay_most", &FlowResult::delay_most);
 
   nb::class_<Bound> bound(module, "Network");
   bind_engine_of(bound, [](Bound& self) -> Engine& { return self.network; });
   bound
       .def(nb::init<const nb::dict&, const std::string&>(), nb::arg("description"), nb::arg("capture") = "",
-           "`capture`: a pcapng file to write.\n\nRaises ValueError where the description is none.")
+           "`capture`: pcapng file to write.\n\nRaises ValueError if the description is invalid.")
       .def_prop_ro("nodes", [](const Bound& self) { return self.network.nodes(); })
       .def(
           "is_nic", [](const Bound& self, unsigned node) { return self.network.is_nic(node); }, nb::arg("node"))
@@ -62,21 +62,23 @@ NB_MODULE(_sim, module) {
           },
           nb::kw_only(), nb::arg("handle"), nb::arg("source"), nb::arg("destination"), nb::arg("payload"),
           nb::arg("frames"), nb::arg("load") = 1.0, nb::arg("gaps") = Flow::Gaps::even, nb::arg("seed") = 1,
-          "Frames of `payload` bytes that offer a share `load` of the line from now on.\n\nRaises ValueError.")
+          "Starts a flow of frames with `payload` bytes, which offers a fraction `load` of the line rate.\n\nRaises "
+          "ValueError.")
       .def(
           "advance", [](Bound& self, Tick until) { return advance_of(self.network, until); }, nb::arg("until"),
-          "Runs until a tick, or the end of the first tick in which a flow ended. NEVER: until nothing moves.")
+          "Runs until a tick or the end of the first tick in which a flow ended; NEVER: until idle.")
       .def(
           "result", [](const Bound& self, Handle handle) { return self.network.result(handle); }, nb::arg("handle"))
       .def(
           "units_per_us", [](const Bound& self, unsigned node) { return self.network.units_per_us(node); },
           nb::arg("node"))
       .def(
-          "close", [](Bound& self) { self.network.close(); }, "Ends the capture.")
+          "close", [](Bound& self) { self.network.close(); }, "Closes the capture file.")
       .def(
           "dropped", [](const Bound& self) { return list_of(self.network.dropped()); },
-          "node and port for which there was no room, ticks of a window, frames of each window")
+          "Returns, per node and port with frames dropped for lack of buffer space: ticks per window, frames in each "
+          "window.")
       .def(
           "link_use", [](const Bound& self) { return link_use(self.network.assembly()); },
-          "node and port that send, ticks of a window, words of 64 bytes of each window");
+          "Returns, per link direction: sending node and port, ticks per window, 64-byte words in each window.");
 }

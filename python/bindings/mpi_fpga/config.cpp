@@ -24,7 +24,7 @@ using namespace thalweg;
 using namespace thalweg::mpi_fpga;
 
 void bind_config(nb::module_& module) {
-  nb::enum_<Trees>(module, "Trees", "What a communicator's tree follows.")
+  nb::enum_<Trees>(module, "Trees", "Basis of a communicator's tree.")
       .value("by_rank", Trees::by_rank)
       .value("by_topology", Trees::by_topology);
 
@@ -36,11 +36,11 @@ void bind_config(nb::module_& module) {
     }
   });
 
-  nb::class_<UnitLibrary>(module, "UnitLibrary", "Collective units of RTL, in a shared library.")
+  nb::class_<UnitLibrary>(module, "UnitLibrary", "RTL collective units in a shared library.")
       .def(nb::init<const std::string&, std::optional<Recording>>(), nb::arg("file"), nb::arg("recording") = nb::none(),
-           "Raises ValueError where the file is no such library.");
+           "Raises ValueError if the file is not such a library.");
 
-  nb::class_<UnitSizes>(module, "UnitSizes", "How large the buffers of a collective unit are, in flits.")
+  nb::class_<UnitSizes>(module, "UnitSizes", "Sizes of a collective unit's buffers, in flits.")
       .def(nb::init<const CollectiveConfig&, unsigned>(), nb::arg("config"), nb::arg("links"))
       .def_ro("slot", &UnitSizes::slot)
       .def_ro("shortest_packet", &UnitSizes::shortest_packet)
@@ -63,7 +63,8 @@ void bind_config(nb::module_& module) {
       .def_rw("contexts", &CollectiveConfig::contexts)
       .def_rw("operations_in_flight", &CollectiveConfig::operations_in_flight)
       .def_rw("aggregation_units", &CollectiveConfig::aggregation_units)
-      .def_rw("library", &CollectiveConfig::library, "Collective units of RTL beside the simulator's; None: none.")
+      .def_rw("library", &CollectiveConfig::library,
+              "RTL collective units that run beside the simulator's; None: none.")
       .def_rw("slot_packets", &CollectiveConfig::slot_packets)
       .def_rw("packet_flits", &CollectiveConfig::packet_flits)
       .def_rw("long_packet_flits", &CollectiveConfig::long_packet_flits)
@@ -78,11 +79,9 @@ void bind_config(nb::module_& module) {
             return found;
           },
           nb::arg("library"),
-          "Puts the operators and units of a shared library (thalweg_operator.hpp, thalweg_unit.hpp) into the "
-          "switches; "
-          "the operators' names and the bytes of their elements, in the order of Operator.user0 and on. ValueError "
-          "where "
-          "there are none, or too many.")
+          "Adds the operators and units of a shared library (thalweg_operator.hpp, thalweg_unit.hpp) to the switches. "
+          "Returns name and element bytes of each operator, in order from Operator.user0.\n\nRaises ValueError if the "
+          "library has none, or too many.")
       .def_prop_ro(
           "has_units",
           [](const CollectiveConfig& config) {
@@ -90,13 +89,13 @@ void bind_config(nb::module_& module) {
               return op.units.before.map != nullptr || op.units.after.map != nullptr;
             });
           },
-          "Units of the user's stand between hosts and switches.");
+          "True if user-defined units are between hosts and switches.");
 
-  nb::enum_<Sharing::Mode>(module, "SharingMode", "What of a fabric each of several jobs has for itself.")
+  nb::enum_<Sharing::Mode>(module, "SharingMode", "Resources of a fabric that are private to each job.")
       .value("sub_channels", Sharing::Mode::sub_channels, "64-bit lanes of every port and unit")
-      .value("time_slots", Sharing::Mode::time_slots, "turns on all of it");
+      .value("time_slots", Sharing::Mode::time_slots, "the whole fabric in turn");
 
-  nb::class_<Sharing>(module, "Sharing", "How several jobs share one fabric: job j's weight, and whose each node is.")
+  nb::class_<Sharing>(module, "Sharing", "How several jobs share one fabric: weight of each job, and job of each node.")
       .def(nb::init<>())
       .def_rw("mode", &Sharing::mode)
       .def_rw("weights", &Sharing::weights)

@@ -52,7 +52,7 @@ class Buffer {
 /// Converts a number to a value of one of the specification's enumerations.
 template <class Enum, std::size_t N>
 Enum named(unsigned value, const std::array<std::string_view, N>&) {
-  if (value >= N) throw std::invalid_argument(std::to_string(value) + " is no value of the enumeration");
+  if (value >= N) throw std::invalid_argument(std::to_string(value) + " is not a value of the enumeration");
   return static_cast<Enum>(value);
 }
 
@@ -153,73 +153,75 @@ nb::class_<PythonFabric<Simulated>> bind_fabric(nb::module_& module, const char*
             const auto found = self.fabric().mismatch();
             return found ? std::optional(found->line()) : std::nullopt;
           },
-          "The first difference between the ranks' parts of one operation.")
+          "First inconsistency between the ranks' parts of one operation, or None.")
       .def_prop_ro(
           "recoveries", [](Bound& self) { return self.fabric().recoveries(); },
-          "The links without which the fabric began again.")
+          "Failed links, and the restarts of the fabric that followed.")
       .def_prop_ro("flit_hops", [](Bound& self) { return self.fabric().flit_hops(); })
       .def("create_communicator", &Bound::create_communicator, nb::arg("members"), nb::arg("handles"), nb::arg("at"),
-           "Node members[i] is rank i; a completion for each member when its row is loaded, with handles[i]. None: no "
-           "row is free.")
+           "Allocates a communicator; node members[i] is rank i. For each member, handles[i] completes when its row is "
+           "loaded. Returns None if no row is free.")
       .def(
           "computes",
           [](Bound& self, ContextId context, unsigned collective) {
             return self.fabric().computes(context, named<codes::Collective>(collective, codes::collective_names));
           },
-          nb::arg("context"), nb::arg("collective"), "The network computes this collective on this communicator.")
+          nb::arg("context"), nb::arg("collective"),
+          "Returns whether the network computes this collective on this communicator.")
       .def(
           "algorithms",
           [](Bound& self, ContextId context, unsigned collective) {
             return self.fabric().algorithms(context, named<codes::Collective>(collective, codes::collective_names));
           },
           nb::arg("context"), nb::arg("collective"),
-          "The algorithms that a communicator has for a collective, bit i that of code i of thalweg.spec.Algorithm.")
+          "Returns the algorithms of a communicator for a collective: bit i stands for code i of "
+          "thalweg.spec.Algorithm.")
       .def(
           "free_communicator", [](Bound& self, ContextId context) { self.fabric().free_communicator(context); },
           nb::arg("context"))
       .def(
           "group", [](Bound& self, ContextId context) { return self.fabric().group(context); }, nb::arg("context"),
-          "The vertices and edges of a communicator.")
+          "Returns the vertices and edges of a communicator.")
       .def(
           "parts",
           [](Bound& self, ContextId context, unsigned algorithm) {
             return self.fabric().parts(context, named<codes::Algorithm>(algorithm, codes::algorithm_names));
           },
           nb::arg("context"), nb::arg("algorithm"),
-          "The groups between which an algorithm deals out the packets of an operation; one where it does not.")
+          "Returns the groups over which an algorithm splits an operation, or the single one.")
       .def("submit", &Bound::submit, nb::kw_only(), nb::arg("handle"), nb::arg("context"), nb::arg("rank"),
            nb::arg("collective"), nb::arg("algorithm") = 0, nb::arg("op") = 0, nb::arg("type") = 0, nb::arg("root") = 0,
            nb::arg("count") = 0, nb::arg("send") = nb::none(), nb::arg("receive") = nb::none(),
            nb::arg("vector") = false, nb::arg("send_blocks") = nb::none(), nb::arg("receive_blocks") = nb::none(),
            nb::arg("at") = nb::none(),
-           "One rank's part of a collective; thalweg.spec has the enumerations, `count` is in elements of one block. "
-           "A v-form says `vector` and lists where the block of each rank lies: (first element, elements). Buffers "
-           "are contiguous, and held until the completion.\n\nRaises ValueError where the network cannot do it.")
+           "Submits one rank's part of a collective. thalweg.spec has the enumerations; `count` is in elements of one "
+           "block. With `vector` (a v-form), the lists give the block of each rank as (first element, elements). "
+           "Buffers must be contiguous; they are held until the completion.\n\nRaises ValueError if the network cannot "
+           "execute it.")
       .def("send", &Bound::send, nb::kw_only(), nb::arg("handle"), nb::arg("source"), nb::arg("destination"),
            nb::arg("bytes"), nb::arg("at") = nb::none(),
-           "A message between two nodes; it takes time, and carries no payload.")
+           "Sends a message between two nodes; only its time is simulated, without payload.")
       .def("advance", &Bound::advance, nb::arg("until"),
-           "Runs until a tick, or the end of the first tick in which something completed. NEVER: until the fabric is "
-           "idle.")
-      .def("link_use", [](Bound& self) { return self.fabric().link_use(); }, "Flits sent by each link port.");
+           "Runs until a tick or the end of the first tick with a completion; NEVER: until idle.")
+      .def(
+          "link_use", [](Bound& self) { return self.fabric().link_use(); },
+          "Returns the flits sent by each link port.");
   return bound;
 }
 
 }  // namespace
 
 void bind_fabrics(nb::module_& module) {
-  nb::enum_<Endpoint>(module, "Endpoint", "Where an operation starts and ends.")
+  nb::enum_<Endpoint>(module, "Endpoint", "Endpoint of operations.")
       .value("host", Endpoint::host, "host memory, behind PCIe")
       .value("kernel", Endpoint::kernel, "the node's own port");
 
-  nb::class_<Recovery>(module, "Recovery",
-                       "A link that was given up, or has lost flits, and what followed; times are ticks.")
+  nb::class_<Recovery>(module, "Recovery", "Recovery from a link that was given up or lost flits; times are ticks.")
       .def_ro("link", &Recovery::link)
-      .def_ro("reset", &Recovery::reset, "an end of it was reset alone: it is used again")
-      .def_ro("silent_since", &Recovery::silent_since, "its last good frame, or that reset")
-      .def_ro("given_up", &Recovery::given_up, "the fabric was stopped")
-      .def_ro("resumed", &Recovery::resumed,
-              "the fabric went on without it; operations that were under way began again");
+      .def_ro("reset", &Recovery::reset, "one end alone was reset: the link is used again")
+      .def_ro("silent_since", &Recovery::silent_since, "time of the last good frame, or of that reset")
+      .def_ro("given_up", &Recovery::given_up, "time at which the fabric was stopped")
+      .def_ro("resumed", &Recovery::resumed, "restart without the link; operations in flight began again");
 
   nb::class_<LinkUse>(module, "LinkUse")
       .def_ro("node", &LinkUse::node)
@@ -227,19 +229,20 @@ void bind_fabrics(nb::module_& module) {
       .def_ro("flits", &LinkUse::flits);
 
   nb::class_<Row::Edge>(module, "RowEdge")
-      .def_ro("neighbour", &Row::Edge::neighbour, "node at its end")
-      .def_ro("there", &Row::Edge::there, "the number that it has for this edge")
-      .def_ro("first", &Row::Edge::first, "of an edge down: the first label behind it,")
-      .def_ro("behind", &Row::Edge::behind, "and how many");
+      .def_ro("neighbour", &Row::Edge::neighbour, "node at the other end")
+      .def_ro("there", &Row::Edge::there, "index of this edge at the neighbour")
+      .def_ro("first", &Row::Edge::first, "for a down edge: the first label behind it")
+      .def_ro("behind", &Row::Edge::behind, "for a down edge: number of labels behind it");
   nb::class_<Row::Stage>(module, "RowStage")
-      .def_ro("peers", &Row::Stage::peers, "edges to the others, as bits")
-      .def_ro("place", &Row::Stage::place, "the rank's own among them");
-  nb::class_<Row>(module, "Row", "A communicator at one vertex of its tree: a row of a node's table. Edges are bits.")
+      .def_ro("peers", &Row::Stage::peers, "edges to the other ranks of the group, as bits")
+      .def_ro("place", &Row::Stage::place, "index of this rank in the group");
+  nb::class_<Row>(module, "Row",
+                  "A communicator at one vertex of its tree: a row of a node's table. Edge sets are bit masks.")
       .def_prop_ro("has_rank", &Row::has_rank)
       .def_ro("ranks", &Row::ranks)
       .def_ro("rank", &Row::rank)
       .def_ro("label", &Row::label)
-      .def_ro("below", &Row::below, "labels of this vertex and what is below it")
+      .def_ro("below", &Row::below, "number of labels of this vertex and its subtree")
       .def_ro("used", &Row::used)
       .def_ro("up", &Row::up)
       .def_ro("down", &Row::down)
@@ -251,7 +254,8 @@ void bind_fabrics(nb::module_& module) {
       .def_ro("fold", &Row::fold)
       .def_ro("beyond", &Row::beyond);
 
-  nb::class_<Group>(module, "Group", "The vertices of a communicator, the ranks' first, and the edges between them.")
+  nb::class_<Group>(module, "Group",
+                    "The vertices of a communicator, those with ranks first, and the edges between them.")
       .def(
           "__init__",
           [](Group* self, const FabricConfig& config, const std::vector<NodeId>& members) {
@@ -259,7 +263,9 @@ void bind_fabrics(nb::module_& module) {
             if (!group) throw std::invalid_argument("no row holds the edges of this communicator at one of its nodes");
             new (self) Group(std::move(*group));
           },
-          nb::arg("config"), nb::arg("members"), "That of ranks on some nodes where all rows are free.")
+          nb::arg("config"), nb::arg("members"),
+          "Builds the group of ranks on these nodes, with all table rows free.\n\nRaises ValueError if no row can hold "
+          "its edges at one of the nodes.")
       .def_prop_ro(
           "tree",
           [](const Group& self) {
@@ -271,7 +277,8 @@ void bind_fabrics(nb::module_& module) {
             }
             return result;
           },
-          "For each vertex its edges of the tree, ascending: the vertex at the other end, and whether it leads up.")
+          "For each vertex, its tree edges in ascending order: the vertex at the other end, and whether it is the "
+          "parent.")
       .def(
           "tree_of",
           [](const Group& self, std::uint32_t root) {
@@ -285,7 +292,7 @@ void bind_fabrics(nb::module_& module) {
             return result;
           },
           nb::arg("root"),
-          "For each vertex its neighbours on the tree that rank `root` is the root of, by ascending edge.")
+          "Returns, for each vertex, its neighbours on the tree with root `root`, in ascending order of edges.")
       .def_prop_ro(
           "rows",
           [](const Group& self) {
@@ -293,10 +300,10 @@ void bind_fabrics(nb::module_& module) {
             for (const Group::Vertex& vertex : self.vertices()) result.emplace_back(vertex.node, vertex.row);
             return result;
           },
-          "Each vertex' node, and its row of that node's table.")
+          "For each vertex, its node and its row of the node's table.")
       .def_prop_ro("by_dimensions", &Group::by_dimensions,
-                   "Its exchange goes by dimensions; else it is recursive doubling over the ranks' numbers.")
-      .def_prop_ro("doubles", &Group::doubles, "There are edges between ranks whose numbers differ in one bit.")
+                   "True if the exchange proceeds by dimensions, False if it is recursive doubling over rank numbers.")
+      .def_prop_ro("doubles", &Group::doubles, "True if edges exist between ranks whose numbers differ in one bit.")
       .def_prop_ro(
           "exchange",
           [](const Group& self) {
@@ -312,9 +319,8 @@ void bind_fabrics(nb::module_& module) {
             }
             return result;
           },
-          "For each rank its groups, stage by stage: their ranks in the order in which they are joined. None for a "
-          "rank "
-          "that is folded in before.");
+          "For each rank, its group in each stage: the ranks in the order in which their contributions are combined. "
+          "Empty for a rank that is folded in before the exchange.");
 
   module.def(
       "relay_ways",
@@ -325,29 +331,31 @@ void bind_fabrics(nb::module_& module) {
         return result;
       },
       nb::arg("config"), nb::arg("node"),
-      "To each node, link and route class (KEEP_CLASS: its own) by which a node's relay sends packets; NO_ROUTE to "
-      "itself.");
+      "Returns the link port and route class (KEEP_CLASS: unchanged) by which a node's relay sends packets to each "
+      "node; NO_ROUTE to itself.");
 
   module.def("unit_channel", &CollectiveUnit::channel, nb::arg("config"), nb::arg("source"), nb::arg("destination"),
-             "The virtual channel on which a node injects packets of collectives to another one.");
+             "Returns the virtual channel on which a node injects collective packets to another node.");
   module.def(
       "unit_last_link",
       [](const FabricConfig& config, NodeId from, NodeId to) {
         return CollectiveUnit::last_link(config, Graph(config), from, to);
       },
       nb::arg("config"), nb::arg("source"), nb::arg("destination"),
-      "The link of the destination over which packets of collectives come from another node.");
+      "Returns the destination's link over which collective packets from another node arrive.");
 
-  bind_fabric<Fabric>(module, "Fabric", "The simulated cluster. Times are in ticks; ranks are a communicator's.")
+  bind_fabric<Fabric>(module, "Fabric",
+                      "A simulated cluster. Times are in ticks; ranks are numbered within a communicator.")
       .def(nb::init<const FabricConfig&, Endpoint>(), nb::arg("config"), nb::arg("endpoint") = Endpoint::host,
-           "Raises ValueError when the configuration is none.");
+           "Raises ValueError if the configuration is invalid.");
 
-  bind_fabric<SharedFabric>(module, "SharedFabric", "A cluster that jobs share; each has some of its nodes.")
+  bind_fabric<SharedFabric>(module, "SharedFabric",
+                            "A cluster shared by several jobs, each of which owns some of its nodes.")
       .def(nb::init<const FabricConfig&, const Sharing&, Endpoint>(), nb::arg("config"), nb::arg("sharing"),
            nb::arg("endpoint") = Endpoint::host,
-           "Raises ValueError when the configuration is none, or cannot be shared so.")
+           "Raises ValueError if the configuration is invalid or cannot be shared this way.")
       .def(
           "job_link_use",
           [](PythonFabric<SharedFabric>& self, std::uint32_t job) { return self.fabric().part(job).link_use(); },
-          nb::arg("job"), "Flits of a job sent by each link port.");
+          nb::arg("job"), "Returns the flits of a job sent by each link port.");
 }

@@ -180,7 +180,7 @@ void bind_server(nb::module_& module) {
       .value("operation_not_in_network", Reason::operation_not_in_network)
       .value("intercommunicator", Reason::intercommunicator)
       .value("shared_node", Reason::shared_node);
-  nb::enum_<Pattern>(module, "SoftwarePattern", "How a software collective exchanges its messages.")
+  nb::enum_<Pattern>(module, "SoftwarePattern", "Message pattern of a software collective.")
       .value("none", Pattern::none)
       .value("barrier", Pattern::barrier)
       .value("broadcast", Pattern::broadcast)
@@ -207,14 +207,12 @@ void bind_server(nb::module_& module) {
         return software_ticks(fabric, memory_of(config.host), call, nodes, config.host.message_overhead);
       },
       nb::arg("config"), nb::arg("nodes"), nb::arg("pattern"), nb::arg("bytes"), nb::arg("root") = 0,
-      "Ticks that a collective of `bytes` a block takes as the messages of its usual software algorithm, on links that "
-      "carry nothing else; rank i is on nodes[i]. Not for patterns whose ranks give lists.");
-  nb::class_<Choice>(module, "Choice",
-                     "Which algorithm a collective takes, by the size of the communicator and of a block.")
+      "Returns the ticks that a collective with `bytes` per block takes with the messages of its usual software "
+      "algorithm on idle links; rank i is on nodes[i]. Not for patterns with per-rank lists.");
+  nb::class_<Choice>(module, "Choice", "Selects the algorithm of a collective by the sizes of communicator and block.")
       .def(
           "__init__", [](Choice* self, const std::vector<ChoiceRow>& rows) { new (self) Choice(choice_of(rows)); },
-          nb::arg("rows"),
-          "Rows are (ranks, bytes, collective, algorithms): the best first, from so many ranks and bytes on.")
+          nb::arg("rows"), "`rows`: (minimum ranks, minimum block bytes, collective, algorithms with the best first).")
       .def(
           "of",
           [](const Choice& self, unsigned collective, std::uint32_t ranks, std::uint64_t bytes, std::uint32_t known) {
@@ -222,19 +220,22 @@ void bind_server(nb::module_& module) {
             return found ? std::optional(static_cast<unsigned>(*found)) : std::nullopt;
           },
           nb::arg("collective"), nb::arg("ranks"), nb::arg("bytes"), nb::arg("known"),
-          "The best of the algorithms that there are, the bits of `known`; None where the rows say nothing.");
+          "Returns the best of the available algorithms (`known`, as bits); None if no row matches.");
   nb::class_<SimulatedServer>(module, "Server")
       .def(nb::init<const FabricConfig&, std::vector<NodeId>, int, std::vector<std::string>, double, double, Choice,
                     std::vector<std::uint32_t>, const std::optional<Sharing>&, bool>(),
            nb::arg("config"), nb::arg("nodes"), nb::arg("listener"), nb::arg("functions"), nb::arg("compute_scale"),
            nb::arg("patience_s"), nb::arg("choice"), nb::arg("programs") = std::vector<std::uint32_t>{},
            nb::arg("sharing") = nb::none(), nb::arg("record") = false,
-           "Serves ranks that connect to the listening Unix socket `listener`, which it takes over; rank i is on "
-           "nodes[i]. `programs`: the first rank of each, where there are several. `record`: keep what happened when.")
+           "Serves the ranks that connect to the listening Unix socket `listener`, which the server owns from then on; "
+           "rank i is on nodes[i]. `programs`: first rank of each program, if there are several. `record`: keep a "
+           "history of events.")
       .def("run", &SimulatedServer::run,
-           "Serves until the program ends or cannot go on; says how it went. Times are ticks.")
-      .def("stop", &SimulatedServer::stop, "From another thread: makes run() return soon.")
+           "Serves until the program ends or can make no progress; returns the outcome. Times are ticks.")
+      .def("stop", &SimulatedServer::stop, "Makes run() return soon. May be called from any thread.")
       .def("progress", &SimulatedServer::progress,
-           "From another thread: the virtual time, in ticks, and how often ranks have called MPI so far.")
-      .def("processes", &SimulatedServer::processes, "Process numbers of the ranks that have come, 0 for the others.");
+           "Returns the virtual time in ticks, and the number of MPI calls of all ranks so far. May be called from any "
+           "thread.")
+      .def("processes", &SimulatedServer::processes,
+           "Returns the process IDs of the ranks that have connected, 0 for the others.");
 }

@@ -81,7 +81,7 @@ class Hubs {
   }
   Outcome work(Number node, double ns) {
     constexpr double kMost = 1e15;  // 11 days
-    require(ns >= 0 && ns <= kMost, "work of " + std::to_string(ns) + " ns; it takes 0 to 1e15");
+    require(ns >= 0 && ns <= kMost, "work of " + std::to_string(ns) + " ns; must be 0 to 1e15");
     return front_.work(of(node), static_cast<Tick>(std::llround(ns * 1e-9 * cycles_per_second())));
   }
   Outcome copy(Number node, Number to, Number to_at, Number from, Number from_at, Number bytes) {
@@ -126,7 +126,7 @@ class Hubs {
   Outcome timeout(Number node, double us) {
     const double most = static_cast<double>(kMostTimeout) * kTimeoutUnit / cycles_per_second() * 1e6;
     require(us >= 0 && us <= most,
-            "a time-out of " + std::to_string(us) + " us; it has 0, for none, to " + std::to_string(most));
+            "a time-out of " + std::to_string(us) + " us; must be 0 (none) to " + std::to_string(most));
     return front_.timeout(of(node), static_cast<std::uint64_t>(std::ceil(us * 1e-6 * cycles_per_second())));
   }
   Outcome restart_host(Number node) { return front_.restart_host(of(node)); }
@@ -178,20 +178,20 @@ class Hubs {
   }
   unsigned of(Number node) const {
     require(node < fabric_.nodes(),
-            "node " + std::to_string(node) + "; the last one is " + std::to_string(fabric_.nodes() - 1));
+            "node " + std::to_string(node) + " does not exist; the last one is " + std::to_string(fabric_.nodes() - 1));
     return static_cast<unsigned>(node);
   }
   /// Returns the memory that contains a range, which must not overlap the library's part.
   SparseMemory& place(Number number, Number memory, Number at, Number count) {
     auto& node = fabric_.node(of(number));
     require(memory <= kHubMemory,
-            "memory " + std::to_string(memory) + "; a node has 0 to " + std::to_string(kHubMemory));
+            "memory " + std::to_string(memory) + " does not exist; a node has 0 to " + std::to_string(kHubMemory));
     auto& found = memory == kHubMemory ? node.memory() : node.host().memory(static_cast<unsigned>(memory));
     const Number size = memory == kProcessor ? kProgramBytes : found.size();
     require(at <= size && count <= size - at && count <= kMostBytes,
             std::to_string(count) + " bytes at " + std::to_string(at) + " of " + found.name() +
-                ": a program has its first " + std::to_string(size) + ", and at most " + std::to_string(kMostBytes) +
-                " at once");
+                ": a program may use the first " + std::to_string(size) + " bytes, at most " +
+                std::to_string(kMostBytes) + " at once");
     return found;
   }
 
@@ -202,14 +202,14 @@ class Hubs {
 }  // namespace
 
 NB_MODULE(_sim, module) {
-  module.doc() = "Clusters of PEACH2's hubs.";
+  module.doc() = "Clusters of PEACH2 hubs.";
   nb::exception<WritesLost>(module, "WritesLost");
   nb::exception<HubDifference>(module, "Difference");
 
   nb::class_<Times>(module, "Times")
-      .def_ro("begin", &Times::begin, "cycle of the packets' clock; negative before it")
+      .def_ro("begin", &Times::begin, "cycle of the packet clock; negative before the operation begins")
       .def_ro("end", &Times::end)
-      .def_ro("error", &Times::error, "why it has not done what it should, or nothing");
+      .def_ro("error", &Times::error, "reason for a failure; empty if there was none");
   nb::class_<Reduction>(module, "Reduction")
       .def(
           "__init__",
@@ -251,7 +251,8 @@ NB_MODULE(_sim, module) {
       .def("counts", &Hubs::counts)
       .def("us", &Hubs::us)
       .def_prop_ro("start", &Hubs::start, "tick of time 0")
-      .def("link_use", &Hubs::link_use, "node and port that send, ticks of a window, words of each window");
+      .def("link_use", &Hubs::link_use,
+           "Returns, per link direction: sending node and port, ticks per window, words in each window.");
   module.def("memory_address", &memory_address, nb::arg("node"), nb::arg("memory"), nb::arg("at") = 0);
   module.def("hub_address", &hub_address, nb::arg("node"), nb::arg("at") = 0);
   module.def("register_address", &register_address, nb::arg("node"), nb::arg("number"));

@@ -177,7 +177,7 @@ class Run {
 
 NB_MODULE(_sim, module) {
   nb::module_::import_("thalweg.systems.mpi_fpga._sim");  // its switches may execute collectives
-  module.doc() = "Clusters of SMI, and the kernels that run on them.";
+  module.doc() = "SMI clusters and the kernels that run on them.";
   nb::exception<Misuse>(module, "Misuse");
   nb::exception<NodeDifference>(module, "Difference");
 
@@ -188,11 +188,11 @@ NB_MODULE(_sim, module) {
                     const std::vector<std::vector<EndpointTuple>>&>(),
            nb::arg("description"), nb::arg("endpoints"), nb::arg("ranks"), nb::arg("libraries"),
            nb::arg("switches") = nb::none(), nb::arg("collectives") = std::vector<std::vector<EndpointTuple>>(),
-           "With `switches` the description has a clock of theirs, and ports of `collectives` are served by them.")
+           "`switches`: the switches that execute the `collectives` ports; their clock must be in the description.")
       .def_prop_ro("ranks", &Run::ranks)
       .def_prop_ro("hertz", &Run::hertz)
       .def_prop_ro("warnings", &Run::warnings)
-      .def_prop_ro("elements", &Run::elements, "that kernels have given and taken")
+      .def_prop_ro("elements", &Run::elements, "Number of elements that kernels have pushed and popped.")
       .def("load", &Run::load, nb::arg("tables"))
       .def("buffer", &Run::buffer, nb::arg("rank"), nb::arg("bank"), nb::arg("name"), nb::arg("bytes"))
       .def(
@@ -200,15 +200,18 @@ NB_MODULE(_sim, module) {
       .def("start", &Run::start, nb::arg("rank"), nb::arg("library"), nb::arg("kernel"), nb::arg("arguments"),
            nb::arg("serves"))
       .def("run", &Run::run)
-      .def("limit", &Run::limit, nb::arg("cycle"), "The last cycle in which a kernel that does not serve may end")
+      .def("limit", &Run::limit, nb::arg("cycle"), "Sets the last cycle in which a kernel that does not serve may end.")
       .def("watch", &Run::watch, nb::arg("patience"),
-           "In a process that was forked for the run: a fault of a kernel ends it, and so do so many seconds of "
-           "processor time in "
-           "which no kernel has used a channel or memory; 0: never")
-      .def("fault", &Run::fault, "What ended such a process, empty where nothing did, and whether it was its patience")
-      .def("started", &Run::started, "rank, kernel, whether it serves, whether it has ended, cycle of its end")
-      .def("record", &Run::record, "Kernels that are started from then on record their stalls")
-      .def("stalls", &Run::stalls, "Of each kernel: what it stalled for, and begin, end and stalled ticks of spans")
-      .def("link_use", &Run::link_use, "node and port that send, ticks of a window, words of each window");
+           "Call in the process that was forked for the run. A fault of a kernel ends it, as do `patience` seconds of "
+           "processor time in which no kernel uses a channel or memory; 0: no limit.")
+      .def("fault", &Run::fault,
+           "Returns why that process ended (empty without a fault), and whether its patience expired.")
+      .def("started", &Run::started,
+           "Returns, per started kernel: rank, name, whether it serves, whether it has ended, cycle of its end.")
+      .def("record", &Run::record, "Makes kernels that are started later record their stalls.")
+      .def("stalls", &Run::stalls,
+           "Returns, per kernel, the causes of its stalls, each with spans (begin, end, stalled ticks).")
+      .def("link_use", &Run::link_use,
+           "Returns, per link direction: sending node and port, ticks per window, words in each window.");
   bind_engine_of(bound, [](Run& run) -> Engine& { return run.engine(); });
 }

@@ -61,7 +61,7 @@ decltype(auto) refused(Call&& call) {
 }
 
 [[nodiscard]] inline Way way_of(const std::string& by) {
-  require(by == "registers" || by == "servers", "'" + by + "' is no way; there are registers, servers");
+  require(by == "registers" || by == "servers", "unknown method '" + by + "'; must be registers or servers");
   return by == "servers" ? Way::servers : Way::registers;
 }
 

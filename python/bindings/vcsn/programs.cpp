@@ -125,7 +125,7 @@ using Kernels = std::vector<std::tuple<unsigned, unsigned, nb::object, bool>>;
 /// Returns `program`; throws WrongProgram if it is not a generator.
 nb::handle checked(const nb::object& program, const std::string& who) {
   if (PyIter_Check(program.ptr())) return program;
-  throw WrongProgram("the program of " + who + " is " + shown(program) + "; it is a generator");
+  throw WrongProgram("the program of " + who + " is " + shown(program) + "; must be a generator");
 }
 
 double run_programs(Bound& self, const Programs& programs, bool late, const Kernels& kernels) {
@@ -179,7 +179,7 @@ void bind_programs(nb::module_& module, nb::class_<Bound>& bound) {
         return ServerCosts::of(values_of("the server", costs)).barrier(servers, since_us);
       },
       nb::arg("costs"), nb::arg("servers"), nb::arg("since_us") = nb::none());
-  nb::class_<Steps>(module, "Steps", "A server's program, as an iterator of its steps.")
+  nb::class_<Steps>(module, "Steps", "Iterator over the steps of a server's program.")
       .def(
           "__iter__", [](nb::handle self) { return nb::borrow(self); }, nb::sig("def __iter__(self) -> Steps"))
       .def(
@@ -197,11 +197,9 @@ void bind_programs(nb::module_& module, nb::class_<Bound>& bound) {
            nb::sig("def run_programs(self, programs: Sequence[tuple[int, dict[str, typing.Any], "
                    "typing.Iterator[typing.Any]]], late: "
                    "bool, kernels: Sequence[tuple[int, int, typing.Iterator[typing.Any], bool]]) -> float"),
-           "Runs programs of servers (number, what its actions take, steps) and kernels (node, number, actions, "
-           "whether it is "
-           "not waited for) from now on; the time in us at which the last one ends.\n\nRaises FabricStopped, "
-           "InputError and "
-           "ValueError.")
+           "Runs the programs of servers (number, durations of actions, steps) and kernels (node, number, actions, "
+           "True: the run does not wait for it) from now on; returns the time in us at which the last one "
+           "ends.\n\nRaises FabricStopped, InputError or ValueError.")
       .def(
           "rewire_to_in_time",
           [](Bound& self, const std::vector<Ends>& circuits, const std::string& by) {
@@ -213,11 +211,10 @@ void bind_programs(nb::module_& module, nb::class_<Bound>& bound) {
             return std::pair(written.rows, written.us);
           },
           nb::arg("circuits"), nb::arg("by"),
-          "Runs a re-wiring of all FPGAs in simulated time; the rows, each with the tick of its write, and the "
-          "duration in "
-          "us.\n\nRaises InputError and FabricStopped.");
+          "Runs a re-wiring of all FPGAs in simulated time; returns the rows, each with the tick of its write, and the "
+          "duration in us.\n\nRaises InputError or FabricStopped.");
 
-  nb::class_<Move>(module, "Move", "Blocks from a node's memory to another's.")
+  nb::class_<Move>(module, "Move", "Moves blocks from one node's memory to another's.")
       .def(
           "__init__",
           [](Move* made, unsigned source, const Port& source_port, unsigned destination, const Port& destination_port,
@@ -236,8 +233,8 @@ void bind_programs(nb::module_& module, nb::class_<Bound>& bound) {
       .def_prop_ro(
           "passes", [](const Move& self) { return tuple_of(self.passes); },
           nb::sig("def passes(self) -> tuple[tuple[int, tuple[int, int], tuple[int, int]], ...]"),
-          "Nodes whose crossbars pass it on, with ports that it comes in at and leaves by.");
-  nb::class_<Stage>(module, "Stage", "Transfers that go at once.")
+          "Nodes whose crossbars forward the blocks, with input and output port.");
+  nb::class_<Stage>(module, "Stage", "Concurrent transfers.")
       .def(
           "__init__", [](Stage* made, const std::vector<Move>& moves) { new (made) Stage{moves}; }, nb::arg("moves"))
       .def_prop_ro(
@@ -255,11 +252,9 @@ void bind_programs(nb::module_& module, nb::class_<Bound>& bound) {
           },
           nb::arg("root"), nb::arg("stages"), nb::kw_only(), nb::arg("rewired") = false, nb::arg("everywhere") = false,
           nb::arg("steps") = false, nb::arg("others") = std::set<Schedule::Link>(),
-          "`rewired`: each stage opens the circuits of its own moves. `everywhere`: every node gets all blocks, over "
-          "all its "
-          "external ports at once. `steps`: only the rows that it needs are written before the first stage. `others`: "
-          "circuits "
-          "that are opened before the first stage, too: nodes and ports of both ends.")
+          "`rewired`: each stage opens the circuits of its own moves. `everywhere`: every node receives all blocks, "
+          "over all its external ports concurrently. `steps`: only the rows that the first stage needs are written "
+          "before it. `others`: additional circuits opened before the first stage, as node and port of both ends.")
       .def_ro("root", &Schedule::root)
       .def_ro("rewired", &Schedule::rewired)
       .def_ro("everywhere", &Schedule::everywhere)
@@ -267,9 +262,8 @@ void bind_programs(nb::module_& module, nb::class_<Bound>& bound) {
       .def_prop_ro(
           "stages", [](const Schedule& self) { return tuple_of(self.stages); },
           nb::sig("def stages(self) -> tuple[Stage, ...]"))
-      .def_prop_ro(
-          "nodes", &Schedule::nodes,
-          "The nodes that take part: sources, destinations, nodes that pass packets on, and ends of other circuits.");
+      .def_prop_ro("nodes", &Schedule::nodes,
+                   "All participating nodes: sources, destinations, forwarding nodes, and ends of other circuits.");
   const auto gathers = [&](const char* name,
                            Schedule (*make)(const std::vector<unsigned>&, unsigned, unsigned, unsigned),
                            const char* what) {
@@ -281,28 +275,24 @@ void bind_programs(nb::module_& module, nb::class_<Bound>& bound) {
         nb::arg("nodes"), nb::arg("root"), nb::arg("ports"), nb::arg("virtual_ports"), what);
   };
   gathers("tree", tree,
-          "A gather to `root` from branches at all its virtual ports (Figures 10 and 12). Each is a chain along which "
-          "every node "
-          "passes a block on in every stage. The first virtual ports' branches come first, one at each external port; "
-          "what the "
-          "others have gathered meanwhile at their first node follows in a stage for each further virtual port.");
+          "Gathers to `root` from branches at all its virtual ports (Figures 10 and 12). Each branch is a chain in "
+          "which every node forwards a block per stage. The branches of the first virtual ports are received first, "
+          "one at each external port. The blocks that the other branches have meanwhile gathered at their first node "
+          "follow, one stage per further virtual port.");
   gathers("ring", ring,
-          "A gather to `root` from both sides of a ring (Figures 10 and 11), a block a stage; with one external port "
-          "from one "
-          "side.");
-  gathers(
-      "relink", relink,
-      "A gather straight to `root`, as many nodes a stage as it has external ports; each stage has circuits of its own "
-      "(Equation 5).");
+          "Gathers to `root` from both sides of a ring (Figures 10 and 11), a block per stage; with one external port "
+          "from one side.");
+  gathers("relink", relink,
+          "Gathers directly to `root`, in each stage from as many nodes as it has external ports; each stage has its "
+          "own circuits (Equation 5).");
   module.def("allgather_ring", &allgather_ring, nb::arg("nodes"), nb::arg("ports"),
-             "Around a ring both ways, one way with one external port: each node passes the block on that has come "
-             "last, its own "
-             "first. A line carries one stream each way.");
+             "Sends around a ring in both directions, or in one with one external port. Each node first sends its own "
+             "block, then forwards the last received one. A line carries one stream in each direction.");
   module.def("scatter", &scatter, nb::arg("gather"),
-             "A gather the other way round: each node gets its own block (section 6.6.1).");
+             "Reverses a gather: each node receives its own block (section 6.6.1).");
 
   module.attr("READS") = kReads;
-  nb::class_<Collective>(module, "Collective", "A schedule on a cluster, with the places of its blocks in memories.")
+  nb::class_<Collective>(module, "Collective", "A schedule on a cluster, with the addresses of its blocks in memories.")
       .def(
           "__init__",
           [](Collective* made, const Cluster& cluster, const Schedule& schedule, std::uint64_t size) {
@@ -310,17 +300,17 @@ void bind_programs(nb::module_& module, nb::class_<Bound>& bound) {
           },
           nb::keep_alive<1, 2>(), nb::arg("cluster"), nb::arg("schedule"), nb::arg("size"),
           "`size`: bytes of a block.\n\nRaises InputError.")
-      .def_prop_ro("before", &Collective::before, "The address of each (node, block) before it begins.")
-      .def_prop_ro("after", &Collective::after, "The address of each (node, block) that comes anywhere.")
-      .def_prop_ro("ends", &Collective::ends, "Where blocks belong in the end: the addresses by (node, block).")
-      .def_prop_ro("most_bytes", &Collective::most_bytes, "That a bank holds.")
+      .def_prop_ro("before", &Collective::before, "Initial address of each (node, block).")
+      .def_prop_ro("after", &Collective::after, "All addresses by (node, block).")
+      .def_prop_ro("ends", &Collective::ends, "Final address of each (node, block).")
+      .def_prop_ro("most_bytes", &Collective::most_bytes, "Maximum number of bytes used in a bank.")
       .def(
           "program",
           [](const Collective& self, Bound& network, unsigned server) {
             return Steps{self.program(network.network, server)};
           },
           nb::keep_alive<0, 1>(), nb::keep_alive<0, 2>(), nb::arg("network"), nb::arg("server"),
-          "The program of a server, for its FPGAs.");
+          "Returns a server's program for its FPGAs.");
 }
 
 }  // namespace thalweg::vcsn

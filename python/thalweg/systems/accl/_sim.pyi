@@ -11,204 +11,202 @@ import thalweg.systems.mpi_fpga._sim
 class Network:
     def __init__(self, description: dict, capture: str = '', libraries: Mapping[int, str] = {}, switches: thalweg.systems.mpi_fpga._sim.FabricConfig | None = None, ranks: int = 0, choice: thalweg.systems.mpi_fpga._sim.Choice | None = None) -> None:
         """
-        `capture`: a pcapng file to write. `libraries`: of the Verilated nodes, by ranks. `switches`: that have the collectives of the first `ranks`, and whose clock the description has. `choice`: of their algorithms.
+        `capture`: pcapng file to write. `libraries`: files of the Verilated nodes, by rank. `switches`: the switches that execute the collectives of the first `ranks`; their clock must be in the description. `choice`: selects their algorithms.
 
-        Raises ValueError where the description is none, and where the switches have fewer nodes.
+        Raises ValueError if the description is invalid, or if the switches have fewer nodes than ranks.
         """
 
     @property
     def now(self) -> int:
-        """in ticks"""
+        """Current time in ticks."""
 
     @property
     def ticks_per_second(self) -> int: ...
 
     @property
     def idle(self) -> bool:
-        """Nothing will happen until something is given to it."""
+        """True if nothing will happen before the next submission."""
 
     @property
     def blocked(self, /) -> list[thalweg.errors.Blocked]:
-        """Who waits for whom; where it is idle, why it is stuck."""
+        """Who waits for whom; in an idle engine, why it is stuck."""
 
     @property
     def failure(self) -> str | None:
-        """Why it cannot go on: a link that stays down."""
+        """
+        Why the engine cannot continue, for example a link that stays down; None otherwise.
+        """
 
     @property
     def lost(self, /) -> list[tuple[int, str, int]]:
-        """Of each node that dropped anything: its number, what, and how many."""
+        """Dropped data: node, kind, and count."""
 
     def attach(self, *, lines: Sequence[tuple[int, int, str]], longest: int, ratio: float, limit_s: float = 0.0) -> None:
         """
-        Before anything has moved: joins nodes of kind `ethernet-outside` with network interfaces, and time with the wall clock.
+        Attaches nodes of kind `ethernet-outside` to network interfaces, and virtual time to the wall clock. Call before the simulation starts.
 
-        `lines`: of each its node, the node whose line it ends, and the interface's name. `longest`: bytes of a frame without FCS. `ratio`: seconds of virtual time in a second of the wall clock. `limit_s`: seconds of the wall clock after which it fails; 0: none.
+        `lines`: (outside node, node at the other end of its line, interface name). `longest`: maximum frame length in bytes, without FCS. `ratio`: seconds of virtual time per second of the wall clock. `limit_s`: time-out in seconds of the wall clock; 0: none.
 
-        Raises RuntimeError where an interface cannot be opened.
+        Raises RuntimeError if an interface cannot be opened.
         """
 
     @property
     def interfaces(self) -> list[dict[str, Any]]:
         """
-        Of each interface that is attached: its name, and the frames that were sent and received.
+        The attached interfaces: node, name, type, and numbers of sent and received frames and bytes.
         """
 
     @property
     def wall_s(self) -> float:
-        """Seconds of the wall clock since it was attached."""
+        """Seconds of the wall clock since attach()."""
 
     def wall_s_at(self, tick: int) -> float:
         """
-        Seconds of the wall clock from when it was attached to when virtual time reached a tick, to some milliseconds.
+        Returns the seconds of the wall clock from attach() until virtual time reached a tick, accurate to some milliseconds.
         """
 
     @property
     def behind_s(self) -> float:
-        """Of these, the seconds that virtual time did not keep up with."""
+        """Seconds of the wall clock by which virtual time has fallen behind."""
 
     @property
     def ranks(self) -> int: ...
 
     def read(self, rank: int, address: int) -> int | None:
-        """A word of the exchange memory; None where there is none."""
+        """Returns a word of the exchange memory, or None beyond its end."""
 
     def write(self, rank: int, address: int, value: int) -> bool:
-        """False where there is no such word."""
+        """Writes a word of the exchange memory; returns False beyond its end."""
 
     def record(self, rank: int) -> None:
-        """From now on what happens at its engine's ports is kept."""
+        """Starts to record the transactions at the engine's ports."""
 
     def recorded(self, rank: int) -> list[tuple[str, bool, int, int, bytes]]:
         """
-        Of each: the port, x or y where an operand is read, z where a result is written, s where a frame is sent; whether it is the host's memory; address, bytes, frame.
+        Returns the recorded transactions: port (x, y: operand read; z: result write; s: frame sent), whether it accesses host memory, address, bytes, frame.
         """
 
     def rewire(self, node: int, pairs: Sequence[tuple[int, int]]) -> None:
         """
-        Connects these pairs of ports of an optical switch, and no others.
+        Sets the port pairs that an optical switch connects; all others are disconnected.
 
-        Raises ValueError where it cannot.
+        Raises ValueError if a port does not exist or is in two pairs.
         """
 
     def allocate(self, rank: int, host: bool, address: int, size: int) -> None:
         """
-        The memory has these bytes from now on.
+        Allocates a range of a memory.
 
-        Raises ValueError where it cannot.
+        Raises ValueError beyond the end of the memory.
         """
 
     def load(self, rank: int, host: bool, address: int, size: int) -> bytes | None:
-        """Bytes of a memory; None where they were not allocated."""
+        """Returns bytes of a memory, or None if they are not allocated."""
 
     def store(self, rank: int, host: bool, address: int, data: bytes) -> None:
         """
-        Writes bytes, and allocates them.
+        Allocates and writes bytes.
 
-        Raises ValueError where it cannot.
+        Raises ValueError beyond the end of the memory.
         """
 
     def submit(self, *, handle: int, rank: int, port: int, words: Sequence[int]) -> None:
         """
-        A call, in the order of the command stream. Ports: 0 and 1 the host's, 2 a kernel's.
+        Submits a call, given as the words of the command stream. Ports: 0 and 1 are the host's, 2 is the kernels'.
 
-        Raises ValueError where it is none.
+        Raises ValueError if the call is invalid.
         """
 
     def take_end(self, handle: int) -> tuple[int, str]:
         """
-        The return code of a call that has ended, and why it is not 0; once.
+        Returns and removes the return code of a completed call, and the reason if it is not 0.
 
-        Raises ValueError.
+        Raises ValueError if no such call has completed.
         """
 
     def advance(self, until: int) -> list[thalweg._core.Completion]:
         """
-        Runs until a tick, or the end of the first tick in which a call ended. NEVER: until nothing moves.
+        Runs until a tick or the end of the first tick in which a call ended; NEVER: until idle.
         """
 
     def work(self, until: int) -> list[thalweg._core.Completion]:
-        """As advance(), but time does not move beyond what has happened."""
+        """As advance(), but does not move time beyond the last event."""
 
     def expire(self) -> list[thalweg._core.Completion]:
-        """
-        Lets time pass up to the next time-out, and ends the calls whose it is.
-        """
+        """Advances to the next time-out, and ends the calls that time out."""
 
     def time_out(self) -> int | None:
-        """The tick of the next time-out."""
+        """Returns the tick of the next time-out, or None."""
 
     def give(self, rank: int, data: bytes) -> None:
         """
-        A packet for the engine's stream from a kernel, padded to words of 64 bytes.
+        Sends a packet from a kernel to the engine, padded to words of 64 bytes.
         """
 
     def take(self, rank: int) -> list[tuple[int, bytes, int]]:
         """
-        Packets that have left for a kernel since the last call: number of the stream, data, the tick in which the last word is there.
+        Returns and removes the packets for kernels: stream number, data, tick of the last word.
         """
 
     @property
     def failed(self, /) -> list[tuple[str, int, str]]:
-        """
-        Calls of kernels with another return code than 0: whose, the code, and why.
-        """
+        """Failed calls of kernels: caller, return code, reason."""
 
     @property
     def unlit(self) -> list[str]:
         """
-        Lines that say to which ranks calls have sent something without a light path to them.
+        One line for each pair of ranks that had no light path when one sent to the other.
         """
 
     def missing_light(self, one: int, other: int) -> str:
         """
-        Says why no light path joins the boards of two ranks; empty if one does.
+        Returns why no light path connects the boards of two ranks; empty if one does.
         """
 
     def clock_hz(self, rank: int) -> float:
-        """Of a board's engine."""
+        """Returns the clock frequency of a board's engine, in Hz."""
 
     def kernel_stream(self, rank: int, what: str, number: int, depth: int, name: str) -> int:
         """
-        A stream of a rank's kernels, by its number for start_kernel(): `commands`, `status`, of a pair; `to engine`; `from engine`, of a number; `between` kernels.
+        Creates a stream of a rank's kernels and returns its number for start_kernel(). `what`: `commands`, `status` (of pair `number`), `to engine`, `from engine` (stream `number`), `between` (two kernels).
         """
 
     def start_kernel(self, *, handle: int, rank: int, library: str, kernel: str, arguments: list[tuple[Any, ...]], serves: bool, limit: int | None, patience: float) -> None:
         """
-        Starts a kernel in the next cycle; its end completes the handle.
+        Starts a kernel in the next cycle; the handle completes when it ends.
 
-        Raises RuntimeError where the library has none of that name.
+        Raises RuntimeError if the library has no kernel of that name.
         """
 
     def disconnect(self) -> None:
         """
-        Closes the connections of all boards. With TCP, time has to pass until the other ends have acknowledged it.
+        Starts to close the connections of all boards. With TCP, this takes simulated time until the peers have acknowledged.
         """
 
     @property
     def disconnecting(self) -> int:
         """
-        The number of connections whose closing the other end has not acknowledged yet.
+        Number of closed connections that their peers have not acknowledged yet.
         """
 
     def close(self) -> None:
-        """Ends the capture."""
+        """Closes the capture file."""
 
     def link_use(self) -> list:
         """
-        node and port that send, ticks of a window, words of 64 bytes of each window
+        Returns, per link direction: sending node and port, ticks per window, 64-byte words in each window.
         """
 
 def programs() -> dict[str, list[tuple[str, int | None]]]:
     """
-    What the sequencer does for each operation: texts of instructions, and of a jump the number of its target.
+    Returns the sequencer's program of each operation: text of each instruction, and target index of a jump.
     """
 
 class Misuse(Exception):
     pass
 
 def ip_address(node: int) -> int:
-    """Of a board, as a number."""
+    """Returns the IP address of a board, as a number."""
 
 def ethernet_address(node: int) -> int:
-    """Of a board, as a number."""
+    """Returns the Ethernet address of a board, as a number."""

@@ -1,4 +1,4 @@
-"""Ethernet: computers' ports, switches and links."""
+"""Ethernet: NICs, switches and links."""
 
 import enum
 
@@ -7,7 +7,9 @@ import thalweg.errors
 
 
 def wire_bytes(payload: int) -> int:
-    """Bytes that a frame takes of its line, with preamble and gap."""
+    """
+    Returns the bytes that a frame occupies on its line, including preamble and gap.
+    """
 
 GAP: int = 12
 
@@ -16,14 +18,14 @@ LEAST_PAYLOAD: int = 24
 MOST_PAYLOAD: int = 9198
 
 class Gaps(enum.Enum):
-    """Between the times at which frames of a flow are due."""
+    """Intervals between the due times of a flow's frames."""
 
     even = 0
 
     exponential = 1
 
 class FlowResult:
-    """What became of a flow; times are in units of `units_per_us`."""
+    """Result of a flow; times are in units of `units_per_us`."""
 
     @property
     def received(self) -> int:
@@ -31,18 +33,18 @@ class FlowResult:
 
     @property
     def repeated(self) -> int:
-        """that came again"""
+        """duplicates, and frames received after a later one"""
 
     @property
     def wrong(self) -> int:
-        """whose data were not those sent"""
+        """frames whose data differ from those sent"""
 
     @property
     def last_end(self) -> int: ...
 
     @property
     def delay_sum(self) -> int:
-        """from when a frame was due to its end at the receiver"""
+        """sum of delays, from a frame's due time to its end at the receiver"""
 
     @property
     def delay_most(self) -> int: ...
@@ -50,33 +52,35 @@ class FlowResult:
 class Network:
     def __init__(self, description: dict, capture: str = '') -> None:
         """
-        `capture`: a pcapng file to write.
+        `capture`: pcapng file to write.
 
-        Raises ValueError where the description is none.
+        Raises ValueError if the description is invalid.
         """
 
     @property
     def now(self) -> int:
-        """in ticks"""
+        """Current time in ticks."""
 
     @property
     def ticks_per_second(self) -> int: ...
 
     @property
     def idle(self) -> bool:
-        """Nothing will happen until something is given to it."""
+        """True if nothing will happen before the next submission."""
 
     @property
     def blocked(self, /) -> list[thalweg.errors.Blocked]:
-        """Who waits for whom; where it is idle, why it is stuck."""
+        """Who waits for whom; in an idle engine, why it is stuck."""
 
     @property
     def failure(self) -> str | None:
-        """Why it cannot go on: a link that stays down."""
+        """
+        Why the engine cannot continue, for example a link that stays down; None otherwise.
+        """
 
     @property
     def lost(self, /) -> list[tuple[int, str, int]]:
-        """Of each node that dropped anything: its number, what, and how many."""
+        """Dropped data: node, kind, and count."""
 
     @property
     def nodes(self) -> int: ...
@@ -85,14 +89,14 @@ class Network:
 
     def submit(self, *, handle: int, source: int, destination: int, payload: int, frames: int, load: float = 1.0, gaps: Gaps = Gaps.even, seed: int = 1) -> None:
         """
-        Frames of `payload` bytes that offer a share `load` of the line from now on.
+        Starts a flow of frames with `payload` bytes, which offers a fraction `load` of the line rate.
 
         Raises ValueError.
         """
 
     def advance(self, until: int) -> list[thalweg._core.Completion]:
         """
-        Runs until a tick, or the end of the first tick in which a flow ended. NEVER: until nothing moves.
+        Runs until a tick or the end of the first tick in which a flow ended; NEVER: until idle.
         """
 
     def result(self, handle: int) -> FlowResult: ...
@@ -100,14 +104,14 @@ class Network:
     def units_per_us(self, node: int) -> float: ...
 
     def close(self) -> None:
-        """Ends the capture."""
+        """Closes the capture file."""
 
     def dropped(self) -> list:
         """
-        node and port for which there was no room, ticks of a window, frames of each window
+        Returns, per node and port with frames dropped for lack of buffer space: ticks per window, frames in each window.
         """
 
     def link_use(self) -> list:
         """
-        node and port that send, ticks of a window, words of 64 bytes of each window
+        Returns, per link direction: sending node and port, ticks per window, 64-byte words in each window.
         """

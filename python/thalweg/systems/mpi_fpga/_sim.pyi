@@ -10,20 +10,20 @@ import thalweg.errors
 
 
 class Trees(enum.Enum):
-    """What a communicator's tree follows."""
+    """Basis of a communicator's tree."""
 
     by_rank = 0
 
     by_topology = 1
 
 class UnitLibrary:
-    """Collective units of RTL, in a shared library."""
+    """RTL collective units in a shared library."""
 
     def __init__(self, file: str, recording: thalweg._core.Recording | None = None) -> None:
-        """Raises ValueError where the file is no such library."""
+        """Raises ValueError if the file is not such a library."""
 
 class UnitSizes:
-    """How large the buffers of a collective unit are, in flits."""
+    """Sizes of a collective unit's buffers, in flits."""
 
     def __init__(self, config: CollectiveConfig, links: int) -> None: ...
 
@@ -110,7 +110,7 @@ class CollectiveConfig:
 
     @property
     def library(self) -> UnitLibrary:
-        """Collective units of RTL beside the simulator's; None: none."""
+        """RTL collective units that run beside the simulator's; None: none."""
 
     @library.setter
     def library(self, arg: UnitLibrary, /) -> None: ...
@@ -147,25 +147,27 @@ class CollectiveConfig:
 
     def load_operators(self, library: str) -> list[tuple[str, int]]:
         """
-        Puts the operators and units of a shared library (thalweg_operator.hpp, thalweg_unit.hpp) into the switches; the operators' names and the bytes of their elements, in the order of Operator.user0 and on. ValueError where there are none, or too many.
+        Adds the operators and units of a shared library (thalweg_operator.hpp, thalweg_unit.hpp) to the switches. Returns name and element bytes of each operator, in order from Operator.user0.
+
+        Raises ValueError if the library has none, or too many.
         """
 
     @property
     def has_units(self) -> bool:
-        """Units of the user's stand between hosts and switches."""
+        """True if user-defined units are between hosts and switches."""
 
 class SharingMode(enum.Enum):
-    """What of a fabric each of several jobs has for itself."""
+    """Resources of a fabric that are private to each job."""
 
     sub_channels = 0
     """64-bit lanes of every port and unit"""
 
     time_slots = 1
-    """turns on all of it"""
+    """the whole fabric in turn"""
 
 class Sharing:
     """
-    How several jobs share one fabric: job j's weight, and whose each node is.
+    How several jobs share one fabric: weight of each job, and job of each node.
     """
 
     def __init__(self) -> None: ...
@@ -212,7 +214,7 @@ class FabricConfig(thalweg._core.NetworkConfig):
     def collective(self, arg: CollectiveConfig, /) -> None: ...
 
 class Endpoint(enum.Enum):
-    """Where an operation starts and ends."""
+    """Endpoint of operations."""
 
     host = 0
     """host memory, behind PCIe"""
@@ -221,30 +223,26 @@ class Endpoint(enum.Enum):
     """the node's own port"""
 
 class Recovery:
-    """
-    A link that was given up, or has lost flits, and what followed; times are ticks.
-    """
+    """Recovery from a link that was given up or lost flits; times are ticks."""
 
     @property
     def link(self) -> str: ...
 
     @property
     def reset(self) -> bool:
-        """an end of it was reset alone: it is used again"""
+        """one end alone was reset: the link is used again"""
 
     @property
     def silent_since(self) -> int:
-        """its last good frame, or that reset"""
+        """time of the last good frame, or of that reset"""
 
     @property
     def given_up(self) -> int:
-        """the fabric was stopped"""
+        """time at which the fabric was stopped"""
 
     @property
     def resumed(self) -> int:
-        """
-        the fabric went on without it; operations that were under way began again
-        """
+        """restart without the link; operations in flight began again"""
 
 class LinkUse:
     @property
@@ -259,32 +257,32 @@ class LinkUse:
 class RowEdge:
     @property
     def neighbour(self) -> int:
-        """node at its end"""
+        """node at the other end"""
 
     @property
     def there(self) -> int:
-        """the number that it has for this edge"""
+        """index of this edge at the neighbour"""
 
     @property
     def first(self) -> int:
-        """of an edge down: the first label behind it,"""
+        """for a down edge: the first label behind it"""
 
     @property
     def behind(self) -> int:
-        """and how many"""
+        """for a down edge: number of labels behind it"""
 
 class RowStage:
     @property
     def peers(self) -> int:
-        """edges to the others, as bits"""
+        """edges to the other ranks of the group, as bits"""
 
     @property
     def place(self) -> int:
-        """the rank's own among them"""
+        """index of this rank in the group"""
 
 class Row:
     """
-    A communicator at one vertex of its tree: a row of a node's table. Edges are bits.
+    A communicator at one vertex of its tree: a row of a node's table. Edge sets are bit masks.
     """
 
     @property
@@ -301,7 +299,7 @@ class Row:
 
     @property
     def below(self) -> int:
-        """labels of this vertex and what is below it"""
+        """number of labels of this vertex and its subtree"""
 
     @property
     def used(self) -> int: ...
@@ -329,224 +327,248 @@ class Row:
 
 class Group:
     """
-    The vertices of a communicator, the ranks' first, and the edges between them.
+    The vertices of a communicator, those with ranks first, and the edges between them.
     """
 
     def __init__(self, config: FabricConfig, members: Sequence[int]) -> None:
-        """That of ranks on some nodes where all rows are free."""
+        """
+        Builds the group of ranks on these nodes, with all table rows free.
+
+        Raises ValueError if no row can hold its edges at one of the nodes.
+        """
 
     @property
     def tree(self) -> list[list[tuple[int, bool]]]:
         """
-        For each vertex its edges of the tree, ascending: the vertex at the other end, and whether it leads up.
+        For each vertex, its tree edges in ascending order: the vertex at the other end, and whether it is the parent.
         """
 
     def tree_of(self, root: int) -> list[list[int]]:
         """
-        For each vertex its neighbours on the tree that rank `root` is the root of, by ascending edge.
+        Returns, for each vertex, its neighbours on the tree with root `root`, in ascending order of edges.
         """
 
     @property
     def rows(self) -> list[tuple[int, Row]]:
-        """Each vertex' node, and its row of that node's table."""
+        """For each vertex, its node and its row of the node's table."""
 
     @property
     def by_dimensions(self) -> bool:
         """
-        Its exchange goes by dimensions; else it is recursive doubling over the ranks' numbers.
+        True if the exchange proceeds by dimensions, False if it is recursive doubling over rank numbers.
         """
 
     @property
     def doubles(self) -> bool:
-        """There are edges between ranks whose numbers differ in one bit."""
+        """True if edges exist between ranks whose numbers differ in one bit."""
 
     @property
     def exchange(self) -> list[list[list[int]]]:
         """
-        For each rank its groups, stage by stage: their ranks in the order in which they are joined. None for a rank that is folded in before.
+        For each rank, its group in each stage: the ranks in the order in which their contributions are combined. Empty for a rank that is folded in before the exchange.
         """
 
 def relay_ways(config: FabricConfig, node: int) -> list[tuple[int, int]]:
     """
-    To each node, link and route class (KEEP_CLASS: its own) by which a node's relay sends packets; NO_ROUTE to itself.
+    Returns the link port and route class (KEEP_CLASS: unchanged) by which a node's relay sends packets to each node; NO_ROUTE to itself.
     """
 
 def unit_channel(config: FabricConfig, source: int, destination: int) -> int:
     """
-    The virtual channel on which a node injects packets of collectives to another one.
+    Returns the virtual channel on which a node injects collective packets to another node.
     """
 
 def unit_last_link(config: FabricConfig, source: int, destination: int) -> int:
     """
-    The link of the destination over which packets of collectives come from another node.
+    Returns the destination's link over which collective packets from another node arrive.
     """
 
 class Fabric:
-    """The simulated cluster. Times are in ticks; ranks are a communicator's."""
+    """
+    A simulated cluster. Times are in ticks; ranks are numbered within a communicator.
+    """
 
     def __init__(self, config: FabricConfig, endpoint: Endpoint = Endpoint.host) -> None:
-        """Raises ValueError when the configuration is none."""
+        """Raises ValueError if the configuration is invalid."""
 
     @property
     def now(self) -> int:
-        """in ticks"""
+        """Current time in ticks."""
 
     @property
     def ticks_per_second(self) -> int: ...
 
     @property
     def idle(self) -> bool:
-        """Nothing will happen until something is given to it."""
+        """True if nothing will happen before the next submission."""
 
     @property
     def blocked(self, /) -> list[thalweg.errors.Blocked]:
-        """Who waits for whom; where it is idle, why it is stuck."""
+        """Who waits for whom; in an idle engine, why it is stuck."""
 
     @property
     def failure(self) -> str | None:
-        """Why it cannot go on: a link that stays down."""
+        """
+        Why the engine cannot continue, for example a link that stays down; None otherwise.
+        """
 
     @property
     def lost(self, /) -> list[tuple[int, str, int]]:
-        """Of each node that dropped anything: its number, what, and how many."""
+        """Dropped data: node, kind, and count."""
 
     @property
     def mismatch(self) -> str | None:
-        """The first difference between the ranks' parts of one operation."""
+        """
+        First inconsistency between the ranks' parts of one operation, or None.
+        """
 
     @property
     def recoveries(self) -> list[Recovery]:
-        """The links without which the fabric began again."""
+        """Failed links, and the restarts of the fabric that followed."""
 
     @property
     def flit_hops(self) -> int: ...
 
     def create_communicator(self, members: Sequence[int], handles: Sequence[int], at: int) -> int | None:
         """
-        Node members[i] is rank i; a completion for each member when its row is loaded, with handles[i]. None: no row is free.
+        Allocates a communicator; node members[i] is rank i. For each member, handles[i] completes when its row is loaded. Returns None if no row is free.
         """
 
     def computes(self, context: int, collective: int) -> bool:
-        """The network computes this collective on this communicator."""
+        """
+        Returns whether the network computes this collective on this communicator.
+        """
 
     def algorithms(self, context: int, collective: int) -> int:
         """
-        The algorithms that a communicator has for a collective, bit i that of code i of thalweg.spec.Algorithm.
+        Returns the algorithms of a communicator for a collective: bit i stands for code i of thalweg.spec.Algorithm.
         """
 
     def free_communicator(self, context: int) -> None: ...
 
     def group(self, context: int) -> Group:
-        """The vertices and edges of a communicator."""
+        """Returns the vertices and edges of a communicator."""
 
     def parts(self, context: int, algorithm: int) -> list[Group]:
         """
-        The groups between which an algorithm deals out the packets of an operation; one where it does not.
+        Returns the groups over which an algorithm splits an operation, or the single one.
         """
 
     def submit(self, *, handle: int, context: int, rank: int, collective: int, algorithm: int = 0, op: int = 0, type: int = 0, root: int = 0, count: int = 0, send: object | None = None, receive: object | None = None, vector: bool = False, send_blocks: Sequence[tuple[int, int]] | None = None, receive_blocks: Sequence[tuple[int, int]] | None = None, at: int | None = None) -> None:
         """
-        One rank's part of a collective; thalweg.spec has the enumerations, `count` is in elements of one block. A v-form says `vector` and lists where the block of each rank lies: (first element, elements). Buffers are contiguous, and held until the completion.
+        Submits one rank's part of a collective. thalweg.spec has the enumerations; `count` is in elements of one block. With `vector` (a v-form), the lists give the block of each rank as (first element, elements). Buffers must be contiguous; they are held until the completion.
 
-        Raises ValueError where the network cannot do it.
+        Raises ValueError if the network cannot execute it.
         """
 
     def send(self, *, handle: int, source: int, destination: int, bytes: int, at: int | None = None) -> None:
-        """A message between two nodes; it takes time, and carries no payload."""
+        """
+        Sends a message between two nodes; only its time is simulated, without payload.
+        """
 
     def advance(self, until: int) -> list[thalweg._core.Completion]:
         """
-        Runs until a tick, or the end of the first tick in which something completed. NEVER: until the fabric is idle.
+        Runs until a tick or the end of the first tick with a completion; NEVER: until idle.
         """
 
     def link_use(self) -> list[LinkUse]:
-        """Flits sent by each link port."""
+        """Returns the flits sent by each link port."""
 
 class SharedFabric:
-    """A cluster that jobs share; each has some of its nodes."""
+    """
+    A cluster shared by several jobs, each of which owns some of its nodes.
+    """
 
     def __init__(self, config: FabricConfig, sharing: Sharing, endpoint: Endpoint = Endpoint.host) -> None:
         """
-        Raises ValueError when the configuration is none, or cannot be shared so.
+        Raises ValueError if the configuration is invalid or cannot be shared this way.
         """
 
     @property
     def now(self) -> int:
-        """in ticks"""
+        """Current time in ticks."""
 
     @property
     def ticks_per_second(self) -> int: ...
 
     @property
     def idle(self) -> bool:
-        """Nothing will happen until something is given to it."""
+        """True if nothing will happen before the next submission."""
 
     @property
     def blocked(self, /) -> list[thalweg.errors.Blocked]:
-        """Who waits for whom; where it is idle, why it is stuck."""
+        """Who waits for whom; in an idle engine, why it is stuck."""
 
     @property
     def failure(self) -> str | None:
-        """Why it cannot go on: a link that stays down."""
+        """
+        Why the engine cannot continue, for example a link that stays down; None otherwise.
+        """
 
     @property
     def lost(self, /) -> list[tuple[int, str, int]]:
-        """Of each node that dropped anything: its number, what, and how many."""
+        """Dropped data: node, kind, and count."""
 
     @property
     def mismatch(self) -> str | None:
-        """The first difference between the ranks' parts of one operation."""
+        """
+        First inconsistency between the ranks' parts of one operation, or None.
+        """
 
     @property
     def recoveries(self) -> list[Recovery]:
-        """The links without which the fabric began again."""
+        """Failed links, and the restarts of the fabric that followed."""
 
     @property
     def flit_hops(self) -> int: ...
 
     def create_communicator(self, members: Sequence[int], handles: Sequence[int], at: int) -> int | None:
         """
-        Node members[i] is rank i; a completion for each member when its row is loaded, with handles[i]. None: no row is free.
+        Allocates a communicator; node members[i] is rank i. For each member, handles[i] completes when its row is loaded. Returns None if no row is free.
         """
 
     def computes(self, context: int, collective: int) -> bool:
-        """The network computes this collective on this communicator."""
+        """
+        Returns whether the network computes this collective on this communicator.
+        """
 
     def algorithms(self, context: int, collective: int) -> int:
         """
-        The algorithms that a communicator has for a collective, bit i that of code i of thalweg.spec.Algorithm.
+        Returns the algorithms of a communicator for a collective: bit i stands for code i of thalweg.spec.Algorithm.
         """
 
     def free_communicator(self, context: int) -> None: ...
 
     def group(self, context: int) -> Group:
-        """The vertices and edges of a communicator."""
+        """Returns the vertices and edges of a communicator."""
 
     def parts(self, context: int, algorithm: int) -> list[Group]:
         """
-        The groups between which an algorithm deals out the packets of an operation; one where it does not.
+        Returns the groups over which an algorithm splits an operation, or the single one.
         """
 
     def submit(self, *, handle: int, context: int, rank: int, collective: int, algorithm: int = 0, op: int = 0, type: int = 0, root: int = 0, count: int = 0, send: object | None = None, receive: object | None = None, vector: bool = False, send_blocks: Sequence[tuple[int, int]] | None = None, receive_blocks: Sequence[tuple[int, int]] | None = None, at: int | None = None) -> None:
         """
-        One rank's part of a collective; thalweg.spec has the enumerations, `count` is in elements of one block. A v-form says `vector` and lists where the block of each rank lies: (first element, elements). Buffers are contiguous, and held until the completion.
+        Submits one rank's part of a collective. thalweg.spec has the enumerations; `count` is in elements of one block. With `vector` (a v-form), the lists give the block of each rank as (first element, elements). Buffers must be contiguous; they are held until the completion.
 
-        Raises ValueError where the network cannot do it.
+        Raises ValueError if the network cannot execute it.
         """
 
     def send(self, *, handle: int, source: int, destination: int, bytes: int, at: int | None = None) -> None:
-        """A message between two nodes; it takes time, and carries no payload."""
+        """
+        Sends a message between two nodes; only its time is simulated, without payload.
+        """
 
     def advance(self, until: int) -> list[thalweg._core.Completion]:
         """
-        Runs until a tick, or the end of the first tick in which something completed. NEVER: until the fabric is idle.
+        Runs until a tick or the end of the first tick with a completion; NEVER: until idle.
         """
 
     def link_use(self) -> list[LinkUse]:
-        """Flits sent by each link port."""
+        """Returns the flits sent by each link port."""
 
     def job_link_use(self, job: int) -> list[LinkUse]:
-        """Flits of a job sent by each link port."""
+        """Returns the flits of a job sent by each link port."""
 
 class Ending(enum.Enum):
     finished = 0
@@ -585,7 +607,7 @@ class Reason(enum.Enum):
     shared_node = 8
 
 class SoftwarePattern(enum.Enum):
-    """How a software collective exchanges its messages."""
+    """Message pattern of a software collective."""
 
     none = 0
 
@@ -621,42 +643,44 @@ class SoftwarePattern(enum.Enum):
 
 def software_ticks(config: FabricConfig, nodes: Sequence[int], pattern: SoftwarePattern, bytes: int, root: int = 0) -> int:
     """
-    Ticks that a collective of `bytes` a block takes as the messages of its usual software algorithm, on links that carry nothing else; rank i is on nodes[i]. Not for patterns whose ranks give lists.
+    Returns the ticks that a collective with `bytes` per block takes with the messages of its usual software algorithm on idle links; rank i is on nodes[i]. Not for patterns with per-rank lists.
     """
 
 class Choice:
     """
-    Which algorithm a collective takes, by the size of the communicator and of a block.
+    Selects the algorithm of a collective by the sizes of communicator and block.
     """
 
     def __init__(self, rows: Sequence[tuple[int, int, int, Sequence[int]]]) -> None:
         """
-        Rows are (ranks, bytes, collective, algorithms): the best first, from so many ranks and bytes on.
+        `rows`: (minimum ranks, minimum block bytes, collective, algorithms with the best first).
         """
 
     def of(self, collective: int, ranks: int, bytes: int, known: int) -> int | None:
         """
-        The best of the algorithms that there are, the bits of `known`; None where the rows say nothing.
+        Returns the best of the available algorithms (`known`, as bits); None if no row matches.
         """
 
 class Server:
     def __init__(self, config: FabricConfig, nodes: Sequence[int], listener: int, functions: Sequence[str], compute_scale: float, patience_s: float, choice: Choice, programs: Sequence[int] = [], sharing: Sharing | None = None, record: bool = False) -> None:
         """
-        Serves ranks that connect to the listening Unix socket `listener`, which it takes over; rank i is on nodes[i]. `programs`: the first rank of each, where there are several. `record`: keep what happened when.
+        Serves the ranks that connect to the listening Unix socket `listener`, which the server owns from then on; rank i is on nodes[i]. `programs`: first rank of each program, if there are several. `record`: keep a history of events.
         """
 
     def run(self) -> dict:
         """
-        Serves until the program ends or cannot go on; says how it went. Times are ticks.
+        Serves until the program ends or can make no progress; returns the outcome. Times are ticks.
         """
 
     def stop(self) -> None:
-        """From another thread: makes run() return soon."""
+        """Makes run() return soon. May be called from any thread."""
 
     def progress(self) -> tuple[int, int]:
         """
-        From another thread: the virtual time, in ticks, and how often ranks have called MPI so far.
+        Returns the virtual time in ticks, and the number of MPI calls of all ranks so far. May be called from any thread.
         """
 
     def processes(self) -> list[int]:
-        """Process numbers of the ranks that have come, 0 for the others."""
+        """
+        Returns the process IDs of the ranks that have connected, 0 for the others.
+        """

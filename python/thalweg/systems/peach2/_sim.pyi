@@ -1,4 +1,4 @@
-"""Clusters of PEACH2's hubs."""
+"""Clusters of PEACH2 hubs."""
 
 from collections.abc import Sequence
 
@@ -14,14 +14,14 @@ class Difference(Exception):
 class Times:
     @property
     def begin(self) -> int:
-        """cycle of the packets' clock; negative before it"""
+        """cycle of the packet clock; negative before the operation begins"""
 
     @property
     def end(self) -> int: ...
 
     @property
     def error(self) -> str:
-        """why it has not done what it should, or nothing"""
+        """reason for a failure; empty if there was none"""
 
 class Reduction:
     def __init__(self, context: int, op: int, type: int, record_bytes: int, tree: bool) -> None: ...
@@ -34,26 +34,28 @@ class Hubs:
 
     @property
     def now(self) -> int:
-        """in ticks"""
+        """Current time in ticks."""
 
     @property
     def ticks_per_second(self) -> int: ...
 
     @property
     def idle(self) -> bool:
-        """Nothing will happen until something is given to it."""
+        """True if nothing will happen before the next submission."""
 
     @property
     def blocked(self, /) -> list[thalweg.errors.Blocked]:
-        """Who waits for whom; where it is idle, why it is stuck."""
+        """Who waits for whom; in an idle engine, why it is stuck."""
 
     @property
     def failure(self) -> str | None:
-        """Why it cannot go on: a link that stays down."""
+        """
+        Why the engine cannot continue, for example a link that stays down; None otherwise.
+        """
 
     @property
     def lost(self, /) -> list[tuple[int, str, int]]:
-        """Of each node that dropped anything: its number, what, and how many."""
+        """Dropped data: node, kind, and count."""
 
     @property
     def nodes(self) -> int: ...
@@ -106,7 +108,9 @@ class Hubs:
         """tick of time 0"""
 
     def link_use(self) -> list:
-        """node and port that send, ticks of a window, words of each window"""
+        """
+        Returns, per link direction: sending node and port, ticks per window, words in each window.
+        """
 
 def memory_address(node: int, memory: int, at: int = 0) -> int: ...
 

@@ -1,4 +1,4 @@
-"""Clusters of SMI, and the kernels that run on them."""
+"""SMI clusters and the kernels that run on them."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,7 @@ class Difference(Exception):
 class Run:
     def __init__(self, description: dict, endpoints: Sequence[Sequence[tuple[int, int, int, int]]], ranks: int, libraries: Sequence[str], switches: thalweg.systems.mpi_fpga._sim.FabricConfig | None = None, collectives: Sequence[Sequence[tuple[int, int, int, int]]] = []) -> None:
         """
-        With `switches` the description has a clock of theirs, and ports of `collectives` are served by them.
+        `switches`: the switches that execute the `collectives` ports; their clock must be in the description.
         """
 
     @property
@@ -32,7 +32,7 @@ class Run:
 
     @property
     def elements(self) -> int:
-        """that kernels have given and taken"""
+        """Number of elements that kernels have pushed and popped."""
 
     def load(self, tables: Sequence[tuple[Sequence[Sequence[int]], Sequence[Sequence[int]]]]) -> None: ...
 
@@ -45,53 +45,57 @@ class Run:
     def run(self) -> None: ...
 
     def limit(self, cycle: int) -> None:
-        """The last cycle in which a kernel that does not serve may end"""
+        """Sets the last cycle in which a kernel that does not serve may end."""
 
     def watch(self, patience: int) -> None:
         """
-        In a process that was forked for the run: a fault of a kernel ends it, and so do so many seconds of processor time in which no kernel has used a channel or memory; 0: never
+        Call in the process that was forked for the run. A fault of a kernel ends it, as do `patience` seconds of processor time in which no kernel uses a channel or memory; 0: no limit.
         """
 
     def fault(self) -> tuple:
         """
-        What ended such a process, empty where nothing did, and whether it was its patience
+        Returns why that process ended (empty without a fault), and whether its patience expired.
         """
 
     def started(self) -> list:
         """
-        rank, kernel, whether it serves, whether it has ended, cycle of its end
+        Returns, per started kernel: rank, name, whether it serves, whether it has ended, cycle of its end.
         """
 
     def record(self) -> None:
-        """Kernels that are started from then on record their stalls"""
+        """Makes kernels that are started later record their stalls."""
 
     def stalls(self) -> list:
         """
-        Of each kernel: what it stalled for, and begin, end and stalled ticks of spans
+        Returns, per kernel, the causes of its stalls, each with spans (begin, end, stalled ticks).
         """
 
     def link_use(self) -> list:
-        """node and port that send, ticks of a window, words of each window"""
+        """
+        Returns, per link direction: sending node and port, ticks per window, words in each window.
+        """
 
     @property
     def now(self) -> int:
-        """in ticks"""
+        """Current time in ticks."""
 
     @property
     def ticks_per_second(self) -> int: ...
 
     @property
     def idle(self) -> bool:
-        """Nothing will happen until something is given to it."""
+        """True if nothing will happen before the next submission."""
 
     @property
     def blocked(self, /) -> list[thalweg.errors.Blocked]:
-        """Who waits for whom; where it is idle, why it is stuck."""
+        """Who waits for whom; in an idle engine, why it is stuck."""
 
     @property
     def failure(self) -> str | None:
-        """Why it cannot go on: a link that stays down."""
+        """
+        Why the engine cannot continue, for example a link that stays down; None otherwise.
+        """
 
     @property
     def lost(self, /) -> list[tuple[int, str, int]]:
-        """Of each node that dropped anything: its number, what, and how many."""
+        """Dropped data: node, kind, and count."""

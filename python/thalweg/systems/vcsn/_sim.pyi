@@ -42,135 +42,133 @@ SEGMENT_BYTES: int = 4294967232
 SEGMENTS: int = 32
 
 class Row:
-    """
-    A sequencer's command: writes a virtual port's row of the circuit table.
-    """
+    """Sequencer command: writes a virtual port's row of the circuit table."""
 
     def __init__(self, port: int, virtual_port: int, to: VirtualPort | None, credits: bool = False) -> None: ...
 
 class Connect:
-    """A sequencer's command: sets an output of the crossbar."""
+    """Sequencer command: sets an output of the crossbar."""
 
     def __init__(self, output: int, input: int | None) -> None: ...
 
 class SendWord:
-    """
-    A sequencer's command: a packet of one word from its input of the crossbar.
-    """
+    """Sequencer command: sends a packet of one word from its crossbar input."""
 
     def __init__(self) -> None: ...
 
 class AwaitWord:
-    """A sequencer's command: waits for a word at its output of the crossbar."""
+    """Sequencer command: waits for a word at its crossbar output."""
 
     def __init__(self) -> None: ...
 
 class Read:
-    """A sequencer's command: (address, bytes) of the memory as one packet."""
+    """Sequencer command: sends (address, bytes) of memory as one packet."""
 
     def __init__(self, engine: int, segments: Sequence[tuple[int, int]]) -> None: ...
 
 class Write:
     """
-    A sequencer's command: the next packet to (address, bytes) of the memory.
+    Sequencer command: receives the next packet into (address, bytes) of memory.
     """
 
     def __init__(self, engine: int, segments: Sequence[tuple[int, int]]) -> None: ...
 
 class Session:
-    """Of an end of a circuit."""
+    """Session at one end of a circuit."""
 
     @property
     def state(self) -> str:
         """
-        none, opening (its peer is not known yet), open, refused (its peer has begun another), silent (its peer did not answer)
+        none, opening (peer not known yet), open, refused (the peer has begun another session), silent (the peer did not answer)
         """
 
     @property
     def under_way(self) -> int:
-        """frames that are not acknowledged"""
+        """frames in flight, not yet acknowledged"""
 
     @property
     def settled(self) -> bool:
-        """all that came has left the receive buffer, and its sender knows"""
+        """
+        True if all received data have left the receive buffer, and the sender knows
+        """
 
     @property
     def sent(self) -> int:
-        """frames, each once"""
+        """frames sent, without retransmissions"""
 
     @property
     def resent(self) -> int:
-        """times that a frame was sent again"""
+        """frames retransmitted"""
 
     @property
     def repeated(self) -> int:
-        """frames that came again"""
+        """duplicates received"""
 
 class Cluster:
     """
-    Which external ports Ethernet joins, and which server writes each FPGA's registers.
+    Describes which external ports Ethernet connects, and which server writes each FPGA's registers.
     """
 
     def __init__(self, name: str, description: dict) -> None:
-        """Raises ValueError."""
+        """Raises ValueError if the description is invalid."""
 
     def reaches(self, one: tuple[int, int], other: tuple[int, int]) -> bool:
         """
-        Whether frames go from an FPGA's external port, (node, port), to another one's.
+        Returns whether the network carries frames between two external ports, given as (node, port).
         """
 
     def group_ports(self, source: tuple[int, int], members: Sequence[tuple[int, int]]) -> dict[int, list[int]]:
         """
-        Of each switch on the tree for frames to all: the ports that lead from an external port, (node, port), to others.
+        Returns, for each switch on the flooding tree, the ports on the paths from an external port, (node, port), to others.
 
         Raises InputError.
         """
 
     def way(self, source: int, destination: int, first: int | None = None) -> list[tuple[int, int, int]]:
         """
-        Of a direct network: the shortest way between two FPGAs, as (node, port that it comes in at, port that it leaves by), where -1 stands for the memory at both ends. `first`: the port that it leaves `source` by.
+        Returns the shortest path between two FPGAs of a direct network, as (node, input port, output port); -1 stands for the memory at both ends. `first`: output port at `source`.
 
-        Raises InputError where there is none.
+        Raises InputError if there is no path.
         """
 
     def step(self, source: int, destination: int) -> Move:
         """
-        A block from an FPGA to another over serial links; between them are others' crossbars.
+        Returns the move of a block between two FPGAs over serial links; crossbars of FPGAs between them forward it.
 
         Raises InputError.
         """
 
     def gather_schedule(self, by: str, nodes: Sequence[int], root: int) -> Schedule:
         """
-        `by`: tree, ring or relink over circuits; a direct network, whose ports 0 lead to larger numbers around a ring, has ring.
+        Returns the schedule of a gather. `by`: tree, ring or relink over circuits; only ring in a direct network, where ports 0 must lead to larger numbers around the ring.
 
         Raises InputError.
         """
 
     def allgather_schedule(self, nodes: Sequence[int]) -> Schedule:
         """
-        By ring.
+        Returns the schedule of an allgather around a ring.
 
         Raises InputError.
         """
 
     def mapped(self, name: str, edges: Sequence[tuple[int, int]]) -> list[tuple[VirtualPort, VirtualPort]]:
         """
-        The virtual ports of a circuit for each edge of a topology, in their order.
+        Returns the virtual ports of a circuit for each edge of a topology, in the order of the edges.
 
-        Raises InputError where none are found.
+        Raises InputError if none are free.
         """
 
 def edges_of(shape: str, nodes: Sequence[int], size: Sequence[int]) -> list[tuple[int, int]]:
     """
-    The edges of a topology of FPGAs.
+    Returns the edges of a topology of FPGAs.
 
     Raises InputError.
     """
 
 class Rewired:
     """
-    The rows that a re-wiring has written, and the time in us of writing them. Times are None if one of the FPGAs is in no server.
+    Rows written by a re-wiring, and the times to write them in us; None if one of the FPGAs is in no server.
     """
 
     @property
@@ -179,13 +177,13 @@ class Rewired:
     @property
     def registers_us(self) -> float | None:
         """
-        In hardware: servers write all rows back to back. A row is one register of 64 bits, and an FPGA accepts one per cycle.
+        Time in hardware: servers write all rows back to back. A row is one 64-bit register, and an FPGA accepts one per cycle.
         """
 
     @property
     def servers_us(self) -> float | None:
         """
-        By programs on the servers: each row takes the software's time (t of the paper's Table 5), and a barrier follows.
+        Time by the servers' programs: each row takes the software's time (t of the paper's Table 5), and a barrier follows.
         """
 
 class Partition:
@@ -197,9 +195,9 @@ class Partition:
 
     def own(self, node: int) -> int:
         """
-        An FPGA's number.
+        Returns an FPGA's number.
 
-        Raises InputError where it is another partition's.
+        Raises InputError if it is in another partition.
         """
 
     @property
@@ -208,67 +206,69 @@ class Partition:
 class Network:
     def __init__(self, cluster: Cluster, capture: str = '', libraries: Mapping[int, str] = {}, part: dict | None = None) -> None:
         """
-        `capture`: a pcapng file to write. `libraries`: of FPGAs the file of their Verilated node, which follows the simulator's. `part`: the description of a part of the cluster [default: all of it].
+        `capture`: pcapng file to write. `libraries`: files of Verilated nodes, by FPGA, which are compared with the simulator's. `part`: description of a part of the cluster [default: all].
 
-        Raises ValueError where the description is none.
+        Raises ValueError if the description is invalid.
         """
 
     @property
     def now(self) -> int:
-        """in ticks"""
+        """Current time in ticks."""
 
     @property
     def ticks_per_second(self) -> int: ...
 
     @property
     def idle(self) -> bool:
-        """Nothing will happen until something is given to it."""
+        """True if nothing will happen before the next submission."""
 
     @property
     def blocked(self, /) -> list[thalweg.errors.Blocked]:
-        """Who waits for whom; where it is idle, why it is stuck."""
+        """Who waits for whom; in an idle engine, why it is stuck."""
 
     @property
     def failure(self) -> str | None:
-        """Why it cannot go on: a link that stays down."""
+        """
+        Why the engine cannot continue, for example a link that stays down; None otherwise.
+        """
 
     @property
     def lost(self, /) -> list[tuple[int, str, int]]:
-        """Of each node that dropped anything: its number, what, and how many."""
+        """Dropped data: node, kind, and count."""
 
     def attach(self, *, lines: Sequence[tuple[int, int, str]], longest: int, ratio: float, limit_s: float = 0.0) -> None:
         """
-        Before anything has moved: joins nodes of kind `ethernet-outside` with network interfaces, and time with the wall clock.
+        Attaches nodes of kind `ethernet-outside` to network interfaces, and virtual time to the wall clock. Call before the simulation starts.
 
-        `lines`: of each its node, the node whose line it ends, and the interface's name. `longest`: bytes of a frame without FCS. `ratio`: seconds of virtual time in a second of the wall clock. `limit_s`: seconds of the wall clock after which it fails; 0: none.
+        `lines`: (outside node, node at the other end of its line, interface name). `longest`: maximum frame length in bytes, without FCS. `ratio`: seconds of virtual time per second of the wall clock. `limit_s`: time-out in seconds of the wall clock; 0: none.
 
-        Raises RuntimeError where an interface cannot be opened.
+        Raises RuntimeError if an interface cannot be opened.
         """
 
     @property
     def interfaces(self) -> list[dict[str, Any]]:
         """
-        Of each interface that is attached: its name, and the frames that were sent and received.
+        The attached interfaces: node, name, type, and numbers of sent and received frames and bytes.
         """
 
     @property
     def wall_s(self) -> float:
-        """Seconds of the wall clock since it was attached."""
+        """Seconds of the wall clock since attach()."""
 
     def wall_s_at(self, tick: int) -> float:
         """
-        Seconds of the wall clock from when it was attached to when virtual time reached a tick, to some milliseconds.
+        Returns the seconds of the wall clock from attach() until virtual time reached a tick, accurate to some milliseconds.
         """
 
     @property
     def behind_s(self) -> float:
-        """Of these, the seconds that virtual time did not keep up with."""
+        """Seconds of the wall clock by which virtual time has fallen behind."""
 
     def finish(self) -> int:
         """
-        Ends the simulation: runs the Verilated nodes to the simulator's time, and compares their counters. Returns the cycles, of all clocks and nodes, in which they were evaluated.
+        Ends the simulation: runs the Verilated nodes to the simulator's time, and compares their counters. Returns the number of evaluated cycles of all clocks and nodes.
 
-        Raises NodeDifference where RTL and simulator differ.
+        Raises NodeDifference if RTL and simulator differ.
         """
 
     @property
@@ -276,296 +276,304 @@ class Network:
 
     def set_circuit(self, at: VirtualPort, to: VirtualPort | None) -> None:
         """
-        Writes the circuit table: what `at` sends goes to `to`, and it takes frames of `to` alone. None: of nobody.
+        Writes a row of the circuit table: `at` sends to, and accepts frames from, `to` only. None: no circuit.
 
         Raises ValueError.
         """
 
     def circuit(self, at: VirtualPort) -> VirtualPort | None:
         """
-        The other end in a virtual port's row of the circuit table.
+        Returns the peer in a virtual port's row of the circuit table, or None.
 
         Raises ValueError.
         """
 
     def set_partition(self, nodes: Sequence[int], name: str) -> None:
         """
-        Circuits join nodes of one partition, or nodes of none: an empty name.
+        Puts nodes into a partition; an empty name: none. Circuits connect nodes of one partition, or nodes of none.
 
-        Raises ValueError where a circuit would leave it. A circuit that is being closed would, until time has passed (`advance`) and its row is closed in the hardware, too: frames go over it until then.
+        Raises ValueError, without a change, if a circuit would leave its partition. This includes a circuit that is being closed, which carries frames until its row is closed in the hardware: advance time first.
         """
 
     def inject(self, node: int, port: int, frame: bytes, *, damaged: bool = False) -> None:
         """
-        A frame arrives at an external port as if from outside, behind those under way: any bytes, without FCS. `damaged`: the FCS is wrong.
+        Injects a frame at an external port as if received, after those in flight: any bytes, without FCS. `damaged`: the FCS is wrong.
 
         Raises ValueError.
         """
 
     def received(self, node: int, port: int) -> dict[str, int]:
         """
-        Frames that have arrived at an external port, by what became of them: taken, sequenced (of a session, which counts them, too), indications, credits; dropped: damaged (FCS), strays (to another address), others (of another protocol), foreign (of no circuit), sessionless (with a session where the virtual port has none, or without), unformed (not of whole words), full (no room), misfits (too short or too long for Ethernet).
+        Returns the numbers of frames received at an external port, by outcome: taken, sequenced (of a session, which counts their outcomes), indications, credits; dropped: damaged (FCS), strays (other destination address), others (other protocol), foreign (of no circuit), sessionless (with a session where the virtual port has none, or without where it has one), unformed (not whole words), full (no buffer space), misfits (too short or too long for Ethernet).
 
         Raises ValueError.
         """
 
     def set_multicast(self, at: VirtualPort, virtual_port: int) -> None:
         """
-        Writes the row of a circuit to several ends: what `at` sends goes to a multicast address of its own, for this virtual port of all whose rows name `at`. It takes nothing.
+        Writes a row of a multicast circuit: frames go to a multicast address of `at`, and reach virtual port `virtual_port` of all external ports whose rows name `at`. `at` accepts no frames.
 
         Raises ValueError.
         """
 
     def set_group(self, node: int, source: VirtualPort, ports: Sequence[int]) -> None:
         """
-        The ports of a switch that what `source` multicasts goes to.
+        Sets the ports of a switch to which multicasts of `source` are forwarded.
 
         Raises ValueError.
         """
 
     def set_pace(self, at: VirtualPort, *, priority: int = 0, pace: int = 0) -> None:
         """
-        `pace`: cycles of the MAC's clock in 1/256 that a word of a frame takes at least.
+        Sets the arbitration of a virtual port. `pace`: minimum time per word of a frame, in 1/256 cycles of the MAC's clock.
 
         Raises ValueError.
         """
 
     def set_monitor(self, node: int, port: int, *, cycles: int, words: int) -> None:
         """
-        An external port at which more than `words` of data come in `cycles` of the MAC's clock sends indications to the other ends of their circuits. 0 cycles: it does not. `cycles` is below 2^24, `words` below 2^15.
+        Sets the reception monitor of an external port: if more than `words` of data arrive in `cycles` of the MAC's clock, it sends indications to the peers of their circuits. `cycles`: below 2^24; 0: disabled. `words`: below 2^15.
 
         Raises ValueError.
         """
 
     def set_reaction(self, at: VirtualPort, *, cycles: int, pace: int | None = None) -> None:
         """
-        For so many cycles, below 2^24, after an indication `at` sends at a pace, or nothing.
+        Sets the reaction of `at` to an indication: for `cycles`, below 2^24, it sends at a pace, or nothing.
 
         Raises ValueError.
         """
 
     def set_credits(self, at: VirtualPort, *, used: bool = True) -> None:
         """
-        Both ends of the circuit of `at` send no more than the other's buffer has room for. Set while nothing moves.
+        Enables or disables credits at both ends of the circuit of `at`: no more is sent than the peer's buffer can hold. Call only while nothing is in flight.
 
         Raises ValueError.
         """
 
     def drained(self, at: VirtualPort) -> bool:
         """
-        Whether all words that a virtual port was given by its crossbar have been sent.
+        Returns whether all words given to a virtual port by its crossbar have been sent.
 
         Raises ValueError.
         """
 
     def sequence(self, handle: int, node: int, sequencer: int, program: Sequence[Row | Connect | SendWord | AwaitWord | Read | Write]) -> None:
         """
-        Starts a program of commands in an FPGA, which run one after another without a host; completes under the handle. Engines that it uses take no other transfers until then.
+        Starts a program of commands in an FPGA, which run in order without a host; completes under the handle. Until then, the engines that it uses accept no other transfers.
 
         Raises ValueError.
         """
 
     def sequencer_place(self, node: int, sequencer: int) -> int:
         """
-        Of a sequencer at its node's crossbar.
+        Returns a sequencer's index at its node's crossbar.
 
         Raises ValueError.
         """
 
     def restart(self, node: int) -> None:
         """
-        An FPGA starts again: tables, crossbar and buffers are empty, its operations never complete, and what it has forgotten is counted as lost. Its memory stays as it is.
+        Restarts an FPGA: its tables, crossbar and buffers are empty, its operations never complete, and forgotten words and operations are counted as lost. Its memory keeps its contents.
 
         Raises ValueError.
         """
 
     def set_session(self, at: VirtualPort, number: int) -> None:
         """
-        Begins a session at an end of a circuit, of a number that none of the circuit had before: all words arrive, once and in order, or both ends know that it has ended. The other end begins one, too. 0: none.
+        Opens a session at one end of a circuit, with a number that is new on this circuit; 0: none. All words arrive once and in order, or both ends detect that the session has ended. The other end must open one, too.
 
         Raises ValueError.
         """
 
     def session(self, at: VirtualPort) -> Session:
         """
-        The session of a virtual port.
+        Returns the session of a virtual port.
 
         Raises ValueError.
         """
 
     def indications(self, at: VirtualPort) -> int:
         """
-        That came for a virtual port.
+        Returns the number of indications received for a virtual port.
 
         Raises ValueError.
         """
 
     def connect(self, node: int, output: int, input: int | None) -> None:
         """
-        Sets an output of a crossbar. Inputs and outputs are numbered alike: DMA engines, then the virtual ports of each port, sequencers, and user logic.
+        Selects the input of a crossbar output, or none. Order of indices: DMA engines, virtual ports of each external port, sequencers, user logic.
 
         Raises ValueError.
         """
 
     def place(self, node: int, port: int, virtual_port: int) -> int:
         """
-        Of a virtual port at its node's crossbar.
+        Returns a virtual port's index at its node's crossbar.
 
         Raises ValueError.
         """
 
     def kernel_place(self, node: int, kernel: int = 0) -> int:
         """
-        Of user logic at its node's crossbar.
+        Returns the index of user logic at its node's crossbar.
 
         Raises ValueError.
         """
 
     def virtual_ports(self, node: int) -> int:
-        """Of all external ports together."""
+        """Returns the number of virtual ports of all external ports."""
 
     def read(self, node: int, engine: int, segments: Sequence[tuple[int, int]], channel: int = 0, handle: int | None = None) -> None:
         """
-        Sends (address, bytes) of a node's memory as one packet to the crossbar. With a handle it completes when its last word has left the engine.
+        Sends (address, bytes) of a node's memory as one packet to the crossbar. With a handle, it completes when the last word has left the engine.
 
         Raises ValueError.
         """
 
     def write(self, handle: int, node: int, engine: int, segments: Sequence[tuple[int, int]]) -> None:
         """
-        Writes the next packet of the crossbar to (address, bytes) of a node's memory.
+        Receives the next packet from the crossbar into (address, bytes) of a node's memory.
 
         Raises ValueError.
         """
 
     def written(self, handle: int) -> int:
         """
-        Bytes that a write that has completed received. What fills a packet's last word of 64 bytes is in them, as far as the segments have room: frames do not say where data end.
+        Returns the number of bytes received by a completed write. They include the padding of a packet's last 64-byte word, as far as the segments have space: frames do not contain the length of data.
 
         Raises ValueError.
         """
 
     def kernel_send(self, handle: int, node: int, kernel: int, data: bytes, ends: bool = True, channel: int = 0) -> None:
         """
-        User logic gives bytes to the crossbar, in words of 64; `ends`: they end a packet. Completes when the last word was taken.
+        Sends bytes from user logic to the crossbar, in words of 64 bytes; `ends`: they end a packet. Completes when the last word is accepted.
 
         Raises ValueError.
         """
 
     def kernel_receive(self, handle: int, node: int, kernel: int, words: int) -> None:
         """
-        User logic takes so many words of the crossbar, or those to the end of a packet. Completes when it has them.
+        Receives words from the crossbar in user logic, at most `words` and at most to the end of a packet.
 
         Raises ValueError.
         """
 
     def taken(self, handle: int) -> tuple[bytes, bool, int]:
         """
-        What a `kernel_receive` that has completed took, once: bytes, whether they end a packet, its channel.
+        Returns and removes the data of a completed `kernel_receive`: bytes, whether they end a packet, channel.
 
         Raises ValueError.
         """
 
     def advance(self, until: int = 9223372036854775807) -> list[thalweg._core.Completion]:
         """
-        Runs until a tick, or the end of the first tick in which operations completed, which it returns. By default: until nothing moves, or packets go around a circle of circuits and crossbars and nothing else moves, which is its `failure`.
+        Runs until a tick or the end of the first tick with completions, which it returns. By default: until idle, or until packets only circulate forever in a cycle of circuits and crossbars, which `failure` then describes.
         """
 
     def store(self, node: int, address: int, data: bytes) -> None:
-        """Raises IndexError."""
+        """
+        Writes bytes to a node's memory.
+
+        Raises IndexError beyond its end.
+        """
 
     def load(self, node: int, address: int, bytes: int) -> bytes:
-        """Raises IndexError."""
+        """
+        Returns bytes of a node's memory.
+
+        Raises IndexError beyond its end.
+        """
 
     def passed(self, node: int) -> list[tuple[int, int, int, int, int]]:
         """
-        Packets that have passed a node's crossbar: input, output, the ticks at which the first word comes and the last one leaves, words; the last 2^20 at most.
+        Returns the packets that passed a node's crossbar: input, output, ticks at which the first word arrived and the last one left, words; at most the last 2^20 packets.
 
         Raises ValueError.
         """
 
     def close(self) -> None:
-        """Ends the capture."""
+        """Closes the capture file."""
 
     def link_use(self) -> list:
         """
-        node and port that send, ticks of a window, words of 64 bytes of each window
+        Returns, per link direction: sending node and port, ticks per window, 64-byte words in each window.
         """
 
     def circuits(self, nodes: Sequence[int] | None = None) -> dict[VirtualPort, VirtualPort]:
         """
-        The rows of the circuit tables of some FPGAs, or of all.
+        Returns the rows of the circuit tables of some FPGAs, or of all.
 
         Raises InputError.
         """
 
     def changes(self, circuits: Sequence[tuple[VirtualPort, VirtualPort]], nodes: Sequence[int] | None = None) -> list[tuple[VirtualPort, VirtualPort | None]]:
         """
-        The rows to write so that some FPGAs, or all, have these circuits and no others.
+        Returns the rows to write so that some FPGAs, or all, have exactly these circuits.
 
         Raises InputError.
         """
 
     def rewire_to(self, circuits: Sequence[tuple[VirtualPort, VirtualPort]], nodes: Sequence[int] | None = None) -> Rewired:
         """
-        Writes them.
+        Opens these circuits and closes all others of some FPGAs, or of all.
 
-        Raises InputError, and nothing changes.
+        Raises InputError, without a change.
         """
 
     def multicast(self, source: VirtualPort, members: Sequence[VirtualPort]) -> None:
         """
-        A circuit from one end to several, which are the same virtual port of their external ports: the rows of all of them, and the ports of switches, on a tree that no frame takes twice. Only the source sends.
+        Opens a circuit from `source` to several members, which must have the same virtual port number. Writes the rows of all, and the ports of switches on a tree, so that no frame is duplicated. Only the source sends.
 
-        Raises InputError, and nothing changes, where it cannot be.
+        Raises InputError, without a change, if it is impossible.
         """
 
     def group(self, source: VirtualPort, members: Sequence[VirtualPort]) -> None:
         """
-        Sets the ports of switches alone.
+        Sets only the ports of switches of a multicast circuit.
 
         Raises InputError.
         """
 
     def least_us(self, rows: Sequence[tuple[VirtualPort, VirtualPort | None]], by: str) -> float:
         """
-        A lower bound on the time of writing these rows: by registers, of the PCIe slot with the most rows; by servers, of the software of the server with the most.
+        Returns a lower bound on the time to write rows, in us. `by`: registers (time of the PCIe slot with the most rows) or servers (software time of the server with the most rows).
 
         Raises InputError.
         """
 
     def make_partition(self, name: str, nodes: Sequence[int]) -> Partition:
         """
-        Moves FPGAs into a partition, out of the one they are in.
+        Moves FPGAs from their partitions into this one.
 
-        Raises InputError if a circuit would cross the partition's boundary, or one that is being closed still does (`set_partition`).
+        Raises InputError if a circuit would cross the partition's boundary, including one that is being closed (`set_partition`).
         """
 
     def run_programs(self, programs: Sequence[tuple[int, dict[str, Any], Iterator[Any]]], late: bool, kernels: Sequence[tuple[int, int, Iterator[Any], bool]]) -> float:
         """
-        Runs programs of servers (number, what its actions take, steps) and kernels (node, number, actions, whether it is not waited for) from now on; the time in us at which the last one ends.
+        Runs the programs of servers (number, durations of actions, steps) and kernels (node, number, actions, True: the run does not wait for it) from now on; returns the time in us at which the last one ends.
 
-        Raises FabricStopped, InputError and ValueError.
+        Raises FabricStopped, InputError or ValueError.
         """
 
     def rewire_to_in_time(self, circuits: Sequence[tuple[VirtualPort, VirtualPort]], by: str) -> tuple[list[tuple[int, tuple[VirtualPort, VirtualPort | None]]], float]:
         """
-        Runs a re-wiring of all FPGAs in simulated time; the rows, each with the tick of its write, and the duration in us.
+        Runs a re-wiring of all FPGAs in simulated time; returns the rows, each with the tick of its write, and the duration in us.
 
-        Raises InputError and FabricStopped.
+        Raises InputError or FabricStopped.
         """
 
 def barrier_us(costs: dict, servers: int, since_us: float | None = None) -> float: ...
 
 class Steps:
-    """A server's program, as an iterator of its steps."""
+    """Iterator over the steps of a server's program."""
 
     def __iter__(self) -> Steps: ...
 
     def __next__(self) -> thalweg.systems.vcsn.hosts.Work | thalweg.systems.vcsn.hosts.Interrupt | thalweg.systems.vcsn.hosts.Barrier: ...
 
 class Move:
-    """Blocks from a node's memory to another's."""
+    """Moves blocks from one node's memory to another's."""
 
     def __init__(self, source: int, source_port: tuple[int, int], destination: int, destination_port: tuple[int, int], blocks: Sequence[int]) -> None:
         """Ports are (external port, virtual port)."""
@@ -587,12 +595,10 @@ class Move:
 
     @property
     def passes(self) -> tuple[tuple[int, tuple[int, int], tuple[int, int]], ...]:
-        """
-        Nodes whose crossbars pass it on, with ports that it comes in at and leaves by.
-        """
+        """Nodes whose crossbars forward the blocks, with input and output port."""
 
 class Stage:
-    """Transfers that go at once."""
+    """Concurrent transfers."""
 
     def __init__(self, moves: Sequence[Move]) -> None: ...
 
@@ -606,7 +612,7 @@ class Schedule:
 
     def __init__(self, root: int, stages: Sequence[Stage], *, rewired: bool = False, everywhere: bool = False, steps: bool = False, others: Set[tuple[int, tuple[int, int], int, tuple[int, int]]] = ...) -> None:
         """
-        `rewired`: each stage opens the circuits of its own moves. `everywhere`: every node gets all blocks, over all its external ports at once. `steps`: only the rows that it needs are written before the first stage. `others`: circuits that are opened before the first stage, too: nodes and ports of both ends.
+        `rewired`: each stage opens the circuits of its own moves. `everywhere`: every node receives all blocks, over all its external ports concurrently. `steps`: only the rows that the first stage needs are written before it. `others`: additional circuits opened before the first stage, as node and port of both ends.
         """
 
     @property
@@ -627,38 +633,36 @@ class Schedule:
     @property
     def nodes(self) -> set[int]:
         """
-        The nodes that take part: sources, destinations, nodes that pass packets on, and ends of other circuits.
+        All participating nodes: sources, destinations, forwarding nodes, and ends of other circuits.
         """
 
 def tree(nodes: Sequence[int], root: int, ports: int, virtual_ports: int) -> Schedule:
     """
-    A gather to `root` from branches at all its virtual ports (Figures 10 and 12). Each is a chain along which every node passes a block on in every stage. The first virtual ports' branches come first, one at each external port; what the others have gathered meanwhile at their first node follows in a stage for each further virtual port.
+    Gathers to `root` from branches at all its virtual ports (Figures 10 and 12). Each branch is a chain in which every node forwards a block per stage. The branches of the first virtual ports are received first, one at each external port. The blocks that the other branches have meanwhile gathered at their first node follow, one stage per further virtual port.
     """
 
 def ring(nodes: Sequence[int], root: int, ports: int, virtual_ports: int) -> Schedule:
     """
-    A gather to `root` from both sides of a ring (Figures 10 and 11), a block a stage; with one external port from one side.
+    Gathers to `root` from both sides of a ring (Figures 10 and 11), a block per stage; with one external port from one side.
     """
 
 def relink(nodes: Sequence[int], root: int, ports: int, virtual_ports: int) -> Schedule:
     """
-    A gather straight to `root`, as many nodes a stage as it has external ports; each stage has circuits of its own (Equation 5).
+    Gathers directly to `root`, in each stage from as many nodes as it has external ports; each stage has its own circuits (Equation 5).
     """
 
 def allgather_ring(nodes: Sequence[int], ports: int) -> Schedule:
     """
-    Around a ring both ways, one way with one external port: each node passes the block on that has come last, its own first. A line carries one stream each way.
+    Sends around a ring in both directions, or in one with one external port. Each node first sends its own block, then forwards the last received one. A line carries one stream in each direction.
     """
 
 def scatter(gather: Schedule) -> Schedule:
-    """
-    A gather the other way round: each node gets its own block (section 6.6.1).
-    """
+    """Reverses a gather: each node receives its own block (section 6.6.1)."""
 
 READS: int = 4294967296
 
 class Collective:
-    """A schedule on a cluster, with the places of its blocks in memories."""
+    """A schedule on a cluster, with the addresses of its blocks in memories."""
 
     def __init__(self, cluster: Cluster, schedule: Schedule, size: int) -> None:
         """
@@ -669,19 +673,19 @@ class Collective:
 
     @property
     def before(self) -> dict[tuple[int, int], int]:
-        """The address of each (node, block) before it begins."""
+        """Initial address of each (node, block)."""
 
     @property
     def after(self) -> dict[tuple[int, int], int]:
-        """The address of each (node, block) that comes anywhere."""
+        """All addresses by (node, block)."""
 
     @property
     def ends(self) -> dict[tuple[int, int], int]:
-        """Where blocks belong in the end: the addresses by (node, block)."""
+        """Final address of each (node, block)."""
 
     @property
     def most_bytes(self) -> int:
-        """That a bank holds."""
+        """Maximum number of bytes used in a bank."""
 
     def program(self, network: Network, server: int) -> Steps:
-        """The program of a server, for its FPGAs."""
+        """Returns a server's program for its FPGAs."""
